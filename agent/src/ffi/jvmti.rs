@@ -1,0 +1,222 @@
+//! The JVMTI function table, one safe-to-call function a JVMTI function we use.
+//!
+//! All functions take the environment the JVM passed to the callback, so they are sound to call from
+//! within one. Failures are `Err` with the JVMTI error number; what a failure means is for the
+//! caller to say.
+
+#![expect(unsafe_code, reason = "calls through the function table of the JVM")]
+
+use std::ffi::{CStr, c_char, c_void};
+use std::ptr;
+
+use jvmti_rs::sys;
+
+/// The number of a JVMTI error.
+pub(super) type JvmtiError = sys::jvmtiError;
+
+/// A JVMTI environment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Jvmti(*mut sys::jvmtiEnv);
+
+/// Calls a function of the table; a slot the JVM left empty is an error like any other.
+macro_rules! call {
+    ($env:expr, $function:ident $(, $argument:expr)* $(,)?) => {
+        match $env.table().$function {
+            // SAFETY: the function is the JVM's own, the environment is the one it belongs to
+            // (`Jvmti::new`), and the arguments are what its specification asks for.
+            Some(function) => match unsafe { function($env.0 $(, $argument)*) } {
+                sys::JVMTI_ERROR_NONE => Ok(()),
+                error => Err(error),
+            },
+            None => Err(sys::JVMTI_ERROR_NOT_AVAILABLE),
+        }
+    };
+}
+
+impl Jvmti {
+    /// Takes the environment the JVM passed.
+    ///
+    /// # Safety
+    /// `env` is a JVMTI environment that lives as long as the process, as all of ours do.
+    pub(super) const unsafe fn new(env: *mut sys::jvmtiEnv) -> Self {
+        Self(env)
+    }
+
+    fn table(&self) -> &sys::jvmtiInterface_ {
+        // SAFETY: the environment points to its function table for as long as it lives (`new`).
+        let table = unsafe { *self.0 };
+        // SAFETY: as above; the table itself is constant memory of the JVM.
+        unsafe { &*table }
+    }
+
+    /// Copies a string the JVM allocated, and gives it back.
+    fn take_text(self, text: *mut c_char) -> Option<String> {
+        if text.is_null() {
+            return None;
+        }
+        // SAFETY: not null, so it is a NUL-terminated string that we own until we deallocate it.
+        let decoded = super::names::decode(unsafe { CStr::from_ptr(text) }.to_bytes());
+        self.deallocate(text);
+        Some(decoded)
+    }
+
+    /// Copies an array the JVM allocated, and gives it back.
+    fn take_array<T: Copy>(self, array: *mut T, count: sys::jint) -> Vec<T> {
+        let count = usize::try_from(count).unwrap_or_default();
+        if array.is_null() {
+            return Vec::new();
+        }
+        // SAFETY: the JVM allocated and filled `count` elements, ours until we deallocate them.
+        let copied = unsafe { std::slice::from_raw_parts(array, count) }.to_vec();
+        self.deallocate(array);
+        copied
+    }
+
+    fn deallocate<T>(self, memory: *mut T) {
+        let _ = call!(self, Deallocate, memory.cast());
+    }
+
+    pub(super) fn potential_capabilities(self) -> Result<sys::jvmtiCapabilities, JvmtiError> {
+        let mut capabilities = no_capabilities();
+        call!(self, GetPotentialCapabilities, &raw mut capabilities)?;
+        Ok(capabilities)
+    }
+
+    pub(super) fn add_capabilities(
+        self,
+        capabilities: &sys::jvmtiCapabilities,
+    ) -> Result<(), JvmtiError> {
+        call!(self, AddCapabilities, ptr::from_ref(capabilities))
+    }
+
+    pub(super) fn set_callbacks(self, callbacks: &super::callbacks::Table) -> Result<(), JvmtiError> {
+        let bytes = sys::jint::try_from(size_of_val(callbacks)).unwrap_or_default();
+        call!(self, SetEventCallbacks, ptr::from_ref(callbacks).cast(), bytes)
+    }
+
+    pub(super) fn enable(self, event: sys::jvmtiEvent) -> Result<(), JvmtiError> {
+        let every_thread: sys::jobject = ptr::null_mut();
+        call!(self, SetEventNotificationMode, sys::JVMTI_ENABLE, event, every_thread)
+    }
+
+    pub(super) fn system_property(self, name: &CStr) -> Option<String> {
+        let mut value = ptr::null_mut();
+        call!(self, GetSystemProperty, name.as_ptr(), &raw mut value).ok()?;
+        self.take_text(value)
+    }
+
+    /// Name and descriptor.
+    pub(super) fn method_name(self, method: sys::jmethodID) -> Option<(String, String)> {
+        let (mut name, mut descriptor) = (ptr::null_mut(), ptr::null_mut());
+        let no_generics = ptr::null_mut();
+        call!(self, GetMethodName, method, &raw mut name, &raw mut descriptor, no_generics).ok()?;
+        Some((self.take_text(name)?, self.take_text(descriptor)?))
+    }
+
+    /// A local reference to the class of a method.
+    pub(super) fn declaring_class(self, method: sys::jmethodID) -> Option<sys::jclass> {
+        let mut class = ptr::null_mut();
+        call!(self, GetMethodDeclaringClass, method, &raw mut class).ok()?;
+        Some(class).filter(|class| !class.is_null())
+    }
+
+    pub(super) fn modifiers(self, method: sys::jmethodID) -> Option<u32> {
+        let mut modifiers = 0;
+        call!(self, GetMethodModifiers, method, &raw mut modifiers).ok()?;
+        Some(modifiers.cast_unsigned())
+    }
+
+    /// The line of the first instruction.
+    pub(super) fn first_line(self, method: sys::jmethodID) -> Option<u32> {
+        let (mut count, mut table) = (0, ptr::null_mut());
+        call!(self, GetLineNumberTable, method, &raw mut count, &raw mut table).ok()?;
+        let lines = self.take_array(table, count);
+        let first = lines.iter().min_by_key(|entry| entry.start_location)?;
+        u32::try_from(first.line_number).ok()
+    }
+
+    pub(super) fn class_signature(self, class: sys::jclass) -> Option<String> {
+        let mut signature = ptr::null_mut();
+        call!(self, GetClassSignature, class, &raw mut signature, ptr::null_mut()).ok()?;
+        self.take_text(signature)
+    }
+
+    pub(super) fn source_file(self, class: sys::jclass) -> Option<String> {
+        let mut name = ptr::null_mut();
+        call!(self, GetSourceFileName, class, &raw mut name).ok()?;
+        self.take_text(name)
+    }
+
+    /// A local reference to the loader that defined a class; null for the boot loader.
+    pub(super) fn class_loader(self, class: sys::jclass) -> Option<sys::jobject> {
+        let mut loader = ptr::null_mut();
+        call!(self, GetClassLoader, class, &raw mut loader).ok()?;
+        Some(loader)
+    }
+
+    pub(super) fn class_methods(self, class: sys::jclass) -> Vec<sys::jmethodID> {
+        let (mut count, mut methods) = (0, ptr::null_mut());
+        match call!(self, GetClassMethods, class, &raw mut count, &raw mut methods) {
+            Ok(()) => self.take_array(methods, count),
+            Err(_) => Vec::new(),
+        }
+    }
+
+    pub(super) fn tag(self, object: sys::jobject) -> Option<i64> {
+        let mut tag = 0;
+        call!(self, GetTag, object, &raw mut tag).ok()?;
+        Some(tag)
+    }
+
+    pub(super) fn set_tag(self, object: sys::jobject, tag: i64) -> Option<()> {
+        call!(self, SetTag, object, tag).ok()
+    }
+
+    /// Name and daemon flag. The references in the answer are given back by the caller.
+    pub(super) fn thread_info(
+        self,
+        thread: sys::jobject,
+    ) -> Option<(String, bool, [sys::jobject; 2])> {
+        let mut info = sys::jvmtiThreadInfo {
+            name: ptr::null_mut(),
+            priority: 0,
+            is_daemon: 0,
+            thread_group: ptr::null_mut(),
+            context_class_loader: ptr::null_mut(),
+        };
+        call!(self, GetThreadInfo, thread, &raw mut info).ok()?;
+        let name = self.take_text(info.name).unwrap_or_default();
+        Some((name, info.is_daemon != 0, [info.thread_group, info.context_class_loader]))
+    }
+
+    /// Local references to all live platform threads.
+    pub(super) fn all_threads(self) -> Vec<sys::jobject> {
+        let (mut count, mut threads) = (0, ptr::null_mut());
+        match call!(self, GetAllThreads, &raw mut count, &raw mut threads) {
+            Ok(()) => self.take_array(threads, count),
+            Err(_) => Vec::new(),
+        }
+    }
+
+    /// The pointer kept for the current thread, which may be a virtual one; null if none is.
+    #[inline]
+    pub(super) fn thread_local(self) -> *const c_void {
+        let mut data = ptr::null_mut();
+        let current: sys::jobject = ptr::null_mut();
+        match call!(self, GetThreadLocalStorage, current, &raw mut data) {
+            Ok(()) => data,
+            Err(_) => ptr::null(),
+        }
+    }
+
+    /// Keeps a pointer for the current thread.
+    pub(super) fn set_thread_local(self, data: *const c_void) -> Result<(), JvmtiError> {
+        let current: sys::jobject = ptr::null_mut();
+        call!(self, SetThreadLocalStorage, current, data)
+    }
+}
+
+/// Capabilities with no bit set.
+pub(super) fn no_capabilities() -> sys::jvmtiCapabilities {
+    sys::jvmtiCapabilities { _bitfield_1: sys::BitfieldUnit::new([0; 16]) }
+}

@@ -1,0 +1,36 @@
+//! UNSAFE: the only door to the JVM and to raw memory.
+//!
+//! | module | what |
+//! |---|---|
+//! | `entry` | `Agent_OnLoad`, `Agent_OnAttach`, `Agent_OnUnload` |
+//! | `callbacks` | what the JVM calls; guards around every body |
+//! | `vm` | what a callback may ask the JVM, as safe functions |
+//! | `jvmti` | the JVMTI function table |
+//! | `names` | JVM text to Rust text (safe) |
+//! | `buffer` | memory for chunks |
+//! | `exports` | keeps symbols of others out of our export table |
+//!
+//! No type of `jni` or `jvmti-rs` leaves this folder. Of `jvmti-rs` only the `sys` layer is used, which
+//! matches `jvmti.h`: its safe wrapper frees strings before it returns them.
+//!
+//! # Rules of every callback
+//!
+//! - **No panic reaches the JVM.** Bodies run in `catch_unwind`; a panic ends the recording.
+//! - **No recursion.** What we call may itself cause events on the same thread; a flag of the OS thread
+//!   makes those return at once. Nothing in a callback parks a virtual thread, so the flag never
+//!   changes threads while it is set.
+//! - **No Java.** Callbacks call JVMTI and field access only, never a Java method.
+//! - **No lock across a JVM call**: the JVM may stop us inside it.
+//! - **Ended means ended.** Callbacks still arrive after VMDeath; they ask
+//!   [`lifecycle::recording`](crate::lifecycle::recording) first.
+
+mod buffer;
+mod callbacks;
+mod entry;
+mod exports;
+mod jvmti;
+mod names;
+mod vm;
+
+pub(crate) use buffer::zeroed_bytes;
+pub use vm::{MethodHandle, Vm};

@@ -1,0 +1,313 @@
+//! Which methods are recorded. Pure: names in, verdict out.
+//!
+//! Without `target` and `include`: every method of every class that is defined by neither the boot
+//! nor the platform loader. With them: what at least one of them names. `exclude` takes away from
+//! either. Classes of the boot and platform loader are recorded only when a filter *names* them: a
+//! pattern that begins with a wildcard does not.
+
+use std::fmt;
+
+/// What the options say about which methods to record.
+#[derive(Clone, Debug)]
+pub struct FilterSpec {
+    /// Class name prefixes, as the Java agent takes them: `com.x.Foo` also matches `com.x.FooBar`.
+    pub targets: Vec<String>,
+    /// Patterns of which one must match, if there are any.
+    pub include: Vec<Glob>,
+    /// Patterns of which none may match.
+    pub exclude: Vec<Glob>,
+    /// Whether constructors and static initialisers are recorded.
+    pub constructors: bool,
+    /// Whether native methods are recorded.
+    pub natives: bool,
+}
+
+/// Who defined a class.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LoaderKind {
+    /// The boot or the platform loader: the JDK's own classes.
+    Jdk,
+    /// Any other loader.
+    Application,
+}
+
+/// What the filter looks at.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate<'a> {
+    /// Binary class name.
+    pub class: &'a str,
+    /// Method name.
+    pub method: &'a str,
+    /// Whether the method is native.
+    pub native: bool,
+    /// Whether the class is hidden (`Lookup.defineHiddenClass`, lambda proxies).
+    pub hidden: bool,
+    /// Who defined the class.
+    pub loader: LoaderKind,
+}
+
+/// What becomes of a method.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// It is recorded.
+    Record,
+    /// The user's filter leaves it out.
+    Exclude,
+    /// The filter would have it, but it is left out for this reason, to be named in the manifest.
+    NotRecorded(Reason),
+}
+
+/// Why a method the filter names is not recorded.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Reason {
+    /// It is native, and `natives=true` was not given.
+    Native,
+    /// It is entered on one thread and left on another: its events would unbalance both.
+    SwitchesThread,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Native => "native",
+            Self::SwitchesThread => "switches-thread",
+        })
+    }
+}
+
+/// Classes whose methods mount and unmount virtual threads: the current thread changes inside them.
+const THREAD_SWITCHING: [&str; 2] = ["java.lang.VirtualThread", "jdk.internal.vm.Continuation"];
+
+impl FilterSpec {
+    /// What becomes of a method.
+    #[must_use]
+    pub fn verdict(&self, candidate: Candidate<'_>) -> Verdict {
+        let Candidate { class, method, .. } = candidate;
+        let initialiser = matches!(method, "<init>" | "<clinit>");
+        if !self.selects(candidate)
+            || (initialiser && !self.constructors)
+            || self.exclude.iter().any(|glob| glob.matches(class, method))
+        {
+            return Verdict::Exclude;
+        }
+        if candidate.native && !self.natives {
+            return Verdict::NotRecorded(Reason::Native);
+        }
+        let switches = |name: &str| {
+            class.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('$'))
+        };
+        if candidate.loader == LoaderKind::Jdk && THREAD_SWITCHING.into_iter().any(switches) {
+            return Verdict::NotRecorded(Reason::SwitchesThread);
+        }
+        Verdict::Record
+    }
+
+    fn selects(&self, candidate: Candidate<'_>) -> bool {
+        let Candidate { class, method, hidden, loader, .. } = candidate;
+        if self.targets.is_empty() && self.include.is_empty() {
+            return loader == LoaderKind::Application;
+        }
+        // The Java agent never sees hidden classes, so `target` does not mean them.
+        (!hidden && self.targets.iter().any(|prefix| class.starts_with(prefix.as_str())))
+            || self.include.iter().any(|glob| {
+                (loader == LoaderKind::Application || glob.names_something())
+                    && glob.matches(class, method)
+            })
+    }
+}
+
+/// A pattern over `pkg.Class` or `pkg.Class#method`.
+///
+/// | in the pattern | matches |
+/// |---|---|
+/// | `*` | any characters but `.` |
+/// | `**` | any characters |
+/// | `?` | one character but `.` |
+/// | another | itself |
+///
+/// Without `#` the pattern speaks of all methods of a class. `$` is a plain character: `a.B` is not
+/// `a.B$C`, `a.B*` is both.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Glob {
+    class: Vec<Token>,
+    method: Option<Vec<Token>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Token {
+    Literal(char),
+    AnyOne,
+    AnyWithinPackage,
+    Any,
+}
+
+impl Glob {
+    /// Reads a pattern. Every text is one.
+    #[must_use]
+    pub fn new(pattern: &str) -> Self {
+        match pattern.split_once('#') {
+            Some((class, method)) => {
+                Self { class: tokens(class), method: Some(tokens(method)) }
+            }
+            None => Self { class: tokens(pattern), method: None },
+        }
+    }
+
+    /// Whether the pattern matches this method.
+    #[must_use]
+    pub fn matches(&self, class: &str, method: &str) -> bool {
+        matches_all(&self.class, class)
+            && self.method.as_ref().is_none_or(|pattern| matches_all(pattern, method))
+    }
+
+    /// Whether the pattern begins with a part of a name rather than a wildcard.
+    fn names_something(&self) -> bool {
+        matches!(self.class.first(), Some(Token::Literal(_)))
+    }
+}
+
+fn tokens(pattern: &str) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    for c in pattern.chars() {
+        let token = match (c, tokens.last()) {
+            ('*', Some(Token::AnyWithinPackage | Token::Any)) => {
+                tokens.pop();
+                Token::Any
+            }
+            ('*', _) => Token::AnyWithinPackage,
+            ('?', _) => Token::AnyOne,
+            (c, _) => Token::Literal(c),
+        };
+        tokens.push(token);
+    }
+    tokens
+}
+
+/// Matches by the set of pattern positions reached: linear in the text, whatever the wildcards.
+fn matches_all(pattern: &[Token], text: &str) -> bool {
+    let mut reached = vec![false; pattern.len() + 1];
+    reached[0] = true;
+    skip_wildcards(pattern, &mut reached);
+    for c in text.chars() {
+        let mut next = vec![false; pattern.len() + 1];
+        for (at, token) in pattern.iter().enumerate().filter(|(at, _)| reached[*at]) {
+            match token {
+                Token::Literal(literal) => next[at + 1] |= *literal == c,
+                Token::AnyOne => next[at + 1] |= c != '.',
+                Token::AnyWithinPackage => next[at] |= c != '.',
+                Token::Any => next[at] = true,
+            }
+        }
+        skip_wildcards(pattern, &mut next);
+        reached = next;
+    }
+    reached[pattern.len()]
+}
+
+/// A wildcard may match nothing: whoever stands before it also stands behind it.
+fn skip_wildcards(pattern: &[Token], reached: &mut [bool]) {
+    for (at, token) in pattern.iter().enumerate() {
+        if reached[at] && matches!(token, Token::AnyWithinPackage | Token::Any) {
+            reached[at + 1] = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec() -> FilterSpec {
+        FilterSpec {
+            targets: Vec::new(),
+            include: Vec::new(),
+            exclude: Vec::new(),
+            constructors: true,
+            natives: false,
+        }
+    }
+
+    fn method<'a>(class: &'a str, method: &'a str) -> Candidate<'a> {
+        let jdk = class.starts_with("java.") || class.starts_with("jdk.");
+        let loader = if jdk { LoaderKind::Jdk } else { LoaderKind::Application };
+        Candidate { class, method, native: false, hidden: false, loader }
+    }
+
+    fn globs(patterns: &[&str]) -> Vec<Glob> {
+        patterns.iter().map(|pattern| Glob::new(pattern)).collect()
+    }
+
+    #[test]
+    fn globs_match_as_documented() {
+        for (pattern, class, name, expected) in [
+            ("com.app.Foo", "com.app.Foo", "m", true),
+            ("com.app.Foo", "com.app.Foo$Bar", "m", false),
+            ("com.app.Foo*", "com.app.Foo$Bar", "m", true),
+            ("com.app.*", "com.app.sub.Foo", "m", false),
+            ("com.app.**", "com.app.sub.Foo", "m", true),
+            ("com.app.**", "com.app", "m", false),
+            ("**.Foo", "com.app.Foo", "m", true),
+            ("com.?pp.Foo", "com.app.Foo", "m", true),
+            ("com?app.Foo", "com.app.Foo", "m", false),
+            ("com.app.Foo#get*", "com.app.Foo", "getX", true),
+            ("com.app.Foo#get*", "com.app.Foo", "setX", false),
+            ("**#<init>", "com.app.Foo", "<init>", true),
+            ("", "com.app.Foo", "m", false),
+            ("***", "com.app.Foo", "m", true),
+        ] {
+            assert_eq!(Glob::new(pattern).matches(class, name), expected, "{pattern} {class}");
+        }
+    }
+
+    #[test]
+    fn many_wildcards_take_no_exponential_time() {
+        let pattern = "**a".repeat(30);
+        assert!(!Glob::new(&pattern).matches(&"a".repeat(5_000).replace("aa", "ab"), "b"));
+    }
+
+    #[test]
+    fn without_a_filter_the_application_is_recorded() {
+        assert_eq!(spec().verdict(method("com.app.A", "<init>")), Verdict::Record);
+        assert_eq!(spec().verdict(method("java.util.List", "of")), Verdict::Exclude);
+    }
+
+    #[test]
+    fn targets_are_prefixes_and_leave_hidden_classes_out() {
+        let spec = FilterSpec { targets: vec!["com.x.Foo".into()], ..spec() };
+        assert_eq!(spec.verdict(method("com.x.FooBar", "m")), Verdict::Record);
+        assert_eq!(spec.verdict(method("com.x.Bar", "m")), Verdict::Exclude);
+        let hidden = Candidate { hidden: true, ..method("com.x.Foo$$Lambda/0x1", "run") };
+        assert_eq!(spec.verdict(hidden), Verdict::Exclude);
+    }
+
+    #[test]
+    fn jdk_classes_are_recorded_only_when_named() {
+        let named = FilterSpec { include: globs(&["java.util.**"]), ..spec() };
+        assert_eq!(named.verdict(method("java.util.ArrayList", "add")), Verdict::Record);
+        assert_eq!(named.verdict(method("com.app.A", "m")), Verdict::Exclude);
+        let wild = FilterSpec { include: globs(&["**"]), ..spec() };
+        assert_eq!(wild.verdict(method("java.util.ArrayList", "add")), Verdict::Exclude);
+        assert_eq!(wild.verdict(method("com.app.A", "m")), Verdict::Record);
+    }
+
+    #[test]
+    fn exclude_wins_and_constructors_can_be_left_out() {
+        let spec = FilterSpec { exclude: globs(&["com.app.A#m"]), constructors: false, ..spec() };
+        assert_eq!(spec.verdict(method("com.app.A", "m")), Verdict::Exclude);
+        assert_eq!(spec.verdict(method("com.app.A", "n")), Verdict::Record);
+        assert_eq!(spec.verdict(method("com.app.A", "<clinit>")), Verdict::Exclude);
+    }
+
+    #[test]
+    fn natives_and_thread_switching_methods_are_named_not_recorded() {
+        let native = Candidate { native: true, ..method("com.app.A", "n") };
+        assert_eq!(spec().verdict(native), Verdict::NotRecorded(Reason::Native));
+        let natives = FilterSpec { natives: true, ..spec() };
+        assert_eq!(natives.verdict(native), Verdict::Record);
+        let all = FilterSpec { include: globs(&["java.lang.**"]), ..spec() };
+        let switching = Verdict::NotRecorded(Reason::SwitchesThread);
+        assert_eq!(all.verdict(method("java.lang.VirtualThread", "mount")), switching);
+        assert_eq!(all.verdict(method("java.lang.VirtualThread$VThreadContinuation", "m")), switching);
+        assert_eq!(all.verdict(method("java.lang.VirtualThreads", "m")), Verdict::Record);
+    }
+}

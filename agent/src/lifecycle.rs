@@ -1,0 +1,171 @@
+//! Start and end of the recording; owns the one [`Recorder`] of the process.
+//!
+//! ```text
+//!             Agent_OnLoad            VMStart                VMDeath
+//!   nothing ──────────────▶ loaded ───────────▶ recording ───────────▶ ended
+//!      │  bad options,        │                     │ write error,        ▲
+//!      │  directory           │                     │ panic of ours       │
+//!      └─▶ JVM does not start └─────────────────────┴─────────────────────┘
+//! ```
+//!
+//! - Every callback first asks [`recording`]. Once ended, callbacks find that and return: the JVM
+//!   still delivers some after VMDeath. The agent and all chunks stay in memory for ever.
+//! - VMDeath switches off, writes every live thread's open chunk without waiting for the thread, and
+//!   replaces the manifest. A thread that passed the question just before records one more event into
+//!   its chunk, which nobody reads any more.
+//! - A fault of ours ends the recording, never the JVM, and is told once.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use flow_codec::format::manifest::{Jvm, Manifest, VERSION};
+use flow_codec::format::names;
+use once_cell::sync::OnceCell;
+use parking_lot::Mutex;
+
+use crate::options::{OnError, Options};
+use crate::recorder::{IdTable, MethodTable, Recorder, StartIds};
+use crate::sink::{FileSink, LineFile, TraceDirectory, expand, host};
+
+static AGENT: OnceCell<Agent> = OnceCell::new();
+
+/// The recording of this process.
+#[derive(Debug)]
+pub struct Agent {
+    recorder: Recorder,
+    directory: TraceDirectory,
+    /// Taken by whoever ends the recording.
+    manifest: Mutex<Option<Manifest>>,
+}
+
+/// The recording cannot start.
+#[derive(Debug)]
+pub struct StartError(String);
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for StartError {}
+
+impl<E: fmt::Display> From<(&'static str, E)> for StartError {
+    fn from((what, error): (&'static str, E)) -> Self {
+        Self(format!("{what}: {error}"))
+    }
+}
+
+/// The agent, while it records.
+#[inline]
+#[must_use]
+pub fn recording() -> Option<&'static Agent> {
+    AGENT.get().filter(|agent| agent.recorder.is_on())
+}
+
+/// The agent, whether it still records or not.
+#[must_use]
+pub fn agent() -> Option<&'static Agent> {
+    AGENT.get()
+}
+
+/// What a failure to start means for the JVM.
+#[must_use]
+pub fn on_error(option_text: &str) -> OnError {
+    Options::on_error(option_text, environment)
+}
+
+/// Starts the recording: parses options, takes the trace directory, writes the manifest.
+///
+/// # Errors
+/// An option is wrong, or the directory or a file it names cannot be used.
+pub fn start(option_text: &str, jvm: Jvm) -> Result<(), StartError> {
+    let options = Options::parse(option_text, environment).map_err(|e| StartError(e.to_string()))?;
+    crate::logging::init(options.log);
+    AGENT.get_or_try_init(|| Agent::new(&options, jvm)).map(|agent| {
+        log::info!("recording into {}", agent.directory.path().display());
+    })
+}
+
+fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+impl Agent {
+    fn new(options: &Options, jvm: Jvm) -> Result<Self, StartError> {
+        let started = Instant::now();
+        let start_ids = StartIds::read(&options.ids).map_err(|e| StartError(e.to_string()))?;
+        let directory = TraceDirectory::open(Path::new(&expand(&options.out)))
+            .map_err(|e| StartError(e.to_string()))?;
+        let line_file = |name: &'static str| -> Result<LineFile, StartError> {
+            let file = directory.create(name).map_err(|error| (name, error))?;
+            Ok(LineFile::new(file, name))
+        };
+        let manifest = manifest(options, jvm);
+        write_manifest(&directory, &manifest).map_err(|error| (names::MANIFEST, error))?;
+        let ids = IdTable::new(start_ids, line_file(names::IDS)?, line_file(names::METHODS)?)
+            .map_err(|e| StartError(e.to_string()))?;
+        let recorder = Recorder::new(
+            MethodTable::new(options.filter.clone(), ids),
+            line_file(names::THREADS)?,
+            Box::new(FileSink::new(directory.clone(), options.format)),
+            options.chunk_bytes,
+            started,
+        );
+        Ok(Self { recorder, directory, manifest: Mutex::new(Some(manifest)) })
+    }
+
+    /// Everything that is recorded.
+    #[must_use]
+    pub fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
+    /// Ends the recording and completes the manifest. Later calls do nothing.
+    pub fn finish(&self) {
+        let Some(mut manifest) = self.manifest.lock().take() else { return };
+        let end = self.recorder.finish();
+        log::info!(
+            "recorded {} calls in {} threads into {}",
+            end.totals.enters,
+            end.totals.threads,
+            self.directory.path().display()
+        );
+        manifest.end = Some(end);
+        if let Err(error) = write_manifest(&self.directory, &manifest) {
+            log::error!("{}: {error}; the trace shows no end", names::MANIFEST);
+        }
+    }
+}
+
+fn manifest(options: &Options, jvm: Jvm) -> Manifest {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Manifest {
+        format_version: VERSION,
+        tool: format!("flow-agent {}", env!("CARGO_PKG_VERSION")),
+        engine: options.engine.name().to_owned(),
+        event_format: options.format.name().to_owned(),
+        options: options.set.clone().into_iter().collect::<BTreeMap<_, _>>(),
+        pid: std::process::id(),
+        host: host(),
+        command: command_line(),
+        jvm,
+        start_unix_ns: u64::try_from(since_1970.as_nanos()).unwrap_or(u64::MAX),
+        end: None,
+    }
+}
+
+/// The command line of this process, where the system tells.
+fn command_line() -> Vec<String> {
+    let Ok(bytes) = std::fs::read("/proc/self/cmdline") else { return Vec::new() };
+    let text = String::from_utf8_lossy(&bytes);
+    text.split_terminator('\0').map(str::to_owned).collect()
+}
+
+fn write_manifest(directory: &TraceDirectory, manifest: &Manifest) -> std::io::Result<()> {
+    let mut text = serde_json::to_vec_pretty(manifest)?;
+    text.push(b'\n');
+    directory.replace(names::MANIFEST, &text)
+}

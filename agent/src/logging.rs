@@ -1,0 +1,37 @@
+//! Messages: on stderr only, one line each, behind `[flowagent]`.
+//!
+//! | level | used for |
+//! |---|---|
+//! | error | recording does not start, or has stopped |
+//! | warn  | something is missing from the trace |
+//! | info  | start, stop, summary |
+//! | debug | threads and files |
+//!
+//! The level comes from the options. `RUST_LOG` is the program's own and is not read.
+
+use std::io::Write;
+
+use log::LevelFilter;
+
+/// Begins every line.
+pub const PREFIX: &str = "[flowagent]";
+
+/// Sets up the logger of this library. A second call changes the level only.
+pub fn init(level: LevelFilter) {
+    let _ = env_logger::Builder::new()
+        .filter_level(level)
+        .target(env_logger::Target::Stderr)
+        .format(|out, record| {
+            let level = record.level().as_str().to_lowercase();
+            // Names in a message may hold line breaks and escape sequences.
+            let text: String = record
+                .args()
+                .to_string()
+                .chars()
+                .map(|c| if c.is_control() { '\u{FFFD}' } else { c })
+                .collect();
+            writeln!(out, "{PREFIX} {level}: {text}")
+        })
+        .try_init();
+    log::set_max_level(level);
+}

@@ -1,0 +1,458 @@
+//! Parses `out=DIR,target=com.app.,…` into [`Options`]. Pure, but for reading the `config=` file.
+//!
+//! Sources, the first one wins: the agent's option string; environment variables `FLOW_*` (the
+//! key in capitals, `-` as `_`); the lines of `config=FILE`. In the option string a comma separates
+//! options and `\,` stands for a comma.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use flow_codec::format::names::EventFormat;
+use log::LevelFilter;
+
+use crate::filter::{FilterSpec, Glob};
+
+/// Every key there is, with what a value looks like.
+const KEYS: [(&str, &str); 15] = [
+    ("out", "a directory"),
+    ("target", "class name prefixes, separated by '+'"),
+    ("include", "globs over pkg.Class or pkg.Class#method, separated by ';'"),
+    ("exclude", "globs over pkg.Class or pkg.Class#method, separated by ';'"),
+    ("constructors", "true or false"),
+    ("natives", "true or false"),
+    ("engine", "events"),
+    ("format", "binary or jsonl"),
+    ("ids", "an ids.properties file"),
+    ("optimize", "the directory of an earlier trace"),
+    ("chunk", "a size from 64 to 16m, such as 64k"),
+    ("log", "off, error, warn, info, debug or trace"),
+    ("debug", "true or false"),
+    ("config", "a file with a key=value a line"),
+    ("onerror", "stop or continue"),
+];
+
+const DEFAULT_OUT: &str = "flow-trace";
+const DEFAULT_CHUNK_BYTES: usize = 64 * 1024;
+const MIN_CHUNK_BYTES: usize = 64;
+const MAX_CHUNK_BYTES: usize = 16 * 1024 * 1024;
+
+/// How calls are seen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EngineKind {
+    /// JVMTI MethodEntry and MethodExit.
+    Events,
+}
+
+impl EngineKind {
+    /// The word that options and the manifest use.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Events => "events",
+        }
+    }
+}
+
+/// What to do when the recording cannot start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OnError {
+    /// The JVM does not start.
+    Stop,
+    /// The JVM runs unrecorded.
+    Continue,
+}
+
+/// Where the ids of methods come from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum IdSource {
+    /// Given out from 0 as methods are first seen.
+    Fresh,
+    /// An earlier mapping, which new methods are added to.
+    File(PathBuf),
+    /// Renumbered by the call counts of an earlier trace, the most called first.
+    Optimize(PathBuf),
+}
+
+/// All options, with their defaults filled in.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The trace directory, with `%p`, `%t` and `%h` not yet replaced.
+    pub out: String,
+    /// Which methods are recorded.
+    pub filter: FilterSpec,
+    /// How calls are seen.
+    pub engine: EngineKind,
+    /// How events are written.
+    pub format: EventFormat,
+    /// Where ids come from.
+    pub ids: IdSource,
+    /// The size of a platform thread's chunk.
+    pub chunk_bytes: usize,
+    /// What is told on stderr.
+    pub log: LevelFilter,
+    /// The options that were set, by key, from all sources.
+    pub set: BTreeMap<String, String>,
+}
+
+/// An option that cannot be taken: what, where, and what would be right.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OptionError(String);
+
+impl fmt::Display for OptionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for OptionError {}
+
+/// One `key=value` and where it stands.
+#[derive(Clone, Debug)]
+struct Setting {
+    key: String,
+    value: String,
+    place: String,
+}
+
+impl Options {
+    /// Parses the agent's option string; `environment` looks up a variable.
+    ///
+    /// # Errors
+    /// An option is unknown, stands twice in one source, or has a bad value; or the `config` file
+    /// cannot be read.
+    pub fn parse(
+        text: &str,
+        environment: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, OptionError> {
+        let settings = gather(text, &environment)?;
+        let value = |key: &str| settings.get(key);
+        let flag = |key: &str, default| value(key).map_or(Ok(default), parse_bool);
+
+        let ids = match (value("ids"), value("optimize")) {
+            (_, Some(optimize)) => IdSource::Optimize(non_empty(optimize)?.into()),
+            (Some(ids), None) => IdSource::File(non_empty(ids)?.into()),
+            (None, None) => IdSource::Fresh,
+        };
+        let log = match (value("log"), value("debug")) {
+            (Some(level), _) => level.value.parse().map_err(|_| bad_value(level))?,
+            (None, Some(debug)) if parse_bool(debug)? => LevelFilter::Debug,
+            _ => LevelFilter::Warn,
+        };
+        Ok(Self {
+            out: value("out").map_or(Ok(DEFAULT_OUT), non_empty)?.to_owned(),
+            filter: FilterSpec {
+                targets: value("target").map_or_else(Vec::new, |target| list(&target.value, '+')),
+                include: value("include").map_or_else(Vec::new, globs),
+                exclude: value("exclude").map_or_else(Vec::new, globs),
+                constructors: flag("constructors", true)?,
+                natives: flag("natives", false)?,
+            },
+            engine: match value("engine").map(|engine| (engine, engine.value.as_str())) {
+                None | Some((_, "events")) => EngineKind::Events,
+                Some((engine, "instrument")) => {
+                    return Err(OptionError(format!(
+                        "engine=instrument ({}): not in this version; use engine=events",
+                        engine.place
+                    )));
+                }
+                Some((engine, _)) => return Err(bad_value(engine)),
+            },
+            format: match value("format").map(|format| (format, format.value.as_str())) {
+                None | Some((_, "binary")) => EventFormat::Binary,
+                Some((_, "jsonl")) => EventFormat::Jsonl,
+                Some((format, _)) => return Err(bad_value(format)),
+            },
+            ids,
+            chunk_bytes: value("chunk").map_or(Ok(DEFAULT_CHUNK_BYTES), parse_chunk)?,
+            log,
+            set: settings.into_iter().map(|(key, setting)| (key, setting.value)).collect(),
+        })
+    }
+
+    /// What to do when the recording cannot start: told apart from the rest, since it also holds
+    /// when the rest is wrong.
+    pub fn on_error(text: &str, environment: impl Fn(&str) -> Option<String>) -> OnError {
+        let continues = |setting: &Setting| setting.key == "onerror" && setting.value == "continue";
+        let in_string = split(text).any(|item| {
+            item.split_once('=').is_some_and(|(k, v)| (k.trim(), v) == ("onerror", "continue"))
+        });
+        let elsewhere = from_environment(&environment).iter().any(continues)
+            || gather(text, &environment)
+                .is_ok_and(|settings| settings.get("onerror").is_some_and(continues));
+        if in_string || elsewhere { OnError::Continue } else { OnError::Stop }
+    }
+}
+
+/// The settings in force, by key.
+fn gather(
+    text: &str,
+    environment: &impl Fn(&str) -> Option<String>,
+) -> Result<BTreeMap<String, Setting>, OptionError> {
+    let mut settings = BTreeMap::new();
+    let mut add = |source: Vec<Setting>| {
+        let mut from_source = BTreeMap::new();
+        for setting in source {
+            check_key(&setting)?;
+            let key = setting.key.clone();
+            if let Some(earlier) = from_source.insert(key, setting) {
+                return Err(OptionError(format!(
+                    "option '{}' stands twice ({}); keep one",
+                    earlier.key, earlier.place
+                )));
+            }
+        }
+        for (key, setting) in from_source {
+            settings.entry(key).or_insert(setting);
+        }
+        Ok(settings.get("config").cloned())
+    };
+    add(from_string(text)?)?;
+    if let Some(config) = add(from_environment(environment))? {
+        add(from_file(&config)?)?;
+    }
+    let Some(onerror) = settings.get("onerror") else { return Ok(settings) };
+    match onerror.value.as_str() {
+        "stop" | "continue" => Ok(settings),
+        _ => Err(bad_value(onerror)),
+    }
+}
+
+fn from_string(text: &str) -> Result<Vec<Setting>, OptionError> {
+    let place = "agent options";
+    split(text)
+        .filter(|item| !item.trim().is_empty())
+        .map(|item| match item.split_once('=') {
+            Some((key, value)) => Ok(Setting {
+                key: key.trim().to_owned(),
+                value: value.to_owned(),
+                place: place.to_owned(),
+            }),
+            None => Err(OptionError(format!(
+                "'{}' ({place}): expected key=value{}",
+                item.trim(),
+                nearest(item.trim()).map_or_else(String::new, |key| format!("; did you mean '{key}=…'?"))
+            ))),
+        })
+        .collect()
+}
+
+/// Splits at commas; `\,` is a comma of the value.
+fn split(text: &str) -> impl Iterator<Item = String> {
+    let mut items = vec![String::new()];
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let item = match c {
+            '\\' if chars.peek() == Some(&',') => chars.next(),
+            ',' => None,
+            c => Some(c),
+        };
+        match (item, items.last_mut()) {
+            (Some(c), Some(last)) => last.push(c),
+            _ => items.push(String::new()),
+        }
+    }
+    items.into_iter()
+}
+
+fn from_environment(environment: &impl Fn(&str) -> Option<String>) -> Vec<Setting> {
+    KEYS.iter()
+        .filter_map(|(key, _)| {
+            let name = format!("FLOW_{}", key.replace('-', "_").to_uppercase());
+            let value = environment(&name).filter(|value| !value.is_empty())?;
+            let place = format!("environment variable {name}");
+            Some(Setting { key: (*key).to_owned(), value, place })
+        })
+        .collect()
+}
+
+fn from_file(config: &Setting) -> Result<Vec<Setting>, OptionError> {
+    let path = Path::new(&config.value);
+    let text = fs::read_to_string(path).map_err(|error| {
+        OptionError(format!("config={} ({}): {error}", config.value, config.place))
+    })?;
+    let mut settings = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let place = format!("{}:{number}", path.display());
+        let Some((key, value)) = line.split_once('=') else {
+            return Err(OptionError(format!("'{line}' ({place}): expected key=value")));
+        };
+        let key = key.trim().to_owned();
+        if key == "config" {
+            return Err(OptionError(format!(
+                "option 'config' ({place}): a config file cannot name another one"
+            )));
+        }
+        settings.push(Setting { key, value: value.trim().to_owned(), place });
+    }
+    Ok(settings)
+}
+
+fn check_key(setting: &Setting) -> Result<(), OptionError> {
+    if KEYS.iter().any(|(key, _)| *key == setting.key) {
+        return Ok(());
+    }
+    let suggestion = nearest(&setting.key).map_or_else(
+        || {
+            let known: Vec<_> = KEYS.iter().map(|(key, _)| *key).collect();
+            format!("known are {}", known.join(", "))
+        },
+        |key| format!("did you mean '{key}'?"),
+    );
+    Err(OptionError(format!("unknown option '{}' ({}); {suggestion}", setting.key, setting.place)))
+}
+
+/// The known key most like `word`, if any is like it.
+fn nearest(word: &str) -> Option<&'static str> {
+    const LIKE: f64 = 0.75;
+    KEYS.iter()
+        .map(|(key, _)| (strsim::jaro_winkler(key, &word.to_lowercase()), *key))
+        .filter(|(likeness, _)| *likeness >= LIKE)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, key)| key)
+}
+
+fn bad_value(setting: &Setting) -> OptionError {
+    let expected =
+        KEYS.iter().find(|(key, _)| *key == setting.key).map_or("another value", |(_, what)| what);
+    OptionError(format!(
+        "{}={} ({}): expected {expected}",
+        setting.key, setting.value, setting.place
+    ))
+}
+
+fn parse_bool(setting: &Setting) -> Result<bool, OptionError> {
+    setting.value.parse().map_err(|_| bad_value(setting))
+}
+
+fn non_empty(setting: &Setting) -> Result<&str, OptionError> {
+    if setting.value.is_empty() { Err(bad_value(setting)) } else { Ok(&setting.value) }
+}
+
+fn parse_chunk(setting: &Setting) -> Result<usize, OptionError> {
+    let text = setting.value.to_lowercase();
+    let (digits, unit) = match text.strip_suffix(['k', 'm']) {
+        Some(digits) if text.ends_with('k') => (digits, 1024),
+        Some(digits) => (digits, 1024 * 1024),
+        None => (text.as_str(), 1),
+    };
+    digits
+        .parse::<usize>()
+        .ok()
+        .and_then(|number| number.checked_mul(unit))
+        .filter(|bytes| (MIN_CHUNK_BYTES..=MAX_CHUNK_BYTES).contains(bytes))
+        .ok_or_else(|| bad_value(setting))
+}
+
+fn list(value: &str, separator: char) -> Vec<String> {
+    value.split(separator).map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()
+}
+
+fn globs(setting: &Setting) -> Vec<Glob> {
+    list(&setting.value, ';').iter().map(|item| Glob::new(item)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Options, OptionError> {
+        Options::parse(text, |_| None)
+    }
+
+    fn message(text: &str) -> String {
+        parse(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn defaults_hold_without_options() {
+        let options = parse("").unwrap();
+        assert_eq!(options.out, "flow-trace");
+        assert_eq!(options.chunk_bytes, 65536);
+        assert_eq!(options.log, LevelFilter::Warn);
+        assert_eq!(options.ids, IdSource::Fresh);
+        assert!(options.filter.constructors && !options.filter.natives);
+        assert!(options.set.is_empty());
+    }
+
+    #[test]
+    fn escaped_commas_belong_to_the_value() {
+        let options = parse(r"out=/tmp/a\,b\c,target=com.x.+com.y.,format=jsonl,chunk=1k").unwrap();
+        assert_eq!(options.out, r"/tmp/a,b\c");
+        assert_eq!(options.filter.targets, ["com.x.", "com.y."]);
+        assert_eq!(options.format, EventFormat::Jsonl);
+        assert_eq!(options.chunk_bytes, 1024);
+    }
+
+    #[test]
+    fn mistakes_are_told_in_one_line_with_place_and_remedy() {
+        for (text, expected) in [
+            ("incldue=x", "unknown option 'incldue' (agent options); did you mean 'include'?"),
+            ("zzz=1", "unknown option 'zzz' (agent options); known are out, target, include, \
+              exclude, constructors, natives, engine, format, ids, optimize, chunk, log, debug, \
+              config, onerror"),
+            ("out", "'out' (agent options): expected key=value; did you mean 'out=…'?"),
+            ("out=", "out= (agent options): expected a directory"),
+            ("natives=yes", "natives=yes (agent options): expected true or false"),
+            ("chunk=1", "chunk=1 (agent options): expected a size from 64 to 16m, such as 64k"),
+            ("engine=jit", "engine=jit (agent options): expected events"),
+            ("format=xml", "format=xml (agent options): expected binary or jsonl"),
+            ("log=loud", "log=loud (agent options): expected off, error, warn, info, debug or trace"),
+            ("onerror=maybe", "onerror=maybe (agent options): expected stop or continue"),
+            ("out=a,out=b", "option 'out' stands twice (agent options); keep one"),
+        ] {
+            assert_eq!(message(text), expected);
+        }
+        assert!(message("engine=instrument").contains("not in this version"));
+        assert!(message("config=/no/such/file").starts_with("config=/no/such/file (agent options): "));
+    }
+
+    #[test]
+    fn the_string_wins_over_the_environment_and_that_over_the_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("flow.conf");
+        fs::write(&file, "# ours\nout = c\nlog=info\nchunk=2k\n").unwrap();
+        let config = file.to_str().unwrap().to_owned();
+        let environment = |name: &str| match name {
+            "FLOW_CONFIG" => Some(config.clone()),
+            "FLOW_OUT" => Some("b".to_owned()),
+            "FLOW_LOG" => Some("debug".to_owned()),
+            "FLOW_TARGET" => Some(String::new()),
+            _ => None,
+        };
+        let options = Options::parse("out=a", environment).unwrap();
+        assert_eq!((options.out.as_str(), options.log), ("a", LevelFilter::Debug));
+        assert_eq!(options.chunk_bytes, 2048);
+        assert!(options.filter.targets.is_empty(), "an empty variable is not set");
+
+        fs::write(&file, "out=c\nnativs=true\n").unwrap();
+        let error = Options::parse("", environment).unwrap_err().to_string();
+        assert!(error.contains("flow.conf:2); did you mean 'natives'?"), "{error}");
+    }
+
+    #[test]
+    fn onerror_holds_even_when_the_rest_is_wrong() {
+        assert_eq!(Options::on_error("bogus=1,onerror=continue", |_| None), OnError::Continue);
+        assert_eq!(Options::on_error("bogus=1", |_| None), OnError::Stop);
+        let environment = |name: &str| (name == "FLOW_ONERROR").then(|| "continue".to_owned());
+        assert_eq!(Options::on_error("bogus=1", environment), OnError::Continue);
+    }
+
+    #[test]
+    fn debug_is_a_log_level_as_in_the_java_agent() {
+        assert_eq!(parse("debug=true").unwrap().log, LevelFilter::Debug);
+        assert_eq!(parse("debug=true,log=error").unwrap().log, LevelFilter::Error);
+        assert_eq!(parse("debug=false").unwrap().log, LevelFilter::Warn);
+    }
+
+    #[test]
+    fn optimize_wins_over_ids_as_in_the_java_agent() {
+        let options = parse("ids=a.properties,optimize=old").unwrap();
+        assert_eq!(options.ids, IdSource::Optimize("old".into()));
+    }
+}

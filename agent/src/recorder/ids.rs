@@ -1,0 +1,253 @@
+//! Gives out ids, and writes names before anybody can use them.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use flow_codec::MethodId;
+use flow_codec::format::flow::Record;
+use flow_codec::format::ids::{decode_line, encode_line, key};
+use flow_codec::format::methods::{MethodInfo, MethodLine};
+use flow_codec::read::{ReadRecords, Trace, TraceSet};
+
+use crate::options::IdSource;
+use crate::sink::{LineFile, SinkError};
+
+/// The ids a recording starts with, in the order of their numbers.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct StartIds {
+    ids: Vec<(String, MethodId)>,
+}
+
+/// An earlier mapping or trace cannot be used.
+#[derive(Debug)]
+pub struct StartIdsError {
+    option: &'static str,
+    path: PathBuf,
+    why: String,
+}
+
+impl fmt::Display for StartIdsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}: {}", self.option, self.path.display(), self.why)
+    }
+}
+
+impl StartIds {
+    /// Reads what the options name. To be called before the trace directory is opened: that may move
+    /// an earlier trace away.
+    ///
+    /// # Errors
+    /// The file or trace cannot be read, or is not what the format says.
+    pub fn read(source: &IdSource) -> Result<Self, StartIdsError> {
+        let in_option = |option, path: &Path| {
+            let path = path.to_path_buf();
+            move |why: String| StartIdsError { option, path, why }
+        };
+        match source {
+            IdSource::Fresh => Ok(Self::default()),
+            IdSource::File(path) => Self::from_file(path).map_err(in_option("ids", path)),
+            IdSource::Optimize(dir) => {
+                Self::from_counts(dir).map_err(in_option("optimize", dir))
+            }
+        }
+    }
+
+    fn from_file(path: &Path) -> Result<Self, String> {
+        let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
+        let mut by_id = HashMap::new();
+        for (number, line) in (1..).zip(text.lines()) {
+            let entry = decode_line(line).map_err(|_| {
+                format!("line {number}: expected pkg.Class#method(descriptor)=id, found {line:?}")
+            })?;
+            if let Some((key, id)) = entry
+                && let Some(other) = by_id.insert(id, key)
+            {
+                return Err(format!("line {number}: id {id} belongs to {other} already"));
+            }
+        }
+        let mut ids: Vec<_> = by_id.into_iter().map(|(id, key)| (key, id)).collect();
+        ids.sort_by_key(|(_, id)| *id);
+        Ok(Self { ids })
+    }
+
+    /// Numbers the methods of earlier traces by how often they were entered, the most frequent first:
+    /// the shortest ids go where they save most.
+    fn from_counts(dir: &Path) -> Result<Self, String> {
+        let set = TraceSet::open(dir).map_err(|error| error.to_string())?;
+        let mut calls: HashMap<String, u64> = HashMap::new();
+        let mut order = Vec::new();
+        for trace in &set.traces {
+            let counts = count_enters(trace);
+            for (id, method) in trace.methods.iter() {
+                let info = &method.info;
+                let key = key(&info.class, &info.name, &info.descriptor);
+                let count = counts.get(&id).copied().unwrap_or_default();
+                *calls.entry(key.clone()).or_insert_with(|| {
+                    order.push(key);
+                    0
+                }) += count;
+            }
+        }
+        // Stable: methods called equally often keep their order.
+        order.sort_by_key(|key| std::cmp::Reverse(calls.get(key).copied()));
+        let ids = order.into_iter().zip((0..).map_while(MethodId::new)).collect();
+        Ok(Self { ids })
+    }
+}
+
+fn count_enters(trace: &Trace) -> HashMap<MethodId, u64> {
+    let mut counts = HashMap::new();
+    for file in &trace.files {
+        let outcome = file.events().and_then(|mut events| {
+            while let Some((_, record)) = events.next_record()? {
+                if let Record::Enter(id) = record {
+                    *counts.entry(id).or_default() += 1;
+                }
+            }
+            Ok(())
+        });
+        if let Err(error) = outcome {
+            log::warn!("optimize: counted up to a damaged place: {error}");
+        }
+    }
+    counts
+}
+
+#[derive(Debug)]
+struct Known {
+    id: MethodId,
+    /// The loaders told of in `methods.jsonl`.
+    loaders: Vec<String>,
+}
+
+/// The id of every method, by key. The same class and method in two loaders share one.
+#[derive(Debug)]
+pub struct IdTable {
+    by_key: HashMap<String, Known>,
+    next: Option<MethodId>,
+    described: u64,
+    ids: LineFile,
+    methods: LineFile,
+}
+
+impl IdTable {
+    /// A table that starts with `start` and writes to these files.
+    ///
+    /// # Errors
+    /// The ids it starts with cannot be written.
+    pub fn new(start: StartIds, ids: LineFile, methods: LineFile) -> Result<Self, SinkError> {
+        let mut lines = String::new();
+        let mut next = MethodId::new(0);
+        let mut by_key = HashMap::with_capacity(start.ids.len());
+        for (key, id) in start.ids {
+            encode_line(&key, id, &mut lines);
+            next = MethodId::new(id.get() + 1);
+            by_key.insert(key, Known { id, loaders: Vec::new() });
+        }
+        ids.append(lines.as_bytes())?;
+        Ok(Self { by_key, next, described: 0, ids, methods })
+    }
+
+    /// The id of a method, which is written out where it is new.
+    pub(super) fn assign(&mut self, info: MethodInfo) -> Result<MethodId, SinkError> {
+        let key = key(&info.class, &info.name, &info.descriptor);
+        let loader = info.loader.clone();
+        if let Some(known) = self.by_key.get_mut(&key) {
+            let id = known.id;
+            if !known.loaders.contains(&loader) {
+                self.methods.append_json(&MethodLine { id, method: info })?;
+                self.described += u64::from(known.loaders.is_empty());
+                known.loaders.push(loader);
+            }
+            return Ok(id);
+        }
+        let id = self.next.ok_or_else(|| SinkError::whole_trace("no method ids are left"))?;
+        self.next = MethodId::new(id.get() + 1);
+        // What is known of a method first: whoever finds the id finds that too.
+        self.methods.append_json(&MethodLine { id, method: info })?;
+        let mut line = String::new();
+        encode_line(&key, id, &mut line);
+        self.ids.append(line.as_bytes())?;
+        self.described += 1;
+        self.by_key.insert(key, Known { id, loaders: vec![loader] });
+        Ok(id)
+    }
+
+    pub(super) fn described(&self) -> u64 {
+        self.described
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(class: &str, loader: &str) -> MethodInfo {
+        MethodInfo {
+            class: class.to_owned(),
+            name: "m".to_owned(),
+            descriptor: "()V".to_owned(),
+            loader: loader.to_owned(),
+            ..MethodInfo::default()
+        }
+    }
+
+    fn table(dir: &Path, start: StartIds) -> IdTable {
+        let file = |name: &str| LineFile::create(&dir.join(name)).unwrap();
+        IdTable::new(start, file("ids.properties"), file("methods.jsonl")).unwrap()
+    }
+
+    #[test]
+    fn loaders_share_an_id_and_are_told_apart() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut table = table(dir.path(), StartIds::default());
+        let ids: Vec<u64> = ["app", "x.L@1", "app"]
+            .map(|loader| table.assign(info("a.A", loader)).unwrap().get())
+            .to_vec();
+        assert_eq!(ids, [0, 0, 0]);
+        assert_eq!(fs::read_to_string(dir.path().join("ids.properties")).unwrap(), "a.A#m()V=0\n");
+        let methods = fs::read_to_string(dir.path().join("methods.jsonl")).unwrap();
+        assert_eq!(methods.lines().count(), 2);
+        assert_eq!(table.described(), 1);
+    }
+
+    #[test]
+    fn a_reused_mapping_is_continued_and_saved_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let old = dir.path().join("old.properties");
+        fs::write(&old, "# kept\na.B#m()V=5\na.A#m()V=2\n").unwrap();
+        let mut table = table(dir.path(), StartIds::read(&IdSource::File(old)).unwrap());
+        assert_eq!(table.assign(info("a.A", "app")).unwrap().get(), 2);
+        assert_eq!(table.assign(info("a.New", "app")).unwrap().get(), 6);
+        let ids = fs::read_to_string(dir.path().join("ids.properties")).unwrap();
+        assert_eq!(ids, "a.A#m()V=2\na.B#m()V=5\na.New#m()V=6\n");
+    }
+
+    #[test]
+    fn a_mapping_with_a_bad_line_or_a_double_id_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("bad.properties");
+        for (text, expected) in [
+            ("a.A#m()V=0\nrubbish\n", "line 2: expected pkg.Class#method(descriptor)=id"),
+            ("a.A#m()V=0\na.B#m()V=0\n", "line 2: id 0 belongs to a.A#m()V already"),
+        ] {
+            fs::write(&path, text).unwrap();
+            let error = StartIds::read(&IdSource::File(path.clone())).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn optimize_numbers_by_call_count() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("ids.properties"), "a.A#m()V=0\na.B#m()V=1\na.C#m()V=2\n").unwrap();
+        // 0 once, 2 three times, on two threads.
+        fs::write(dir.path().join("thread-1.flow"), [0x80, 0x82, 0x82, 0x02]).unwrap();
+        fs::write(dir.path().join("thread-2.flow"), [0x82, 0x00]).unwrap();
+        let start = StartIds::read(&IdSource::Optimize(dir.path().to_path_buf())).unwrap();
+        let order: Vec<_> = start.ids.iter().map(|(key, id)| (key.as_str(), id.get())).collect();
+        assert_eq!(order, [("a.C#m()V", 0), ("a.A#m()V", 1), ("a.B#m()V", 2)]);
+    }
+}

@@ -1,0 +1,44 @@
+//! What was seen and not written. Told once on stderr, counted for the manifest.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+
+/// More different reasons than this are not kept.
+const MAX_REASONS: usize = 16;
+
+#[derive(Debug, Default)]
+pub(super) struct Losses {
+    events: AtomicU64,
+    reasons: Mutex<BTreeSet<String>>,
+}
+
+impl Losses {
+    /// Counts events that are lost, and why.
+    pub(super) fn lose(&self, events: u64, reason: &str) {
+        self.events.fetch_add(events, Ordering::Relaxed);
+        if !reason.is_empty() {
+            self.note(reason);
+        }
+    }
+
+    /// Keeps a reason; the first one is told.
+    pub(super) fn note(&self, reason: &str) {
+        let mut reasons = self.reasons.lock();
+        if reasons.is_empty() {
+            log::error!("{reason}; the program goes on");
+        }
+        if reasons.len() < MAX_REASONS {
+            reasons.insert(reason.to_owned());
+        }
+    }
+
+    pub(super) fn events(&self) -> u64 {
+        self.events.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn reasons(&self) -> Vec<String> {
+        self.reasons.lock().iter().cloned().collect()
+    }
+}

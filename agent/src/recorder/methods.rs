@@ -1,0 +1,321 @@
+//! Which of the JVM's methods are recorded, and by which id.
+//!
+//! An event names a method by the JVM's own handle. It means nothing once the class is unloaded, and
+//! its number may then be given to another method. So a handle is resolved while its class is
+//! alive, in the event itself, and everything known of a class's handles is forgotten when a class is
+//! prepared ([`MethodTable::forget`]), which the JVM does before any method of it runs.
+//!
+//! Look-up is in two steps: a small table of each OS thread (HOT), then one shared by all. The
+//! generation makes the small tables follow the shared one.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use flow_codec::MethodId;
+use flow_codec::format::flow::Encoded;
+use flow_codec::format::ids::key;
+use flow_codec::format::methods::MethodInfo;
+use parking_lot::{Mutex, RwLock};
+
+use super::IdTable;
+use crate::filter::{Candidate, FilterSpec, LoaderKind, Reason, Verdict};
+use crate::sink::SinkError;
+
+/// What the JVM passes for a method; meaningless once the class is unloaded.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct RawMethod(pub usize);
+
+/// A method that is recorded: the encoded form of its entry.
+#[derive(Clone, Copy, Debug)]
+pub struct Recorded(Encoded);
+
+impl Recorded {
+    /// What an entry of the method appends to a chunk.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
+
+/// What the JVM says of a method.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MethodFacts {
+    /// What goes to `methods.jsonl`, but for source and line.
+    pub info: MethodInfo,
+    /// Who defined the class.
+    pub loader: LoaderKind,
+    /// Whether the method is native.
+    pub native: bool,
+    /// Whether the class is hidden.
+    pub hidden: bool,
+}
+
+/// Asks the JVM about one method, whose class is alive.
+pub trait DescribeMethod {
+    /// Its names and flags; `None` when the JVM does not tell.
+    fn facts(&self) -> Option<MethodFacts>;
+    /// Its source file and first line. Asked only for methods that are recorded.
+    fn source(&self) -> (Option<String>, Option<u32>);
+}
+
+const SHARDS: usize = 64;
+
+/// The methods seen so far.
+#[derive(Debug)]
+pub struct MethodTable {
+    filter: FilterSpec,
+    /// `Some` where the method is recorded.
+    shards: [RwLock<HashMap<RawMethod, Option<MethodId>>>; SHARDS],
+    generation: AtomicU64,
+    ids: Mutex<IdTable>,
+    not_recorded: Mutex<BTreeMap<Reason, BTreeSet<String>>>,
+}
+
+/// Never the generation of a table twice, so that no two tables share an entry of [`RECENT`].
+static GENERATIONS: AtomicU64 = AtomicU64::new(1);
+
+impl MethodTable {
+    /// A table that selects by `filter` and gives out ids from `ids`.
+    #[must_use]
+    pub fn new(filter: FilterSpec, ids: IdTable) -> Self {
+        Self {
+            filter,
+            shards: std::array::from_fn(|_| RwLock::default()),
+            generation: AtomicU64::new(next_generation()),
+            ids: Mutex::new(ids),
+            not_recorded: Mutex::default(),
+        }
+    }
+
+    /// How the method is recorded, or `None` where it is not. Its name is on disk before this returns.
+    ///
+    /// # Errors
+    /// The name cannot be written.
+    pub fn look_up(
+        &self,
+        raw: RawMethod,
+        describe: &impl DescribeMethod,
+    ) -> Result<Option<Recorded>, SinkError> {
+        // Pairs with the store in `forget`.
+        let generation = self.generation.load(Ordering::Acquire);
+        let id = match recent(raw, generation) {
+            Some(id) => id,
+            None => {
+                let id = self.look_up_shared(raw, describe)?;
+                remember(raw, generation, id);
+                id
+            }
+        };
+        Ok(id.map(|id| Recorded(Encoded::enter(id))))
+    }
+
+    #[cold]
+    fn look_up_shared(
+        &self,
+        raw: RawMethod,
+        describe: &impl DescribeMethod,
+    ) -> Result<Option<MethodId>, SinkError> {
+        let shard = &self.shards[spread(raw) % SHARDS];
+        if let Some(id) = shard.read().get(&raw) {
+            return Ok(*id);
+        }
+        // Asked without a lock held: the JVM may stop us in here. Two threads may both ask; they get
+        // the same id.
+        let id = self.resolve(describe)?;
+        shard.write().insert(raw, id);
+        Ok(id)
+    }
+
+    fn resolve(&self, describe: &impl DescribeMethod) -> Result<Option<MethodId>, SinkError> {
+        let Some(MethodFacts { mut info, loader, native, hidden }) = describe.facts() else {
+            return Ok(None);
+        };
+        let verdict = self.filter.verdict(Candidate {
+            class: &info.class,
+            method: &info.name,
+            native,
+            hidden,
+            loader,
+        });
+        match verdict {
+            Verdict::Record => {
+                (info.source, info.line) = describe.source();
+                self.ids.lock().assign(info).map(Some)
+            }
+            Verdict::Exclude => Ok(None),
+            Verdict::NotRecorded(reason) => {
+                let key = key(&info.class, &info.name, &info.descriptor);
+                self.not_recorded.lock().entry(reason).or_default().insert(key);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Forgets handles whose class is just being prepared: what was known of them is of a class that
+    /// is gone.
+    pub fn forget(&self, methods: impl IntoIterator<Item = RawMethod>) {
+        let mut known = false;
+        for raw in methods {
+            let shard = &self.shards[spread(raw) % SHARDS];
+            if shard.read().contains_key(&raw) {
+                known |= shard.write().remove(&raw).is_some();
+            }
+        }
+        if known {
+            // Pairs with the load in `look_up`. Whoever runs a method of the new class has
+            // synchronised with its preparation, so it sees the new generation.
+            self.generation.store(next_generation(), Ordering::Release);
+        }
+    }
+
+    /// How many ids have a line in `methods.jsonl`.
+    pub(super) fn described(&self) -> u64 {
+        self.ids.lock().described()
+    }
+
+    /// Methods the filter names and the engine leaves out, by reason.
+    pub(super) fn not_recorded(&self) -> BTreeMap<Reason, BTreeSet<String>> {
+        self.not_recorded.lock().clone()
+    }
+}
+
+fn next_generation() -> u64 {
+    GENERATIONS.fetch_add(1, Ordering::Relaxed)
+}
+
+/// Handles are addresses or small numbers; this makes all bits count.
+fn spread(raw: RawMethod) -> usize {
+    const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+    let mixed = (raw.0 as u64).wrapping_mul(GOLDEN) >> 32;
+    usize::try_from(mixed).unwrap_or_default()
+}
+
+const RECENT: usize = 256;
+
+/// What an OS thread looked up last; generation 0 marks an empty entry.
+#[derive(Clone, Copy)]
+struct Recent {
+    raw: RawMethod,
+    generation: u64,
+    id: Option<MethodId>,
+}
+
+thread_local! {
+    static LAST_SEEN: [Cell<Recent>; RECENT] = const {
+        [const { Cell::new(Recent { raw: RawMethod(0), generation: 0, id: None }) }; RECENT]
+    };
+}
+
+#[inline]
+fn recent(raw: RawMethod, generation: u64) -> Option<Option<MethodId>> {
+    let entry = LAST_SEEN.with(|entries| entries[spread(raw) % RECENT].get());
+    (entry.raw == raw && entry.generation == generation).then_some(entry.id)
+}
+
+fn remember(raw: RawMethod, generation: u64, id: Option<MethodId>) {
+    LAST_SEEN.with(|entries| entries[spread(raw) % RECENT].set(Recent { raw, generation, id }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recorder::StartIds;
+    use crate::sink::LineFile;
+    use std::fs;
+    use std::path::Path;
+
+    pub(crate) struct Named(&'static str, &'static str);
+
+    impl DescribeMethod for Named {
+        fn facts(&self) -> Option<MethodFacts> {
+            let info = MethodInfo {
+                class: self.0.to_owned(),
+                name: self.1.to_owned(),
+                descriptor: "()V".to_owned(),
+                loader: "app".to_owned(),
+                ..MethodInfo::default()
+            };
+            let native = self.1 == "nativeOne";
+            Some(MethodFacts { info, loader: LoaderKind::Application, native, hidden: false })
+        }
+
+        fn source(&self) -> (Option<String>, Option<u32>) {
+            (None, Some(7))
+        }
+    }
+
+    fn table(dir: &Path) -> MethodTable {
+        let file = |name: &str| LineFile::create(&dir.join(name)).unwrap();
+        let ids = IdTable::new(StartIds::default(), file("ids"), file("methods")).unwrap();
+        let filter = FilterSpec {
+            targets: Vec::new(),
+            include: Vec::new(),
+            exclude: vec![crate::filter::Glob::new("x.**")],
+            constructors: true,
+            natives: false,
+        };
+        MethodTable::new(filter, ids)
+    }
+
+    fn first_byte(recorded: Option<Recorded>) -> Option<u8> {
+        recorded.map(|recorded| recorded.as_bytes()[0])
+    }
+
+    #[test]
+    fn a_reused_handle_is_resolved_anew_after_its_class_is_prepared() {
+        let dir = tempfile::tempdir().unwrap();
+        let table = table(dir.path());
+        let raw = RawMethod(0x7f00);
+        let look_up = |name| first_byte(table.look_up(raw, &name).unwrap());
+        assert_eq!(look_up(Named("a.A", "m")), Some(0x80));
+        assert_eq!(look_up(Named("a.B", "m")), Some(0x80), "known, so not asked again");
+        table.forget([raw]);
+        assert_eq!(look_up(Named("a.B", "m")), Some(0x81));
+        assert_eq!(fs::read_to_string(dir.path().join("ids")).unwrap(), "a.A#m()V=0\na.B#m()V=1\n");
+    }
+
+    #[test]
+    fn what_is_left_out_is_named_or_excluded() {
+        let dir = tempfile::tempdir().unwrap();
+        let table = table(dir.path());
+        assert!(table.look_up(RawMethod(8), &Named("x.A", "m")).unwrap().is_none());
+        assert!(table.look_up(RawMethod(16), &Named("a.A", "nativeOne")).unwrap().is_none());
+        let left_out = table.not_recorded();
+        assert_eq!(left_out.len(), 1);
+        assert!(left_out[&Reason::Native].contains("a.A#nativeOne()V"));
+        assert_eq!(table.described(), 0);
+    }
+
+    #[test]
+    fn threads_agree_on_ids_and_ids_are_dense() {
+        let dir = tempfile::tempdir().unwrap();
+        let table = table(dir.path());
+        let names: Vec<&'static str> =
+            (0..200).map(|i| &*Box::leak(format!("m{i}").into_boxed_str())).collect();
+        let runs: Vec<Vec<Vec<u8>>> = std::thread::scope(|scope| {
+            let handles: Vec<_> = (0..8)
+                .map(|turn| {
+                    let (table, names) = (&table, &names);
+                    scope.spawn(move || {
+                        let mut seen = vec![Vec::new(); names.len()];
+                        for i in 0..names.len() {
+                            let at = (i * 37 + turn * 11) % names.len();
+                            let raw = RawMethod(8 * (at + 1));
+                            let recorded = table.look_up(raw, &Named("a.A", names[at])).unwrap();
+                            seen[at] = recorded.unwrap().as_bytes().to_vec();
+                        }
+                        seen
+                    })
+                })
+                .collect();
+            handles.into_iter().map(|handle| handle.join().unwrap()).collect()
+        });
+        assert!(runs.iter().all(|run| *run == runs[0]));
+        let lines = fs::read_to_string(dir.path().join("ids")).unwrap();
+        let mut ids: Vec<u64> =
+            lines.lines().map(|line| line.rsplit_once('=').unwrap().1.parse().unwrap()).collect();
+        ids.sort_unstable();
+        assert_eq!(ids, (0..200).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,104 @@
+//! HOT: what one thread records.
+
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::time::Duration;
+
+use flow_codec::write::{Fold, RAW_EXIT};
+use flow_codec::{Offset, ThreadId};
+use parking_lot::{Mutex, MutexGuard};
+
+use super::Recorded;
+use super::chunk::Chunk;
+
+/// The recorder of one thread. Its own thread appends without a lock; handing over takes one.
+#[derive(Debug)]
+pub struct ThreadRecorder {
+    id: ThreadId,
+    is_virtual: bool,
+    chunk: Chunk,
+    /// Held by whoever reads the chunk, and while it is reused.
+    out: Mutex<Out>,
+}
+
+/// What has become of a thread's chunks so far.
+#[derive(Debug, Default)]
+pub(super) struct Out {
+    fold: Fold,
+    /// Where the next folded byte goes.
+    pub(super) offset: Offset,
+    pub(super) state: OutState,
+}
+
+/// Whether chunks are still written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum OutState {
+    /// They are.
+    #[default]
+    Open,
+    /// One could not be written; later ones would leave a hole in front of them.
+    Failed,
+    /// The last one was written. What is recorded after it is after the end of the recording.
+    Closed,
+}
+
+impl Out {
+    /// The canonical form of `raw`.
+    pub(super) fn fold(&mut self, raw: &[u8], last: bool) -> Vec<u8> {
+        let mut folded = Vec::with_capacity(raw.len());
+        self.fold.push(raw, &mut folded);
+        if last {
+            self.fold.finish(&mut folded);
+        }
+        folded
+    }
+}
+
+impl ThreadRecorder {
+    pub(super) fn new(id: ThreadId, is_virtual: bool, chunk: Chunk) -> Self {
+        Self { id, is_virtual, chunk, out: Mutex::default() }
+    }
+
+    /// The thread.
+    #[must_use]
+    pub fn id(&self) -> ThreadId {
+        self.id
+    }
+
+    pub(super) fn is_virtual(&self) -> bool {
+        self.is_virtual
+    }
+
+    #[inline]
+    pub(super) fn append_enter(&self, method: Recorded) -> bool {
+        self.chunk.append(method.as_bytes())
+    }
+
+    #[inline]
+    pub(super) fn append_exit(&self) -> bool {
+        self.chunk.append(&[RAW_EXIT])
+    }
+
+    /// The events not yet handed over.
+    pub(super) fn recorded(&self) -> Vec<u8> {
+        self.chunk.recorded()
+    }
+
+    /// Empties the chunk; only for the owner.
+    pub(super) fn reuse_chunk(&self) {
+        let _readers_are_out = self.out.lock();
+        self.chunk.reuse();
+    }
+
+    pub(super) fn into_chunk(self) -> Chunk {
+        self.chunk
+    }
+
+    pub(super) fn lock_out(&self) -> MutexGuard<'_, Out> {
+        self.out.lock()
+    }
+
+    pub(super) fn try_lock_out_for(&self, patience: Duration) -> Option<MutexGuard<'_, Out>> {
+        self.out.try_lock_for(patience)
+    }
+}

@@ -1,0 +1,84 @@
+//! The threads being recorded, and their lines in `threads.jsonl`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use flow_codec::ThreadId;
+use flow_codec::format::threads::ThreadLine;
+use parking_lot::Mutex;
+
+use super::ThreadRecorder;
+use crate::sink::{LineFile, SinkError};
+
+/// What the JVM says of a thread.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ThreadFacts {
+    /// `Thread.getId()`.
+    pub id: ThreadId,
+    /// Its name; empty where the JVM cannot tell yet.
+    pub name: String,
+    /// Whether it is a daemon.
+    pub daemon: bool,
+    /// Whether it is a virtual thread.
+    pub is_virtual: bool,
+}
+
+#[derive(Debug)]
+struct LiveThread {
+    recorder: Arc<ThreadRecorder>,
+    name: String,
+}
+
+#[derive(Debug)]
+pub(super) struct ThreadTable {
+    lines: LineFile,
+    live: Mutex<HashMap<ThreadId, LiveThread>>,
+    started: AtomicU64,
+}
+
+impl ThreadTable {
+    pub(super) fn new(lines: LineFile) -> Self {
+        Self { lines, live: Mutex::default(), started: AtomicU64::new(0) }
+    }
+
+    pub(super) fn start(
+        &self,
+        facts: &ThreadFacts,
+        recorder: &Arc<ThreadRecorder>,
+        at_ns: u64,
+    ) -> Result<(), SinkError> {
+        let ThreadFacts { id, ref name, daemon, is_virtual } = *facts;
+        self.tell(&ThreadLine::Start { id, name: name.clone(), daemon, is_virtual, at_ns })?;
+        self.started.fetch_add(1, Ordering::Relaxed);
+        let live = LiveThread { recorder: Arc::clone(recorder), name: name.clone() };
+        self.live.lock().insert(id, live);
+        Ok(())
+    }
+
+    pub(super) fn rename(&self, id: ThreadId, name: &str, at_ns: u64) -> Result<(), SinkError> {
+        match self.live.lock().get_mut(&id) {
+            Some(live) if live.name != name => name.clone_into(&mut live.name),
+            _ => return Ok(()),
+        }
+        self.tell(&ThreadLine::Rename { id, name: name.to_owned(), at_ns })
+    }
+
+    pub(super) fn end(&self, id: ThreadId, at_ns: u64) -> Result<(), SinkError> {
+        self.live.lock().remove(&id);
+        self.tell(&ThreadLine::End { id, at_ns })
+    }
+
+    pub(super) fn live(&self) -> Vec<Arc<ThreadRecorder>> {
+        self.live.lock().values().map(|live| Arc::clone(&live.recorder)).collect()
+    }
+
+    /// How many threads have begun to record.
+    pub(super) fn started(&self) -> u64 {
+        self.started.load(Ordering::Relaxed)
+    }
+
+    fn tell(&self, line: &ThreadLine) -> Result<(), SinkError> {
+        self.lines.append_json(line)
+    }
+}

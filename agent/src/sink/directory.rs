@@ -1,0 +1,396 @@
+//! The trace directory: who may write where.
+//!
+//! - A directory belongs to the JVM that holds the lock on its `.lock`, for as long as the process
+//!   lives; the system drops the lock with the process, however it ends.
+//! - Whoever gets the lock moves an earlier trace to `DIR.old`, file by file: the directory itself and
+//!   its lock stay, so two JVMs never both believe that they own it, and a mount point works too.
+//! - Whoever does not get it uses `DIR/jvm-<pid>-<start>`, with the same rules.
+//! - Files are made anew and never through a link: whatever stands in our place is refused.
+
+use std::fmt;
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use flow_codec::format::names;
+use rustix::fs::{Mode, OFlags};
+
+/// Reading and writing for the owner only, whatever the umask allows beyond that.
+const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
+const DIRECTORY_MODE: Mode = Mode::RWXU;
+
+/// A trace directory that this process owns.
+#[derive(Clone, Debug)]
+pub struct TraceDirectory {
+    open: Arc<OpenDirectory>,
+}
+
+#[derive(Debug)]
+struct OpenDirectory {
+    path: PathBuf,
+    fd: OwnedFd,
+    /// Held as long as the process lives.
+    _lock: File,
+}
+
+/// A trace directory cannot be used.
+#[derive(Debug)]
+pub struct DirectoryError {
+    path: PathBuf,
+    why: String,
+}
+
+impl fmt::Display for DirectoryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "out={}: {}", self.path.display(), self.why)
+    }
+}
+
+impl std::error::Error for DirectoryError {}
+
+impl TraceDirectory {
+    /// Makes or takes over the directory. An earlier trace in it moves to `DIR.old`; while another
+    /// JVM owns it, a directory inside it is used instead.
+    ///
+    /// # Errors
+    /// The directory cannot be made, is a link or not a directory, or holds something that is no
+    /// regular file in the place of one of ours.
+    pub fn open(dir: &Path) -> Result<Self, DirectoryError> {
+        let fail = |why: String| DirectoryError { path: dir.to_path_buf(), why };
+        let path = std::path::absolute(dir).map_err(|error| fail(error.to_string()))?;
+        let fd = make_and_open(&path).map_err(fail)?;
+        if let Some(lock) = try_lock(&fd).map_err(fail)?
+            && no_further_jvm_is_live(&path)
+        {
+            match move_earlier_trace(&path, &fd).map_err(fail)? {
+                Moved::Away => return Ok(Self::new(path, fd, lock)),
+                Moved::NotPossible(error) => {
+                    log::warn!("an earlier trace stays in {}: {error}", path.display());
+                }
+            }
+        }
+        // In use, or not ours to empty: a place of our own inside.
+        let own = path.join(further_name());
+        let own_fd = make_and_open(&own).map_err(fail)?;
+        let lock = try_lock(&own_fd).map_err(fail)?;
+        let lock = lock.ok_or_else(|| fail(format!("{} is in use", own.display())))?;
+        log::info!("{} is in use; recording into {}", path.display(), own.display());
+        Ok(Self::new(own, own_fd, lock))
+    }
+
+    fn new(path: PathBuf, fd: OwnedFd, lock: File) -> Self {
+        Self { open: Arc::new(OpenDirectory { path, fd, _lock: lock }) }
+    }
+
+    /// Where the trace is, as an absolute path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.open.path
+    }
+
+    /// Creates a file for appending; nothing of this name may exist.
+    ///
+    /// # Errors
+    /// The system refuses, or something of this name exists.
+    pub fn create(&self, name: &str) -> io::Result<File> {
+        self.open_file(name, OFlags::CREATE | OFlags::EXCL)
+    }
+
+    /// Opens a file of ours for appending.
+    ///
+    /// # Errors
+    /// The file is gone, or something else stands in its place.
+    pub fn append(&self, name: &str) -> io::Result<File> {
+        self.open_file(name, OFlags::empty())
+    }
+
+    /// Replaces a file by one with this content: a reader finds either the old or the new one.
+    ///
+    /// # Errors
+    /// The new content cannot be written; the old file is as it was.
+    pub fn replace(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        let new = format!("{name}.new");
+        let _ = rustix::fs::unlinkat(&self.open.fd, &new, rustix::fs::AtFlags::empty());
+        let mut file = self.create(&new)?;
+        io::Write::write_all(&mut file, content)?;
+        rustix::fs::renameat(&self.open.fd, &new, &self.open.fd, name)?;
+        Ok(())
+    }
+
+    fn open_file(&self, name: &str, more: OFlags) -> io::Result<File> {
+        // NONBLOCK: a FIFO in our place must not stop the program.
+        let flags =
+            OFlags::WRONLY | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let file = File::from(rustix::fs::openat(&self.open.fd, name, flags | more, FILE_MODE)?);
+        if !file.metadata()?.is_file() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        Ok(file)
+    }
+}
+
+/// Replaces `%p` (process), `%t` (start time), `%h` (host) and `%%` in the `out` option.
+#[must_use]
+pub fn expand(out: &str) -> String {
+    let mut path = String::with_capacity(out.len());
+    let mut chars = out.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '%' => match chars.next() {
+                Some('p') => path.push_str(&std::process::id().to_string()),
+                Some('t') => path.push_str(&start_time()),
+                Some('h') => path.push_str(&host()),
+                Some('%') => path.push('%'),
+                Some(other) => path.extend(['%', other]),
+                None => path.push('%'),
+            },
+            c => path.push(c),
+        }
+    }
+    path
+}
+
+/// The name of this host.
+#[must_use]
+pub fn host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// Now, as it stands in file names: `20260131T235959Z`.
+fn start_time() -> String {
+    humantime::format_rfc3339_seconds(std::time::SystemTime::now())
+        .to_string()
+        .replace(['-', ':'], "")
+}
+
+fn further_name() -> String {
+    format!("{}{}-{}", names::JVM_PREFIX, std::process::id(), start_time())
+}
+
+/// Makes the directory where it is missing, parents included, and opens it.
+fn make_and_open(path: &Path) -> Result<OwnedFd, String> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_symlink() => {
+            let target = fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from("its target"));
+            return Err(format!("is a symbolic link; give {} instead", target.display()));
+        }
+        Ok(found) if !found.is_dir() => return Err("is not a directory".to_owned()),
+        Ok(_) => {}
+        Err(_) => {
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent)
+                    .map_err(|error| format!("cannot make {}: {error}", parent.display()))?;
+            }
+            match rustix::fs::mkdir(path, DIRECTORY_MODE) {
+                Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+                Err(error) => return Err(format!("cannot be made: {}", io::Error::from(error))),
+            }
+        }
+    }
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
+    rustix::fs::open(path, flags, Mode::empty())
+        .map_err(|error| format!("cannot be opened: {}", io::Error::from(error)))
+}
+
+/// Takes the directory's lock; `None` when another process has it.
+fn try_lock(fd: &OwnedFd) -> Result<Option<File>, String> {
+    let flags =
+        OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let lock = rustix::fs::openat(fd, names::LOCK, flags, FILE_MODE)
+        .map(File::from)
+        .map_err(|error| format!("cannot write {}: {}", names::LOCK, io::Error::from(error)))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(Some(lock)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(format!("cannot lock {}: {error}", names::LOCK)),
+    }
+}
+
+/// Whether all JVMs that wrote into directories of their own in here have ended. While one lives, the
+/// trace it is part of stays where it is.
+fn no_further_jvm_is_live(path: &Path) -> bool {
+    further_traces(path).iter().all(|name| match File::open(path.join(name).join(names::LOCK)) {
+        Ok(lock) => lock.try_lock().is_ok(),
+        Err(_) => true,
+    })
+}
+
+fn further_traces(path: &Path) -> Vec<String> {
+    list(path, |name, entry| {
+        name.starts_with(names::JVM_PREFIX) && entry.file_type().is_ok_and(|kind| kind.is_dir())
+    })
+    .unwrap_or_default()
+}
+
+fn list(
+    path: &Path,
+    wanted: impl Fn(&str, &fs::DirEntry) -> bool,
+) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        if let Some(name) = entry.file_name().to_str()
+            && wanted(name, &entry)
+        {
+            names.push(name.to_owned());
+        }
+    }
+    Ok(names)
+}
+
+enum Moved {
+    Away,
+    NotPossible(String),
+}
+
+/// Moves the files of an earlier trace to `DIR.old`, and removes the trace that was there.
+fn move_earlier_trace(path: &Path, fd: &OwnedFd) -> Result<Moved, String> {
+    let cannot_list = |error: io::Error| format!("cannot be listed: {error}");
+    for name in list(path, |name, _| names::is_trace_file(name)).map_err(cannot_list)? {
+        let kind = fs::symlink_metadata(path.join(&name)).map_err(cannot_list)?.file_type();
+        if !kind.is_file() {
+            return Err(format!("{name} in it is not a regular file; remove it"));
+        }
+    }
+    let files = list(path, |name, _| names::is_trace_file(name)).map_err(cannot_list)?;
+    let further = further_traces(path);
+    if files.is_empty() && further.is_empty() {
+        return Ok(Moved::Away);
+    }
+    let mut old = path.as_os_str().to_owned();
+    old.push(".old");
+    let old = PathBuf::from(old);
+    let outcome = make_and_open(&old).and_then(|old_fd| {
+        let cannot = |name: &str, error: io::Error| format!("{name}: {error}");
+        remove_trace(&old).map_err(|error| cannot(".old", error))?;
+        // The manifest last: what is left of an interrupted move is still seen as a trace.
+        let (manifest, rest): (Vec<_>, Vec<_>) =
+            files.iter().chain(&further).partition(|name| *name == names::MANIFEST);
+        for name in rest.into_iter().chain(manifest) {
+            rustix::fs::renameat(fd, name, &old_fd, name)
+                .map_err(|error| cannot(name, error.into()))?;
+        }
+        Ok(())
+    });
+    Ok(match outcome {
+        Ok(()) => Moved::Away,
+        Err(why) => Moved::NotPossible(format!("moving it to {}: {why}", old.display())),
+    })
+}
+
+/// Removes the files of a trace, and nothing else.
+fn remove_trace(path: &Path) -> io::Result<()> {
+    for name in list(path, |name, _| names::is_trace_file(name))? {
+        fs::remove_file(path.join(name))?;
+    }
+    for name in further_traces(path) {
+        let further = path.join(name);
+        remove_trace(&further)?;
+        let _ = fs::remove_file(further.join(names::LOCK));
+        // Stays where somebody put files of their own into it.
+        let _ = fs::remove_dir(further);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn write_trace(dir: &TraceDirectory, text: &str) {
+        io::Write::write_all(&mut dir.create("trace.json").unwrap(), text.as_bytes()).unwrap();
+    }
+
+    #[test]
+    fn an_earlier_trace_moves_away_and_other_files_stay() {
+        let root = tempfile::tempdir().unwrap();
+        let out = root.path().join("a/b/out");
+        for run in ["one", "two", "three"] {
+            let dir = TraceDirectory::open(&out).unwrap();
+            assert_eq!(dir.path(), out);
+            write_trace(&dir, run);
+            fs::write(out.join("notes.txt"), run).unwrap();
+        }
+        assert_eq!(fs::read_to_string(out.join("trace.json")).unwrap(), "three");
+        assert_eq!(fs::read_to_string(out.join("notes.txt")).unwrap(), "three");
+        let old = root.path().join("a/b/out.old");
+        assert_eq!(fs::read_to_string(old.join("trace.json")).unwrap(), "two");
+        assert!(!old.join("notes.txt").exists());
+    }
+
+    #[test]
+    fn a_directory_in_use_gets_a_trace_inside() {
+        let root = tempfile::tempdir().unwrap();
+        let out = root.path().join("out");
+        let first = TraceDirectory::open(&out).unwrap();
+        write_trace(&first, "first");
+        let second = TraceDirectory::open(&out).unwrap();
+        assert_eq!(second.path().parent(), Some(out.as_path()));
+        write_trace(&second, "second");
+        assert_eq!(fs::read_to_string(out.join("trace.json")).unwrap(), "first");
+
+        // The first ends; the second still lives inside, so nothing is moved from under it.
+        drop(first);
+        let further = second.path().file_name().unwrap().to_owned();
+        // The same process at the same second would take the same name.
+        let third = TraceDirectory::open(&out);
+        assert!(third.is_err() || third.unwrap().path() != out);
+        drop(second);
+        let fourth = TraceDirectory::open(&out).unwrap();
+        assert_eq!(fourth.path(), out);
+        let old = root.path().join("out.old");
+        assert_eq!(fs::read_to_string(old.join("trace.json")).unwrap(), "first");
+        assert_eq!(fs::read_to_string(old.join(further).join("trace.json")).unwrap(), "second");
+    }
+
+    #[test]
+    fn only_the_owner_may_read() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = TraceDirectory::open(&root.path().join("out")).unwrap();
+        write_trace(&dir, "x");
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(dir.path()), 0o700);
+        assert_eq!(mode(&dir.path().join("trace.json")), 0o600);
+    }
+
+    #[test]
+    fn links_and_other_things_in_our_place_are_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let target = root.path().join("target");
+        fs::create_dir(&target).unwrap();
+        let link = root.path().join("link");
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        let error = TraceDirectory::open(&link).unwrap_err().to_string();
+        assert!(error.contains("is a symbolic link; give"), "{error}");
+
+        fs::write(root.path().join("file"), "").unwrap();
+        let error = TraceDirectory::open(&root.path().join("file")).unwrap_err().to_string();
+        assert!(error.contains("is not a directory"), "{error}");
+
+        std::os::unix::fs::symlink("/dev/null", target.join("ids.properties")).unwrap();
+        let error = TraceDirectory::open(&target).unwrap_err().to_string();
+        assert!(error.contains("ids.properties in it is not a regular file"), "{error}");
+    }
+
+    #[test]
+    fn a_replaced_file_has_the_new_content() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = TraceDirectory::open(&root.path().join("out")).unwrap();
+        write_trace(&dir, "old");
+        dir.replace("trace.json", b"new").unwrap();
+        assert_eq!(fs::read_to_string(dir.path().join("trace.json")).unwrap(), "new");
+        assert!(!dir.path().join("trace.json.new").exists());
+    }
+
+    #[test]
+    fn out_may_name_process_time_and_host() {
+        let pid = std::process::id();
+        assert_eq!(expand("t-%p-%%-%x-%"), format!("t-{pid}-%-%x-%"));
+        assert_eq!(expand("%t").len(), "20260131T235959Z".len());
+        assert_eq!(expand("%h"), host());
+    }
+}

@@ -1,0 +1,52 @@
+//! Text files that grow by whole lines.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::{Scope, SinkError};
+
+/// A file that only grows, each append in one system call: a reader, or a kill, finds whole lines.
+#[derive(Debug)]
+pub struct LineFile {
+    file: File,
+    name: String,
+}
+
+impl LineFile {
+    /// Takes a file opened for appending; `name` is for messages.
+    #[must_use]
+    pub fn new(file: File, name: &str) -> Self {
+        Self { file, name: name.to_owned() }
+    }
+
+    /// Creates a file, which must not exist, in a place that is safe.
+    ///
+    /// # Errors
+    /// The file exists or cannot be created.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        let file = OpenOptions::new().append(true).create_new(true).open(path)?;
+        Ok(Self { file, name: path.display().to_string() })
+    }
+
+    /// Appends whole lines.
+    ///
+    /// # Errors
+    /// They cannot be written; the last one may be there in part.
+    pub fn append(&self, lines: &[u8]) -> Result<(), SinkError> {
+        (&self.file)
+            .write_all(lines)
+            .map_err(|error| SinkError::io(Scope::Trace, &self.name, &error))
+    }
+
+    /// Appends one line of JSON.
+    ///
+    /// # Errors
+    /// As [`append`](Self::append).
+    pub fn append_json(&self, value: &impl serde::Serialize) -> Result<(), SinkError> {
+        let mut line = serde_json::to_vec(value)
+            .map_err(|error| SinkError::whole_trace(format!("{}: {error}", self.name)))?;
+        line.push(b'\n');
+        self.append(&line)
+    }
+}

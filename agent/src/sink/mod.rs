@@ -1,0 +1,80 @@
+//! Where full chunks go. A sink takes folded chunks; further outputs are further sinks.
+
+mod directory;
+mod files;
+mod lines;
+
+use std::fmt;
+use std::io;
+
+use flow_codec::{Offset, ThreadId};
+
+pub use directory::{DirectoryError, TraceDirectory, expand, host};
+pub use files::FileSink;
+pub use lines::LineFile;
+
+/// A chunk of one thread in canonical form.
+#[derive(Clone, Copy, Debug)]
+pub struct FoldedChunk<'a> {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Where the bytes belong in the thread's stream; 0 for the first chunk.
+    pub offset: Offset,
+    /// Whole records.
+    pub bytes: &'a [u8],
+}
+
+/// Takes folded chunks, those of one thread in order.
+pub trait Sink: Send + Sync {
+    /// Stores a chunk and answers how many bytes that took. An empty chunk takes none.
+    ///
+    /// # Errors
+    /// The chunk is not stored whole; no further chunk of the thread may follow.
+    fn write_chunk(&self, chunk: &FoldedChunk<'_>) -> Result<u64, SinkError>;
+}
+
+/// How far a failure reaches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scope {
+    /// The events of one thread.
+    Thread,
+    /// Everything: recording cannot go on.
+    Trace,
+}
+
+/// Something could not be stored.
+#[derive(Debug)]
+pub struct SinkError {
+    scope: Scope,
+    what: String,
+}
+
+impl SinkError {
+    /// A failure that ends the recording.
+    pub fn whole_trace(what: impl Into<String>) -> Self {
+        Self { scope: Scope::Trace, what: what.into() }
+    }
+
+    /// A failure that ends the recording of one thread.
+    pub fn one_thread(what: impl Into<String>) -> Self {
+        Self { scope: Scope::Thread, what: what.into() }
+    }
+
+    fn io(scope: Scope, file: &str, error: &io::Error) -> Self {
+        Self { scope, what: format!("{file}: {error}") }
+    }
+
+    /// How far the failure reaches.
+    #[must_use]
+    pub fn scope(&self) -> Scope {
+        self.scope
+    }
+}
+
+impl fmt::Display for SinkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for SinkError {}

@@ -1,0 +1,67 @@
+//! Any bytes as the files of a trace directory. The byte FF, which no text holds, ends a text file;
+//! what follows the fourth is a thread file.
+
+#![no_main]
+
+use std::fs;
+use std::sync::LazyLock;
+
+use flow_codec::analysis::Report;
+use flow_codec::format::{ids, names};
+use flow_codec::read::{Trace, TraceSet};
+use flow_codec::tree::Walk;
+use libfuzzer_sys::fuzz_target;
+use tempfile::TempDir;
+
+static DIR: LazyLock<TempDir> = LazyLock::new(|| {
+    let memory = std::path::Path::new("/dev/shm");
+    let dir = if memory.is_dir() {
+        TempDir::new_in(memory)
+    } else {
+        TempDir::new()
+    };
+    dir.expect("a folder for temporary files")
+});
+
+fuzz_target!(|bytes: &[u8]| {
+    let files = [
+        names::MANIFEST,
+        names::IDS,
+        names::METHODS,
+        names::THREADS,
+        "thread-1.flow",
+    ];
+    let parts = bytes.splitn(files.len(), |&byte| byte == 0xFF);
+    for (name, part) in files.iter().zip(parts.chain(std::iter::repeat(&[][..]))) {
+        let path = DIR.path().join(name);
+        // No bytes, no file: otherwise a trace without a manifest would never be tried.
+        let done = if part.is_empty() {
+            fs::remove_file(path)
+        } else {
+            fs::write(path, part)
+        };
+        let _ = done;
+    }
+
+    let opened = Trace::open(DIR.path());
+    let set = TraceSet::open(DIR.path());
+    assert_eq!(opened.is_ok(), set.is_ok());
+    match opened {
+        Err(error) => assert!(!error.to_string().is_empty()),
+        Ok(trace) => {
+            for (id, method) in trace.methods.iter() {
+                assert_eq!(trace.methods.display(id), method.to_string());
+                let info = &method.info;
+                let key = ids::key(&info.class, &info.name, &info.descriptor);
+                let mut line = String::new();
+                ids::encode_line(&key, id, &mut line);
+                assert_eq!(line.pop(), Some('\n'));
+                assert_eq!(ids::decode_line(&line), Ok(Some((key, id))));
+            }
+            for file in &trace.files {
+                let mut walk = Walk::new(file.events().expect("the file is there"));
+                let _ = Report::default().add_thread(|| walk.next_step());
+            }
+        }
+    }
+});

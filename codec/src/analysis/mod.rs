@@ -1,0 +1,5 @@
+//! Answers about call trees, each computed in one pass over the events.
+
+mod report;
+
+pub use report::{Report, ReportRow};

@@ -1,0 +1,159 @@
+//! Per method: how often it was called, and how much happened in it.
+//!
+//! The weight of a call is 1, so *self* is the number of calls of the method, and *total* the number
+//! of calls made while it was on the stack, its own included. A recursive call lies within the outer
+//! one: its calls count once. Traces with a clock will weigh by time.
+
+use std::collections::HashMap;
+
+use crate::tree::Step;
+use crate::{MethodId, Result};
+
+/// What a report says of one method.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReportRow {
+    /// The method.
+    pub method: MethodId,
+    /// How often it was entered.
+    pub calls: u64,
+    /// Calls made while it was on the stack, its own included.
+    pub total: u64,
+    /// Calls of its own.
+    pub own: u64,
+}
+
+#[derive(Default, Debug)]
+struct Entry {
+    calls: u64,
+    total: u64,
+    /// How many frames of the method are open.
+    open: u64,
+    /// Calls seen when the outermost of them was entered.
+    entered_at: u64,
+}
+
+/// Adds up the calls of any number of threads.
+///
+/// ```
+/// use flow_codec::analysis::Report;
+/// use flow_codec::read::FlowReader;
+/// use flow_codec::tree::Walk;
+///
+/// // 1 calls 2 twice.
+/// let bytes: &[u8] = &[0x81, 0x82, 0x00, 0x82, 0x01];
+/// let mut report = Report::default();
+/// let mut walk = Walk::new(FlowReader::new(bytes));
+/// report.add_thread(|| walk.next_step())?;
+/// let rows = report.rows();
+/// assert_eq!((rows[0].method.get(), rows[0].calls, rows[0].total), (1, 1, 3));
+/// assert_eq!((rows[1].method.get(), rows[1].calls, rows[1].total), (2, 2, 2));
+/// # Ok::<(), flow_codec::Error>(())
+/// ```
+#[derive(Default, Debug)]
+pub struct Report {
+    methods: HashMap<MethodId, Entry>,
+    calls: u64,
+}
+
+impl Report {
+    /// Adds the steps of one thread, up to the first `None` or error. Frames still open then count
+    /// up to there.
+    ///
+    /// # Errors
+    /// The steps end in an error; what came before it is counted.
+    pub fn add_thread(&mut self, mut next: impl FnMut() -> Result<Option<Step>>) -> Result<()> {
+        let outcome = loop {
+            match next() {
+                Ok(Some(step)) => self.add(step),
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+        };
+        let calls = self.calls;
+        for entry in self.methods.values_mut().filter(|entry| entry.open > 0) {
+            entry.total += calls - entry.entered_at;
+            entry.open = 0;
+        }
+        outcome
+    }
+
+    fn add(&mut self, step: Step) {
+        match step {
+            Step::Enter { method, .. } => {
+                let entry = self.methods.entry(method).or_default();
+                if entry.open == 0 {
+                    entry.entered_at = self.calls;
+                }
+                entry.open += 1;
+                entry.calls += 1;
+                self.calls += 1;
+            }
+            Step::Exit { method, .. } => {
+                // A frame entered before the first step seen here is none of ours.
+                if let Some(entry) = self.methods.get_mut(&method)
+                    && entry.open > 0
+                {
+                    entry.open -= 1;
+                    if entry.open == 0 {
+                        entry.total += self.calls - entry.entered_at;
+                    }
+                }
+            }
+            Step::ExitUnseen { .. } => {}
+        }
+    }
+
+    /// All calls so far.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        self.calls
+    }
+
+    /// The rows, the largest total first.
+    #[must_use]
+    pub fn rows(&self) -> Vec<ReportRow> {
+        let mut rows: Vec<_> = self
+            .methods
+            .iter()
+            .map(|(&method, &Entry { calls, total, .. })| ReportRow {
+                method,
+                calls,
+                total,
+                own: calls,
+            })
+            .collect();
+        rows.sort_by(|a, b| (b.total, b.calls, a.method).cmp(&(a.total, a.calls, b.method)));
+        rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::FlowReader;
+    use crate::tree::Walk;
+
+    fn report(threads: &[&[u8]]) -> Vec<(u64, u64, u64)> {
+        let mut report = Report::default();
+        for bytes in threads {
+            let mut walk = Walk::new(FlowReader::new(*bytes));
+            report.add_thread(|| walk.next_step()).unwrap();
+        }
+        report
+            .rows()
+            .iter()
+            .map(|row| (row.method.get(), row.calls, row.total))
+            .collect()
+    }
+
+    #[test]
+    fn recursion_counts_once_in_the_total() {
+        // 1 > 1 > 2, all left.
+        assert_eq!(report(&[&[0x81, 0x81, 0x82, 0x02]]), [(1, 2, 3), (2, 1, 1)]);
+    }
+
+    #[test]
+    fn open_frames_count_up_to_the_end_of_their_thread() {
+        assert_eq!(report(&[&[0x81, 0x82], &[0x81]]), [(1, 2, 3), (2, 1, 1)]);
+    }
+}

@@ -1,0 +1,166 @@
+//! `ids.properties`: which id a method has.
+//!
+//! UTF-8, LF, one line a method, in the order the ids were given out:
+//!
+//! ```text
+//! com.example.A#m(Ljava/lang/String;)V=0
+//! com.example.A#<init>()V=1
+//! ```
+//!
+//! The part before the last `=` is the *key*: binary class name (dots, `$` for nested classes), `#`,
+//! method name, JVM descriptor. Ids are dense from 0. The same class and method in two class loaders
+//! have one key and one id; [`methods`](super::methods) tells the loaders apart.
+//!
+//! Source: the Java agent's `ids.properties`, which escapes nothing. JVM names may hold almost any
+//! character, so we escape the few that would break a line, and only in the names that have them:
+//!
+//! | in the name | in the file |
+//! |---|---|
+//! | LF, CR | `\n`, `\r` |
+//! | `\` | `\\` |
+//! | `#` at the start | `\#`: else the line would be a comment |
+//! | `=` | unchanged: the last `=` of the line is the separator |
+//!
+//! A reader skips empty lines and lines that begin with `#`. A line without `=` or with another thing
+//! than a number behind it is an error with its line number. A last line without LF is a line cut
+//! off by a kill and is left out. Of two lines with one id the first one counts.
+
+use crate::MethodId;
+
+/// Appends the line for one method to `out`, LF included.
+#[cfg(feature = "write")]
+pub fn encode_line(key: &str, id: MethodId, out: &mut String) {
+    if key.starts_with('#') {
+        out.push('\\');
+    }
+    for c in key.chars() {
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\\' => out.push_str("\\\\"),
+            c => out.push(c),
+        }
+    }
+    out.push('=');
+    out.push_str(&id.to_string());
+    out.push('\n');
+}
+
+/// Reads one line, without its LF: `Ok(None)` where it holds no method, `Err` where it is malformed.
+///
+/// # Errors
+/// The line has no `=`, or no number within the limits behind the last one.
+pub fn decode_line(line: &str) -> Result<Option<(String, MethodId)>, Malformed> {
+    if line.is_empty() || line.starts_with('#') {
+        return Ok(None);
+    }
+    let (key, number) = line.rsplit_once('=').ok_or(Malformed)?;
+    let id = number
+        .parse()
+        .ok()
+        .and_then(MethodId::new)
+        .ok_or(Malformed)?;
+    Ok(Some((unescape(key), id)))
+}
+
+/// A line is not `key=id`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Malformed;
+
+fn unescape(key: &str) -> String {
+    let mut out = String::with_capacity(key.len());
+    let mut chars = key.chars();
+    if key.starts_with("\\#") {
+        chars.next();
+    }
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        match chars.next() {
+            Some('n') => out.push('\n'),
+            Some('r') => out.push('\r'),
+            Some('\\') => out.push('\\'),
+            // Not an escape of ours: another writer's name, kept as it stands.
+            Some(other) => out.extend(['\\', other]),
+            None => out.push('\\'),
+        }
+    }
+    out
+}
+
+/// The key of a method: what identifies it within a trace.
+#[must_use]
+pub fn key(class: &str, name: &str, descriptor: &str) -> String {
+    format!("{class}#{name}{descriptor}")
+}
+
+/// Splits a key into class, name and descriptor. Parts that are missing are empty.
+#[must_use]
+pub fn split_key(key: &str) -> (&str, &str, &str) {
+    // A descriptor begins at its only `(`. Names may hold `#` and even `(`; class names as
+    // compilers write them do not, so the first `#` and the last `(` are the borders.
+    let (class, rest) = key.split_once('#').unwrap_or(("", key));
+    match rest.rfind('(') {
+        Some(at) => (class, &rest[..at], &rest[at..]),
+        None => (class, rest, ""),
+    }
+}
+
+#[cfg(test)]
+#[cfg(feature = "write")]
+mod tests {
+    use super::*;
+
+    fn id(number: u64) -> MethodId {
+        MethodId::new(number).unwrap()
+    }
+
+    #[test]
+    fn plain_names_are_written_as_they_are() {
+        let mut out = String::new();
+        encode_line("com.example.A#m(Ljava/lang/String;)V", id(0), &mut out);
+        assert_eq!(out, "com.example.A#m(Ljava/lang/String;)V=0\n");
+    }
+
+    #[test]
+    fn names_with_separators_and_line_breaks_survive() {
+        for key in [
+            "a.B#x = y()V",
+            "a.B#two\nlines\r()V",
+            "a.B#back\\slash\\n()V",
+            "a.B#\\u0041()V",
+            "#Comment#like()V",
+            "\\#a.B#m()V",
+        ] {
+            let mut out = String::new();
+            encode_line(key, id(9), &mut out);
+            assert_eq!(out.matches('\n').count(), 1, "{out}");
+            let line = out.strip_suffix('\n').unwrap();
+            assert_eq!(decode_line(line), Ok(Some((key.to_owned(), id(9)))));
+        }
+    }
+
+    #[test]
+    fn malformed_lines_are_refused_and_comments_skipped() {
+        assert_eq!(decode_line("# a comment=1"), Ok(None));
+        assert_eq!(decode_line(""), Ok(None));
+        for bad in [
+            "no separator",
+            "a#b()V=",
+            "a#b()V=x",
+            "a#b()V=-1",
+            "a#b()V=9223372036854775808",
+        ] {
+            assert_eq!(decode_line(bad), Err(Malformed), "{bad}");
+        }
+    }
+
+    #[test]
+    fn keys_split_into_class_name_and_descriptor() {
+        assert_eq!(split_key("a.B$C#m(I)V"), ("a.B$C", "m", "(I)V"));
+        assert_eq!(split_key("a.B#odd#name()V"), ("a.B", "odd#name", "()V"));
+        assert_eq!(split_key("nonsense"), ("", "nonsense", ""));
+    }
+}

@@ -1,0 +1,104 @@
+//! `thread-<id>.jsonl`: the events of one thread as text, for tools without a decoder.
+//!
+//! Source: the Java agent's JSONL recorder. One object a line, one line an event:
+//!
+//! ```text
+//! {"e":"enter","method":1}
+//! {"e":"exit"}
+//! ```
+//!
+//! About 20 times the size of [`flow`](super::flow). A reader skips empty lines, ignores fields it
+//! does not know, and leaves out a last line without LF (cut off by a kill).
+
+use std::borrow::Cow;
+use std::num::NonZeroU64;
+
+use serde::Deserialize;
+
+use super::flow::Record;
+use crate::MethodId;
+
+/// Appends the lines of one record to `out`.
+#[cfg(feature = "write")]
+pub fn encode(record: Record, out: &mut Vec<u8>) {
+    match record {
+        Record::Enter(method) => {
+            out.extend_from_slice(format!("{{\"e\":\"enter\",\"method\":{method}}}\n").as_bytes());
+        }
+        Record::Exit(count) => {
+            for _ in 0..count.get() {
+                out.extend_from_slice(b"{\"e\":\"exit\"}\n");
+            }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Line<'a> {
+    #[serde(borrow)]
+    e: Cow<'a, str>,
+    method: Option<u64>,
+}
+
+/// Reads one line, without its LF: `Ok(None)` where it is empty, `Err` where it is no event.
+///
+/// # Errors
+/// The line is not one of the two objects, or the id is above the limit.
+pub fn decode_line(line: &str) -> Result<Option<Record>, Malformed> {
+    if line.trim().is_empty() {
+        return Ok(None);
+    }
+    // The JSON reader would take an array of the fields for the object.
+    if !line.trim_start().starts_with('{') {
+        return Err(Malformed);
+    }
+    let Line { e, method } = serde_json::from_str(line).map_err(|_| Malformed)?;
+    match (&*e, method.and_then(MethodId::new)) {
+        ("enter", Some(method)) => Ok(Some(Record::Enter(method))),
+        ("exit", _) => Ok(Some(Record::Exit(NonZeroU64::MIN))),
+        _ => Err(Malformed),
+    }
+}
+
+/// A line is not an event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Malformed;
+
+#[cfg(test)]
+#[cfg(feature = "write")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_the_two_lines_of_the_source_format() {
+        let mut out = Vec::new();
+        encode(Record::Enter(MethodId::new(1).unwrap()), &mut out);
+        encode(Record::Exit(NonZeroU64::new(2).unwrap()), &mut out);
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(
+            text,
+            "{\"e\":\"enter\",\"method\":1}\n{\"e\":\"exit\"}\n{\"e\":\"exit\"}\n"
+        );
+        let back: Vec<_> = text
+            .lines()
+            .map(|line| decode_line(line).unwrap().unwrap())
+            .collect();
+        assert_eq!(back.len(), 3);
+        assert_eq!(back[0], Record::Enter(MethodId::new(1).unwrap()));
+        assert_eq!(back[2], Record::Exit(NonZeroU64::MIN));
+    }
+
+    #[test]
+    fn other_lines_are_refused() {
+        for bad in [
+            "{}",
+            "exit",
+            "{\"e\":\"enter\"}",
+            "{\"e\":\"enter\",\"method\":-1}",
+            "[1]",
+        ] {
+            assert_eq!(decode_line(bad), Err(Malformed), "{bad}");
+        }
+        assert_eq!(decode_line("  "), Ok(None));
+    }
+}

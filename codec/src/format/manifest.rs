@@ -1,0 +1,156 @@
+//! `trace.json`: what was run, how it was recorded, and what came of it.
+//!
+//! One JSON object. Written at the start of the recording; at a clean end replaced atomically by one
+//! that also has the `end` object. So: no `end` means still running, or killed.
+//!
+//! ```text
+//! {
+//!   "format_version": 1,
+//!   "tool": "flow-agent 0.1.0",
+//!   "engine": "events",
+//!   "event_format": "binary",
+//!   "options": {"out": "/tmp/trace", "target": "com.app."},
+//!   "pid": 4711, "host": "build-7",
+//!   "command": ["java", "-jar", "app.jar"],
+//!   "jvm": {"name": "OpenJDK 64-Bit Server VM", "version": "17.0.15+6", "home": "/usr/lib/jvm/17"},
+//!   "start_unix_ns": 1700000000000000000,
+//!   "end": {
+//!     "at_ns": 1500000000,
+//!     "totals": {"threads": 3, "methods": 120, "enters": 5000, "exits": 4990, "bytes": 9000},
+//!     "lost": {"events": 0, "reasons": []},
+//!     "not_recorded": [{"reason": "native", "count": 1, "methods": ["com.app.A#n()V"]}]
+//!   }
+//! }
+//! ```
+//!
+//! `options` are those in force, from all sources, defaults left out. `not_recorded` names the
+//! methods that were called but that this engine leaves out by itself: so "never recorded" and
+//! "missing" can be told apart. What the user's filter excludes is not listed. Readers ignore fields
+//! they do not know, and refuse a `format_version` above [`VERSION`].
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// The format version this build writes, and the newest it reads.
+pub const VERSION: u32 = 1;
+
+/// The contents of `trace.json`.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`VERSION`] of the writer.
+    pub format_version: u32,
+    /// Name and version of the writer.
+    pub tool: String,
+    /// How calls are seen: `events` or `instrument`.
+    pub engine: String,
+    /// How events are written: `binary` or `jsonl`.
+    pub event_format: String,
+    /// The options in force, by key.
+    pub options: BTreeMap<String, String>,
+    /// Process id of the JVM.
+    pub pid: u32,
+    /// Name of the host.
+    pub host: String,
+    /// The command line.
+    pub command: Vec<String>,
+    /// The JVM.
+    pub jvm: Jvm,
+    /// When the recording began, in nanoseconds since 1970-01-01 UTC.
+    pub start_unix_ns: u64,
+    /// What came of it; absent while the JVM runs, and for ever if it was killed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<End>,
+}
+
+/// Which JVM ran.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Jvm {
+    /// `java.vm.name`.
+    pub name: String,
+    /// `java.vm.version`.
+    pub version: String,
+    /// `java.home`.
+    pub home: String,
+}
+
+/// What a finished recording amounts to.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct End {
+    /// When the recording ended, since its start.
+    pub at_ns: u64,
+    /// What was written.
+    pub totals: Totals,
+    /// What was seen and not written.
+    pub lost: Lost,
+    /// Methods this engine leaves out by itself, by reason.
+    pub not_recorded: Vec<NotRecorded>,
+}
+
+/// What was written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Totals {
+    /// Threads with at least one event.
+    pub threads: u64,
+    /// Methods in `methods.jsonl`, each id once.
+    pub methods: u64,
+    /// Method entries.
+    pub enters: u64,
+    /// Method exits.
+    pub exits: u64,
+    /// Bytes in thread files.
+    pub bytes: u64,
+}
+
+/// What was seen and not written.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Lost {
+    /// Events, as far as they were counted.
+    pub events: u64,
+    /// What went wrong, each reason once.
+    pub reasons: Vec<String>,
+}
+
+/// Methods that were called and left out by the engine itself.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct NotRecorded {
+    /// Why: a word such as `native`.
+    pub reason: String,
+    /// How many methods.
+    pub count: u64,
+    /// Their keys, as in [`ids`](super::ids).
+    pub methods: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documented_example_is_read() {
+        let text: String = include_str!("manifest.rs")
+            .lines()
+            .skip_while(|line| *line != "//! ```text")
+            .skip(1)
+            .take_while(|line| *line != "//! ```")
+            .map(|line| line.trim_start_matches("//!"))
+            .collect();
+        let manifest: Manifest = serde_json::from_str(&text).unwrap();
+        assert_eq!(manifest.format_version, VERSION);
+        assert_eq!(manifest.end.unwrap().totals.enters, 5000);
+    }
+
+    #[test]
+    fn a_running_trace_has_no_end() {
+        let text = "{\"format_version\":1,\"tool\":\"t\",\"engine\":\"events\",\
+            \"event_format\":\"binary\",\"options\":{},\"pid\":1,\"host\":\"h\",\"command\":[],\
+            \"jvm\":{\"name\":\"\",\"version\":\"\",\"home\":\"\"},\"start_unix_ns\":0,\"new\":1}";
+        let manifest: Manifest = serde_json::from_str(text).unwrap();
+        assert_eq!(manifest.end, None);
+        assert!(
+            !serde_json::to_string(&manifest)
+                .unwrap()
+                .contains("\"end\"")
+        );
+    }
+}

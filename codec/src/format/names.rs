@@ -1,0 +1,112 @@
+//! Names of the files in a trace directory.
+
+use crate::ThreadId;
+
+/// Method keys and their ids; see [`ids`](super::ids).
+pub const IDS: &str = "ids.properties";
+/// What is known of each method; see [`methods`](super::methods).
+pub const METHODS: &str = "methods.jsonl";
+/// Start, rename and end of threads; see [`threads`](super::threads).
+pub const THREADS: &str = "threads.jsonl";
+/// The manifest; see [`manifest`](super::manifest).
+pub const MANIFEST: &str = "trace.json";
+/// Locked by the JVM that writes the directory.
+pub const LOCK: &str = ".lock";
+/// Begins the name of the sub-directory of a JVM that found the directory in use.
+pub const JVM_PREFIX: &str = "jvm-";
+
+/// How the events of a thread are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EventFormat {
+    /// [`flow`](super::flow), the default.
+    Binary,
+    /// [`jsonl`](super::jsonl).
+    Jsonl,
+}
+
+impl EventFormat {
+    /// The word that options and the manifest use.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Binary => "binary",
+            Self::Jsonl => "jsonl",
+        }
+    }
+
+    const fn extension(self) -> &'static str {
+        match self {
+            Self::Binary => "flow",
+            Self::Jsonl => "jsonl",
+        }
+    }
+}
+
+/// The thread file of `thread`.
+#[must_use]
+pub fn thread_file(thread: ThreadId, format: EventFormat) -> String {
+    format!("thread-{thread}.{}", format.extension())
+}
+
+/// Which thread's events a file of this name holds, if it is a thread file.
+#[must_use]
+pub fn parse_thread_file(name: &str) -> Option<(ThreadId, EventFormat)> {
+    let (number, extension) = name.strip_prefix("thread-")?.split_once('.')?;
+    let format = [EventFormat::Binary, EventFormat::Jsonl]
+        .into_iter()
+        .find(|format| format.extension() == extension)?;
+    let id = ThreadId::new(number.parse().ok()?);
+    // `thread-+7.flow` parses as a number but is no name of ours.
+    (thread_file(id, format) == name).then_some((id, format))
+}
+
+/// Whether a file of this name belongs to a trace, so that it moves away with it.
+#[must_use]
+pub fn is_trace_file(name: &str) -> bool {
+    matches!(name, IDS | METHODS | THREADS | MANIFEST | "journal")
+        || (name.starts_with("thread-") && (name.ends_with(".marks") || name.ends_with(".idx")))
+        || parse_thread_file(name).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thread_files_are_recognised_by_their_exact_name() {
+        let seven = ThreadId::new(7);
+        assert_eq!(thread_file(seven, EventFormat::Binary), "thread-7.flow");
+        assert_eq!(
+            parse_thread_file("thread-7.flow"),
+            Some((seven, EventFormat::Binary))
+        );
+        assert_eq!(
+            parse_thread_file("thread-7.jsonl"),
+            Some((seven, EventFormat::Jsonl))
+        );
+        for other in [
+            "thread-.flow",
+            "thread-+7.flow",
+            "thread-07.flow",
+            "thread-7.txt",
+            "7.flow",
+        ] {
+            assert_eq!(parse_thread_file(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn only_files_of_ours_belong_to_a_trace() {
+        for ours in [
+            "ids.properties",
+            "trace.json",
+            "thread-1.flow",
+            "thread-1.marks",
+        ] {
+            assert!(is_trace_file(ours), "{ours}");
+        }
+        for foreign in ["notes.txt", "thread-x.flow", ".lock", "trace.json.bak"] {
+            assert!(!is_trace_file(foreign), "{foreign}");
+        }
+    }
+}

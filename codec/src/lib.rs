@@ -1,0 +1,45 @@
+//! Reads and writes flow traces: everything recorded by one run of a JVM, in one directory.
+//!
+//! ```text
+//! recorder ─▶ write::fold ─▶ thread-<id>.flow ─▶ read::FlowReader ─▶ tree::Walk ─▶ analysis
+//!             format::{ids, methods, threads, manifest}  ─▶ read::Trace
+//! ```
+//!
+//! The bytes are specified once, in [`mod@format`]. Nothing here knows a JVM, and nothing under
+//! `write` opens a file.
+//!
+//! # Example: what a thread did
+//!
+//! ```
+//! use flow_codec::read::FlowReader;
+//! use flow_codec::tree::{Step, Walk};
+//!
+//! // enter 1, enter 2, two exits.
+//! let bytes: &[u8] = &[0x81, 0x82, 0x01];
+//! let mut walk = Walk::new(FlowReader::new(bytes));
+//! let mut lines = Vec::new();
+//! while let Some(step) = walk.next_step()? {
+//!     if let Step::Enter { depth, method, .. } = step {
+//!         lines.push(format!("{}{method}", "  ".repeat(depth.as_usize())));
+//!     }
+//! }
+//! assert_eq!(lines, ["1", "  2"]);
+//! # Ok::<(), flow_codec::Error>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "read")]
+pub mod analysis;
+mod error;
+pub mod format;
+mod ids;
+#[cfg(feature = "read")]
+pub mod read;
+#[cfg(feature = "read")]
+pub mod tree;
+#[cfg(feature = "write")]
+pub mod write;
+
+pub use error::{Error, Result};
+pub use ids::{Depth, MethodId, Offset, ThreadId};

@@ -1,0 +1,167 @@
+//! Names of methods: the one place where the internal form becomes the one people read.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+use super::text::for_each_line;
+use crate::format::methods::{MethodInfo, MethodLine};
+use crate::format::{ids, names};
+use crate::{MethodId, Result};
+
+/// A method of a trace.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Method {
+    /// What is known of it. Without a line in `methods.jsonl`, only what its key says.
+    pub info: MethodInfo,
+    /// Further class loaders that define the same class and method.
+    pub other_loaders: Vec<String>,
+}
+
+impl fmt::Display for Method {
+    /// `pkg.Outer$Inner.method(I)V`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let MethodInfo {
+            class,
+            name,
+            descriptor,
+            ..
+        } = &self.info;
+        write!(f, "{class}.{name}{descriptor}")
+    }
+}
+
+/// The methods of a trace by id.
+#[derive(Clone, Debug, Default)]
+pub struct Methods {
+    by_id: BTreeMap<MethodId, Method>,
+}
+
+impl Methods {
+    /// Reads `ids.properties` and `methods.jsonl` of a directory. Files that are absent count as
+    /// empty, and so does a last line that is cut off.
+    ///
+    /// # Errors
+    /// A file cannot be read, or a line is not what the format says.
+    pub fn read(dir: &Path) -> Result<Self> {
+        let mut methods = Self::default();
+        for_each_line(&dir.join(names::METHODS), |line| {
+            let Ok(MethodLine { id, method }) = serde_json::from_str(line) else {
+                return Err("a JSON object with id, class, name and descriptor");
+            };
+            methods
+                .by_id
+                .entry(id)
+                .and_modify(|known| known.other_loaders.push(method.loader.clone()))
+                .or_insert(Method {
+                    info: method,
+                    other_loaders: Vec::new(),
+                });
+            Ok(())
+        })?;
+        for_each_line(&dir.join(names::IDS), |line| {
+            let Ok(entry) = ids::decode_line(line) else {
+                return Err("pkg.Class#method(descriptor)=id");
+            };
+            if let Some((key, id)) = entry {
+                methods.by_id.entry(id).or_insert_with(|| {
+                    let (class, name, descriptor) = ids::split_key(&key);
+                    let info = MethodInfo {
+                        class: class.to_owned(),
+                        name: name.to_owned(),
+                        descriptor: descriptor.to_owned(),
+                        ..MethodInfo::default()
+                    };
+                    Method {
+                        info,
+                        other_loaders: Vec::new(),
+                    }
+                });
+            }
+            Ok(())
+        })?;
+        Ok(methods)
+    }
+
+    /// The method with this id.
+    #[must_use]
+    pub fn get(&self, id: MethodId) -> Option<&Method> {
+        self.by_id.get(&id)
+    }
+
+    /// The method's name as people read it; ids without a name show as `?#7`.
+    #[must_use]
+    pub fn display(&self, id: MethodId) -> String {
+        self.get(id)
+            .map_or_else(|| format!("?#{id}"), Method::to_string)
+    }
+
+    /// How many methods have a name.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.by_id.len()
+    }
+
+    /// Whether no method has a name.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.by_id.is_empty()
+    }
+
+    /// All methods in the order of their ids.
+    pub fn iter(&self) -> impl Iterator<Item = (MethodId, &Method)> {
+        self.by_id.iter().map(|(id, method)| (*id, method))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn id(number: u64) -> MethodId {
+        MethodId::new(number).unwrap()
+    }
+
+    #[test]
+    fn names_come_from_either_file_and_loaders_add_up() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(
+            dir.path().join(names::IDS),
+            "a.B#m(I)V=0\na.C$D#<init>()V=1\na.E#cut()V=2",
+        )
+        .unwrap();
+        let line = |loader| {
+            format!(
+                "{{\"id\":0,\"class\":\"a.B\",\"name\":\"m\",\"descriptor\":\"(I)V\",\
+                 \"loader\":\"{loader}\",\"line\":3}}\n"
+            )
+        };
+        fs::write(
+            dir.path().join(names::METHODS),
+            line("app") + &line("x.Loader@2"),
+        )
+        .unwrap();
+        let methods = Methods::read(dir.path()).unwrap();
+        assert_eq!(methods.display(id(0)), "a.B.m(I)V");
+        assert_eq!(methods.display(id(1)), "a.C$D.<init>()V");
+        assert_eq!(
+            methods.display(id(2)),
+            "?#2",
+            "a line cut off by a kill does not count"
+        );
+        let method = methods.get(id(0)).unwrap();
+        assert_eq!(method.info.line, Some(3));
+        assert_eq!(method.other_loaders, ["x.Loader@2"]);
+    }
+
+    #[test]
+    fn a_bad_line_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join(names::IDS), "a.B#m()V=0\nrubbish\n").unwrap();
+        let error = Methods::read(dir.path()).unwrap_err().to_string();
+        assert!(error.contains("ids.properties:2: expected"), "{error}");
+        assert!(error.contains("rubbish"), "{error}");
+    }
+}

@@ -1,0 +1,36 @@
+//! From a trace directory to events.
+//!
+//! [`FlowReader`] reads one thread's bytes from any stream, in constant memory. [`Trace`] opens a
+//! directory: its manifest, methods and threads. Nothing here trusts what it reads: lengths are
+//! checked before memory is reserved, and damage is reported with its place.
+
+mod flow;
+mod jsonl;
+mod methods;
+mod text;
+mod threads;
+mod trace;
+
+pub use flow::{FlowReader, Tail};
+pub use jsonl::JsonlReader;
+pub use methods::{Method, Methods};
+pub use threads::{Thread, Threads};
+pub use trace::{Events, ThreadFile, Trace, TraceSet};
+
+use crate::format::flow::Record;
+use crate::{Offset, Result};
+
+/// A source of one thread's records.
+pub trait ReadRecords {
+    /// The next record and where it begins, or `None` at the end.
+    ///
+    /// # Errors
+    /// The stream cannot be read, or violates the format. After an error there are no more records.
+    fn next_record(&mut self) -> Result<Option<(Offset, Record)>>;
+
+    /// How the stream ended, once [`next_record`](Self::next_record) has returned `None`.
+    fn tail(&self) -> Tail;
+
+    /// Where the next record begins: how far the stream has been read.
+    fn position(&self) -> Offset;
+}

@@ -1,0 +1,91 @@
+//! Opens and reads the text files of a trace, in bounded memory.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use crate::error::quoted;
+use crate::{Error, Result};
+
+/// Longer lines are refused before they are kept in memory. A class file cannot hold names for an
+/// eighth of this.
+const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
+/// A larger manifest is refused.
+const MAX_WHOLE_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Opens a file; `None` where there is none. What is no regular file is refused: a pipe would be
+/// waited for, a device might never end.
+fn open(path: &Path) -> io::Result<Option<File>> {
+    let opened = fs::metadata(path).and_then(|metadata| {
+        if metadata.is_file() {
+            File::open(path)
+        } else {
+            Err(io::Error::other("not a regular file"))
+        }
+    });
+    match opened {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The text of a whole file; `None` where there is none.
+pub(super) fn read_whole(path: &Path) -> Result<Option<String>> {
+    let read = || {
+        let Some(file) = open(path)? else {
+            return Ok(None);
+        };
+        let mut text = String::new();
+        // One byte more tells a file that is too large from one that just fits.
+        let read = file.take(MAX_WHOLE_BYTES + 1).read_to_string(&mut text)?;
+        if read as u64 > MAX_WHOLE_BYTES {
+            return Err(io::Error::other("larger than 64 MiB"));
+        }
+        Ok(Some(text))
+    };
+    read().map_err(|source| Error::Io {
+        path: path.to_path_buf(),
+        source,
+    })
+}
+
+/// Calls `each` for every whole line; a line it refuses becomes an error that names it. A file that
+/// is absent has no lines, and a last line without LF is left out.
+pub(super) fn for_each_line(
+    path: &Path,
+    mut each: impl FnMut(&str) -> std::result::Result<(), &'static str>,
+) -> Result<()> {
+    let io_error = |source| Error::Io {
+        path: path.to_path_buf(),
+        source,
+    };
+    let Some(file) = open(path).map_err(io_error)? else {
+        return Ok(());
+    };
+    let mut input = BufReader::new(file);
+    let mut bytes = Vec::new();
+    for number in 1.. {
+        bytes.clear();
+        let read = (&mut input)
+            .take(MAX_LINE_BYTES)
+            .read_until(b'\n', &mut bytes)
+            .map_err(io_error)?;
+        let bad_line = |line: &str, expected| Error::BadLine {
+            path: path.to_path_buf(),
+            line: number,
+            expected,
+            found: quoted(line),
+        };
+        let Some(line) = bytes.strip_suffix(b"\n") else {
+            if read as u64 == MAX_LINE_BYTES {
+                let start = String::from_utf8_lossy(bytes.get(..1024).unwrap_or(&bytes));
+                return Err(bad_line(&start, "a line of less than 16 MiB"));
+            }
+            break;
+        };
+        let line = String::from_utf8_lossy(line);
+        each(&line).map_err(|expected| bad_line(&line, expected))?;
+    }
+    Ok(())
+}

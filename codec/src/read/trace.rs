@@ -1,0 +1,287 @@
+//! Opens a trace directory.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use super::text::read_whole;
+use super::{FlowReader, JsonlReader, Methods, ReadRecords, Tail, Threads};
+use crate::format::flow::Record;
+use crate::format::manifest::{self, Manifest};
+use crate::format::names::{self, EventFormat};
+use crate::{Error, Offset, Result, ThreadId};
+
+/// The events of one thread on disk.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ThreadFile {
+    /// The thread.
+    pub id: ThreadId,
+    /// How its events are written.
+    pub format: EventFormat,
+    /// The file.
+    pub path: PathBuf,
+    /// Its size when the trace was opened.
+    pub bytes: u64,
+}
+
+impl ThreadFile {
+    /// Opens the file for reading its events.
+    ///
+    /// # Errors
+    /// The file cannot be opened.
+    pub fn events(&self) -> Result<Events> {
+        let file = File::open(&self.path).map_err(|source| Error::Io {
+            path: self.path.clone(),
+            source,
+        })?;
+        let reader = match self.format {
+            EventFormat::Binary => Reader::Flow(FlowReader::new(file)),
+            EventFormat::Jsonl => Reader::Jsonl(JsonlReader::new(file)),
+        };
+        Ok(Events {
+            reader,
+            path: self.path.clone(),
+        })
+    }
+}
+
+/// The records of a thread file, whatever its format.
+#[derive(Debug)]
+pub struct Events {
+    reader: Reader,
+    path: PathBuf,
+}
+
+#[derive(Debug)]
+enum Reader {
+    Flow(FlowReader<File>),
+    Jsonl(JsonlReader<File>),
+}
+
+impl Events {
+    fn reader(&self) -> &dyn ReadRecords {
+        match &self.reader {
+            Reader::Flow(reader) => reader,
+            Reader::Jsonl(reader) => reader,
+        }
+    }
+}
+
+impl ReadRecords for Events {
+    fn next_record(&mut self) -> Result<Option<(Offset, Record)>> {
+        let next = match &mut self.reader {
+            Reader::Flow(reader) => reader.next_record(),
+            Reader::Jsonl(reader) => reader.next_record(),
+        };
+        next.map_err(|error| error.in_file(&self.path))
+    }
+
+    fn tail(&self) -> Tail {
+        self.reader().tail()
+    }
+
+    fn position(&self) -> Offset {
+        self.reader().position()
+    }
+}
+
+/// One trace: everything recorded by one run of a JVM.
+#[derive(Debug)]
+pub struct Trace {
+    /// The directory.
+    pub dir: PathBuf,
+    /// `trace.json`; absent in traces of writers that have none.
+    pub manifest: Option<Manifest>,
+    /// Names of methods.
+    pub methods: Methods,
+    /// Names and lives of threads.
+    pub threads: Threads,
+    /// Thread files in the order of their threads.
+    pub files: Vec<ThreadFile>,
+}
+
+impl Trace {
+    /// Opens the trace in `dir`. Reads all but the events.
+    ///
+    /// # Errors
+    /// The directory holds no trace, a file of it cannot be read, or is not what the format says.
+    pub fn open(dir: &Path) -> Result<Self> {
+        let listing = Listing::of(dir)?;
+        if !listing.has_trace {
+            return Err(Error::NoTrace {
+                path: dir.to_path_buf(),
+            });
+        }
+        Ok(Self {
+            manifest: read_manifest(&dir.join(names::MANIFEST))?,
+            methods: Methods::read(dir)?,
+            threads: Threads::read(dir)?,
+            files: listing.files,
+            dir: dir.to_path_buf(),
+        })
+    }
+}
+
+/// The traces of a directory: its own, and those of further JVMs that found it in use.
+#[derive(Debug)]
+pub struct TraceSet {
+    /// The traces, the directory's own first.
+    pub traces: Vec<Trace>,
+}
+
+impl TraceSet {
+    /// Opens all traces under `dir`.
+    ///
+    /// # Errors
+    /// There is none, or one cannot be opened.
+    pub fn open(dir: &Path) -> Result<Self> {
+        let listing = Listing::of(dir)?;
+        let mut traces = Vec::new();
+        if listing.has_trace {
+            traces.push(Trace::open(dir)?);
+        }
+        for further in listing.further {
+            match Trace::open(&further) {
+                Ok(trace) => traces.push(trace),
+                // A JVM that was killed before it wrote anything.
+                Err(Error::NoTrace { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if traces.is_empty() {
+            return Err(Error::NoTrace {
+                path: dir.to_path_buf(),
+            });
+        }
+        Ok(Self { traces })
+    }
+}
+
+/// What a directory holds of a trace.
+struct Listing {
+    has_trace: bool,
+    files: Vec<ThreadFile>,
+    further: Vec<PathBuf>,
+}
+
+impl Listing {
+    fn of(dir: &Path) -> Result<Self> {
+        let io_error = |source| Error::Io {
+            path: dir.to_path_buf(),
+            source,
+        };
+        let mut listing = Self {
+            has_trace: false,
+            files: Vec::new(),
+            further: Vec::new(),
+        };
+        for entry in fs::read_dir(dir).map_err(io_error)? {
+            let entry = entry.map_err(io_error)?;
+            let name = entry.file_name();
+            let Some(name) = name.to_str() else { continue };
+            // Links are followed: a reader has nothing to fear from them.
+            let Ok(metadata) = fs::metadata(entry.path()) else {
+                continue;
+            };
+            if metadata.is_dir() && name.starts_with(names::JVM_PREFIX) {
+                listing.further.push(entry.path());
+            }
+            if !metadata.is_file() {
+                continue;
+            }
+            listing.has_trace |= names::is_trace_file(name);
+            if let Some((id, format)) = names::parse_thread_file(name) {
+                let (path, bytes) = (entry.path(), metadata.len());
+                listing.files.push(ThreadFile {
+                    id,
+                    format,
+                    path,
+                    bytes,
+                });
+            }
+        }
+        listing
+            .files
+            .sort_by(|a, b| (a.id, &a.path).cmp(&(b.id, &b.path)));
+        listing.further.sort();
+        Ok(listing)
+    }
+}
+
+fn read_manifest(path: &Path) -> Result<Option<Manifest>> {
+    /// Read first: a newer version may have fields we cannot read.
+    #[derive(serde::Deserialize)]
+    struct Version {
+        format_version: u32,
+    }
+    let Some(text) = read_whole(path)? else {
+        return Ok(None);
+    };
+    let bad_json = |source| Error::BadJson {
+        path: path.to_path_buf(),
+        source,
+    };
+    let Version {
+        format_version: found,
+    } = serde_json::from_str(&text).map_err(bad_json)?;
+    if found > manifest::VERSION {
+        let path = path.to_path_buf();
+        return Err(Error::UnsupportedVersion {
+            path,
+            found,
+            newest: manifest::VERSION,
+        });
+    }
+    serde_json::from_str(&text).map(Some).map_err(bad_json)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bare_thread_file_is_a_trace() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("thread-12.flow"), [0x80, 0x00]).unwrap();
+        let trace = Trace::open(dir.path()).unwrap();
+        assert_eq!(trace.manifest, None);
+        assert_eq!(trace.files.len(), 1);
+        assert_eq!(trace.files[0].bytes, 2);
+    }
+
+    #[test]
+    fn a_directory_without_our_files_is_none() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("notes.txt"), "hello").unwrap();
+        assert!(matches!(
+            Trace::open(dir.path()),
+            Err(Error::NoTrace { .. })
+        ));
+        assert!(matches!(
+            TraceSet::open(dir.path()),
+            Err(Error::NoTrace { .. })
+        ));
+    }
+
+    #[test]
+    fn further_jvms_make_a_set() {
+        let dir = tempfile::tempdir().unwrap();
+        for sub in ["jvm-7-1", "jvm-8-1"] {
+            fs::create_dir(dir.path().join(sub)).unwrap();
+        }
+        fs::write(dir.path().join("jvm-8-1/thread-1.flow"), [0x80]).unwrap();
+        let set = TraceSet::open(dir.path()).unwrap();
+        assert_eq!(set.traces.len(), 1);
+        assert!(set.traces[0].dir.ends_with("jvm-8-1"));
+    }
+
+    #[test]
+    fn a_newer_format_is_refused_with_a_remedy() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("trace.json"), "{\"format_version\":99}").unwrap();
+        let error = Trace::open(dir.path()).unwrap_err().to_string();
+        assert!(
+            error.contains("format version 99; this build reads up to 1"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,478 @@
+//! Damaged traces: what is whole is read, what is not is named, and nothing panics, hangs or eats
+//! memory.
+
+#[path = "support/naive_decoder.rs"]
+mod naive_decoder;
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::num::NonZeroU64;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use flow_codec::analysis::Report;
+use flow_codec::format::flow::Encoded;
+use flow_codec::format::names;
+use flow_codec::read::{FlowReader, JsonlReader, ReadRecords, Tail, Trace, TraceSet};
+use flow_codec::tree::{Step, Walk};
+use flow_codec::{Error, MethodId, Result};
+use naive_decoder::{End, Stream, decode_all, read_all};
+
+/// Small thread files of every kind: canonical or not, balanced or not, short and long numbers.
+const TRACES: [&[u8]; 6] = [
+    &[],
+    &[0x80, 0x81, 0x82, 0x01, 0x83, 0x00, 0x84, 0x01],
+    // Long ids, a long run, open at the end.
+    &[
+        0x80, 0xEC, 0x04, 0xC0, 0x80, 0x01, 0x6C, 0x04, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
+        0xFF, 0xFF, 0x01,
+    ],
+    // Exits without enters, the longest run there is, and what follows it.
+    &[
+        0x00, 0x05, 0x81, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01, 0x82, 0x00,
+    ],
+    // Not canonical: exits apart, superfluous groups.
+    &[
+        0x81, 0x82, 0x00, 0x00, 0xC1, 0x80, 0x80, 0x00, 0x40, 0x80, 0x00, 0x00,
+    ],
+    &[0xC1, 0x01, 0xC1, 0x01, 0xC1, 0x01, 0x02],
+];
+
+const JSONL: &str = "{\"e\":\"enter\",\"method\":0}\n{\"e\":\"enter\",\"method\":9223372036854775807}\n\
+    {\"e\":\"exit\"}\n\n{\"e\":\"exit\",\"new\":[1,{}]}\n{\"e\":\"exit\"}\n";
+
+/// Walks to the end and returns the number of steps, and whether it ended well.
+fn walk(records: impl ReadRecords) -> (u64, bool) {
+    let mut walk = Walk::new(records);
+    let mut steps = 0;
+    let sound = loop {
+        match walk.next_step() {
+            Ok(Some(_)) => steps += 1,
+            Ok(None) => break true,
+            Err(error) => {
+                assert!(!error.to_string().is_empty());
+                break false;
+            }
+        }
+    };
+    let totals = walk.totals();
+    let open = walk.open_frames().len() as u64;
+    assert!(totals.max_frames >= open);
+    if totals.exits < u64::MAX {
+        assert_eq!(totals.enters - (totals.exits - totals.unseen_exits), open);
+    }
+    (steps, sound)
+}
+
+fn report(records: impl ReadRecords) -> (u64, bool) {
+    let mut report = Report::default();
+    let mut walk = Walk::new(records);
+    let sound = report.add_thread(|| walk.next_step()).is_ok();
+    for row in report.rows() {
+        assert!(row.own <= row.calls && row.calls <= row.total && row.total <= report.calls());
+    }
+    (report.calls(), sound)
+}
+
+/// Everything a reader can do with a thread file agrees with the naive decoder.
+fn survey(bytes: &[u8]) -> Stream {
+    let expected = decode_all(bytes);
+    assert_eq!(read_all(FlowReader::new(bytes)), expected, "{bytes:02X?}");
+    let sound = !matches!(expected.end, End::Oversized(_));
+    let (steps, walked) = walk(FlowReader::new(bytes));
+    assert!(steps <= 2 * bytes.len() as u64, "a step costs half a byte");
+    let (calls, reported) = report(FlowReader::new(bytes));
+    assert!(calls <= bytes.len() as u64);
+    assert_eq!((walked, reported), (sound, sound));
+    expected
+}
+
+#[test]
+fn every_prefix_is_its_whole_records_and_then_truncated() {
+    for trace in TRACES {
+        let whole = survey(trace);
+        assert_eq!(whole.end, End::Complete);
+        let mut borders: Vec<u64> = whole.records.iter().map(|(offset, _)| *offset).collect();
+        borders.push(trace.len() as u64);
+        for cut in 0..=trace.len() {
+            let prefix = survey(&trace[..cut]);
+            let cut = cut as u64;
+            let last = borders.iter().rposition(|&border| border <= cut).unwrap();
+            let end = if borders[last] == cut {
+                End::Complete
+            } else {
+                End::Truncated(borders[last])
+            };
+            assert_eq!(prefix.records, whole.records[..last], "cut at {cut}");
+            assert_eq!(prefix.end, end, "cut at {cut}");
+        }
+    }
+}
+
+#[test]
+fn any_changed_byte_leaves_what_stands_before_it() {
+    for trace in TRACES {
+        let whole = survey(trace);
+        for at in 0..trace.len() {
+            let before: Vec<_> = decode_all(&trace[..at]).records;
+            for change in 1..=u8::MAX {
+                let mut bytes = trace.to_vec();
+                bytes[at] ^= change;
+                let changed = survey(&bytes);
+                assert_eq!(
+                    changed.records[..before.len()],
+                    whole.records[..before.len()]
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn every_prefix_of_json_lines_is_its_whole_lines_and_then_truncated() {
+    let bytes = JSONL.as_bytes();
+    let whole = read_all(JsonlReader::new(bytes));
+    assert_eq!((whole.records.len(), whole.end), (5, End::Complete));
+    for cut in 0..=bytes.len() {
+        let line_start = bytes[..cut]
+            .iter()
+            .rposition(|&byte| byte == b'\n')
+            .map_or(0, |at| at + 1);
+        let prefix = read_all(JsonlReader::new(&bytes[..cut]));
+        let before = |record: &&(u64, _)| record.0 < line_start as u64;
+        let expected: Vec<_> = whole.records.iter().filter(before).copied().collect();
+        assert_eq!(prefix.records, expected, "cut at {cut}");
+        let end = if line_start == cut {
+            End::Complete
+        } else {
+            End::Truncated(line_start as u64)
+        };
+        assert_eq!(prefix.end, end, "cut at {cut}");
+    }
+}
+
+#[test]
+fn any_changed_byte_of_json_lines_is_read_or_named_by_its_line() {
+    for at in 0..JSONL.len() {
+        for change in 1..=u8::MAX {
+            let mut bytes = JSONL.as_bytes().to_vec();
+            bytes[at] ^= change;
+            let line = 1 + bytes[..at].iter().filter(|&&byte| byte == b'\n').count() as u64;
+            let mut reader = JsonlReader::new(&bytes[..]);
+            let error = loop {
+                match reader.next_record() {
+                    Ok(Some(_)) => {}
+                    Ok(None) => break None,
+                    Err(error) => break Some(error),
+                }
+            };
+            match error {
+                None => {}
+                Some(Error::BadLine { line: named, .. }) => {
+                    // A line that lost its LF is one with the next; one cut in two fails later.
+                    assert!(
+                        named == line || named == line + 1,
+                        "byte {at} ^ {change:02x}"
+                    );
+                }
+                Some(error) => panic!("{error}"),
+            }
+            walk(JsonlReader::new(&bytes[..]));
+            report(JsonlReader::new(&bytes[..]));
+        }
+    }
+}
+
+#[test]
+fn only_the_two_objects_are_events() {
+    for bad in [
+        "[\"exit\"]",
+        "[\"enter\",7]",
+        "{\"e\":1}",
+        "{\"e\":0,\"method\":7}",
+        "{\"e\":\"enter\",\"method\":9223372036854775808}",
+        "{\"e\":\"enter\",\"method\":7.0}",
+    ] {
+        let line = format!("{bad}\n");
+        let mut reader = JsonlReader::new(line.as_bytes());
+        assert!(
+            matches!(reader.next_record(), Err(Error::BadLine { line: 1, .. })),
+            "{bad}"
+        );
+    }
+}
+
+/// A small directory with every kind of file.
+fn write_small_trace(dir: &Path) {
+    let files: [(&str, &[u8]); 6] = [
+        (
+            names::MANIFEST,
+            b"{\"format_version\":1,\"tool\":\"t\",\"engine\":\"events\",\"event_format\":\"binary\",\
+              \"options\":{\"out\":\"d\"},\"pid\":7,\"host\":\"h\",\"command\":[\"java\"],\
+              \"jvm\":{\"name\":\"n\",\"version\":\"v\",\"home\":\"/\"},\"start_unix_ns\":9,\
+              \"end\":{\"at_ns\":1,\"totals\":{\"threads\":1,\"methods\":2,\"enters\":1,\"exits\":1,\
+              \"bytes\":2},\"lost\":{\"events\":0,\"reasons\":[]},\"not_recorded\":[]}}\n",
+        ),
+        (names::IDS, b"a.A#m()V=0\na.A#\\\\n(I)V=1\n"),
+        (
+            names::METHODS,
+            b"{\"id\":0,\"class\":\"a.A\",\"name\":\"m\",\"descriptor\":\"()V\",\"source\":\"A.java\",\
+              \"line\":3,\"loader\":\"app\",\"flags\":[\"static\"]}\n",
+        ),
+        (
+            names::THREADS,
+            b"{\"event\":\"start\",\"id\":1,\"name\":\"main\",\"daemon\":false,\"virtual\":false,\
+              \"at_ns\":5}\n{\"event\":\"rename\",\"id\":1,\"name\":\"x\",\"at_ns\":6}\n\
+              {\"event\":\"end\",\"id\":1,\"at_ns\":7}\n",
+        ),
+        ("thread-1.flow", &[0x80, 0xC1, 0x80, 0x01, 0x01]),
+        (
+            "thread-2.jsonl",
+            b"{\"e\":\"enter\",\"method\":1}\n{\"e\":\"exit\"}\n",
+        ),
+    ];
+    for (name, bytes) in files {
+        fs::write(dir.join(name), bytes).expect("a fresh folder");
+    }
+}
+
+/// Opens a directory in both ways and reads all of it. An error names the file that is damaged.
+fn read_dir(dir: &Path, damaged: &str) -> Result<()> {
+    let checked = |result: Result<()>| {
+        if let Err(error) = &result {
+            let message = error.to_string();
+            assert!(
+                message.contains(damaged),
+                "{damaged} is not named: {message}"
+            );
+        }
+        result
+    };
+    let set = TraceSet::open(dir).map(|set| assert_eq!(set.traces.len(), 1));
+    let opened = Trace::open(dir);
+    assert_eq!(set.is_ok(), opened.is_ok());
+    checked(set)?;
+    let trace = match opened {
+        Ok(trace) => trace,
+        Err(error) => return checked(Err(error)),
+    };
+    for (id, method) in trace.methods.iter() {
+        assert!(!trace.methods.display(id).is_empty());
+        assert!(id <= MethodId::MAX, "{method}");
+    }
+    let mut outcome = Ok(());
+    for file in &trace.files {
+        let mut walk = Walk::new(file.events()?);
+        let mut report = Report::default();
+        if let Err(error) = report.add_thread(|| walk.next_step()) {
+            outcome = checked(Err(error));
+        }
+    }
+    outcome
+}
+
+fn file_names(dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(dir).expect("the folder is there");
+    let mut names: Vec<_> = entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    assert_eq!(names.len(), 6);
+    names
+}
+
+#[test]
+fn a_file_of_any_length_is_its_whole_lines_or_records() {
+    let dir = tempfile::tempdir().unwrap();
+    write_small_trace(dir.path());
+    for name in file_names(dir.path()) {
+        let path = dir.path().join(&name);
+        let whole = fs::read(&path).unwrap();
+        for len in 0..whole.len() {
+            fs::write(&path, &whole[..len]).unwrap();
+            let read = read_dir(dir.path(), &name);
+            // Only the manifest is replaced as a whole; a kill may cut every other file anywhere.
+            let may_fail = name == names::MANIFEST && len + 1 < whole.len();
+            assert_eq!(read.is_err(), may_fail, "{name} cut at {len}: {read:?}");
+        }
+        fs::write(&path, &whole).unwrap();
+    }
+}
+
+#[test]
+fn a_directory_with_any_bit_flipped_is_read_or_refused_by_name() {
+    let dir = tempfile::tempdir().unwrap();
+    write_small_trace(dir.path());
+    for name in file_names(dir.path()) {
+        let path = dir.path().join(&name);
+        let whole = fs::read(&path).unwrap();
+        for at in 0..whole.len() {
+            for change in [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0xFF] {
+                let mut bytes = whole.clone();
+                bytes[at] ^= change;
+                fs::write(&path, &bytes).unwrap();
+                let _ = read_dir(dir.path(), &name);
+            }
+        }
+        fs::write(&path, &whole).unwrap();
+    }
+}
+
+#[test]
+fn ids_above_the_limit_are_refused_in_every_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let line =
+        "{\"id\":9223372036854775808,\"class\":\"A\",\"name\":\"m\",\"descriptor\":\"()V\"}\n";
+    fs::write(dir.path().join(names::METHODS), line).unwrap();
+    let error = Trace::open(dir.path()).unwrap_err().to_string();
+    assert!(error.contains("methods.jsonl:1: expected"), "{error}");
+}
+
+#[test]
+fn a_number_beyond_the_limits_is_named_with_its_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bytes = vec![0x80];
+    bytes.extend([0xFF; 16]);
+    fs::write(dir.path().join("thread-1.flow"), bytes).unwrap();
+    let trace = Trace::open(dir.path()).unwrap();
+    let mut events = trace.files[0].events().unwrap();
+    assert!(events.next_record().unwrap().is_some());
+    let error = events.next_record().unwrap_err().to_string();
+    assert!(error.contains("thread-1.flow: offset 1:"), "{error}");
+}
+
+/// Runs `work` in a thread of its own and fails if it takes very long.
+fn within_a_minute<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let (done, result) = std::sync::mpsc::channel();
+    thread::spawn(move || done.send(work()));
+    let result = result.recv_timeout(Duration::from_secs(60));
+    result.expect("it ends, well and in time")
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for() {
+    for name in [names::MANIFEST, names::IDS, names::METHODS, names::THREADS] {
+        let dir = tempfile::tempdir().unwrap();
+        write_small_trace(dir.path());
+        let path = dir.path().join(name);
+        fs::remove_file(&path).unwrap();
+        let status = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(status.expect("mkfifo runs").success());
+        let at = dir.path().to_path_buf();
+        let error = within_a_minute(move || Trace::open(&at)).unwrap_err();
+        assert!(error.to_string().contains(name), "{error}");
+    }
+}
+
+#[test]
+fn huge_exit_counts_cost_no_time() {
+    let longest = Encoded::exits(NonZeroU64::new(1 << 63).unwrap());
+    let mut bytes = Vec::new();
+    for _ in 0..1_000 {
+        bytes.push(0x81);
+        bytes.extend_from_slice(longest.as_bytes());
+        bytes.extend_from_slice(longest.as_bytes());
+    }
+    let mut walk = Walk::new(FlowReader::new(&bytes[..]));
+    let mut steps = 0;
+    while walk.next_step().unwrap().is_some() {
+        steps += 1;
+    }
+    // One enter, one exit, what is left of the run, and the second run.
+    assert_eq!(steps, 4_000);
+    let totals = walk.totals();
+    assert_eq!((totals.enters, totals.max_frames), (1_000, 1));
+    assert_eq!((totals.exits, totals.unseen_exits), (u64::MAX, u64::MAX));
+}
+
+#[test]
+fn a_report_that_starts_in_the_middle_of_a_walk_ignores_the_frames_below() {
+    let bytes = [0x81, 0x82, 0x83, 0x02];
+    let mut walk = Walk::new(FlowReader::new(&bytes[..]));
+    assert!(matches!(walk.next_step(), Ok(Some(Step::Enter { .. }))));
+    assert!(matches!(walk.next_step(), Ok(Some(Step::Enter { .. }))));
+    let mut report = Report::default();
+    report.add_thread(|| walk.next_step()).unwrap();
+    assert_eq!(report.calls(), 1);
+    let rows = report.rows();
+    assert_eq!((rows.len(), rows[0].method.get(), rows[0].total), (1, 3, 1));
+}
+
+#[test]
+fn ten_million_nested_frames_need_no_deep_stack() {
+    const FRAMES: u64 = 10_000_000;
+    let work = || {
+        let exits = Encoded::exits(NonZeroU64::new(FRAMES).unwrap());
+        let stream = io::repeat(0x81).take(FRAMES).chain(exits.as_bytes());
+        let mut walk = Walk::new(FlowReader::new(stream));
+        let mut report = Report::default();
+        report.add_thread(|| walk.next_step()).unwrap();
+        (walk.totals(), walk.tail(), report.rows()[0])
+    };
+    let small_stack = thread::Builder::new().stack_size(64 * 1024);
+    let (totals, tail, row) = small_stack.spawn(work).unwrap().join().unwrap();
+    assert_eq!((totals.enters, totals.exits), (FRAMES, FRAMES));
+    assert_eq!((totals.max_frames, totals.unseen_exits), (FRAMES, 0));
+    assert_eq!((row.calls, row.total), (FRAMES, FRAMES));
+    assert_eq!(tail, Tail::Complete);
+}
+
+/// What `limited` may have of address space, and how it knows that it is limited.
+const LIMIT_KIB: u64 = 512 * 1024;
+const LIMITED: &str = "FLOW_TEST_LIMITED";
+
+#[cfg(target_os = "linux")]
+#[test]
+fn hostile_files_are_read_within_a_memory_limit() {
+    let me = std::env::current_exe().unwrap();
+    let output = std::process::Command::new("sh")
+        .arg("-c")
+        .arg(format!(
+            "ulimit -v {LIMIT_KIB} && exec \"$0\" --exact --ignored --test-threads=1 limited"
+        ))
+        .arg(me)
+        .env(LIMITED, "1")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}{errors}");
+    assert!(text.contains("1 passed"), "{text}");
+}
+
+#[test]
+#[ignore = "run by hostile_files_are_read_within_a_memory_limit, in a process with a memory limit"]
+fn limited() {
+    assert!(std::env::var_os(LIMITED).is_some(), "the limit is missing");
+    ten_million_nested_frames_need_no_deep_stack();
+
+    // A gigabyte of any one byte, as a thread file of either form.
+    for byte in [0x00, 0xFF, b'{', b'['] {
+        let endless = || io::repeat(byte).take(1 << 30);
+        if byte != 0x00 {
+            assert!(JsonlReader::new(endless()).next_record().is_err());
+        }
+        if byte == 0xFF {
+            assert!(FlowReader::new(endless()).next_record().is_err());
+        }
+    }
+    let mut reader = FlowReader::new(io::repeat(0x00).take(1 << 24));
+    while reader.next_record().unwrap().is_some() {}
+
+    // A hole of a gigabyte in the place of each file: what a crash of the machine can leave.
+    for name in [names::MANIFEST, names::IDS, names::METHODS, names::THREADS] {
+        let dir = tempfile::tempdir().unwrap();
+        write_small_trace(dir.path());
+        let file = File::options()
+            .write(true)
+            .open(dir.path().join(name))
+            .unwrap();
+        file.set_len(1 << 30).unwrap();
+        drop(file);
+        let error = Trace::open(dir.path()).unwrap_err().to_string();
+        assert!(error.contains(name), "{error}");
+        assert!(error.len() < 1_000, "{error}");
+    }
+}

@@ -1,0 +1,643 @@
+//! The formats did not move: every byte of the golden files, written and read.
+//!
+//! `FLOW_BLESS=1 cargo test -p flow-codec --test golden` rewrites the files; the diff is reviewed as
+//! a change of the format.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
+
+use flow_codec::format::flow::{Encoded, Record};
+use flow_codec::format::manifest::{End, Jvm, Lost, Manifest, NotRecorded, Totals, VERSION};
+use flow_codec::format::methods::{MethodInfo, MethodLine, flag_names};
+use flow_codec::format::names::{self, EventFormat};
+use flow_codec::format::threads::ThreadLine;
+use flow_codec::format::{ids, jsonl};
+use flow_codec::read::{FlowReader, ReadRecords, Tail, Trace};
+use flow_codec::write::{Fold, RAW_EXIT};
+use flow_codec::{Error, MethodId, ThreadId};
+
+const MAX: u64 = i64::MAX as u64;
+
+fn golden_dir() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
+}
+
+/// Compares a golden file with what this build writes, or rewrites it, and returns its text.
+fn golden(name: &str, written: &str) -> String {
+    let path = golden_dir().join(name);
+    if std::env::var_os("FLOW_BLESS").is_some() {
+        fs::create_dir_all(path.parent().expect("a file has a folder")).expect("folder");
+        fs::write(&path, written).expect("golden file is writable");
+    }
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| {
+        panic!(
+            "{}: {error}; run with FLOW_BLESS=1 to write it",
+            path.display()
+        )
+    });
+    assert_eq!(
+        text,
+        written,
+        "{}: the format moved; if that is wanted, run with FLOW_BLESS=1 and review the diff",
+        path.display()
+    );
+    text
+}
+
+/// The bytes of a hex file: what stands before the `#` of each line.
+fn parse_hex(text: &str) -> Vec<u8> {
+    text.lines()
+        .flat_map(|line| {
+            line.split('#')
+                .next()
+                .unwrap_or_default()
+                .split_whitespace()
+        })
+        .map(|byte| u8::from_str_radix(byte, 16).expect("two hex digits"))
+        .collect()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let bytes: Vec<_> = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
+    bytes.join(" ")
+}
+
+/// One line of a hex file.
+fn commented(bytes: &[u8], comment: &str) -> String {
+    format!("{:<30} # {comment}\n", hex(bytes))
+}
+
+/// One line of a hex file: the bytes of a record, what it is, and the bits of the value in each byte,
+/// the lowest first.
+fn hex_line(bytes: &[u8], record: Record) -> String {
+    let mut comment = match record {
+        Record::Enter(method) => format!("ENTER {method}"),
+        Record::Exit(count) => format!("EXIT {}: {count} exits", count.get() - 1),
+    };
+    if let [first, more @ ..] = bytes
+        && !more.is_empty()
+    {
+        let _ = write!(comment, "; bits {}", first & 0x3F);
+        for byte in more {
+            let _ = write!(comment, ", {}", byte & 0x7F);
+        }
+    }
+    commented(bytes, &comment)
+}
+
+fn id(number: u64) -> MethodId {
+    MethodId::new(number).expect("within the limit")
+}
+
+fn enter(number: u64) -> Record {
+    Record::Enter(id(number))
+}
+
+fn exits(count: u64) -> Record {
+    Record::Exit(NonZeroU64::new(count).expect("at least one exit"))
+}
+
+fn encode(record: Record) -> Encoded {
+    match record {
+        Record::Enter(method) => Encoded::enter(method),
+        Record::Exit(count) => Encoded::exits(count),
+    }
+}
+
+/// Reads all records, and how they end: `Err` is the offset of a number that is too large.
+fn decode(bytes: &[u8]) -> (Vec<Record>, Result<Tail, u64>) {
+    let mut reader = FlowReader::new(bytes);
+    let mut records = Vec::new();
+    loop {
+        match reader.next_record() {
+            Ok(Some((_, record))) => records.push(record),
+            Ok(None) => return (records, Ok(reader.tail())),
+            Err(Error::OversizedNumber { offset, .. }) => return (records, Err(offset.get())),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+/// The records of `flow.hex`, by section. Exits never follow exits, so the whole file is one
+/// canonical stream.
+fn canonical_sections() -> Vec<(&'static str, Vec<Record>)> {
+    let pairs = |values: &[u64]| {
+        values
+            .iter()
+            .flat_map(|&value| [enter(value), exits(value + 1)])
+            .collect()
+    };
+    // main calls 1 three times; 1 calls 2 and 3; then a recursion of 70 frames that is left at
+    // once, as by an exception; a method with a three-byte id; two frames open at the end.
+    let mut thread = vec![enter(0)];
+    for _ in 0..3 {
+        thread.extend([enter(1), enter(2), exits(1), enter(3), exits(2)]);
+    }
+    thread.extend(std::iter::repeat_n(enter(100), 70));
+    thread.extend([exits(70), enter(9_000), enter(4), exits(2), enter(5)]);
+    vec![
+        (
+            "The table of the specification.",
+            pairs(&[0, 1, 63, 64, 300, 8191, 8192]),
+        ),
+        (
+            "Borders between lengths of three to ten bytes.",
+            (20..=62)
+                .step_by(7)
+                .flat_map(|bits| [(1 << bits) - 1, 1 << bits])
+                .flat_map(|value| [enter(value), exits(value + 1)])
+                .collect(),
+        ),
+        ("The largest id and the longest exit run.", pairs(&[MAX])),
+        ("A thread, killed with two frames open.", thread),
+    ]
+}
+
+fn canonical_records() -> Vec<Record> {
+    let sections = canonical_sections().into_iter();
+    sections.flat_map(|(_, records)| records).collect()
+}
+
+fn canonical_text() -> String {
+    let mut text = String::from(
+        "# `.flow`, canonical form: one stream, one line a record.\n\
+         # Specified in codec/src/format/flow.rs; checked by codec/tests/golden.rs.\n",
+    );
+    for (title, records) in canonical_sections() {
+        let _ = write!(text, "\n# {title}\n");
+        for record in records {
+            text += &hex_line(encode(record).as_bytes(), record);
+        }
+    }
+    text
+}
+
+#[test]
+fn flow_bytes_are_as_they_were() {
+    let bytes = parse_hex(&golden("flow.hex", &canonical_text()));
+    assert_eq!(
+        decode(&bytes),
+        (canonical_records(), Ok(Tail::Complete)),
+        "what is written is not what is read"
+    );
+}
+
+#[test]
+fn folding_raw_events_writes_the_same_bytes() {
+    // The longest runs are left out: raw, an exit is a byte.
+    let records: Vec<_> = canonical_records()
+        .into_iter()
+        .filter(|record| !matches!(record, Record::Exit(count) if count.get() > 100_000))
+        .collect();
+    let mut raw = Vec::new();
+    let mut canonical = Vec::new();
+    for &record in &records {
+        canonical.extend_from_slice(encode(record).as_bytes());
+        match record {
+            Record::Enter(_) => raw.extend_from_slice(encode(record).as_bytes()),
+            Record::Exit(count) => raw.extend((0..count.get()).map(|_| RAW_EXIT)),
+        }
+    }
+    let (mut fold, mut folded) = (Fold::default(), Vec::new());
+    fold.push(&raw, &mut folded);
+    fold.finish(&mut folded);
+    assert_eq!(folded, canonical);
+}
+
+#[test]
+fn the_table_of_the_specification_is_true() {
+    let rows: Vec<_> = include_str!("../src/format/flow.rs")
+        .lines()
+        .skip_while(|line| !line.starts_with("//! # Examples"))
+        .skip(1)
+        .take_while(|line| !line.starts_with("//! # "))
+        .filter_map(|line| line.strip_prefix("//! |")?.strip_suffix('|'))
+        .map(|row| row.split('|').map(str::trim).collect::<Vec<_>>())
+        .collect();
+    let [head, rule, rows @ ..] = &rows[..] else {
+        panic!("the table is gone")
+    };
+    assert_eq!(head[..], ["value", "ENTER", "EXIT"]);
+    assert!(rule[0].starts_with('-'));
+    assert!(rows.len() >= 7, "rows are missing");
+    for row in rows {
+        let value: u64 = row[0].parse().expect("a number");
+        let cells = [(row[1], enter(value)), (row[2], exits(value + 1))];
+        for (cell, record) in cells {
+            let bytes = parse_hex(cell.trim_matches('`'));
+            assert_eq!(hex(encode(record).as_bytes()), hex(&bytes), "row {value}");
+            assert_eq!(decode(&bytes), (vec![record], Ok(Tail::Complete)));
+        }
+    }
+}
+
+/// A stream that flow never writes.
+struct Foreign {
+    title: &'static str,
+    records: Vec<(&'static [u8], Record)>,
+    /// What follows the records.
+    rest: &'static [u8],
+}
+
+fn foreign(
+    title: &'static str,
+    records: impl Into<Vec<(&'static [u8], Record)>>,
+    rest: &'static [u8],
+) -> Foreign {
+    let records = records.into();
+    Foreign {
+        title,
+        records,
+        rest,
+    }
+}
+
+/// The text of a file of streams, and the bytes of each as they are read back from it.
+fn foreign_text(head: &str, streams: &[Foreign], end: impl Fn(&Foreign) -> String) -> String {
+    let mut text = String::from(head);
+    for stream in streams {
+        let _ = write!(text, "\n# {}\n", stream.title);
+        for (bytes, record) in &stream.records {
+            text += &hex_line(bytes, *record);
+        }
+        if !stream.rest.is_empty() {
+            text += &commented(stream.rest, &end(stream));
+        }
+    }
+    text
+}
+
+/// The streams of a golden file: paragraphs with at least one byte.
+fn parse_streams(text: &str) -> Vec<Vec<u8>> {
+    let paragraphs = text.split("\n\n").map(parse_hex);
+    paragraphs.filter(|bytes| !bytes.is_empty()).collect()
+}
+
+fn length(stream: &Foreign) -> u64 {
+    let bytes = stream.records.iter().map(|(bytes, _)| bytes.len() as u64);
+    bytes.sum()
+}
+
+#[test]
+fn other_forms_are_read_and_never_written() {
+    let streams = [
+        foreign(
+            "Exits in several records.",
+            [
+                (&[0x81][..], enter(1)),
+                (&[0x82], enter(2)),
+                (&[0x00], exits(1)),
+                (&[0x00], exits(1)),
+            ],
+            &[],
+        ),
+        foreign(
+            "A superfluous group of zeros.",
+            [
+                (&[0xC0, 0x00][..], enter(0)),
+                (&[0x40, 0x00], exits(1)),
+                (&[0xC1, 0x80, 0x00], enter(1)),
+            ],
+            &[],
+        ),
+        foreign(
+            "Superfluous groups up to the longest record.",
+            [
+                (
+                    &[0xC1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00][..],
+                    enter(1),
+                ),
+                (
+                    &[0x40, 0x81, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00],
+                    exits(65),
+                ),
+            ],
+            &[],
+        ),
+        foreign(
+            "A file that is cut off inside a record.",
+            [(&[0x81][..], enter(1))],
+            &[0xC0, 0x80],
+        ),
+    ];
+    let text = golden(
+        "flow-accepted.hex",
+        &foreign_text(
+            "# `.flow`: streams that are read and never written, one a paragraph.\n",
+            &streams,
+            |stream| format!("truncated at offset {}", length(stream)),
+        ),
+    );
+    let parsed = parse_streams(&text);
+    assert_eq!(parsed.len(), streams.len());
+    for (bytes, stream) in parsed.iter().zip(&streams) {
+        let records: Vec<_> = stream.records.iter().map(|(_, record)| *record).collect();
+        let (decoded, end) = decode(bytes);
+        assert_eq!(decoded, records, "{}", stream.title);
+        match end.expect("no error") {
+            Tail::Complete => assert!(stream.rest.is_empty(), "{}", stream.title),
+            Tail::Truncated { offset } => assert_eq!(offset.get(), length(stream)),
+        }
+        let (mut fold, mut folded) = (Fold::default(), Vec::new());
+        for record in records {
+            match record {
+                Record::Enter(_) => fold.push(encode(record).as_bytes(), &mut folded),
+                Record::Exit(count) => (0..count.get()).for_each(|_| {
+                    fold.push(&[RAW_EXIT], &mut folded);
+                }),
+            }
+        }
+        fold.finish(&mut folded);
+        assert_ne!(&folded, bytes, "{}: this is canonical", stream.title);
+    }
+}
+
+#[test]
+fn numbers_beyond_the_limits_are_refused_at_their_offset() {
+    const TWO_TO_63: &[u8] = &[0xC0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x02];
+    let streams = [
+        foreign(
+            "An id of 2^63.",
+            [(&[0x81][..], enter(1)), (&[0x00], exits(1))],
+            TWO_TO_63,
+        ),
+        foreign(
+            "An exit run of 2^63 + 1.",
+            [(&[0x81][..], enter(1))],
+            &[0x40, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x02],
+        ),
+        foreign(
+            "A small number in more than ten bytes.",
+            [(&[0xC0, 0x01][..], enter(64))],
+            &[
+                0xC1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00,
+            ],
+        ),
+        foreign(
+            "Bytes that were never written: an event of FF that does not end.",
+            [(&[0x3F][..], exits(64))],
+            &[0xFF; 16],
+        ),
+    ];
+    let text = golden(
+        "flow-refused.hex",
+        &foreign_text(
+            "# `.flow`: streams with a number beyond the limits, one a paragraph.\n",
+            &streams,
+            |stream| format!("error at offset {}", length(stream)),
+        ),
+    );
+    let parsed = parse_streams(&text);
+    assert_eq!(parsed.len(), streams.len());
+    for (bytes, stream) in parsed.iter().zip(&streams) {
+        let records = stream.records.iter().map(|(_, record)| *record).collect();
+        assert_eq!(
+            decode(bytes),
+            (records, Err(length(stream))),
+            "{}",
+            stream.title
+        );
+    }
+}
+
+fn keys() -> [&'static str; 6] {
+    [
+        "com.example.Main#main([Ljava/lang/String;)V",
+        "com.example.Main$Inner#<init>(Lcom/example/Main;I)V",
+        "com.example.Späße#日本語(J)[[D",
+        "com.example.Odd#a=b # c()V",
+        "com.example.Odd#line\nfeed\rback\\slash\\n()V",
+        "#Comment#like()V",
+    ]
+}
+
+#[test]
+fn ids_properties_is_as_it_was() {
+    let mut written = String::new();
+    for (number, key) in (0..).zip(keys()) {
+        ids::encode_line(key, id(number), &mut written);
+    }
+    let text = golden("trace/ids.properties", &written);
+    for ((number, key), line) in (0..).zip(keys()).zip(text.lines()) {
+        assert_eq!(
+            ids::decode_line(line),
+            Ok(Some((key.to_owned(), id(number))))
+        );
+    }
+}
+
+fn method_lines() -> Vec<MethodLine> {
+    let line =
+        |number, class: &str, name: &str, descriptor: &str, loader: &str, access| MethodLine {
+            id: id(number),
+            method: MethodInfo {
+                class: class.into(),
+                name: name.into(),
+                descriptor: descriptor.into(),
+                source: None,
+                line: None,
+                loader: loader.into(),
+                flags: flag_names(access),
+            },
+        };
+    let mut main = line(
+        0,
+        "com.example.Main",
+        "main",
+        "([Ljava/lang/String;)V",
+        "app",
+        0x0009,
+    );
+    main.method.source = Some("Main.java".into());
+    main.method.line = Some(12);
+    let mut again = main.clone();
+    again.method.loader = "com.example.PluginLoader@2".into();
+    vec![
+        main,
+        line(
+            1,
+            "com.example.Main$Inner",
+            "<init>",
+            "(Lcom/example/Main;I)V",
+            "app",
+            0,
+        ),
+        line(2, "com.example.Späße", "日本語", "(J)[[D", "app", 0x1112),
+        line(3, "com.example.Odd", "a=b # c", "()V", "app", 0x0004),
+        line(
+            4,
+            "com.example.Odd",
+            "line\nfeed\rback\\slash\\n",
+            "()V",
+            "app",
+            0x0001,
+        ),
+        line(5, "#Comment", "like", "()V", "platform", 0x0421),
+        again,
+    ]
+}
+
+#[test]
+fn methods_jsonl_is_as_it_was() {
+    let written: String = method_lines()
+        .iter()
+        .map(|line| serde_json::to_string(line).expect("plain data") + "\n")
+        .collect();
+    let text = golden("trace/methods.jsonl", &written);
+    let read: Vec<MethodLine> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a golden line"))
+        .collect();
+    assert_eq!(read, method_lines());
+}
+
+fn thread_lines() -> Vec<ThreadLine> {
+    let start = |id, name: &str, daemon, is_virtual, at_ns| ThreadLine::Start {
+        id: ThreadId::new(id),
+        name: name.into(),
+        daemon,
+        is_virtual,
+        at_ns,
+    };
+    vec![
+        start(1, "main", false, false, 41_250_000),
+        start(31, "pool-1 \"quoted\"\n", true, false, 50_000_000),
+        start(32, "", true, true, 51_000_000),
+        ThreadLine::Rename {
+            id: ThreadId::new(31),
+            name: "worker".into(),
+            at_ns: 52_000_000,
+        },
+        ThreadLine::End {
+            id: ThreadId::new(32),
+            at_ns: 61_000_000,
+        },
+    ]
+}
+
+#[test]
+fn threads_jsonl_is_as_it_was() {
+    let written: String = thread_lines()
+        .iter()
+        .map(|line| serde_json::to_string(line).expect("plain data") + "\n")
+        .collect();
+    let text = golden("trace/threads.jsonl", &written);
+    let read: Vec<ThreadLine> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a golden line"))
+        .collect();
+    assert_eq!(read, thread_lines());
+}
+
+fn manifest(end: Option<End>) -> Manifest {
+    let options = [("out", "/tmp/trace"), ("target", "com.app.")];
+    Manifest {
+        format_version: VERSION,
+        tool: "flow-agent 0.1.0".into(),
+        engine: "events".into(),
+        event_format: "jsonl".into(),
+        options: options
+            .map(|(key, value)| (key.into(), value.into()))
+            .into_iter()
+            .collect::<BTreeMap<_, _>>(),
+        pid: 4711,
+        host: "build-7".into(),
+        command: ["java", "-jar", "app \"1\".jar"].map(String::from).into(),
+        jvm: Jvm {
+            name: "OpenJDK 64-Bit Server VM".into(),
+            version: "17.0.15+6".into(),
+            home: "/usr/lib/jvm/17".into(),
+        },
+        start_unix_ns: 1_700_000_000_000_000_000,
+        end,
+    }
+}
+
+fn end() -> End {
+    End {
+        at_ns: 1_500_000_000,
+        totals: Totals {
+            threads: 1,
+            methods: 6,
+            enters: 2,
+            exits: 2,
+            bytes: 52,
+        },
+        lost: Lost {
+            events: 3,
+            reasons: vec!["disk full".into()],
+        },
+        not_recorded: vec![NotRecorded {
+            reason: "native".into(),
+            count: 1,
+            methods: vec!["com.app.A#n()V".into()],
+        }],
+    }
+}
+
+#[test]
+fn trace_json_is_as_it_was() {
+    for (name, manifest) in [
+        ("trace/trace.json", manifest(Some(end()))),
+        ("trace-killed/trace.json", manifest(None)),
+    ] {
+        let written = serde_json::to_string_pretty(&manifest).expect("plain data") + "\n";
+        let text = golden(name, &written);
+        assert_eq!(
+            serde_json::from_str::<Manifest>(&text).expect("golden"),
+            manifest
+        );
+    }
+}
+
+#[test]
+fn events_as_json_lines_are_as_they_were() {
+    let records = [enter(0), enter(MAX), exits(2)];
+    let mut written = Vec::new();
+    for record in records {
+        jsonl::encode(record, &mut written);
+    }
+    let written = String::from_utf8(written).expect("text");
+    let text = golden("trace/thread-1.jsonl", &written);
+    let read: Vec<_> = text
+        .lines()
+        .map(|line| jsonl::decode_line(line).expect("golden").expect("an event"))
+        .collect();
+    assert_eq!(read, [enter(0), enter(MAX), exits(1), exits(1)]);
+}
+
+#[test]
+fn the_golden_trace_opens_as_a_whole() {
+    if std::env::var_os("FLOW_BLESS").is_some() {
+        return; // The other tests are rewriting it now.
+    }
+    let trace = Trace::open(&golden_dir().join("trace")).unwrap();
+    assert_eq!(trace.manifest, Some(manifest(Some(end()))));
+    assert_eq!(trace.methods.len(), 6);
+    for (number, key) in (0..).zip(keys()) {
+        let method = trace.methods.get(id(number)).unwrap();
+        let info = &method.info;
+        assert_eq!(ids::key(&info.class, &info.name, &info.descriptor), key);
+    }
+    let main = trace.methods.get(id(0)).unwrap();
+    assert_eq!(main.other_loaders, ["com.example.PluginLoader@2"]);
+    let worker = trace.threads.get(ThreadId::new(31)).unwrap();
+    assert_eq!(worker.name, "worker");
+    assert_eq!(worker.earlier_names, ["pool-1 \"quoted\"\n"]);
+    assert_eq!(
+        trace.threads.get(ThreadId::new(32)).unwrap().end_ns,
+        Some(61_000_000)
+    );
+    let [file] = &trace.files[..] else {
+        panic!("{:?}", trace.files)
+    };
+    assert_eq!(
+        file.path.file_name().unwrap().to_str().unwrap(),
+        names::thread_file(ThreadId::new(1), EventFormat::Jsonl)
+    );
+    let killed = Trace::open(&golden_dir().join("trace-killed")).unwrap();
+    assert_eq!(killed.manifest, Some(manifest(None)));
+}

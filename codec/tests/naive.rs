@@ -1,0 +1,188 @@
+//! The reader against a deliberately naive one: the same of any bytes.
+
+#[path = "support/naive_decoder.rs"]
+mod naive_decoder;
+#[path = "support/pieces.rs"]
+mod pieces;
+
+use std::collections::BTreeMap;
+
+use flow_codec::analysis::Report;
+use flow_codec::read::FlowReader;
+use flow_codec::tree::{Step, Walk};
+use naive_decoder::{End, Seen, Stream, decode_all, read_all};
+use pieces::Pieces;
+use proptest::prelude::*;
+
+/// Bytes at the borders of the format, where random ones seldom fall.
+fn border_byte() -> impl Strategy<Value = u8> {
+    prop::sample::select(vec![
+        0x00, 0x01, 0x02, 0x3F, 0x40, 0x41, 0x7F, 0x80, 0x81, 0xBF, 0xC0, 0xFE, 0xFF,
+    ])
+}
+
+fn bytes() -> impl Strategy<Value = Vec<u8>> {
+    let long_numbers = prop::collection::vec(
+        prop_oneof![6 => Just(0x80_u8), 6 => Just(0xFF), 1 => border_byte()],
+        0..64,
+    );
+    prop_oneof![
+        prop::collection::vec(any::<u8>(), 0..256),
+        prop::collection::vec(border_byte(), 0..256),
+        long_numbers,
+    ]
+}
+
+/// What a stack of ids makes of the records: the steps of a walk.
+fn naive_walk(stream: &Stream) -> Vec<String> {
+    let mut open: Vec<u64> = Vec::new();
+    let mut steps = Vec::new();
+    for &(offset, seen) in &stream.records {
+        match seen {
+            Seen::Enter(method) => {
+                steps.push(format!("{offset}: enter {method} at {}", open.len()));
+                open.push(method);
+            }
+            Seen::Exits(count) => {
+                let mut left = count;
+                while left > 0
+                    && let Some(method) = open.pop()
+                {
+                    steps.push(format!("{offset}: exit {method} at {}", open.len()));
+                    left -= 1;
+                }
+                if left > 0 {
+                    steps.push(format!("{offset}: {left} unseen"));
+                }
+            }
+        }
+    }
+    steps
+}
+
+fn walk(bytes: &[u8]) -> Vec<String> {
+    let mut walk = Walk::new(FlowReader::new(bytes));
+    let mut steps = Vec::new();
+    while let Ok(Some(step)) = walk.next_step() {
+        steps.push(match step {
+            Step::Enter {
+                offset,
+                depth,
+                method,
+            } => format!("{offset}: enter {method} at {}", depth.get()),
+            Step::Exit {
+                offset,
+                depth,
+                method,
+            } => format!("{offset}: exit {method} at {}", depth.get()),
+            Step::ExitUnseen { offset, count } => format!("{offset}: {count} unseen"),
+        });
+    }
+    steps
+}
+
+/// Calls and total of each method: every call looks through the whole stack.
+fn naive_report(stream: &Stream) -> BTreeMap<u64, (u64, u64)> {
+    let mut open: Vec<u64> = Vec::new();
+    let mut rows: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    for &(_, seen) in &stream.records {
+        match seen {
+            Seen::Enter(method) => {
+                open.push(method);
+                rows.entry(method).or_default().0 += 1;
+                let mut below = open.clone();
+                below.sort_unstable();
+                below.dedup();
+                for method in below {
+                    rows.entry(method).or_default().1 += 1;
+                }
+            }
+            Seen::Exits(count) => {
+                let count = usize::try_from(count).unwrap_or(usize::MAX);
+                open.truncate(open.len().saturating_sub(count));
+            }
+        }
+    }
+    rows
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn both_decoders_see_the_same_in_any_bytes(
+        bytes in bytes(),
+        sizes in prop::collection::vec(1_usize..12, 1..8),
+    ) {
+        let expected = decode_all(&bytes);
+        prop_assert_eq!(&read_all(FlowReader::new(&bytes[..])), &expected);
+        prop_assert_eq!(&read_all(FlowReader::new(Pieces::new(&bytes, &sizes))), &expected);
+    }
+
+    #[test]
+    fn a_walk_does_what_a_stack_does(bytes in bytes()) {
+        prop_assert_eq!(walk(&bytes), naive_walk(&decode_all(&bytes)));
+    }
+
+    #[test]
+    fn a_report_counts_what_a_stack_counts(
+        bytes in prop::collection::vec(prop_oneof![3 => 0x80_u8..0x86, 2 => 0x00_u8..0x04], 0..200),
+    ) {
+        let mut report = Report::default();
+        let mut walk = Walk::new(FlowReader::new(&bytes[..]));
+        report.add_thread(|| walk.next_step()).unwrap();
+        let rows: BTreeMap<_, _> = report
+            .rows()
+            .iter()
+            .map(|row| (row.method.get(), (row.calls, row.total)))
+            .collect();
+        prop_assert_eq!(rows, naive_report(&decode_all(&bytes)));
+    }
+}
+
+#[test]
+fn all_streams_of_up_to_two_bytes_are_read_alike() {
+    for first in 0..=u8::MAX {
+        let bytes = [first];
+        assert_eq!(read_all(FlowReader::new(&bytes[..])), decode_all(&bytes));
+        for second in 0..=u8::MAX {
+            let bytes = [first, second];
+            // No buffer a stream: 65 536 of them would take longer than all else together.
+            let mut left = &bytes[..];
+            let mut offset = 0;
+            let mut records = Vec::new();
+            let end = loop {
+                use flow_codec::format::flow::{Decoded, Record, decode};
+                match decode(left) {
+                    Decoded::Record(record, len) => {
+                        let seen = match record {
+                            Record::Enter(method) => Seen::Enter(method.get()),
+                            Record::Exit(count) => Seen::Exits(count.get()),
+                        };
+                        records.push((offset, seen));
+                        offset += len as u64;
+                        left = &left[len..];
+                    }
+                    Decoded::Incomplete if left.is_empty() => break End::Complete,
+                    Decoded::Incomplete => break End::Truncated(offset),
+                    Decoded::Oversized => break End::Oversized(offset),
+                }
+            };
+            assert_eq!(Stream { records, end }, decode_all(&bytes), "{bytes:02X?}");
+        }
+    }
+}
+
+#[test]
+fn records_across_any_buffer_border_are_whole() {
+    const LONGEST: [u8; 10] = [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01];
+    for shift in 0..LONGEST.len() {
+        let mut bytes = vec![0x81; shift];
+        while bytes.len() < 600_000 {
+            bytes.extend_from_slice(&LONGEST);
+        }
+        bytes.extend_from_slice(&LONGEST[..shift]);
+        let stream = read_all(FlowReader::new(&bytes[..]));
+        assert_eq!(stream, decode_all(&bytes), "shift {shift}");
+    }
+}

@@ -1,0 +1,34 @@
+package harness;
+
+/**
+ * Twenty shutdown hooks, which run at the same time while the JVM ends.
+ *
+ * <p>Tree of {@code main}: {@code main > add} 20 times. Tree of each {@code hook-N}: {@code hook > step} 50 times.
+ */
+public final class Hooked {
+    private static final int HOOKS = 20;
+    private static final int STEPS = 50;
+
+    private Hooked() {}
+
+    public static void main(String[] args) {
+        for (int i = 0; i < HOOKS; i++) {
+            add(i);
+        }
+        System.out.println("hooked " + HOOKS);
+    }
+
+    private static void add(int number) {
+        Runtime.getRuntime().addShutdownHook(new Thread(Hooked::hook, "hook-" + number));
+    }
+
+    private static void hook() {
+        for (int i = 0; i < STEPS; i++) {
+            step(i);
+        }
+    }
+
+    private static int step(int number) {
+        return number * 31;
+    }
+}

@@ -1,0 +1,32 @@
+package harness;
+
+import java.io.PrintStream;
+
+/**
+ * Runs until it is killed, and says how far it came.
+ *
+ * <p>Tree: {@code main > tick > tock}, again and again. Once the line {@code n} has been printed, the calls of
+ * {@code tick(0)} to {@code tick(n)} are complete and must be in the trace, however the process ends.
+ */
+public final class Kill {
+    private static long sum;
+
+    private Kill() {}
+
+    public static void main(String[] args) {
+        PrintStream out = System.out;
+        for (long n = 0; ; n++) {
+            tick(n);
+            out.println(n);
+            out.flush();
+        }
+    }
+
+    private static void tick(long n) {
+        tock(n);
+    }
+
+    private static void tock(long n) {
+        sum += n;
+    }
+}

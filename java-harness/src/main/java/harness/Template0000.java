@@ -1,0 +1,20 @@
+package harness;
+
+/**
+ * A class file to be copied under other names: see {@link Templates}. The digits of the class and of its method have a
+ * fixed width, so that a copy differs from this class in nothing but those digits.
+ */
+public final class Template0000 implements Runnable {
+    private int calls;
+
+    public Template0000() {}
+
+    @Override
+    public void run() {
+        m0000();
+    }
+
+    private void m0000() {
+        calls++;
+    }
+}

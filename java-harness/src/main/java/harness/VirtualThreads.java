@@ -1,0 +1,80 @@
+package harness;
+
+import java.lang.reflect.Method;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Virtual threads that are parked in the middle and so may change their carrier.
+ *
+ * <p>Arguments: the number of threads (200). Tree of each virtual thread, named or not:
+ * {@code Body.run > body > step, park, step, step}. Every tenth thread (0, 10, …) is named {@code virtual-N}. Where the
+ * JDK has no virtual threads, the program says so and ends with 0.
+ */
+public final class VirtualThreads {
+    private VirtualThreads() {}
+
+    public static void main(String[] args) throws Exception {
+        int count = args.length > 0 ? Integer.parseInt(args[0]) : 200;
+        Method startVirtualThread;
+        try {
+            startVirtualThread = Thread.class.getMethod("startVirtualThread", Runnable.class);
+        } catch (NoSuchMethodException missing) {
+            System.out.println("no virtual threads");
+            return;
+        }
+        Thread[] threads = new Thread[count];
+        for (int i = 0; i < count; i++) {
+            Runnable body = new Body(i);
+            threads[i] = i % 10 == 0
+                    ? startNamed("virtual-" + i, body)
+                    : (Thread) startVirtualThread.invoke(null, body);
+        }
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        System.out.println("done " + count);
+    }
+
+    /** {@code Thread.ofVirtual().name(name).start(body)}, for a compiler that does not know it. */
+    private static Thread startNamed(String name, Runnable body) throws ReflectiveOperationException {
+        Class<?> builderType = Class.forName("java.lang.Thread$Builder");
+        Object builder = Thread.class.getMethod("ofVirtual").invoke(null);
+        builder = builderType.getMethod("name", String.class).invoke(builder, name);
+        return (Thread) builderType.getMethod("start", Runnable.class).invoke(builder, body);
+    }
+
+    private static int body(int number) {
+        int sum = step(number);
+        park(number);
+        return sum + step(number) + step(number);
+    }
+
+    private static int step(int number) {
+        return number * 31;
+    }
+
+    private static void park(int number) {
+        if (number % 2 == 0) {
+            LockSupport.parkNanos(1_000_000);
+        } else {
+            try {
+                Thread.sleep(1);
+            } catch (InterruptedException unexpected) {
+                throw new IllegalStateException(unexpected);
+            }
+        }
+    }
+
+    private static final class Body implements Runnable {
+        private final int number;
+
+        Body(int number) {
+            this.number = number;
+        }
+
+        @Override
+        public void run() {
+            body(number);
+        }
+    }
+}
