@@ -146,9 +146,7 @@ impl Glob {
     #[must_use]
     pub fn new(pattern: &str) -> Self {
         match pattern.split_once('#') {
-            Some((class, method)) => {
-                Self { class: tokens(class), method: Some(tokens(method)) }
-            }
+            Some((class, method)) => Self { class: tokens(class), method: Some(tokens(method)) },
             None => Self { class: tokens(pattern), method: None },
         }
     }
@@ -307,7 +305,10 @@ mod tests {
         let all = FilterSpec { include: globs(&["java.lang.**"]), ..spec() };
         let switching = Verdict::NotRecorded(Reason::SwitchesThread);
         assert_eq!(all.verdict(method("java.lang.VirtualThread", "mount")), switching);
-        assert_eq!(all.verdict(method("java.lang.VirtualThread$VThreadContinuation", "m")), switching);
+        assert_eq!(
+            all.verdict(method("java.lang.VirtualThread$VThreadContinuation", "m")),
+            switching
+        );
         assert_eq!(all.verdict(method("java.lang.VirtualThreads", "m")), Verdict::Record);
     }
 }

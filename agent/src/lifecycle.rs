@@ -8,8 +8,8 @@
 //!      └─▶ JVM does not start └─────────────────────┴─────────────────────┘
 //! ```
 //!
-//! - Every callback first asks [`recording`]. Once ended, callbacks find that and return: the JVM
-//!   still delivers some after VMDeath. The agent and all chunks stay in memory for ever.
+//! - Every callback first asks [`Recorder::is_on`]. Once ended, callbacks find that and return: the
+//!   JVM still delivers some after VMDeath. The agent and all chunks stay in memory for ever.
 //! - VMDeath switches off, writes every live thread's open chunk without waiting for the thread, and
 //!   replaces the manifest. A thread that passed the question just before records one more event into
 //!   its chunk, which nobody reads any more.
@@ -58,14 +58,8 @@ impl<E: fmt::Display> From<(&'static str, E)> for StartError {
     }
 }
 
-/// The agent, while it records.
-#[inline]
-#[must_use]
-pub fn recording() -> Option<&'static Agent> {
-    AGENT.get().filter(|agent| agent.recorder.is_on())
-}
-
 /// The agent, whether it still records or not.
+#[inline]
 #[must_use]
 pub fn agent() -> Option<&'static Agent> {
     AGENT.get()
@@ -82,7 +76,8 @@ pub fn on_error(option_text: &str) -> OnError {
 /// # Errors
 /// An option is wrong, or the directory or a file it names cannot be used.
 pub fn start(option_text: &str, jvm: Jvm) -> Result<(), StartError> {
-    let options = Options::parse(option_text, environment).map_err(|e| StartError(e.to_string()))?;
+    let options =
+        Options::parse(option_text, environment).map_err(|e| StartError(e.to_string()))?;
     crate::logging::init(options.log);
     AGENT.get_or_try_init(|| Agent::new(&options, jvm)).map(|agent| {
         log::info!("recording into {}", agent.directory.path().display());
@@ -125,7 +120,9 @@ impl Agent {
 
     /// Ends the recording and completes the manifest. Later calls do nothing.
     pub fn finish(&self) {
-        let Some(mut manifest) = self.manifest.lock().take() else { return };
+        let Some(mut manifest) = self.manifest.lock().take() else {
+            return;
+        };
         let end = self.recorder.finish();
         log::info!(
             "recorded {} calls in {} threads into {}",
@@ -159,7 +156,9 @@ fn manifest(options: &Options, jvm: Jvm) -> Manifest {
 
 /// The command line of this process, where the system tells.
 fn command_line() -> Vec<String> {
-    let Ok(bytes) = std::fs::read("/proc/self/cmdline") else { return Vec::new() };
+    let Ok(bytes) = std::fs::read("/proc/self/cmdline") else {
+        return Vec::new();
+    };
     let text = String::from_utf8_lossy(&bytes);
     text.split_terminator('\0').map(str::to_owned).collect()
 }

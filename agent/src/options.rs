@@ -212,7 +212,9 @@ fn gather(
     if let Some(config) = add(from_environment(environment))? {
         add(from_file(&config)?)?;
     }
-    let Some(onerror) = settings.get("onerror") else { return Ok(settings) };
+    let Some(onerror) = settings.get("onerror") else {
+        return Ok(settings);
+    };
     match onerror.value.as_str() {
         "stop" | "continue" => Ok(settings),
         _ => Err(bad_value(onerror)),
@@ -232,7 +234,8 @@ fn from_string(text: &str) -> Result<Vec<Setting>, OptionError> {
             None => Err(OptionError(format!(
                 "'{}' ({place}): expected key=value{}",
                 item.trim(),
-                nearest(item.trim()).map_or_else(String::new, |key| format!("; did you mean '{key}=…'?"))
+                nearest(item.trim())
+                    .map_or_else(String::new, |key| format!("; did you mean '{key}=…'?"))
             ))),
         })
         .collect()
@@ -350,7 +353,12 @@ fn parse_chunk(setting: &Setting) -> Result<usize, OptionError> {
 }
 
 fn list(value: &str, separator: char) -> Vec<String> {
-    value.split(separator).map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()
+    value
+        .split(separator)
+        .map(str::trim)
+        .filter(|item| !item.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 fn globs(setting: &Setting) -> Vec<Glob> {
@@ -393,23 +401,31 @@ mod tests {
     fn mistakes_are_told_in_one_line_with_place_and_remedy() {
         for (text, expected) in [
             ("incldue=x", "unknown option 'incldue' (agent options); did you mean 'include'?"),
-            ("zzz=1", "unknown option 'zzz' (agent options); known are out, target, include, \
+            (
+                "zzz=1",
+                "unknown option 'zzz' (agent options); known are out, target, include, \
               exclude, constructors, natives, engine, format, ids, optimize, chunk, log, debug, \
-              config, onerror"),
+              config, onerror",
+            ),
             ("out", "'out' (agent options): expected key=value; did you mean 'out=…'?"),
             ("out=", "out= (agent options): expected a directory"),
             ("natives=yes", "natives=yes (agent options): expected true or false"),
             ("chunk=1", "chunk=1 (agent options): expected a size from 64 to 16m, such as 64k"),
             ("engine=jit", "engine=jit (agent options): expected events"),
             ("format=xml", "format=xml (agent options): expected binary or jsonl"),
-            ("log=loud", "log=loud (agent options): expected off, error, warn, info, debug or trace"),
+            (
+                "log=loud",
+                "log=loud (agent options): expected off, error, warn, info, debug or trace",
+            ),
             ("onerror=maybe", "onerror=maybe (agent options): expected stop or continue"),
             ("out=a,out=b", "option 'out' stands twice (agent options); keep one"),
         ] {
             assert_eq!(message(text), expected);
         }
         assert!(message("engine=instrument").contains("not in this version"));
-        assert!(message("config=/no/such/file").starts_with("config=/no/such/file (agent options): "));
+        assert!(
+            message("config=/no/such/file").starts_with("config=/no/such/file (agent options): ")
+        );
     }
 
     #[test]

@@ -117,23 +117,10 @@ impl fmt::Display for Error {
                     crate::format::flow::MAX_RECORD_BYTES
                 )
             }
-            Self::BadLine {
-                path,
-                line,
-                expected,
-                found,
-            } => {
-                write!(
-                    f,
-                    "{}:{line}: expected {expected}, found {found:?}",
-                    path.display()
-                )
+            Self::BadLine { path, line, expected, found } => {
+                write!(f, "{}:{line}: expected {expected}, found {found:?}", path.display())
             }
-            Self::UnsupportedVersion {
-                path,
-                found,
-                newest,
-            } => write!(
+            Self::UnsupportedVersion { path, found, newest } => write!(
                 f,
                 "{}: format version {found}; this build reads up to {newest}; use a newer flow",
                 path.display()

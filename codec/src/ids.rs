@@ -17,11 +17,7 @@ impl MethodId {
     /// An id from its number, or `None` above [`MethodId::MAX`].
     #[must_use]
     pub const fn new(number: u64) -> Option<Self> {
-        if number <= Self::MAX.0 {
-            Some(Self(number))
-        } else {
-            None
-        }
+        if number <= Self::MAX.0 { Some(Self(number)) } else { None }
     }
 
     /// The number.
@@ -34,10 +30,7 @@ impl MethodId {
 fn method_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     let number = u64::deserialize(deserializer)?;
     MethodId::new(number).map(MethodId::get).ok_or_else(|| {
-        D::Error::invalid_value(
-            Unexpected::Unsigned(number),
-            &"a method id of at most 2^63 - 1",
-        )
+        D::Error::invalid_value(Unexpected::Unsigned(number), &"a method id of at most 2^63 - 1")
     })
 }
 

@@ -29,13 +29,9 @@ const TRACES: [&[u8]; 6] = [
         0xFF, 0xFF, 0x01,
     ],
     // Exits without enters, the longest run there is, and what follows it.
-    &[
-        0x00, 0x05, 0x81, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01, 0x82, 0x00,
-    ],
+    &[0x00, 0x05, 0x81, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01, 0x82, 0x00],
     // Not canonical: exits apart, superfluous groups.
-    &[
-        0x81, 0x82, 0x00, 0x00, 0xC1, 0x80, 0x80, 0x00, 0x40, 0x80, 0x00, 0x00,
-    ],
+    &[0x81, 0x82, 0x00, 0x00, 0xC1, 0x80, 0x80, 0x00, 0x40, 0x80, 0x00, 0x00],
     &[0xC1, 0x01, 0xC1, 0x01, 0xC1, 0x01, 0x02],
 ];
 
@@ -99,11 +95,8 @@ fn every_prefix_is_its_whole_records_and_then_truncated() {
             let prefix = survey(&trace[..cut]);
             let cut = cut as u64;
             let last = borders.iter().rposition(|&border| border <= cut).unwrap();
-            let end = if borders[last] == cut {
-                End::Complete
-            } else {
-                End::Truncated(borders[last])
-            };
+            let end =
+                if borders[last] == cut { End::Complete } else { End::Truncated(borders[last]) };
             assert_eq!(prefix.records, whole.records[..last], "cut at {cut}");
             assert_eq!(prefix.end, end, "cut at {cut}");
         }
@@ -120,10 +113,7 @@ fn any_changed_byte_leaves_what_stands_before_it() {
                 let mut bytes = trace.to_vec();
                 bytes[at] ^= change;
                 let changed = survey(&bytes);
-                assert_eq!(
-                    changed.records[..before.len()],
-                    whole.records[..before.len()]
-                );
+                assert_eq!(changed.records[..before.len()], whole.records[..before.len()]);
             }
         }
     }
@@ -135,19 +125,13 @@ fn every_prefix_of_json_lines_is_its_whole_lines_and_then_truncated() {
     let whole = read_all(JsonlReader::new(bytes));
     assert_eq!((whole.records.len(), whole.end), (5, End::Complete));
     for cut in 0..=bytes.len() {
-        let line_start = bytes[..cut]
-            .iter()
-            .rposition(|&byte| byte == b'\n')
-            .map_or(0, |at| at + 1);
+        let line_start =
+            bytes[..cut].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
         let prefix = read_all(JsonlReader::new(&bytes[..cut]));
         let before = |record: &&(u64, _)| record.0 < line_start as u64;
         let expected: Vec<_> = whole.records.iter().filter(before).copied().collect();
         assert_eq!(prefix.records, expected, "cut at {cut}");
-        let end = if line_start == cut {
-            End::Complete
-        } else {
-            End::Truncated(line_start as u64)
-        };
+        let end = if line_start == cut { End::Complete } else { End::Truncated(line_start as u64) };
         assert_eq!(prefix.end, end, "cut at {cut}");
     }
 }
@@ -171,10 +155,7 @@ fn any_changed_byte_of_json_lines_is_read_or_named_by_its_line() {
                 None => {}
                 Some(Error::BadLine { line: named, .. }) => {
                     // A line that lost its LF is one with the next; one cut in two fails later.
-                    assert!(
-                        named == line || named == line + 1,
-                        "byte {at} ^ {change:02x}"
-                    );
+                    assert!(named == line || named == line + 1, "byte {at} ^ {change:02x}");
                 }
                 Some(error) => panic!("{error}"),
             }
@@ -196,10 +177,7 @@ fn only_the_two_objects_are_events() {
     ] {
         let line = format!("{bad}\n");
         let mut reader = JsonlReader::new(line.as_bytes());
-        assert!(
-            matches!(reader.next_record(), Err(Error::BadLine { line: 1, .. })),
-            "{bad}"
-        );
+        assert!(matches!(reader.next_record(), Err(Error::BadLine { line: 1, .. })), "{bad}");
     }
 }
 
@@ -242,10 +220,7 @@ fn read_dir(dir: &Path, damaged: &str) -> Result<()> {
     let checked = |result: Result<()>| {
         if let Err(error) = &result {
             let message = error.to_string();
-            assert!(
-                message.contains(damaged),
-                "{damaged} is not named: {message}"
-            );
+            assert!(message.contains(damaged), "{damaged} is not named: {message}");
         }
         result
     };
@@ -274,9 +249,8 @@ fn read_dir(dir: &Path, damaged: &str) -> Result<()> {
 
 fn file_names(dir: &Path) -> Vec<String> {
     let entries = fs::read_dir(dir).expect("the folder is there");
-    let mut names: Vec<_> = entries
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .collect();
+    let mut names: Vec<_> =
+        entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
     names.sort();
     assert_eq!(names.len(), 6);
     names
@@ -465,10 +439,7 @@ fn limited() {
     for name in [names::MANIFEST, names::IDS, names::METHODS, names::THREADS] {
         let dir = tempfile::tempdir().unwrap();
         write_small_trace(dir.path());
-        let file = File::options()
-            .write(true)
-            .open(dir.path().join(name))
-            .unwrap();
+        let file = File::options().write(true).open(dir.path().join(name)).unwrap();
         file.set_len(1 << 30).unwrap();
         drop(file);
         let error = Trace::open(dir.path()).unwrap_err().to_string();

@@ -33,10 +33,7 @@ fn golden(name: &str, written: &str) -> String {
         fs::write(&path, written).expect("golden file is writable");
     }
     let text = fs::read_to_string(&path).unwrap_or_else(|error| {
-        panic!(
-            "{}: {error}; run with FLOW_BLESS=1 to write it",
-            path.display()
-        )
+        panic!("{}: {error}; run with FLOW_BLESS=1 to write it", path.display())
     });
     assert_eq!(
         text,
@@ -50,12 +47,7 @@ fn golden(name: &str, written: &str) -> String {
 /// The bytes of a hex file: what stands before the `#` of each line.
 fn parse_hex(text: &str) -> Vec<u8> {
     text.lines()
-        .flat_map(|line| {
-            line.split('#')
-                .next()
-                .unwrap_or_default()
-                .split_whitespace()
-        })
+        .flat_map(|line| line.split('#').next().unwrap_or_default().split_whitespace())
         .map(|byte| u8::from_str_radix(byte, 16).expect("two hex digits"))
         .collect()
 }
@@ -125,10 +117,7 @@ fn decode(bytes: &[u8]) -> (Vec<Record>, Result<Tail, u64>) {
 /// canonical stream.
 fn canonical_sections() -> Vec<(&'static str, Vec<Record>)> {
     let pairs = |values: &[u64]| {
-        values
-            .iter()
-            .flat_map(|&value| [enter(value), exits(value + 1)])
-            .collect()
+        values.iter().flat_map(|&value| [enter(value), exits(value + 1)]).collect()
     };
     // main calls 1 three times; 1 calls 2 and 3; then a recursion of 70 frames that is left at
     // once, as by an exception; a method with a three-byte id; two frames open at the end.
@@ -139,10 +128,7 @@ fn canonical_sections() -> Vec<(&'static str, Vec<Record>)> {
     thread.extend(std::iter::repeat_n(enter(100), 70));
     thread.extend([exits(70), enter(9_000), enter(4), exits(2), enter(5)]);
     vec![
-        (
-            "The table of the specification.",
-            pairs(&[0, 1, 63, 64, 300, 8191, 8192]),
-        ),
+        ("The table of the specification.", pairs(&[0, 1, 63, 64, 300, 8191, 8192])),
         (
             "Borders between lengths of three to ten bytes.",
             (20..=62)
@@ -217,9 +203,7 @@ fn the_table_of_the_specification_is_true() {
         .filter_map(|line| line.strip_prefix("//! |")?.strip_suffix('|'))
         .map(|row| row.split('|').map(str::trim).collect::<Vec<_>>())
         .collect();
-    let [head, rule, rows @ ..] = &rows[..] else {
-        panic!("the table is gone")
-    };
+    let [head, rule, rows @ ..] = &rows[..] else { panic!("the table is gone") };
     assert_eq!(head[..], ["value", "ENTER", "EXIT"]);
     assert!(rule[0].starts_with('-'));
     assert!(rows.len() >= 7, "rows are missing");
@@ -248,11 +232,7 @@ fn foreign(
     rest: &'static [u8],
 ) -> Foreign {
     let records = records.into();
-    Foreign {
-        title,
-        records,
-        rest,
-    }
+    Foreign { title, records, rest }
 }
 
 /// The text of a file of streams, and the bytes of each as they are read back from it.
@@ -306,14 +286,8 @@ fn other_forms_are_read_and_never_written() {
         foreign(
             "Superfluous groups up to the longest record.",
             [
-                (
-                    &[0xC1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00][..],
-                    enter(1),
-                ),
-                (
-                    &[0x40, 0x81, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00],
-                    exits(65),
-                ),
+                (&[0xC1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00][..], enter(1)),
+                (&[0x40, 0x81, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00], exits(65)),
             ],
             &[],
         ),
@@ -359,11 +333,7 @@ fn other_forms_are_read_and_never_written() {
 fn numbers_beyond_the_limits_are_refused_at_their_offset() {
     const TWO_TO_63: &[u8] = &[0xC0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x02];
     let streams = [
-        foreign(
-            "An id of 2^63.",
-            [(&[0x81][..], enter(1)), (&[0x00], exits(1))],
-            TWO_TO_63,
-        ),
+        foreign("An id of 2^63.", [(&[0x81][..], enter(1)), (&[0x00], exits(1))], TWO_TO_63),
         foreign(
             "An exit run of 2^63 + 1.",
             [(&[0x81][..], enter(1))],
@@ -372,9 +342,7 @@ fn numbers_beyond_the_limits_are_refused_at_their_offset() {
         foreign(
             "A small number in more than ten bytes.",
             [(&[0xC0, 0x01][..], enter(64))],
-            &[
-                0xC1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00,
-            ],
+            &[0xC1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00],
         ),
         foreign(
             "Bytes that were never written: an event of FF that does not end.",
@@ -394,12 +362,7 @@ fn numbers_beyond_the_limits_are_refused_at_their_offset() {
     assert_eq!(parsed.len(), streams.len());
     for (bytes, stream) in parsed.iter().zip(&streams) {
         let records = stream.records.iter().map(|(_, record)| *record).collect();
-        assert_eq!(
-            decode(bytes),
-            (records, Err(length(stream))),
-            "{}",
-            stream.title
-        );
+        assert_eq!(decode(bytes), (records, Err(length(stream))), "{}", stream.title);
     }
 }
 
@@ -422,10 +385,7 @@ fn ids_properties_is_as_it_was() {
     }
     let text = golden("trace/ids.properties", &written);
     for ((number, key), line) in (0..).zip(keys()).zip(text.lines()) {
-        assert_eq!(
-            ids::decode_line(line),
-            Ok(Some((key.to_owned(), id(number))))
-        );
+        assert_eq!(ids::decode_line(line), Ok(Some((key.to_owned(), id(number)))));
     }
 }
 
@@ -443,38 +403,17 @@ fn method_lines() -> Vec<MethodLine> {
                 flags: flag_names(access),
             },
         };
-    let mut main = line(
-        0,
-        "com.example.Main",
-        "main",
-        "([Ljava/lang/String;)V",
-        "app",
-        0x0009,
-    );
+    let mut main = line(0, "com.example.Main", "main", "([Ljava/lang/String;)V", "app", 0x0009);
     main.method.source = Some("Main.java".into());
     main.method.line = Some(12);
     let mut again = main.clone();
     again.method.loader = "com.example.PluginLoader@2".into();
     vec![
         main,
-        line(
-            1,
-            "com.example.Main$Inner",
-            "<init>",
-            "(Lcom/example/Main;I)V",
-            "app",
-            0,
-        ),
+        line(1, "com.example.Main$Inner", "<init>", "(Lcom/example/Main;I)V", "app", 0),
         line(2, "com.example.Späße", "日本語", "(J)[[D", "app", 0x1112),
         line(3, "com.example.Odd", "a=b # c", "()V", "app", 0x0004),
-        line(
-            4,
-            "com.example.Odd",
-            "line\nfeed\rback\\slash\\n",
-            "()V",
-            "app",
-            0x0001,
-        ),
+        line(4, "com.example.Odd", "line\nfeed\rback\\slash\\n", "()V", "app", 0x0001),
         line(5, "#Comment", "like", "()V", "platform", 0x0421),
         again,
     ]
@@ -487,10 +426,8 @@ fn methods_jsonl_is_as_it_was() {
         .map(|line| serde_json::to_string(line).expect("plain data") + "\n")
         .collect();
     let text = golden("trace/methods.jsonl", &written);
-    let read: Vec<MethodLine> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("a golden line"))
-        .collect();
+    let read: Vec<MethodLine> =
+        text.lines().map(|line| serde_json::from_str(line).expect("a golden line")).collect();
     assert_eq!(read, method_lines());
 }
 
@@ -506,15 +443,8 @@ fn thread_lines() -> Vec<ThreadLine> {
         start(1, "main", false, false, 41_250_000),
         start(31, "pool-1 \"quoted\"\n", true, false, 50_000_000),
         start(32, "", true, true, 51_000_000),
-        ThreadLine::Rename {
-            id: ThreadId::new(31),
-            name: "worker".into(),
-            at_ns: 52_000_000,
-        },
-        ThreadLine::End {
-            id: ThreadId::new(32),
-            at_ns: 61_000_000,
-        },
+        ThreadLine::Rename { id: ThreadId::new(31), name: "worker".into(), at_ns: 52_000_000 },
+        ThreadLine::End { id: ThreadId::new(32), at_ns: 61_000_000 },
     ]
 }
 
@@ -525,10 +455,8 @@ fn threads_jsonl_is_as_it_was() {
         .map(|line| serde_json::to_string(line).expect("plain data") + "\n")
         .collect();
     let text = golden("trace/threads.jsonl", &written);
-    let read: Vec<ThreadLine> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("a golden line"))
-        .collect();
+    let read: Vec<ThreadLine> =
+        text.lines().map(|line| serde_json::from_str(line).expect("a golden line")).collect();
     assert_eq!(read, thread_lines());
 }
 
@@ -559,17 +487,8 @@ fn manifest(end: Option<End>) -> Manifest {
 fn end() -> End {
     End {
         at_ns: 1_500_000_000,
-        totals: Totals {
-            threads: 1,
-            methods: 6,
-            enters: 2,
-            exits: 2,
-            bytes: 52,
-        },
-        lost: Lost {
-            events: 3,
-            reasons: vec!["disk full".into()],
-        },
+        totals: Totals { threads: 1, methods: 6, enters: 2, exits: 2, bytes: 52 },
+        lost: Lost { events: 3, reasons: vec!["disk full".into()] },
         not_recorded: vec![NotRecorded {
             reason: "native".into(),
             count: 1,
@@ -580,16 +499,12 @@ fn end() -> End {
 
 #[test]
 fn trace_json_is_as_it_was() {
-    for (name, manifest) in [
-        ("trace/trace.json", manifest(Some(end()))),
-        ("trace-killed/trace.json", manifest(None)),
-    ] {
+    for (name, manifest) in
+        [("trace/trace.json", manifest(Some(end()))), ("trace-killed/trace.json", manifest(None))]
+    {
         let written = serde_json::to_string_pretty(&manifest).expect("plain data") + "\n";
         let text = golden(name, &written);
-        assert_eq!(
-            serde_json::from_str::<Manifest>(&text).expect("golden"),
-            manifest
-        );
+        assert_eq!(serde_json::from_str::<Manifest>(&text).expect("golden"), manifest);
     }
 }
 
@@ -627,13 +542,8 @@ fn the_golden_trace_opens_as_a_whole() {
     let worker = trace.threads.get(ThreadId::new(31)).unwrap();
     assert_eq!(worker.name, "worker");
     assert_eq!(worker.earlier_names, ["pool-1 \"quoted\"\n"]);
-    assert_eq!(
-        trace.threads.get(ThreadId::new(32)).unwrap().end_ns,
-        Some(61_000_000)
-    );
-    let [file] = &trace.files[..] else {
-        panic!("{:?}", trace.files)
-    };
+    assert_eq!(trace.threads.get(ThreadId::new(32)).unwrap().end_ns, Some(61_000_000));
+    let [file] = &trace.files[..] else { panic!("{:?}", trace.files) };
     assert_eq!(
         file.path.file_name().unwrap().to_str().unwrap(),
         names::thread_file(ThreadId::new(1), EventFormat::Jsonl)

@@ -65,16 +65,12 @@ fn walk(bytes: &[u8]) -> Vec<String> {
     let mut steps = Vec::new();
     while let Ok(Some(step)) = walk.next_step() {
         steps.push(match step {
-            Step::Enter {
-                offset,
-                depth,
-                method,
-            } => format!("{offset}: enter {method} at {}", depth.get()),
-            Step::Exit {
-                offset,
-                depth,
-                method,
-            } => format!("{offset}: exit {method} at {}", depth.get()),
+            Step::Enter { offset, depth, method } => {
+                format!("{offset}: enter {method} at {}", depth.get())
+            }
+            Step::Exit { offset, depth, method } => {
+                format!("{offset}: exit {method} at {}", depth.get())
+            }
             Step::ExitUnseen { offset, count } => format!("{offset}: {count} unseen"),
         });
     }

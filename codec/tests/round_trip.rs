@@ -128,9 +128,7 @@ fn fewest_bytes(record: Record) -> usize {
         Record::Enter(method) => method.get(),
         Record::Exit(count) => count.get() - 1,
     };
-    (1..)
-        .find(|bytes| u128::from(value) < 1 << (7 * bytes - 1))
-        .expect("some length is enough")
+    (1..).find(|bytes| u128::from(value) < 1 << (7 * bytes - 1)).expect("some length is enough")
 }
 
 /// Names with much of what a line or a key could stumble over.

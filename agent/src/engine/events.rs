@@ -10,24 +10,26 @@
 use std::sync::Arc;
 
 use crate::ffi::Vm;
-use crate::recorder::{RawMethod, Recorded, Recorder, ThreadRecorder};
+use crate::recorder::{Meaning, RawMethod, Recorder, ThreadRecorder};
 
 /// A thread enters a method.
 pub fn on_entry(recorder: &Recorder, vm: &Vm<'_>, method: RawMethod) {
-    if let Some(recorded) = look_up(recorder, vm, method)
+    if let Some(recorded) = look_up(recorder, vm, method).recorded()
         && let Some(thread) = current_thread(recorder, vm)
     {
         recorder.enter(thread, recorded);
     }
 }
 
-/// A thread leaves a method, by a return or by an exception.
-pub fn on_exit(recorder: &Recorder, vm: &Vm<'_>, method: RawMethod) {
-    if look_up(recorder, vm, method).is_some()
+/// A thread leaves a method, by a return or by an exception. Answers what the method was.
+pub fn on_exit(recorder: &Recorder, vm: &Vm<'_>, method: RawMethod) -> Meaning {
+    let meaning = look_up(recorder, vm, method);
+    if meaning.recorded().is_some()
         && let Some(thread) = current_thread(recorder, vm)
     {
         recorder.exit(thread);
     }
+    meaning
 }
 
 /// A class is about to be usable; no method of it has run yet.
@@ -52,10 +54,10 @@ pub fn note_names(recorder: &Recorder, vm: &Vm<'_>) {
 }
 
 #[inline]
-fn look_up(recorder: &Recorder, vm: &Vm<'_>, method: RawMethod) -> Option<Recorded> {
+fn look_up(recorder: &Recorder, vm: &Vm<'_>, method: RawMethod) -> Meaning {
     recorder.methods().look_up(method, &vm.method(method)).unwrap_or_else(|error| {
         recorder.stop(&error);
-        None
+        Meaning::default()
     })
 }
 

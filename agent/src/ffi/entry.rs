@@ -34,8 +34,8 @@ pub(super) unsafe extern "system" fn Agent_OnLoad(
             return Ok(());
         }
         // SAFETY: the JVM passed it.
-        let jvmti = unsafe { environment(vm) }
-            .ok_or("this JVM offers no JVMTI; HotSpot-based ones do")?;
+        let jvmti =
+            unsafe { environment(vm) }.ok_or("this JVM offers no JVMTI; HotSpot-based ones do")?;
         let virtual_threads = take_capabilities(jvmti)?;
         let property = |name| jvmti.system_property(name).unwrap_or_default();
         let jvm = Jvm {

@@ -89,14 +89,25 @@ impl Jvmti {
         call!(self, AddCapabilities, ptr::from_ref(capabilities))
     }
 
-    pub(super) fn set_callbacks(self, callbacks: &super::callbacks::Table) -> Result<(), JvmtiError> {
+    pub(super) fn set_callbacks(
+        self,
+        callbacks: &super::callbacks::Table,
+    ) -> Result<(), JvmtiError> {
         let bytes = sys::jint::try_from(size_of_val(callbacks)).unwrap_or_default();
         call!(self, SetEventCallbacks, ptr::from_ref(callbacks).cast(), bytes)
     }
 
     pub(super) fn enable(self, event: sys::jvmtiEvent) -> Result<(), JvmtiError> {
+        self.notify(sys::JVMTI_ENABLE, event)
+    }
+
+    pub(super) fn disable(self, event: sys::jvmtiEvent) -> Result<(), JvmtiError> {
+        self.notify(sys::JVMTI_DISABLE, event)
+    }
+
+    fn notify(self, mode: sys::jvmtiEventMode, event: sys::jvmtiEvent) -> Result<(), JvmtiError> {
         let every_thread: sys::jobject = ptr::null_mut();
-        call!(self, SetEventNotificationMode, sys::JVMTI_ENABLE, event, every_thread)
+        call!(self, SetEventNotificationMode, mode, event, every_thread)
     }
 
     pub(super) fn system_property(self, name: &CStr) -> Option<String> {

@@ -22,7 +22,7 @@
 //! - **No Java.** Callbacks call JVMTI and field access only, never a Java method.
 //! - **No lock across a JVM call**: the JVM may stop us inside it.
 //! - **Ended means ended.** Callbacks still arrive after VMDeath; they ask
-//!   [`lifecycle::recording`](crate::lifecycle::recording) first.
+//!   [`Recorder::is_on`](crate::recorder::Recorder::is_on) first.
 
 mod buffer;
 mod callbacks;

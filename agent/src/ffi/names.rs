@@ -95,6 +95,9 @@ mod tests {
             name("Lcom/app/A$$Lambda.0x00007f01;"),
             ("com.app.A$$Lambda/0x00007f01".to_owned(), true)
         );
-        assert_eq!(name("Lcom/app/A$$Lambda$1/791452441;"), ("com.app.A$$Lambda$1/791452441".to_owned(), true));
+        assert_eq!(
+            name("Lcom/app/A$$Lambda$1/791452441;"),
+            ("com.app.A$$Lambda$1/791452441".to_owned(), true)
+        );
     }
 }

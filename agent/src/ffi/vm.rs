@@ -88,7 +88,10 @@ impl<'a> Vm<'a> {
 
     /// Keeps a recorder for the current thread; `None` where the JVM refuses.
     #[must_use]
-    pub fn keep_thread_recorder(&self, recorder: Arc<ThreadRecorder>) -> Option<&'a ThreadRecorder> {
+    pub fn keep_thread_recorder(
+        &self,
+        recorder: Arc<ThreadRecorder>,
+    ) -> Option<&'a ThreadRecorder> {
         let kept = Arc::into_raw(recorder);
         if self.jvmti.set_thread_local(kept.cast()).is_err() {
             // SAFETY: the pointer is from the line above and nobody else has seen it.
@@ -133,8 +136,10 @@ impl<'a> Vm<'a> {
     fn thread_facts(&self, thread: jobject) -> Option<ThreadFacts> {
         let id = self.thread_id(thread)?;
         // Not in the start phase; the name follows with VMInit.
-        let (name, daemon, references) =
-            self.jvmti.thread_info(thread).unwrap_or_else(|| (String::new(), false, [ptr::null_mut(); 2]));
+        let (name, daemon, references) = self
+            .jvmti
+            .thread_info(thread)
+            .unwrap_or_else(|| (String::new(), false, [ptr::null_mut(); 2]));
         references.into_iter().for_each(|reference| self.forget(reference));
         Some(ThreadFacts { id, name, daemon, is_virtual: self.is_virtual(thread) })
     }
@@ -170,7 +175,9 @@ impl<'a> Vm<'a> {
     /// Who defined a class, and how that loader is called.
     fn loader_of(&self, class: jobject) -> (LoaderKind, String) {
         let unknown = || (LoaderKind::Application, "unknown".to_owned());
-        let Some(loader) = self.jvmti.class_loader(class) else { return unknown() };
+        let Some(loader) = self.jvmti.class_loader(class) else {
+            return unknown();
+        };
         if loader.is_null() {
             return (LoaderKind::Jdk, "boot".to_owned());
         }
@@ -248,7 +255,7 @@ impl<'a> Vm<'a> {
     }
 
     /// Gives back a local reference.
-    fn forget(&self, reference: jobject) {
+    pub(super) fn forget(&self, reference: jobject) {
         let function = self.jni().v1_1().DeleteLocalRef;
         // SAFETY: a local reference of this callback or null, not used after this.
         unsafe { function(self.jni, reference) };

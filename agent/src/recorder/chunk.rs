@@ -30,7 +30,9 @@ impl Chunk {
     pub(super) fn append(&self, event: &[u8]) -> bool {
         let len = self.len.load(Ordering::Relaxed);
         let end = len + event.len();
-        let Some(space) = self.bytes.get(len..end) else { return false };
+        let Some(space) = self.bytes.get(len..end) else {
+            return false;
+        };
         for (slot, byte) in space.iter().zip(event) {
             slot.store(*byte, Ordering::Relaxed);
         }

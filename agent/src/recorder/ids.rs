@@ -48,9 +48,7 @@ impl StartIds {
         match source {
             IdSource::Fresh => Ok(Self::default()),
             IdSource::File(path) => Self::from_file(path).map_err(in_option("ids", path)),
-            IdSource::Optimize(dir) => {
-                Self::from_counts(dir).map_err(in_option("optimize", dir))
-            }
+            IdSource::Optimize(dir) => Self::from_counts(dir).map_err(in_option("optimize", dir)),
         }
     }
 
@@ -242,7 +240,8 @@ mod tests {
     #[test]
     fn optimize_numbers_by_call_count() {
         let dir = tempfile::tempdir().unwrap();
-        fs::write(dir.path().join("ids.properties"), "a.A#m()V=0\na.B#m()V=1\na.C#m()V=2\n").unwrap();
+        fs::write(dir.path().join("ids.properties"), "a.A#m()V=0\na.B#m()V=1\na.C#m()V=2\n")
+            .unwrap();
         // 0 once, 2 three times, on two threads.
         fs::write(dir.path().join("thread-1.flow"), [0x80, 0x82, 0x82, 0x02]).unwrap();
         fs::write(dir.path().join("thread-2.flow"), [0x82, 0x00]).unwrap();

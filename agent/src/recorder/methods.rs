@@ -26,6 +26,23 @@ use crate::sink::SinkError;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct RawMethod(pub usize);
 
+/// What a handle stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Meaning {
+    /// The method's id, where it is recorded.
+    id: Option<MethodId>,
+    /// Whether the method returns an object or an array.
+    pub returns_reference: bool,
+}
+
+impl Meaning {
+    /// How an entry of the method is recorded, or `None` where it is not.
+    #[must_use]
+    pub fn recorded(self) -> Option<Recorded> {
+        self.id.map(|id| Recorded(Encoded::enter(id)))
+    }
+}
+
 /// A method that is recorded: the encoded form of its entry.
 #[derive(Clone, Copy, Debug)]
 pub struct Recorded(Encoded);
@@ -65,8 +82,7 @@ const SHARDS: usize = 64;
 #[derive(Debug)]
 pub struct MethodTable {
     filter: FilterSpec,
-    /// `Some` where the method is recorded.
-    shards: [RwLock<HashMap<RawMethod, Option<MethodId>>>; SHARDS],
+    shards: [RwLock<HashMap<RawMethod, Meaning>>; SHARDS],
     generation: AtomicU64,
     ids: Mutex<IdTable>,
     not_recorded: Mutex<BTreeMap<Reason, BTreeSet<String>>>,
@@ -88,7 +104,7 @@ impl MethodTable {
         }
     }
 
-    /// How the method is recorded, or `None` where it is not. Its name is on disk before this returns.
+    /// What the handle stands for. The name of a recorded method is on disk before this returns.
     ///
     /// # Errors
     /// The name cannot be written.
@@ -96,18 +112,15 @@ impl MethodTable {
         &self,
         raw: RawMethod,
         describe: &impl DescribeMethod,
-    ) -> Result<Option<Recorded>, SinkError> {
+    ) -> Result<Meaning, SinkError> {
         // Pairs with the store in `forget`.
         let generation = self.generation.load(Ordering::Acquire);
-        let id = match recent(raw, generation) {
-            Some(id) => id,
-            None => {
-                let id = self.look_up_shared(raw, describe)?;
-                remember(raw, generation, id);
-                id
-            }
-        };
-        Ok(id.map(|id| Recorded(Encoded::enter(id))))
+        if let Some(meaning) = recent(raw, generation) {
+            return Ok(meaning);
+        }
+        let meaning = self.look_up_shared(raw, describe)?;
+        remember(raw, generation, meaning);
+        Ok(meaning)
     }
 
     #[cold]
@@ -115,22 +128,30 @@ impl MethodTable {
         &self,
         raw: RawMethod,
         describe: &impl DescribeMethod,
-    ) -> Result<Option<MethodId>, SinkError> {
+    ) -> Result<Meaning, SinkError> {
         let shard = &self.shards[spread(raw) % SHARDS];
-        if let Some(id) = shard.read().get(&raw) {
-            return Ok(*id);
+        if let Some(meaning) = shard.read().get(&raw) {
+            return Ok(*meaning);
         }
         // Asked without a lock held: the JVM may stop us in here. Two threads may both ask; they get
         // the same id.
-        let id = self.resolve(describe)?;
-        shard.write().insert(raw, id);
-        Ok(id)
+        let meaning = match describe.facts() {
+            Some(facts) => Meaning {
+                returns_reference: returns_reference(&facts.info.descriptor),
+                id: self.resolve(facts, describe)?,
+            },
+            None => Meaning::default(),
+        };
+        shard.write().insert(raw, meaning);
+        Ok(meaning)
     }
 
-    fn resolve(&self, describe: &impl DescribeMethod) -> Result<Option<MethodId>, SinkError> {
-        let Some(MethodFacts { mut info, loader, native, hidden }) = describe.facts() else {
-            return Ok(None);
-        };
+    fn resolve(
+        &self,
+        facts: MethodFacts,
+        describe: &impl DescribeMethod,
+    ) -> Result<Option<MethodId>, SinkError> {
+        let MethodFacts { mut info, loader, native, hidden } = facts;
         let verdict = self.filter.verdict(Candidate {
             class: &info.class,
             method: &info.name,
@@ -180,6 +201,10 @@ impl MethodTable {
     }
 }
 
+fn returns_reference(descriptor: &str) -> bool {
+    descriptor.rsplit_once(')').is_some_and(|(_, returned)| returned.starts_with(['L', '[']))
+}
+
 fn next_generation() -> u64 {
     GENERATIONS.fetch_add(1, Ordering::Relaxed)
 }
@@ -198,23 +223,26 @@ const RECENT: usize = 256;
 struct Recent {
     raw: RawMethod,
     generation: u64,
-    id: Option<MethodId>,
+    meaning: Meaning,
 }
 
 thread_local! {
     static LAST_SEEN: [Cell<Recent>; RECENT] = const {
-        [const { Cell::new(Recent { raw: RawMethod(0), generation: 0, id: None }) }; RECENT]
+        [const {
+            let meaning = Meaning { id: None, returns_reference: false };
+            Cell::new(Recent { raw: RawMethod(0), generation: 0, meaning })
+        }; RECENT]
     };
 }
 
 #[inline]
-fn recent(raw: RawMethod, generation: u64) -> Option<Option<MethodId>> {
+fn recent(raw: RawMethod, generation: u64) -> Option<Meaning> {
     let entry = LAST_SEEN.with(|entries| entries[spread(raw) % RECENT].get());
-    (entry.raw == raw && entry.generation == generation).then_some(entry.id)
+    (entry.raw == raw && entry.generation == generation).then_some(entry.meaning)
 }
 
-fn remember(raw: RawMethod, generation: u64, id: Option<MethodId>) {
-    LAST_SEEN.with(|entries| entries[spread(raw) % RECENT].set(Recent { raw, generation, id }));
+fn remember(raw: RawMethod, generation: u64, meaning: Meaning) {
+    LAST_SEEN.with(|entries| entries[spread(raw) % RECENT].set(Recent { raw, generation, meaning }));
 }
 
 #[cfg(test)]
@@ -258,8 +286,8 @@ mod tests {
         MethodTable::new(filter, ids)
     }
 
-    fn first_byte(recorded: Option<Recorded>) -> Option<u8> {
-        recorded.map(|recorded| recorded.as_bytes()[0])
+    fn first_byte(meaning: Meaning) -> Option<u8> {
+        meaning.recorded().map(|recorded| recorded.as_bytes()[0])
     }
 
     #[test]
@@ -273,6 +301,15 @@ mod tests {
         table.forget([raw]);
         assert_eq!(look_up(Named("a.B", "m")), Some(0x81));
         assert_eq!(fs::read_to_string(dir.path().join("ids")).unwrap(), "a.A#m()V=0\na.B#m()V=1\n");
+    }
+
+    #[test]
+    fn methods_that_return_references_are_known_by_their_descriptor() {
+        for (descriptor, expected) in
+            [("()V", false), ("(Ljava/lang/String;)I", false), ("(I)La/B;", true), ("()[I", true)]
+        {
+            assert_eq!(returns_reference(descriptor), expected, "{descriptor}");
+        }
     }
 
     #[test]
@@ -302,8 +339,8 @@ mod tests {
                         for i in 0..names.len() {
                             let at = (i * 37 + turn * 11) % names.len();
                             let raw = RawMethod(8 * (at + 1));
-                            let recorded = table.look_up(raw, &Named("a.A", names[at])).unwrap();
-                            seen[at] = recorded.unwrap().as_bytes().to_vec();
+                            let meaning = table.look_up(raw, &Named("a.A", names[at])).unwrap();
+                            seen[at] = meaning.recorded().unwrap().as_bytes().to_vec();
                         }
                         seen
                     })

@@ -30,7 +30,7 @@ use crate::sink::{FoldedChunk, LineFile, Scope, Sink, SinkError};
 use chunk::ChunkPool;
 pub use ids::{IdTable, StartIds};
 use losses::Losses;
-pub use methods::{DescribeMethod, MethodFacts, MethodTable, RawMethod, Recorded};
+pub use methods::{DescribeMethod, Meaning, MethodFacts, MethodTable, RawMethod, Recorded};
 pub use thread::ThreadRecorder;
 use thread::{Out, OutState};
 pub use threads::ThreadFacts;
@@ -217,8 +217,7 @@ impl Recorder {
             OutState::Failed => self.losses.lose(counts.enters + counts.exits, ""),
             OutState::Open => {
                 let bytes = out.fold(&raw, last == Last::Yes);
-                let chunk =
-                    FoldedChunk { thread: thread.id(), offset: out.offset, bytes: &bytes };
+                let chunk = FoldedChunk { thread: thread.id(), offset: out.offset, bytes: &bytes };
                 match self.sink.write_chunk(&chunk) {
                     Ok(written) => {
                         out.offset = out.offset.plus(bytes.len());

@@ -224,10 +224,7 @@ fn further_traces(path: &Path) -> Vec<String> {
     .unwrap_or_default()
 }
 
-fn list(
-    path: &Path,
-    wanted: impl Fn(&str, &fs::DirEntry) -> bool,
-) -> io::Result<Vec<String>> {
+fn list(path: &Path, wanted: impl Fn(&str, &fs::DirEntry) -> bool) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(path)? {
         let entry = entry?;

@@ -139,11 +139,7 @@ mod tests {
             let mut walk = Walk::new(FlowReader::new(*bytes));
             report.add_thread(|| walk.next_step()).unwrap();
         }
-        report
-            .rows()
-            .iter()
-            .map(|row| (row.method.get(), row.calls, row.total))
-            .collect()
+        report.rows().iter().map(|row| (row.method.get(), row.calls, row.total)).collect()
     }
 
     #[test]

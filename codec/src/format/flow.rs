@@ -91,20 +91,10 @@ impl Encoded {
     #[must_use]
     pub const fn exits(count: NonZeroU64) -> Self {
         let more = count.get() - 1;
-        Self::new(
-            0,
-            if more > MethodId::MAX.get() {
-                MethodId::MAX.get()
-            } else {
-                more
-            },
-        )
+        Self::new(0, if more > MethodId::MAX.get() { MethodId::MAX.get() } else { more })
     }
 
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the value is masked to the bits kept"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "the value is masked to the bits kept")]
     const fn new(flag: u8, value: u64) -> Self {
         let mut bytes = [0; MAX_RECORD_BYTES];
         bytes[0] = flag | (value as u8 & FIRST_PAYLOAD);
@@ -119,18 +109,13 @@ impl Encoded {
             bytes[len] = if rest != 0 { group | MORE } else { group };
             len += 1;
         }
-        Self {
-            bytes,
-            len: len as u8,
-        }
+        Self { bytes, len: len as u8 }
     }
 
     /// The bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
-        self.bytes
-            .get(..usize::from(self.len))
-            .unwrap_or(&self.bytes)
+        self.bytes.get(..usize::from(self.len)).unwrap_or(&self.bytes)
     }
 }
 
@@ -206,10 +191,7 @@ mod tests {
     #[test]
     fn superfluous_groups_are_accepted_within_ten_bytes() {
         let one = MethodId::new(1).unwrap();
-        assert_eq!(
-            decode(&[0xC1, 0x80, 0x00]),
-            Decoded::Record(Record::Enter(one), 3)
-        );
+        assert_eq!(decode(&[0xC1, 0x80, 0x00]), Decoded::Record(Record::Enter(one), 3));
         let mut long = [0x80; 11];
         long[0] = 0xC1;
         long[9] = 0x00;
@@ -222,11 +204,7 @@ mod tests {
     fn every_prefix_of_a_record_is_incomplete() {
         let bytes = Encoded::enter(MethodId::MAX);
         for end in 0..bytes.as_bytes().len() {
-            assert_eq!(
-                decode(&bytes.as_bytes()[..end]),
-                Decoded::Incomplete,
-                "{end}"
-            );
+            assert_eq!(decode(&bytes.as_bytes()[..end]), Decoded::Incomplete, "{end}");
         }
     }
 

@@ -55,11 +55,7 @@ pub fn decode_line(line: &str) -> Result<Option<(String, MethodId)>, Malformed> 
         return Ok(None);
     }
     let (key, number) = line.rsplit_once('=').ok_or(Malformed)?;
-    let id = number
-        .parse()
-        .ok()
-        .and_then(MethodId::new)
-        .ok_or(Malformed)?;
+    let id = number.parse().ok().and_then(MethodId::new).ok_or(Malformed)?;
     Ok(Some((unescape(key), id)))
 }
 
@@ -146,13 +142,9 @@ mod tests {
     fn malformed_lines_are_refused_and_comments_skipped() {
         assert_eq!(decode_line("# a comment=1"), Ok(None));
         assert_eq!(decode_line(""), Ok(None));
-        for bad in [
-            "no separator",
-            "a#b()V=",
-            "a#b()V=x",
-            "a#b()V=-1",
-            "a#b()V=9223372036854775808",
-        ] {
+        for bad in
+            ["no separator", "a#b()V=", "a#b()V=x", "a#b()V=-1", "a#b()V=9223372036854775808"]
+        {
             assert_eq!(decode_line(bad), Err(Malformed), "{bad}");
         }
     }

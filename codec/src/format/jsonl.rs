@@ -75,14 +75,8 @@ mod tests {
         encode(Record::Enter(MethodId::new(1).unwrap()), &mut out);
         encode(Record::Exit(NonZeroU64::new(2).unwrap()), &mut out);
         let text = String::from_utf8(out).unwrap();
-        assert_eq!(
-            text,
-            "{\"e\":\"enter\",\"method\":1}\n{\"e\":\"exit\"}\n{\"e\":\"exit\"}\n"
-        );
-        let back: Vec<_> = text
-            .lines()
-            .map(|line| decode_line(line).unwrap().unwrap())
-            .collect();
+        assert_eq!(text, "{\"e\":\"enter\",\"method\":1}\n{\"e\":\"exit\"}\n{\"e\":\"exit\"}\n");
+        let back: Vec<_> = text.lines().map(|line| decode_line(line).unwrap().unwrap()).collect();
         assert_eq!(back.len(), 3);
         assert_eq!(back[0], Record::Enter(MethodId::new(1).unwrap()));
         assert_eq!(back[2], Record::Exit(NonZeroU64::MIN));
@@ -90,13 +84,7 @@ mod tests {
 
     #[test]
     fn other_lines_are_refused() {
-        for bad in [
-            "{}",
-            "exit",
-            "{\"e\":\"enter\"}",
-            "{\"e\":\"enter\",\"method\":-1}",
-            "[1]",
-        ] {
+        for bad in ["{}", "exit", "{\"e\":\"enter\"}", "{\"e\":\"enter\",\"method\":-1}", "[1]"] {
             assert_eq!(decode_line(bad), Err(Malformed), "{bad}");
         }
         assert_eq!(decode_line("  "), Ok(None));

@@ -147,10 +147,6 @@ mod tests {
             \"jvm\":{\"name\":\"\",\"version\":\"\",\"home\":\"\"},\"start_unix_ns\":0,\"new\":1}";
         let manifest: Manifest = serde_json::from_str(text).unwrap();
         assert_eq!(manifest.end, None);
-        assert!(
-            !serde_json::to_string(&manifest)
-                .unwrap()
-                .contains("\"end\"")
-        );
+        assert!(!serde_json::to_string(&manifest).unwrap().contains("\"end\""));
     }
 }

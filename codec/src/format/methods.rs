@@ -75,11 +75,7 @@ const FLAGS: [(u32, &str); 12] = [
 /// The access flags of a method (JVMS §4.6) by name.
 #[must_use]
 pub fn flag_names(access: u32) -> Vec<String> {
-    FLAGS
-        .iter()
-        .filter(|(bit, _)| access & bit != 0)
-        .map(|(_, name)| (*name).to_owned())
-        .collect()
+    FLAGS.iter().filter(|(bit, _)| access & bit != 0).map(|(_, name)| (*name).to_owned()).collect()
 }
 
 #[cfg(test)]

@@ -76,33 +76,17 @@ mod tests {
     fn thread_files_are_recognised_by_their_exact_name() {
         let seven = ThreadId::new(7);
         assert_eq!(thread_file(seven, EventFormat::Binary), "thread-7.flow");
-        assert_eq!(
-            parse_thread_file("thread-7.flow"),
-            Some((seven, EventFormat::Binary))
-        );
-        assert_eq!(
-            parse_thread_file("thread-7.jsonl"),
-            Some((seven, EventFormat::Jsonl))
-        );
-        for other in [
-            "thread-.flow",
-            "thread-+7.flow",
-            "thread-07.flow",
-            "thread-7.txt",
-            "7.flow",
-        ] {
+        assert_eq!(parse_thread_file("thread-7.flow"), Some((seven, EventFormat::Binary)));
+        assert_eq!(parse_thread_file("thread-7.jsonl"), Some((seven, EventFormat::Jsonl)));
+        for other in ["thread-.flow", "thread-+7.flow", "thread-07.flow", "thread-7.txt", "7.flow"]
+        {
             assert_eq!(parse_thread_file(other), None, "{other}");
         }
     }
 
     #[test]
     fn only_files_of_ours_belong_to_a_trace() {
-        for ours in [
-            "ids.properties",
-            "trace.json",
-            "thread-1.flow",
-            "thread-1.marks",
-        ] {
+        for ours in ["ids.properties", "trace.json", "thread-1.flow", "thread-1.marks"] {
             assert!(is_trace_file(ours), "{ours}");
         }
         for foreign in ["notes.txt", "thread-x.flow", ".lock", "trace.json.bak"] {

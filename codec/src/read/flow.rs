@@ -68,10 +68,7 @@ impl<R: Read> FlowReader<R> {
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(source) => {
-                    return Err(Error::Io {
-                        path: Default::default(),
-                        source,
-                    });
+                    return Err(Error::Io { path: Default::default(), source });
                 }
             }
         }
@@ -91,10 +88,9 @@ impl<R: Read> FlowReader<R> {
                 Ok(Some((offset, record)))
             }
             Decoded::Incomplete => Ok(None),
-            Decoded::Oversized => Err(Error::OversizedNumber {
-                path: Default::default(),
-                offset: self.position,
-            }),
+            Decoded::Oversized => {
+                Err(Error::OversizedNumber { path: Default::default(), offset: self.position })
+            }
         }
     }
 }
@@ -113,9 +109,7 @@ impl<R: Read> ReadRecords for FlowReader<R> {
         if self.unread.is_empty() {
             Tail::Complete
         } else {
-            Tail::Truncated {
-                offset: self.position,
-            }
+            Tail::Truncated { offset: self.position }
         }
     }
 
@@ -165,12 +159,7 @@ mod tests {
     fn a_cut_record_is_reported_with_its_offset() {
         let mut reader = FlowReader::new(&[0x81, 0xC0, 0x80][..]);
         assert_eq!(all(&mut reader).len(), 1);
-        assert_eq!(
-            reader.tail(),
-            Tail::Truncated {
-                offset: Offset::new(1)
-            }
-        );
+        assert_eq!(reader.tail(), Tail::Truncated { offset: Offset::new(1) });
     }
 
     #[test]

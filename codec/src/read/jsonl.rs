@@ -42,10 +42,7 @@ impl<R: Read> JsonlReader<R> {
             let read = (&mut self.input)
                 .take(MAX_LINE_BYTES)
                 .read_until(b'\n', &mut self.line)
-                .map_err(|source| Error::Io {
-                    path: Default::default(),
-                    source,
-                })?;
+                .map_err(|source| Error::Io { path: Default::default(), source })?;
             if read == 0 {
                 return Ok(None);
             }
@@ -103,17 +100,9 @@ mod tests {
         assert!(
             matches!(reader.next_record().unwrap(), Some((_, Record::Enter(id))) if id.get() == 7)
         );
-        assert!(matches!(
-            reader.next_record().unwrap(),
-            Some((_, Record::Exit(_)))
-        ));
+        assert!(matches!(reader.next_record().unwrap(), Some((_, Record::Exit(_)))));
         assert!(reader.next_record().unwrap().is_none());
-        assert_eq!(
-            reader.tail(),
-            Tail::Truncated {
-                offset: Offset::new(39)
-            }
-        );
+        assert_eq!(reader.tail(), Tail::Truncated { offset: Offset::new(39) });
     }
 
     #[test]

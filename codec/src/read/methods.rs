@@ -21,12 +21,7 @@ pub struct Method {
 impl fmt::Display for Method {
     /// `pkg.Outer$Inner.method(I)V`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let MethodInfo {
-            class,
-            name,
-            descriptor,
-            ..
-        } = &self.info;
+        let MethodInfo { class, name, descriptor, .. } = &self.info;
         write!(f, "{class}.{name}{descriptor}")
     }
 }
@@ -53,10 +48,7 @@ impl Methods {
                 .by_id
                 .entry(id)
                 .and_modify(|known| known.other_loaders.push(method.loader.clone()))
-                .or_insert(Method {
-                    info: method,
-                    other_loaders: Vec::new(),
-                });
+                .or_insert(Method { info: method, other_loaders: Vec::new() });
             Ok(())
         })?;
         for_each_line(&dir.join(names::IDS), |line| {
@@ -72,10 +64,7 @@ impl Methods {
                         descriptor: descriptor.to_owned(),
                         ..MethodInfo::default()
                     };
-                    Method {
-                        info,
-                        other_loaders: Vec::new(),
-                    }
+                    Method { info, other_loaders: Vec::new() }
                 });
             }
             Ok(())
@@ -92,8 +81,7 @@ impl Methods {
     /// The method's name as people read it; ids without a name show as `?#7`.
     #[must_use]
     pub fn display(&self, id: MethodId) -> String {
-        self.get(id)
-            .map_or_else(|| format!("?#{id}"), Method::to_string)
+        self.get(id).map_or_else(|| format!("?#{id}"), Method::to_string)
     }
 
     /// How many methods have a name.
@@ -127,30 +115,19 @@ mod tests {
     #[test]
     fn names_come_from_either_file_and_loaders_add_up() {
         let dir = tempfile::tempdir().unwrap();
-        fs::write(
-            dir.path().join(names::IDS),
-            "a.B#m(I)V=0\na.C$D#<init>()V=1\na.E#cut()V=2",
-        )
-        .unwrap();
+        fs::write(dir.path().join(names::IDS), "a.B#m(I)V=0\na.C$D#<init>()V=1\na.E#cut()V=2")
+            .unwrap();
         let line = |loader| {
             format!(
                 "{{\"id\":0,\"class\":\"a.B\",\"name\":\"m\",\"descriptor\":\"(I)V\",\
                  \"loader\":\"{loader}\",\"line\":3}}\n"
             )
         };
-        fs::write(
-            dir.path().join(names::METHODS),
-            line("app") + &line("x.Loader@2"),
-        )
-        .unwrap();
+        fs::write(dir.path().join(names::METHODS), line("app") + &line("x.Loader@2")).unwrap();
         let methods = Methods::read(dir.path()).unwrap();
         assert_eq!(methods.display(id(0)), "a.B.m(I)V");
         assert_eq!(methods.display(id(1)), "a.C$D.<init>()V");
-        assert_eq!(
-            methods.display(id(2)),
-            "?#2",
-            "a line cut off by a kill does not count"
-        );
+        assert_eq!(methods.display(id(2)), "?#2", "a line cut off by a kill does not count");
         let method = methods.get(id(0)).unwrap();
         assert_eq!(method.info.line, Some(3));
         assert_eq!(method.other_loaders, ["x.Loader@2"]);

@@ -44,10 +44,7 @@ pub(super) fn read_whole(path: &Path) -> Result<Option<String>> {
         }
         Ok(Some(text))
     };
-    read().map_err(|source| Error::Io {
-        path: path.to_path_buf(),
-        source,
-    })
+    read().map_err(|source| Error::Io { path: path.to_path_buf(), source })
 }
 
 /// Calls `each` for every whole line; a line it refuses becomes an error that names it. A file that
@@ -56,10 +53,7 @@ pub(super) fn for_each_line(
     path: &Path,
     mut each: impl FnMut(&str) -> std::result::Result<(), &'static str>,
 ) -> Result<()> {
-    let io_error = |source| Error::Io {
-        path: path.to_path_buf(),
-        source,
-    };
+    let io_error = |source| Error::Io { path: path.to_path_buf(), source };
     let Some(file) = open(path).map_err(io_error)? else {
         return Ok(());
     };
@@ -67,10 +61,8 @@ pub(super) fn for_each_line(
     let mut bytes = Vec::new();
     for number in 1.. {
         bytes.clear();
-        let read = (&mut input)
-            .take(MAX_LINE_BYTES)
-            .read_until(b'\n', &mut bytes)
-            .map_err(io_error)?;
+        let read =
+            (&mut input).take(MAX_LINE_BYTES).read_until(b'\n', &mut bytes).map_err(io_error)?;
         let bad_line = |line: &str, expected| Error::BadLine {
             path: path.to_path_buf(),
             line: number,

@@ -50,13 +50,7 @@ impl Threads {
 
     fn apply(&mut self, line: ThreadLine) {
         match line {
-            ThreadLine::Start {
-                id,
-                name,
-                daemon,
-                is_virtual,
-                at_ns,
-            } => {
+            ThreadLine::Start { id, name, daemon, is_virtual, at_ns } => {
                 let thread = self.by_id.entry(id).or_default();
                 thread.name = name;
                 thread.daemon = daemon;

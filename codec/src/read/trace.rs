@@ -29,18 +29,13 @@ impl ThreadFile {
     /// # Errors
     /// The file cannot be opened.
     pub fn events(&self) -> Result<Events> {
-        let file = File::open(&self.path).map_err(|source| Error::Io {
-            path: self.path.clone(),
-            source,
-        })?;
+        let file = File::open(&self.path)
+            .map_err(|source| Error::Io { path: self.path.clone(), source })?;
         let reader = match self.format {
             EventFormat::Binary => Reader::Flow(FlowReader::new(file)),
             EventFormat::Jsonl => Reader::Jsonl(JsonlReader::new(file)),
         };
-        Ok(Events {
-            reader,
-            path: self.path.clone(),
-        })
+        Ok(Events { reader, path: self.path.clone() })
     }
 }
 
@@ -107,9 +102,7 @@ impl Trace {
     pub fn open(dir: &Path) -> Result<Self> {
         let listing = Listing::of(dir)?;
         if !listing.has_trace {
-            return Err(Error::NoTrace {
-                path: dir.to_path_buf(),
-            });
+            return Err(Error::NoTrace { path: dir.to_path_buf() });
         }
         Ok(Self {
             manifest: read_manifest(&dir.join(names::MANIFEST))?,
@@ -148,9 +141,7 @@ impl TraceSet {
             }
         }
         if traces.is_empty() {
-            return Err(Error::NoTrace {
-                path: dir.to_path_buf(),
-            });
+            return Err(Error::NoTrace { path: dir.to_path_buf() });
         }
         Ok(Self { traces })
     }
@@ -165,15 +156,8 @@ struct Listing {
 
 impl Listing {
     fn of(dir: &Path) -> Result<Self> {
-        let io_error = |source| Error::Io {
-            path: dir.to_path_buf(),
-            source,
-        };
-        let mut listing = Self {
-            has_trace: false,
-            files: Vec::new(),
-            further: Vec::new(),
-        };
+        let io_error = |source| Error::Io { path: dir.to_path_buf(), source };
+        let mut listing = Self { has_trace: false, files: Vec::new(), further: Vec::new() };
         for entry in fs::read_dir(dir).map_err(io_error)? {
             let entry = entry.map_err(io_error)?;
             let name = entry.file_name();
@@ -191,17 +175,10 @@ impl Listing {
             listing.has_trace |= names::is_trace_file(name);
             if let Some((id, format)) = names::parse_thread_file(name) {
                 let (path, bytes) = (entry.path(), metadata.len());
-                listing.files.push(ThreadFile {
-                    id,
-                    format,
-                    path,
-                    bytes,
-                });
+                listing.files.push(ThreadFile { id, format, path, bytes });
             }
         }
-        listing
-            .files
-            .sort_by(|a, b| (a.id, &a.path).cmp(&(b.id, &b.path)));
+        listing.files.sort_by(|a, b| (a.id, &a.path).cmp(&(b.id, &b.path)));
         listing.further.sort();
         Ok(listing)
     }
@@ -216,20 +193,11 @@ fn read_manifest(path: &Path) -> Result<Option<Manifest>> {
     let Some(text) = read_whole(path)? else {
         return Ok(None);
     };
-    let bad_json = |source| Error::BadJson {
-        path: path.to_path_buf(),
-        source,
-    };
-    let Version {
-        format_version: found,
-    } = serde_json::from_str(&text).map_err(bad_json)?;
+    let bad_json = |source| Error::BadJson { path: path.to_path_buf(), source };
+    let Version { format_version: found } = serde_json::from_str(&text).map_err(bad_json)?;
     if found > manifest::VERSION {
         let path = path.to_path_buf();
-        return Err(Error::UnsupportedVersion {
-            path,
-            found,
-            newest: manifest::VERSION,
-        });
+        return Err(Error::UnsupportedVersion { path, found, newest: manifest::VERSION });
     }
     serde_json::from_str(&text).map(Some).map_err(bad_json)
 }
@@ -252,14 +220,8 @@ mod tests {
     fn a_directory_without_our_files_is_none() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("notes.txt"), "hello").unwrap();
-        assert!(matches!(
-            Trace::open(dir.path()),
-            Err(Error::NoTrace { .. })
-        ));
-        assert!(matches!(
-            TraceSet::open(dir.path()),
-            Err(Error::NoTrace { .. })
-        ));
+        assert!(matches!(Trace::open(dir.path()), Err(Error::NoTrace { .. })));
+        assert!(matches!(TraceSet::open(dir.path()), Err(Error::NoTrace { .. })));
     }
 
     #[test]
@@ -279,9 +241,6 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("trace.json"), "{\"format_version\":99}").unwrap();
         let error = Trace::open(dir.path()).unwrap_err().to_string();
-        assert!(
-            error.contains("format version 99; this build reads up to 1"),
-            "{error}"
-        );
+        assert!(error.contains("format version 99; this build reads up to 1"), "{error}");
     }
 }

@@ -62,12 +62,7 @@ pub struct Walk<R> {
 impl<R: ReadRecords> Walk<R> {
     /// Starts before the first record.
     pub fn new(records: R) -> Self {
-        Self {
-            records,
-            open: Vec::new(),
-            run: None,
-            totals: WalkTotals::default(),
-        }
+        Self { records, open: Vec::new(), run: None, totals: WalkTotals::default() }
     }
 
     /// The next step, or `None` at the end.
@@ -84,11 +79,7 @@ impl<R: ReadRecords> Walk<R> {
                 self.open.push(method);
                 self.totals.enters += 1;
                 self.totals.max_frames = self.totals.max_frames.max(self.open.len() as u64);
-                Some(Step::Enter {
-                    offset,
-                    depth,
-                    method,
-                })
+                Some(Step::Enter { offset, depth, method })
             }
             Some((offset, Record::Exit(count))) => Some(self.exit(offset, count)),
             None => None,
@@ -100,18 +91,11 @@ impl<R: ReadRecords> Walk<R> {
         if let Some(method) = self.open.pop() {
             self.run = NonZeroU64::new(left.get() - 1).map(|left| (offset, left));
             self.totals.exits = self.totals.exits.saturating_add(1);
-            return Step::Exit {
-                offset,
-                depth: Depth::new(self.open.len() as u64),
-                method,
-            };
+            return Step::Exit { offset, depth: Depth::new(self.open.len() as u64), method };
         }
         self.totals.exits = self.totals.exits.saturating_add(left.get());
         self.totals.unseen_exits = self.totals.unseen_exits.saturating_add(left.get());
-        Step::ExitUnseen {
-            offset,
-            count: left,
-        }
+        Step::ExitUnseen { offset, count: left }
     }
 
     /// The frames open now, the outermost first.
@@ -157,10 +141,7 @@ mod tests {
     fn exits_close_the_frames_above_first() {
         let (lines, totals, open) = walk(&[0x81, 0x82, 0x01, 0x83]);
         assert_eq!(lines, ["0>1", "1>2", "1<2", "0<1", "0>3"]);
-        assert_eq!(
-            (totals.enters, totals.exits, totals.max_frames, open),
-            (3, 2, 2, 1)
-        );
+        assert_eq!((totals.enters, totals.exits, totals.max_frames, open), (3, 2, 2, 1));
     }
 
     #[test]
@@ -170,14 +151,7 @@ mod tests {
             crate::format::flow::Encoded::exits(NonZeroU64::new(1 << 62).unwrap()).as_bytes(),
         );
         let (lines, totals, _) = walk(&bytes);
-        assert_eq!(
-            lines,
-            [
-                "0>1".to_owned(),
-                "0<1".to_owned(),
-                format!("?{}", (1_u64 << 62) - 1)
-            ]
-        );
+        assert_eq!(lines, ["0>1".to_owned(), "0<1".to_owned(), format!("?{}", (1_u64 << 62) - 1)]);
         assert_eq!(totals.exits, 1 << 62);
     }
 }

@@ -6,12 +6,7 @@
 //! replaces every run of two or more exits by one record. A run may go on in the next chunk; it is
 //! held back until something else follows or the thread is finished.
 
-#![deny(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing
-)]
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::num::NonZeroU64;
 
@@ -31,10 +26,7 @@ pub struct Fold {
 
 impl Default for Fold {
     fn default() -> Self {
-        Self {
-            pending_exits: 0,
-            exit_pair: memmem::Finder::new(&[RAW_EXIT, RAW_EXIT]),
-        }
+        Self { pending_exits: 0, exit_pair: memmem::Finder::new(&[RAW_EXIT, RAW_EXIT]) }
     }
 }
 
@@ -73,10 +65,7 @@ impl Fold {
 
     /// Counts the exits `raw` begins with and returns what follows them.
     fn take_exits<'a>(&mut self, raw: &'a [u8]) -> &'a [u8] {
-        let run = raw
-            .iter()
-            .position(|&byte| byte != RAW_EXIT)
-            .unwrap_or(raw.len());
+        let run = raw.iter().position(|&byte| byte != RAW_EXIT).unwrap_or(raw.len());
         self.pending_exits += run as u64;
         raw.get(run..).unwrap_or(&[])
     }
@@ -132,10 +121,7 @@ mod tests {
 
     #[test]
     fn exits_become_one_record() {
-        assert_eq!(
-            fold(&[&[0x81, 0x82, 0x00, 0x00, 0x83, 0x00]]),
-            [0x81, 0x82, 0x01, 0x83, 0x00]
-        );
+        assert_eq!(fold(&[&[0x81, 0x82, 0x00, 0x00, 0x83, 0x00]]), [0x81, 0x82, 0x01, 0x83, 0x00]);
         assert_eq!(fold(&[&[0x00; 64]]), [0x3F]);
         assert_eq!(fold(&[&[0x00; 65]]), [0x40, 0x01]);
         assert!(fold(&[]).is_empty());
@@ -145,24 +131,12 @@ mod tests {
     fn events_are_counted_whatever_the_length_of_their_ids() {
         // Ids 1, 64 and 8192, three exits.
         let counts = count_events(&[0x81, 0xC0, 0x01, 0x00, 0xC0, 0x80, 0x01, 0x00, 0x00]);
-        assert_eq!(
-            counts,
-            EventCounts {
-                enters: 3,
-                exits: 3
-            }
-        );
+        assert_eq!(counts, EventCounts { enters: 3, exits: 3 });
     }
 
     #[test]
     fn exit_run_survives_chunk_boundary() {
-        assert_eq!(
-            fold(&[&[0x81, 0x00], &[0x00], &[], &[0x00, 0x82]]),
-            [0x81, 0x02, 0x82]
-        );
-        assert_eq!(
-            fold(&[&[0x81, 0x00], &[0x82, 0x00, 0x00]]),
-            [0x81, 0x00, 0x82, 0x01]
-        );
+        assert_eq!(fold(&[&[0x81, 0x00], &[0x00], &[], &[0x00, 0x82]]), [0x81, 0x02, 0x82]);
+        assert_eq!(fold(&[&[0x81, 0x00], &[0x82, 0x00, 0x00]]), [0x81, 0x00, 0x82, 0x01]);
     }
 }

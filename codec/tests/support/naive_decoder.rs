@@ -58,16 +58,9 @@ pub(crate) fn decode_all(bytes: &[u8]) -> Stream {
         if more {
             break End::Truncated(at as u64);
         }
-        let value = bits
-            .iter()
-            .rev()
-            .fold(0_u128, |sum, &bit| sum * 2 + u128::from(bit));
+        let value = bits.iter().rev().fold(0_u128, |sum, &bit| sum * 2 + u128::from(bit));
         let value = u64::try_from(value).expect("63 bits");
-        let seen = if is_enter {
-            Seen::Enter(value)
-        } else {
-            Seen::Exits(value + 1)
-        };
+        let seen = if is_enter { Seen::Enter(value) } else { Seen::Exits(value + 1) };
         records.push((at as u64, seen));
         at = next;
     };
@@ -81,10 +74,7 @@ pub(crate) fn read_all(mut reader: impl ReadRecords) -> Stream {
         let position = reader.position().get();
         match reader.next_record() {
             Ok(Some((offset, record))) => {
-                assert!(
-                    position <= offset.get(),
-                    "a record begins behind the position"
-                );
+                assert!(position <= offset.get(), "a record begins behind the position");
                 let seen = match record {
                     Record::Enter(method) => Seen::Enter(method.get()),
                     Record::Exit(count) => Seen::Exits(count.get()),
@@ -100,14 +90,8 @@ pub(crate) fn read_all(mut reader: impl ReadRecords) -> Stream {
                 return Stream { records, end };
             }
             Err(Error::OversizedNumber { offset, .. }) => {
-                assert!(
-                    matches!(reader.next_record(), Ok(None)),
-                    "an error is final"
-                );
-                return Stream {
-                    records,
-                    end: End::Oversized(offset.get()),
-                };
+                assert!(matches!(reader.next_record(), Ok(None)), "an error is final");
+                return Stream { records, end: End::Oversized(offset.get()) };
             }
             Err(error) => panic!("bytes in memory cannot fail with: {error}"),
         }

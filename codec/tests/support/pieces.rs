@@ -12,14 +12,8 @@ pub(crate) struct Pieces<'a> {
 impl<'a> Pieces<'a> {
     /// At least one of `sizes` must not be 0.
     pub(crate) fn new(bytes: &'a [u8], sizes: &'a [usize]) -> Self {
-        assert!(
-            sizes.iter().any(|&size| size > 0),
-            "the stream would never end"
-        );
-        Self {
-            bytes,
-            sizes: sizes.iter().cycle(),
-        }
+        assert!(sizes.iter().any(|&size| size > 0), "the stream would never end");
+        Self { bytes, sizes: sizes.iter().cycle() }
     }
 }
 

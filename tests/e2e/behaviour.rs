@@ -1,0 +1,54 @@
+//! The program behaves as it does without us.
+
+use flow_e2e::{Program, golden};
+
+use crate::on_every_jdk;
+
+#[test]
+fn output_input_and_exit_code_are_the_programs_own() {
+    on_every_jdk(|jdk| {
+        for name in ["Output", "Exceptions", "Names", "Exit", "Uncaught", "Reflection"] {
+            let program = || Program::harness(jdk, name).stdin(b"some input\n");
+            let plain = program().run_without_agent();
+            let recorded = program().run();
+            assert_eq!(recorded.code(), plain.code(), "{name}");
+            assert_eq!(recorded.code(), Some(golden(name).exit_code));
+            assert_eq!(recorded.stdout, plain.stdout, "{name}");
+            assert_eq!(recorded.errors(), String::from_utf8_lossy(&plain.stderr), "{name}");
+        }
+    });
+}
+
+#[test]
+fn the_programs_log_settings_are_not_ours() {
+    on_every_jdk(|jdk| {
+        let run = Program::harness(jdk, "Hello").env("RUST_LOG", "trace").run();
+        assert_eq!(run.stdout, b"hello\n");
+        assert_eq!(run.errors(), "");
+    });
+}
+
+#[test]
+fn messages_go_to_stderr_only() {
+    on_every_jdk(|jdk| {
+        let run = Program::harness(jdk, "Hello").options("log=debug").run();
+        assert_eq!(run.stdout, b"hello\n");
+        let errors = run.errors();
+        assert!(errors.contains("[flowagent] info: recording into "), "{errors}");
+        assert!(errors.lines().all(|line| line.starts_with("[flowagent] ")), "{errors}");
+    });
+}
+
+#[test]
+fn the_jvms_own_checks_find_nothing() {
+    on_every_jdk(|jdk| {
+        for arg in ["-Xcheck:jni", "-Xint", "-Xcomp", "-XX:+UseParallelGC", "-XX:+UseZGC"] {
+            let program = || Program::harness(jdk, "Threads").args(["40"]).jvm_arg(arg);
+            let plain = program().run_without_agent();
+            let run = program().run();
+            assert_eq!(run.code(), Some(0), "{arg}: {}", run.errors());
+            assert_eq!(run.stdout, plain.stdout, "{arg}");
+            assert_eq!(run.errors(), String::from_utf8_lossy(&plain.stderr), "{arg}");
+        }
+    });
+}

@@ -1,0 +1,73 @@
+//! The ways a JVM can end.
+
+use std::io::{BufRead, BufReader};
+use std::process::Command;
+
+use flow_e2e::{Decoded, Event, Program, decode_trace, flow};
+
+use crate::on_every_jdk;
+
+#[test]
+fn daemons_that_still_run_do_not_hold_up_the_end() {
+    on_every_jdk(|jdk| {
+        for _ in 0..5 {
+            let run = Program::harness(jdk, "Daemons").run();
+            assert_eq!(run.code(), Some(0), "{}", run.errors());
+            let trace = run.trace();
+            assert!(trace.manifest["end"].is_object());
+            let daemons: Vec<_> = trace
+                .threads
+                .values()
+                .filter(|thread| {
+                    let (enters, exits) = Decoded::balance(thread);
+                    enters > exits
+                })
+                .collect();
+            assert_eq!(daemons.len(), 3, "each is cut off inside its loop");
+            for daemon in daemons {
+                assert!(!daemon.ended);
+                let spins =
+                    trace.tree(daemon).calls.iter().filter(|c| c.method == "spin()V").count();
+                assert!(spins >= 1000, "what it did before main saw it is there: {spins}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_killed_jvm_leaves_a_readable_prefix() {
+    on_every_jdk(|jdk| {
+        let program = Program::harness(jdk, "Kill").options("chunk=64");
+        let mut child = program.start();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let last = lines.map_while(Result::ok).take(500).last().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(last, "499", "the program prints n when tick(n) is complete");
+
+        let trace = decode_trace(&program.out());
+        assert!(trace.manifest["end"].is_null(), "no clean end");
+        let main = trace.thread("main");
+        let ticks = trace.tree(main).calls.iter().filter(|c| c.method.starts_with("tick(")).count();
+        // With chunks of 64 bytes at most that much of the last events is missing.
+        assert!(ticks > 400, "{ticks}");
+        let check = Command::new(flow()).arg("check").arg(program.out()).output().unwrap();
+        assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stdout));
+        let text = String::from_utf8(check.stdout).unwrap();
+        assert!(text.contains("killed"), "{text}");
+    });
+}
+
+#[test]
+fn an_exhausted_heap_stops_neither_program_nor_recording() {
+    on_every_jdk(|jdk| {
+        let run = Program::harness(jdk, "OutOfMemory").jvm_arg("-Xmx32m").run();
+        assert_eq!(run.code(), Some(0), "{}", run.errors());
+        let trace = run.trace();
+        let main = trace.thread("main");
+        assert_eq!(
+            main.events.iter().filter(|event| **event != Event::Exit).count(),
+            main.events.len() / 2
+        );
+    });
+}

@@ -1,0 +1,299 @@
+//! Options, good and bad.
+
+use std::fs;
+use std::process::Command;
+
+use flow_e2e::{Finished, Program, decode_trace, flow};
+
+use crate::on_every_jdk;
+
+/// Our lines on the error stream.
+fn our_lines(run: &Finished) -> Vec<String> {
+    run.errors().lines().filter(|l| l.starts_with("[flowagent]")).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_bad_option_stops_the_jvm_with_one_line() {
+    on_every_jdk(|jdk| {
+        for (options, expected) in [
+            (
+                "inclde=x",
+                "[flowagent] unknown option 'inclde' (agent options); did you mean 'include'?",
+            ),
+            (
+                "chunk=lots",
+                "[flowagent] chunk=lots (agent options): expected a size from 64 to 16m, such as 64k",
+            ),
+            (
+                "engine=instrument",
+                "[flowagent] engine=instrument (agent options): not in this version; use engine=events",
+            ),
+            (
+                "ids=/no/such.properties",
+                "[flowagent] ids=/no/such.properties: No such file or directory (os error 2)",
+            ),
+        ] {
+            let run = Program::harness(jdk, "Hello").options(options).run();
+            assert_eq!(run.code(), Some(1));
+            assert_eq!(
+                run.stdout.iter().filter(|byte| **byte == b'\n').count(),
+                run.stdout.iter().filter(|byte| **byte == b'\n').count()
+            );
+            assert!(!String::from_utf8_lossy(&run.stdout).contains("hello"));
+            assert_eq!(our_lines(&run), [expected]);
+        }
+    });
+}
+
+#[test]
+fn with_onerror_continue_the_program_runs_unrecorded() {
+    on_every_jdk(|jdk| {
+        let run = Program::harness(jdk, "Hello").options("bogus=1,onerror=continue").run();
+        assert_eq!(run.code(), Some(0));
+        assert_eq!(run.stdout, b"hello\n");
+        let lines = our_lines(&run);
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(
+            lines[0].starts_with("[flowagent] not recording: unknown option 'bogus'"),
+            "{lines:?}"
+        );
+        assert!(!run.out().exists());
+    });
+}
+
+#[test]
+fn an_unusable_directory_is_refused_with_its_reason() {
+    on_every_jdk(|jdk| {
+        let program = Program::harness(jdk, "Hello");
+        fs::write(program.out(), "a file").unwrap();
+        let run = program.run();
+        assert_eq!(run.code(), Some(1));
+        let lines = our_lines(&run);
+        assert_eq!(lines.len(), 1);
+        assert!(lines[0].ends_with("trace: is not a directory"), "{lines:?}");
+
+        // Not even root can make a directory there.
+        let program = Program::harness(jdk, "Hello").env("FLOW_OUT", "/proc/no/place");
+        let mut command = program.command_without_agent();
+        command.env("JAVA_TOOL_OPTIONS", format!("-agentpath:{}", flow_e2e::library().display()));
+        let output = command.output().unwrap();
+        assert!(!output.status.success());
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            errors.contains("[flowagent] out=/proc/no/place: cannot make /proc/no"),
+            "{errors}"
+        );
+    });
+}
+
+#[test]
+fn links_and_pipes_in_our_place_are_refused() {
+    on_every_jdk(|jdk| {
+        for make in ["ln -s /etc/passwd trace/thread-1.flow", "mkfifo trace/ids.properties"] {
+            let program = Program::harness(jdk, "Hello");
+            fs::create_dir(program.out()).unwrap();
+            let made = Command::new("sh")
+                .args(["-c", make])
+                .current_dir(program.workspace())
+                .status()
+                .unwrap();
+            assert!(made.success());
+            let run = program.run();
+            assert_eq!(run.code(), Some(1));
+            let lines = our_lines(&run);
+            assert!(lines[0].contains("is not a regular file; remove it"), "{lines:?}");
+        }
+        let program = Program::harness(jdk, "Hello");
+        std::os::unix::fs::symlink("/tmp", program.out()).unwrap();
+        let run = program.run();
+        assert_eq!(run.code(), Some(1));
+        assert!(our_lines(&run)[0].contains("is a symbolic link; give /tmp instead"));
+    });
+}
+
+#[test]
+fn a_directory_in_use_gets_a_second_trace() {
+    on_every_jdk(|jdk| {
+        let first = Program::harness(jdk, "Kill");
+        let mut running = first.start();
+        let stdout = running.stdout.take().unwrap();
+        let mut lines = std::io::BufRead::lines(std::io::BufReader::new(stdout));
+        lines.next().unwrap().unwrap();
+
+        let second = Program::harness(jdk, "Hello");
+        let mut command = second.command_without_agent();
+        command.env(
+            "JAVA_TOOL_OPTIONS",
+            format!("-agentpath:{}=out={}", flow_e2e::library().display(), first.out().display()),
+        );
+        let output = command.output().unwrap();
+        running.kill().unwrap();
+        running.wait().unwrap();
+        assert_eq!(output.stdout, b"hello\n");
+
+        let further: Vec<_> = fs::read_dir(first.out())
+            .unwrap()
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| path.is_dir())
+            .collect();
+        assert_eq!(further.len(), 1);
+        assert!(
+            decode_trace(&further[0]).enters_by_key().keys().any(|key| key.contains("Hello#main"))
+        );
+        assert!(first.out().join("trace.json").is_file(), "the first one's trace is untouched");
+        let info = Command::new(flow()).arg("info").arg(first.out()).output().unwrap();
+        let text = String::from_utf8(info.stdout).unwrap();
+        assert!(text.contains("harness.Kill") && text.contains("harness.Hello"), "{text}");
+    });
+}
+
+#[test]
+fn an_earlier_trace_is_kept_as_old() {
+    on_every_jdk(|jdk| {
+        let program = Program::harness(jdk, "Hello");
+        let first = program.command().status().unwrap();
+        assert!(first.success());
+        let before = fs::read_to_string(program.out().join("trace.json")).unwrap();
+        let run = program.run();
+        let old = run.program.workspace().join("trace.old");
+        assert_eq!(fs::read_to_string(old.join("trace.json")).unwrap(), before);
+        assert_ne!(fs::read_to_string(run.out().join("trace.json")).unwrap(), before);
+    });
+}
+
+#[test]
+fn every_source_of_options_counts() {
+    on_every_jdk(|jdk| {
+        let program = Program::harness(jdk, "Shapes");
+        let config = program.workspace().join("flow.conf");
+        fs::write(&config, "# for the test\nconstructors = false\nexclude=**#main\n").unwrap();
+        let trace = program
+            .env("FLOW_CONFIG", &config)
+            .env("FLOW_EXCLUDE", "harness.Shapes")
+            .options("natives=true")
+            .run()
+            .trace();
+        let keys: Vec<_> = trace.keys.values().cloned().collect();
+        assert!(keys.iter().all(|key| !key.contains("<init>")), "from the file");
+        assert!(keys.iter().all(|key| !key.starts_with("harness.Shapes#")), "from the environment");
+        assert!(keys.iter().any(|key| key.starts_with("harness.Shapes$")));
+        assert_eq!(trace.manifest["options"]["natives"], "true");
+        assert_eq!(trace.manifest["options"]["exclude"], "harness.Shapes");
+    });
+}
+
+#[test]
+fn native_methods_are_named_and_recorded_on_request() {
+    on_every_jdk(|jdk| {
+        let filter = "include=harness.**;java.lang.System;java.lang.Object";
+        let without = Program::harness(jdk, "Natives").options(filter).run().trace();
+        assert!(!without.enters_by_key().contains_key("java.lang.System#nanoTime()J"));
+        let named = without.manifest["end"]["not_recorded"].as_array().unwrap();
+        let native = named.iter().find(|entry| entry["reason"] == "native").unwrap();
+        assert!(
+            native["methods"].as_array().unwrap().contains(&"java.lang.System#nanoTime()J".into())
+        );
+
+        let with =
+            Program::harness(jdk, "Natives").options(filter).options("natives=true").run().trace();
+        assert!(with.enters_by_key()["java.lang.System#nanoTime()J"] >= 10);
+        let native = with.methods.iter().find(|method| method["name"] == "nanoTime").unwrap();
+        assert!(native["flags"].as_array().unwrap().contains(&"native".into()));
+        assert_eq!(native["loader"], "boot");
+    });
+}
+
+#[test]
+fn hidden_classes_are_recorded_unless_target_is_used() {
+    on_every_jdk(|jdk| {
+        let hidden = |trace: &flow_e2e::Decoded| {
+            trace.keys.values().filter(|key| key.contains("$$Lambda")).count()
+        };
+        assert!(hidden(&Program::harness(jdk, "Shapes").run().trace()) > 0);
+        let run = Program::harness(jdk, "Shapes").options("target=harness.").run();
+        assert_eq!(hidden(&run.trace()), 0);
+    });
+}
+
+#[test]
+fn a_mapping_is_reused_and_continued() {
+    on_every_jdk(|jdk| {
+        let first = Program::harness(jdk, "Hello").run();
+        let mapping = first.out().join("ids.properties");
+        let ids = |trace: &flow_e2e::Decoded| -> Vec<(String, u64)> {
+            let mut ids: Vec<_> = trace.keys.iter().map(|(id, key)| (key.clone(), *id)).collect();
+            ids.sort_by_key(|(_, id)| *id);
+            ids
+        };
+        let known = ids(&first.trace());
+        let second =
+            Program::harness(jdk, "Recursion").options(&format!("ids={}", mapping.display())).run();
+        let continued = ids(&second.trace());
+        assert_eq!(
+            continued[..known.len()],
+            known,
+            "the old ids come first and keep their numbers"
+        );
+        assert!(continued.len() > known.len());
+        assert!(continued.iter().map(|(_, id)| *id).eq(0..continued.len() as u64));
+    });
+}
+
+#[test]
+fn optimize_gives_the_shortest_ids_to_the_most_called() {
+    on_every_jdk(|jdk| {
+        let program = Program::harness(jdk, "Recursion");
+        assert!(program.command().status().unwrap().success());
+        let calls = decode_trace(&program.out()).enters_by_key();
+        // Into the same directory: the earlier trace is read before it moves away.
+        let options = format!("optimize={}", program.out().display());
+        let trace = program.options(&options).run().trace();
+        assert_eq!(trace.enters_by_key(), calls);
+        let by_id = |id: u64| calls[&trace.keys[&id]];
+        let counts: Vec<u64> = (0..trace.keys.len() as u64).map(by_id).collect();
+        assert!(counts.is_sorted_by(|a, b| a >= b), "{counts:?}");
+    });
+}
+
+#[test]
+fn jsonl_has_the_same_events() {
+    on_every_jdk(|jdk| {
+        let lines = |options: &str| {
+            let trace = Program::harness(jdk, "Exceptions").options(options).run().trace();
+            trace.tree(trace.thread("main")).of_harness().lines()
+        };
+        let json = lines("format=jsonl,chunk=64");
+        assert_eq!(json, lines("format=binary"));
+        assert!(json.len() > 50);
+    });
+}
+
+#[test]
+fn attaching_is_refused_with_a_remedy() {
+    on_every_jdk(|jdk| {
+        let program = Program::harness(jdk, "Kill");
+        let mut running = program
+            .command_without_agent()
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines =
+            std::io::BufRead::lines(std::io::BufReader::new(running.stdout.take().unwrap()));
+        lines.next().unwrap().unwrap();
+        let _ = Command::new(jdk.tool("jcmd"))
+            .args([&running.id().to_string(), "JVMTI.agent_load"])
+            .arg(flow_e2e::library())
+            .output()
+            .unwrap();
+        assert!(lines.next().unwrap().is_ok(), "the program goes on");
+        running.kill().unwrap();
+        drop(lines);
+        let errors = String::from_utf8(running.wait_with_output().unwrap().stderr).unwrap();
+        assert!(
+            errors.contains("[flowagent] engine=events cannot record a running JVM"),
+            "{errors}"
+        );
+    });
+}

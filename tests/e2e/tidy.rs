@@ -1,0 +1,105 @@
+//! Rules of the house that no compiler checks.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
+}
+
+fn sources(dir: &Path) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).unwrap_or_else(|e| panic!("{}: {e}", dir.display())) {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            found.push((path, text));
+        }
+    }
+    found
+}
+
+#[test]
+fn the_library_exports_the_entry_points_and_nothing_else() {
+    let nm = Command::new("nm")
+        .args(["-D", "--defined-only", "--format=posix"])
+        .arg(flow_e2e::library())
+        .output()
+        .expect("nm comes with the C compiler");
+    let text = String::from_utf8(nm.stdout).unwrap();
+    let mut symbols: Vec<_> = text.lines().filter_map(|line| line.split(' ').next()).collect();
+    symbols.sort_unstable();
+    assert_eq!(symbols, ["Agent_OnAttach", "Agent_OnLoad", "Agent_OnUnload"]);
+}
+
+#[test]
+fn unsafe_code_stands_in_ffi_only() {
+    let root = root();
+    let ffi = root.join("agent/src/ffi");
+    for part in ["agent/src", "codec/src", "cli/src", "tests/support"] {
+        for (path, text) in sources(&root.join(part)) {
+            if path.starts_with(&ffi) {
+                continue;
+            }
+            for (number, line) in (1..).zip(text.lines()) {
+                let code = line.split("//").next().unwrap();
+                let unsafe_here =
+                    ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern", "unsafe("]
+                        .iter()
+                        .any(|word| code.contains(word));
+                assert!(!unsafe_here, "{}:{number}: {line}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn no_type_of_the_bindings_leaves_ffi() {
+    let root = root();
+    let ffi = root.join("agent/src/ffi");
+    for (path, text) in sources(&root.join("agent/src")) {
+        let uses = ["jni::", "jvmti_rs", "jobject", "jmethodID"].iter().any(|name| {
+            text.lines().any(|line| !line.trim_start().starts_with("//") && line.contains(name))
+        });
+        assert!(path.starts_with(&ffi) || !uses, "{}", path.display());
+    }
+    for (path, text) in sources(&ffi) {
+        let wrapper =
+            text.lines().any(|line| line.contains("jvmti_rs::") && !line.contains("jvmti_rs::sys"));
+        assert!(!wrapper, "{}: only jvmti_rs::sys is sound", path.display());
+    }
+}
+
+#[test]
+fn dependencies_point_one_way() {
+    let root = root();
+    let manifest = |part: &str| fs::read_to_string(root.join(part).join("Cargo.toml")).unwrap();
+    let codec = manifest("codec");
+    assert!(!codec.contains("flow-agent") && !codec.contains("flow-cli") && !codec.contains("jni"));
+    assert!(!manifest("agent").contains("flow-cli"));
+    assert!(!manifest("cli").contains("flow-agent"));
+}
+
+#[test]
+fn hot_files_forbid_what_could_panic() {
+    let root = root();
+    let mut hot = 0;
+    for part in ["agent/src", "codec/src"] {
+        for (path, text) in sources(&root.join(part)) {
+            if text.starts_with("//! HOT") {
+                hot += 1;
+                assert!(
+                    text.contains(
+                        "#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic"
+                    ),
+                    "{}",
+                    path.display()
+                );
+            }
+        }
+    }
+    assert!(hot >= 3);
+}

@@ -1,0 +1,250 @@
+//! A second reader of traces, written from the description of the format and not from the code of
+//! `flow-codec`. It is strict: what flow writes is canonical, so anything else is a failure here.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::ThreadTree;
+
+/// One event of a thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// Entry of the method with this id.
+    Enter(u64),
+    /// Exit of the topmost frame.
+    Exit,
+}
+
+/// A thread of a trace.
+#[derive(Clone, Debug)]
+pub struct DecodedThread {
+    /// `Thread.getId()`.
+    pub id: u64,
+    /// Its last name.
+    pub name: String,
+    /// Whether `threads.jsonl` says that it is a virtual thread.
+    pub is_virtual: bool,
+    /// Whether `threads.jsonl` says that it ended.
+    pub ended: bool,
+    /// Its events in order.
+    pub events: Vec<Event>,
+    /// The bytes of its file.
+    pub bytes: Vec<u8>,
+}
+
+/// A whole trace.
+#[derive(Clone, Debug)]
+pub struct Decoded {
+    /// Threads by id.
+    pub threads: BTreeMap<u64, DecodedThread>,
+    /// Keys of `ids.properties` by id.
+    pub keys: HashMap<u64, String>,
+    /// Lines of `methods.jsonl`.
+    pub methods: Vec<Value>,
+    /// `trace.json`.
+    pub manifest: Value,
+}
+
+impl Decoded {
+    /// The tree of a thread, with names.
+    ///
+    /// # Panics
+    /// An id has no name, or an exit no frame.
+    #[must_use]
+    pub fn tree(&self, thread: &DecodedThread) -> ThreadTree {
+        ThreadTree::build(&thread.name, &thread.events, |id| {
+            let method = self.method(id).unwrap_or_else(|| panic!("id {id} has no name"));
+            let text = |field: &str| method[field].as_str().expect("a string").to_owned();
+            let hidden =
+                method["flags"].as_array().is_some_and(|flags| flags.contains(&"hidden".into()));
+            (text("class"), format!("{}{}", text("name"), text("descriptor")), hidden)
+        })
+    }
+
+    /// The first line of a method in `methods.jsonl`.
+    #[must_use]
+    pub fn method(&self, id: u64) -> Option<&Value> {
+        self.methods.iter().find(|method| method["id"] == id)
+    }
+
+    /// Entries by key, over all threads.
+    #[must_use]
+    pub fn enters_by_key(&self) -> BTreeMap<String, u64> {
+        let mut by_id: HashMap<u64, u64> = HashMap::new();
+        for event in self.threads.values().flat_map(|thread| &thread.events) {
+            if let Event::Enter(id) = event {
+                *by_id.entry(*id).or_default() += 1;
+            }
+        }
+        let mut by_key = BTreeMap::new();
+        for (id, calls) in by_id {
+            let key = self.keys.get(&id).unwrap_or_else(|| panic!("id {id} has no key"));
+            *by_key.entry(key.clone()).or_default() += calls;
+        }
+        by_key
+    }
+
+    /// Entries and exits of a thread.
+    #[must_use]
+    pub fn balance(thread: &DecodedThread) -> (usize, usize) {
+        let exits = thread.events.iter().filter(|event| **event == Event::Exit).count();
+        (thread.events.len() - exits, exits)
+    }
+
+    /// The thread with this name.
+    ///
+    /// # Panics
+    /// There is none, or several.
+    #[must_use]
+    pub fn thread(&self, name: &str) -> &DecodedThread {
+        let mut named = self.threads.values().filter(|thread| thread.name == name);
+        let first = named.next().unwrap_or_else(|| panic!("no thread is called {name:?}"));
+        assert!(named.next().is_none(), "several threads are called {name:?}");
+        first
+    }
+}
+
+/// Reads a trace directory.
+///
+/// # Panics
+/// Anything in it is not as the format says.
+#[must_use]
+pub fn decode_trace(dir: &Path) -> Decoded {
+    let text = |name: &str| {
+        let path = dir.join(name);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    };
+    let json_lines = |name: &str| -> Vec<Value> {
+        let text = text(name);
+        assert!(text.is_empty() || text.ends_with('\n'), "{name} ends inside a line");
+        text.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect()
+    };
+    let mut keys = HashMap::new();
+    for line in text("ids.properties").lines() {
+        let (key, id) = line.rsplit_once('=').expect("key=id");
+        let key = key.replace("\\n", "\n").replace("\\r", "\r").replace("\\\\", "\\");
+        let earlier = keys.insert(id.parse().expect("a number"), key);
+        assert_eq!(earlier, None, "an id stands twice in ids.properties");
+    }
+    let mut threads: BTreeMap<u64, DecodedThread> = BTreeMap::new();
+    for line in json_lines("threads.jsonl") {
+        let id = line["id"].as_u64().expect("an id");
+        match line["event"].as_str().expect("an event") {
+            "start" => {
+                let thread = DecodedThread {
+                    id,
+                    name: line["name"].as_str().expect("a name").to_owned(),
+                    is_virtual: line["virtual"].as_bool().expect("a flag"),
+                    ended: false,
+                    events: Vec::new(),
+                    bytes: Vec::new(),
+                };
+                assert!(threads.insert(id, thread).is_none(), "thread {id} starts twice");
+            }
+            "rename" => {
+                let thread = threads.get_mut(&id).expect("renamed after its start");
+                thread.name = line["name"].as_str().expect("a name").to_owned();
+            }
+            "end" => threads.get_mut(&id).expect("ended after its start").ended = true,
+            other => panic!("unknown event {other}"),
+        }
+    }
+    for entry in fs::read_dir(dir).expect("the trace directory").flatten() {
+        let name = entry.file_name().into_string().expect("our names are ASCII");
+        let Some(rest) = name.strip_prefix("thread-") else {
+            continue;
+        };
+        let (id, bytes) = match (rest.strip_suffix(".flow"), rest.strip_suffix(".jsonl")) {
+            (Some(id), _) | (_, Some(id)) => (id, fs::read(entry.path()).expect("readable")),
+            _ => panic!("unexpected file {name}"),
+        };
+        let id: u64 = id.parse().expect("a thread id");
+        let thread = threads.get_mut(&id).unwrap_or_else(|| panic!("{name} has no start line"));
+        thread.events = if name.ends_with(".flow") { decode(&bytes) } else { decode_lines(&bytes) };
+        thread.bytes = bytes;
+    }
+    let manifest = serde_json::from_str(&text("trace.json")).expect("trace.json is JSON");
+    Decoded { threads, keys, methods: json_lines("methods.jsonl"), manifest }
+}
+
+/// Bit 7 of the first byte: entry. Bit 6: more follows. Then seven bits a byte.
+fn decode(bytes: &[u8]) -> Vec<Event> {
+    let mut events = Vec::new();
+    let mut at = 0;
+    let mut last_was_exit = false;
+    while at < bytes.len() {
+        let start = at;
+        let first = bytes[at];
+        at += 1;
+        let mut value = u128::from(first & 0b0011_1111);
+        let mut more = first & 0b0100_0000 != 0;
+        let mut weight = 64_u128;
+        while more {
+            let byte = *bytes.get(at).unwrap_or_else(|| panic!("cut off at {start}"));
+            at += 1;
+            value += u128::from(byte % 128) * weight;
+            weight *= 128;
+            more = byte >= 128;
+            assert!(more || byte != 0, "a superfluous byte at {}", at - 1);
+        }
+        let value = u64::try_from(value).expect("64 bits");
+        if first >= 128 {
+            events.push(Event::Enter(value));
+        } else {
+            assert!(!last_was_exit, "two exit records in a row at {start}");
+            events.extend((0..=value).map(|_| Event::Exit));
+        }
+        last_was_exit = first < 128;
+    }
+    events
+}
+
+fn decode_lines(bytes: &[u8]) -> Vec<Event> {
+    let text = std::str::from_utf8(bytes).expect("UTF-8");
+    text.lines()
+        .map(|line| {
+            if line == "{\"e\":\"exit\"}" {
+                return Event::Exit;
+            }
+            let id =
+                line.strip_prefix("{\"e\":\"enter\",\"method\":").and_then(|l| l.strip_suffix('}'));
+            Event::Enter(id.expect("an event").parse().expect("an id"))
+        })
+        .collect()
+}
+
+/// What the Java agent would write for these events: the second writer, for byte comparison.
+#[must_use]
+pub fn encode(events: &[Event]) -> Vec<u8> {
+    fn number(flag: u8, value: u64, bytes: &mut Vec<u8>) {
+        let low = flag + u8::try_from(value % 64).expect("six bits");
+        let mut rest = value / 64;
+        bytes.push(if rest > 0 { low + 64 } else { low });
+        while rest > 0 {
+            let group = u8::try_from(rest % 128).expect("seven bits");
+            rest /= 128;
+            bytes.push(if rest > 0 { group + 128 } else { group });
+        }
+    }
+    let mut bytes = Vec::new();
+    let mut exits = 0;
+    for event in events {
+        match event {
+            Event::Exit => exits += 1,
+            Event::Enter(id) => {
+                if exits > 0 {
+                    number(0, exits - 1, &mut bytes);
+                    exits = 0;
+                }
+                number(128, *id, &mut bytes);
+            }
+        }
+    }
+    if exits > 0 {
+        number(0, exits - 1, &mut bytes);
+    }
+    bytes
+}

@@ -1,0 +1,246 @@
+//! Runs programs under the agent.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
+
+use tempfile::TempDir;
+
+use crate::{Decoded, Jdk, decode_trace, harness};
+
+/// Where cargo put the test binary, the library and the command line.
+///
+/// # Panics
+/// The test binary is not where cargo puts it.
+#[must_use]
+pub fn target_dir() -> PathBuf {
+    let test = std::env::current_exe().expect("a process knows its binary");
+    test.ancestors().nth(2).expect("cargo runs tests from target/<profile>/deps").to_path_buf()
+}
+
+/// The agent, as built beside the test binary.
+///
+/// # Panics
+/// It is not there.
+#[must_use]
+pub fn library() -> PathBuf {
+    let library = target_dir().join("deps/libflowagent.so");
+    assert!(library.is_file(), "{} is missing; run cargo test from the root", library.display());
+    library
+}
+
+/// The command line tool, built if need be.
+///
+/// # Panics
+/// It does not build.
+#[must_use]
+pub fn flow() -> &'static Path {
+    static FLOW: OnceLock<PathBuf> = OnceLock::new();
+    FLOW.get_or_init(|| {
+        let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        build.args(["build", "-q", "-p", "flow-cli", "-p", "flow-agent"]);
+        if !cfg!(debug_assertions) {
+            build.arg("--release");
+        }
+        assert!(build.status().is_ok_and(|status| status.success()), "flow-cli does not build");
+        target_dir().join("flow")
+    })
+}
+
+/// A Java program to be run under the agent.
+#[derive(Debug)]
+pub struct Program {
+    jdk: Jdk,
+    jvm_args: Vec<OsString>,
+    main: Vec<OsString>,
+    options: String,
+    environment: Vec<(String, OsString)>,
+    stdin: Vec<u8>,
+    workspace: TempDir,
+}
+
+impl Program {
+    /// A program of the harness.
+    #[must_use]
+    pub fn harness(jdk: &Jdk, name: &str) -> Self {
+        let classes = harness().join("target/classes");
+        let main = format!("harness.{name}");
+        Self::new(jdk, [OsStr::new("-cp"), classes.as_os_str(), OsStr::new(&main)])
+    }
+
+    /// What `java` is to run: class path and main class, `-jar`, or `-m`.
+    ///
+    /// # Panics
+    /// There is no place for temporary files.
+    #[must_use]
+    pub fn new<S: AsRef<OsStr>>(jdk: &Jdk, main: impl IntoIterator<Item = S>) -> Self {
+        Self {
+            jdk: jdk.clone(),
+            jvm_args: Vec::new(),
+            main: main.into_iter().map(|arg| arg.as_ref().to_owned()).collect(),
+            options: String::new(),
+            environment: Vec::new(),
+            stdin: Vec::new(),
+            workspace: tempfile::tempdir().expect("a temporary directory can be made"),
+        }
+    }
+
+    /// Adds arguments of the program.
+    #[must_use]
+    pub fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.main.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    /// Adds an argument of the JVM.
+    #[must_use]
+    pub fn jvm_arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.jvm_args.push(arg.as_ref().to_owned());
+        self
+    }
+
+    /// Adds options of the agent, behind `out`.
+    #[must_use]
+    pub fn options(mut self, options: &str) -> Self {
+        self.options.push(',');
+        self.options.push_str(options);
+        self
+    }
+
+    /// Sets an environment variable.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.environment.push((name.to_owned(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// What the program reads.
+    #[must_use]
+    pub fn stdin(mut self, bytes: &[u8]) -> Self {
+        self.stdin = bytes.to_vec();
+        self
+    }
+
+    /// Where the trace goes.
+    #[must_use]
+    pub fn out(&self) -> PathBuf {
+        self.workspace.path().join("trace")
+    }
+
+    /// A directory of this run, for whatever else it needs.
+    #[must_use]
+    pub fn workspace(&self) -> &Path {
+        self.workspace.path()
+    }
+
+    /// The command with the agent, its streams not yet set.
+    #[must_use]
+    pub fn command(&self) -> Command {
+        let mut agent = OsString::from("-agentpath:");
+        agent.push(library());
+        agent.push(format!("=out={}{}", self.out().display(), self.options));
+        self.command_with(Some(agent))
+    }
+
+    /// The same command without the agent.
+    #[must_use]
+    pub fn command_without_agent(&self) -> Command {
+        self.command_with(None)
+    }
+
+    fn command_with(&self, agent: Option<OsString>) -> Command {
+        let mut command = Command::new(self.jdk.tool("java"));
+        command.args(&self.jvm_args).args(agent).args(&self.main);
+        command.current_dir(self.workspace.path());
+        // What the caller's environment says of Java must not change the test.
+        command.env_remove("JAVA_TOOL_OPTIONS").env_remove("_JAVA_OPTIONS");
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Runs to the end.
+    #[must_use]
+    pub fn run(self) -> Finished {
+        let command = self.command();
+        self.finish(command)
+    }
+
+    /// Runs to the end without the agent.
+    #[must_use]
+    pub fn run_without_agent(self) -> Finished {
+        let command = self.command_without_agent();
+        self.finish(command)
+    }
+
+    /// Starts the program with its output on a pipe.
+    ///
+    /// # Panics
+    /// Java cannot be started.
+    #[must_use]
+    pub fn start(&self) -> Child {
+        self.command().stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("java starts")
+    }
+
+    fn finish(self, mut command: Command) -> Finished {
+        // Through files: a program that fills a pipe nobody reads yet would stop.
+        let file = |name: &str| self.workspace.path().join(name);
+        let create = |name: &str| File::create(file(name)).expect("the workspace can be written");
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(create("stdout"))
+            .stderr(create("stderr"))
+            .spawn()
+            .expect("java starts");
+        // A program that does not read its input closes the pipe.
+        let _ = child.stdin.take().expect("piped above").write_all(&self.stdin);
+        let status = child.wait().expect("java ends");
+        let read = |name: &str| std::fs::read(file(name)).expect("just written");
+        Finished { status, stdout: read("stdout"), stderr: read("stderr"), program: self }
+    }
+}
+
+/// A program that has run.
+#[derive(Debug)]
+pub struct Finished {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// What it printed.
+    pub stdout: Vec<u8>,
+    /// What it and the JVM printed on the error stream.
+    pub stderr: Vec<u8>,
+    /// The program; its files stay until this is dropped.
+    pub program: Program,
+}
+
+impl Finished {
+    /// The exit code; `None` if it was killed.
+    #[must_use]
+    pub fn code(&self) -> Option<i32> {
+        self.status.code()
+    }
+
+    /// The error stream as text.
+    #[must_use]
+    pub fn errors(&self) -> String {
+        String::from_utf8_lossy(&self.stderr).into_owned()
+    }
+
+    /// Where the trace is.
+    #[must_use]
+    pub fn out(&self) -> PathBuf {
+        self.program.out()
+    }
+
+    /// The trace, by the independent decoder.
+    ///
+    /// # Panics
+    /// It is damaged.
+    #[must_use]
+    pub fn trace(&self) -> Decoded {
+        assert_eq!(self.errors(), "", "nothing is to be said");
+        decode_trace(&self.out())
+    }
+}
