@@ -40,7 +40,7 @@ fn carriers_stay_balanced_when_the_jdk_itself_is_recorded() {
             assert!(enters >= exits, "thread {}", thread.id);
             // Panics where an exit has no frame.
             let tree = trace.tree(thread);
-            assert_eq!(tree.calls.iter().filter(|call| call.method == "body(I)V").count(), 1);
+            assert_eq!(tree.calls.iter().filter(|call| call.method == "body(I)I").count(), 1);
         }
         let left_out = trace.manifest["end"]["not_recorded"].as_array().unwrap();
         assert!(left_out.iter().any(|entry| entry["reason"] == "switches-thread"));

@@ -164,11 +164,11 @@ fn unloaded_classes_are_never_mixed_up() {
             }
         }
         assert!(once >= 999, "{once}");
-        // One class name in two loaders: one id, two lines in methods.jsonl.
+        // One class name in several loaders: one id, a line for each in methods.jsonl.
         let mut lines: HashMap<u64, usize> = HashMap::new();
         for method in &trace.methods {
             *lines.entry(method["id"].as_u64().unwrap()).or_default() += 1;
         }
-        assert!(lines.values().any(|lines| *lines == 2), "the loaders are told apart");
+        assert!(lines.values().any(|lines| *lines >= 2), "the loaders are told apart");
     });
 }

@@ -242,7 +242,8 @@ fn recent(raw: RawMethod, generation: u64) -> Option<Meaning> {
 }
 
 fn remember(raw: RawMethod, generation: u64, meaning: Meaning) {
-    LAST_SEEN.with(|entries| entries[spread(raw) % RECENT].set(Recent { raw, generation, meaning }));
+    LAST_SEEN
+        .with(|entries| entries[spread(raw) % RECENT].set(Recent { raw, generation, meaning }));
 }
 
 #[cfg(test)]
