@@ -35,6 +35,8 @@ mod error;
 pub mod format;
 mod ids;
 #[cfg(feature = "read")]
+mod method_map;
+#[cfg(feature = "read")]
 pub mod read;
 #[cfg(feature = "read")]
 pub mod tree;
@@ -43,3 +45,5 @@ pub mod write;
 
 pub use error::{Error, Result};
 pub use ids::{Depth, MethodId, Offset, ThreadId};
+#[cfg(feature = "read")]
+pub use method_map::MethodMap;

@@ -4,10 +4,8 @@
 //! of calls made while it was on the stack, its own included. A recursive call lies within the outer
 //! one: its calls count once. Traces with a clock will weigh by time.
 
-use std::collections::HashMap;
-
 use crate::tree::Step;
-use crate::{MethodId, Result};
+use crate::{MethodId, MethodMap, Result};
 
 /// What a report says of one method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,8 +49,10 @@ struct Entry {
 /// ```
 #[derive(Default, Debug)]
 pub struct Report {
-    methods: HashMap<MethodId, Entry>,
+    methods: MethodMap<Entry>,
     calls: u64,
+    /// The frames open in the thread that is being added.
+    stack: Vec<MethodId>,
 }
 
 impl Report {
@@ -69,10 +69,8 @@ impl Report {
                 Err(error) => break Err(error),
             }
         };
-        let calls = self.calls;
-        for entry in self.methods.values_mut().filter(|entry| entry.open > 0) {
-            entry.total += calls - entry.entered_at;
-            entry.open = 0;
+        while !self.stack.is_empty() {
+            self.leave();
         }
         outcome
     }
@@ -80,26 +78,29 @@ impl Report {
     fn add(&mut self, step: Step) {
         match step {
             Step::Enter { method, .. } => {
-                let entry = self.methods.entry(method).or_default();
+                let entry = self.methods.or_default(method);
                 if entry.open == 0 {
                     entry.entered_at = self.calls;
                 }
                 entry.open += 1;
                 entry.calls += 1;
                 self.calls += 1;
+                self.stack.push(method);
             }
-            Step::Exit { method, .. } => {
-                // A frame entered before the first step seen here is none of ours.
-                if let Some(entry) = self.methods.get_mut(&method)
-                    && entry.open > 0
-                {
-                    entry.open -= 1;
-                    if entry.open == 0 {
-                        entry.total += self.calls - entry.entered_at;
-                    }
-                }
-            }
+            Step::Exit { .. } => self.leave(),
             Step::ExitUnseen { .. } => {}
+        }
+    }
+
+    /// Closes the topmost frame. A frame entered before the first step seen here is none of ours.
+    fn leave(&mut self) {
+        if let Some(method) = self.stack.pop()
+            && let Some(entry) = self.methods.get_mut(method)
+        {
+            entry.open -= 1;
+            if entry.open == 0 {
+                entry.total += self.calls - entry.entered_at;
+            }
         }
     }
 
@@ -115,7 +116,7 @@ impl Report {
         let mut rows: Vec<_> = self
             .methods
             .iter()
-            .map(|(&method, &Entry { calls, total, .. })| ReportRow {
+            .map(|(method, &Entry { calls, total, .. })| ReportRow {
                 method,
                 calls,
                 total,

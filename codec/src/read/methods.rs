@@ -7,7 +7,7 @@ use std::path::Path;
 use super::text::for_each_line;
 use crate::format::methods::{MethodInfo, MethodLine};
 use crate::format::{ids, names};
-use crate::{MethodId, Result};
+use crate::{Error, MethodId};
 
 /// A method of a trace.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -34,13 +34,10 @@ pub struct Methods {
 
 impl Methods {
     /// Reads `ids.properties` and `methods.jsonl` of a directory. Files that are absent count as
-    /// empty, and so does a last line that is cut off.
-    ///
-    /// # Errors
-    /// A file cannot be read, or a line is not what the format says.
-    pub fn read(dir: &Path) -> Result<Self> {
+    /// empty, and so does a last line that is cut off. What is wrong with them goes to `damage`.
+    pub(super) fn read(dir: &Path, damage: &mut Vec<Error>) -> Self {
         let mut methods = Self::default();
-        for_each_line(&dir.join(names::METHODS), |line| {
+        for_each_line(&dir.join(names::METHODS), damage, |line| {
             let Ok(MethodLine { id, method }) = serde_json::from_str(line) else {
                 return Err("a JSON object with id, class, name and descriptor");
             };
@@ -50,8 +47,8 @@ impl Methods {
                 .and_modify(|known| known.other_loaders.push(method.loader.clone()))
                 .or_insert(Method { info: method, other_loaders: Vec::new() });
             Ok(())
-        })?;
-        for_each_line(&dir.join(names::IDS), |line| {
+        });
+        for_each_line(&dir.join(names::IDS), damage, |line| {
             let Ok(entry) = ids::decode_line(line) else {
                 return Err("pkg.Class#method(descriptor)=id");
             };
@@ -68,8 +65,8 @@ impl Methods {
                 });
             }
             Ok(())
-        })?;
-        Ok(methods)
+        });
+        methods
     }
 
     /// The method with this id.
@@ -124,7 +121,9 @@ mod tests {
             )
         };
         fs::write(dir.path().join(names::METHODS), line("app") + &line("x.Loader@2")).unwrap();
-        let methods = Methods::read(dir.path()).unwrap();
+        let mut damage = Vec::new();
+        let methods = Methods::read(dir.path(), &mut damage);
+        assert!(damage.is_empty());
         assert_eq!(methods.display(id(0)), "a.B.m(I)V");
         assert_eq!(methods.display(id(1)), "a.C$D.<init>()V");
         assert_eq!(methods.display(id(2)), "?#2", "a line cut off by a kill does not count");
@@ -134,11 +133,24 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_line_is_named() {
+    fn a_bad_line_is_named_and_the_others_count() {
         let dir = tempfile::tempdir().unwrap();
-        fs::write(dir.path().join(names::IDS), "a.B#m()V=0\nrubbish\n").unwrap();
-        let error = Methods::read(dir.path()).unwrap_err().to_string();
+        fs::write(dir.path().join(names::IDS), "a.B#m()V=0\nrubbish\na.B#n()V=1\n").unwrap();
+        let mut damage = Vec::new();
+        let methods = Methods::read(dir.path(), &mut damage);
+        assert_eq!(methods.len(), 2);
+        let error = damage[0].to_string();
         assert!(error.contains("ids.properties:2: expected"), "{error}");
         assert!(error.contains("rubbish"), "{error}");
+        assert_eq!(damage.len(), 1);
+    }
+
+    #[test]
+    fn a_file_of_another_kind_is_not_listed_line_by_line() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join(names::METHODS), "x\n".repeat(100_000)).unwrap();
+        let mut damage = Vec::new();
+        Methods::read(dir.path(), &mut damage);
+        assert_eq!(damage.len(), 20);
     }
 }

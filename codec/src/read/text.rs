@@ -47,22 +47,37 @@ pub(super) fn read_whole(path: &Path) -> Result<Option<String>> {
     read().map_err(|source| Error::Io { path: path.to_path_buf(), source })
 }
 
-/// Calls `each` for every whole line; a line it refuses becomes an error that names it. A file that
-/// is absent has no lines, and a last line without LF is left out.
+/// More damage than this in one file is not listed: a file of another kind has a bad line a line.
+const MAX_DAMAGE: usize = 20;
+
+/// Calls `each` for every whole line. What cannot be read, and lines that `each` refuses, go to
+/// `damage`; the other lines count. A file that is absent has no lines, and a last line without LF
+/// is left out.
 pub(super) fn for_each_line(
     path: &Path,
+    damage: &mut Vec<Error>,
     mut each: impl FnMut(&str) -> std::result::Result<(), &'static str>,
-) -> Result<()> {
-    let io_error = |source| Error::Io { path: path.to_path_buf(), source };
-    let Some(file) = open(path).map_err(io_error)? else {
-        return Ok(());
+) {
+    let mut found = 0;
+    let mut refuse = |error| {
+        found += 1;
+        if found <= MAX_DAMAGE {
+            damage.push(error);
+        }
     };
-    let mut input = BufReader::new(file);
+    let io_error = |source| Error::Io { path: path.to_path_buf(), source };
+    let mut input = match open(path) {
+        Ok(Some(file)) => BufReader::new(file),
+        Ok(None) => return,
+        Err(error) => return refuse(io_error(error)),
+    };
     let mut bytes = Vec::new();
     for number in 1.. {
         bytes.clear();
-        let read =
-            (&mut input).take(MAX_LINE_BYTES).read_until(b'\n', &mut bytes).map_err(io_error)?;
+        let read = match (&mut input).take(MAX_LINE_BYTES).read_until(b'\n', &mut bytes) {
+            Ok(read) => read,
+            Err(error) => return refuse(io_error(error)),
+        };
         let bad_line = |line: &str, expected| Error::BadLine {
             path: path.to_path_buf(),
             line: number,
@@ -72,12 +87,13 @@ pub(super) fn for_each_line(
         let Some(line) = bytes.strip_suffix(b"\n") else {
             if read as u64 == MAX_LINE_BYTES {
                 let start = String::from_utf8_lossy(bytes.get(..1024).unwrap_or(&bytes));
-                return Err(bad_line(&start, "a line of less than 16 MiB"));
+                refuse(bad_line(&start, "a line of less than 16 MiB"));
             }
-            break;
+            return;
         };
         let line = String::from_utf8_lossy(line);
-        each(&line).map_err(|expected| bad_line(&line, expected))?;
+        if let Err(expected) = each(&line) {
+            refuse(bad_line(&line, expected));
+        }
     }
-    Ok(())
 }

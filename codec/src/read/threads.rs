@@ -6,7 +6,7 @@ use std::path::Path;
 use super::text::for_each_line;
 use crate::format::names;
 use crate::format::threads::ThreadLine;
-use crate::{Result, ThreadId};
+use crate::{Error, ThreadId};
 
 /// What `threads.jsonl` tells of a thread.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -33,19 +33,16 @@ pub struct Threads {
 
 impl Threads {
     /// Reads `threads.jsonl` of a directory. A file that is absent counts as empty, and so does a
-    /// last line that is cut off.
-    ///
-    /// # Errors
-    /// The file cannot be read, or a line is not what the format says.
-    pub fn read(dir: &Path) -> Result<Self> {
+    /// last line that is cut off. What is wrong with it goes to `damage`.
+    pub(super) fn read(dir: &Path, damage: &mut Vec<Error>) -> Self {
         let mut threads = Self::default();
-        for_each_line(&dir.join(names::THREADS), |line| {
+        for_each_line(&dir.join(names::THREADS), damage, |line| {
             let line =
                 serde_json::from_str(line).map_err(|_| "a JSON object with event, id and at_ns")?;
             threads.apply(line);
             Ok(())
-        })?;
-        Ok(threads)
+        });
+        threads
     }
 
     fn apply(&mut self, line: ThreadLine) {

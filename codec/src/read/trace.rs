@@ -92,24 +92,36 @@ pub struct Trace {
     pub threads: Threads,
     /// Thread files in the order of their threads.
     pub files: Vec<ThreadFile>,
+    /// What is wrong with the other files. What is whole in them was read all the same.
+    pub damage: Vec<Error>,
 }
 
 impl Trace {
     /// Opens the trace in `dir`. Reads all but the events.
     ///
     /// # Errors
-    /// The directory holds no trace, a file of it cannot be read, or is not what the format says.
+    /// The directory cannot be listed, holds no trace, or one of a newer format version.
     pub fn open(dir: &Path) -> Result<Self> {
         let listing = Listing::of(dir)?;
         if !listing.has_trace {
             return Err(Error::NoTrace { path: dir.to_path_buf() });
         }
+        let mut damage = Vec::new();
+        let manifest = match read_manifest(&dir.join(names::MANIFEST)) {
+            Ok(manifest) => manifest,
+            Err(error @ Error::UnsupportedVersion { .. }) => return Err(error),
+            Err(error) => {
+                damage.push(error);
+                None
+            }
+        };
         Ok(Self {
-            manifest: read_manifest(&dir.join(names::MANIFEST))?,
-            methods: Methods::read(dir)?,
-            threads: Threads::read(dir)?,
+            manifest,
+            methods: Methods::read(dir, &mut damage),
+            threads: Threads::read(dir, &mut damage),
             files: listing.files,
             dir: dir.to_path_buf(),
+            damage,
         })
     }
 }
@@ -127,23 +139,31 @@ impl TraceSet {
     /// # Errors
     /// There is none, or one cannot be opened.
     pub fn open(dir: &Path) -> Result<Self> {
+        let traces = Self::directories(dir)?.into_iter().map(|dir| Trace::open(&dir));
+        Ok(Self { traces: traces.collect::<Result<_>>()? })
+    }
+
+    /// The directories of all traces under `dir`, its own first. For those who want to go on where
+    /// one of them cannot be opened.
+    ///
+    /// # Errors
+    /// There is none, or `dir` cannot be listed.
+    pub fn directories(dir: &Path) -> Result<Vec<PathBuf>> {
         let listing = Listing::of(dir)?;
-        let mut traces = Vec::new();
+        let mut directories = Vec::new();
         if listing.has_trace {
-            traces.push(Trace::open(dir)?);
+            directories.push(dir.to_path_buf());
         }
         for further in listing.further {
-            match Trace::open(&further) {
-                Ok(trace) => traces.push(trace),
-                // A JVM that was killed before it wrote anything.
-                Err(Error::NoTrace { .. }) => {}
-                Err(error) => return Err(error),
+            // Without a trace: a JVM that was killed before it wrote anything.
+            if Listing::of(&further).map_or(true, |listing| listing.has_trace) {
+                directories.push(further);
             }
         }
-        if traces.is_empty() {
+        if directories.is_empty() {
             return Err(Error::NoTrace { path: dir.to_path_buf() });
         }
-        Ok(Self { traces })
+        Ok(directories)
     }
 }
 
@@ -179,6 +199,8 @@ impl Listing {
             }
         }
         listing.files.sort_by(|a, b| (a.id, &a.path).cmp(&(b.id, &b.path)));
+        // A thread has one file. Should there be two, `.flow` comes before `.jsonl`.
+        listing.files.dedup_by_key(|file| file.id);
         listing.further.sort();
         Ok(listing)
     }
@@ -231,9 +253,23 @@ mod tests {
             fs::create_dir(dir.path().join(sub)).unwrap();
         }
         fs::write(dir.path().join("jvm-8-1/thread-1.flow"), [0x80]).unwrap();
+        assert_eq!(
+            TraceSet::directories(dir.path()).unwrap(),
+            [dir.path().join("jvm-8-1")],
+            "the other one wrote nothing"
+        );
         let set = TraceSet::open(dir.path()).unwrap();
         assert_eq!(set.traces.len(), 1);
         assert!(set.traces[0].dir.ends_with("jvm-8-1"));
+    }
+
+    #[test]
+    fn a_damaged_manifest_does_not_hide_the_events() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("trace.json"), "{\"format_ver").unwrap();
+        fs::write(dir.path().join("thread-1.flow"), [0x80]).unwrap();
+        let trace = Trace::open(dir.path()).unwrap();
+        assert_eq!((trace.files.len(), trace.damage.len()), (1, 1));
     }
 
     #[test]

@@ -1,0 +1,166 @@
+//! Values by method: an array where ids are dense, as ours are, and safe where they are not.
+
+use std::collections::HashMap;
+
+use crate::MethodId;
+
+/// Ids below this get a slot of the array however few there are.
+const ALWAYS_DENSE: usize = 4096;
+/// Beyond that, the array has room for this many times the ids that are in use.
+const SLOTS_PER_ENTRY: usize = 8;
+
+/// A map from methods to values, for one look-up an event.
+///
+/// Memory is bounded by the number of different ids, not by the largest one: a damaged file cannot
+/// make it large with a single record.
+///
+/// ```
+/// use flow_codec::{MethodId, MethodMap};
+///
+/// let mut calls = MethodMap::<u64>::default();
+/// for number in [1, 7, 1, i64::MAX as u64] {
+///     *calls.or_default(MethodId::new(number).unwrap()) += 1;
+/// }
+/// assert_eq!(calls.get(MethodId::new(1).unwrap()), Some(&2));
+/// assert_eq!(calls.len(), 3);
+/// ```
+#[derive(Clone, Debug)]
+pub struct MethodMap<T> {
+    /// Holds every id below its length.
+    dense: Vec<Option<T>>,
+    /// Holds all others.
+    sparse: HashMap<MethodId, T>,
+    len: usize,
+}
+
+impl<T> Default for MethodMap<T> {
+    fn default() -> Self {
+        Self { dense: Vec::new(), sparse: HashMap::new(), len: 0 }
+    }
+}
+
+impl<T> MethodMap<T> {
+    /// The value of a method.
+    #[must_use]
+    #[inline]
+    pub fn get(&self, id: MethodId) -> Option<&T> {
+        match self.dense.get(slot(id)) {
+            Some(value) => value.as_ref(),
+            None => self.sparse.get(&id),
+        }
+    }
+
+    /// The value of a method, to be changed.
+    #[inline]
+    pub fn get_mut(&mut self, id: MethodId) -> Option<&mut T> {
+        match self.dense.get_mut(slot(id)) {
+            Some(value) => value.as_mut(),
+            None => self.sparse.get_mut(&id),
+        }
+    }
+
+    /// The value of a method; a method without one gets the default.
+    #[inline]
+    pub fn or_default(&mut self, id: MethodId) -> &mut T
+    where
+        T: Default,
+    {
+        if slot(id) >= self.dense.len() {
+            self.make_room(id);
+        }
+        let Self { dense, sparse, len } = self;
+        let new = || {
+            *len += 1;
+            T::default()
+        };
+        match dense.get_mut(slot(id)) {
+            Some(value) => value.get_or_insert_with(new),
+            None => sparse.entry(id).or_insert_with(new),
+        }
+    }
+
+    /// Lets the array grow to `id`, where enough of it is in use.
+    #[cold]
+    fn make_room(&mut self, id: MethodId) {
+        let slot = slot(id);
+        if slot >= ALWAYS_DENSE && slot / SLOTS_PER_ENTRY > self.len {
+            return;
+        }
+        let slots = (slot + 1).next_power_of_two();
+        self.dense.resize_with(slots, || None);
+        for (id, value) in self.sparse.extract_if(|id, _| self::slot(*id) < slots) {
+            if let Some(empty) = self.dense.get_mut(self::slot(id)) {
+                *empty = Some(value);
+            }
+        }
+    }
+
+    /// How many methods have a value.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether no method has a value.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// All methods with a value, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = (MethodId, &T)> {
+        let dense = (0..).zip(&self.dense);
+        dense
+            .filter_map(|(number, value)| Some((MethodId::new(number)?, value.as_ref()?)))
+            .chain(self.sparse.iter().map(|(id, value)| (*id, value)))
+    }
+
+    /// All values, in no order, to be changed.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.dense.iter_mut().flatten().chain(self.sparse.values_mut())
+    }
+}
+
+fn slot(id: MethodId) -> usize {
+    usize::try_from(id.get()).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(number: u64) -> MethodId {
+        MethodId::new(number).unwrap()
+    }
+
+    #[test]
+    fn values_stay_when_the_array_overtakes_them() {
+        let mut map = MethodMap::<u64>::default();
+        *map.or_default(id(20_000)) = 7;
+        *map.or_default(MethodId::MAX) = 9;
+        assert!(map.dense.is_empty());
+        for number in 0..3_000 {
+            *map.or_default(id(number)) += 1;
+        }
+        *map.or_default(id(20_001)) = 8;
+        assert_eq!(map.sparse.len(), 1);
+        assert_eq!(map.get(id(20_000)), Some(&7));
+        assert_eq!(map.get_mut(id(20_001)), Some(&mut 8));
+        assert_eq!(map.get(MethodId::MAX), Some(&9));
+        assert_eq!(map.get(id(19_999)), None);
+        assert_eq!(
+            (map.len(), map.iter().count(), map.values_mut().count()),
+            (3_003, 3_003, 3_003)
+        );
+    }
+
+    #[test]
+    fn ids_far_apart_cost_no_array() {
+        let mut map = MethodMap::<u64>::default();
+        for number in 0..1_000 {
+            map.or_default(id(number << 40));
+        }
+        assert!(map.dense.len() <= ALWAYS_DENSE);
+        assert_eq!(map.len(), 1_000);
+    }
+}
