@@ -1,2 +1,55 @@
-//! x
-fn main() {}
+//! `flow`: records JVM programs and makes their traces readable.
+//!
+//! ```text
+//! args ─▶ cmd::<verb> ─▶ source (a trace directory, through flow-codec) ─▶ output ─▶ stdout
+//! ```
+//!
+//! No byte layout is known here, and all text goes out through [`output`]: results to stdout,
+//! messages and progress to stderr.
+
+#![forbid(unsafe_code)]
+
+mod args;
+mod cmd;
+mod failure;
+mod output;
+mod source;
+
+use std::io::ErrorKind;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Args, Verb};
+use crate::failure::{Failure, Status};
+use crate::output::{Out, message};
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let mut out = Out::new(args.color);
+    let outcome = run(&args.verb, &mut out).and_then(|status| {
+        out.finish()?;
+        Ok(status)
+    });
+    let status = outcome.unwrap_or_else(|failure| match failure {
+        // Whoever reads the output has seen enough.
+        Failure::Output(error) if error.kind() == ErrorKind::BrokenPipe => Status::Done,
+        failure => {
+            message(&failure.to_string());
+            failure.status()
+        }
+    });
+    // Not `return`: what could not be written must not be tried again.
+    std::process::exit(status.code())
+}
+
+fn run(verb: &Verb, out: &mut Out) -> Result<Status, Failure> {
+    match verb {
+        Verb::Record(args) => cmd::record::run(args),
+        Verb::Info(args) => cmd::info::run(args, out),
+        Verb::Replay(args) => cmd::replay::run(args, out),
+        Verb::Report(args) => cmd::report::run(args, out),
+        Verb::Dump(args) => cmd::dump::run(args, out),
+        Verb::Check(args) => cmd::check::run(args, out),
+    }
+}

@@ -252,7 +252,7 @@ fn read_dir(dir: &Path, damaged: &str) -> Result<()> {
 
 /// The one thing that is wrong with the files beside the events.
 fn damage(dir: &Path) -> String {
-    let trace = Trace::open(dir).unwrap();
+    let trace = Trace::open(dir).expect("the trace opens");
     assert_eq!(trace.damage.len(), 1, "{:?}", trace.damage);
     trace.damage[0].to_string()
 }
@@ -445,14 +445,14 @@ fn read_hostile_files() {
         }
     }
     let mut reader = FlowReader::new(io::repeat(0x00).take(1 << 24));
-    while reader.next_record().unwrap().is_some() {}
+    while reader.next_record().expect("exits are no error").is_some() {}
 
     // A hole of a gigabyte in the place of each file: what a crash of the machine can leave.
     for name in [names::MANIFEST, names::IDS, names::METHODS, names::THREADS] {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().expect("a temporary directory");
         write_small_trace(dir.path());
-        let file = File::options().write(true).open(dir.path().join(name)).unwrap();
-        file.set_len(1 << 30).unwrap();
+        let file = File::options().write(true).open(dir.path().join(name)).expect("it is there");
+        file.set_len(1 << 30).expect("files may have holes");
         drop(file);
         let error = damage(dir.path());
         assert!(error.contains(name), "{error}");

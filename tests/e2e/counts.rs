@@ -50,6 +50,10 @@ fn compare(jdk: &Jdk, program: Program, at_least: u64) -> Decoded {
 #[test]
 fn javac_compiling_the_harness_is_counted_exactly() {
     on_every_jdk(|jdk| {
+        if !jdk.has_module("jdk.compiler") {
+            println!("this JDK has no compiler to record");
+            return;
+        }
         let sources: Vec<_> = fs::read_dir(harness().join("src/main/java/harness"))
             .unwrap()
             .map(|entry| entry.unwrap().path())

@@ -1,5 +1,7 @@
 //! A real JVM under the agent, on every JDK found.
 
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "all of this is tests")]
+
 mod behaviour;
 mod counts;
 mod ends;

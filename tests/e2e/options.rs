@@ -148,8 +148,8 @@ fn a_directory_in_use_gets_a_second_trace() {
 fn an_earlier_trace_is_kept_as_old() {
     on_every_jdk(|jdk| {
         let program = Program::harness(jdk, "Hello");
-        let first = program.command().status().unwrap();
-        assert!(first.success());
+        let first = program.command().output().unwrap();
+        assert!(first.status.success());
         let before = fs::read_to_string(program.out().join("trace.json")).unwrap();
         let run = program.run();
         let old = run.program.workspace().join("trace.old");
@@ -240,7 +240,7 @@ fn a_mapping_is_reused_and_continued() {
 fn optimize_gives_the_shortest_ids_to_the_most_called() {
     on_every_jdk(|jdk| {
         let program = Program::harness(jdk, "Recursion");
-        assert!(program.command().status().unwrap().success());
+        assert!(program.command().output().unwrap().status.success());
         let calls = decode_trace(&program.out()).enters_by_key();
         // Into the same directory: the earlier trace is read before it moves away.
         let options = format!("optimize={}", program.out().display());

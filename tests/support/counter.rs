@@ -27,7 +27,7 @@ impl Counter {
     #[must_use]
     pub fn build(jdk: &Jdk) -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory can be made");
-        let include = jdk.home.join("include");
+        let include = jdk.include();
         let cc = Command::new("cc")
             .args(["-shared", "-fPIC", "-O2", "-I"])
             .arg(&include)

@@ -71,6 +71,9 @@ impl Decoded {
     }
 
     /// Entries by key, over all threads.
+    ///
+    /// # Panics
+    /// An id has no key.
     #[must_use]
     pub fn enters_by_key(&self) -> BTreeMap<String, u64> {
         let mut by_id: HashMap<u64, u64> = HashMap::new();

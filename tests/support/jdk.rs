@@ -15,6 +15,30 @@ pub struct Jdk {
 }
 
 impl Jdk {
+    /// Whether the JDK has a module. Some builds come without a compiler.
+    #[must_use]
+    pub fn has_module(&self, name: &str) -> bool {
+        let release = fs::read_to_string(self.home.join("release")).unwrap_or_default();
+        let modules = release.lines().find_map(|line| line.strip_prefix("MODULES="));
+        // Full JDKs of some packagers do not list their modules, but have a file for each.
+        modules.is_some_and(|list| list.trim_matches('"').split(' ').any(|module| module == name))
+            || self.home.join("jmods").join(format!("{name}.jmod")).is_file()
+    }
+
+    /// Where the JDK's C headers are: its own, or those of another JDK on this machine, which are
+    /// the same.
+    ///
+    /// # Panics
+    /// No JDK has headers.
+    #[must_use]
+    pub fn include(&self) -> PathBuf {
+        std::iter::once(self.home.clone())
+            .chain(installed())
+            .map(|home| home.join("include"))
+            .find(|include| include.join("jvmti.h").is_file())
+            .expect("a JDK with headers (Debian: openjdk-17-jdk-headless)")
+    }
+
     /// A program of the JDK, such as `java`.
     #[must_use]
     pub fn tool(&self, name: &str) -> PathBuf {
@@ -59,9 +83,13 @@ pub fn jdks() -> &'static [Jdk] {
 }
 
 fn candidates() -> Vec<PathBuf> {
-    if let Some(named) = std::env::var_os("FLOW_TEST_JDKS") {
-        return std::env::split_paths(&named).collect();
+    match std::env::var_os("FLOW_TEST_JDKS") {
+        Some(named) => std::env::split_paths(&named).collect(),
+        None => installed(),
     }
+}
+
+fn installed() -> Vec<PathBuf> {
     let mut homes: Vec<PathBuf> =
         std::env::var_os("JAVA_HOME").map(PathBuf::from).into_iter().collect();
     let path = std::env::var_os("PATH").unwrap_or_default();

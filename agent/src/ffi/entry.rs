@@ -126,7 +126,9 @@ unsafe fn environment(vm: *mut JavaVM) -> Option<Jvmti> {
     // SAFETY: the caller's duty.
     let table = unsafe { *vm };
     // SAFETY: the JVM's function table, constant memory of the JVM.
-    let get_env = unsafe { &(*table).v1_2 }.GetEnv;
+    let table = unsafe { &*table };
+    // SAFETY: every JVM has the functions of JNI 1.2, at the same places in every version.
+    let get_env = unsafe { &table.v1_2 }.GetEnv;
     // SAFETY: the JVM's own function with its own pointer, and a place for the answer.
     let answer = unsafe { get_env(vm, &raw mut env, sys::JVMTI_VERSION_1_2) };
     if answer != JNI_OK || env.is_null() {

@@ -317,8 +317,8 @@ mod tests {
     fn what_is_left_out_is_named_or_excluded() {
         let dir = tempfile::tempdir().unwrap();
         let table = table(dir.path());
-        assert!(table.look_up(RawMethod(8), &Named("x.A", "m")).unwrap().is_none());
-        assert!(table.look_up(RawMethod(16), &Named("a.A", "nativeOne")).unwrap().is_none());
+        assert!(table.look_up(RawMethod(8), &Named("x.A", "m")).unwrap().id.is_none());
+        assert!(table.look_up(RawMethod(16), &Named("a.A", "nativeOne")).unwrap().id.is_none());
         let left_out = table.not_recorded();
         assert_eq!(left_out.len(), 1);
         assert!(left_out[&Reason::Native].contains("a.A#nativeOne()V"));

@@ -1,0 +1,256 @@
+//! The command line as plain data. Doc comments are the help texts.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+
+const EXAMPLES: &str = "\
+Examples:
+  flow record -- java -jar app.jar          record a program
+  flow record --target com.app. -- mvn test record the JVMs a build starts
+  flow report                               calls per method
+  flow replay --depth 3 --thread main       calls in order
+  flow check old-trace                      is the trace whole?
+
+Verbs that read take the trace directory; without one it is flow-trace, where record writes.
+Exit status: 0 done, 1 damaged or failed, 2 usage, 3 partial result; record: the command's own.";
+
+const RECORD_EXAMPLES: &str = "\
+Examples:
+  flow record -- java -jar app.jar
+  flow record -o /tmp/trace --include 'com.app.*' --exclude '*#toString' -- java -jar app.jar
+  flow record --target com.app. -- ./gradlew test --no-daemon
+
+The agent is given to java itself; every other command gets it through JAVA_TOOL_OPTIONS, for all
+JVMs it starts. In DIR, %p stands for the process id, %t for the start time, %h for the host.";
+
+/// Records every method call of a JVM program and shows what happened.
+#[derive(Parser, Debug)]
+#[command(name = "flow", version, after_help = EXAMPLES, max_term_width = 100)]
+#[command(infer_subcommands = false, disable_help_subcommand = true)]
+pub(crate) struct Args {
+    /// Bold headings: auto is when stdout is a terminal and NO_COLOR is not set
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: ColorWhen,
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// What to do.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Verb {
+    /// Run a command and record the JVMs it starts
+    #[command(after_help = RECORD_EXAMPLES)]
+    Record(RecordArgs),
+    /// Calls in order, indented by depth
+    Replay(ReplayArgs),
+    /// Calls, total and self of each method
+    Report(ReportArgs),
+    /// What was run, how it ended, and its threads
+    Info(InfoArgs),
+    /// Raw records with their offsets and bytes
+    Dump(DumpArgs),
+    /// Verify that a trace is whole
+    Check(CheckArgs),
+}
+
+/// When to use more than plain text.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ColorWhen {
+    Auto,
+    Always,
+    Never,
+}
+
+/// What results look like.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Format {
+    Text,
+    /// One object a line
+    Json,
+    Csv,
+}
+
+/// How the agent writes events.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum EventFormat {
+    Binary,
+    Jsonl,
+}
+
+/// What a report is sorted by.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SortKey {
+    Calls,
+    Total,
+    #[value(name = "self")]
+    Own,
+    Name,
+}
+
+/// Where a trace is, and how to show it.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct SourceArgs {
+    /// The trace directory
+    #[arg(value_name = "DIR", default_value = crate::args::DEFAULT_DIR)]
+    pub(crate) dir: PathBuf,
+    /// What results look like
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: Format,
+}
+
+/// Where `record` writes and the other verbs read when they are not told.
+pub(crate) const DEFAULT_DIR: &str = "flow-trace";
+
+/// Which threads.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct ThreadArgs {
+    /// Only this thread: its id or its name, in which * stands for anything; repeatable
+    #[arg(long = "thread", value_name = "ID|NAME")]
+    pub(crate) patterns: Vec<String>,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct InfoArgs {
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    /// Name the methods that the engine left out
+    #[arg(long)]
+    pub(crate) verbose: bool,
+    /// Show at most N threads; 0 for all [default: 40 in text, else all]
+    #[arg(long, value_name = "N")]
+    pub(crate) max: Option<u64>,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct ReplayArgs {
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
+    /// Show the N outermost calls of a stack only
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) depth: Option<u64>,
+    /// Stop after N calls
+    #[arg(long, value_name = "N")]
+    pub(crate) max: Option<u64>,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct ReportArgs {
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
+    /// Calls: how often it was called; total: calls made while it ran, its own included; self: its
+    /// own calls
+    #[arg(long, value_name = "COLUMN", default_value = "total")]
+    pub(crate) sort: SortKey,
+    /// Show at most N methods; 0 for all [default: 40 in text, else all]
+    #[arg(long, value_name = "N")]
+    pub(crate) max: Option<u64>,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct DumpArgs {
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
+    /// Stop after N records
+    #[arg(long, value_name = "N")]
+    pub(crate) max: Option<u64>,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct RecordArgs {
+    /// Where the trace goes [default: flow-trace]
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Only classes whose names begin with this; repeatable
+    #[arg(long, value_name = "PREFIX")]
+    pub(crate) target: Vec<String>,
+    /// Only methods like this: * in pkg.Class or pkg.Class#method; repeatable
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) include: Vec<String>,
+    /// No methods like this; repeatable
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) exclude: Vec<String>,
+    /// Leave out constructors and static initialisers
+    #[arg(long)]
+    pub(crate) no_constructors: bool,
+    /// Record native methods too, where the engine sees them
+    #[arg(long)]
+    pub(crate) natives: bool,
+    /// How calls are seen, such as events
+    #[arg(long, value_name = "NAME")]
+    pub(crate) engine: Option<String>,
+    /// How events are written
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) event_format: Option<EventFormat>,
+    /// Keep the method ids of this ids.properties, and add new ones to it
+    #[arg(long, value_name = "FILE", conflicts_with = "optimize")]
+    pub(crate) ids: Option<PathBuf>,
+    /// Number methods by their calls in this earlier trace, for a smaller one
+    #[arg(long, value_name = "DIR")]
+    pub(crate) optimize: Option<PathBuf>,
+    /// Memory for each thread's events, such as 64k
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) chunk: Option<String>,
+    /// What the agent tells: off, error, warn, info, debug, trace
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) log: Option<String>,
+    /// A file with further options of the agent, a key=value a line
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Any other option of the agent; repeatable
+    #[arg(short = 'O', value_name = "KEY=VALUE", value_parser = key_value)]
+    pub(crate) options: Vec<(String, String)>,
+    /// The agent library [default: beside this program]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) agent: Option<PathBuf>,
+    /// What to run
+    #[arg(value_name = "CMD", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) command: Vec<OsString>,
+}
+
+fn key_value(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE")?;
+    if key.is_empty() || !key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
+        return Err("a key has letters, digits and '-'".to_owned());
+    }
+    Ok((key.to_owned(), value.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn everything_behind_the_command_is_the_commands_own() {
+        let parse = |args: &[&str]| match Args::try_parse_from(args).unwrap().verb {
+            Verb::Record(record) => (record.natives, record.command.join(" ".as_ref())),
+            _ => unreachable!("record was asked for"),
+        };
+        for line in [
+            &["flow", "record", "--natives", "--", "java", "--help", "-o", "x"][..],
+            &["flow", "record", "--natives", "java", "--help", "-o", "x"],
+        ] {
+            assert_eq!(parse(line), (true, "java --help -o x".into()));
+        }
+    }
+}

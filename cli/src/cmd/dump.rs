@@ -1,0 +1,228 @@
+//! `flow dump`: raw records, with offsets and bytes.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{BufReader, Read, Write};
+use std::ops::Range;
+
+use flow_codec::format::flow::Record;
+use flow_codec::format::names::EventFormat;
+use flow_codec::read::{ThreadFile, Trace};
+
+use crate::args::{DumpArgs, Format};
+use crate::failure::{Failure, Status};
+use crate::output::{Labels, Neutral, Out, Progress, csv_fields, plural};
+use crate::source::{Ending, Flow, Source, read_records, thread_title};
+
+/// Of a longer record, only the beginning is shown: a line of JSON may have any blanks.
+const SHOWN_BYTES: u64 = 64;
+
+/// Runs the verb.
+pub(crate) fn run(args: &DumpArgs, out: &mut Out) -> Result<Status, Failure> {
+    let mut source = Source::open(&args.source)?;
+    source.choose(&args.threads)?;
+    let format = args.source.format;
+    if format == Format::Csv {
+        writeln!(out, "trace,thread,offset,bytes,event,count,depth,method,class,name,descriptor")?;
+    }
+    let max = args.max.filter(|max| *max > 0).unwrap_or(u64::MAX);
+    let mut progress = Progress::new(source.bytes(), out.is_terminal());
+    let mut status = source.status;
+    let mut printed = 0;
+    let mut first = true;
+    for trace in &source.traces {
+        source.begin(trace, format, out)?;
+        let mut dump = Dump {
+            format,
+            name: source.name(trace),
+            labels: Labels::new(&trace.methods, format),
+            depth: 0,
+        };
+        for file in &trace.files {
+            if format == Format::Text {
+                if !std::mem::take(&mut first) {
+                    out.write_all(b"\n")?;
+                }
+                dump.head(trace, file, out)?;
+            }
+            let ending = dump.thread(file, max, &mut printed, &mut progress, out)?;
+            status = status.and(ending.tell(file, &progress));
+            if matches!(ending, Ending::Stopped) {
+                let note = format!("stopped after {} (--max {max})", plural(max, "record"));
+                match format {
+                    Format::Text => writeln!(out, "… {note}")?,
+                    Format::Json | Format::Csv => progress.message(&note),
+                }
+                return Ok(status);
+            }
+        }
+        first = true;
+    }
+    Ok(status)
+}
+
+/// The dump of one trace.
+struct Dump<'a> {
+    format: Format,
+    /// Of the trace.
+    name: String,
+    labels: Labels<'a>,
+    /// Frames open in the thread at hand.
+    depth: u64,
+}
+
+impl Dump<'_> {
+    fn head(&self, trace: &Trace, file: &ThreadFile, out: &mut Out) -> Result<(), Failure> {
+        out.heading(&format!("thread {}", thread_title(trace, file.id)))?;
+        let bytes = bytes_width(file.format);
+        Ok(out.heading(&format!(
+            "{:>10}  {:<bytes$}  event  {:>8}  {:>6}  method",
+            "offset", "bytes", "value", "depth"
+        ))?)
+    }
+
+    fn thread(
+        &mut self,
+        file: &ThreadFile,
+        max: u64,
+        printed: &mut u64,
+        progress: &mut Progress,
+        out: &mut Out,
+    ) -> Result<Ending, Failure> {
+        self.depth = 0;
+        let mut raw = RawBytes::open(file)?;
+        let ending = read_records(file, progress, |range, record| {
+            if *printed == max {
+                return Ok(Flow::Stop);
+            }
+            *printed += 1;
+            let bytes = raw.show(range.clone())?;
+            self.record(file, range.start, &bytes, record, out)?;
+            Ok(Flow::Continue)
+        })?;
+        if let (Ending::Truncated(offset), Format::Text) = (&ending, self.format) {
+            let bytes = raw.show(offset.get()..file.bytes.max(offset.get()))?;
+            let width = bytes_width(file.format);
+            writeln!(out, "{offset:>10}  {:<width$}  cut off", Neutral(&bytes))?;
+        }
+        Ok(ending)
+    }
+
+    fn record(
+        &mut self,
+        file: &ThreadFile,
+        offset: u64,
+        bytes: &str,
+        record: Record,
+        out: &mut Out,
+    ) -> Result<(), Failure> {
+        let mut unseen = 0;
+        let (event, value) = match record {
+            Record::Enter(method) => {
+                self.depth = self.depth.saturating_add(1);
+                ("enter", method.get())
+            }
+            Record::Exit(count) => {
+                unseen = count.get().saturating_sub(self.depth);
+                self.depth = self.depth.saturating_sub(count.get());
+                ("exit", count.get())
+            }
+        };
+        let depth = self.depth;
+        let thread = file.id;
+        match self.format {
+            Format::Text => {
+                let event = event.to_uppercase();
+                let width = bytes_width(file.format);
+                let bytes = Neutral(bytes);
+                write!(out, "{offset:>10}  {bytes:<width$}  {event:<5}  {value:>8}  {depth:>6}")?;
+                match record {
+                    Record::Enter(method) => writeln!(out, "  {}", self.labels.get(method))?,
+                    Record::Exit(_) if unseen > 0 => {
+                        let frames = plural(unseen, "frame");
+                        writeln!(out, "  ({frames} entered before recording)")?;
+                    }
+                    Record::Exit(_) => writeln!(out)?,
+                }
+            }
+            Format::Json => {
+                let name = serde_json::Value::from(self.name.as_str());
+                let bytes = serde_json::Value::from(bytes);
+                write!(
+                    out,
+                    "{{\"trace\":{name},\"thread\":{thread},\"offset\":{offset},\"bytes\":{bytes},\
+                     \"event\":\"{event}\",\"depth\":{depth},"
+                )?;
+                match record {
+                    Record::Enter(method) => writeln!(out, "{}}}", self.labels.get(method))?,
+                    Record::Exit(count) => writeln!(out, "\"count\":{count}}}")?,
+                }
+            }
+            Format::Csv => {
+                let (thread, offset) = (thread.to_string(), offset.to_string());
+                let start = csv_fields([self.name.as_str(), &thread, &offset, bytes, event]);
+                match record {
+                    Record::Enter(method) => {
+                        writeln!(out, "{start},,{depth},{}", self.labels.get(method))?;
+                    }
+                    Record::Exit(count) => writeln!(out, "{start},{count},{depth},,,,")?,
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn bytes_width(format: EventFormat) -> usize {
+    match format {
+        // Four bytes: ids up to 2^27.
+        EventFormat::Binary => "00 00 00 00".len(),
+        EventFormat::Jsonl => "{\"e\":\"enter\",\"method\":1000}".len(),
+    }
+}
+
+/// The bytes of the records, read beside the reader that decodes them: what stands in the file, not
+/// what would be written today.
+struct RawBytes {
+    input: BufReader<File>,
+    position: u64,
+    format: EventFormat,
+}
+
+impl RawBytes {
+    fn open(file: &ThreadFile) -> Result<Self, Failure> {
+        let cannot = |error| Failure::Failed(format!("{}: {error}", file.path.display()));
+        let input = BufReader::new(File::open(&file.path).map_err(cannot)?);
+        Ok(Self { input, position: 0, format: file.format })
+    }
+
+    /// The bytes of a range behind the last one: in hex, or as they are where they are text.
+    fn show(&mut self, range: Range<u64>) -> Result<String, Failure> {
+        let cannot = |error| Failure::Failed(format!("the file changed while it was read: {error}"));
+        let len = range.end - range.start;
+        let mut bytes = Vec::new();
+        let skip = i64::try_from(range.start - self.position).unwrap_or(i64::MAX);
+        self.input.seek_relative(skip).map_err(cannot)?;
+        let shown = len.min(SHOWN_BYTES);
+        (&mut self.input).take(shown).read_to_end(&mut bytes).map_err(cannot)?;
+        self.position = range.start + bytes.len() as u64;
+        let mut text = match self.format {
+            EventFormat::Binary => hex(&bytes),
+            EventFormat::Jsonl => String::from_utf8_lossy(&bytes).trim_end().to_owned(),
+        };
+        if shown < len {
+            text.push('…');
+        }
+        Ok(text)
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(3 * bytes.len());
+    for (number, byte) in bytes.iter().enumerate() {
+        let blank = if number > 0 { " " } else { "" };
+        // A string takes all that is written to it.
+        let _ = write!(text, "{blank}{byte:02X}");
+    }
+    text
+}

@@ -1,0 +1,291 @@
+//! `flow info`: what was run, how it was recorded, how it ended, and its threads.
+
+use std::io::Write;
+use std::time::{Duration, UNIX_EPOCH};
+
+use flow_codec::format::manifest::{End, Manifest};
+use flow_codec::read::{ThreadFile, Trace};
+use flow_codec::ThreadId;
+use serde::Serialize;
+
+use crate::args::{Format, InfoArgs};
+use crate::failure::{Failure, Status};
+use crate::output::{Align, Out, Progress, Table, bytes, csv_fields, grouped, neutral, plural};
+use crate::source::{Ending, Flow, Source, walk_thread};
+
+/// Threads of text that are shown when nobody says how many.
+const DEFAULT_ROWS: u64 = 40;
+
+/// Runs the verb.
+pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
+    let source = Source::open(&args.source)?;
+    let format = args.source.format;
+    if format == Format::Csv {
+        writeln!(out, "trace,thread,name,kind,calls,max_frames,bytes,state")?;
+    }
+    let mut progress = Progress::new(source.bytes(), false);
+    let mut status = source.status;
+    for trace in &source.traces {
+        let (mut threads, of_threads) = threads(trace, &mut progress)?;
+        status = status.and(of_threads);
+        let facts = Facts::new(trace, &threads);
+        let name = source.name(trace);
+        let all = threads.len();
+        let max = args.max.unwrap_or(if format == Format::Text { DEFAULT_ROWS } else { 0 });
+        if max > 0 {
+            threads.truncate(usize::try_from(max).unwrap_or(usize::MAX));
+        }
+        match format {
+            Format::Text => {
+                source.separate(trace, format, out)?;
+                out.heading(&format!("trace {}", trace.dir.display()))?;
+                print(args, trace, &facts, out)?;
+                print_threads(&threads, out)?;
+                if threads.len() < all {
+                    let more = plural((all - threads.len()) as u64, "more thread");
+                    writeln!(out, "… {more} left out (--max {max}; 0 for all)")?;
+                }
+            }
+            Format::Json => {
+                let line = Line {
+                    trace: &name,
+                    state: state_word(trace),
+                    methods: trace.methods.len(),
+                    calls: facts.calls,
+                    bytes: facts.bytes,
+                    manifest: trace.manifest.as_ref(),
+                    threads: &threads,
+                };
+                serde_json::to_writer(&mut *out, &line)?;
+                out.write_all(b"\n")?;
+            }
+            Format::Csv => {
+                for thread in &threads {
+                    let fields = thread.fields();
+                    let fields = fields.iter().map(String::as_str);
+                    writeln!(out, "{}", csv_fields([name.as_str()].into_iter().chain(fields)))?;
+                }
+            }
+        }
+    }
+    Ok(status)
+}
+
+/// A trace for programs.
+#[derive(Serialize)]
+struct Line<'a> {
+    trace: &'a str,
+    state: &'static str,
+    methods: usize,
+    calls: u64,
+    bytes: u64,
+    manifest: Option<&'a Manifest>,
+    threads: &'a [ThreadRow],
+}
+
+/// What is known of a thread, from its file and from `threads.jsonl`.
+#[derive(Serialize)]
+struct ThreadRow {
+    thread: ThreadId,
+    name: String,
+    kind: &'static str,
+    calls: u64,
+    max_frames: u64,
+    bytes: u64,
+    state: &'static str,
+}
+
+impl ThreadRow {
+    fn fields(&self) -> [String; 7] {
+        [
+            self.thread.to_string(),
+            self.name.clone(),
+            self.kind.to_owned(),
+            self.calls.to_string(),
+            self.max_frames.to_string(),
+            self.bytes.to_string(),
+            self.state.to_owned(),
+        ]
+    }
+}
+
+/// What the threads add up to.
+struct Facts {
+    calls: u64,
+    bytes: u64,
+    threads: u64,
+}
+
+impl Facts {
+    fn new(trace: &Trace, threads: &[ThreadRow]) -> Self {
+        Self {
+            calls: threads.iter().fold(0, |sum, thread| sum + thread.calls),
+            bytes: trace.files.iter().fold(0, |sum, file| sum + file.bytes),
+            threads: threads.iter().filter(|thread| thread.calls > 0).count() as u64,
+        }
+    }
+}
+
+fn threads(trace: &Trace, progress: &mut Progress) -> Result<(Vec<ThreadRow>, Status), Failure> {
+    let mut rows = Vec::new();
+    let mut status = Status::Done;
+    for file in &trace.files {
+        let (ending, walk) = walk_thread(file, progress, |_| Ok(Flow::Continue))?;
+        status = status.and(ending.tell(file, progress));
+        let totals = walk.map(|walk| walk.totals()).unwrap_or_default();
+        let mut row = row(trace, file.id);
+        row.calls = totals.enters;
+        row.max_frames = totals.max_frames;
+        row.bytes = file.bytes;
+        match ending {
+            Ending::Truncated(_) => row.state = "truncated",
+            Ending::Failed(_) => row.state = "damaged",
+            Ending::Whole | Ending::Stopped => {}
+        }
+        rows.push(row);
+    }
+    // Threads that were killed before their first events were written.
+    let has_file = |id| trace.files.binary_search_by_key(&id, |file: &ThreadFile| file.id).is_ok();
+    let without = trace.threads.iter().filter(|(id, _)| !has_file(*id));
+    rows.extend(without.map(|(id, _)| row(trace, id)));
+    rows.sort_by_key(|row| row.thread);
+    Ok((rows, status))
+}
+
+fn row(trace: &Trace, id: ThreadId) -> ThreadRow {
+    let thread = trace.threads.get(id);
+    let ended = trace.manifest.as_ref().is_some_and(|manifest| manifest.end.is_some());
+    ThreadRow {
+        thread: id,
+        name: thread.map(|thread| thread.name.clone()).unwrap_or_default(),
+        kind: match thread {
+            None => "",
+            Some(thread) if thread.is_virtual => "virtual",
+            Some(thread) if thread.daemon => "daemon",
+            Some(_) => "user",
+        },
+        calls: 0,
+        max_frames: 0,
+        bytes: 0,
+        state: match thread {
+            None => "unknown",
+            Some(thread) if thread.end_ns.is_some() => "ended",
+            Some(_) if ended => "alive at end",
+            Some(_) => "not ended",
+        },
+    }
+}
+
+fn state_word(trace: &Trace) -> &'static str {
+    match &trace.manifest {
+        Some(Manifest { end: Some(_), .. }) => "ended",
+        Some(_) => "unfinished",
+        None => "unknown",
+    }
+}
+
+fn print(args: &InfoArgs, trace: &Trace, facts: &Facts, out: &mut Out) -> Result<(), Failure> {
+    let mut fact = |key: &str, value: &str| writeln!(out, "{key:<9} {}", neutral(value));
+    if let Some(manifest) = &trace.manifest {
+        fact("command", &manifest.command.join(" "))?;
+        let jvm = &manifest.jvm;
+        fact("jvm", &format!("{} {} ({})", jvm.name, jvm.version, jvm.home))?;
+        fact("process", &format!("{} on {}", manifest.pid, manifest.host))?;
+        let start = UNIX_EPOCH + Duration::from_nanos(manifest.start_unix_ns);
+        fact("started", &humantime::format_rfc3339_seconds(start).to_string())?;
+        let (tool, engine) = (&manifest.tool, &manifest.engine);
+        fact("recorded", &format!("by {tool}, engine {engine}, {} events", manifest.event_format))?;
+        let options: Vec<_> =
+            manifest.options.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        fact("options", if options.is_empty() { "none" } else { "" }.trim_end())?;
+        for option in options {
+            fact("", &option)?;
+        }
+    }
+    let end = trace.manifest.as_ref().map(|manifest| manifest.end.as_ref());
+    fact(
+        "end",
+        &match end {
+            Some(Some(end)) => format!("clean, after {}", seconds(end.at_ns)),
+            Some(None) => "none: killed, or still running".to_owned(),
+            None => "unknown: there is no trace.json".to_owned(),
+        },
+    )?;
+    fact(
+        "calls",
+        &format!(
+            "{} in {}, {}",
+            grouped(facts.calls),
+            plural(facts.threads, "thread"),
+            bytes(facts.bytes)
+        ),
+    )?;
+    fact("methods", &grouped(trace.methods.len() as u64))?;
+    if let Some(Some(end)) = end {
+        fact("lost", &lost(end))?;
+        print_not_recorded(args, end, out)?;
+    }
+    Ok(writeln!(out)?)
+}
+
+fn lost(end: &End) -> String {
+    match (end.lost.events, end.lost.reasons.is_empty()) {
+        (0, true) => "nothing".to_owned(),
+        (events, true) => plural(events, "event"),
+        (events, false) => format!("{}: {}", plural(events, "event"), end.lost.reasons.join("; ")),
+    }
+}
+
+fn print_not_recorded(args: &InfoArgs, end: &End, out: &mut Out) -> Result<(), Failure> {
+    if end.not_recorded.is_empty() {
+        return Ok(());
+    }
+    let reasons: Vec<_> = end
+        .not_recorded
+        .iter()
+        .map(|group| format!("{} {}", grouped(group.count), group.reason))
+        .collect();
+    let hint = if args.verbose { "" } else { " (--verbose names them)" };
+    let text = format!("methods left out by the engine: {}{hint}", reasons.join(", "));
+    writeln!(out, "{:<9} {}", "left out", neutral(&text))?;
+    if args.verbose {
+        for group in &end.not_recorded {
+            for method in &group.methods {
+                let line = format!("{}: {method}", group.reason);
+                writeln!(out, "{:<9} {}", "", neutral(&line))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn print_threads(threads: &[ThreadRow], out: &mut Out) -> Result<(), Failure> {
+    let mut table = Table::new(&[
+        ("thread", Align::Right),
+        ("kind", Align::Left),
+        ("calls", Align::Right),
+        ("max frames", Align::Right),
+        ("bytes", Align::Right),
+        ("state", Align::Left),
+        ("name", Align::Left),
+    ]);
+    for thread in threads {
+        table.row([
+            &thread.thread.to_string(),
+            thread.kind,
+            &grouped(thread.calls),
+            &grouped(thread.max_frames),
+            &grouped(thread.bytes),
+            thread.state,
+            &thread.name,
+        ]);
+    }
+    Ok(table.print(out)?)
+}
+
+/// `1s 500ms`, to the millisecond.
+fn seconds(at_ns: u64) -> String {
+    let duration = Duration::from_millis(Duration::from_nanos(at_ns).as_secs() * 1000)
+        + Duration::from_millis(Duration::from_nanos(at_ns).subsec_millis().into());
+    humantime::format_duration(duration).to_string()
+}

@@ -1,0 +1,8 @@
+//! The verbs, one file each.
+
+pub(crate) mod check;
+pub(crate) mod dump;
+pub(crate) mod info;
+pub(crate) mod record;
+pub(crate) mod replay;
+pub(crate) mod report;

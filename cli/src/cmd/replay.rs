@@ -1,0 +1,235 @@
+//! `flow replay`: calls in order, indented by depth.
+
+use std::io::Write;
+
+use flow_codec::read::{Methods, ThreadFile, Trace};
+use flow_codec::tree::Step;
+use flow_codec::{Depth, MethodId, Offset};
+
+use crate::args::{Format, ReplayArgs};
+use crate::failure::{Failure, Status};
+use crate::output::{Labels, Out, Progress, csv_fields, grouped, plural, push_number};
+use crate::source::{Ending, Flow, Source, thread_title, walk_thread};
+
+/// Deeper calls are indented no further and say how deep they are: a stack overflow would fill the
+/// disk with blanks.
+const DEEPEST_INDENT: usize = 512;
+/// Of more open frames than this, only the outermost and the innermost are named.
+const NAMED_FRAMES: usize = 12;
+
+/// Runs the verb.
+pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
+    let mut source = Source::open(&args.source)?;
+    source.choose(&args.threads)?;
+    source.tell_losses();
+    let format = args.source.format;
+    if format == Format::Csv {
+        out.write_all(b"trace,thread,depth,method,class,name,descriptor,offset\n")?;
+    }
+    let mut progress = Progress::new(source.bytes(), out.is_terminal());
+    let mut status = source.status;
+    let mut printed = 0;
+    for trace in &source.traces {
+        source.begin(trace, format, out)?;
+        let mut replay = Replay {
+            args,
+            name: source.name(trace),
+            labels: Labels::new(&trace.methods, format),
+            printed: &mut printed,
+            begun: false,
+            line: Vec::new(),
+        };
+        for file in &trace.files {
+            let ending = replay.thread(trace, file, &mut progress, out)?;
+            status = status.and(ending.tell(file, &progress));
+            if matches!(ending, Ending::Stopped) {
+                return Ok(status);
+            }
+        }
+    }
+    Ok(status)
+}
+
+/// The replay of one trace.
+struct Replay<'a> {
+    args: &'a ReplayArgs,
+    /// Of the trace.
+    name: String,
+    labels: Labels<'a>,
+    /// Calls of all traces.
+    printed: &'a mut u64,
+    /// Whether a thread of this trace has a heading.
+    begun: bool,
+    line: Vec<u8>,
+}
+
+impl Replay<'_> {
+    fn thread(
+        &mut self,
+        trace: &Trace,
+        file: &ThreadFile,
+        progress: &mut Progress,
+        out: &mut Out,
+    ) -> Result<Ending, Failure> {
+        let max_depth = self.args.depth.unwrap_or(u64::MAX);
+        let max = self.args.max.filter(|max| *max > 0).unwrap_or(u64::MAX);
+        let text = self.args.source.format == Format::Text;
+        let title = format!("thread {}", thread_title(trace, file.id));
+        let prefix = self.prefix(file);
+        let mut has_heading = !text;
+        let mut deeper: u64 = 0;
+        let mut unseen: u64 = 0;
+        let (ending, walk) = walk_thread(file, progress, |step| {
+            match step {
+                Step::Enter { depth, .. } if depth.get() >= max_depth => deeper += 1,
+                Step::Enter { .. } if *self.printed == max => return Ok(Flow::Stop),
+                Step::Enter { offset, depth, method } => {
+                    self.head(&mut has_heading, &title, out)?;
+                    *self.printed += 1;
+                    self.call(&prefix, depth, method, offset);
+                    out.write_all(&self.line)?;
+                }
+                Step::Exit { .. } => {}
+                Step::ExitUnseen { count, .. } if text => {
+                    self.head(&mut has_heading, &title, out)?;
+                    writeln!(out, "({})", left_unseen(count.get()))?;
+                }
+                Step::ExitUnseen { count, .. } => unseen = unseen.saturating_add(count.get()),
+            }
+            Ok(Flow::Continue)
+        })?;
+
+        let mut notes = Vec::new();
+        if unseen > 0 {
+            notes.push(left_unseen(unseen));
+        }
+        if deeper > 0 {
+            let calls = if deeper == 1 { "call" } else { "calls" };
+            notes.push(format!(
+                "{} deeper {calls} left out (--depth {max_depth})",
+                grouped(deeper)
+            ));
+        }
+        match (&ending, &walk) {
+            (Ending::Stopped, _) => {
+                notes.push(format!("stopped after {} (--max {max})", plural(max, "call")));
+            }
+            (Ending::Whole | Ending::Truncated(_), Some(walk)) => {
+                notes.extend(still_open(walk.open_frames(), &trace.methods));
+            }
+            _ => {}
+        }
+        for note in notes {
+            if text {
+                self.head(&mut has_heading, &title, out)?;
+                writeln!(out, "… {}", crate::output::neutral(&note))?;
+            } else {
+                progress.message(&format!("{title}: {note}"));
+            }
+        }
+        Ok(ending)
+    }
+
+    /// Prints the thread's heading before the first line that needs it.
+    fn head(&mut self, done: &mut bool, title: &str, out: &mut Out) -> Result<(), Failure> {
+        if !*done {
+            *done = true;
+            if std::mem::replace(&mut self.begun, true) {
+                out.write_all(b"\n")?;
+            }
+            out.heading(title)?;
+        }
+        Ok(())
+    }
+
+    /// What all lines of a thread begin with.
+    fn prefix(&self, file: &ThreadFile) -> Vec<u8> {
+        match self.args.source.format {
+            Format::Text => String::new(),
+            Format::Json => {
+                let name = serde_json::Value::from(self.name.as_str());
+                format!("{{\"trace\":{name},\"thread\":{},\"depth\":", file.id)
+            }
+            Format::Csv => csv_fields([self.name.as_str(), &file.id.to_string()]) + ",",
+        }
+        .into_bytes()
+    }
+
+    /// Puts one call into `line`.
+    fn call(&mut self, prefix: &[u8], depth: Depth, method: MethodId, offset: Offset) {
+        let line = &mut self.line;
+        line.clear();
+        line.extend_from_slice(prefix);
+        match self.args.source.format {
+            Format::Text => {
+                let depth = depth.as_usize();
+                line.resize(line.len() + 2 * depth.min(DEEPEST_INDENT), b' ');
+                if depth > DEEPEST_INDENT {
+                    line.extend_from_slice(format!("[depth {depth}] ").as_bytes());
+                }
+                line.extend_from_slice(self.labels.get(method).as_bytes());
+                line.push(b'\n');
+            }
+            Format::Json => {
+                push_number(line, depth.get());
+                line.push(b',');
+                line.extend_from_slice(self.labels.get(method).as_bytes());
+                line.extend_from_slice(b",\"offset\":");
+                push_number(line, offset.get());
+                line.extend_from_slice(b"}\n");
+            }
+            Format::Csv => {
+                push_number(line, depth.get());
+                line.push(b',');
+                line.extend_from_slice(self.labels.get(method).as_bytes());
+                line.push(b',');
+                push_number(line, offset.get());
+                line.push(b'\n');
+            }
+        }
+    }
+}
+
+fn left_unseen(count: u64) -> String {
+    format!("left {} entered before recording", plural(count, "frame"))
+}
+
+/// `3 frames still open at the end: a > b > c`, or nothing when none is.
+fn still_open(frames: &[MethodId], methods: &Methods) -> Option<String> {
+    if frames.is_empty() {
+        return None;
+    }
+    let names = |frames: &[MethodId]| {
+        frames.iter().map(|frame| methods.display(*frame)).collect::<Vec<_>>()
+    };
+    let shown = if frames.len() <= NAMED_FRAMES {
+        names(frames)
+    } else {
+        let (outer, rest) = frames.split_at(NAMED_FRAMES / 2);
+        let (hidden, inner) = rest.split_at(rest.len() - NAMED_FRAMES / 2);
+        let hidden = format!("… {} more …", grouped(hidden.len() as u64));
+        [names(outer), vec![hidden], names(inner)].concat()
+    };
+    let count = plural(frames.len() as u64, "frame");
+    Some(format!("{count} still open at the end: {}", shown.join(" > ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_open_frames_the_ends_are_named() {
+        let frames: Vec<_> = (0..1_000).filter_map(MethodId::new).collect();
+        let methods = Methods::default();
+        assert_eq!(still_open(&[], &methods), None);
+        assert_eq!(
+            still_open(&frames[..2], &methods).unwrap(),
+            "2 frames still open at the end: ?#0 > ?#1"
+        );
+        let text = still_open(&frames, &methods).unwrap();
+        assert!(text.starts_with("1,000 frames still open at the end: ?#0 > ?#1"), "{text}");
+        assert!(text.contains("?#5 > … 988 more … > ?#994"), "{text}");
+        assert!(text.ends_with("?#999"), "{text}");
+    }
+}

@@ -1,0 +1,165 @@
+//! `flow report`: per method, how often it was called and how much happened in it.
+
+use std::io::Write;
+
+use flow_codec::MethodId;
+use flow_codec::analysis::{Report, ReportRow};
+use flow_codec::read::{ThreadFile, Trace};
+use flow_codec::tree::Walk;
+use serde::Serialize;
+
+use crate::args::{Format, ReportArgs, SortKey};
+use crate::failure::{Failure, Status};
+use crate::output::{Align, Out, Progress, Table, csv_fields, grouped, percent, plural};
+use crate::source::{Ending, Source};
+
+/// Rows of text that are shown when nobody says how many.
+const DEFAULT_ROWS: u64 = 40;
+
+/// Runs the verb.
+pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
+    let mut source = Source::open(&args.source)?;
+    source.choose(&args.threads)?;
+    source.tell_losses();
+    let format = args.source.format;
+    if format == Format::Csv {
+        out.write_all(b"trace,method,class,name,descriptor,calls,total,self\n")?;
+    }
+    let mut progress = Progress::new(source.bytes(), false);
+    let mut status = source.status;
+    for trace in &source.traces {
+        let mut report = Report::default();
+        let mut threads: u64 = 0;
+        for file in &trace.files {
+            let before = report.calls();
+            let ending = add_thread(&mut report, file, &mut progress);
+            threads += u64::from(report.calls() > before);
+            status = status.and(ending.tell(file, &progress));
+        }
+        let mut rows = report.rows();
+        sort(&mut rows, args.sort, trace);
+        let methods = rows.len();
+        let max = args.max.unwrap_or(if format == Format::Text { DEFAULT_ROWS } else { 0 });
+        if max > 0 {
+            rows.truncate(usize::try_from(max).unwrap_or(usize::MAX));
+        }
+        let name = source.name(trace);
+        match format {
+            Format::Text => {
+                source.begin(trace, format, out)?;
+                writeln!(
+                    out,
+                    "{} of {} in {}\n",
+                    plural(report.calls(), "call"),
+                    plural(methods as u64, "method"),
+                    plural(threads, "thread")
+                )?;
+                print(&rows, report.calls(), trace, out)?;
+                if rows.len() < methods {
+                    let more = plural((methods - rows.len()) as u64, "more method");
+                    writeln!(out, "… {more} left out (--max {max}; 0 for all)")?;
+                }
+            }
+            Format::Json => {
+                for row in &rows {
+                    serde_json::to_writer(&mut *out, &Line::new(row, &name, trace))?;
+                    out.write_all(b"\n")?;
+                }
+            }
+            Format::Csv => {
+                for row in &rows {
+                    let fields = Line::new(row, &name, trace).fields();
+                    writeln!(out, "{}", csv_fields(fields.iter().map(String::as_str)))?;
+                }
+            }
+        }
+    }
+    Ok(status)
+}
+
+fn add_thread(report: &mut Report, file: &ThreadFile, progress: &mut Progress) -> Ending {
+    let mut walk = match file.events() {
+        Ok(events) => Walk::new(events),
+        Err(error) => return Ending::Failed(error),
+    };
+    let outcome = report.add_thread(|| {
+        progress.step(|| walk.position());
+        walk.next_step()
+    });
+    progress.file_done(file.bytes);
+    Ending::of(outcome, walk.tail())
+}
+
+/// Sorts rows that come with the largest total first.
+fn sort(rows: &mut [ReportRow], key: SortKey, trace: &Trace) {
+    match key {
+        SortKey::Total => {}
+        SortKey::Calls => rows.sort_by_key(|row| std::cmp::Reverse(row.calls)),
+        SortKey::Own => rows.sort_by_key(|row| std::cmp::Reverse(row.own)),
+        SortKey::Name => rows.sort_by_cached_key(|row| trace.methods.display(row.method)),
+    }
+}
+
+fn print(rows: &[ReportRow], calls: u64, trace: &Trace, out: &mut Out) -> Result<(), Failure> {
+    let mut table = Table::new(&[
+        ("calls", Align::Right),
+        ("total", Align::Right),
+        ("%", Align::Right),
+        ("self", Align::Right),
+        ("method", Align::Left),
+    ]);
+    for row in rows {
+        table.row([
+            grouped(row.calls),
+            grouped(row.total),
+            percent(row.total, calls),
+            grouped(row.own),
+            trace.methods.display(row.method),
+        ]);
+    }
+    Ok(table.print(out)?)
+}
+
+/// A row for programs.
+#[derive(Serialize)]
+struct Line<'a> {
+    trace: &'a str,
+    method: MethodId,
+    class: Option<&'a str>,
+    name: Option<&'a str>,
+    descriptor: Option<&'a str>,
+    calls: u64,
+    total: u64,
+    #[serde(rename = "self")]
+    own: u64,
+}
+
+impl<'a> Line<'a> {
+    fn new(row: &ReportRow, name: &'a str, trace: &'a Trace) -> Self {
+        let info = trace.methods.get(row.method).map(|method| &method.info);
+        Self {
+            trace: name,
+            method: row.method,
+            class: info.map(|info| info.class.as_str()),
+            name: info.map(|info| info.name.as_str()),
+            descriptor: info.map(|info| info.descriptor.as_str()),
+            calls: row.calls,
+            total: row.total,
+            own: row.own,
+        }
+    }
+
+    fn fields(&self) -> [String; 8] {
+        let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+        [
+            self.trace.to_owned(),
+            self.method.to_string(),
+            text(self.class),
+            text(self.name),
+            text(self.descriptor),
+            self.calls.to_string(),
+            self.total.to_string(),
+            self.own.to_string(),
+        ]
+    }
+}

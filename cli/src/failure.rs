@@ -1,0 +1,114 @@
+//! How a run ends: exit statuses and the errors that end it early.
+
+use std::fmt;
+use std::io;
+
+/// How a verb ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Status {
+    /// All is well.
+    Done,
+    /// Something is missing from the result; what is there is right.
+    Partial,
+    /// The trace is damaged, or the verb failed.
+    Damaged,
+    /// The command line makes no sense.
+    Usage,
+    /// The status of the command that `record` ran.
+    Command(u8),
+}
+
+impl Status {
+    /// The exit status of the process.
+    pub(crate) fn code(self) -> i32 {
+        match self {
+            Self::Done => 0,
+            Self::Damaged => 1,
+            Self::Usage => 2,
+            Self::Partial => 3,
+            Self::Command(code) => code.into(),
+        }
+    }
+
+    /// The worse of two: damaged, then partial, then done.
+    pub(crate) fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Done, other) => other,
+            (Self::Partial, other) if other != Self::Done => other,
+            (status, _) => status,
+        }
+    }
+}
+
+/// What ends a verb early.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The trace cannot be read at all.
+    Trace(flow_codec::Error),
+    /// Results cannot be written.
+    Output(io::Error),
+    /// Anything else: what, and what to do.
+    Failed(String),
+    /// The command line makes no sense in a way its parser cannot see.
+    Usage(String),
+    /// The command that `record` is to run cannot be started; with its exit status.
+    Command(String, u8),
+}
+
+impl Failure {
+    /// The exit status it means.
+    pub(crate) fn status(&self) -> Status {
+        match self {
+            Self::Trace(_) | Self::Output(_) | Self::Failed(_) => Status::Damaged,
+            Self::Usage(_) => Status::Usage,
+            Self::Command(_, code) => Status::Command(*code),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Trace(error) => error.fmt(f),
+            Self::Output(error) => write!(f, "the output cannot be written: {error}"),
+            Self::Failed(text) | Self::Usage(text) | Self::Command(text, _) => f.write_str(text),
+        }
+    }
+}
+
+impl From<flow_codec::Error> for Failure {
+    fn from(error: flow_codec::Error) -> Self {
+        Self::Trace(error)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+impl From<csv::Error> for Failure {
+    fn from(error: csv::Error) -> Self {
+        Self::Output(error.into())
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Output(error.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Status::{Damaged, Done, Partial};
+
+    #[test]
+    fn the_worse_status_wins_whatever_the_order() {
+        for (a, b, worse) in [(Done, Partial, Partial), (Partial, Damaged, Damaged)] {
+            assert_eq!((a.and(b), b.and(a)), (worse, worse));
+        }
+        assert_eq!(Done.and(Done), Done);
+    }
+}

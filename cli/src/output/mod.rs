@@ -1,0 +1,90 @@
+//! All printing: results to stdout through [`Out`], messages and progress to stderr.
+//!
+//! Names come from class files and threads, and may hold anything. [`neutral`] is the one place
+//! where what could move a terminal's cursor or a reader's eye becomes plain text.
+
+mod labels;
+mod neutral;
+mod progress;
+mod table;
+mod units;
+
+pub(crate) use labels::{Labels, csv_fields};
+pub(crate) use neutral::{Neutral, neutral};
+pub(crate) use progress::Progress;
+pub(crate) use table::{Align, Table};
+pub(crate) use units::{bytes, grouped, percent, plural, push_number};
+
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+
+use crate::args::ColorWhen;
+
+const BUFFER_BYTES: usize = 128 * 1024;
+
+/// Standard output, buffered.
+#[derive(Debug)]
+pub(crate) struct Out {
+    writer: BufWriter<StdoutLock<'static>>,
+    styled: bool,
+    terminal: bool,
+}
+
+impl Out {
+    /// Takes over standard output.
+    pub(crate) fn new(color: ColorWhen) -> Self {
+        let terminal = io::stdout().is_terminal();
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+        let styled = match color {
+            ColorWhen::Always => true,
+            ColorWhen::Never => false,
+            ColorWhen::Auto => terminal && !no_color && !dumb,
+        };
+        Self {
+            writer: BufWriter::with_capacity(BUFFER_BYTES, io::stdout().lock()),
+            styled,
+            terminal,
+        }
+    }
+
+    /// Whether results go to a terminal.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
+    /// A line that stands out.
+    pub(crate) fn heading(&mut self, text: &str) -> io::Result<()> {
+        let text = neutral(text);
+        if self.styled {
+            writeln!(self, "\u{1b}[1m{text}\u{1b}[0m")
+        } else {
+            writeln!(self, "{text}")
+        }
+    }
+
+    /// Writes out what is buffered.
+    pub(crate) fn finish(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+impl Write for Out {
+    #[inline]
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        self.writer.write(buffer)
+    }
+
+    #[inline]
+    fn write_all(&mut self, buffer: &[u8]) -> io::Result<()> {
+        self.writer.write_all(buffer)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+/// Tells the user something, on stderr. When that is gone, nobody is there to be told.
+pub(crate) fn message(text: &str) {
+    let _ = writeln!(io::stderr(), "flow: {}", neutral(text));
+}

@@ -1,0 +1,72 @@
+//! Text of unknown origin as text that only shows.
+
+use std::borrow::Cow;
+use std::fmt::{self, Write};
+
+/// `text` with everything written out that would not show, but do: control characters and with them
+/// escape sequences and line breaks, and the invisible characters that reorder or hide text.
+/// They show as `\u{1b}`.
+pub(crate) fn neutral(text: &str) -> Cow<'_, str> {
+    let Some(first) = text.find(acts) else {
+        return Cow::Borrowed(text);
+    };
+    let (plain, rest) = text.split_at(first);
+    let mut out = String::with_capacity(text.len() + 16);
+    out.push_str(plain);
+    for c in rest.chars() {
+        if acts(c) {
+            out.extend(c.escape_unicode());
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Whether a character does something other than show.
+fn acts(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            // Direction marks, embeddings, overrides and isolates.
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{206f}'
+            // Line and paragraph separators.
+            | '\u{2028}' | '\u{2029}'
+            // Characters of no width, annotations, and tags.
+            | '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Shows anything [`neutral`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Neutral<T>(pub(crate) T);
+
+impl<T: fmt::Display> fmt::Display for Neutral<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        struct Filter<'a, 'b>(&'a mut fmt::Formatter<'b>);
+        impl Write for Filter<'_, '_> {
+            fn write_str(&mut self, text: &str) -> fmt::Result {
+                self.0.write_str(&neutral(text))
+            }
+        }
+        write!(Filter(f), "{}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_acts_is_written_out() {
+        assert_eq!(neutral("a\u{1b}[31mb\nc\td\u{9b}e"), r"a\u{1b}[31mb\u{a}c\u{9}d\u{9b}e");
+        assert_eq!(neutral("user\u{202e}nimda\u{2066}\u{7f}"), r"user\u{202e}nimda\u{2066}\u{7f}");
+        assert_eq!(Neutral("x\ry").to_string(), r"x\u{d}y");
+    }
+
+    #[test]
+    fn what_shows_stays() {
+        for text in ["com.app.Grüße.naïve(Lλ;)V", "名前 😀", r"back\slash", ""] {
+            assert!(matches!(neutral(text), Cow::Borrowed(same) if same == text));
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! A trace directory as the verbs see it: its traces, the threads that were asked for, and how the
+//! reading of each went.
+
+use std::path::Path;
+
+use flow_codec::read::{Events, ReadRecords, Tail, ThreadFile, Trace, TraceSet};
+use flow_codec::tree::{Step, Walk};
+use flow_codec::{Error, Offset, ThreadId};
+
+use crate::args::{Format, SourceArgs, ThreadArgs};
+use crate::failure::{Failure, Status};
+use crate::output::{Out, Progress, message, plural};
+
+/// The traces of a directory. More than one where several JVMs wrote into it.
+#[derive(Debug)]
+pub(crate) struct Source {
+    /// The traces that could be opened, the directory's own first.
+    pub(crate) traces: Vec<Trace>,
+    /// What is wrong with them so far.
+    pub(crate) status: Status,
+    dir: std::path::PathBuf,
+    several: bool,
+}
+
+impl Source {
+    /// Opens all traces of a directory, and says of damaged ones what is wrong.
+    pub(crate) fn open(args: &SourceArgs) -> Result<Self, Failure> {
+        let (mut source, unreadable) = Self::open_silently(&args.dir)?;
+        for error in unreadable.iter().chain(source.traces.iter().flat_map(|trace| &trace.damage)) {
+            source.status = Status::Damaged;
+            message(&error.to_string());
+        }
+        Ok(source)
+    }
+
+    /// The same, without a word: what is wrong comes back, or stands in the traces.
+    pub(crate) fn open_silently(dir: &Path) -> Result<(Self, Vec<Error>), Failure> {
+        let directories = TraceSet::directories(dir)?;
+        let mut source = Self {
+            traces: Vec::new(),
+            status: Status::Done,
+            dir: dir.to_path_buf(),
+            several: directories.len() > 1,
+        };
+        let mut unreadable = Vec::new();
+        for directory in directories {
+            match Trace::open(&directory) {
+                Ok(trace) => source.traces.push(trace),
+                Err(error) if source.several => unreadable.push(error),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok((source, unreadable))
+    }
+
+    /// Keeps the threads that were asked for.
+    pub(crate) fn choose(&mut self, threads: &ThreadArgs) -> Result<(), Failure> {
+        if threads.patterns.is_empty() {
+            return Ok(());
+        }
+        for pattern in &threads.patterns {
+            let found = |trace: &Trace| trace.files.iter().any(|f| matches(trace, f.id, pattern));
+            if !self.traces.iter().any(found) {
+                return Err(Failure::Failed(format!(
+                    "no thread '{pattern}' with events; there are: {}",
+                    self.thread_names()
+                )));
+            }
+        }
+        for trace in &mut self.traces {
+            let mut files = std::mem::take(&mut trace.files);
+            files.retain(|file| threads.patterns.iter().any(|p| matches(trace, file.id, p)));
+            trace.files = files;
+        }
+        Ok(())
+    }
+
+    fn thread_names(&self) -> String {
+        const SHOWN: usize = 12;
+        let files = self.traces.iter().flat_map(|trace| trace.files.iter().map(move |f| (trace, f)));
+        let count = files.clone().count();
+        let mut names: Vec<_> =
+            files.take(SHOWN).map(|(trace, file)| thread_title(trace, file.id)).collect();
+        if count > SHOWN {
+            names.push(format!("… {} more (flow info lists them)", count - SHOWN));
+        }
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    }
+
+    /// Says what was lost while recording: the results cannot show it.
+    pub(crate) fn tell_losses(&self) {
+        for trace in &self.traces {
+            let Some(end) = trace.manifest.as_ref().and_then(|manifest| manifest.end.as_ref()) else {
+                continue;
+            };
+            if end.lost.events > 0 {
+                message(&format!(
+                    "{}: {} were lost while recording: {}",
+                    trace.dir.display(),
+                    plural(end.lost.events, "event"),
+                    end.lost.reasons.join("; ")
+                ));
+            }
+        }
+    }
+
+    /// The size of all thread files.
+    pub(crate) fn bytes(&self) -> u64 {
+        let files = self.traces.iter().flat_map(|trace| &trace.files);
+        files.fold(0, |sum: u64, file| sum.saturating_add(file.bytes))
+    }
+
+    /// A trace's directory relative to the one that was asked for: `.` or `jvm-…`.
+    pub(crate) fn name(&self, trace: &Trace) -> String {
+        match trace.dir.strip_prefix(&self.dir) {
+            Ok(relative) if !relative.as_os_str().is_empty() => relative.display().to_string(),
+            _ => ".".to_owned(),
+        }
+    }
+
+    /// Begins a trace: where there are several, text names each.
+    pub(crate) fn begin(&self, trace: &Trace, format: Format, out: &mut Out) -> Result<(), Failure> {
+        if self.several && format == Format::Text {
+            self.separate(trace, format, out)?;
+            out.heading(&format!("trace {}", trace.dir.display()))?;
+        }
+        Ok(())
+    }
+
+    /// An empty line before all traces but the first.
+    pub(crate) fn separate(
+        &self,
+        trace: &Trace,
+        format: Format,
+        out: &mut Out,
+    ) -> Result<(), Failure> {
+        let first = self.traces.first().is_some_and(|first| first.dir == trace.dir);
+        if format == Format::Text && !first {
+            std::io::Write::write_all(out, b"\n")?;
+        }
+        Ok(())
+    }
+
+    /// Whether the directory holds more than one trace.
+    pub(crate) fn is_several(&self) -> bool {
+        self.several
+    }
+}
+
+/// `1 main`; the id alone where the name is empty or not known.
+pub(crate) fn thread_title(trace: &Trace, id: ThreadId) -> String {
+    match trace.threads.get(id) {
+        Some(thread) if !thread.name.is_empty() => format!("{id} {}", thread.name),
+        _ => id.to_string(),
+    }
+}
+
+/// Whether a thread is the one meant: by its id, or by a name it has or had.
+fn matches(trace: &Trace, id: ThreadId, pattern: &str) -> bool {
+    pattern == id.to_string()
+        || trace.threads.get(id).is_some_and(|thread| {
+            let earlier = thread.earlier_names.iter();
+            earlier.chain([&thread.name]).any(|name| is_like(name, pattern))
+        })
+}
+
+/// Whether `*` in the pattern can stand for something that makes it the text.
+pub(crate) fn is_like(text: &str, pattern: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else {
+        return false;
+    };
+    let Some(last) = parts.next_back() else {
+        return rest.is_empty();
+    };
+    for part in parts {
+        match rest.find(part) {
+            Some(at) => rest = rest.get(at + part.len()..).unwrap_or_default(),
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+/// How the reading of a thread file ended.
+#[derive(Debug)]
+pub(crate) enum Ending {
+    /// At its end, after a whole record.
+    Whole,
+    /// At its end, inside a record that begins here.
+    Truncated(Offset),
+    /// At damage, or the file could not be read.
+    Failed(Error),
+    /// Before its end: enough was seen.
+    Stopped,
+}
+
+impl Ending {
+    /// What the outcome of reading all records means.
+    pub(crate) fn of(outcome: flow_codec::Result<()>, tail: Tail) -> Self {
+        match (outcome, tail) {
+            (Err(error), _) => Self::Failed(error),
+            (Ok(()), Tail::Complete) => Self::Whole,
+            (Ok(()), Tail::Truncated { offset }) => Self::Truncated(offset),
+        }
+    }
+
+    /// Says what is wrong, if anything is.
+    pub(crate) fn tell(&self, file: &ThreadFile, progress: &Progress) -> Status {
+        match self {
+            Self::Whole | Self::Stopped => Status::Done,
+            Self::Truncated(offset) => {
+                progress.message(&format!(
+                    "{}: ends inside a record at offset {offset}; everything before it was read",
+                    file.path.display()
+                ));
+                Status::Partial
+            }
+            Self::Failed(error) => {
+                progress.message(&error.to_string());
+                Status::Damaged
+            }
+        }
+    }
+}
+
+/// Whether to go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Flow {
+    Continue,
+    Stop,
+}
+
+/// Hands every step of a thread to `each`, until it has seen enough. The walk comes back as it is
+/// then, unless the file could not be opened.
+pub(crate) fn walk_thread(
+    file: &ThreadFile,
+    progress: &mut Progress,
+    mut each: impl FnMut(Step) -> Result<Flow, Failure>,
+) -> Result<(Ending, Option<Walk<Events>>), Failure> {
+    let mut walk = match file.events() {
+        Ok(events) => Walk::new(events),
+        Err(error) => return Ok((Ending::Failed(error), None)),
+    };
+    let ending = loop {
+        progress.step(|| walk.position());
+        match walk.next_step() {
+            Ok(Some(step)) => {
+                if each(step)? == Flow::Stop {
+                    break Ending::Stopped;
+                }
+            }
+            Ok(None) => break Ending::of(Ok(()), walk.tail()),
+            Err(error) => break Ending::Failed(error),
+        }
+    };
+    progress.file_done(file.bytes);
+    Ok((ending, Some(walk)))
+}
+
+/// The same for records, which come with their end.
+pub(crate) fn read_records(
+    file: &ThreadFile,
+    progress: &mut Progress,
+    mut each: impl FnMut(
+        std::ops::Range<u64>,
+        flow_codec::format::flow::Record,
+    ) -> Result<Flow, Failure>,
+) -> Result<Ending, Failure> {
+    let mut events = match file.events() {
+        Ok(events) => events,
+        Err(error) => return Ok(Ending::Failed(error)),
+    };
+    let ending = loop {
+        progress.step(|| events.position());
+        match events.next_record() {
+            Ok(Some((offset, record))) => {
+                if each(offset.get()..events.position().get(), record)? == Flow::Stop {
+                    break Ending::Stopped;
+                }
+            }
+            Ok(None) => break Ending::of(Ok(()), events.tail()),
+            Err(error) => break Ending::Failed(error),
+        }
+    };
+    progress.file_done(file.bytes);
+    Ok(ending)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_stand_for_anything() {
+        for (text, pattern) in [
+            ("main", "main"),
+            ("main", "*"),
+            ("pool-1-thread-7", "pool-*-thread-*"),
+            ("ab", "a*b"),
+            ("aXbXb", "a*b"),
+            ("x", "**x**"),
+            ("", ""),
+        ] {
+            assert!(is_like(text, pattern), "{text} {pattern}");
+        }
+        for (text, pattern) in
+            [("main", "mai"), ("main", "*x"), ("ab", "ab*b"), ("aba", "ab*ba"), ("x", "")]
+        {
+            assert!(!is_like(text, pattern), "{text} {pattern}");
+        }
+    }
+}

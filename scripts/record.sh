@@ -1,0 +1,35 @@
+#!/bin/sh
+# Records a real program and shows what it did: javac at work on one file, or the command you give.
+#
+#   scripts/record.sh                          javac compiling a small program
+#   scripts/record.sh java -jar app.jar        a program of yours
+#
+# Builds flow first (release), and installs or names what is missing for that.
+set -eu
+root=$(cd "$(dirname "$0")/.." && pwd)
+"$root/scripts/setup.sh" record
+cargo build --release --quiet --manifest-path "$root/Cargo.toml" -p flow-agent -p flow-cli
+target=$(cargo metadata --format-version 1 --no-deps --offline --manifest-path "$root/Cargo.toml" |
+    sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
+flow="$target/release/flow"
+
+if [ $# -gt 0 ]; then
+    out=flow-trace
+    set -- --out "$out" -- "$@"
+else
+    out="$target/flow-trace"
+    set -- --out "$out" -- java -m jdk.compiler/com.sun.tools.javac.Main -proc:none \
+        -d "$target/record-classes" "$root/java-harness/src/main/java/harness/Recursion.java"
+fi
+status=0
+"$flow" record "$@" || status=$?
+
+echo
+echo "What was called, in order (flow replay --depth 3 --max 30):"
+echo
+"$flow" replay --depth 3 --max 30 "$out"
+echo
+echo "Which methods did the most (flow report --max 20):"
+echo
+"$flow" report --max 20 "$out"
+exit "$status"

@@ -1,0 +1,52 @@
+#!/bin/sh
+# Checks what flow needs to be built and tested; installs what is missing where it can (Debian and its
+# kin, as root), and else says what to install. `setup.sh record` asks only for what recording needs.
+set -eu
+cd "$(dirname "$0")/.."
+
+need_rust=1.95
+missing=""
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# Usage: want COMMAND DEBIAN-PACKAGE WHAT-FOR
+want() {
+    have "$1" && return
+    if have apt-get && [ "$(id -u)" = 0 ]; then
+        echo "setup: installing $2 ($3)" >&2
+        [ -n "${updated:-}" ] || { apt-get -qq update >&2 && updated=1; }
+        DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "$2" >&2 || true
+        have "$1" && return
+    fi
+    missing="$missing
+  $1: $3. Debian: apt-get install $2"
+}
+
+want cc gcc "compiles and links; also the tests' own counting agent"
+# Packages name themselves differently from release to release; any JDK from 17 on will do.
+jdk=openjdk-17-jdk-headless
+if have apt-cache && ! apt-cache show "$jdk" >/dev/null 2>&1; then jdk=default-jdk-headless; fi
+want javac "$jdk" "a JDK to record programs with, version 17 or later"
+[ "${1:-}" = record ] || want mvn maven "builds the Java programs of the tests"
+
+if have cargo && have rustc; then
+    version=$(rustc --version | cut -d' ' -f2)
+    if [ "$(printf '%s\n%s\n' "$need_rust" "$version" | sort -V | head -n 1)" != "$need_rust" ]; then
+        if have rustup; then
+            echo "setup: rustc is $version; updating to stable" >&2
+            rustup update stable >&2 || missing="$missing
+  rustc $need_rust: this is $version. Run: rustup update stable"
+        else
+            missing="$missing
+  rustc $need_rust: this is $version. Get a newer one from https://rustup.rs"
+        fi
+    fi
+else
+    missing="$missing
+  cargo: Rust $need_rust or later. Get it from https://rustup.rs"
+fi
+
+if [ -n "$missing" ]; then
+    echo "setup: missing:$missing" >&2
+    exit 1
+fi
