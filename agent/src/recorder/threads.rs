@@ -24,6 +24,17 @@ pub struct ThreadFacts {
     pub is_virtual: bool,
 }
 
+/// A name may be of any length; a line of `threads.jsonl` may not.
+const MAX_NAME_CHARS: usize = 4096;
+
+/// `name`, cut to what a line may hold.
+fn bounded(name: &str) -> String {
+    match name.char_indices().nth(MAX_NAME_CHARS) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
+    }
+}
+
 #[derive(Debug)]
 struct LiveThread {
     recorder: Arc<ThreadRecorder>,
@@ -49,19 +60,21 @@ impl ThreadTable {
         at_ns: u64,
     ) -> Result<(), SinkError> {
         let ThreadFacts { id, ref name, daemon, is_virtual } = *facts;
+        let name = bounded(name);
         self.tell(&ThreadLine::Start { id, name: name.clone(), daemon, is_virtual, at_ns })?;
         self.started.fetch_add(1, Ordering::Relaxed);
-        let live = LiveThread { recorder: Arc::clone(recorder), name: name.clone() };
+        let live = LiveThread { recorder: Arc::clone(recorder), name };
         self.live.lock().insert(id, live);
         Ok(())
     }
 
     pub(super) fn rename(&self, id: ThreadId, name: &str, at_ns: u64) -> Result<(), SinkError> {
+        let name = bounded(name);
         match self.live.lock().get_mut(&id) {
-            Some(live) if live.name != name => name.clone_into(&mut live.name),
+            Some(live) if live.name != name => live.name.clone_from(&name),
             _ => return Ok(()),
         }
-        self.tell(&ThreadLine::Rename { id, name: name.to_owned(), at_ns })
+        self.tell(&ThreadLine::Rename { id, name, at_ns })
     }
 
     pub(super) fn end(&self, id: ThreadId, at_ns: u64) -> Result<(), SinkError> {
@@ -80,5 +93,18 @@ impl ThreadTable {
 
     fn tell(&self, line: &ThreadLine) -> Result<(), SinkError> {
         self.lines.append_json(line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_any_length_fit_in_a_line() {
+        assert_eq!(bounded("main"), "main");
+        let long = bounded(&"é".repeat(1_000_000));
+        assert_eq!(long.chars().count(), MAX_NAME_CHARS + 1);
+        assert!(long.ends_with('…'));
     }
 }

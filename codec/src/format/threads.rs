@@ -12,7 +12,7 @@
 //! |---|---|---|
 //! | `event` | string | `start`: its first event was recorded; `rename`; `end`: the thread ended |
 //! | `id` | number | [`ThreadId`], as in the name of the thread file |
-//! | `name` | string | the thread's name; empty where it has none, or the JVM could not say it yet |
+//! | `name` | string | the thread's name, cut with `…` after 4096 characters; empty where it has none, or the JVM could not say it yet |
 //! | `daemon`, `virtual` | bool | `start` only |
 //! | `at_ns` | number | nanoseconds since the `start_unix_ns` of the [`manifest`](super::manifest) |
 //!
