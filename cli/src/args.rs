@@ -7,11 +7,11 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 const EXAMPLES: &str = "\
 Examples:
-  flow record -- java -jar app.jar          record a program
-  flow record --target com.app. -- mvn test record the JVMs a build starts
-  flow report                               calls per method
-  flow replay --depth 3 --thread main       calls in order
-  flow check old-trace                      is the trace whole?
+  flow record -- java -jar app.jar           record a program
+  flow record --target com.app. -- mvn test  record the JVMs that a build starts
+  flow report                                calls per method
+  flow replay --depth 3 --thread main        calls in order
+  flow check old-trace                       is the trace whole?
 
 Verbs that read take the trace directory; without one it is flow-trace, where record writes.
 Exit status: 0 done, 1 damaged or failed, 2 usage, 3 partial result; record: the command's own.";
@@ -30,8 +30,8 @@ JVMs it starts. In DIR, %p stands for the process id, %t for the start time, %h 
 #[command(name = "flow", version, after_help = EXAMPLES, max_term_width = 100)]
 #[command(infer_subcommands = false, disable_help_subcommand = true)]
 pub(crate) struct Args {
-    /// Bold headings: auto is when stdout is a terminal and NO_COLOR is not set
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    /// Bold headings; auto: on a terminal, unless NO_COLOR is set
+    #[arg(long, global = true, display_order = 100, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: ColorWhen,
     #[command(subcommand)]
     pub(crate) verb: Verb,
@@ -41,8 +41,8 @@ pub(crate) struct Args {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
     /// Run a command and record the JVMs it starts
-    #[command(after_help = RECORD_EXAMPLES)]
-    Record(RecordArgs),
+    #[command(after_help = RECORD_EXAMPLES, override_usage = "flow record [OPTIONS] -- <CMD>...")]
+    Record(Box<RecordArgs>),
     /// Calls in order, indented by depth
     Replay(ReplayArgs),
     /// Calls, total and self of each method
@@ -67,7 +67,6 @@ pub(crate) enum ColorWhen {
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Format {
     Text,
-    /// One object a line
     Json,
     Csv,
 }
@@ -95,7 +94,7 @@ pub(crate) struct SourceArgs {
     /// The trace directory
     #[arg(value_name = "DIR", default_value = crate::args::DEFAULT_DIR)]
     pub(crate) dir: PathBuf,
-    /// What results look like
+    /// What results look like; json has an object a line
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: Format,
 }
@@ -217,7 +216,12 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_name = "PATH")]
     pub(crate) agent: Option<PathBuf>,
     /// What to run
-    #[arg(value_name = "CMD", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(
+        value_name = "CMD",
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
     pub(crate) command: Vec<OsString>,
 }
 

@@ -16,7 +16,6 @@ mod output;
 mod source;
 
 use std::io::ErrorKind;
-use std::process::ExitCode;
 
 use clap::Parser;
 
@@ -24,7 +23,7 @@ use crate::args::{Args, Verb};
 use crate::failure::{Failure, Status};
 use crate::output::{Out, message};
 
-fn main() -> ExitCode {
+fn main() {
     let args = Args::parse();
     let mut out = Out::new(args.color);
     let outcome = run(&args.verb, &mut out).and_then(|status| {
@@ -39,7 +38,7 @@ fn main() -> ExitCode {
             failure.status()
         }
     });
-    // Not `return`: what could not be written must not be tried again.
+    // At once: what could not be written must not be tried again.
     std::process::exit(status.code())
 }
 

@@ -1,7 +1,8 @@
 //! A trace directory as the verbs see it: its traces, the threads that were asked for, and how the
 //! reading of each went.
 
-use std::path::Path;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use flow_codec::read::{Events, ReadRecords, Tail, ThreadFile, Trace, TraceSet};
 use flow_codec::tree::{Step, Walk};
@@ -18,7 +19,7 @@ pub(crate) struct Source {
     pub(crate) traces: Vec<Trace>,
     /// What is wrong with them so far.
     pub(crate) status: Status,
-    dir: std::path::PathBuf,
+    dir: PathBuf,
     several: bool,
 }
 
@@ -26,15 +27,16 @@ impl Source {
     /// Opens all traces of a directory, and says of damaged ones what is wrong.
     pub(crate) fn open(args: &SourceArgs) -> Result<Self, Failure> {
         let (mut source, unreadable) = Self::open_silently(&args.dir)?;
-        for error in unreadable.iter().chain(source.traces.iter().flat_map(|trace| &trace.damage)) {
+        let damage = source.traces.iter().flat_map(|trace| &trace.damage);
+        for error in unreadable.iter().map(|(_, error)| error).chain(damage) {
             source.status = Status::Damaged;
             message(&error.to_string());
         }
         Ok(source)
     }
 
-    /// The same, without a word: what is wrong comes back, or stands in the traces.
-    pub(crate) fn open_silently(dir: &Path) -> Result<(Self, Vec<Error>), Failure> {
+    /// The same, without a word: what cannot be opened comes back, other damage stands in the traces.
+    pub(crate) fn open_silently(dir: &Path) -> Result<(Self, Vec<(PathBuf, Error)>), Failure> {
         let directories = TraceSet::directories(dir)?;
         let mut source = Self {
             traces: Vec::new(),
@@ -46,7 +48,7 @@ impl Source {
         for directory in directories {
             match Trace::open(&directory) {
                 Ok(trace) => source.traces.push(trace),
-                Err(error) if source.several => unreadable.push(error),
+                Err(error) if source.several => unreadable.push((directory, error)),
                 Err(error) => return Err(error.into()),
             }
         }
@@ -77,7 +79,8 @@ impl Source {
 
     fn thread_names(&self) -> String {
         const SHOWN: usize = 12;
-        let files = self.traces.iter().flat_map(|trace| trace.files.iter().map(move |f| (trace, f)));
+        let files =
+            self.traces.iter().flat_map(|trace| trace.files.iter().map(move |f| (trace, f)));
         let count = files.clone().count();
         let mut names: Vec<_> =
             files.take(SHOWN).map(|(trace, file)| thread_title(trace, file.id)).collect();
@@ -90,7 +93,8 @@ impl Source {
     /// Says what was lost while recording: the results cannot show it.
     pub(crate) fn tell_losses(&self) {
         for trace in &self.traces {
-            let Some(end) = trace.manifest.as_ref().and_then(|manifest| manifest.end.as_ref()) else {
+            let Some(end) = trace.manifest.as_ref().and_then(|manifest| manifest.end.as_ref())
+            else {
                 continue;
             };
             if end.lost.events > 0 {
@@ -111,39 +115,28 @@ impl Source {
     }
 
     /// A trace's directory relative to the one that was asked for: `.` or `jvm-…`.
-    pub(crate) fn name(&self, trace: &Trace) -> String {
-        match trace.dir.strip_prefix(&self.dir) {
+    pub(crate) fn name(&self, trace_dir: &Path) -> String {
+        match trace_dir.strip_prefix(&self.dir) {
             Ok(relative) if !relative.as_os_str().is_empty() => relative.display().to_string(),
             _ => ".".to_owned(),
         }
     }
 
     /// Begins a trace: where there are several, text names each.
-    pub(crate) fn begin(&self, trace: &Trace, format: Format, out: &mut Out) -> Result<(), Failure> {
-        if self.several && format == Format::Text {
-            self.separate(trace, format, out)?;
-            out.heading(&format!("trace {}", trace.dir.display()))?;
-        }
-        Ok(())
-    }
-
-    /// An empty line before all traces but the first.
-    pub(crate) fn separate(
+    pub(crate) fn begin(
         &self,
         trace: &Trace,
         format: Format,
         out: &mut Out,
     ) -> Result<(), Failure> {
-        let first = self.traces.first().is_some_and(|first| first.dir == trace.dir);
-        if format == Format::Text && !first {
-            std::io::Write::write_all(out, b"\n")?;
+        if self.several && format == Format::Text {
+            let first = self.traces.first().is_some_and(|first| first.dir == trace.dir);
+            if !first {
+                out.write_all(b"\n")?;
+            }
+            out.heading(&format!("trace {}", trace.dir.display()))?;
         }
         Ok(())
-    }
-
-    /// Whether the directory holds more than one trace.
-    pub(crate) fn is_several(&self) -> bool {
-        self.several
     }
 }
 

@@ -7,11 +7,12 @@
 //! | damaged | something is wrong: bytes or lines that violate the format, ids without a name, totals that differ | 1 |
 
 use std::io::Write;
+use std::path::Path;
 
 use flow_codec::format::manifest::{End, Manifest, Totals};
 use flow_codec::read::{ThreadFile, Trace};
 use flow_codec::tree::Step;
-use flow_codec::MethodMap;
+use flow_codec::{Error, MethodMap};
 use serde::Serialize;
 
 use crate::args::{CheckArgs, Format};
@@ -32,23 +33,28 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Status, Failure> {
         writeln!(out, "trace,verdict,severity,place,finding")?;
     }
     let mut progress = Progress::new(source.bytes(), false);
-    let mut status = Status::Done;
+    let mut checks = Vec::new();
     for trace in &source.traces {
-        let check = Check::run(trace, &mut progress)?;
+        checks.push((trace.dir.as_path(), Check::run(trace, &mut progress)?));
+    }
+    for (dir, error) in &unreadable {
+        checks.push((dir, Check::unreadable(error)));
+    }
+    drop(progress);
+    let mut status = Status::Done;
+    for (number, (dir, check)) in checks.iter().enumerate() {
         status = status.and(check.status());
-        let name = source.name(trace);
+        let name = source.name(dir);
         match format {
             Format::Text => {
-                source.separate(trace, format, out)?;
-                check.print(trace, out)?;
+                if number > 0 {
+                    out.write_all(b"\n")?;
+                }
+                check.print(dir, out)?;
             }
             Format::Json => check.print_json(&name, out)?,
             Format::Csv => check.print_csv(&name, out)?,
         }
-    }
-    for error in unreadable {
-        status = Status::Damaged;
-        progress.message(&error.to_string());
     }
     Ok(status)
 }
@@ -108,6 +114,12 @@ impl Check {
         check.end(trace.manifest.as_ref());
         check.findings.sort_by_key(|finding| finding.severity);
         Ok(check)
+    }
+
+    fn unreadable(error: &Error) -> Self {
+        let mut check = Self::default();
+        check.add(Severity::Damage, "trace", error.to_string());
+        check
     }
 
     fn add(&mut self, severity: Severity, place: &str, text: String) {
@@ -244,8 +256,8 @@ impl Check {
         }
     }
 
-    fn print(&self, trace: &Trace, out: &mut Out) -> Result<(), Failure> {
-        out.heading(&format!("{}: {}", trace.dir.display(), self.verdict()))?;
+    fn print(&self, dir: &Path, out: &mut Out) -> Result<(), Failure> {
+        out.heading(&format!("{}: {}", dir.display(), self.verdict()))?;
         let Totals { threads, methods, enters, bytes: size, .. } = self.counted;
         writeln!(
             out,

@@ -11,7 +11,7 @@ use flow_codec::read::{ThreadFile, Trace};
 
 use crate::args::{DumpArgs, Format};
 use crate::failure::{Failure, Status};
-use crate::output::{Labels, Neutral, Out, Progress, csv_fields, plural};
+use crate::output::{Labels, Out, Progress, csv_fields, neutral, plural};
 use crate::source::{Ending, Flow, Source, read_records, thread_title};
 
 /// Of a longer record, only the beginning is shown: a line of JSON may have any blanks.
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &DumpArgs, out: &mut Out) -> Result<Status, Failure> {
         source.begin(trace, format, out)?;
         let mut dump = Dump {
             format,
-            name: source.name(trace),
+            name: source.name(&trace.dir),
             labels: Labels::new(&trace.methods, format),
             depth: 0,
         };
@@ -103,7 +103,7 @@ impl Dump<'_> {
         if let (Ending::Truncated(offset), Format::Text) = (&ending, self.format) {
             let bytes = raw.show(offset.get()..file.bytes.max(offset.get()))?;
             let width = bytes_width(file.format);
-            writeln!(out, "{offset:>10}  {:<width$}  cut off", Neutral(&bytes))?;
+            writeln!(out, "{offset:>10}  {:<width$}  cut off", neutral(&bytes))?;
         }
         Ok(ending)
     }
@@ -134,7 +134,7 @@ impl Dump<'_> {
             Format::Text => {
                 let event = event.to_uppercase();
                 let width = bytes_width(file.format);
-                let bytes = Neutral(bytes);
+                let bytes = neutral(bytes);
                 write!(out, "{offset:>10}  {bytes:<width$}  {event:<5}  {value:>8}  {depth:>6}")?;
                 match record {
                     Record::Enter(method) => writeln!(out, "  {}", self.labels.get(method))?,
@@ -198,7 +198,8 @@ impl RawBytes {
 
     /// The bytes of a range behind the last one: in hex, or as they are where they are text.
     fn show(&mut self, range: Range<u64>) -> Result<String, Failure> {
-        let cannot = |error| Failure::Failed(format!("the file changed while it was read: {error}"));
+        let cannot =
+            |error| Failure::Failed(format!("the file changed while it was read: {error}"));
         let len = range.end - range.start;
         let mut bytes = Vec::new();
         let skip = i64::try_from(range.start - self.position).unwrap_or(i64::MAX);

@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::time::{Duration, UNIX_EPOCH};
 
+use flow_codec::ThreadId;
 use flow_codec::format::manifest::{End, Manifest};
 use flow_codec::read::{ThreadFile, Trace};
-use flow_codec::ThreadId;
 use serde::Serialize;
 
 use crate::args::{Format, InfoArgs};
@@ -25,11 +25,12 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
     }
     let mut progress = Progress::new(source.bytes(), false);
     let mut status = source.status;
+    let mut begun = false;
     for trace in &source.traces {
         let (mut threads, of_threads) = threads(trace, &mut progress)?;
         status = status.and(of_threads);
         let facts = Facts::new(trace, &threads);
-        let name = source.name(trace);
+        let name = source.name(&trace.dir);
         let all = threads.len();
         let max = args.max.unwrap_or(if format == Format::Text { DEFAULT_ROWS } else { 0 });
         if max > 0 {
@@ -37,7 +38,9 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
         }
         match format {
             Format::Text => {
-                source.separate(trace, format, out)?;
+                if std::mem::replace(&mut begun, true) {
+                    out.write_all(b"\n")?;
+                }
                 out.heading(&format!("trace {}", trace.dir.display()))?;
                 print(args, trace, &facts, out)?;
                 print_threads(&threads, out)?;
@@ -197,9 +200,11 @@ fn print(args: &InfoArgs, trace: &Trace, facts: &Facts, out: &mut Out) -> Result
         fact("recorded", &format!("by {tool}, engine {engine}, {} events", manifest.event_format))?;
         let options: Vec<_> =
             manifest.options.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        fact("options", if options.is_empty() { "none" } else { "" }.trim_end())?;
-        for option in options {
-            fact("", &option)?;
+        if options.is_empty() {
+            fact("options", "none")?;
+        }
+        for (number, option) in options.iter().enumerate() {
+            fact(if number == 0 { "options" } else { "" }, option)?;
         }
     }
     let end = trace.manifest.as_ref().map(|manifest| manifest.end.as_ref());

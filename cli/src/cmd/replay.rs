@@ -33,7 +33,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
         source.begin(trace, format, out)?;
         let mut replay = Replay {
             args,
-            name: source.name(trace),
+            name: source.name(&trace.dir),
             labels: Labels::new(&trace.methods, format),
             printed: &mut printed,
             begun: false,
@@ -105,10 +105,8 @@ impl Replay<'_> {
         }
         if deeper > 0 {
             let calls = if deeper == 1 { "call" } else { "calls" };
-            notes.push(format!(
-                "{} deeper {calls} left out (--depth {max_depth})",
-                grouped(deeper)
-            ));
+            notes
+                .push(format!("{} deeper {calls} left out (--depth {max_depth})", grouped(deeper)));
         }
         match (&ending, &walk) {
             (Ending::Stopped, _) => {

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
         if max > 0 {
             rows.truncate(usize::try_from(max).unwrap_or(usize::MAX));
         }
-        let name = source.name(trace);
+        let name = source.name(&trace.dir);
         match format {
             Format::Text => {
                 source.begin(trace, format, out)?;

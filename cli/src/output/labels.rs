@@ -63,7 +63,8 @@ impl<'a> Labels<'a> {
             Format::Json => {
                 let words = Words { method: id, class, name, descriptor };
                 let object = serde_json::to_string(&words).unwrap_or_default();
-                object.trim_start_matches('{').trim_end_matches('}').to_owned()
+                let inner = object.strip_prefix('{').and_then(|object| object.strip_suffix('}'));
+                inner.unwrap_or_default().to_owned()
             }
             Format::Csv => csv_fields([
                 id.to_string().as_str(),
@@ -75,7 +76,7 @@ impl<'a> Labels<'a> {
     }
 }
 
-/// Fields of a CSV line, [`neutral`] and quoted where need be, without the line's end.
+/// Fields of a CSV line, [`neutral()`] and quoted where need be, without the line's end.
 pub(crate) fn csv_fields<'a>(fields: impl IntoIterator<Item = &'a str>) -> String {
     let mut writer = csv::WriterBuilder::new().from_writer(Vec::new());
     let fields = fields.into_iter().map(neutral);

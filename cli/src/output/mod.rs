@@ -1,6 +1,6 @@
 //! All printing: results to stdout through [`Out`], messages and progress to stderr.
 //!
-//! Names come from class files and threads, and may hold anything. [`neutral`] is the one place
+//! Names come from class files and threads, and may hold anything. [`neutral()`] is the one place
 //! where what could move a terminal's cursor or a reader's eye becomes plain text.
 
 mod labels;
@@ -10,7 +10,7 @@ mod table;
 mod units;
 
 pub(crate) use labels::{Labels, csv_fields};
-pub(crate) use neutral::{Neutral, neutral};
+pub(crate) use neutral::neutral;
 pub(crate) use progress::Progress;
 pub(crate) use table::{Align, Table};
 pub(crate) use units::{bytes, grouped, percent, plural, push_number};

@@ -1,7 +1,6 @@
 //! Text of unknown origin as text that only shows.
 
 use std::borrow::Cow;
-use std::fmt::{self, Write};
 
 /// `text` with everything written out that would not show, but do: control characters and with them
 /// escape sequences and line breaks, and the invisible characters that reorder or hide text.
@@ -36,22 +35,6 @@ fn acts(c: char) -> bool {
             | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Shows anything [`neutral`].
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Neutral<T>(pub(crate) T);
-
-impl<T: fmt::Display> fmt::Display for Neutral<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        struct Filter<'a, 'b>(&'a mut fmt::Formatter<'b>);
-        impl Write for Filter<'_, '_> {
-            fn write_str(&mut self, text: &str) -> fmt::Result {
-                self.0.write_str(&neutral(text))
-            }
-        }
-        write!(Filter(f), "{}", self.0)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,7 +43,6 @@ mod tests {
     fn what_acts_is_written_out() {
         assert_eq!(neutral("a\u{1b}[31mb\nc\td\u{9b}e"), r"a\u{1b}[31mb\u{a}c\u{9}d\u{9b}e");
         assert_eq!(neutral("user\u{202e}nimda\u{2066}\u{7f}"), r"user\u{202e}nimda\u{2066}\u{7f}");
-        assert_eq!(Neutral("x\ry").to_string(), r"x\u{d}y");
     }
 
     #[test]

@@ -54,7 +54,8 @@ impl Progress {
             let bar = ProgressBar::new(self.total_bytes);
             let style = "{wide_bar} {percent}%  {binary_bytes_per_sec}  {eta} left";
             bar.set_style(
-                ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()),
+                ProgressStyle::with_template(style)
+                    .unwrap_or_else(|_| ProgressStyle::default_bar()),
             );
             self.bar = Some(bar);
         }

@@ -43,7 +43,7 @@ impl Table {
         table
     }
 
-    /// Adds a row; cells are made [`neutral`].
+    /// Adds a row; cells are made [`neutral()`].
     pub(crate) fn row<S: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = S>) {
         let cells = self.cells(cells);
         self.rows.add_row(cells);
@@ -79,9 +79,6 @@ mod tests {
         table.row(["7", "a.B.m()V"]);
         table.row(["1,234,567", "odd\nname"]);
         let lines: Vec<_> = table.rows.lines().map(|line| line.trim_end().to_owned()).collect();
-        assert_eq!(
-            lines,
-            ["    calls  method", "        7  a.B.m()V", r"1,234,567  odd\u{a}name"]
-        );
+        assert_eq!(lines, ["    calls  method", "        7  a.B.m()V", r"1,234,567  odd\u{a}name"]);
     }
 }

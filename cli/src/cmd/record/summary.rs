@@ -1,0 +1,236 @@
+//! What a recording came to, told on stderr when the command has ended.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use flow_codec::format::manifest::{Manifest, Totals};
+use flow_codec::read::{Trace, TraceSet};
+
+use crate::output::{bytes, message, plural};
+use crate::source::is_like;
+
+/// Of more directories than this, only the first are named.
+const SHOWN_DIRECTORIES: usize = 4;
+
+/// The traces of one run of a command.
+#[derive(Debug)]
+pub(super) struct Summary {
+    /// The directories, as they are to be given to the other verbs.
+    shown: Vec<String>,
+    traces: Vec<Recorded>,
+    /// What could not be read.
+    problems: Vec<String>,
+    /// Whether the directory holds a trace of before.
+    has_earlier: bool,
+}
+
+/// One trace of the run.
+#[derive(Debug)]
+struct Recorded {
+    /// What was written, as far as is known.
+    totals: Totals,
+    lost: Option<String>,
+    end: End,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum End {
+    Clean,
+    /// No clean end, and the process is gone.
+    Killed,
+    /// No clean end; whether the process lives is not known.
+    Unknown,
+}
+
+impl Summary {
+    /// Looks for what was recorded since `started` in the directories that `pattern` can stand for.
+    /// `out` is the same as the user wrote it, `child` the process that was run.
+    pub(super) fn of(out: &Path, pattern: &str, started: Duration, child: u32) -> Self {
+        let started_ns = u64::try_from(started.as_nanos()).unwrap_or(u64::MAX);
+        let mut summary = Self {
+            shown: Vec::new(),
+            traces: Vec::new(),
+            problems: Vec::new(),
+            has_earlier: false,
+        };
+        let has_placeholders = pattern.contains('%');
+        for dir in directories(pattern) {
+            let shown = if has_placeholders { dir.as_path() } else { out };
+            let mut any = false;
+            for trace_dir in TraceSet::directories(&dir).unwrap_or_default() {
+                let trace = match Trace::open(&trace_dir) {
+                    Ok(trace) => trace,
+                    Err(error) => {
+                        summary.problems.push(error.to_string());
+                        continue;
+                    }
+                };
+                match &trace.manifest {
+                    Some(manifest) if manifest.start_unix_ns >= started_ns => {
+                        any = true;
+                        summary.traces.push(Recorded::of(&trace, manifest, child));
+                        summary.problems.extend(trace.damage.iter().map(ToString::to_string));
+                    }
+                    // Of a wildcard, others are not worth a word.
+                    _ => summary.has_earlier |= !has_placeholders,
+                }
+            }
+            if any {
+                summary.shown.push(shell_word(&shown.to_string_lossy()));
+            }
+        }
+        summary
+    }
+
+    /// Tells it.
+    pub(super) fn tell(&self) {
+        for problem in &self.problems {
+            message(problem);
+        }
+        let Some(dir) = self.shown.first() else {
+            return self.tell_nothing();
+        };
+        let mut place =
+            self.shown.iter().take(SHOWN_DIRECTORIES).cloned().collect::<Vec<_>>().join(", ");
+        if self.shown.len() > SHOWN_DIRECTORIES {
+            place.push_str(&format!(" and {} more", self.shown.len() - SHOWN_DIRECTORIES));
+        }
+        let (clean, unfinished): (Vec<_>, Vec<_>) =
+            self.traces.iter().partition(|trace| trace.end == End::Clean);
+        self.tell_clean(&clean, &place);
+        self.tell_unfinished(&unfinished, &place);
+        for lost in self.traces.iter().filter_map(|trace| trace.lost.as_ref()) {
+            message(lost);
+        }
+        message(&format!("  flow report {dir}     calls per method"));
+        message(&format!("  flow replay {dir}     calls in order"));
+    }
+
+    fn tell_clean(&self, clean: &[&Recorded], place: &str) {
+        if clean.is_empty() {
+            return;
+        }
+        let sum = |part: fn(&Totals) -> u64| -> u64 {
+            clean.iter().fold(0, |sum, trace| sum.saturating_add(part(&trace.totals)))
+        };
+        let jvms = if self.traces.len() > 1 {
+            format!(" of {}", plural(clean.len() as u64, "JVM"))
+        } else {
+            String::new()
+        };
+        message(&format!(
+            "recorded {} of {} in {}{jvms}, {} in {place}",
+            plural(sum(|totals| totals.enters), "call"),
+            plural(sum(|totals| totals.methods), "method"),
+            plural(sum(|totals| totals.threads), "thread"),
+            bytes(sum(|totals| totals.bytes)),
+        ));
+    }
+
+    fn tell_unfinished(&self, unfinished: &[&Recorded], place: &str) {
+        let subject = match (unfinished.len(), self.traces.len()) {
+            (0, _) => return,
+            (1, 1) => "the JVM".to_owned(),
+            (some, all) => format!("{some} of {}", plural(all as u64, "JVM")),
+        };
+        let what = match unfinished {
+            [Recorded { end: End::Killed, .. }] => "was killed",
+            [_] => "has not finished (killed, or still running)",
+            _ => "have not finished (killed, or still running)",
+        };
+        let size = unfinished.iter().fold(0, |sum: u64, t| sum.saturating_add(t.totals.bytes));
+        let size = bytes(size);
+        message(&format!(
+            "{subject} {what}; what was written until then, {size} in {place}, can be read"
+        ));
+    }
+
+    fn tell_nothing(&self) {
+        let earlier = if self.has_earlier { "; what is in the directory is older" } else { "" };
+        message(&format!(
+            "nothing was recorded: the command started no JVM, or none that took the agent{earlier}"
+        ));
+    }
+}
+
+impl Recorded {
+    fn of(trace: &Trace, manifest: &Manifest, child: u32) -> Self {
+        let written = Totals {
+            bytes: trace.files.iter().fold(0, |sum, file| sum + file.bytes),
+            ..Totals::default()
+        };
+        let Some(end) = &manifest.end else {
+            let end = if manifest.pid == child { End::Killed } else { End::Unknown };
+            return Self { totals: written, lost: None, end };
+        };
+        let lost = (end.lost.events > 0).then(|| {
+            let events = plural(end.lost.events, "event");
+            format!("{events} were lost: {}", end.lost.reasons.join("; "))
+        });
+        Self { totals: end.totals, lost, end: End::Clean }
+    }
+}
+
+/// The directories that the agent may have made of its `out` option.
+fn directories(pattern: &str) -> Vec<PathBuf> {
+    let mut found = vec![PathBuf::from("/")];
+    for part in pattern.split('/').filter(|part| !part.is_empty()) {
+        let name = part.replace("%%", "\u{0}");
+        let glob = name.replace("%p", "*").replace("%t", "*").replace("%h", "*");
+        let (has_placeholder, glob) = (glob != name, glob.replace('\u{0}', "%"));
+        found = if has_placeholder {
+            let children = found.iter().flat_map(std::fs::read_dir).flatten().flatten();
+            let mut matching: Vec<_> = children
+                .filter(|child| is_like(&child.file_name().to_string_lossy(), &glob))
+                .map(|child| child.path())
+                .filter(|path| path.is_dir())
+                .collect();
+            matching.sort();
+            matching
+        } else {
+            found.iter().map(|parent| parent.join(&glob)).collect()
+        };
+    }
+    found
+}
+
+/// A path as a shell takes it.
+fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) && !text.starts_with('-') {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_can_be_pasted() {
+        assert_eq!(shell_word("flow-trace"), "flow-trace");
+        assert_eq!(shell_word("it's mine"), r"'it'\''s mine'");
+        assert_eq!(shell_word("$x"), "'$x'");
+    }
+
+    #[test]
+    fn placeholders_stand_for_whatever_is_there() {
+        let root = tempfile::tempdir().unwrap();
+        for name in ["t-12", "t-34", "other", "100%"] {
+            std::fs::create_dir(root.path().join(name)).unwrap();
+        }
+        let found = |name: &str| {
+            let pattern = format!("{}/{name}", root.path().display());
+            let names = directories(&pattern);
+            names
+                .iter()
+                .map(|dir| dir.file_name().unwrap().to_string_lossy().into_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(found("t-%p"), ["t-12", "t-34"]);
+        assert_eq!(found("100%%"), ["100%"]);
+        assert_eq!(found("missing"), ["missing"]);
+    }
+}

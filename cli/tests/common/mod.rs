@@ -1,0 +1,115 @@
+//! Runs the binary on small traces written by hand.
+
+#![allow(dead_code, reason = "each test binary uses its own part")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+pub(crate) const FLOW: &str = env!("CARGO_BIN_EXE_flow");
+
+/// What a run of the binary came to.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl From<Output> for Run {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+/// A command that does not depend on the environment of the tests.
+pub(crate) fn command() -> Command {
+    let mut command = Command::new(FLOW);
+    for name in ["JAVA_TOOL_OPTIONS", "FLOW_OUT", "NO_COLOR"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// Runs `flow VERB ARGS DIR`.
+pub(crate) fn flow(args: &[&str], dir: &Path) -> Run {
+    command().args(args).arg(dir).output().unwrap().into()
+}
+
+pub(crate) const IDS: &str = "com.app.Main#main([Ljava/lang/String;)V=0\n\
+    com.app.Main#work(I)I=1\n\
+    com.app.Main$Job#<init>()V=2\n";
+
+const THREADS: &str = r#"{"event":"start","id":1,"name":"main","daemon":false,"virtual":false,"at_ns":1}
+{"event":"start","id":12,"name":"worker-1","daemon":true,"virtual":false,"at_ns":2}
+{"event":"start","id":13,"name":"","daemon":true,"virtual":true,"at_ns":3}
+{"event":"rename","id":12,"name":"pool-1","at_ns":5}
+{"event":"end","id":1,"at_ns":9}
+"#;
+
+/// Thread 1: main > work > (init, init); main > work.
+pub(crate) const MAIN: &[u8] = &[0x80, 0x81, 0x82, 0x00, 0x82, 0x01, 0x81, 0x01];
+/// Thread 12: two frames from before are left; work.
+pub(crate) const POOL: &[u8] = &[0x01, 0x81, 0x00];
+/// Thread 13: work, still open.
+pub(crate) const VIRTUAL: &[u8] = &[0x81];
+
+/// A trace of three threads, seven calls and eight exits.
+pub(crate) fn trace() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    write_trace(dir.path());
+    dir
+}
+
+pub(crate) fn write_trace(dir: &Path) {
+    fs::create_dir_all(dir).unwrap();
+    fs::write(dir.join("ids.properties"), IDS).unwrap();
+    fs::write(dir.join("threads.jsonl"), THREADS).unwrap();
+    fs::write(dir.join("trace.json"), manifest(0, Some((7, 8, 12)))).unwrap();
+    fs::write(dir.join("thread-1.flow"), MAIN).unwrap();
+    fs::write(dir.join("thread-12.flow"), POOL).unwrap();
+    fs::write(dir.join("thread-13.flow"), VIRTUAL).unwrap();
+}
+
+/// `trace.json`, with an end if its enters, exits and bytes are given.
+pub(crate) fn manifest(start_unix_ns: u64, end: Option<(u64, u64, u64)>) -> String {
+    let end = end.map_or_else(String::new, |(enters, exits, bytes)| {
+        format!(
+            r#","end":{{"at_ns":1500000000,"totals":{{"threads":3,"methods":3,"enters":{enters},"exits":{exits},"bytes":{bytes}}},"lost":{{"events":0,"reasons":[]}},"not_recorded":[{{"reason":"native","count":2,"methods":["a.B#n()V","a.B#o()V"]}}]}}"#
+        )
+    });
+    format!(
+        r#"{{"format_version":1,"tool":"flow-agent 0.1.0","engine":"events","event_format":"binary","options":{{"target":"com.app."}},"pid":4711,"host":"build-7","command":["java","-jar","app.jar"],"jvm":{{"name":"OpenJDK","version":"17","home":"/jdk"}},"start_unix_ns":{start_unix_ns}{end}}}"#
+    )
+}
+
+/// A directory with a bare thread file, as other writers of the format make them.
+pub(crate) fn bare(bytes: &[u8]) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("ids.properties"), IDS).unwrap();
+    fs::write(dir.path().join("thread-1.flow"), bytes).unwrap();
+    dir
+}
+
+/// An executable shell script. Written by another process: a file that this one has open for writing
+/// while another test forks cannot be run ("text file busy").
+pub(crate) fn script(dir: &Path, name: &str, text: &str) -> PathBuf {
+    let path = dir.join(name);
+    let text = format!("#!/bin/sh\n{text}");
+    let write = "printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
+    let status = Command::new("sh").args(["-c", write]).arg(&path).arg(text).status();
+    assert!(status.unwrap().success());
+    path
+}
+
+pub(crate) fn text(path: impl AsRef<OsStr>) -> String {
+    path.as_ref().to_str().unwrap().to_owned()
+}

@@ -1,0 +1,193 @@
+//! The verbs on traces that are cut short, damaged or hostile.
+
+mod common;
+
+use std::fs;
+
+use common::{IDS, MAIN, bare, flow, manifest, trace};
+
+#[test]
+fn a_sound_trace_passes_with_notes() {
+    let trace = trace();
+    let run = flow(&["check"], trace.path());
+    assert_eq!(run.code, Some(0), "{}", run.out);
+    let (verdict, rest) = run.out.split_once('\n').unwrap();
+    assert!(verdict.ends_with(": sound"), "{verdict}");
+    assert_eq!(
+        rest,
+        "  7 calls of 3 methods in 3 threads, 12 B\n  \
+           note: thread-12.flow: thread 12 pool-1 left 2 frames entered before recording\n  \
+           note: thread-13.flow: thread 13 has 1 frame open at its end\n"
+    );
+    let run = flow(&["check", "--format", "json"], trace.path());
+    let object: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!((&object["verdict"], &object["totals"]["enters"]), (&"sound".into(), &7.into()));
+    assert_eq!(object["findings"][0]["severity"], "note");
+    let run = flow(&["check", "--format", "csv"], trace.path());
+    assert_eq!(run.out.lines().next(), Some("trace,verdict,severity,place,finding"));
+    assert!(run.out.contains(".,sound,note,thread-13.flow,"), "{}", run.out);
+}
+
+#[test]
+fn a_trace_without_an_end_is_killed_or_running_and_sound() {
+    let trace = trace();
+    fs::write(trace.path().join("trace.json"), manifest(0, None)).unwrap();
+    let run = flow(&["check"], trace.path());
+    assert_eq!(run.code, Some(0), "{}", run.out);
+    assert!(run.out.contains("note: trace.json: not finished (killed, or still running)"));
+    let run = flow(&["info"], trace.path());
+    assert!(run.out.contains("end       none: killed, or still running"), "{}", run.out);
+}
+
+#[test]
+fn a_record_cut_off_makes_the_result_partial() {
+    let trace = bare(&[0x80, 0x81, 0xC0]);
+    for verb in ["replay", "report", "info", "dump"] {
+        let run = flow(&[verb], trace.path());
+        assert_eq!(run.code, Some(3), "{verb}");
+        assert!(
+            run.err.contains("thread-1.flow: ends inside a record at offset 2; everything before"),
+            "{verb}: {}",
+            run.err
+        );
+        assert!(run.out.contains(if verb == "info" { "truncated" } else { "main(" }), "{verb}");
+    }
+    let run = flow(&["check"], trace.path());
+    assert_eq!(run.code, Some(3), "{}", run.out);
+    assert!(run.out.contains(": partial\n"), "{}", run.out);
+    assert!(run.out.contains("missing: thread-1.flow: ends inside a record at offset 2"));
+    let run = flow(&["dump"], trace.path());
+    assert!(run.out.ends_with("         2  C0           cut off\n"), "{}", run.out);
+}
+
+#[test]
+fn what_a_cut_explains_is_not_damage_and_what_it_cannot_is() {
+    let trace = trace();
+    let file = trace.path().join("thread-1.flow");
+    // The last exit run now lacks its second byte.
+    fs::write(&file, [&MAIN[..7], &[0x40]].concat()).unwrap();
+    let run = flow(&["check"], trace.path());
+    assert_eq!(run.code, Some(3), "{}", run.out);
+    assert!(run.out.contains("missing: 6 method exits, but trace.json says 8"), "{}", run.out);
+
+    fs::write(&file, &MAIN[..7]).unwrap();
+    let run = flow(&["check"], trace.path());
+    assert_eq!(run.code, Some(1), "{}", run.out);
+    assert!(run.out.contains("damage: 6 method exits, but trace.json says 8"), "{}", run.out);
+}
+
+#[test]
+fn damage_is_told_with_its_offset_and_what_is_whole_is_shown() {
+    let trace = bare(&[&[0x80, 0x81, 0x01][..], &[0xFF; 20]].concat());
+    for verb in ["replay", "report", "info", "dump"] {
+        let run = flow(&[verb], trace.path());
+        assert_eq!(run.code, Some(1), "{verb}");
+        assert!(run.err.contains("thread-1.flow: offset 3: number of more than"), "{}", run.err);
+        assert!(run.out.contains(if verb == "info" { "damaged" } else { "work(" }), "{verb}");
+    }
+    let run = flow(&["check"], trace.path());
+    assert_eq!(run.code, Some(1), "{}", run.out);
+    assert!(run.out.contains(": damaged\n") && run.out.contains("offset 3"), "{}", run.out);
+}
+
+#[test]
+fn damaged_lines_do_not_hide_what_is_whole() {
+    let trace = trace();
+    fs::write(trace.path().join("ids.properties"), format!("rubbish\n{IDS}")).unwrap();
+    let run = flow(&["report"], trace.path());
+    assert_eq!(run.code, Some(1));
+    assert!(run.err.contains("ids.properties:1: expected"), "{}", run.err);
+    assert!(run.out.contains("com.app.Main.work(I)I"), "{}", run.out);
+    let run = flow(&["check"], trace.path());
+    assert_eq!(run.code, Some(1));
+    assert!(run.out.contains("damage: ") && run.out.contains("ids.properties:1:"), "{}", run.out);
+}
+
+#[test]
+fn ids_without_a_name_show_their_number() {
+    let trace = bare(&[0x87, 0xC8, 0x01, 0x01]);
+    let run = flow(&["replay"], trace.path());
+    assert_eq!((run.code, run.out.as_str()), (Some(0), "thread 1\n?#7\n  ?#72\n"));
+    let run = flow(&["replay", "--format", "json"], trace.path());
+    assert!(run.out.contains("\"method\":72,\"class\":null"), "{}", run.out);
+    let run = flow(&["check"], trace.path());
+    assert_eq!(run.code, Some(1));
+    assert!(
+        run.out.contains(
+            "damage: thread-1.flow: 2 calls of ids without a name: first 7 at offset 0, 72 at offset 1"
+        ),
+        "{}",
+        run.out
+    );
+}
+
+#[test]
+fn losses_and_threads_that_are_not_told_of_make_a_trace_partial() {
+    let trace = trace();
+    let lossy = manifest(0, Some((7, 8, 12)))
+        .replace(r#""events":0,"reasons":[]"#, r#""events":1234,"reasons":["disk full"]"#);
+    fs::write(trace.path().join("trace.json"), lossy).unwrap();
+    let run = flow(&["check"], trace.path());
+    assert_eq!(run.code, Some(3), "{}", run.out);
+    assert!(run.out.contains("missing: trace.json: 1,234 events lost while recording: disk full"));
+    let run = flow(&["report"], trace.path());
+    assert_eq!(run.code, Some(0));
+    assert!(run.err.contains("1,234 events were lost while recording: disk full"), "{}", run.err);
+
+    let trace = common::trace();
+    fs::remove_file(trace.path().join("threads.jsonl")).unwrap();
+    let run = flow(&["check"], trace.path());
+    assert_eq!(run.code, Some(3), "{}", run.out);
+    assert_eq!(run.out.matches("threads.jsonl does not tell of this thread").count(), 3);
+}
+
+#[test]
+fn one_unreadable_trace_does_not_hide_the_others() {
+    let trace = trace();
+    let further = trace.path().join("jvm-9-x");
+    fs::create_dir(&further).unwrap();
+    fs::write(further.join("trace.json"), "{\"format_version\":99}").unwrap();
+    let run = flow(&["replay"], trace.path());
+    assert_eq!(run.code, Some(1));
+    assert!(run.out.contains("com.app.Main.work(I)I"), "{}", run.out);
+    assert!(run.err.contains("format version 99"), "{}", run.err);
+    let run = flow(&["check"], trace.path());
+    assert_eq!(run.code, Some(1));
+    assert!(run.out.contains(": sound\n") && run.out.contains("jvm-9-x: damaged\n"), "{}", run.out);
+}
+
+#[test]
+fn names_cannot_move_the_cursor_or_break_a_line() {
+    let trace = trace();
+    // In the file: an escaped line break, a raw escape sequence, a bidi override.
+    fs::write(
+        trace.path().join("ids.properties"),
+        "a.B#main()V=0\na.\u{1b}[2JB#w\\nork\u{202e}(I)I=1\na.C#x,\"y()V=2\n",
+    )
+    .unwrap();
+    fs::write(
+        trace.path().join("threads.jsonl"),
+        "{\"event\":\"start\",\"id\":1,\"name\":\"\\u001b]0;x\\u0007\\nmain\",\"daemon\":false,\
+         \"virtual\":false,\"at_ns\":1}\n",
+    )
+    .unwrap();
+    for verb in ["replay", "report", "info", "dump", "check"] {
+        for format in ["text", "csv"] {
+            let run = flow(&[verb, "--format", format], trace.path());
+            for text in [&run.out, &run.err] {
+                let acts = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+                assert!(!text.contains(acts), "{verb} {format}: {text:?}");
+            }
+        }
+    }
+    let run = flow(&["replay", "--thread", "1"], trace.path());
+    assert!(run.out.starts_with("thread 1 \\u{1b}]0;x\\u{7}\\u{a}main\na.B.main()V\n"));
+    assert!(run.out.contains("  a.\\u{1b}[2JB.w\\u{a}ork\\u{202e}(I)I\n"), "{}", run.out);
+    let run = flow(&["replay", "--format", "csv"], trace.path());
+    assert!(run.out.contains(",a.C,\"x,\"\"y\",()V,"), "{}", run.out);
+    let run = flow(&["report", "--format", "json"], trace.path());
+    let line: serde_json::Value = serde_json::from_str(run.out.lines().next().unwrap()).unwrap();
+    assert_eq!(line["name"], "w\nork\u{202e}");
+    let run = flow(&["replay", "--thread", "no\u{1b}[2Jne"], trace.path());
+    assert!(run.err.contains("no thread 'no\\u{1b}[2Jne'"), "{}", run.err);
+}

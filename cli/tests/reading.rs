@@ -1,0 +1,323 @@
+//! The verbs that read, on sound traces: what they print, to the byte.
+
+mod common;
+
+use std::fs;
+use std::process::Stdio;
+
+use common::{bare, command, flow, trace, write_trace};
+
+#[test]
+fn replay_indents_calls_by_depth() {
+    let trace = trace();
+    let run = flow(&["replay"], trace.path());
+    assert_eq!(
+        run.out,
+        "\
+thread 1 main
+com.app.Main.main([Ljava/lang/String;)V
+  com.app.Main.work(I)I
+    com.app.Main$Job.<init>()V
+    com.app.Main$Job.<init>()V
+  com.app.Main.work(I)I
+
+thread 12 pool-1
+(left 2 frames entered before recording)
+com.app.Main.work(I)I
+
+thread 13
+com.app.Main.work(I)I
+… 1 frame still open at the end: com.app.Main.work(I)I
+"
+    );
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn replay_says_what_it_leaves_out() {
+    let trace = trace();
+    let run = flow(&["replay", "--depth", "2", "--thread", "main"], trace.path());
+    assert!(run.out.ends_with("  com.app.Main.work(I)I\n… 2 deeper calls left out (--depth 2)\n"));
+    assert!(!run.out.contains("<init>") && !run.out.contains("thread 12"), "{}", run.out);
+
+    let run = flow(&["replay", "--max", "3"], trace.path());
+    assert_eq!(run.out.lines().count(), 5, "{}", run.out);
+    assert!(
+        run.out.ends_with("    com.app.Main$Job.<init>()V\n… stopped after 3 calls (--max 3)\n")
+    );
+
+    // Exactly as many as there are is all of them.
+    let run = flow(&["replay", "--max", "7"], trace.path());
+    assert!(!run.out.contains("--max"), "{}", run.out);
+}
+
+#[test]
+fn replay_for_programs_has_a_call_a_line() {
+    let trace = trace();
+    let run = flow(&["replay", "--format", "json"], trace.path());
+    let lines: Vec<serde_json::Value> =
+        run.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 7);
+    assert_eq!(
+        lines[2],
+        serde_json::json!({"trace": ".", "thread": 1, "depth": 2, "method": 2,
+            "class": "com.app.Main$Job", "name": "<init>", "descriptor": "()V", "offset": 2})
+    );
+    assert!(run.err.contains("thread 12 pool-1: left 2 frames entered before"), "{}", run.err);
+    assert!(run.err.contains("thread 13: 1 frame still open at the end"), "{}", run.err);
+
+    let run = flow(&["replay", "--format", "csv", "--thread", "13"], trace.path());
+    assert_eq!(
+        run.out,
+        "trace,thread,depth,method,class,name,descriptor,offset\n\
+         .,13,0,1,com.app.Main,work,(I)I,0\n"
+    );
+}
+
+#[test]
+fn threads_are_chosen_by_id_name_earlier_name_and_glob() {
+    let trace = trace();
+    let threads = |args: &[&str]| {
+        let run = flow(&[&["replay", "--format", "csv"], args].concat(), trace.path());
+        assert_eq!(run.code, Some(0), "{}", run.err);
+        let mut ids: Vec<_> = run
+            .out
+            .lines()
+            .skip(1)
+            .map(|line| line.split(',').nth(1).unwrap().to_owned())
+            .collect();
+        ids.dedup();
+        ids.join(" ")
+    };
+    assert_eq!(threads(&["--thread", "12"]), "12");
+    assert_eq!(threads(&["--thread", "pool-*", "--thread", "main"]), "1 12");
+    assert_eq!(threads(&["--thread", "worker-1"]), "12");
+    assert_eq!(threads(&["--thread", "*"]), "1 12 13");
+}
+
+#[test]
+fn an_unknown_thread_is_named_and_so_are_those_that_exist() {
+    let trace = trace();
+    for verb in ["replay", "report", "dump"] {
+        let run = flow(&[verb, "--thread", "mian"], trace.path());
+        assert_eq!((run.code, run.out.as_str()), (Some(1), ""), "{verb}");
+        assert_eq!(
+            run.err,
+            "flow: no thread 'mian' with events; there are: 1 main, 12 pool-1, 13\n"
+        );
+    }
+}
+
+#[test]
+fn report_counts_calls_and_what_happened_in_them() {
+    let trace = trace();
+    let run = flow(&["report"], trace.path());
+    assert_eq!(
+        run.out,
+        "\
+7 calls of 3 methods in 3 threads
+
+calls  total      %  self  method
+    4      6  85.7%     4  com.app.Main.work(I)I
+    1      5  71.4%     1  com.app.Main.main([Ljava/lang/String;)V
+    2      2  28.5%     2  com.app.Main$Job.<init>()V
+"
+    );
+    let run = flow(&["report", "--sort", "name", "--max", "1"], trace.path());
+    assert!(run.out.contains("com.app.Main$Job.<init>()V\n… 2 more methods left out (--max 1"));
+    assert!(!run.out.contains("main("), "{}", run.out);
+
+    let run =
+        flow(&["report", "--format", "csv", "--sort", "calls", "--thread", "1"], trace.path());
+    assert_eq!(
+        run.out,
+        "trace,method,class,name,descriptor,calls,total,self\n\
+         .,1,com.app.Main,work,(I)I,2,4,2\n\
+         .,2,com.app.Main$Job,<init>,()V,2,2,2\n\
+         .,0,com.app.Main,main,([Ljava/lang/String;)V,1,5,1\n"
+    );
+    let run = flow(&["report", "--format", "json"], trace.path());
+    assert_eq!(
+        run.out.lines().next().unwrap(),
+        r#"{"trace":".","method":1,"class":"com.app.Main","name":"work","descriptor":"(I)I","calls":4,"total":6,"self":4}"#
+    );
+}
+
+#[test]
+fn dump_shows_the_bytes_as_they_stand() {
+    // The second ENTER has a superfluous group; the exit run leaves more than was entered.
+    let trace = bare(&[0x80, 0xC1, 0x80, 0x00, 0x03]);
+    let run = flow(&["dump"], trace.path());
+    assert_eq!(
+        run.out,
+        "\
+thread 1
+    offset  bytes        event     value   depth  method
+         0  80           ENTER         0       1  com.app.Main.main([Ljava/lang/String;)V
+         1  C1 80 00     ENTER         1       2  com.app.Main.work(I)I
+         4  03           EXIT          4       0  (2 frames entered before recording)
+"
+    );
+    let run = flow(&["dump", "--format", "csv", "--max", "2"], trace.path());
+    assert_eq!(
+        run.out,
+        "trace,thread,offset,bytes,event,count,depth,method,class,name,descriptor\n\
+         .,1,0,80,enter,,1,0,com.app.Main,main,([Ljava/lang/String;)V\n\
+         .,1,1,C1 80 00,enter,,2,1,com.app.Main,work,(I)I\n"
+    );
+    assert!(run.err.contains("stopped after 2 records"), "{}", run.err);
+    let run = flow(&["dump", "--format", "json"], trace.path());
+    assert_eq!(
+        run.out.lines().last().unwrap(),
+        r#"{"trace":".","thread":1,"offset":4,"bytes":"03","event":"exit","depth":0,"count":4}"#
+    );
+}
+
+#[test]
+fn events_written_as_json_lines_read_the_same() {
+    let trace = bare(&[]);
+    fs::remove_file(trace.path().join("thread-1.flow")).unwrap();
+    let lines =
+        "{\"e\":\"enter\",\"method\":0}\n\n{\"e\":\"enter\",\"method\":1}\n{\"e\":\"exit\"}\n";
+    fs::write(trace.path().join("thread-1.jsonl"), lines).unwrap();
+    let run = flow(&["replay"], trace.path());
+    assert!(run.out.contains("String;)V\n  com.app.Main.work(I)I\n… 1 frame"), "{}", run.out);
+    let run = flow(&["dump"], trace.path());
+    assert!(run.out.contains("        26  {\"e\":\"enter\",\"method\":1}"), "{}", run.out);
+    assert!(run.out.contains("EXIT          1       1\n"), "{}", run.out);
+}
+
+#[test]
+fn info_tells_what_was_run_and_lists_threads() {
+    let trace = trace();
+    let run = flow(&["info", "--verbose"], trace.path());
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    let (_, text) = run.out.split_once('\n').unwrap();
+    assert_eq!(
+        text,
+        "\
+command   java -jar app.jar
+jvm       OpenJDK 17 (/jdk)
+process   4711 on build-7
+started   1970-01-01T00:00:00Z
+recorded  by flow-agent 0.1.0, engine events, binary events
+options   target=com.app.
+end       clean, after 1s 500ms
+calls     7 in 3 threads, 12 B
+methods   3
+lost      nothing
+left out  methods left out by the engine: 2 native
+          native: a.B#n()V
+          native: a.B#o()V
+
+thread  kind     calls  max frames  bytes  state         name
+     1  user         5           3      8  ended         main
+    12  daemon       1           1      3  alive at end  pool-1
+    13  virtual      1           1      1  alive at end
+"
+    );
+    let run = flow(&["info", "--format", "json"], trace.path());
+    let object: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!(object["state"], "ended");
+    assert_eq!(object["manifest"]["pid"], 4711);
+    assert_eq!(object["threads"][1]["name"], "pool-1");
+    let run = flow(&["info", "--format", "csv"], trace.path());
+    assert!(run.out.ends_with(".,13,,virtual,1,1,1,alive at end\n"), "{}", run.out);
+}
+
+#[test]
+fn several_traces_are_told_apart() {
+    let dir = tempfile::tempdir().unwrap();
+    write_trace(dir.path());
+    write_trace(&dir.path().join("jvm-8-20260131T000000Z"));
+    let heading = format!("trace {}/jvm-8-20260131T000000Z\n", dir.path().display());
+    for verb in ["replay", "report", "info", "dump"] {
+        let run = flow(&[verb], dir.path());
+        assert!(run.out.contains(&format!("\n\n{heading}")), "{verb}: {}", run.out);
+        assert!(run.out.starts_with(&format!("trace {}\n", dir.path().display())), "{verb}");
+        assert_eq!(run.code, Some(0), "{}", run.err);
+    }
+    let run = flow(&["check"], dir.path());
+    assert_eq!(run.out.matches(": sound\n").count(), 2, "{}", run.out);
+    let run = flow(&["report", "--format", "csv"], dir.path());
+    assert_eq!(run.out.matches("\njvm-8-20260131T000000Z,").count(), 3, "{}", run.out);
+}
+
+#[test]
+fn a_directory_without_a_trace_is_refused_with_a_remedy() {
+    let dir = tempfile::tempdir().unwrap();
+    for verb in ["replay", "report", "info", "dump", "check"] {
+        let run = flow(&[verb], dir.path());
+        assert_eq!((run.code, run.out.as_str()), (Some(1), ""));
+        assert!(run.err.starts_with("flow: /") && run.err.contains("no trace here"), "{}", run.err);
+        let run = flow(&[verb], &dir.path().join("missing"));
+        assert_eq!(run.code, Some(1));
+        assert!(run.err.contains("missing: No such file"), "{}", run.err);
+    }
+}
+
+#[test]
+fn without_a_directory_it_is_the_one_that_record_makes() {
+    let dir = tempfile::tempdir().unwrap();
+    write_trace(&dir.path().join("flow-trace"));
+    let output = command().arg("check").current_dir(dir.path()).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout).lines().next(), Some("flow-trace: sound"));
+}
+
+#[test]
+fn a_closed_pipe_is_success_and_a_full_disk_is_not() {
+    let trace = bare(&[0x80, 0x00].repeat(100_000));
+    for format in ["text", "json", "csv"] {
+        let mut child = command()
+            .args(["replay", "--format", format])
+            .arg(trace.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = command().arg("report").arg(trace.path()).stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(err.starts_with("flow: the output cannot be written: No space"), "{err}");
+}
+
+#[test]
+fn colour_is_for_terminals_or_on_demand() {
+    let trace = trace();
+    for (args, coloured) in [(&["report"][..], false), (&["--color", "always", "report"], true)] {
+        assert_eq!(flow(args, trace.path()).out.contains('\u{1b}'), coloured);
+    }
+}
+
+#[test]
+fn misuse_is_told_with_status_2_and_help_with_0() {
+    for (args, code) in [
+        (&["replay", "--bogus"][..], 2),
+        (&["report", "--sort", "sideways"], 2),
+        (&["replay", "--depth", "0"], 2),
+        (&["record"], 2),
+        (&[], 2),
+        (&["--help"], 0),
+        (&["--version"], 0),
+    ] {
+        let output = command().args(args).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{args:?}");
+    }
+}
+
+#[test]
+fn a_deep_stack_costs_no_page_of_blanks_a_line() {
+    let trace = bare(&[0x80].repeat(20_000));
+    let run = flow(&["replay"], trace.path());
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert!(run.out.len() < 30_000_000, "{}", run.out.len());
+    assert!(run.out.contains(" [depth 19999] com.app.Main.main("));
+    assert!(run.out.contains("… 20,000 frames still open at the end: "));
+    assert!(run.out.contains(" > … 19,988 more … > "));
+}

@@ -1,0 +1,274 @@
+//! `flow record`, with shell scripts in the place of JVMs.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
+mod common;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use common::{FLOW, Run, command, manifest, script, text, trace};
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+/// A directory with an agent library that is none.
+fn place() -> (TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let agent = dir.path().join("libflowagent.so");
+    fs::write(&agent, "").unwrap();
+    (dir, agent)
+}
+
+fn record(dir: &Path, agent: &Path, args: &[&str]) -> Command {
+    let mut record = command();
+    record.arg("record").arg("--agent").arg(agent).args(args).current_dir(dir);
+    record
+}
+
+fn run(command: &mut Command) -> Run {
+    command.output().unwrap().into()
+}
+
+const PRINTS: &str = r#"printf '<%s>\n' "$@"
+echo "JAVA_TOOL_OPTIONS=$JAVA_TOOL_OPTIONS"
+exit 7
+"#;
+
+#[test]
+fn java_itself_gets_the_agent_as_its_first_argument() {
+    let (dir, agent) = place();
+    let java = script(dir.path(), "java", PRINTS);
+    let run = run(&mut record(
+        dir.path(),
+        &agent,
+        &[
+            "--target",
+            "a.",
+            "--target",
+            "b.",
+            "--include",
+            "x,*",
+            "--exclude",
+            "y*",
+            "--exclude",
+            "z*",
+            "--no-constructors",
+            "--natives",
+            "--event-format",
+            "jsonl",
+            "--chunk",
+            "1k",
+            "--log",
+            "info",
+            "--engine",
+            "events",
+            "--ids",
+            "ids",
+            "--config",
+            "/c",
+            "-O",
+            "onerror=continue",
+            "-o",
+            "my trace",
+            "--",
+            &text(&java),
+            "-cp",
+            "a b",
+            "Main",
+        ],
+    ));
+    let here = text(fs::canonicalize(dir.path()).unwrap());
+    assert_eq!(
+        run.out,
+        format!(
+            "<-agentpath:{}=out={here}/my trace,target=a.+b.,include=x\\,*,exclude=y*;z*,\
+             constructors=false,natives=true,engine=events,format=jsonl,chunk=1k,log=info,\
+             ids={here}/ids,config=/c,onerror=continue>\n<-cp>\n<a b>\n<Main>\nJAVA_TOOL_OPTIONS=\n",
+            agent.display()
+        )
+    );
+    assert_eq!(run.code, Some(7), "the command's own status");
+    assert_eq!(
+        run.err,
+        "flow: nothing was recorded: the command started no JVM, or none that took the agent\n"
+    );
+}
+
+#[test]
+fn other_commands_get_it_through_the_environment() {
+    let (dir, agent) = place();
+    let tool = script(dir.path(), "mvn", PRINTS);
+    let here = text(fs::canonicalize(dir.path()).unwrap());
+    let run_ = run(record(dir.path(), &agent, &["--", &text(&tool), "test"])
+        .env("JAVA_TOOL_OPTIONS", "-Xmx1g"));
+    assert_eq!(
+        run_.out,
+        format!(
+            "<test>\nJAVA_TOOL_OPTIONS=-Xmx1g -agentpath:{}=out={here}/flow-trace\n",
+            agent.display()
+        )
+    );
+    let run_ = run(&mut record(dir.path(), &agent, &["-o", "it's here", "--", &text(&tool)]));
+    let quoted = format!("'-agentpath:{}=out={here}/it'\"'\"'s here'\n", agent.display());
+    assert!(run_.out.ends_with(&quoted), "{}", run_.out);
+    let run_ = run(record(dir.path(), &agent, &["--", &text(&tool)]).env("FLOW_OUT", "/there"));
+    assert!(run_.out.contains("=out=/there\n"), "{}", run_.out);
+}
+
+#[test]
+fn the_command_ends_as_it_would_without_us() {
+    let (dir, agent) = place();
+    for (script, code) in [("exit 0", 0), ("exit 255", 255), ("kill -9 $$", 137), ("kill $$", 143)]
+    {
+        let run = run(&mut record(dir.path(), &agent, &["--", "sh", "-c", script]));
+        assert_eq!(run.code, Some(code), "{script}");
+    }
+    let run_ = run(&mut record(dir.path(), &agent, &["--", "no-such-command-anywhere"]));
+    assert_eq!(run_.code, Some(127));
+    assert!(run_.err.starts_with("flow: no-such-command-anywhere: command not found"));
+    let plain = dir.path().join("plain");
+    fs::write(&plain, "").unwrap();
+    let run_ = run(&mut record(dir.path(), &agent, &["--", &text(&plain)]));
+    assert_eq!(run_.code, Some(126));
+    assert!(run_.err.contains("Permission denied"), "{}", run_.err);
+}
+
+#[test]
+fn a_missing_agent_library_is_told_with_a_remedy() {
+    let (dir, _) = place();
+    let run_ = run(&mut record(dir.path(), Path::new("/no/lib.so"), &["--", "true"]));
+    assert_eq!(run_.code, Some(1));
+    assert!(run_.err.contains("--agent /no/lib.so: no such file; expected the agent library"));
+
+    // A program of its own directory, without the library beside it.
+    let alone = dir.path().join("bin/flow");
+    fs::create_dir(dir.path().join("bin")).unwrap();
+    // By another process, as in `script`.
+    assert!(Command::new("cp").arg(FLOW).arg(&alone).status().unwrap().success());
+    let run_ = run(Command::new(&alone).args(["record", "--", "true"]).current_dir(dir.path()));
+    assert_eq!(run_.code, Some(1));
+    assert!(run_.err.contains("bin/libflowagent.so nor ") && run_.err.contains("--agent PATH"));
+
+    fs::create_dir(dir.path().join("lib")).unwrap();
+    fs::write(dir.path().join("lib/libflowagent.so"), "").unwrap();
+    let java = script(dir.path(), "java", PRINTS);
+    let run_ = run(Command::new(&alone).args(["record", "--"]).arg(java).current_dir(dir.path()));
+    assert!(run_.out.contains("/lib/libflowagent.so=out="), "{} {}", run_.out, run_.err);
+}
+
+#[test]
+fn options_that_contradict_each_other_are_misuse() {
+    let (dir, agent) = place();
+    for args in [
+        &["--log", "info", "-O", "log=warn"][..],
+        &["-O", "out=x"],
+        &["-O", "nonsense"],
+        &["-O", "a,b=c"],
+        &["--out", ""],
+        &["--ids", "a", "--optimize", "b"],
+    ] {
+        let run = run(&mut record(dir.path(), &agent, &[args, &["--", "true"]].concat()));
+        assert_eq!(run.code, Some(2), "{args:?}: {}", run.err);
+    }
+}
+
+/// A `java` that leaves the trace of `common`, as if written now.
+fn recording_java(dir: &Path, manifest: &str) -> (PathBuf, TempDir) {
+    let source = trace();
+    let manifest = manifest.replace("\"start_unix_ns\":0", "\"start_unix_ns\":'$(date +%s%N)'");
+    let manifest = manifest.replace("\"pid\":4711", "\"pid\":'$$'");
+    let text = format!(
+        "mkdir -p flow-trace && cp {}/* flow-trace && printf '%s' '{manifest}' > flow-trace/trace.json\n",
+        source.path().display()
+    );
+    (script(dir, "java", &text), source)
+}
+
+#[test]
+fn the_summary_counts_and_names_the_next_step() {
+    let (dir, agent) = place();
+    let (java, _source) = recording_java(dir.path(), &manifest(0, Some((5210, 5210, 12_400))));
+    let run_ = run(&mut record(dir.path(), &agent, &["--", &text(&java)]));
+    assert_eq!(run_.code, Some(0));
+    assert_eq!(
+        run_.err,
+        "\
+flow: recorded 5,210 calls of 3 methods in 3 threads, 12.1 KB in flow-trace
+flow:   flow report flow-trace     calls per method
+flow:   flow replay flow-trace     calls in order
+"
+    );
+    // A run that records nothing does not claim the trace that is there.
+    let run_ = run(&mut record(dir.path(), &agent, &["--", "true"]));
+    assert!(run_.err.ends_with("took the agent; what is in the directory is older\n"));
+    assert_eq!(run_.err.lines().count(), 1, "{}", run_.err);
+}
+
+#[test]
+fn a_killed_jvm_leaves_what_it_wrote() {
+    let (dir, agent) = place();
+    let (java, _source) = recording_java(dir.path(), &manifest(0, None));
+    let run_ = run(&mut record(dir.path(), &agent, &["--", &text(&java)]));
+    assert!(
+        run_.err.starts_with(
+            "flow: the JVM was killed; what was written until then, 12 B in flow-trace, can be read\n"
+        ),
+        "{}",
+        run_.err
+    );
+    assert!(run_.err.contains("flow replay flow-trace"), "{}", run_.err);
+}
+
+/// Starts a script and waits until it says that it is ready.
+fn start(dir: &Path, agent: &Path, script: &str) -> (Child, BufReader<std::process::ChildStdout>) {
+    let mut child = record(dir, agent, &["--", "sh", "-c", script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n");
+    (child, out)
+}
+
+#[test]
+fn termination_is_handed_on() {
+    let (dir, agent) = place();
+    for (signal, code) in [(Signal::TERM, 42), (Signal::HUP, 43)] {
+        let script = "trap 'exit 42' TERM; trap 'exit 43' HUP; echo ready; read line; exit 1";
+        let (mut child, _out) = start(dir.path(), &agent, script);
+        // Kept open: at the end of its input the script would end by itself.
+        let _stdin = child.stdin.take();
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(code));
+    }
+}
+
+#[test]
+fn an_interrupt_is_for_the_command_to_decide() {
+    let (dir, agent) = place();
+    let (mut child, _out) = start(dir.path(), &agent, "echo ready; read line; exit 5");
+    for signal in [Signal::INT, Signal::QUIT] {
+        kill_process(Pid::from_child(&child), signal).unwrap();
+    }
+    child.stdin.take().unwrap().write_all(b"go on\n").unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(5));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_hang_up_that_is_ignored_stays_ignored() {
+    let (dir, agent) = place();
+    let line = format!(
+        "trap '' HUP; exec {FLOW} record --agent {} -- grep SigIgn /proc/self/status",
+        agent.display()
+    );
+    let run = run(Command::new("sh").args(["-c", &line]).current_dir(dir.path()));
+    let mask = u64::from_str_radix(run.out.trim_start_matches("SigIgn:").trim(), 16).unwrap();
+    assert_eq!(mask & 1, 1, "{}", run.out);
+}
