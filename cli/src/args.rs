@@ -131,9 +131,12 @@ pub(crate) struct ReplayArgs {
     /// Show the N outermost calls of a stack only
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) depth: Option<u64>,
-    /// Stop after N calls
+    /// Stop after N calls, with --fold after N lines
     #[arg(long, value_name = "N")]
     pub(crate) max: Option<u64>,
+    /// One line for calls of a method that follow one another and call nothing shown (text only)
+    #[arg(long)]
+    pub(crate) fold: bool,
 }
 
 #[derive(ClapArgs, Debug)]

@@ -52,6 +52,27 @@ fn replay_says_what_it_leaves_out() {
 }
 
 #[test]
+fn replay_folds_equal_calls_on_request() {
+    let trace = trace();
+    let run = flow(&["replay", "--fold", "--thread", "main"], trace.path());
+    assert_eq!(
+        run.out,
+        "\
+thread 1 main
+com.app.Main.main([Ljava/lang/String;)V
+  com.app.Main.work(I)I
+    com.app.Main$Job.<init>()V  ×2
+  com.app.Main.work(I)I
+"
+    );
+    // With the calls inside hidden, the two around them are alike.
+    let run = flow(&["replay", "--fold", "--depth", "2", "--thread", "main"], trace.path());
+    assert!(run.out.contains("  com.app.Main.work(I)I  ×2\n… 2 deeper"), "{}", run.out);
+    let run = flow(&["replay", "--fold", "--max", "3", "--thread", "main"], trace.path());
+    assert_eq!(run.out.lines().count(), 5, "{}", run.out);
+}
+
+#[test]
 fn replay_for_programs_has_a_call_a_line() {
     let trace = trace();
     let run = flow(&["replay", "--format", "json"], trace.path());

@@ -1,15 +1,18 @@
 //! `flow replay`: calls in order, indented by depth.
 
+mod fold;
+
 use std::io::Write;
 
+use flow_codec::MethodId;
 use flow_codec::read::{Methods, ThreadFile, Trace};
 use flow_codec::tree::Step;
-use flow_codec::{Depth, MethodId, Offset};
 
 use crate::args::{Format, ReplayArgs};
 use crate::failure::{Failure, Status};
 use crate::output::{Labels, Out, Progress, csv_fields, grouped, plural, push_number};
 use crate::source::{Ending, Flow, Source, thread_title, walk_thread};
+use fold::{Fold, Line};
 
 /// Deeper calls are indented no further and say how deep they are: a stack overflow would fill the
 /// disk with blanks.
@@ -79,15 +82,26 @@ impl Replay<'_> {
         let mut has_heading = !text;
         let mut deeper: u64 = 0;
         let mut unseen: u64 = 0;
+        let mut folded = Fold::default();
+        let fold = text && self.args.fold;
         let (ending, walk) = walk_thread(file, progress, |step| {
             match step {
                 Step::Enter { depth, .. } if depth.get() >= max_depth => deeper += 1,
+                Step::Enter { depth, method, .. } if fold && folded.joins(depth, method) => {}
                 Step::Enter { .. } if *self.printed == max => return Ok(Flow::Stop),
                 Step::Enter { offset, depth, method } => {
                     self.head(&mut has_heading, &title, out)?;
                     *self.printed += 1;
-                    self.call(&prefix, depth, method, offset);
-                    out.write_all(&self.line)?;
+                    if fold {
+                        self.lines(&prefix, folded.take(), out)?;
+                        folded.hold(depth, method, offset);
+                    } else {
+                        self.call(&prefix, Line { depth, method, offset, count: 1 });
+                        out.write_all(&self.line)?;
+                    }
+                }
+                Step::Exit { depth, .. } if fold => {
+                    self.lines(&prefix, folded.leave(depth), out)?;
                 }
                 Step::Exit { .. } => {}
                 Step::ExitUnseen { count, .. } if text => {
@@ -98,6 +112,7 @@ impl Replay<'_> {
             }
             Ok(Flow::Continue)
         })?;
+        self.lines(&prefix, folded.take(), out)?;
 
         let mut notes = Vec::new();
         if unseen > 0 {
@@ -128,6 +143,20 @@ impl Replay<'_> {
         Ok(ending)
     }
 
+    /// Prints lines that were held back.
+    fn lines(
+        &mut self,
+        prefix: &[u8],
+        lines: [Option<Line>; 2],
+        out: &mut Out,
+    ) -> Result<(), Failure> {
+        for line in lines.into_iter().flatten() {
+            self.call(prefix, line);
+            out.write_all(&self.line)?;
+        }
+        Ok(())
+    }
+
     /// Prints the thread's heading before the first line that needs it.
     fn head(&mut self, done: &mut bool, title: &str, out: &mut Out) -> Result<(), Failure> {
         if !*done {
@@ -153,8 +182,8 @@ impl Replay<'_> {
         .into_bytes()
     }
 
-    /// Puts one call into `line`.
-    fn call(&mut self, prefix: &[u8], depth: Depth, method: MethodId, offset: Offset) {
+    /// Puts one call, or one line of folded calls, into `line`.
+    fn call(&mut self, prefix: &[u8], Line { depth, method, offset, count }: Line) {
         let line = &mut self.line;
         line.clear();
         line.extend_from_slice(prefix);
@@ -166,6 +195,9 @@ impl Replay<'_> {
                     line.extend_from_slice(format!("[depth {depth}] ").as_bytes());
                 }
                 line.extend_from_slice(self.labels.get(method).as_bytes());
+                if count > 1 {
+                    line.extend_from_slice(format!("  ×{}", grouped(count)).as_bytes());
+                }
                 line.push(b'\n');
             }
             Format::Json => {
