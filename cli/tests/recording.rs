@@ -223,7 +223,14 @@ fn a_killed_jvm_leaves_what_it_wrote() {
 
 /// Starts a script and waits until it says that it is ready.
 fn start(dir: &Path, agent: &Path, script: &str) -> (Child, BufReader<std::process::ChildStdout>) {
-    let mut child = record(dir, agent, &["--", "sh", "-c", script])
+    let record = record(dir, agent, &["--", "sh", "-c", script]);
+    // Whoever runs the tests may ignore some signals (nohup does), and the command would too.
+    let mut child = Command::new("env")
+        .args(["--default-signal=HUP,INT,QUIT,TERM", FLOW])
+        .args(record.get_args())
+        .current_dir(dir)
+        .env_remove("JAVA_TOOL_OPTIONS")
+        .env_remove("FLOW_OUT")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
