@@ -18,16 +18,17 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use flow_codec::format::manifest::{Jvm, Manifest, VERSION};
+use flow_codec::format::manifest::{End, Jvm, Manifest, VERSION};
 use flow_codec::format::names;
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 
 use crate::options::{OnError, Options};
 use crate::recorder::{IdTable, MethodTable, Recorder, StartIds};
-use crate::sink::{FileSink, LineFile, TraceDirectory, expand, host};
+use crate::sink::{FileSink, LineFile, Replacement, TraceDirectory, expand, host};
 
 static AGENT: OnceCell<Agent> = OnceCell::new();
 
@@ -36,9 +37,13 @@ static AGENT: OnceCell<Agent> = OnceCell::new();
 pub struct Agent {
     recorder: Recorder,
     directory: TraceDirectory,
-    /// Taken by whoever ends the recording.
-    manifest: Mutex<Option<Manifest>>,
+    /// Taken by whoever ends the recording, with the place set aside for it.
+    manifest: Mutex<Option<(Manifest, Replacement)>>,
+    abandoned: AtomicBool,
 }
+
+/// Set aside on disk for the manifest of the end. A disk that is full then is just when it is needed.
+const END_MANIFEST_BYTES: u64 = 16 * 1024;
 
 /// The recording cannot start.
 #[derive(Debug)]
@@ -99,7 +104,11 @@ impl Agent {
             Ok(LineFile::new(file, name))
         };
         let manifest = manifest(options, jvm);
-        write_manifest(&directory, &manifest).map_err(|error| (names::MANIFEST, error))?;
+        let in_manifest = |error| (names::MANIFEST, error);
+        directory
+            .replace(names::MANIFEST, &manifest_text(&manifest).map_err(in_manifest)?)
+            .map_err(in_manifest)?;
+        let end = directory.reserve(names::MANIFEST, END_MANIFEST_BYTES).map_err(in_manifest)?;
         let ids = IdTable::new(start_ids, line_file(names::IDS)?, line_file(names::METHODS)?)
             .map_err(|e| StartError(e.to_string()))?;
         let recorder = Recorder::new(
@@ -109,7 +118,12 @@ impl Agent {
             options.chunk_bytes,
             started,
         );
-        Ok(Self { recorder, directory, manifest: Mutex::new(Some(manifest)) })
+        Ok(Self {
+            recorder,
+            directory,
+            manifest: Mutex::new(Some((manifest, end))),
+            abandoned: AtomicBool::new(false),
+        })
     }
 
     /// Everything that is recorded.
@@ -118,11 +132,19 @@ impl Agent {
         &self.recorder
     }
 
+    /// Ends the recording of a process that is the copy of one that records, without touching the
+    /// files they share. Only stores to atomics: called right after a fork.
+    pub fn abandon(&self) {
+        self.abandoned.store(true, Ordering::Relaxed);
+        self.recorder.switch_off();
+    }
+
     /// Ends the recording and completes the manifest. Later calls do nothing.
     pub fn finish(&self) {
-        let Some(mut manifest) = self.manifest.lock().take() else {
+        if self.abandoned.load(Ordering::Relaxed) {
             return;
-        };
+        }
+        let Some((mut manifest, place)) = self.manifest.lock().take() else { return };
         let end = self.recorder.finish();
         log::info!(
             "recorded {} calls in {} threads into {}",
@@ -131,9 +153,27 @@ impl Agent {
             self.directory.path().display()
         );
         manifest.end = Some(end);
-        if let Err(error) = write_manifest(&self.directory, &manifest) {
+        let told_of_losses = self.recorder.has_losses();
+        if told_of_losses {
+            shorten(&mut manifest);
+        }
+        let written = manifest_text(&manifest).and_then(|text| place.finish(&text));
+        if let Err(error) = written
+            && !told_of_losses
+        {
             log::error!("{}: {error}; the trace shows no end", names::MANIFEST);
         }
+    }
+}
+
+/// Makes the manifest fit into the place set aside: there may be no other. Counts stay.
+fn shorten(manifest: &mut Manifest) {
+    let Some(end) = &mut manifest.end else { return };
+    let too_long = |end: &End| {
+        serde_json::to_vec(end).map_or(0, |text| text.len() as u64) > END_MANIFEST_BYTES / 2
+    };
+    if too_long(end) {
+        end.not_recorded.iter_mut().for_each(|entry| entry.methods.clear());
     }
 }
 
@@ -163,8 +203,8 @@ fn command_line() -> Vec<String> {
     text.split_terminator('\0').map(str::to_owned).collect()
 }
 
-fn write_manifest(directory: &TraceDirectory, manifest: &Manifest) -> std::io::Result<()> {
+fn manifest_text(manifest: &Manifest) -> std::io::Result<Vec<u8>> {
     let mut text = serde_json::to_vec_pretty(manifest)?;
     text.push(b'\n');
-    directory.replace(names::MANIFEST, &text)
+    Ok(text)
 }

@@ -176,7 +176,8 @@ impl Options {
     pub fn on_error(text: &str, environment: impl Fn(&str) -> Option<String>) -> OnError {
         let continues = |setting: &Setting| setting.key == "onerror" && setting.value == "continue";
         let in_string = split(text).any(|item| {
-            item.split_once('=').is_some_and(|(k, v)| (k.trim(), v) == ("onerror", "continue"))
+            item.split_once('=')
+                .is_some_and(|(k, v)| (k.trim(), v.trim()) == ("onerror", "continue"))
         });
         let elsewhere = from_environment(&environment).iter().any(continues)
             || gather(text, &environment)
@@ -228,7 +229,7 @@ fn from_string(text: &str) -> Result<Vec<Setting>, OptionError> {
         .map(|item| match item.split_once('=') {
             Some((key, value)) => Ok(Setting {
                 key: key.trim().to_owned(),
-                value: value.to_owned(),
+                value: value.trim().to_owned(),
                 place: place.to_owned(),
             }),
             None => Err(OptionError(format!(

@@ -65,7 +65,11 @@ fn look_up(recorder: &Recorder, vm: &Vm<'_>, method: RawMethod) -> Meaning {
 /// get a start event.
 #[inline]
 fn current_thread<'a>(recorder: &Recorder, vm: &Vm<'a>) -> Option<&'a ThreadRecorder> {
-    vm.thread_recorder().or_else(|| start_current_thread(recorder, vm))
+    match vm.thread_recorder() {
+        Ok(Some(thread)) => Some(thread),
+        Ok(None) => start_current_thread(recorder, vm),
+        Err(_ending) => None,
+    }
 }
 
 #[cold]

@@ -2,7 +2,7 @@
 
 #![expect(unsafe_code, reason = "functions the JVM finds and calls by their C names")]
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::io::Write;
 use std::panic::catch_unwind;
 
@@ -45,6 +45,7 @@ pub(super) unsafe extern "system" fn Agent_OnLoad(
         };
         lifecycle::start(&options, jvm).map_err(|error| error.to_string())?;
         tell_panics();
+        leave_copies_alone();
         subscribe(jvmti, virtual_threads)
     })
 }
@@ -107,6 +108,22 @@ fn tell_panics() {
         let place = panic.location().map_or_else(String::new, |place| format!(" at {place}"));
         tell(&format!("internal error{place}; recording stops, the program goes on"));
     }));
+}
+
+/// A process copied by `fork` shares our files: it must not write into them.
+fn leave_copies_alone() {
+    unsafe extern "C" fn in_copy() {
+        if let Some(agent) = lifecycle::agent() {
+            agent.abandon();
+        }
+    }
+    type Handler = Option<unsafe extern "C" fn()>;
+    unsafe extern "C" {
+        fn pthread_atfork(prepare: Handler, parent: Handler, child: Handler) -> c_int;
+    }
+    // SAFETY: the handler only stores to an atomic, which is allowed after a fork, and the library
+    // is never unloaded.
+    unsafe { pthread_atfork(None, None, Some(in_copy)) };
 }
 
 /// # Safety

@@ -209,15 +209,14 @@ impl Jvmti {
         }
     }
 
-    /// The pointer kept for the current thread, which may be a virtual one; null if none is.
+    /// The pointer kept for the current thread, which may be a virtual one; null if none is. Refused
+    /// after VMDeath.
     #[inline]
-    pub(super) fn thread_local(self) -> *const c_void {
+    pub(super) fn thread_local(self) -> Result<*const c_void, JvmtiError> {
         let mut data = ptr::null_mut();
         let current: sys::jobject = ptr::null_mut();
-        match call!(self, GetThreadLocalStorage, current, &raw mut data) {
-            Ok(()) => data,
-            Err(_) => ptr::null(),
-        }
+        call!(self, GetThreadLocalStorage, current, &raw mut data)?;
+        Ok(data)
     }
 
     /// Keeps a pointer for the current thread.

@@ -33,4 +33,4 @@ mod names;
 mod vm;
 
 pub(crate) use buffer::zeroed_bytes;
-pub use vm::{MethodHandle, Vm};
+pub use vm::{Ending, MethodHandle, Vm};

@@ -30,6 +30,10 @@ struct ThreadIdField(usize);
 /// Numbers for class loaders, in the order they were first seen.
 static LOADERS: AtomicI64 = AtomicI64::new(1);
 
+/// The JVM answers no more questions.
+#[derive(Clone, Copy, Debug)]
+pub struct Ending;
+
 /// The JVM, as one callback sees it.
 #[derive(Clone, Copy)]
 pub struct Vm<'a> {
@@ -76,14 +80,16 @@ impl<'a> Vm<'a> {
         MethodHandle { vm: self, raw }
     }
 
-    /// The recorder kept for the current thread.
+    /// The recorder kept for the current thread, if one is.
+    ///
+    /// # Errors
+    /// The JVM does not say: it is ending, and so is the recording.
     #[inline]
-    #[must_use]
-    pub fn thread_recorder(&self) -> Option<&'a ThreadRecorder> {
-        let kept = self.jvmti.thread_local().cast::<ThreadRecorder>();
+    pub fn thread_recorder(&self) -> Result<Option<&'a ThreadRecorder>, Ending> {
+        let kept = self.jvmti.thread_local().map_err(|_| Ending)?.cast::<ThreadRecorder>();
         // SAFETY: only `keep_thread_recorder` keeps pointers, from an `Arc` it leaked; only the
         // thread's own end takes it back, and that is not while another callback of it runs.
-        unsafe { kept.as_ref() }
+        Ok(unsafe { kept.as_ref() })
     }
 
     /// Keeps a recorder for the current thread; `None` where the JVM refuses.
@@ -105,7 +111,7 @@ impl<'a> Vm<'a> {
     /// Takes back the recorder kept for the current thread.
     #[must_use]
     pub fn take_thread_recorder(&self) -> Option<Arc<ThreadRecorder>> {
-        let kept = self.jvmti.thread_local().cast::<ThreadRecorder>();
+        let kept = self.jvmti.thread_local().ok()?.cast::<ThreadRecorder>();
         if kept.is_null() || self.jvmti.set_thread_local(ptr::null()).is_err() {
             return None;
         }

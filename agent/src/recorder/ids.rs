@@ -1,9 +1,12 @@
 //! Gives out ids, and writes names before anybody can use them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::fs;
+use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use flow_codec::MethodId;
 use flow_codec::format::flow::Record;
@@ -55,13 +58,19 @@ impl StartIds {
     fn from_file(path: &Path) -> Result<Self, String> {
         let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
         let mut by_id = HashMap::new();
+        let mut ids_of = HashMap::new();
         for (number, line) in (1..).zip(text.lines()) {
             let entry = decode_line(line).map_err(|_| {
                 format!("line {number}: expected pkg.Class#method(descriptor)=id, found {line:?}")
             })?;
-            if let Some((key, id)) = entry
-                && let Some(other) = by_id.insert(id, key)
-            {
+            let Some((key, id)) = entry else { continue };
+            if id == MethodId::MAX {
+                return Err(format!("line {number}: id {id} leaves no ids for new methods"));
+            }
+            if let Some(other) = ids_of.insert(key.clone(), id) {
+                return Err(format!("line {number}: {key} has id {other} already"));
+            }
+            if let Some(other) = by_id.insert(id, key) {
                 return Err(format!("line {number}: id {id} belongs to {other} already"));
             }
         }
@@ -116,8 +125,8 @@ fn count_enters(trace: &Trace) -> HashMap<MethodId, u64> {
 #[derive(Debug)]
 struct Known {
     id: MethodId,
-    /// The loaders told of in `methods.jsonl`.
-    loaders: Vec<String>,
+    /// The loaders told of in `methods.jsonl`, by hash: a class may come from very many.
+    loaders: HashSet<u64>,
 }
 
 /// The id of every method, by key. The same class and method in two loaders share one.
@@ -125,7 +134,8 @@ struct Known {
 pub struct IdTable {
     by_key: HashMap<String, Known>,
     next: Option<MethodId>,
-    described: u64,
+    described: Arc<AtomicU64>,
+    hasher: RandomState,
     ids: LineFile,
     methods: LineFile,
 }
@@ -142,22 +152,31 @@ impl IdTable {
         for (key, id) in start.ids {
             encode_line(&key, id, &mut lines);
             next = MethodId::new(id.get() + 1);
-            by_key.insert(key, Known { id, loaders: Vec::new() });
+            by_key.insert(key, Known { id, loaders: HashSet::new() });
         }
         ids.append(lines.as_bytes())?;
-        Ok(Self { by_key, next, described: 0, ids, methods })
+        Ok(Self {
+            by_key,
+            next,
+            described: Arc::default(),
+            hasher: RandomState::new(),
+            ids,
+            methods,
+        })
     }
 
     /// The id of a method, which is written out where it is new.
     pub(super) fn assign(&mut self, info: MethodInfo) -> Result<MethodId, SinkError> {
         let key = key(&info.class, &info.name, &info.descriptor);
-        let loader = info.loader.clone();
+        let loader = self.hasher.hash_one(&info.loader);
         if let Some(known) = self.by_key.get_mut(&key) {
             let id = known.id;
             if !known.loaders.contains(&loader) {
                 self.methods.append_json(&MethodLine { id, method: info })?;
-                self.described += u64::from(known.loaders.is_empty());
-                known.loaders.push(loader);
+                if known.loaders.is_empty() {
+                    self.described.fetch_add(1, Ordering::Relaxed);
+                }
+                known.loaders.insert(loader);
             }
             return Ok(id);
         }
@@ -168,13 +187,14 @@ impl IdTable {
         let mut line = String::new();
         encode_line(&key, id, &mut line);
         self.ids.append(line.as_bytes())?;
-        self.described += 1;
-        self.by_key.insert(key, Known { id, loaders: vec![loader] });
+        self.described.fetch_add(1, Ordering::Relaxed);
+        self.by_key.insert(key, Known { id, loaders: HashSet::from([loader]) });
         Ok(id)
     }
 
-    pub(super) fn described(&self) -> u64 {
-        self.described
+    /// How many ids have a line in `methods.jsonl`; to be read without the table's lock.
+    pub(super) fn described(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.described)
     }
 }
 
@@ -208,7 +228,7 @@ mod tests {
         assert_eq!(fs::read_to_string(dir.path().join("ids.properties")).unwrap(), "a.A#m()V=0\n");
         let methods = fs::read_to_string(dir.path().join("methods.jsonl")).unwrap();
         assert_eq!(methods.lines().count(), 2);
-        assert_eq!(table.described(), 1);
+        assert_eq!(table.described().load(Ordering::Relaxed), 1);
     }
 
     #[test]
@@ -230,6 +250,8 @@ mod tests {
         for (text, expected) in [
             ("a.A#m()V=0\nrubbish\n", "line 2: expected pkg.Class#method(descriptor)=id"),
             ("a.A#m()V=0\na.B#m()V=0\n", "line 2: id 0 belongs to a.A#m()V already"),
+            ("a.A#m()V=0\na.A#m()V=1\n", "line 2: a.A#m()V has id 0 already"),
+            ("a.A#m()V=9223372036854775807\n", "line 1: id 9223372036854775807 leaves no ids"),
         ] {
             fs::write(&path, text).unwrap();
             let error = StartIds::read(&IdSource::File(path.clone())).unwrap_err().to_string();

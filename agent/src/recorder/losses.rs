@@ -1,7 +1,7 @@
 //! What was seen and not written. Told once on stderr, counted for the manifest.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
@@ -12,6 +12,7 @@ const MAX_REASONS: usize = 16;
 pub(super) struct Losses {
     events: AtomicU64,
     reasons: Mutex<BTreeSet<String>>,
+    told: AtomicBool,
 }
 
 impl Losses {
@@ -25,12 +26,15 @@ impl Losses {
 
     /// Keeps a reason; the first one is told.
     pub(super) fn note(&self, reason: &str) {
-        let mut reasons = self.reasons.lock();
-        if reasons.is_empty() {
-            log::error!("{reason}; the program goes on");
+        {
+            let mut reasons = self.reasons.lock();
+            if reasons.len() < MAX_REASONS {
+                reasons.insert(reason.to_owned());
+            }
         }
-        if reasons.len() < MAX_REASONS {
-            reasons.insert(reason.to_owned());
+        // Without the lock: whoever reads the error stream may be slow.
+        if !self.told.swap(true, Ordering::Relaxed) {
+            log::error!("{reason}; the program goes on");
         }
     }
 

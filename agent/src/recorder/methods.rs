@@ -10,6 +10,7 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use flow_codec::MethodId;
@@ -85,6 +86,7 @@ pub struct MethodTable {
     shards: [RwLock<HashMap<RawMethod, Meaning>>; SHARDS],
     generation: AtomicU64,
     ids: Mutex<IdTable>,
+    described: Arc<AtomicU64>,
     not_recorded: Mutex<BTreeMap<Reason, BTreeSet<String>>>,
 }
 
@@ -99,6 +101,7 @@ impl MethodTable {
             filter,
             shards: std::array::from_fn(|_| RwLock::default()),
             generation: AtomicU64::new(next_generation()),
+            described: ids.described(),
             ids: Mutex::new(ids),
             not_recorded: Mutex::default(),
         }
@@ -192,7 +195,7 @@ impl MethodTable {
 
     /// How many ids have a line in `methods.jsonl`.
     pub(super) fn described(&self) -> u64 {
-        self.ids.lock().described()
+        self.described.load(Ordering::Relaxed)
     }
 
     /// Methods the filter names and the engine leaves out, by reason.

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 use flow_codec::ThreadId;
 use flow_codec::format::manifest::{End, Lost, NotRecorded, Totals};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 use crate::sink::{FoldedChunk, LineFile, Scope, Sink, SinkError};
 use chunk::ChunkPool;
@@ -119,6 +119,10 @@ impl Recorder {
     /// Begins to record a thread; its start is on disk before its first event. `None` when it cannot
     /// be told there: recording is over then.
     pub fn start_thread(&self, facts: &ThreadFacts) -> Option<Arc<ThreadRecorder>> {
+        // A callback may have got past the question at its top long ago.
+        if !self.is_on() {
+            return None;
+        }
         let pool = if facts.is_virtual { &self.virtual_chunks } else { &self.chunks };
         let recorder = Arc::new(ThreadRecorder::new(facts.id, facts.is_virtual, pool.take()));
         if let Err(error) = self.threads.start(facts, &recorder, self.elapsed_ns()) {
@@ -132,7 +136,7 @@ impl Recorder {
     /// Ends the recording of a thread, called by itself: writes its open chunk. `name` is the name it
     /// has now, where the JVM tells.
     pub fn end_thread(&self, thread: Arc<ThreadRecorder>, name: Option<&str>) {
-        self.write_out(&thread, thread.lock_out(), Last::Yes);
+        self.write_out(&thread, &mut thread.lock_out(), Last::Yes);
         if let Some(name) = name {
             self.note_name(thread.id(), name);
         }
@@ -161,8 +165,11 @@ impl Recorder {
         self.on.store(false, Ordering::Relaxed);
         for thread in self.threads.live() {
             match thread.try_lock_out_for(HAND_OVER_PATIENCE) {
-                Some(out) => self.write_out(&thread, out, Last::Yes),
-                None => log::debug!("thread {} is still writing its chunk", thread.id()),
+                Some(mut out) => self.write_out(&thread, &mut out, Last::Yes),
+                None => {
+                    let late = format!("thread {} was still writing at the end", thread.id());
+                    self.losses.lose(0, &late);
+                }
             }
         }
         End {
@@ -192,44 +199,69 @@ impl Recorder {
         self.losses.note(&format!("recording stopped: {fault}"));
     }
 
-    /// Counts an event that was seen and cannot be recorded.
+    /// Counts an event that was seen and cannot be recorded; not after the end.
     pub fn lose_event(&self, reason: &str) {
-        self.losses.lose(1, reason);
+        if self.is_on() {
+            self.losses.lose(1, reason);
+        }
+    }
+
+    /// Ends the recording without a word.
+    pub fn switch_off(&self) {
+        self.on.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether something is missing from the trace.
+    #[must_use]
+    pub fn has_losses(&self) -> bool {
+        !self.losses.reasons().is_empty()
     }
 
     fn elapsed_ns(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Makes room in a full chunk.
+    /// Makes room in a full chunk. Once recording is off the chunk stays as it is: it is for
+    /// [`finish`](Self::finish) to write, and what does not fit came after the end.
     #[cold]
     fn hand_over(&self, thread: &ThreadRecorder) {
-        self.write_out(thread, thread.lock_out(), Last::No);
-        thread.reuse_chunk();
+        if !self.is_on() {
+            return;
+        }
+        // Held until the chunk is empty: a chunk that is written and not yet reused would be taken
+        // for new events.
+        let mut out = thread.lock_out();
+        self.write_out(thread, &mut out, Last::No);
+        thread.reuse_chunk(&out);
+        if !self.is_on() {
+            // The end came meanwhile, and may not have waited for us.
+            self.write_out(thread, &mut out, Last::Yes);
+        }
     }
 
     /// Folds what the chunk holds and hands it to the sink.
-    fn write_out(&self, thread: &ThreadRecorder, mut out: MutexGuard<'_, Out>, last: Last) {
+    fn write_out(&self, thread: &ThreadRecorder, out: &mut Out, last: Last) {
+        if out.state == OutState::Closed {
+            return;
+        }
         let raw = thread.recorded();
         let counts = flow_codec::write::count_events(&raw);
-        match out.state {
-            OutState::Closed => return,
-            OutState::Failed => self.losses.lose(counts.enters + counts.exits, ""),
-            OutState::Open => {
-                let bytes = out.fold(&raw, last == Last::Yes);
-                let chunk = FoldedChunk { thread: thread.id(), offset: out.offset, bytes: &bytes };
-                match self.sink.write_chunk(&chunk) {
-                    Ok(written) => {
-                        out.offset = out.offset.plus(bytes.len());
-                        let mut totals = self.totals.lock();
-                        totals.enters += counts.enters;
-                        totals.exits += counts.exits;
-                        totals.bytes += written;
-                    }
-                    Err(error) => {
-                        out.state = OutState::Failed;
-                        self.fail(&error, counts.enters + counts.exits);
-                    }
+        if out.state == OutState::Failed {
+            self.losses.lose(counts.enters + counts.exits, "");
+        } else {
+            let bytes = out.fold(&raw, last == Last::Yes);
+            let chunk = FoldedChunk { thread: thread.id(), offset: out.offset, bytes: &bytes };
+            match self.sink.write_chunk(&chunk) {
+                Ok(written) => {
+                    out.offset = out.offset.plus(bytes.len());
+                    let mut totals = self.totals.lock();
+                    totals.enters += counts.enters;
+                    totals.exits += counts.exits;
+                    totals.bytes += written;
+                }
+                Err(error) => {
+                    out.state = OutState::Failed;
+                    self.fail(&error, counts.enters + counts.exits);
                 }
             }
         }
@@ -251,4 +283,143 @@ impl Recorder {
 enum Last {
     Yes,
     No,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Condvar;
+    use std::sync::Mutex as StdMutex;
+
+    use flow_codec::format::methods::MethodInfo;
+
+    use super::*;
+    use crate::filter::{FilterSpec, LoaderKind};
+
+    /// Keeps chunks; can be made to hold up writers.
+    #[derive(Clone, Default)]
+    struct Kept(Arc<(StdMutex<KeptState>, Condvar)>);
+
+    #[derive(Default)]
+    struct KeptState {
+        bytes: Vec<u8>,
+        hold: bool,
+        waiting: usize,
+    }
+
+    impl Sink for Kept {
+        fn write_chunk(&self, chunk: &FoldedChunk<'_>) -> Result<u64, SinkError> {
+            let (state, changed) = &*self.0;
+            let mut state = state.lock().unwrap();
+            state.waiting += 1;
+            changed.notify_all();
+            state = changed.wait_while(state, |state| state.hold).unwrap();
+            assert_eq!(chunk.offset.get(), state.bytes.len() as u64);
+            state.bytes.extend_from_slice(chunk.bytes);
+            Ok(chunk.bytes.len() as u64)
+        }
+    }
+
+    impl Kept {
+        fn hold(&self, hold: bool) {
+            self.0.0.lock().unwrap().hold = hold;
+            self.0.1.notify_all();
+        }
+
+        fn wait_for_a_writer(&self) {
+            let state = self.0.0.lock().unwrap();
+            drop(self.0.1.wait_while(state, |state| state.waiting == 0).unwrap());
+        }
+
+        fn bytes(&self) -> Vec<u8> {
+            self.0.0.lock().unwrap().bytes.clone()
+        }
+    }
+
+    struct OneMethod;
+
+    impl DescribeMethod for OneMethod {
+        fn facts(&self) -> Option<MethodFacts> {
+            let info = MethodInfo { descriptor: "()V".to_owned(), ..MethodInfo::default() };
+            let loader = LoaderKind::Application;
+            Some(MethodFacts { info, loader, native: false, hidden: false })
+        }
+
+        fn source(&self) -> (Option<String>, Option<u32>) {
+            (None, None)
+        }
+    }
+
+    /// A recorder with chunks of `chunk_bytes`, one thread and one method.
+    fn recorder(
+        dir: &std::path::Path,
+        sink: &Kept,
+        chunk_bytes: usize,
+    ) -> (Recorder, Arc<ThreadRecorder>, Recorded) {
+        let file = |name: &str| LineFile::create(&dir.join(name)).unwrap();
+        let ids = IdTable::new(StartIds::default(), file("ids"), file("methods")).unwrap();
+        let filter = FilterSpec {
+            targets: Vec::new(),
+            include: Vec::new(),
+            exclude: Vec::new(),
+            constructors: true,
+            natives: false,
+        };
+        let methods = MethodTable::new(filter, ids);
+        let method = methods.look_up(RawMethod(8), &OneMethod).unwrap().recorded().unwrap();
+        let sink = Box::new(sink.clone());
+        let recorder = Recorder::new(methods, file("threads"), sink, chunk_bytes, Instant::now());
+        let facts = ThreadFacts {
+            id: ThreadId::new(1),
+            name: "main".to_owned(),
+            daemon: false,
+            is_virtual: false,
+        };
+        let thread = recorder.start_thread(&facts).unwrap();
+        (recorder, thread, method)
+    }
+
+    #[test]
+    fn a_thread_that_is_writing_at_the_end_writes_once_and_all() {
+        let dir = tempfile::tempdir().unwrap();
+        let sink = Kept::default();
+        let (recorder, thread, method) = recorder(dir.path(), &sink, 4);
+        sink.hold(true);
+        let end = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                recorder.enter(&thread, method);
+                recorder.exit(&thread);
+                recorder.enter(&thread, method);
+                recorder.exit(&thread);
+                // The chunk is full.
+                recorder.enter(&thread, method);
+            });
+            sink.wait_for_a_writer();
+            let end = recorder.finish();
+            sink.hold(false);
+            end
+        });
+        assert_eq!(end.lost.reasons, ["thread 1 was still writing at the end"]);
+        assert_eq!(sink.bytes(), [0x80, 0x00, 0x80, 0x00], "the last exit too");
+    }
+
+    #[test]
+    fn nothing_is_written_after_the_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let sink = Kept::default();
+        let (recorder, thread, method) = recorder(dir.path(), &sink, 4);
+        recorder.enter(&thread, method);
+        let end = recorder.finish();
+        assert_eq!((end.totals.enters, end.totals.bytes), (1, 1));
+        for _ in 0..100 {
+            recorder.enter(&thread, method);
+        }
+        assert_eq!(sink.bytes(), [0x80]);
+        let facts = ThreadFacts {
+            id: ThreadId::new(2),
+            name: String::new(),
+            daemon: false,
+            is_virtual: false,
+        };
+        assert!(recorder.start_thread(&facts).is_none());
+    }
 }

@@ -84,9 +84,8 @@ impl ThreadRecorder {
         self.chunk.recorded()
     }
 
-    /// Empties the chunk; only for the owner.
-    pub(super) fn reuse_chunk(&self) {
-        let _readers_are_out = self.out.lock();
+    /// Empties the chunk; only for the owner, with the lock that readers hold.
+    pub(super) fn reuse_chunk(&self, _readers_are_out: &MutexGuard<'_, Out>) {
         self.chunk.reuse();
     }
 

@@ -4,7 +4,9 @@
 //!   lives; the system drops the lock with the process, however it ends.
 //! - Whoever gets the lock moves an earlier trace to `DIR.old`, file by file: the directory itself and
 //!   its lock stay, so two JVMs never both believe that they own it, and a mount point works too.
-//! - Whoever does not get it uses `DIR/jvm-<pid>-<start>`, with the same rules.
+//! - Whoever does not get it uses `DIR/jvm-<pid>-<start>`. While such a JVM lives, nothing is moved.
+//! - JVMs that start at the same time decide one after the other: all of this happens under the lock
+//!   on `.gate`, which nobody holds for longer than that.
 //! - Files are made anew and never through a link: whatever stands in our place is refused.
 
 use std::fmt;
@@ -13,13 +15,21 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use flow_codec::format::names;
-use rustix::fs::{Mode, OFlags};
+use parking_lot::Mutex;
+use rustix::fs::{FallocateFlags, Mode, OFlags};
+use rustix::io::Errno;
 
 /// Reading and writing for the owner only, whatever the umask allows beyond that.
 const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 const DIRECTORY_MODE: Mode = Mode::RWXU;
+
+/// How long other JVMs may take to find their place before this one gives up.
+const GATE_PATIENCE: Duration = Duration::from_secs(10);
+/// More JVMs of one process id in one second than this there cannot be.
+const MAX_FURTHER: u32 = 1000;
 
 /// A trace directory that this process owns.
 #[derive(Clone, Debug)]
@@ -33,6 +43,8 @@ struct OpenDirectory {
     fd: OwnedFd,
     /// Held as long as the process lives.
     _lock: File,
+    /// Given up for a moment when the program has used up its descriptors.
+    spare: Mutex<Option<OwnedFd>>,
 }
 
 /// A trace directory cannot be used.
@@ -61,7 +73,8 @@ impl TraceDirectory {
         let fail = |why: String| DirectoryError { path: dir.to_path_buf(), why };
         let path = std::path::absolute(dir).map_err(|error| fail(error.to_string()))?;
         let fd = make_and_open(&path).map_err(fail)?;
-        if let Some(lock) = try_lock(&fd).map_err(fail)?
+        let _gate = wait_for_lock(&fd, names::GATE).map_err(fail)?;
+        if let Some(lock) = try_lock(&fd, names::LOCK).map_err(fail)?
             && no_further_jvm_is_live(&path)
         {
             match move_earlier_trace(&path, &fd).map_err(fail)? {
@@ -72,16 +85,28 @@ impl TraceDirectory {
             }
         }
         // In use, or not ours to empty: a place of our own inside.
-        let own = path.join(further_name());
-        let own_fd = make_and_open(&own).map_err(fail)?;
-        let lock = try_lock(&own_fd).map_err(fail)?;
-        let lock = lock.ok_or_else(|| fail(format!("{} is in use", own.display())))?;
-        log::info!("{} is in use; recording into {}", path.display(), own.display());
-        Ok(Self::new(own, own_fd, lock))
+        let name = further_name();
+        for number in 1..MAX_FURTHER {
+            // In containers that share a directory, process ids are not unique.
+            let own = match number {
+                1 => path.join(&name),
+                _ => path.join(format!("{name}-{number}")),
+            };
+            if own.exists() {
+                continue;
+            }
+            let own_fd = make_and_open(&own).map_err(fail)?;
+            if let Some(lock) = try_lock(&own_fd, names::LOCK).map_err(fail)? {
+                log::info!("{} is in use; recording into {}", path.display(), own.display());
+                return Ok(Self::new(own, own_fd, lock));
+            }
+        }
+        Err(fail(format!("no place for {name} in it")))
     }
 
     fn new(path: PathBuf, fd: OwnedFd, lock: File) -> Self {
-        Self { open: Arc::new(OpenDirectory { path, fd, _lock: lock }) }
+        let spare = Mutex::new(spare_descriptor(&fd));
+        Self { open: Arc::new(OpenDirectory { path, fd, _lock: lock, spare }) }
     }
 
     /// Where the trace is, as an absolute path.
@@ -111,24 +136,87 @@ impl TraceDirectory {
     /// # Errors
     /// The new content cannot be written; the old file is as it was.
     pub fn replace(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        self.reserve(name, 0)?.finish(content)
+    }
+
+    /// Makes the file that is to replace `name` later, with room for `bytes` set aside now: then a
+    /// full disk, or a program that has used up its descriptors, cannot prevent it.
+    ///
+    /// # Errors
+    /// The file cannot be made.
+    pub fn reserve(&self, name: &str, bytes: u64) -> io::Result<Replacement> {
         let new = format!("{name}.new");
         let _ = rustix::fs::unlinkat(&self.open.fd, &new, rustix::fs::AtFlags::empty());
-        let mut file = self.create(&new)?;
-        io::Write::write_all(&mut file, content)?;
-        rustix::fs::renameat(&self.open.fd, &new, &self.open.fd, name)?;
-        Ok(())
+        let file = self.create(&new)?;
+        if bytes > 0 {
+            // Not every file system can; then the room is found later, or not.
+            let _ = rustix::fs::fallocate(&file, FallocateFlags::KEEP_SIZE, 0, bytes);
+        }
+        Ok(Replacement { directory: self.clone(), file, name: name.to_owned(), new })
     }
 
     fn open_file(&self, name: &str, more: OFlags) -> io::Result<File> {
         // NONBLOCK: a FIFO in our place must not stop the program.
         let flags =
             OFlags::WRONLY | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let file = File::from(rustix::fs::openat(&self.open.fd, name, flags | more, FILE_MODE)?);
+        let open = || rustix::fs::openat(&self.open.fd, name, flags | more, FILE_MODE);
+        let opened = match open() {
+            Err(Errno::MFILE | Errno::NFILE) => {
+                let mut spare = self.open.spare.lock();
+                *spare = None;
+                open()
+            }
+            opened => opened,
+        };
+        let file = File::from(opened?);
         if !file.metadata()?.is_file() {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
         Ok(file)
     }
+
+    /// Takes back a descriptor for the next time there is none. To be called after a file of ours is
+    /// closed.
+    pub(super) fn restore_spare(&self) {
+        if let Some(mut spare) = self.open.spare.try_lock()
+            && spare.is_none()
+        {
+            *spare = spare_descriptor(&self.open.fd);
+        }
+    }
+}
+
+/// A file that is to take the place of another one.
+#[derive(Debug)]
+pub struct Replacement {
+    directory: TraceDirectory,
+    file: File,
+    name: String,
+    new: String,
+}
+
+impl Replacement {
+    /// Writes the content and puts the file in its place.
+    ///
+    /// # Errors
+    /// The content cannot be written; the old file is as it was.
+    pub fn finish(self, content: &[u8]) -> io::Result<()> {
+        let fd = &self.directory.open.fd;
+        let put = || {
+            io::Write::write_all(&mut &self.file, content)?;
+            // What was set aside and is not needed.
+            self.file.set_len(content.len() as u64)?;
+            rustix::fs::renameat(fd, &self.new, fd, &self.name)?;
+            Ok(())
+        };
+        put().inspect_err(|_| {
+            let _ = rustix::fs::unlinkat(fd, &self.new, rustix::fs::AtFlags::empty());
+        })
+    }
+}
+
+fn spare_descriptor(fd: &OwnedFd) -> Option<OwnedFd> {
+    rustix::io::fcntl_dupfd_cloexec(fd, 0).ok()
 }
 
 /// Replaces `%p` (process), `%t` (start time), `%h` (host) and `%%` in the `out` option.
@@ -184,7 +272,7 @@ fn make_and_open(path: &Path) -> Result<OwnedFd, String> {
                     .map_err(|error| format!("cannot make {}: {error}", parent.display()))?;
             }
             match rustix::fs::mkdir(path, DIRECTORY_MODE) {
-                Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+                Ok(()) | Err(Errno::EXIST) => {}
                 Err(error) => return Err(format!("cannot be made: {}", io::Error::from(error))),
             }
         }
@@ -194,22 +282,40 @@ fn make_and_open(path: &Path) -> Result<OwnedFd, String> {
         .map_err(|error| format!("cannot be opened: {}", io::Error::from(error)))
 }
 
-/// Takes the directory's lock; `None` when another process has it.
-fn try_lock(fd: &OwnedFd) -> Result<Option<File>, String> {
+fn open_lock(fd: &OwnedFd, name: &str) -> Result<File, String> {
     let flags =
         OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let lock = rustix::fs::openat(fd, names::LOCK, flags, FILE_MODE)
+    rustix::fs::openat(fd, name, flags, FILE_MODE)
         .map(File::from)
-        .map_err(|error| format!("cannot write {}: {}", names::LOCK, io::Error::from(error)))?;
+        .map_err(|error| format!("cannot write {name}: {}", io::Error::from(error)))
+}
+
+/// Takes a lock; `None` when another process has it.
+fn try_lock(fd: &OwnedFd, name: &str) -> Result<Option<File>, String> {
+    let lock = open_lock(fd, name)?;
     match lock.try_lock() {
         Ok(()) => Ok(Some(lock)),
         Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(format!("cannot lock {}: {error}", names::LOCK)),
+        Err(TryLockError::Error(error)) => Err(format!("cannot lock {name}: {error}")),
+    }
+}
+
+/// Takes a lock that others hold for a short time only.
+fn wait_for_lock(fd: &OwnedFd, name: &str) -> Result<File, String> {
+    let begun = Instant::now();
+    loop {
+        if let Some(lock) = try_lock(fd, name)? {
+            return Ok(lock);
+        }
+        if begun.elapsed() > GATE_PATIENCE {
+            return Err(format!("{name} stays locked; is a JVM that starts there suspended?"));
+        }
+        std::thread::sleep(Duration::from_millis(2));
     }
 }
 
 /// Whether all JVMs that wrote into directories of their own in here have ended. While one lives, the
-/// trace it is part of stays where it is.
+/// trace it is part of stays where it is. None can begin to live meanwhile: we hold the gate.
 fn no_further_jvm_is_live(path: &Path) -> bool {
     further_traces(path).iter().all(|name| match File::open(path.join(name).join(names::LOCK)) {
         Ok(lock) => lock.try_lock().is_ok(),
@@ -333,15 +439,50 @@ mod tests {
         // The first ends; the second still lives inside, so nothing is moved from under it.
         drop(first);
         let further = second.path().file_name().unwrap().to_owned();
-        // The same process at the same second would take the same name.
-        let third = TraceDirectory::open(&out);
-        assert!(third.is_err() || third.unwrap().path() != out);
-        drop(second);
+        let third = TraceDirectory::open(&out).unwrap();
+        assert_ne!(third.path(), out);
+        drop((second, third));
         let fourth = TraceDirectory::open(&out).unwrap();
         assert_eq!(fourth.path(), out);
         let old = root.path().join("out.old");
         assert_eq!(fs::read_to_string(old.join("trace.json")).unwrap(), "first");
         assert_eq!(fs::read_to_string(old.join(further).join("trace.json")).unwrap(), "second");
+    }
+
+    #[test]
+    fn whoever_opens_at_the_same_time_gets_a_place_of_its_own() {
+        let root = tempfile::tempdir().unwrap();
+        let out = root.path().join("out");
+        write_trace(&TraceDirectory::open(&out).unwrap(), "earlier");
+        let opened: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                (0..20).map(|_| scope.spawn(|| TraceDirectory::open(&out).unwrap())).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        for dir in &opened {
+            write_trace(dir, &dir.path().display().to_string());
+        }
+        let mut paths: Vec<_> = opened.iter().map(|dir| dir.path().to_owned()).collect();
+        paths.sort();
+        paths.dedup();
+        assert_eq!(paths.len(), 20);
+        assert!(paths.contains(&out));
+        for path in paths {
+            let text = fs::read_to_string(path.join("trace.json")).unwrap();
+            assert_eq!(text, path.display().to_string(), "nobody moved it");
+        }
+    }
+
+    #[test]
+    fn room_set_aside_is_given_back() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = TraceDirectory::open(&root.path().join("out")).unwrap();
+        write_trace(&dir, "old");
+        let reserved = dir.reserve("trace.json", 16384).unwrap();
+        assert_eq!(fs::read_to_string(dir.path().join("trace.json")).unwrap(), "old");
+        reserved.finish(b"new").unwrap();
+        assert_eq!(fs::read_to_string(dir.path().join("trace.json")).unwrap(), "new");
+        assert!(!dir.path().join("trace.json.new").exists());
     }
 
     #[test]

@@ -1,29 +1,63 @@
-//! One file a thread in the trace directory. No file stays open between chunks, so the number of
-//! threads does not count against the program's limit of open files.
+//! One file a thread in the trace directory. No file stays open between chunks, and few are open at
+//! once, so the number of threads does not count against the program's limit of open files.
 
-use std::io::{ErrorKind, Write};
+use std::fs::File;
+use std::io::{self, ErrorKind, Write};
 
+use crossbeam_channel::{Receiver, Sender, bounded};
 use flow_codec::format::flow::{Decoded, decode};
 use flow_codec::format::jsonl;
 use flow_codec::format::names::{EventFormat, thread_file};
-
 use rustix::io::Errno;
 
 use super::directory::TraceDirectory;
 use super::{FoldedChunk, Scope, Sink, SinkError};
+
+/// As many thread files are open at once; more writers wait.
+const MAX_OPEN: usize = 8;
 
 /// Appends chunks to `thread-<id>.flow` or `.jsonl`.
 #[derive(Debug)]
 pub struct FileSink {
     directory: TraceDirectory,
     format: EventFormat,
+    /// Holds a token for each writer inside.
+    enter: Sender<()>,
+    leave: Receiver<()>,
 }
 
 impl FileSink {
     /// Writes into `directory`.
     #[must_use]
     pub fn new(directory: TraceDirectory, format: EventFormat) -> Self {
-        Self { directory, format }
+        let (enter, leave) = bounded(MAX_OPEN);
+        Self { directory, format, enter, leave }
+    }
+
+    fn write(&self, name: &str, chunk: &FoldedChunk<'_>) -> io::Result<u64> {
+        let mut file = if chunk.offset.get() == 0 {
+            self.directory.create(name)?
+        } else {
+            self.directory.append(name)?
+        };
+        let len = file.metadata()?.len();
+        let lines;
+        let bytes = match self.format {
+            EventFormat::Binary => {
+                if len != chunk.offset.get() {
+                    let why =
+                        format!("has {len} bytes instead of {}; somebody changed it", chunk.offset);
+                    return Err(io::Error::new(ErrorKind::AlreadyExists, why));
+                }
+                chunk.bytes
+            }
+            EventFormat::Jsonl => {
+                lines = as_lines(chunk.bytes);
+                &lines
+            }
+        };
+        write_whole(&mut file, bytes, len)?;
+        Ok(bytes.len() as u64)
     }
 }
 
@@ -32,28 +66,31 @@ impl Sink for FileSink {
         if chunk.bytes.is_empty() {
             return Ok(0);
         }
+        // The channel is ours and never closed, so neither end can fail.
+        let _ = self.enter.send(());
         let name = thread_file(chunk.thread, self.format);
-        // A file in our place is somebody else's: only that thread is affected.
-        let mut file = if chunk.offset.get() == 0 {
-            self.directory.create(&name)
-        } else {
-            self.directory.append(&name)
-        }
-        .map_err(|error| {
-            let one_file = error.kind() == ErrorKind::AlreadyExists
-                || error.raw_os_error() == Some(Errno::LOOP.raw_os_error());
-            SinkError::io(if one_file { Scope::Thread } else { Scope::Trace }, &name, &error)
-        })?;
-        let lines;
-        let bytes = match self.format {
-            EventFormat::Binary => chunk.bytes,
-            EventFormat::Jsonl => {
-                lines = as_lines(chunk.bytes);
-                &lines
-            }
-        };
-        file.write_all(bytes).map_err(|error| SinkError::io(Scope::Trace, &name, &error))?;
-        Ok(bytes.len() as u64)
+        let written = self.write(&name, chunk);
+        let _ = self.leave.try_recv();
+        self.directory.restore_spare();
+        written.map_err(|error| SinkError::io(scope_of(&error), &name, &error))
+    }
+}
+
+/// Appends all of `bytes`, or nothing: what follows a part of a chunk would be read as something else.
+fn write_whole(file: &mut File, bytes: &[u8], len: u64) -> io::Result<()> {
+    file.write_all(bytes).inspect_err(|_| {
+        let _ = file.set_len(len);
+    })
+}
+
+/// How far a failure reaches. A file in our place is somebody else's, a file that is gone or was
+/// changed is one thread's; and a program without descriptors may have some again later.
+fn scope_of(error: &io::Error) -> Scope {
+    let one_thread = [Errno::LOOP, Errno::MFILE, Errno::NFILE].map(|e| Some(e.raw_os_error()));
+    if error.kind() == ErrorKind::AlreadyExists || one_thread.contains(&error.raw_os_error()) {
+        Scope::Thread
+    } else {
+        Scope::Trace
     }
 }
 
@@ -102,6 +139,19 @@ mod tests {
         let error = sink.write_chunk(&chunk(1, &[0x81])).unwrap_err();
         assert_eq!(error.scope(), Scope::Thread, "{error}");
         assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+    }
+
+    #[test]
+    fn a_file_that_somebody_changed_is_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = dir.path().join("t");
+        let sink = FileSink::new(TraceDirectory::open(&out).unwrap(), EventFormat::Binary);
+        sink.write_chunk(&chunk(0, &[0x81, 0x82])).unwrap();
+        fs::write(out.join("thread-3.flow"), [0x81]).unwrap();
+        let error = sink.write_chunk(&chunk(2, &[0x00])).unwrap_err();
+        assert_eq!(error.scope(), Scope::Thread);
+        assert!(error.to_string().contains("has 1 bytes instead of 2"), "{error}");
+        assert_eq!(fs::read(out.join("thread-3.flow")).unwrap(), [0x81]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::io;
 
 use flow_codec::{Offset, ThreadId};
 
-pub use directory::{DirectoryError, TraceDirectory, expand, host};
+pub use directory::{DirectoryError, Replacement, TraceDirectory, expand, host};
 pub use files::FileSink;
 pub use lines::LineFile;
 

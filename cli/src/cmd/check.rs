@@ -199,7 +199,7 @@ impl Check {
             }
             Some(Manifest { end: Some(end), .. }) => {
                 self.lost(end);
-                self.compare(&end.totals);
+                self.compare(end);
             }
         }
     }
@@ -214,8 +214,8 @@ impl Check {
     }
 
     /// Compares what was counted with what the recorder counted.
-    fn compare(&mut self, said: &Totals) {
-        let counted = self.counted;
+    fn compare(&mut self, end: &End) {
+        let (counted, said) = (self.counted, &end.totals);
         // An `ids` file may name more methods than this run met.
         let methods = counted.methods.min(said.methods);
         for (what, counted, said) in [
@@ -228,9 +228,10 @@ impl Check {
             if counted == said {
                 continue;
             }
-            // What follows from a record that is cut off is not a defect of its own.
-            let severity =
-                if counted < said && self.cut > 0 { Severity::Missing } else { Severity::Damage };
+            // What follows from a record that is cut off is not a defect of its own, nor is what the
+            // recorder could not finish, and says so.
+            let explained = (counted < said && self.cut > 0) || !end.lost.reasons.is_empty();
+            let severity = if explained { Severity::Missing } else { Severity::Damage };
             let text = format!("{counted} {what}, but trace.json says {said}");
             self.add(severity, "trace", text);
         }

@@ -10,7 +10,9 @@
 //! | `methods.jsonl` | [`methods`]: what is known of each method | with `ids.properties` |
 //! | `threads.jsonl` | [`threads`]: start, rename and end of threads | appended |
 //! | `trace.json` | [`manifest`]: what was run, how, and what came of it | at start; replaced at a clean end |
+//! | `trace.json.new` | room for the manifest of the end | at start; takes the place of `trace.json` |
 //! | `.lock` | empty; locked (`flock`) by the JVM that writes here | at start |
+//! | `.gate` | empty; locked for a moment by each JVM that starts here | at start |
 //! | `jvm-<pid>-<start>/` | the trace of a further JVM that found this directory in use | |
 //!
 //! # Guarantees

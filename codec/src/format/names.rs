@@ -12,6 +12,8 @@ pub const THREADS: &str = "threads.jsonl";
 pub const MANIFEST: &str = "trace.json";
 /// Locked by the JVM that writes the directory.
 pub const LOCK: &str = ".lock";
+/// Locked by JVMs while they find their place in the directory.
+pub const GATE: &str = ".gate";
 /// Begins the name of the sub-directory of a JVM that found the directory in use.
 pub const JVM_PREFIX: &str = "jvm-";
 
@@ -63,7 +65,7 @@ pub fn parse_thread_file(name: &str) -> Option<(ThreadId, EventFormat)> {
 /// Whether a file of this name belongs to a trace, so that it moves away with it.
 #[must_use]
 pub fn is_trace_file(name: &str) -> bool {
-    matches!(name, IDS | METHODS | THREADS | MANIFEST | "journal")
+    matches!(name, IDS | METHODS | THREADS | MANIFEST | "trace.json.new" | "journal")
         || (name.starts_with("thread-") && (name.ends_with(".marks") || name.ends_with(".idx")))
         || parse_thread_file(name).is_some()
 }
