@@ -5,6 +5,7 @@
 mod behaviour;
 mod counts;
 mod ends;
+mod failures;
 mod options;
 mod output;
 mod threads;

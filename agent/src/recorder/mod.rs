@@ -271,9 +271,12 @@ impl Recorder {
     }
 
     fn fail(&self, error: &SinkError, lost: u64) {
-        self.losses.lose(lost, &error.to_string());
-        if error.scope() == Scope::Trace {
-            self.stop(error);
+        match error.scope() {
+            Scope::Thread => self.losses.lose(lost, &error.to_string()),
+            Scope::Trace => {
+                self.losses.lose(lost, "");
+                self.stop(error);
+            }
         }
     }
 }
