@@ -128,8 +128,7 @@ pub fn decode_trace(dir: &Path) -> Decoded {
     let mut keys = HashMap::new();
     for line in text("ids.properties").lines() {
         let (key, id) = line.rsplit_once('=').expect("key=id");
-        let key = key.replace("\\n", "\n").replace("\\r", "\r").replace("\\\\", "\\");
-        let earlier = keys.insert(id.parse().expect("a number"), key);
+        let earlier = keys.insert(id.parse().expect("a number"), unescaped(key));
         assert_eq!(earlier, None, "an id stands twice in ids.properties");
     }
     let mut threads: BTreeMap<u64, DecodedThread> = BTreeMap::new();
@@ -171,6 +170,26 @@ pub fn decode_trace(dir: &Path) -> Decoded {
     }
     let manifest = serde_json::from_str(&text("trace.json")).expect("trace.json is JSON");
     Decoded { threads, keys, methods: json_lines("methods.jsonl"), manifest }
+}
+
+/// `\n`, `\r` and `\\` stand for one character; another `\` stands for itself.
+fn unescaped(key: &str) -> String {
+    let pairs = [("\\n", '\n'), ("\\r", '\r'), ("\\\\", '\\')];
+    let mut text = String::new();
+    let mut rest = key;
+    while let Some(first) = rest.chars().next() {
+        match pairs.iter().find(|(pair, _)| rest.starts_with(pair)) {
+            Some((pair, c)) => {
+                text.push(*c);
+                rest = &rest[pair.len()..];
+            }
+            None => {
+                text.push(first);
+                rest = &rest[first.len_utf8()..];
+            }
+        }
+    }
+    text
 }
 
 /// Bit 7 of the first byte: entry. Bit 6: more follows. Then seven bits a byte.

@@ -17,7 +17,8 @@
 //! | in the name | in the file |
 //! |---|---|
 //! | LF, CR | `\n`, `\r` |
-//! | `\` | `\\` |
+//! | `\` before `n`, `r`, `\`, LF, CR, and before `#` at the start | `\\`: else it would begin one of these |
+//! | `\` elsewhere | unchanged: compilers of other languages (JRuby, …) have it in their names |
 //! | `#` at the start | `\#`: else the line would be a comment |
 //! | `=` | unchanged: the last `=` of the line is the separator |
 //!
@@ -33,11 +34,14 @@ pub fn encode_line(key: &str, id: MethodId, out: &mut String) {
     if key.starts_with('#') {
         out.push('\\');
     }
-    for c in key.chars() {
+    let mut chars = key.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let next = chars.peek().map(|(_, next)| *next);
         match c {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
-            '\\' => out.push_str("\\\\"),
+            '\\' if matches!(next, Some('n' | 'r' | '\\' | '\n' | '\r')) => out.push_str("\\\\"),
+            '\\' if at == 0 && next == Some('#') => out.push_str("\\\\"),
             c => out.push(c),
         }
     }
@@ -121,6 +125,13 @@ mod tests {
     }
 
     #[test]
+    fn a_backslash_that_means_nothing_here_stays_alone() {
+        let mut out = String::new();
+        encode_line("DashE#RUBY$block$\\=\\^main\\_$0()V", id(3), &mut out);
+        assert_eq!(out, "DashE#RUBY$block$\\=\\^main\\_$0()V=3\n");
+    }
+
+    #[test]
     fn names_with_separators_and_line_breaks_survive() {
         for key in [
             "a.B#x = y()V",
@@ -129,6 +140,7 @@ mod tests {
             "a.B#\\u0041()V",
             "#Comment#like()V",
             "\\#a.B#m()V",
+            "a.B#\\\\=\\\\\\n\\\n\\\\\n()V\\",
         ] {
             let mut out = String::new();
             encode_line(key, id(9), &mut out);
