@@ -19,7 +19,7 @@ Exit status: 0 done, 1 damaged or failed, 2 usage, 3 partial result; record: the
 const RECORD_EXAMPLES: &str = "\
 Examples:
   flow record -- java -jar app.jar
-  flow record -o /tmp/trace --include 'com.app.*' --exclude '*#toString' -- java -jar app.jar
+  flow record -o /tmp/trace --include 'com.app.**' --exclude '**#toString' -- java -jar app.jar
   flow record --target com.app. -- ./gradlew test --no-daemon
 
 The agent is given to java itself; every other command gets it through JAVA_TOOL_OPTIONS, for all
@@ -28,7 +28,6 @@ JVMs it starts. In DIR, %p stands for the process id, %t for the start time, %h 
 /// Records every method call of a JVM program and shows what happened.
 #[derive(Parser, Debug)]
 #[command(name = "flow", version, after_help = EXAMPLES, max_term_width = 100)]
-#[command(infer_subcommands = false, disable_help_subcommand = true)]
 pub(crate) struct Args {
     /// Bold headings; auto: on a terminal, unless NO_COLOR is set
     #[arg(long, global = true, display_order = 100, value_name = "WHEN", default_value = "auto")]
@@ -179,7 +178,7 @@ pub(crate) struct RecordArgs {
     /// Only classes whose names begin with this; repeatable
     #[arg(long, value_name = "PREFIX")]
     pub(crate) target: Vec<String>,
-    /// Only methods like this: * in pkg.Class or pkg.Class#method; repeatable
+    /// Only methods like this, pkg.Class or pkg.Class#method: * within a package, ** across; repeatable
     #[arg(long, value_name = "GLOB")]
     pub(crate) include: Vec<String>,
     /// No methods like this; repeatable
@@ -197,7 +196,7 @@ pub(crate) struct RecordArgs {
     /// How events are written
     #[arg(long, value_name = "FORMAT")]
     pub(crate) event_format: Option<EventFormat>,
-    /// Keep the method ids of this ids.properties, and add new ones to it
+    /// Keep the method ids of this ids.properties; new methods follow
     #[arg(long, value_name = "FILE", conflicts_with = "optimize")]
     pub(crate) ids: Option<PathBuf>,
     /// Number methods by their calls in this earlier trace, for a smaller one
