@@ -6,6 +6,7 @@
 #
 # Builds flow first (release), and installs or names what is missing for that.
 set -eu
+[ -z "${JAVA_HOME:-}" ] || PATH="$JAVA_HOME/bin:$PATH"
 root=$(cd "$(dirname "$0")/.." && pwd)
 "$root/scripts/setup.sh" record
 cargo build --release --quiet --manifest-path "$root/Cargo.toml" -p flow-agent -p flow-cli

@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 
 need_rust=1.95
 missing=""
+[ -z "${JAVA_HOME:-}" ] || PATH="$JAVA_HOME/bin:$PATH"
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
@@ -40,6 +41,14 @@ if have cargo && have rustc; then
             missing="$missing
   rustc $need_rust: this is $version. Get a newer one from https://rustup.rs"
         fi
+    fi
+    if [ "${1:-}" != record ]; then
+        for component in clippy rustfmt; do
+            have "cargo-${component#rust}" ||
+                { have rustup && rustup component add "$component" >&2; } ||
+                missing="$missing
+  $component: checks the sources. Run: rustup component add $component"
+        done
     fi
 else
     missing="$missing
