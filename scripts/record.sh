@@ -9,6 +9,7 @@ set -eu
 [ -z "${JAVA_HOME:-}" ] || PATH="$JAVA_HOME/bin:$PATH"
 root=$(cd "$(dirname "$0")/.." && pwd)
 "$root/scripts/setup.sh" record
+echo "Building flow (the first time a minute or two) ..." >&2
 cargo build --release --quiet --manifest-path "$root/Cargo.toml" -p flow-agent -p flow-cli
 target=$(cargo metadata --format-version 1 --no-deps --offline --manifest-path "$root/Cargo.toml" |
     sed 's/.*"target_directory":"\([^"]*\)".*/\1/')

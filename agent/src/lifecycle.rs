@@ -32,6 +32,9 @@ use crate::sink::{FileSink, LineFile, Replacement, TraceDirectory, expand, host}
 
 static AGENT: OnceCell<Agent> = OnceCell::new();
 
+/// Set by `flow record` for all JVMs of its command; see [`Manifest::session`].
+const SESSION: &str = "FLOW_SESSION";
+
 /// The recording of this process.
 #[derive(Debug)]
 pub struct Agent {
@@ -97,13 +100,14 @@ impl Agent {
     fn new(options: &Options, jvm: Jvm) -> Result<Self, StartError> {
         let started = Instant::now();
         let start_ids = StartIds::read(&options.ids).map_err(|e| StartError(e.to_string()))?;
-        let directory = TraceDirectory::open(Path::new(&expand(&options.out)))
+        let session = environment(SESSION);
+        let directory = TraceDirectory::open(Path::new(&expand(&options.out)), session.as_deref())
             .map_err(|e| StartError(e.to_string()))?;
         let line_file = |name: &'static str| -> Result<LineFile, StartError> {
             let file = directory.create(name).map_err(|error| (name, error))?;
             Ok(LineFile::new(file, name))
         };
-        let manifest = manifest(options, jvm);
+        let manifest = manifest(options, jvm, session);
         let in_manifest = |error| (names::MANIFEST, error);
         directory
             .replace(names::MANIFEST, &manifest_text(&manifest).map_err(in_manifest)?)
@@ -177,7 +181,7 @@ fn shorten(manifest: &mut Manifest) {
     }
 }
 
-fn manifest(options: &Options, jvm: Jvm) -> Manifest {
+fn manifest(options: &Options, jvm: Jvm, session: Option<String>) -> Manifest {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Manifest {
         format_version: VERSION,
@@ -189,6 +193,7 @@ fn manifest(options: &Options, jvm: Jvm) -> Manifest {
         host: host(),
         command: command_line(),
         jvm,
+        session,
         start_unix_ns: u64::try_from(since_1970.as_nanos()).unwrap_or(u64::MAX),
         end: None,
     }

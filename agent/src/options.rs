@@ -143,9 +143,9 @@ impl Options {
         Ok(Self {
             out: value("out").map_or(Ok(DEFAULT_OUT), non_empty)?.to_owned(),
             filter: FilterSpec {
-                targets: value("target").map_or_else(Vec::new, |target| list(&target.value, '+')),
-                include: value("include").map_or_else(Vec::new, globs),
-                exclude: value("exclude").map_or_else(Vec::new, globs),
+                targets: value("target").map_or(Ok(Vec::new()), |target| list(target, '+'))?,
+                include: value("include").map_or(Ok(Vec::new()), globs)?,
+                exclude: value("exclude").map_or(Ok(Vec::new()), globs)?,
                 constructors: flag("constructors", true)?,
                 natives: flag("natives", false)?,
             },
@@ -353,17 +353,16 @@ fn parse_chunk(setting: &Setting) -> Result<usize, OptionError> {
         .ok_or_else(|| bad_value(setting))
 }
 
-fn list(value: &str, separator: char) -> Vec<String> {
-    value
-        .split(separator)
-        .map(str::trim)
-        .filter(|item| !item.is_empty())
-        .map(str::to_owned)
-        .collect()
+/// The items of a list. None at all is a mistake, such as a variable that is not set: as a filter
+/// it would be the opposite of what is meant.
+fn list(setting: &Setting, separator: char) -> Result<Vec<String>, OptionError> {
+    let items = setting.value.split(separator).map(str::trim).filter(|item| !item.is_empty());
+    let items: Vec<_> = items.map(str::to_owned).collect();
+    if items.is_empty() { Err(bad_value(setting)) } else { Ok(items) }
 }
 
-fn globs(setting: &Setting) -> Vec<Glob> {
-    list(&setting.value, ';').iter().map(|item| Glob::new(item)).collect()
+fn globs(setting: &Setting) -> Result<Vec<Glob>, OptionError> {
+    Ok(list(setting, ';')?.iter().map(|item| Glob::new(item)).collect())
 }
 
 #[cfg(test)]
@@ -410,6 +409,7 @@ mod tests {
             ),
             ("out", "'out' (agent options): expected key=value; did you mean 'out=…'?"),
             ("out=", "out= (agent options): expected a directory"),
+            ("target=", "target= (agent options): expected class name prefixes, separated by '+'"),
             ("natives=yes", "natives=yes (agent options): expected true or false"),
             ("chunk=1", "chunk=1 (agent options): expected a size from 64 to 16m, such as 64k"),
             ("engine=jit", "engine=jit (agent options): expected events"),

@@ -218,12 +218,7 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_name = "PATH")]
     pub(crate) agent: Option<PathBuf>,
     /// What to run
-    #[arg(
-        value_name = "CMD",
-        required = true,
-        trailing_var_arg = true,
-        allow_hyphen_values = true
-    )]
+    #[arg(value_name = "CMD", required = true, trailing_var_arg = true)]
     pub(crate) command: Vec<OsString>,
 }
 

@@ -10,7 +10,7 @@ use flow_codec::{Error, Offset, ThreadId};
 
 use crate::args::{Format, SourceArgs, ThreadArgs};
 use crate::failure::{Failure, Status};
-use crate::output::{Out, Progress, message, plural};
+use crate::output::{Out, Progress, lost, message};
 
 /// The traces of a directory. More than one where several JVMs wrote into it.
 #[derive(Debug)]
@@ -97,13 +97,8 @@ impl Source {
             else {
                 continue;
             };
-            if end.lost.events > 0 {
-                message(&format!(
-                    "{}: {} were lost while recording: {}",
-                    trace.dir.display(),
-                    plural(end.lost.events, "event"),
-                    end.lost.reasons.join("; ")
-                ));
+            if let Some(lost) = lost(&end.lost) {
+                message(&format!("{}: lost while recording: {lost}", trace.dir.display()));
             }
         }
     }

@@ -129,16 +129,65 @@ fn losses_and_threads_that_are_not_told_of_make_a_trace_partial() {
     fs::write(trace.path().join("trace.json"), lossy).unwrap();
     let run = flow(&["check"], trace.path());
     assert_eq!(run.code, Some(3), "{}", run.out);
-    assert!(run.out.contains("missing: trace.json: 1,234 events lost while recording: disk full"));
+    assert!(run.out.contains("missing: trace.json: lost while recording: 1,234 events: disk full"));
     let run = flow(&["report"], trace.path());
     assert_eq!(run.code, Some(0));
-    assert!(run.err.contains("1,234 events were lost while recording: disk full"), "{}", run.err);
+    assert!(run.err.contains("lost while recording: 1,234 events: disk full"), "{}", run.err);
 
     let trace = common::trace();
     fs::remove_file(trace.path().join("threads.jsonl")).unwrap();
     let run = flow(&["check"], trace.path());
     assert_eq!(run.code, Some(3), "{}", run.out);
     assert_eq!(run.out.matches("threads.jsonl does not tell of this thread").count(), 3);
+}
+
+#[test]
+fn missing_and_contradicting_names_are_found() {
+    let check = |change: fn(&std::path::Path)| {
+        let trace = trace();
+        let line = |id: u32, name: &str| {
+            format!(
+                "{{\"id\":{id},\"class\":\"com.app.Main\",\"name\":\"{name}\",\
+                 \"descriptor\":\"(I)I\",\"loader\":\"app\"}}\n"
+            )
+        };
+        let lines = line(1, "work") + &line(7, "more");
+        fs::write(trace.path().join("methods.jsonl"), lines).unwrap();
+        change(trace.path());
+        let run = flow(&["check"], trace.path());
+        (run.code, run.out)
+    };
+    let (code, text) = check(|_| ());
+    assert_eq!(code, Some(3), "{text}");
+    assert!(
+        text.contains("missing: ids.properties: without 1 method that methods.jsonl"),
+        "{text}"
+    );
+    for name in ["ids.properties", "methods.jsonl"] {
+        let (code, text) = match name {
+            "ids.properties" => check(|dir| fs::remove_file(dir.join("ids.properties")).unwrap()),
+            _ => check(|dir| fs::remove_file(dir.join("methods.jsonl")).unwrap()),
+        };
+        assert_ne!(code, Some(0), "{text}");
+        assert!(text.contains(&format!("missing: {name}: the file is missing")), "{text}");
+    }
+    let (code, text) = check(|dir| {
+        let other = IDS.replace("work", "play");
+        fs::write(dir.join("ids.properties"), other).unwrap();
+    });
+    assert_eq!(code, Some(1), "{text}");
+    assert!(
+        text.contains("ids.properties:2: expected the method that methods.jsonl has"),
+        "{text}"
+    );
+}
+
+#[test]
+fn records_of_other_writers_are_noted() {
+    let trace = bare(&[0x80, 0x81, 0x00, 0x00]);
+    let run = flow(&["check"], trace.path());
+    assert_eq!(run.code, Some(0), "{}", run.out);
+    assert!(run.out.contains("note: thread-1.flow: 1 record not in canonical form"), "{}", run.out);
 }
 
 #[test]

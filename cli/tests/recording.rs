@@ -244,6 +244,16 @@ fn start(dir: &Path, agent: &Path, script: &str) -> (Child, BufReader<std::proce
 }
 
 #[test]
+fn a_misspelt_flag_is_no_command() {
+    let (dir, agent) = place();
+    let run = run(&mut record(dir.path(), &agent, &["--otu", "x", "--", "true"]));
+    assert_eq!(run.code, Some(2), "{}", run.err);
+    assert!(run.err.contains("--otu") && run.err.contains("--out"), "{}", run.err);
+    let help = command().args(["help", "record"]).output().unwrap();
+    assert!(help.status.success());
+}
+
+#[test]
 fn termination_is_handed_on() {
     let (dir, agent) = place();
     for (signal, code) in [(Signal::TERM, 42), (Signal::HUP, 43)] {

@@ -479,6 +479,7 @@ fn manifest(end: Option<End>) -> Manifest {
             version: "17.0.15+6".into(),
             home: "/usr/lib/jvm/17".into(),
         },
+        session: Some("4700-1700000000000000000".into()),
         start_unix_ns: 1_700_000_000_000_000_000,
         end,
     }
@@ -488,7 +489,11 @@ fn end() -> End {
     End {
         at_ns: 1_500_000_000,
         totals: Totals { threads: 1, methods: 6, enters: 2, exits: 2, bytes: 52 },
-        lost: Lost { events: 3, reasons: vec!["disk full".into()] },
+        lost: Lost {
+            events: 3,
+            stopped_at_ns: Some(1_200_000_000),
+            reasons: vec!["disk full".into()],
+        },
         not_recorded: vec![NotRecorded {
             reason: "native".into(),
             count: 1,

@@ -84,9 +84,30 @@ fn record_reaches_jvms_that_other_programs_start() {
             .unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{errors}");
-        // One after the other: the second takes the directory, the first's trace is kept.
-        let enters = |name: &str| flow_e2e::decode_trace(&dir.path().join(name)).enters_by_key();
-        assert!(enters("t,r a'c\"e").keys().any(|key| key.contains("Recursion")));
-        assert!(enters("t,r a'c\"e.old").keys().any(|key| key.contains("Hello")));
+        // One after the other, they keep each other's traces.
+        let out = dir.path().join("t,r a'c\"e");
+        let further: Vec<_> = std::fs::read_dir(&out)
+            .unwrap()
+            .flatten()
+            .filter(|entry| entry.path().is_dir())
+            .collect();
+        assert_eq!(further.len(), 1);
+        let calls = |dir: &std::path::Path, method: &str| {
+            flow_e2e::decode_trace(dir).enters_by_key().keys().any(|key| key.contains(method))
+        };
+        assert!(calls(&out, "Hello#main"));
+        assert!(calls(&further[0].path(), "Recursion#main"));
+        assert!(errors.contains("2 JVMs"), "{errors}");
+
+        // The next command moves both away.
+        let again = Command::new(flow())
+            .args(["record", "--agent"])
+            .arg(flow_e2e::library())
+            .args(["--out", "t,r a'c\"e", "--", "sh", "-c", &script])
+            .current_dir(dir.path())
+            .output()
+            .unwrap();
+        assert!(again.status.success());
+        assert!(calls(&dir.path().join("t,r a'c\"e.old"), "Hello#main"));
     });
 }

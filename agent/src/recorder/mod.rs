@@ -19,7 +19,7 @@ mod threads;
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use flow_codec::ThreadId;
@@ -48,6 +48,8 @@ pub struct Recorder {
     /// Off once recording has ended, for whatever reason; never on again. Read at the top of every
     /// callback. Relaxed: a late reader records one more event into memory that stays valid.
     on: AtomicBool,
+    /// When a fault ended the recording; 0 while none has.
+    stopped_at_ns: AtomicU64,
     methods: MethodTable,
     threads: ThreadTable,
     chunks: ChunkPool,
@@ -77,6 +79,7 @@ impl Recorder {
     ) -> Self {
         Self {
             on: AtomicBool::new(true),
+            stopped_at_ns: AtomicU64::new(0),
             methods,
             threads: ThreadTable::new(thread_lines),
             chunks: ChunkPool::new(chunk_bytes),
@@ -179,7 +182,14 @@ impl Recorder {
                 methods: self.methods.described(),
                 ..*self.totals.lock()
             },
-            lost: Lost { events: self.losses.events(), reasons: self.losses.reasons() },
+            lost: Lost {
+                events: self.losses.events(),
+                stopped_at_ns: match self.stopped_at_ns.load(Ordering::Relaxed) {
+                    0 => None,
+                    at => Some(at),
+                },
+                reasons: self.losses.reasons(),
+            },
             not_recorded: self
                 .methods
                 .not_recorded()
@@ -195,7 +205,9 @@ impl Recorder {
 
     /// Ends the recording for good because of a fault. Events from now on are not counted.
     pub fn stop(&self, fault: &dyn fmt::Display) {
-        self.on.store(false, Ordering::Relaxed);
+        if self.on.swap(false, Ordering::Relaxed) {
+            self.stopped_at_ns.store(self.elapsed_ns().max(1), Ordering::Relaxed);
+        }
         self.losses.note(&format!("recording stopped: {fault}"));
     }
 

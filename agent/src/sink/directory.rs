@@ -5,6 +5,7 @@
 //! - Whoever gets the lock moves an earlier trace to `DIR.old`, file by file: the directory itself and
 //!   its lock stay, so two JVMs never both believe that they own it, and a mount point works too.
 //! - Whoever does not get it uses `DIR/jvm-<pid>-<start>`. While such a JVM lives, nothing is moved.
+//!   So does a JVM that finds a trace of its own session, which is not to be moved away.
 //! - JVMs that start at the same time decide one after the other: all of this happens under the lock
 //!   on `.gate`, which nobody holds for longer than that.
 //! - Files are made anew and never through a link: whatever stands in our place is refused.
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use flow_codec::format::names;
+use flow_codec::read::Trace;
 use parking_lot::Mutex;
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
@@ -64,18 +66,19 @@ impl std::error::Error for DirectoryError {}
 
 impl TraceDirectory {
     /// Makes or takes over the directory. An earlier trace in it moves to `DIR.old`; while another
-    /// JVM owns it, a directory inside it is used instead.
+    /// JVM owns it, or when the trace is of the same `session`, a directory inside it is used instead.
     ///
     /// # Errors
     /// The directory cannot be made, is a link or not a directory, or holds something that is no
     /// regular file in the place of one of ours.
-    pub fn open(dir: &Path) -> Result<Self, DirectoryError> {
+    pub fn open(dir: &Path, session: Option<&str>) -> Result<Self, DirectoryError> {
         let fail = |why: String| DirectoryError { path: dir.to_path_buf(), why };
         let path = std::path::absolute(dir).map_err(|error| fail(error.to_string()))?;
         let fd = make_and_open(&path).map_err(fail)?;
         let _gate = wait_for_lock(&fd, names::GATE).map_err(fail)?;
         if let Some(lock) = try_lock(&fd, names::LOCK).map_err(fail)?
             && no_further_jvm_is_live(&path)
+            && !holds_trace_of(&path, session)
         {
             match move_earlier_trace(&path, &fd).map_err(fail)? {
                 Moved::Away => return Ok(Self::new(path, fd, lock)),
@@ -323,6 +326,15 @@ fn no_further_jvm_is_live(path: &Path) -> bool {
     })
 }
 
+/// Whether the directory's trace is one of this session.
+fn holds_trace_of(path: &Path, session: Option<&str>) -> bool {
+    session.is_some()
+        && Trace::open(path)
+            .ok()
+            .and_then(|trace| trace.manifest)
+            .is_some_and(|manifest| manifest.session.as_deref() == session)
+}
+
 fn further_traces(path: &Path) -> Vec<String> {
     list(path, |name, entry| {
         name.starts_with(names::JVM_PREFIX) && entry.file_type().is_ok_and(|kind| kind.is_dir())
@@ -413,7 +425,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let out = root.path().join("a/b/out");
         for run in ["one", "two", "three"] {
-            let dir = TraceDirectory::open(&out).unwrap();
+            let dir = TraceDirectory::open(&out, None).unwrap();
             assert_eq!(dir.path(), out);
             write_trace(&dir, run);
             fs::write(out.join("notes.txt"), run).unwrap();
@@ -429,9 +441,9 @@ mod tests {
     fn a_directory_in_use_gets_a_trace_inside() {
         let root = tempfile::tempdir().unwrap();
         let out = root.path().join("out");
-        let first = TraceDirectory::open(&out).unwrap();
+        let first = TraceDirectory::open(&out, None).unwrap();
         write_trace(&first, "first");
-        let second = TraceDirectory::open(&out).unwrap();
+        let second = TraceDirectory::open(&out, None).unwrap();
         assert_eq!(second.path().parent(), Some(out.as_path()));
         write_trace(&second, "second");
         assert_eq!(fs::read_to_string(out.join("trace.json")).unwrap(), "first");
@@ -439,10 +451,10 @@ mod tests {
         // The first ends; the second still lives inside, so nothing is moved from under it.
         drop(first);
         let further = second.path().file_name().unwrap().to_owned();
-        let third = TraceDirectory::open(&out).unwrap();
+        let third = TraceDirectory::open(&out, None).unwrap();
         assert_ne!(third.path(), out);
         drop((second, third));
-        let fourth = TraceDirectory::open(&out).unwrap();
+        let fourth = TraceDirectory::open(&out, None).unwrap();
         assert_eq!(fourth.path(), out);
         let old = root.path().join("out.old");
         assert_eq!(fs::read_to_string(old.join("trace.json")).unwrap(), "first");
@@ -450,13 +462,33 @@ mod tests {
     }
 
     #[test]
+    fn jvms_of_one_session_keep_each_others_traces() {
+        let root = tempfile::tempdir().unwrap();
+        let out = root.path().join("out");
+        let manifest = |session| {
+            format!(
+                "{{\"format_version\":1,\"tool\":\"\",\"engine\":\"\",\"event_format\":\"\",\
+                 \"options\":{{}},\"pid\":1,\"host\":\"\",\"command\":[],\"jvm\":{{\"name\":\"\",\
+                 \"version\":\"\",\"home\":\"\"}},\"start_unix_ns\":1,\"session\":\"{session}\"}}"
+            )
+        };
+        for (session, further) in [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("b", 1)] {
+            let dir = TraceDirectory::open(&out, Some(session)).unwrap();
+            write_trace(&dir, &manifest(session));
+            assert_eq!(further_traces(&out).len(), further, "{session}");
+        }
+        assert_eq!(further_traces(&root.path().join("out.old")).len(), 2);
+    }
+
+    #[test]
     fn whoever_opens_at_the_same_time_gets_a_place_of_its_own() {
         let root = tempfile::tempdir().unwrap();
         let out = root.path().join("out");
-        write_trace(&TraceDirectory::open(&out).unwrap(), "earlier");
+        write_trace(&TraceDirectory::open(&out, None).unwrap(), "earlier");
         let opened: Vec<_> = std::thread::scope(|scope| {
-            let threads: Vec<_> =
-                (0..20).map(|_| scope.spawn(|| TraceDirectory::open(&out).unwrap())).collect();
+            let threads: Vec<_> = (0..20)
+                .map(|_| scope.spawn(|| TraceDirectory::open(&out, None).unwrap()))
+                .collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         for dir in &opened {
@@ -476,7 +508,7 @@ mod tests {
     #[test]
     fn room_set_aside_is_given_back() {
         let root = tempfile::tempdir().unwrap();
-        let dir = TraceDirectory::open(&root.path().join("out")).unwrap();
+        let dir = TraceDirectory::open(&root.path().join("out"), None).unwrap();
         write_trace(&dir, "old");
         let reserved = dir.reserve("trace.json", 16384).unwrap();
         assert_eq!(fs::read_to_string(dir.path().join("trace.json")).unwrap(), "old");
@@ -488,7 +520,7 @@ mod tests {
     #[test]
     fn only_the_owner_may_read() {
         let root = tempfile::tempdir().unwrap();
-        let dir = TraceDirectory::open(&root.path().join("out")).unwrap();
+        let dir = TraceDirectory::open(&root.path().join("out"), None).unwrap();
         write_trace(&dir, "x");
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(dir.path()), 0o700);
@@ -502,22 +534,22 @@ mod tests {
         fs::create_dir(&target).unwrap();
         let link = root.path().join("link");
         std::os::unix::fs::symlink(&target, &link).unwrap();
-        let error = TraceDirectory::open(&link).unwrap_err().to_string();
+        let error = TraceDirectory::open(&link, None).unwrap_err().to_string();
         assert!(error.contains("is a symbolic link; give"), "{error}");
 
         fs::write(root.path().join("file"), "").unwrap();
-        let error = TraceDirectory::open(&root.path().join("file")).unwrap_err().to_string();
+        let error = TraceDirectory::open(&root.path().join("file"), None).unwrap_err().to_string();
         assert!(error.contains("is not a directory"), "{error}");
 
         std::os::unix::fs::symlink("/dev/null", target.join("ids.properties")).unwrap();
-        let error = TraceDirectory::open(&target).unwrap_err().to_string();
+        let error = TraceDirectory::open(&target, None).unwrap_err().to_string();
         assert!(error.contains("ids.properties in it is not a regular file"), "{error}");
     }
 
     #[test]
     fn a_replaced_file_has_the_new_content() {
         let root = tempfile::tempdir().unwrap();
-        let dir = TraceDirectory::open(&root.path().join("out")).unwrap();
+        let dir = TraceDirectory::open(&root.path().join("out"), None).unwrap();
         write_trace(&dir, "old");
         dir.replace("trace.json", b"new").unwrap();
         assert_eq!(fs::read_to_string(dir.path().join("trace.json")).unwrap(), "new");

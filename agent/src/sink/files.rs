@@ -119,7 +119,7 @@ mod tests {
     fn chunks_follow_one_another() {
         let dir = tempfile::tempdir().unwrap();
         let out = dir.path().join("t");
-        let sink = FileSink::new(TraceDirectory::open(&out).unwrap(), EventFormat::Binary);
+        let sink = FileSink::new(TraceDirectory::open(&out, None).unwrap(), EventFormat::Binary);
         assert_eq!(sink.write_chunk(&chunk(0, &[])).unwrap(), 0);
         assert_eq!(sink.write_chunk(&chunk(0, &[0x81])).unwrap(), 1);
         assert_eq!(sink.write_chunk(&chunk(1, &[0x00])).unwrap(), 1);
@@ -130,7 +130,7 @@ mod tests {
     fn a_link_planted_in_our_place_is_not_followed() {
         let dir = tempfile::tempdir().unwrap();
         let out = dir.path().join("t");
-        let sink = FileSink::new(TraceDirectory::open(&out).unwrap(), EventFormat::Binary);
+        let sink = FileSink::new(TraceDirectory::open(&out, None).unwrap(), EventFormat::Binary);
         let victim = dir.path().join("victim");
         fs::write(&victim, "precious").unwrap();
         std::os::unix::fs::symlink(&victim, out.join("thread-3.flow")).unwrap();
@@ -145,7 +145,7 @@ mod tests {
     fn a_file_that_somebody_changed_is_left_alone() {
         let dir = tempfile::tempdir().unwrap();
         let out = dir.path().join("t");
-        let sink = FileSink::new(TraceDirectory::open(&out).unwrap(), EventFormat::Binary);
+        let sink = FileSink::new(TraceDirectory::open(&out, None).unwrap(), EventFormat::Binary);
         sink.write_chunk(&chunk(0, &[0x81, 0x82])).unwrap();
         fs::write(out.join("thread-3.flow"), [0x81]).unwrap();
         let error = sink.write_chunk(&chunk(2, &[0x00])).unwrap_err();
@@ -158,7 +158,7 @@ mod tests {
     fn jsonl_has_a_line_an_event() {
         let dir = tempfile::tempdir().unwrap();
         let out = dir.path().join("t");
-        let sink = FileSink::new(TraceDirectory::open(&out).unwrap(), EventFormat::Jsonl);
+        let sink = FileSink::new(TraceDirectory::open(&out, None).unwrap(), EventFormat::Jsonl);
         sink.write_chunk(&chunk(0, &[0x81, 0x01])).unwrap();
         let text = fs::read_to_string(out.join("thread-3.jsonl")).unwrap();
         assert_eq!(text.lines().count(), 3);

@@ -10,6 +10,7 @@ use std::io::Write;
 use std::path::Path;
 
 use flow_codec::format::manifest::{End, Manifest, Totals};
+use flow_codec::format::names;
 use flow_codec::read::{ThreadFile, Trace};
 use flow_codec::tree::Step;
 use flow_codec::{Error, MethodMap};
@@ -17,7 +18,7 @@ use serde::Serialize;
 
 use crate::args::{CheckArgs, Format};
 use crate::failure::{Failure, Status};
-use crate::output::{Out, Progress, bytes, csv_fields, neutral, plural};
+use crate::output::{Out, Progress, bytes, csv_fields, lost, neutral, plural};
 use crate::source::{Ending, Flow, Source, thread_title, walk_thread};
 
 /// Findings of text that are shown; the graver ones come first.
@@ -108,12 +109,32 @@ impl Check {
             *named.or_default(id) = true;
         }
         check.counted.methods = trace.methods.len() as u64;
+        check.names(trace);
         for file in &trace.files {
             check.thread(trace, file, &named, progress)?;
         }
         check.end(trace.manifest.as_ref());
         check.findings.sort_by_key(|finding| finding.severity);
         Ok(check)
+    }
+
+    /// Whether the files of names are there, and tell of the same methods.
+    fn names(&mut self, trace: &Trace) {
+        // Other writers have fewer files.
+        let Some(manifest) = &trace.manifest else { return };
+        for name in [names::IDS, names::METHODS, names::THREADS] {
+            if !trace.dir.join(name).exists() {
+                self.add(Severity::Missing, name, "the file is missing".to_owned());
+            }
+        }
+        let without_key = trace.methods.iter().filter(|(_, method)| !method.has_key).count() as u64;
+        // A kill may come between the two lines of a method.
+        let allowed = u64::from(manifest.end.is_none());
+        if without_key > allowed && trace.dir.join(names::IDS).exists() {
+            let methods = plural(without_key, "method");
+            let text = format!("without {methods} that methods.jsonl tells of");
+            self.add(Severity::Missing, names::IDS, text);
+        }
     }
 
     fn unreadable(error: &Error) -> Self {
@@ -171,6 +192,11 @@ impl Check {
             self.add(severity, &place, "threads.jsonl does not tell of this thread".to_owned());
         }
         let Some(walk) = walk else { return Ok(()) };
+        if walk.non_canonical() > 0 {
+            let records = plural(walk.non_canonical(), "record");
+            let text = format!("{records} not in canonical form: another writer's");
+            self.add(Severity::Note, &place, text);
+        }
         let totals = walk.totals();
         self.counted.threads += u64::from(totals.enters > 0 || totals.exits > 0);
         self.counted.enters = self.counted.enters.saturating_add(totals.enters);
@@ -205,11 +231,8 @@ impl Check {
     }
 
     fn lost(&mut self, end: &End) {
-        let reasons = end.lost.reasons.join("; ");
-        if end.lost.events > 0 || !reasons.is_empty() {
-            let events = plural(end.lost.events, "event");
-            let text = format!("{events} lost while recording: {reasons}");
-            self.add(Severity::Missing, "trace.json", text);
+        if let Some(lost) = lost(&end.lost) {
+            self.add(Severity::Missing, "trace.json", format!("lost while recording: {lost}"));
         }
     }
 
@@ -230,7 +253,7 @@ impl Check {
             }
             // What follows from a record that is cut off is not a defect of its own, nor is what the
             // recorder could not finish, and says so.
-            let explained = (counted < said && self.cut > 0) || !end.lost.reasons.is_empty();
+            let explained = (counted < said && self.cut > 0) || lost(&end.lost).is_some();
             let severity = if explained { Severity::Missing } else { Severity::Damage };
             let text = format!("{counted} {what}, but trace.json says {said}");
             self.add(severity, "trace", text);

@@ -10,7 +10,9 @@ use serde::Serialize;
 
 use crate::args::{Format, InfoArgs};
 use crate::failure::{Failure, Status};
-use crate::output::{Align, Out, Progress, Table, bytes, csv_fields, grouped, neutral, plural};
+use crate::output::{
+    Align, Out, Progress, Table, bytes, csv_fields, grouped, lost, neutral, plural, seconds,
+};
 use crate::source::{Ending, Flow, Source, walk_thread};
 
 /// Threads of text that are shown when nobody says how many.
@@ -211,6 +213,9 @@ fn print(args: &InfoArgs, trace: &Trace, facts: &Facts, out: &mut Out) -> Result
     fact(
         "end",
         &match end {
+            Some(Some(end)) if end.lost.stopped_at_ns.is_some() => {
+                format!("after {}; the recording stopped before that", seconds(end.at_ns))
+            }
             Some(Some(end)) => format!("clean, after {}", seconds(end.at_ns)),
             Some(None) => "none: killed, or still running".to_owned(),
             None => "unknown: there is no trace.json".to_owned(),
@@ -227,18 +232,10 @@ fn print(args: &InfoArgs, trace: &Trace, facts: &Facts, out: &mut Out) -> Result
     )?;
     fact("methods", &grouped(trace.methods.len() as u64))?;
     if let Some(Some(end)) = end {
-        fact("lost", &lost(end))?;
+        fact("lost", &lost(&end.lost).unwrap_or_else(|| "nothing".to_owned()))?;
         print_not_recorded(args, end, out)?;
     }
     Ok(writeln!(out)?)
-}
-
-fn lost(end: &End) -> String {
-    match (end.lost.events, end.lost.reasons.is_empty()) {
-        (0, true) => "nothing".to_owned(),
-        (events, true) => plural(events, "event"),
-        (events, false) => format!("{}: {}", plural(events, "event"), end.lost.reasons.join("; ")),
-    }
 }
 
 fn print_not_recorded(args: &InfoArgs, end: &End, out: &mut Out) -> Result<(), Failure> {
@@ -286,11 +283,4 @@ fn print_threads(threads: &[ThreadRow], out: &mut Out) -> Result<(), Failure> {
         ]);
     }
     Ok(table.print(out)?)
-}
-
-/// `1s 500ms`, to the millisecond.
-fn seconds(at_ns: u64) -> String {
-    let duration = Duration::from_millis(Duration::from_nanos(at_ns).as_secs() * 1000)
-        + Duration::from_millis(Duration::from_nanos(at_ns).subsec_millis().into());
-    humantime::format_duration(duration).to_string()
 }

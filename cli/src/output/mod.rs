@@ -4,16 +4,18 @@
 //! where what could move a terminal's cursor or a reader's eye becomes plain text.
 
 mod labels;
+mod lost;
 mod neutral;
 mod progress;
 mod table;
 mod units;
 
 pub(crate) use labels::{Labels, csv_fields};
+pub(crate) use lost::lost;
 pub(crate) use neutral::neutral;
 pub(crate) use progress::Progress;
 pub(crate) use table::{Align, Table};
-pub(crate) use units::{bytes, grouped, percent, plural, push_number};
+pub(crate) use units::{bytes, grouped, percent, plural, push_number, seconds};
 
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 

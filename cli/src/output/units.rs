@@ -1,6 +1,7 @@
 //! Numbers as people read them.
 
 use std::io::Write;
+use std::time::Duration;
 
 /// `1,234,567`.
 pub(crate) fn grouped(number: u64) -> String {
@@ -62,6 +63,13 @@ pub(crate) fn push_number(line: &mut Vec<u8>, mut number: u64) {
     }
     // A vector takes all that is written to it.
     let _ = line.write_all(digits.get(start..).unwrap_or_default());
+}
+
+/// `1s 500ms`, to the millisecond.
+pub(crate) fn seconds(at_ns: u64) -> String {
+    let duration = Duration::from_millis(Duration::from_nanos(at_ns).as_secs() * 1000)
+        + Duration::from_millis(Duration::from_nanos(at_ns).subsec_millis().into());
+    humantime::format_duration(duration).to_string()
 }
 
 #[cfg(test)]

@@ -72,6 +72,8 @@ pub(crate) fn trace() -> TempDir {
 pub(crate) fn write_trace(dir: &Path) {
     fs::create_dir_all(dir).unwrap();
     fs::write(dir.join("ids.properties"), IDS).unwrap();
+    // As after a run with a reused mapping: the names stand in ids.properties only.
+    fs::write(dir.join("methods.jsonl"), "").unwrap();
     fs::write(dir.join("threads.jsonl"), THREADS).unwrap();
     fs::write(dir.join("trace.json"), manifest(0, Some((7, 8, 12)))).unwrap();
     fs::write(dir.join("thread-1.flow"), MAIN).unwrap();

@@ -13,6 +13,7 @@
 //!   "pid": 4711, "host": "build-7",
 //!   "command": ["java", "-jar", "app.jar"],
 //!   "jvm": {"name": "OpenJDK 64-Bit Server VM", "version": "17.0.15+6", "home": "/usr/lib/jvm/17"},
+//!   "session": "4700-1700000000000000000",
 //!   "start_unix_ns": 1700000000000000000,
 //!   "end": {
 //!     "at_ns": 1500000000,
@@ -23,7 +24,9 @@
 //! }
 //! ```
 //!
-//! `options` are those in force, from all sources, defaults left out. `not_recorded` names the
+//! `options` are those in force, from all sources, defaults left out. `session` is there where one
+//! `flow record` started several JVMs. `lost.stopped_at_ns` is there where a fault ended the recording
+//! before the program: what came after that is missing and not counted. `not_recorded` names the
 //! methods that were called but that this engine leaves out by itself: so "never recorded" and
 //! "missing" can be told apart. What the user's filter excludes is not listed. Readers ignore fields
 //! they do not know, and refuse a `format_version` above [`VERSION`].
@@ -56,6 +59,9 @@ pub struct Manifest {
     pub command: Vec<String>,
     /// The JVM.
     pub jvm: Jvm,
+    /// The same for all JVMs of one `flow record`: they keep each other's traces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
     /// When the recording began, in nanoseconds since 1970-01-01 UTC.
     pub start_unix_ns: u64,
     /// What came of it; absent while the JVM runs, and for ever if it was killed.
@@ -107,6 +113,9 @@ pub struct Totals {
 pub struct Lost {
     /// Events, as far as they were counted.
     pub events: u64,
+    /// When a fault ended the recording, since its start. Later events are not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped_at_ns: Option<u64>,
     /// What went wrong, each reason once.
     pub reasons: Vec<String>,
 }

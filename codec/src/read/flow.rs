@@ -31,6 +31,8 @@ pub struct FlowReader<R> {
     position: Offset,
     at_end: bool,
     failed: bool,
+    last_was_exit: bool,
+    non_canonical: u64,
 }
 
 impl<R: Read> FlowReader<R> {
@@ -43,6 +45,8 @@ impl<R: Read> FlowReader<R> {
             position: Offset::default(),
             at_end: false,
             failed: false,
+            last_was_exit: false,
+            non_canonical: 0,
         }
     }
 
@@ -82,6 +86,11 @@ impl<R: Read> FlowReader<R> {
         let bytes = self.buffer.get(self.unread.clone()).unwrap_or_default();
         match decode(bytes) {
             Decoded::Record(record, len) => {
+                // A number has a superfluous group exactly if its last one is zero.
+                let padded = len > 1 && bytes.get(len - 1) == Some(&0);
+                let is_exit = matches!(record, Record::Exit(_));
+                self.non_canonical += u64::from(padded || (is_exit && self.last_was_exit));
+                self.last_was_exit = is_exit;
                 let offset = self.position;
                 self.unread.start += len;
                 self.position = offset.plus(len);
@@ -115,6 +124,10 @@ impl<R: Read> ReadRecords for FlowReader<R> {
 
     fn position(&self) -> Offset {
         self.position
+    }
+
+    fn non_canonical(&self) -> u64 {
+        self.non_canonical
     }
 }
 
@@ -153,6 +166,14 @@ mod tests {
         ];
         assert_eq!(all(&mut FlowReader::new(&bytes[..])), expected);
         assert_eq!(all(&mut FlowReader::new(OneByOne(&bytes))), expected);
+    }
+
+    #[test]
+    fn records_that_are_not_canonical_are_counted() {
+        // Two exits in two records, id 1 with a superfluous group, one exit with one.
+        let mut reader = FlowReader::new(&[0x80, 0x80, 0x00, 0x00, 0xC1, 0x00, 0x40, 0x00][..]);
+        assert_eq!(all(&mut reader).len(), 6);
+        assert_eq!(reader.non_canonical(), 3);
     }
 
     #[test]

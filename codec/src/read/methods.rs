@@ -16,6 +16,11 @@ pub struct Method {
     pub info: MethodInfo,
     /// Further class loaders that define the same class and method.
     pub other_loaders: Vec<String>,
+    /// Whether it has a line in `ids.properties`.
+    pub has_key: bool,
+    /// Whether it has a line in `methods.jsonl`. Methods of a reused mapping that this run has not
+    /// met have none.
+    pub is_described: bool,
 }
 
 impl fmt::Display for Method {
@@ -45,7 +50,7 @@ impl Methods {
                 .by_id
                 .entry(id)
                 .and_modify(|known| known.other_loaders.push(method.loader.clone()))
-                .or_insert(Method { info: method, other_loaders: Vec::new() });
+                .or_insert(Method { info: method, is_described: true, ..Method::default() });
             Ok(())
         });
         for_each_line(&dir.join(names::IDS), damage, |line| {
@@ -53,7 +58,7 @@ impl Methods {
                 return Err("pkg.Class#method(descriptor)=id");
             };
             if let Some((key, id)) = entry {
-                methods.by_id.entry(id).or_insert_with(|| {
+                let method = methods.by_id.entry(id).or_insert_with(|| {
                     let (class, name, descriptor) = ids::split_key(&key);
                     let info = MethodInfo {
                         class: class.to_owned(),
@@ -61,8 +66,14 @@ impl Methods {
                         descriptor: descriptor.to_owned(),
                         ..MethodInfo::default()
                     };
-                    Method { info, other_loaders: Vec::new() }
+                    Method { info, ..Method::default() }
                 });
+                method.has_key = true;
+                let info = &method.info;
+                if method.is_described && ids::key(&info.class, &info.name, &info.descriptor) != key
+                {
+                    return Err("the method that methods.jsonl has for this id");
+                }
             }
             Ok(())
         });

@@ -77,6 +77,10 @@ impl ReadRecords for Events {
     fn position(&self) -> Offset {
         self.reader().position()
     }
+
+    fn non_canonical(&self) -> u64 {
+        self.reader().non_canonical()
+    }
 }
 
 /// One trace: everything recorded by one run of a JVM.

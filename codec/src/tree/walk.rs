@@ -113,6 +113,11 @@ impl<R: ReadRecords> Walk<R> {
         self.records.tail()
     }
 
+    /// Records so far that flow would have written otherwise.
+    pub fn non_canonical(&self) -> u64 {
+        self.records.non_canonical()
+    }
+
     /// How far the records have been read.
     pub fn position(&self) -> Offset {
         self.records.position()

@@ -10,6 +10,7 @@ use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -20,13 +21,19 @@ use crate::failure::Failure;
 
 /// Options for every JVM that is started.
 const JAVA_TOOL_OPTIONS: &str = "JAVA_TOOL_OPTIONS";
+/// Tells the agent which JVMs belong together.
+const SESSION: &str = "FLOW_SESSION";
 const NOT_EXECUTABLE: u8 = 126;
 const NOT_FOUND: u8 = 127;
 /// A command that was killed by a signal has this and the signal's number as its status.
 const KILLED: i32 = 128;
 
 /// Runs the command with the agent and returns its process id and exit status.
-pub(super) fn run(command: &[OsString], agent: &str) -> Result<(u32, u8), Failure> {
+pub(super) fn run(
+    command: &[OsString],
+    agent: &str,
+    started: Duration,
+) -> Result<(u32, u8), Failure> {
     let (program, args) =
         command.split_first().ok_or_else(|| Failure::Usage("what to run is missing".to_owned()))?;
     let mut child = Command::new(program);
@@ -36,6 +43,8 @@ pub(super) fn run(command: &[OsString], agent: &str) -> Result<(u32, u8), Failur
         child.env(JAVA_TOOL_OPTIONS, tool_options(env::var_os(JAVA_TOOL_OPTIONS), agent));
     }
     child.args(args);
+    // JVMs that the command starts one after the other keep each other's traces.
+    child.env(SESSION, format!("{}-{}", std::process::id(), started.as_nanos()));
 
     // Before the start, so that the end of the shortest command is not missed.
     let mut signals = Signals::new(handled())

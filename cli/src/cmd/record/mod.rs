@@ -29,7 +29,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
     let options = options(args, &pattern)?.encode()?;
     let agent = agent::argument(&library, &options)?;
     let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (pid, status) = child::run(&args.command, &agent)?;
+    let (pid, status) = child::run(&args.command, &agent, started)?;
     let summary = Summary::of(&out, &pattern, started, pid);
     summary.tell();
     Ok(Status::Command(status))

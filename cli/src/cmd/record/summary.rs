@@ -6,7 +6,7 @@ use std::time::Duration;
 use flow_codec::format::manifest::{Manifest, Totals};
 use flow_codec::read::{Trace, TraceSet};
 
-use crate::output::{bytes, message, plural};
+use crate::output::{bytes, lost, message, plural};
 use crate::source::is_like;
 
 /// Of more directories than this, only the first are named.
@@ -163,10 +163,7 @@ impl Recorded {
             let end = if manifest.pid == child { End::Killed } else { End::Unknown };
             return Self { totals: written, lost: None, end };
         };
-        let lost = (end.lost.events > 0).then(|| {
-            let events = plural(end.lost.events, "event");
-            format!("{events} were lost: {}", end.lost.reasons.join("; "))
-        });
+        let lost = lost(&end.lost).map(|lost| format!("lost: {lost}"));
         Self { totals: end.totals, lost, end: End::Clean }
     }
 }
