@@ -151,7 +151,8 @@ fn missing_and_contradicting_names_are_found() {
                  \"descriptor\":\"(I)I\",\"loader\":\"app\"}}\n"
             )
         };
-        let lines = line(1, "work") + &line(7, "more");
+        let job = r#"{"id":2,"class":"com.app.Main$Job","name":"<init>","descriptor":"()V"}"#;
+        let lines = line(1, "work") + &line(7, "more") + job + "\n";
         fs::write(trace.path().join("methods.jsonl"), lines).unwrap();
         change(trace.path());
         let run = flow(&["check"], trace.path());

@@ -108,7 +108,7 @@ impl Check {
         for (id, _) in trace.methods.iter() {
             *named.or_default(id) = true;
         }
-        check.counted.methods = trace.methods.len() as u64;
+        check.counted.methods = trace.methods.met() as u64;
         check.names(trace);
         for file in &trace.files {
             check.thread(trace, file, &named, progress)?;

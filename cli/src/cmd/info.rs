@@ -55,7 +55,7 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
                 let line = Line {
                     trace: &name,
                     state: state_word(trace),
-                    methods: trace.methods.len(),
+                    methods: trace.methods.met(),
                     calls: facts.calls,
                     bytes: facts.bytes,
                     manifest: trace.manifest.as_ref(),
@@ -230,7 +230,7 @@ fn print(args: &InfoArgs, trace: &Trace, facts: &Facts, out: &mut Out) -> Result
             bytes(facts.bytes)
         ),
     )?;
-    fact("methods", &grouped(trace.methods.len() as u64))?;
+    fact("methods", &grouped(trace.methods.met() as u64))?;
     if let Some(Some(end)) = end {
         fact("lost", &lost(&end.lost).unwrap_or_else(|| "nothing".to_owned()))?;
         print_not_recorded(args, end, out)?;

@@ -98,6 +98,16 @@ impl Methods {
         self.by_id.len()
     }
 
+    /// How many methods the recorded program met: those of a reused mapping that it did not are left
+    /// out. Where nothing tells them apart, all.
+    #[must_use]
+    pub fn met(&self) -> usize {
+        match self.by_id.values().filter(|method| method.is_described).count() {
+            0 => self.len(),
+            met => met,
+        }
+    }
+
     /// Whether no method has a name.
     #[must_use]
     pub fn is_empty(&self) -> bool {
