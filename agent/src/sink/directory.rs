@@ -329,9 +329,9 @@ fn no_further_jvm_is_live(path: &Path) -> bool {
 /// Whether the directory's trace is one of this session.
 fn holds_trace_of(path: &Path, session: Option<&str>) -> bool {
     session.is_some()
-        && Trace::open(path)
+        && Trace::manifest_of(path)
             .ok()
-            .and_then(|trace| trace.manifest)
+            .flatten()
             .is_some_and(|manifest| manifest.session.as_deref() == session)
 }
 

@@ -101,6 +101,14 @@ pub struct Trace {
 }
 
 impl Trace {
+    /// Reads only the manifest of the trace in `dir`; `None` where there is none.
+    ///
+    /// # Errors
+    /// It cannot be read, or is not what the format says.
+    pub fn manifest_of(dir: &Path) -> Result<Option<Manifest>> {
+        read_manifest(&dir.join(names::MANIFEST))
+    }
+
     /// Opens the trace in `dir`. Reads all but the events.
     ///
     /// # Errors
@@ -111,7 +119,7 @@ impl Trace {
             return Err(Error::NoTrace { path: dir.to_path_buf() });
         }
         let mut damage = Vec::new();
-        let manifest = match read_manifest(&dir.join(names::MANIFEST)) {
+        let manifest = match Self::manifest_of(dir) {
             Ok(manifest) => manifest,
             Err(error @ Error::UnsupportedVersion { .. }) => return Err(error),
             Err(error) => {
