@@ -23,15 +23,14 @@ pub fn init(level: LevelFilter) {
         .target(env_logger::Target::Stderr)
         .format(|out, record| {
             let level = record.level().as_str().to_lowercase();
-            // Names in a message may hold line breaks and escape sequences.
-            let text: String = record
-                .args()
-                .to_string()
-                .chars()
-                .map(|c| if c.is_control() { '\u{FFFD}' } else { c })
-                .collect();
-            writeln!(out, "{PREFIX} {level}: {text}")
+            writeln!(out, "{PREFIX} {level}: {}", one_line(&record.args().to_string()))
         })
         .try_init();
     log::set_max_level(level);
+}
+
+/// A message as one line: names in it may hold line breaks and escape sequences.
+#[must_use]
+pub fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{FFFD}' } else { c }).collect()
 }

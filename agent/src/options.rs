@@ -472,4 +472,18 @@ mod tests {
         let options = parse("ids=a.properties,optimize=old").unwrap();
         assert_eq!(options.ids, IdSource::Optimize("old".into()));
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_parsed_or_refused(text in "(out|log|chunk|include|=|,|\\\\|[a-z0-9*;# ]|\\PC){0,40}") {
+            let _ = parse(&text);
+            Options::on_error(&text, |_| None);
+        }
+
+        #[test]
+        fn any_directory_can_be_named(dir in "[^\\\\,\\pC\\pZ]([^\\\\\\pC]{0,20}[^\\\\\\pC\\pZ])?") {
+            let options = parse(&format!("log=info,out={},chunk=1k", dir.replace(',', r"\,"))).unwrap();
+            proptest::prop_assert_eq!(options.out, dir);
+        }
+    }
 }

@@ -13,7 +13,7 @@ use jvmti_rs::sys;
 use super::callbacks::{self, VIRTUAL_THREAD_END};
 use super::jvmti::{Jvmti, no_capabilities};
 use crate::lifecycle;
-use crate::logging::PREFIX;
+use crate::logging::{PREFIX, one_line};
 use crate::options::OnError;
 
 /// Called when the JVM starts with `-agentpath`.
@@ -99,7 +99,7 @@ fn refuse_or_run(options: &str, body: impl FnOnce() -> Result<(), String>) -> ji
 
 /// Tells something on stderr before there is a logger, or without regard to its level.
 fn tell(what: &str) {
-    let _ = writeln!(std::io::stderr(), "{PREFIX} {what}");
+    let _ = writeln!(std::io::stderr(), "{PREFIX} {}", one_line(what));
 }
 
 /// Panics are told in one line, like everything else.

@@ -100,4 +100,31 @@ mod tests {
             ("com.app.A$$Lambda$1/791452441".to_owned(), true)
         );
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_comes_back_from_modified_utf8(text in ".{0,40}") {
+            let mut bytes = Vec::new();
+            for unit in text.encode_utf16() {
+                let byte = |bits: u16| u8::try_from(bits & 0xFF).unwrap();
+                match unit {
+                    0x01..=0x7F => bytes.push(byte(unit)),
+                    0 | 0x80..=0x7FF => {
+                        bytes.extend([byte(0xC0 | unit >> 6), byte(0x80 | unit & 0x3F)]);
+                    }
+                    _ => bytes.extend([
+                        byte(0xE0 | unit >> 12),
+                        byte(0x80 | unit >> 6 & 0x3F),
+                        byte(0x80 | unit & 0x3F),
+                    ]),
+                }
+            }
+            proptest::prop_assert_eq!(decode(&bytes), text);
+        }
+
+        #[test]
+        fn any_bytes_become_text(bytes: Vec<u8>) {
+            decode(&bytes);
+        }
+    }
 }
