@@ -184,6 +184,17 @@ fn missing_and_contradicting_names_are_found() {
 }
 
 #[test]
+fn folded_calls_come_before_the_exits_that_follow_them() {
+    let trace = bare(&[0x81, 0x01]);
+    for args in [vec!["replay"], vec!["replay", "--fold"]] {
+        let run = flow(&args, trace.path());
+        let lines: Vec<_> = run.out.lines().skip(1).collect();
+        let left = "(left 1 frame entered before recording)";
+        assert_eq!(lines, ["com.app.Main.work(I)I", left], "{args:?}");
+    }
+}
+
+#[test]
 fn records_of_other_writers_are_noted() {
     let trace = bare(&[0x80, 0x81, 0x00, 0x00]);
     let run = flow(&["check"], trace.path());

@@ -105,6 +105,7 @@ impl Replay<'_> {
                 }
                 Step::Exit { .. } => {}
                 Step::ExitUnseen { count, .. } if text => {
+                    self.lines(&prefix, folded.take(), out)?;
                     self.head(&mut has_heading, &title, out)?;
                     writeln!(out, "({})", left_unseen(count.get()))?;
                 }
@@ -119,9 +120,8 @@ impl Replay<'_> {
             notes.push(left_unseen(unseen));
         }
         if deeper > 0 {
-            let calls = if deeper == 1 { "call" } else { "calls" };
-            notes
-                .push(format!("{} deeper {calls} left out (--depth {max_depth})", grouped(deeper)));
+            let deeper = plural(deeper, "deeper call");
+            notes.push(format!("{deeper} left out (--depth {max_depth})"));
         }
         match (&ending, &walk) {
             (Ending::Stopped, _) => {
