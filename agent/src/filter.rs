@@ -22,6 +22,19 @@ pub struct FilterSpec {
     pub natives: bool,
 }
 
+impl Default for FilterSpec {
+    /// What is recorded when the options say nothing.
+    fn default() -> Self {
+        Self {
+            targets: Vec::new(),
+            include: Vec::new(),
+            exclude: Vec::new(),
+            constructors: true,
+            natives: false,
+        }
+    }
+}
+
 /// Who defined a class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LoaderKind {
@@ -216,13 +229,7 @@ mod tests {
     use super::*;
 
     fn spec() -> FilterSpec {
-        FilterSpec {
-            targets: Vec::new(),
-            include: Vec::new(),
-            exclude: Vec::new(),
-            constructors: true,
-            natives: false,
-        }
+        FilterSpec::default()
     }
 
     fn method<'a>(class: &'a str, method: &'a str) -> Candidate<'a> {

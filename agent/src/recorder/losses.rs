@@ -16,12 +16,9 @@ pub(super) struct Losses {
 }
 
 impl Losses {
-    /// Counts events that are lost, and why.
-    pub(super) fn lose(&self, events: u64, reason: &str) {
+    /// Counts events that are lost; why is told by [`note`](Self::note).
+    pub(super) fn count(&self, events: u64) {
         self.events.fetch_add(events, Ordering::Relaxed);
-        if !reason.is_empty() {
-            self.note(reason);
-        }
     }
 
     /// Keeps a reason; the first one is told.

@@ -280,13 +280,8 @@ mod tests {
     fn table(dir: &Path) -> MethodTable {
         let file = |name: &str| LineFile::create(&dir.join(name)).unwrap();
         let ids = IdTable::new(StartIds::default(), file("ids"), file("methods")).unwrap();
-        let filter = FilterSpec {
-            targets: Vec::new(),
-            include: Vec::new(),
-            exclude: vec![crate::filter::Glob::new("x.**")],
-            constructors: true,
-            natives: false,
-        };
+        let exclude = vec![crate::filter::Glob::new("x.**")];
+        let filter = FilterSpec { exclude, ..FilterSpec::default() };
         MethodTable::new(filter, ids)
     }
 

@@ -171,7 +171,7 @@ impl Recorder {
                 Some(mut out) => self.write_out(&thread, &mut out, Last::Yes),
                 None => {
                     let late = format!("thread {} was still writing at the end", thread.id());
-                    self.losses.lose(0, &late);
+                    self.losses.note(&late);
                 }
             }
         }
@@ -214,7 +214,8 @@ impl Recorder {
     /// Counts an event that was seen and cannot be recorded; not after the end.
     pub fn lose_event(&self, reason: &str) {
         if self.is_on() {
-            self.losses.lose(1, reason);
+            self.losses.count(1);
+            self.losses.note(reason);
         }
     }
 
@@ -259,7 +260,7 @@ impl Recorder {
         let raw = thread.recorded();
         let counts = flow_codec::write::count_events(&raw);
         if out.state == OutState::Failed {
-            self.losses.lose(counts.enters + counts.exits, "");
+            self.losses.count(counts.enters + counts.exits);
         } else {
             let bytes = out.fold(&raw, last == Last::Yes);
             let chunk = FoldedChunk { thread: thread.id(), offset: out.offset, bytes: &bytes };
@@ -283,12 +284,10 @@ impl Recorder {
     }
 
     fn fail(&self, error: &SinkError, lost: u64) {
+        self.losses.count(lost);
         match error.scope() {
-            Scope::Thread => self.losses.lose(lost, &error.to_string()),
-            Scope::Trace => {
-                self.losses.lose(lost, "");
-                self.stop(error);
-            }
+            Scope::Thread => self.losses.note(&error.to_string()),
+            Scope::Trace => self.stop(error),
         }
     }
 }
@@ -372,14 +371,7 @@ mod tests {
     ) -> (Recorder, Arc<ThreadRecorder>, Recorded) {
         let file = |name: &str| LineFile::create(&dir.join(name)).unwrap();
         let ids = IdTable::new(StartIds::default(), file("ids"), file("methods")).unwrap();
-        let filter = FilterSpec {
-            targets: Vec::new(),
-            include: Vec::new(),
-            exclude: Vec::new(),
-            constructors: true,
-            natives: false,
-        };
-        let methods = MethodTable::new(filter, ids);
+        let methods = MethodTable::new(FilterSpec::default(), ids);
         let method = methods.look_up(RawMethod(8), &OneMethod).unwrap().recorded().unwrap();
         let sink = Box::new(sink.clone());
         let recorder = Recorder::new(methods, file("threads"), sink, chunk_bytes, Instant::now());

@@ -123,14 +123,14 @@ impl TraceDirectory {
     /// # Errors
     /// The system refuses, or something of this name exists.
     pub fn create(&self, name: &str) -> io::Result<File> {
-        self.open_file(name, OFlags::CREATE | OFlags::EXCL)
+        self.open_file(name, OFlags::CREATE | OFlags::EXCL).map(|(file, _)| file)
     }
 
-    /// Opens a file of ours for appending.
+    /// Opens a file of ours for appending, and tells its length.
     ///
     /// # Errors
     /// The file is gone, or something else stands in its place.
-    pub fn append(&self, name: &str) -> io::Result<File> {
+    pub fn append(&self, name: &str) -> io::Result<(File, u64)> {
         self.open_file(name, OFlags::empty())
     }
 
@@ -158,7 +158,7 @@ impl TraceDirectory {
         Ok(Replacement { directory: self.clone(), file, name: name.to_owned(), new })
     }
 
-    fn open_file(&self, name: &str, more: OFlags) -> io::Result<File> {
+    fn open_file(&self, name: &str, more: OFlags) -> io::Result<(File, u64)> {
         // NONBLOCK: a FIFO in our place must not stop the program.
         let flags =
             OFlags::WRONLY | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
@@ -172,10 +172,11 @@ impl TraceDirectory {
             opened => opened,
         };
         let file = File::from(opened?);
-        if !file.metadata()?.is_file() {
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        Ok(file)
+        Ok((file, metadata.len()))
     }
 
     /// Takes back a descriptor for the next time there is none. To be called after a file of ours is

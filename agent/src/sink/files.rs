@@ -35,12 +35,11 @@ impl FileSink {
     }
 
     fn write(&self, name: &str, chunk: &FoldedChunk<'_>) -> io::Result<u64> {
-        let mut file = if chunk.offset.get() == 0 {
-            self.directory.create(name)?
+        let (mut file, len) = if chunk.offset.get() == 0 {
+            (self.directory.create(name)?, 0)
         } else {
             self.directory.append(name)?
         };
-        let len = file.metadata()?.len();
         let lines;
         let bytes = match self.format {
             EventFormat::Binary => {
