@@ -21,4 +21,5 @@ pub mod lifecycle;
 pub mod logging;
 pub mod options;
 pub mod recorder;
+pub mod rewrite;
 pub mod sink;

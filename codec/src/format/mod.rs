@@ -33,4 +33,5 @@ pub mod jsonl;
 pub mod manifest;
 pub mod methods;
 pub mod names;
+pub mod raw;
 pub mod threads;

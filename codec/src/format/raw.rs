@@ -1,0 +1,70 @@
+//! Raw chunks: what a probe appends, before the fold turns it into [`flow`](super::flow).
+//!
+//! A probe has two nanoseconds, so it only appends bytes. A raw chunk is a sequence of whole events;
+//! the first byte of an event tells its kind:
+//!
+//! | event | bytes | appended | folded to |
+//! |---|---|---|---|
+//! | ENTER  | as in `.flow`: `80`…`FF`, … | first thing in a method | the same bytes |
+//! | EXIT   | `00` | before each return | one exit of an exit run |
+//! | BEGIN  | `7B`, then an ENTER: the constructor called | before `super(…)` or `this(…)` | nothing |
+//! | BEGIN-UNKNOWN | `7C` | the same, where the constructor called is not recorded | nothing |
+//! | END    | `7D` | right after that call | nothing |
+//! | CATCH  | `7E` | first thing in every exception handler of the program | nothing |
+//! | UNWOUND EXIT | `7F` | by our own handler, when a method is left by an exception | one exit |
+//!
+//! An ENTER never holds `00`; of `7B` to `7F` only its last byte can be one. No other first byte
+//! is valid; a fold passes over it.
+//!
+//! # Why BEGIN, END and CATCH
+//!
+//! The verifier allows no exception handler around the call of `super(…)` or `this(…)`. An exception
+//! out of that call ends the calling constructor without any event of its own. The fold finds out
+//! which constructors ended so, and writes their exits where they belong. It keeps a *note* for each
+//! BEGIN, with the depth `d` of the stack at that moment (the constructor is then the topmost frame),
+//! until its END. With the topmost note at depth `n` and the stack at depth `d`:
+//!
+//! - EXIT, UNWOUND EXIT, CATCH: while `n == d`, the constructor is dead: a frame above it cannot have
+//!   done this, nor can the constructor itself, whose handlers do not cover the call. Write its exit,
+//!   unwound; `d -= 1`; drop the note; look at the next one.
+//! - ENTER where `n == d`: a constructor that is told calls only that one. If this is its first
+//!   call and the method is the one BEGIN names, the note expects no other. If a note that was met so
+//!   sees a second ENTER, its constructor is dead: exit as above. If the first call is another method
+//!   than the named one, nothing is known and the note becomes one of BEGIN-UNKNOWN, for which an
+//!   ENTER proves nothing.
+//! - END drops the topmost note.
+//!
+//! Depths are relative: only their differences to those of notes matter.
+//!
+//! # What is not exact
+//!
+//! - The constructor called is not recorded, throws, and unrecorded code catches that and then calls
+//!   recorded code: that call shows below the dead constructor, whose exit follows late.
+//! - A stack overflow strikes our handler itself: that frame's exit is missing until the thread's end.
+//!
+//! # Examples
+//!
+//! `new C()`, where C's constructor (id 1) calls that of B (id 2), which throws, caught by `main` (id 0):
+//!
+//! | raw | meaning |
+//! |---|---|
+//! | `80` | main |
+//! | `81 7B 82` | C begins, and calls its super constructor B |
+//! | `82 7F` | B begins, and is left by the exception |
+//! | `7E` | main catches: so C is dead, its exit is written here |
+//! | `00` | main returns |
+//!
+//! The fold gives `80 81 82 02`: three exits in one run.
+
+/// A method is left by a return.
+pub const EXIT: u8 = 0x00;
+/// A constructor calls another one, whose ENTER follows as a part of this event.
+pub const BEGIN: u8 = 0x7B;
+/// A constructor calls another one that is not recorded.
+pub const BEGIN_UNKNOWN: u8 = 0x7C;
+/// A constructor's call of another one returned.
+pub const END: u8 = 0x7D;
+/// An exception handler of the program begins.
+pub const CATCH: u8 = 0x7E;
+/// A method is left by an exception.
+pub const UNWOUND_EXIT: u8 = 0x7F;
