@@ -5,8 +5,6 @@
 //! either. Classes of the boot and platform loader are recorded only when a filter *names* them: a
 //! pattern that begins with a wildcard does not.
 
-use std::fmt;
-
 /// What the options say about which methods to record.
 #[derive(Clone, Debug)]
 pub struct FilterSpec {
@@ -77,14 +75,19 @@ pub enum Reason {
     Native,
     /// It is entered on one thread and left on another: its events would unbalance both.
     SwitchesThread,
+    /// It is the JVM's own, and must stay as it is.
+    Protected,
 }
 
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Reason {
+    /// The word the manifest uses.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
             Self::Native => "native",
             Self::SwitchesThread => "switches-thread",
-        })
+            Self::Protected => "protected",
+        }
     }
 }
 
@@ -115,6 +118,30 @@ impl FilterSpec {
         Verdict::Record
     }
 
+    /// Whether methods of a class may be recorded: `false` only if none is.
+    #[must_use]
+    pub fn may_select(&self, class: &str, loader: LoaderKind) -> bool {
+        if self.exclude.iter().any(|glob| glob.matches_all_of(class)) {
+            return false;
+        }
+        if self.targets.is_empty() && self.include.is_empty() {
+            return loader == LoaderKind::Application;
+        }
+        self.targets.iter().any(|prefix| class.starts_with(prefix.as_str()))
+            || self.include.iter().any(|glob| Self::reaches(glob, loader) && glob.matches_some_of(class))
+    }
+
+    /// Whether classes of the JDK may be recorded.
+    #[must_use]
+    pub fn names_jdk(&self) -> bool {
+        !self.targets.is_empty() || self.include.iter().any(Glob::names_something)
+    }
+
+    /// Whether a pattern speaks of classes from this loader.
+    fn reaches(glob: &Glob, loader: LoaderKind) -> bool {
+        loader == LoaderKind::Application || glob.names_something()
+    }
+
     fn selects(&self, candidate: Candidate<'_>) -> bool {
         let Candidate { class, method, hidden, loader, .. } = candidate;
         if self.targets.is_empty() && self.include.is_empty() {
@@ -122,10 +149,10 @@ impl FilterSpec {
         }
         // The Java agent never sees hidden classes, so `target` does not mean them.
         (!hidden && self.targets.iter().any(|prefix| class.starts_with(prefix.as_str())))
-            || self.include.iter().any(|glob| {
-                (loader == LoaderKind::Application || glob.names_something())
-                    && glob.matches(class, method)
-            })
+            || self
+                .include
+                .iter()
+                .any(|glob| Self::reaches(glob, loader) && glob.matches(class, method))
     }
 }
 
@@ -169,6 +196,14 @@ impl Glob {
     pub fn matches(&self, class: &str, method: &str) -> bool {
         matches_all(&self.class, class)
             && self.method.as_ref().is_none_or(|pattern| matches_all(pattern, method))
+    }
+
+    fn matches_some_of(&self, class: &str) -> bool {
+        matches_all(&self.class, class)
+    }
+
+    fn matches_all_of(&self, class: &str) -> bool {
+        self.method.is_none() && matches_all(&self.class, class)
     }
 
     /// Whether the pattern begins with a part of a name rather than a wildcard.
@@ -301,6 +336,30 @@ mod tests {
         assert_eq!(spec.verdict(method("com.app.A", "m")), Verdict::Exclude);
         assert_eq!(spec.verdict(method("com.app.A", "n")), Verdict::Record);
         assert_eq!(spec.verdict(method("com.app.A", "<clinit>")), Verdict::Exclude);
+    }
+
+    #[test]
+    fn classes_are_passed_over_only_if_no_method_can_be_meant() {
+        let spec = FilterSpec {
+            targets: vec!["com.t.".into()],
+            include: globs(&["com.app.A#m", "java.util.*", "**.Any"]),
+            exclude: globs(&["com.app.X", "com.t.Y#m"]),
+            ..spec()
+        };
+        for (class, expected) in [
+            ("com.app.A", true),
+            ("com.app.B", false),
+            ("com.app.X", false),
+            ("com.t.Y", true),
+            ("java.util.List", true),
+            ("java.lang.Any", false),
+            ("com.app.Any", true),
+        ] {
+            let loader = method(class, "m").loader;
+            assert_eq!(spec.may_select(class, loader), expected, "{class}");
+        }
+        assert!(spec.names_jdk() && !FilterSpec::default().names_jdk());
+        assert!(!FilterSpec { include: globs(&["**#get*"]), ..FilterSpec::default() }.names_jdk());
     }
 
     #[test]

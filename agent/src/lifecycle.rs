@@ -6,6 +6,9 @@
 //!      │  bad options,        │                     │ write error,        ▲
 //!      │  directory           │                     │ panic of ours       │
 //!      └─▶ JVM does not start └─────────────────────┴─────────────────────┘
+//!
+//!             Agent_OnAttach                            Agent_OnAttach
+//!   nothing ─────────────────────────────▶ recording ──────────────────▶ ended ─▶ (a new recording)
 //! ```
 //!
 //! - Every callback first asks [`Recorder::is_on`]. Once ended, callbacks find that and return: the
@@ -26,11 +29,16 @@ use flow_codec::format::names;
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 
-use crate::options::{OnError, Options};
+use crate::options::{EngineKind, OnError, Options};
 use crate::recorder::{IdTable, MethodTable, Recorder, StartIds};
 use crate::sink::{FileSink, LineFile, Replacement, TraceDirectory, expand, host};
 
-static AGENT: OnceCell<Agent> = OnceCell::new();
+/// The first recording of this process. The next one, after a detach, hangs on it: none is ever freed,
+/// since threads may still be in it.
+static FIRST: OnceCell<Agent> = OnceCell::new();
+
+/// Held by whoever starts a recording.
+static STARTING: Mutex<()> = Mutex::new(());
 
 /// Set by `flow record` for all JVMs of its command; see [`Manifest::session`].
 const SESSION: &str = "FLOW_SESSION";
@@ -39,10 +47,22 @@ const SESSION: &str = "FLOW_SESSION";
 #[derive(Debug)]
 pub struct Agent {
     recorder: Recorder,
+    engine: EngineKind,
     directory: TraceDirectory,
     /// Taken by whoever ends the recording, with the place set aside for it.
     manifest: Mutex<Option<(Manifest, Replacement)>>,
     abandoned: AtomicBool,
+    unsubscribed: AtomicBool,
+    next: OnceCell<Box<Agent>>,
+}
+
+/// When a recording starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Start {
+    /// Before the JVM does.
+    WithJvm,
+    /// In a JVM that runs.
+    Attached,
 }
 
 /// Set aside on disk for the manifest of the end. A disk that is full then is just when it is needed.
@@ -66,11 +86,15 @@ impl<E: fmt::Display> From<(&'static str, E)> for StartError {
     }
 }
 
-/// The agent, whether it still records or not.
+/// The latest recording, whether it goes on or has ended.
 #[inline]
 #[must_use]
 pub fn agent() -> Option<&'static Agent> {
-    AGENT.get()
+    let mut latest = FIRST.get()?;
+    while let Some(next) = latest.next.get() {
+        latest = next;
+    }
+    Some(latest)
 }
 
 /// What a failure to start means for the JVM.
@@ -79,17 +103,38 @@ pub fn on_error(option_text: &str) -> OnError {
     Options::on_error(option_text, environment)
 }
 
-/// Starts the recording: parses options, takes the trace directory, writes the manifest.
+/// Starts a recording: parses options, has the JVM prepared, takes the trace directory, writes the
+/// manifest.
 ///
 /// # Errors
-/// An option is wrong, or the directory or a file it names cannot be used.
-pub fn start(option_text: &str, jvm: Jvm) -> Result<(), StartError> {
+/// A recording goes on already, an option is wrong, the JVM cannot be prepared, or the directory or a
+/// file it names cannot be used.
+pub fn start(
+    option_text: &str,
+    when: Start,
+    prepare: impl FnOnce(EngineKind) -> Result<Jvm, String>,
+) -> Result<&'static Agent, StartError> {
+    let _one_at_a_time = STARTING.lock();
+    let earlier = agent();
+    if let Some(running) = earlier.filter(|agent| agent.recorder.is_on()) {
+        let path = running.directory.path().display();
+        return Err(StartError(format!("this process is being recorded already, into {path}")));
+    }
     let options =
         Options::parse(option_text, environment).map_err(|e| StartError(e.to_string()))?;
+    if when == Start::Attached && options.engine == EngineKind::Events {
+        let why = "engine=events cannot record a running JVM, which gives method events at start \
+                   only; use engine=instrument, or start it with -agentpath";
+        return Err(StartError(why.to_owned()));
+    }
     crate::logging::init(options.log);
-    AGENT.get_or_try_init(|| Agent::new(&options, jvm)).map(|agent| {
-        log::info!("recording into {}", agent.directory.path().display());
-    })
+    let jvm = prepare(options.engine).map_err(StartError)?;
+    let agent = Agent::new(&options, jvm)?;
+    log::info!("recording into {}", agent.directory.path().display());
+    match earlier {
+        None => Ok(FIRST.get_or_init(|| agent)),
+        Some(earlier) => Ok(earlier.next.get_or_init(|| Box::new(agent))),
+    }
 }
 
 fn environment(name: &str) -> Option<String> {
@@ -122,12 +167,30 @@ impl Agent {
             options.chunk_bytes,
             started,
         );
+        let recorder = match crate::ffi::shared_block() {
+            Some(shared) => recorder.with_off_switch(shared.off_switch()),
+            None => recorder,
+        };
         Ok(Self {
             recorder,
+            engine: options.engine,
             directory,
             manifest: Mutex::new(Some((manifest, end))),
             abandoned: AtomicBool::new(false),
+            unsubscribed: AtomicBool::new(false),
+            next: OnceCell::new(),
         })
+    }
+
+    /// How calls are seen.
+    #[must_use]
+    pub fn engine(&self) -> EngineKind {
+        self.engine
+    }
+
+    /// Whether nobody has asked this before.
+    pub fn first_to_unsubscribe(&self) -> bool {
+        !self.unsubscribed.swap(true, Ordering::Relaxed)
     }
 
     /// Everything that is recorded.

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use flow_codec::format::names::EventFormat;
@@ -22,7 +23,7 @@ const KEYS: [(&str, &str); 15] = [
     ("exclude", "globs over pkg.Class or pkg.Class#method, separated by ';'"),
     ("constructors", "true or false"),
     ("natives", "true or false"),
-    ("engine", "events"),
+    ("engine", "instrument or events"),
     ("format", "binary or jsonl"),
     ("ids", "an ids.properties file"),
     ("optimize", "the directory of an earlier trace"),
@@ -41,6 +42,8 @@ const MAX_CHUNK_BYTES: usize = 16 * 1024 * 1024;
 /// How calls are seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EngineKind {
+    /// Classes are rewritten so that methods record themselves.
+    Instrument,
     /// JVMTI MethodEntry and MethodExit.
     Events,
 }
@@ -50,6 +53,7 @@ impl EngineKind {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Instrument => "instrument",
             Self::Events => "events",
         }
     }
@@ -116,6 +120,58 @@ struct Setting {
     place: String,
 }
 
+/// What is asked of the agent in a running JVM.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Wish {
+    /// To record.
+    Record {
+        /// The agent's option string.
+        options: String,
+    },
+    /// To end the recording.
+    Detach,
+}
+
+/// What the agent is asked, and where it tells why it does not.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Request {
+    /// What is asked.
+    pub wish: Wish,
+    answer: Option<PathBuf>,
+}
+
+impl Request {
+    /// Reads an option string that may have the items `detach` and `answer=FILE` beside options.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        let (mut detach, mut answer, mut options) = (false, None, Vec::new());
+        for item in split(text) {
+            match item.trim().split_once('=') {
+                None if item.trim() == "detach" => detach = true,
+                Some(("answer", file)) => answer = Some(file.into()),
+                _ => options.push(item.replace(',', r"\,")),
+            }
+        }
+        let wish = match detach {
+            true => Wish::Detach,
+            false => Wish::Record { options: options.join(",") },
+        };
+        Self { wish, answer }
+    }
+
+    /// Tells whoever asked why not: in the file they named, which must be there, or else on stderr.
+    pub fn answer(&self, refusal: &str) {
+        let refusal = crate::logging::one_line(refusal);
+        let told = self.answer.as_ref().is_some_and(|file| {
+            let file = fs::OpenOptions::new().write(true).truncate(true).open(file);
+            file.is_ok_and(|mut file| writeln!(file, "{refusal}").is_ok())
+        });
+        if !told {
+            let _ = writeln!(io::stderr(), "{} {refusal}", crate::logging::PREFIX);
+        }
+    }
+}
+
 impl Options {
     /// Parses the agent's option string; `environment` looks up a variable.
     ///
@@ -150,13 +206,8 @@ impl Options {
                 natives: flag("natives", false)?,
             },
             engine: match value("engine").map(|engine| (engine, engine.value.as_str())) {
-                None | Some((_, "events")) => EngineKind::Events,
-                Some((engine, "instrument")) => {
-                    return Err(OptionError(format!(
-                        "engine=instrument ({}): not in this version; use engine=events",
-                        engine.place
-                    )));
-                }
+                None | Some((_, "instrument")) => EngineKind::Instrument,
+                Some((_, "events")) => EngineKind::Events,
                 Some((engine, _)) => return Err(bad_value(engine)),
             },
             format: match value("format").map(|format| (format, format.value.as_str())) {
@@ -412,7 +463,7 @@ mod tests {
             ("target=", "target= (agent options): expected class name prefixes, separated by '+'"),
             ("natives=yes", "natives=yes (agent options): expected true or false"),
             ("chunk=1", "chunk=1 (agent options): expected a size from 64 to 16m, such as 64k"),
-            ("engine=jit", "engine=jit (agent options): expected events"),
+            ("engine=jit", "engine=jit (agent options): expected instrument or events"),
             ("format=xml", "format=xml (agent options): expected binary or jsonl"),
             (
                 "log=loud",
@@ -423,7 +474,6 @@ mod tests {
         ] {
             assert_eq!(message(text), expected);
         }
-        assert!(message("engine=instrument").contains("not in this version"));
         assert!(
             message("config=/no/such/file").starts_with("config=/no/such/file (agent options): ")
         );
@@ -458,6 +508,15 @@ mod tests {
         assert_eq!(Options::on_error("bogus=1", |_| None), OnError::Stop);
         let environment = |name: &str| (name == "FLOW_ONERROR").then(|| "continue".to_owned());
         assert_eq!(Options::on_error("bogus=1", environment), OnError::Continue);
+    }
+
+    #[test]
+    fn a_request_may_be_to_detach_and_name_a_place_for_the_answer() {
+        let request = Request::parse(r"out=/tmp/a\,b,answer=/tmp/x\,y,chunk=1k");
+        assert_eq!(request.wish, Wish::Record { options: r"out=/tmp/a\,b,chunk=1k".to_owned() });
+        assert_eq!(request.answer, Some("/tmp/x,y".into()));
+        assert_eq!(Request::parse("detach").wish, Wish::Detach);
+        assert_eq!(Request::parse("").wish, Wish::Record { options: String::new() });
     }
 
     #[test]

@@ -9,6 +9,7 @@ const EXAMPLES: &str = "\
 Examples:
   flow record -- java -jar app.jar           record a program
   flow record --target com.app. -- mvn test  record the JVMs that a build starts
+  flow attach 4711                           record a JVM that is running
   flow report                                calls per method
   flow replay --depth 3 --thread main        calls in order
   flow check old-trace                       is the trace whole?
@@ -24,6 +25,15 @@ Examples:
 
 The agent is given to java itself; every other command gets it through JAVA_TOOL_OPTIONS, for all
 JVMs it starts. In DIR, %p stands for the process id, %t for the start time, %h for the host.";
+
+const ATTACH_EXAMPLES: &str = "\
+Examples:
+  flow attach 4711
+  flow attach 4711 -o /tmp/trace --target com.app.
+  flow detach 4711
+
+The process must be a HotSpot JVM of the same user. It is recorded until flow detach, or to its end.
+Of the calls that were entered before, only their names are kept.";
 
 /// Records every method call of a JVM program and shows what happened.
 #[derive(Parser, Debug)]
@@ -42,6 +52,11 @@ pub(crate) enum Verb {
     /// Run a command and record the JVMs it starts
     #[command(after_help = RECORD_EXAMPLES, override_usage = "flow record [OPTIONS] -- <CMD>...")]
     Record(Box<RecordArgs>),
+    /// Record a JVM that is running
+    #[command(after_help = ATTACH_EXAMPLES)]
+    Attach(Box<AttachArgs>),
+    /// End the recording of a running JVM
+    Detach(DetachArgs),
     /// Calls in order, indented by depth
     Replay(ReplayArgs),
     /// Calls, total and self of each method
@@ -172,6 +187,35 @@ pub(crate) struct CheckArgs {
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct RecordArgs {
+    #[command(flatten)]
+    pub(crate) agent: AgentArgs,
+    /// What to run
+    #[arg(value_name = "CMD", required = true, trailing_var_arg = true)]
+    pub(crate) command: Vec<OsString>,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct AttachArgs {
+    /// The process
+    #[arg(value_parser = clap::value_parser!(i32).range(1..))]
+    pub(crate) pid: i32,
+    #[command(flatten)]
+    pub(crate) agent: AgentArgs,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct DetachArgs {
+    /// The process
+    #[arg(value_parser = clap::value_parser!(i32).range(1..))]
+    pub(crate) pid: i32,
+    /// The agent library [default: the one that the process has loaded]
+    #[arg(long = "agent", value_name = "PATH")]
+    pub(crate) library: Option<PathBuf>,
+}
+
+/// What the agent is to do, and where it is.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct AgentArgs {
     /// Where the trace goes [default: flow-trace]
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -190,7 +234,7 @@ pub(crate) struct RecordArgs {
     /// Record native methods too, where the engine sees them
     #[arg(long)]
     pub(crate) natives: bool,
-    /// How calls are seen, such as events
+    /// How calls are seen: instrument (default) or events
     #[arg(long, value_name = "NAME")]
     pub(crate) engine: Option<String>,
     /// How events are written
@@ -215,11 +259,8 @@ pub(crate) struct RecordArgs {
     #[arg(short = 'O', value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) options: Vec<(String, String)>,
     /// The agent library [default: beside this program]
-    #[arg(long, value_name = "PATH")]
-    pub(crate) agent: Option<PathBuf>,
-    /// What to run
-    #[arg(value_name = "CMD", required = true, trailing_var_arg = true)]
-    pub(crate) command: Vec<OsString>,
+    #[arg(long = "agent", value_name = "PATH")]
+    pub(crate) library: Option<PathBuf>,
 }
 
 fn key_value(text: &str) -> Result<(String, String), String> {
@@ -244,7 +285,7 @@ mod tests {
     #[test]
     fn everything_behind_the_command_is_the_commands_own() {
         let parse = |args: &[&str]| match Args::try_parse_from(args).unwrap().verb {
-            Verb::Record(record) => (record.natives, record.command.join(" ".as_ref())),
+            Verb::Record(record) => (record.agent.natives, record.command.join(" ".as_ref())),
             _ => unreachable!("record was asked for"),
         };
         for line in [

@@ -9,9 +9,11 @@
 
 #![forbid(unsafe_code)]
 
+mod agent;
 mod args;
 mod cmd;
 mod failure;
+mod jvm;
 mod output;
 mod source;
 
@@ -45,6 +47,8 @@ fn main() {
 fn run(verb: &Verb, out: &mut Out) -> Result<Status, Failure> {
     match verb {
         Verb::Record(args) => cmd::record::run(args),
+        Verb::Attach(args) => cmd::attach::run(args),
+        Verb::Detach(args) => cmd::detach::run(args),
         Verb::Info(args) => cmd::info::run(args, out),
         Verb::Replay(args) => cmd::replay::run(args, out),
         Verb::Report(args) => cmd::report::run(args, out),

@@ -1,11 +1,14 @@
 //! The verbs that read, on sound traces: what they print, to the byte.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
 mod common;
 
 use std::fs;
 use std::process::Stdio;
 
 use common::{bare, command, flow, trace, write_trace};
+use tempfile::TempDir;
 
 #[test]
 fn replay_indents_calls_by_depth() {
@@ -244,6 +247,88 @@ thread  kind     calls  max frames  bytes  state         name
     assert_eq!(object["threads"][1]["name"], "pool-1");
     let run = flow(&["info", "--format", "csv"], trace.path());
     assert!(run.out.ends_with(".,13,,virtual,1,1,1,alive at end\n"), "{}", run.out);
+}
+
+/// A trace of a JVM that was running when recording began: thread 1 had two frames open, thread 12
+/// more than were named, and thread 40 made no call.
+fn attached() -> TempDir {
+    let trace = trace();
+    let path = trace.path().join("threads.jsonl");
+    let open = r#"{"event":"open","id":1,"frames":["a.Boot#run()V","a.Boot#\u001bmain()V"],"at_ns":1}
+{"event":"open","id":12,"frames":["a.Deep#down()V"],"omitted":600,"at_ns":1}
+{"event":"open","id":40,"frames":["a.Idle#park()V"],"at_ns":1}
+"#;
+    let threads = open.to_owned() + &fs::read_to_string(&path).unwrap();
+    fs::write(&path, threads).unwrap();
+    trace
+}
+
+#[test]
+fn replay_begins_with_the_frames_that_were_open_before() {
+    let trace = attached();
+    let run = flow(&["replay", "--thread", "main", "--depth", "1"], trace.path());
+    assert_eq!(
+        run.out,
+        "\
+thread 1 main
+… a.Boot.run()V  entered before recording
+… 1 deeper frame entered before recording left out (--depth 1)
+com.app.Main.main([Ljava/lang/String;)V
+… 4 deeper calls left out (--depth 1)
+"
+    );
+    let run = flow(&["replay", "--fold", "--thread", "main"], trace.path());
+    assert!(
+        run.out.contains(
+            "recording\n  … a.Boot.\\u{1b}main()V  entered before recording\ncom.app.Main.main("
+        ),
+        "{}",
+        run.out
+    );
+    let run = flow(&["replay", "--thread", "12"], trace.path());
+    let indent = " ".repeat(2 * 512);
+    assert_eq!(
+        run.out,
+        format!(
+            "thread 12 pool-1\n… 600 frames entered before recording\n\
+             {indent}[depth 600] … a.Deep.down()V  entered before recording\n\
+             (left 2 frames entered before recording)\ncom.app.Main.work(I)I\n"
+        )
+    );
+    let run = flow(&["replay", "--format", "json"], trace.path());
+    assert_eq!(run.out.lines().count(), 7);
+    for note in [
+        "thread 1 main: 2 frames entered before recording: a.Boot.run()V > a.Boot.\\u{1b}main()V\n",
+        "thread 12 pool-1: 601 frames entered before recording: … 600 more … > a.Deep.down()V\n",
+    ] {
+        assert!(run.err.contains(note), "{}", run.err);
+    }
+    assert_eq!(run.code, Some(0));
+}
+
+#[test]
+fn info_counts_the_frames_that_were_open_before_and_no_verb_minds_them() {
+    let trace = attached();
+    let run = flow(&["info"], trace.path());
+    let before = "before    604 frames entered before recording, in 3 threads\n";
+    assert!(run.out.contains(before), "{}", run.out);
+    let idle = "    40               0           0      0  alive at end\n";
+    assert!(run.out.ends_with(idle), "{}", run.out);
+    let run = flow(&["info", "--format", "json"], trace.path());
+    let object: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!(
+        object["threads"][1]["open"],
+        serde_json::json!({"frames": ["a.Deep.down()V"], "omitted": 600})
+    );
+    assert_eq!(object["threads"][2].get("open"), None);
+    assert_eq!(object["threads"][3]["thread"], 40);
+
+    let run = flow(&["check"], trace.path());
+    assert!(run.out.contains(": sound\n"), "{}", run.out);
+    for verb in ["report", "dump"] {
+        let (run, without) = (flow(&[verb], trace.path()), flow(&[verb], common::trace().path()));
+        assert_eq!((run.code, run.out), (Some(0), without.out));
+    }
 }
 
 #[test]

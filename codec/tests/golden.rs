@@ -318,7 +318,9 @@ fn other_forms_are_read_and_never_written() {
         let (mut fold, mut folded) = (Fold::default(), Vec::new());
         for record in records {
             match record {
-                Record::Enter(_) => fold.push(encode(record).as_bytes(), &mut folded),
+                Record::Enter(_) => {
+                    fold.push(encode(record).as_bytes(), &mut folded);
+                }
                 Record::Exit(count) => (0..count.get()).for_each(|_| {
                     fold.push(&[RAW_EXIT], &mut folded);
                 }),
@@ -439,7 +441,15 @@ fn thread_lines() -> Vec<ThreadLine> {
         is_virtual,
         at_ns,
     };
+    let open = |id, frames: &[&str], omitted| ThreadLine::Open {
+        id: ThreadId::new(id),
+        frames: frames.iter().map(|frame| (*frame).into()).collect(),
+        omitted,
+        at_ns: 41_200_000,
+    };
     vec![
+        open(1, &["com.example.Main#main([Ljava/lang/String;)V", "com.example.Main#loop()V"], 0),
+        open(33, &["com.example.Deep#down(I)V"], 2_000),
         start(1, "main", false, false, 41_250_000),
         start(31, "pool-1 \"quoted\"\n", true, false, 50_000_000),
         start(32, "", true, true, 51_000_000),

@@ -2,13 +2,13 @@
 
 use flow_e2e::{Program, golden};
 
-use crate::on_every_jdk;
+use crate::on_every_engine;
 
 #[test]
 fn output_input_and_exit_code_are_the_programs_own() {
-    on_every_jdk(|jdk| {
+    on_every_engine(|jdk, engine| {
         for name in ["Output", "Exceptions", "Names", "Exit", "Uncaught", "Reflection"] {
-            let program = || Program::harness(jdk, name).stdin(b"some input\n");
+            let program = || Program::harness(jdk, name).engine(engine).stdin(b"some input\n");
             let plain = program().run_without_agent();
             let recorded = program().run();
             assert_eq!(recorded.code(), plain.code(), "{name}");
@@ -21,8 +21,8 @@ fn output_input_and_exit_code_are_the_programs_own() {
 
 #[test]
 fn the_programs_log_settings_are_not_ours() {
-    on_every_jdk(|jdk| {
-        let run = Program::harness(jdk, "Hello").env("RUST_LOG", "trace").run();
+    on_every_engine(|jdk, engine| {
+        let run = Program::harness(jdk, "Hello").engine(engine).env("RUST_LOG", "trace").run();
         assert_eq!(run.stdout, b"hello\n");
         assert_eq!(run.errors(), "");
     });
@@ -30,8 +30,8 @@ fn the_programs_log_settings_are_not_ours() {
 
 #[test]
 fn messages_go_to_stderr_only() {
-    on_every_jdk(|jdk| {
-        let run = Program::harness(jdk, "Hello").options("log=debug").run();
+    on_every_engine(|jdk, engine| {
+        let run = Program::harness(jdk, "Hello").engine(engine).options("log=debug").run();
         assert_eq!(run.stdout, b"hello\n");
         let errors = run.errors();
         assert!(errors.contains("[flowagent] info: recording into "), "{errors}");
@@ -41,13 +41,13 @@ fn messages_go_to_stderr_only() {
 
 #[test]
 fn the_jvms_own_checks_find_nothing() {
-    on_every_jdk(|jdk| {
+    on_every_engine(|jdk, engine| {
         let mut axes = vec!["-Xcheck:jni", "-Xint", "-Xcomp", "-XX:+UseG1GC", "-XX:+UseParallelGC"];
         if jdk.version >= 15 {
             axes.push("-XX:+UseZGC");
         }
         for arg in axes {
-            let program = || Program::harness(jdk, "Threads").args(["40"]).jvm_arg(arg);
+            let program = || Program::harness(jdk, "Threads").engine(engine).args(["40"]).jvm_arg(arg);
             let plain = program().run_without_agent();
             let run = program().run();
             assert_eq!(run.code(), Some(0), "{arg}: {}", run.errors());

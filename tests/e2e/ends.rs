@@ -5,13 +5,13 @@ use std::process::Command;
 
 use flow_e2e::{Decoded, Event, Program, decode_trace, flow};
 
-use crate::on_every_jdk;
+use crate::on_every_engine;
 
 #[test]
 fn daemons_that_still_run_do_not_hold_up_the_end() {
-    on_every_jdk(|jdk| {
+    on_every_engine(|jdk, engine| {
         for _ in 0..5 {
-            let run = Program::harness(jdk, "Daemons").run();
+            let run = Program::harness(jdk, "Daemons").engine(engine).run();
             assert_eq!(run.code(), Some(0), "{}", run.errors());
             let trace = run.trace();
             assert!(trace.manifest["end"].is_object());
@@ -40,8 +40,8 @@ fn daemons_that_still_run_do_not_hold_up_the_end() {
 
 #[test]
 fn a_killed_jvm_leaves_a_readable_prefix() {
-    on_every_jdk(|jdk| {
-        let program = Program::harness(jdk, "Kill").options("chunk=64");
+    on_every_engine(|jdk, engine| {
+        let program = Program::harness(jdk, "Kill").engine(engine).options("chunk=64");
         let mut child = program.start();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let last = lines.map_while(Result::ok).take(500).last().unwrap();
@@ -64,8 +64,8 @@ fn a_killed_jvm_leaves_a_readable_prefix() {
 
 #[test]
 fn results_of_methods_do_not_stay_reachable() {
-    on_every_jdk(|jdk| {
-        let run = Program::harness(jdk, "Results").jvm_arg("-Xmx32m").run();
+    on_every_engine(|jdk, engine| {
+        let run = Program::harness(jdk, "Results").engine(engine).jvm_arg("-Xmx32m").run();
         assert_eq!(run.code(), Some(0), "{}", run.errors());
         assert_eq!(run.trace().enters_by_key()["harness.Results#make(I)[B"], 100_000);
     });
@@ -73,8 +73,8 @@ fn results_of_methods_do_not_stay_reachable() {
 
 #[test]
 fn an_exhausted_heap_stops_neither_program_nor_recording() {
-    on_every_jdk(|jdk| {
-        let run = Program::harness(jdk, "OutOfMemory").jvm_arg("-Xmx32m").run();
+    on_every_engine(|jdk, engine| {
+        let run = Program::harness(jdk, "OutOfMemory").engine(engine).jvm_arg("-Xmx32m").run();
         assert_eq!(run.code(), Some(0), "{}", run.errors());
         let trace = run.trace();
         let main = trace.thread("main");

@@ -5,9 +5,9 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use flow_e2e::{Jdk, Program, decode_trace, flow};
+use flow_e2e::{Engine, Jdk, Program, decode_trace, flow};
 
-use crate::on_every_jdk;
+use crate::on_every_engine;
 
 /// `flow check`: exit status and what it says.
 fn check(dir: &Path) -> (Option<i32>, String) {
@@ -16,14 +16,14 @@ fn check(dir: &Path) -> (Option<i32>, String) {
 }
 
 /// A program with some output and a known number of calls.
-fn program(jdk: &Jdk) -> Program {
-    Program::harness(jdk, "ManyMethods").args(["4000"]).options("chunk=1k")
+fn program(jdk: &Jdk, engine: Engine) -> Program {
+    Program::harness(jdk, "ManyMethods").engine(engine).args(["4000"]).options("chunk=1k")
 }
 
 #[test]
 fn a_limit_on_file_sizes_stops_the_recording_only() {
-    on_every_jdk(|jdk| {
-        let program = program(jdk).jvm_arg("-XX:-UsePerfData");
+    on_every_engine(|jdk, engine| {
+        let program = program(jdk, engine).jvm_arg("-XX:-UsePerfData");
         let command = program.command();
         let mut limited = Command::new("sh");
         limited.args(["-c", "ulimit -f 64; exec \"$0\" \"$@\""]).arg(command.get_program());
@@ -41,8 +41,8 @@ fn a_limit_on_file_sizes_stops_the_recording_only() {
 
 #[test]
 fn a_directory_removed_meanwhile_stops_the_recording_only() {
-    on_every_jdk(|jdk| {
-        let program = Program::harness(jdk, "Kill").options("chunk=64");
+    on_every_engine(|jdk, engine| {
+        let program = Program::harness(jdk, "Kill").engine(engine).options("chunk=64");
         let mut running =
             program.command().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(running.stdout.take().unwrap()).lines();
@@ -59,8 +59,8 @@ fn a_directory_removed_meanwhile_stops_the_recording_only() {
 
 #[test]
 fn jvms_that_start_together_each_get_a_place() {
-    on_every_jdk(|jdk| {
-        let program = Program::harness(jdk, "Recursion");
+    on_every_engine(|jdk, engine| {
+        let program = Program::harness(jdk, "Recursion").engine(engine);
         let running: Vec<_> = (0..12)
             .map(|_| {
                 program.command().stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()

@@ -2,10 +2,14 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "all of this is tests")]
 
+mod attach;
 mod behaviour;
+mod coexistence;
 mod counts;
 mod ends;
+mod engines;
 mod failures;
+mod jdk_classes;
 mod options;
 mod output;
 mod threads;
@@ -18,4 +22,14 @@ fn on_every_jdk(mut body: impl FnMut(&flow_e2e::Jdk)) {
         println!("on JDK {} at {}", jdk.version, jdk.home.display());
         body(jdk);
     }
+}
+
+/// Runs the body for each JDK with each engine, naming the pair that failed.
+fn on_every_engine(mut body: impl FnMut(&flow_e2e::Jdk, flow_e2e::Engine)) {
+    on_every_jdk(|jdk| {
+        for engine in flow_e2e::Engine::ALL {
+            println!("with engine={}", engine.name());
+            body(jdk, engine);
+        }
+    });
 }

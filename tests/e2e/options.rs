@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use flow_e2e::{Finished, Program, decode_trace, flow};
+use flow_e2e::{Engine, Finished, Program, decode_trace, flow};
 
 use crate::on_every_jdk;
 
@@ -23,10 +23,6 @@ fn a_bad_option_stops_the_jvm_with_one_line() {
             (
                 "chunk=lots",
                 "[flowagent] chunk=lots (agent options): expected a size from 64 to 16m, such as 64k",
-            ),
-            (
-                "engine=instrument",
-                "[flowagent] engine=instrument (agent options): not in this version; use engine=events",
             ),
             (
                 "ids=/no/such.properties",
@@ -182,7 +178,7 @@ fn every_source_of_options_counts() {
 #[test]
 fn native_methods_are_named_and_recorded_on_request() {
     on_every_jdk(|jdk| {
-        let filter = "include=harness.**;java.lang.System;java.lang.Object";
+        let filter = "engine=events,include=harness.**;java.lang.System;java.lang.Object";
         let without = Program::harness(jdk, "Natives").options(filter).run().trace();
         assert!(!without.enters_by_key().contains_key("java.lang.System#nanoTime()J"));
         let named = without.manifest["end"]["not_recorded"].as_array().unwrap();
@@ -206,8 +202,9 @@ fn hidden_classes_are_recorded_unless_target_is_used() {
         let hidden = |trace: &flow_e2e::Decoded| {
             trace.keys.values().filter(|key| key.contains("$$Lambda")).count()
         };
-        assert!(hidden(&Program::harness(jdk, "Shapes").run().trace()) > 0);
-        let run = Program::harness(jdk, "Shapes").options("target=harness.").run();
+        let program = || Program::harness(jdk, "Shapes").engine(Engine::Events);
+        assert!(hidden(&program().run().trace()) > 0);
+        let run = program().options("target=harness.").run();
         assert_eq!(hidden(&run.trace()), 0);
     });
 }
@@ -262,34 +259,5 @@ fn jsonl_has_the_same_events() {
         let json = lines("format=jsonl,chunk=64");
         assert_eq!(json, lines("format=binary"));
         assert!(json.len() > 50);
-    });
-}
-
-#[test]
-fn attaching_is_refused_with_a_remedy() {
-    on_every_jdk(|jdk| {
-        let program = Program::harness(jdk, "Kill");
-        let mut running = program
-            .command_without_agent()
-            .stdout(std::process::Stdio::piped())
-            .stderr(std::process::Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines =
-            std::io::BufRead::lines(std::io::BufReader::new(running.stdout.take().unwrap()));
-        lines.next().unwrap().unwrap();
-        let _ = Command::new(jdk.tool("jcmd"))
-            .args([&running.id().to_string(), "JVMTI.agent_load"])
-            .arg(flow_e2e::library())
-            .output()
-            .unwrap();
-        assert!(lines.next().unwrap().is_ok(), "the program goes on");
-        running.kill().unwrap();
-        drop(lines);
-        let errors = String::from_utf8(running.wait_with_output().unwrap().stderr).unwrap();
-        assert!(
-            errors.contains("[flowagent] engine=events cannot record a running JVM"),
-            "{errors}"
-        );
     });
 }

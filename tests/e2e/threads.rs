@@ -2,16 +2,16 @@
 
 use flow_e2e::{Decoded, Program, golden};
 
-use crate::on_every_jdk;
+use crate::on_every_engine;
 
 #[test]
 fn virtual_threads_have_trees_of_their_own_across_parks() {
-    on_every_jdk(|jdk| {
+    on_every_engine(|jdk, engine| {
         if jdk.version < 21 {
             return;
         }
         let expected = golden("VirtualThreads");
-        let trace = Program::harness(jdk, "VirtualThreads").args(["5000"]).run().trace();
+        let trace = Program::harness(jdk, "VirtualThreads").engine(engine).args(["5000"]).run().trace();
         let virtual_threads: Vec<_> =
             trace.threads.values().filter(|thread| thread.is_virtual).collect();
         assert_eq!(virtual_threads.len(), 5000);
@@ -26,11 +26,11 @@ fn virtual_threads_have_trees_of_their_own_across_parks() {
 
 #[test]
 fn carriers_stay_balanced_when_the_jdk_itself_is_recorded() {
-    on_every_jdk(|jdk| {
+    on_every_engine(|jdk, engine| {
         if jdk.version < 21 {
             return;
         }
-        let trace = Program::harness(jdk, "VirtualThreads")
+        let trace = Program::harness(jdk, "VirtualThreads").engine(engine)
             .args(["200"])
             .options("include=java.lang.**;java.util.concurrent.**;harness.**")
             .run()
@@ -49,8 +49,8 @@ fn carriers_stay_balanced_when_the_jdk_itself_is_recorded() {
 
 #[test]
 fn threads_that_meet_new_methods_at_once_agree_on_ids() {
-    on_every_jdk(|jdk| {
-        let trace = Program::harness(jdk, "Concurrent").run().trace();
+    on_every_engine(|jdk, engine| {
+        let trace = Program::harness(jdk, "Concurrent").engine(engine).run().trace();
         let enters = trace.enters_by_key();
         for method in 0..200 {
             let suffix = format!("#m{method}(");
@@ -70,9 +70,9 @@ fn threads_that_meet_new_methods_at_once_agree_on_ids() {
 
 #[test]
 fn small_chunks_change_nothing() {
-    on_every_jdk(|jdk| {
+    on_every_engine(|jdk, engine| {
         let run = |options: &str| {
-            let trace = Program::harness(jdk, "Threads").options(options).run().trace();
+            let trace = Program::harness(jdk, "Threads").engine(engine).options(options).run().trace();
             let mut trees: Vec<_> = trace
                 .threads
                 .values()
@@ -87,11 +87,11 @@ fn small_chunks_change_nothing() {
 
 #[test]
 fn a_thread_costs_no_open_file() {
-    on_every_jdk(|jdk| {
+    on_every_engine(|jdk, engine| {
         if jdk.version < 21 {
             return;
         }
-        let program = Program::harness(jdk, "VirtualThreads").args(["3000"]);
+        let program = Program::harness(jdk, "VirtualThreads").engine(engine).args(["3000"]);
         let mut limited = std::process::Command::new("sh");
         let command = program.command();
         limited.args(["-c", "ulimit -n 128; exec \"$0\" \"$@\""]).arg(command.get_program());

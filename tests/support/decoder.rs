@@ -1,7 +1,7 @@
 //! A second reader of traces, written from the description of the format and not from the code of
 //! `flow-codec`. It is strict: what flow writes is canonical, so anything else is a failure here.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 
@@ -40,6 +40,8 @@ pub struct DecodedThread {
 pub struct Decoded {
     /// Threads by id.
     pub threads: BTreeMap<u64, DecodedThread>,
+    /// By thread, the methods it had entered before recording began, outermost first.
+    pub open_frames: BTreeMap<u64, Vec<String>>,
     /// Keys of `ids.properties` by id.
     pub keys: HashMap<u64, String>,
     /// Lines of `methods.jsonl`.
@@ -48,7 +50,47 @@ pub struct Decoded {
     pub manifest: Value,
 }
 
+/// The methods that a trace names as not recorded: those the engine leaves out by itself.
+#[derive(Clone, Debug, Default)]
+pub struct LeftOut {
+    keys: HashSet<String>,
+}
+
+impl LeftOut {
+    /// Whether a method is named, or its class as a whole.
+    #[must_use]
+    pub fn names(&self, class: &str, method: &str) -> bool {
+        let (without_number, _) = class.split_once('/').unwrap_or((class, ""));
+        self.keys.contains(&format!("{class}#{method}"))
+            || self.keys.contains(&format!("{without_number}#*"))
+    }
+
+    /// Whether it names nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+}
+
 impl Decoded {
+    /// What the trace says it left out, for these reasons or, if none is given, for any.
+    ///
+    /// # Panics
+    /// The manifest is not as described.
+    #[must_use]
+    pub fn left_out(&self, reasons: &[&str]) -> LeftOut {
+        let entries = self.manifest["end"]["not_recorded"].as_array().expect("a clean end");
+        let chosen = entries.iter().filter(|entry| {
+            reasons.is_empty() || reasons.contains(&entry["reason"].as_str().expect("a reason"))
+        });
+        let keys = chosen.flat_map(|entry| {
+            let methods = entry["methods"].as_array().expect("a list");
+            assert_eq!(entry["count"], methods.len(), "all are named");
+            methods.iter().map(|key| unescaped(key.as_str().expect("a key")))
+        });
+        LeftOut { keys: keys.collect() }
+    }
+
     /// The tree of a thread, with names.
     ///
     /// # Panics
@@ -132,6 +174,7 @@ pub fn decode_trace(dir: &Path) -> Decoded {
         assert_eq!(earlier, None, "an id stands twice in ids.properties");
     }
     let mut threads: BTreeMap<u64, DecodedThread> = BTreeMap::new();
+    let mut open_frames = BTreeMap::new();
     for line in json_lines("threads.jsonl") {
         let id = line["id"].as_u64().expect("an id");
         match line["event"].as_str().expect("an event") {
@@ -149,6 +192,12 @@ pub fn decode_trace(dir: &Path) -> Decoded {
             "rename" => {
                 let thread = threads.get_mut(&id).expect("renamed after its start");
                 thread.name = line["name"].as_str().expect("a name").to_owned();
+            }
+            "open" => {
+                let frames = line["frames"].as_array().expect("a list").iter();
+                let frames = frames.map(|key| key.as_str().expect("a key").to_owned()).collect();
+                assert_eq!(open_frames.insert(id, frames), None, "thread {id} is open twice");
+                assert!(!threads.contains_key(&id), "thread {id} is open after its start");
             }
             "end" => threads.get_mut(&id).expect("ended after its start").ended = true,
             other => panic!("unknown event {other}"),
@@ -169,7 +218,7 @@ pub fn decode_trace(dir: &Path) -> Decoded {
         thread.bytes = bytes;
     }
     let manifest = serde_json::from_str(&text("trace.json")).expect("trace.json is JSON");
-    Decoded { threads, keys, methods: json_lines("methods.jsonl"), manifest }
+    Decoded { threads, open_frames, keys, methods: json_lines("methods.jsonl"), manifest }
 }
 
 /// `\n`, `\r` and `\\` stand for one character; another `\` stands for itself.

@@ -9,8 +9,8 @@ mod run;
 mod tree;
 
 pub use counter::{Counter, Counts};
-pub use decoder::{Decoded, DecodedThread, Event, decode_trace, encode};
+pub use decoder::{Decoded, DecodedThread, Event, LeftOut, decode_trace, encode};
 pub use harness::{golden, harness, lib};
 pub use jdk::{Jdk, jdks};
-pub use run::{Finished, Program, flow, library, target_dir};
+pub use run::{Engine, Finished, Program, flow, library, target_dir};
 pub use tree::{Call, Golden, ThreadTree, escaped};

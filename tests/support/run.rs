@@ -51,6 +51,29 @@ pub fn flow() -> &'static Path {
     })
 }
 
+/// How the agent sees calls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Engine {
+    /// Classes are rewritten: the default.
+    Instrument,
+    /// The JVM tells of each call: slow, and sees everything. The oracle.
+    Events,
+}
+
+impl Engine {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Instrument, Self::Events];
+
+    /// Its name in the options.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Instrument => "instrument",
+            Self::Events => "events",
+        }
+    }
+}
+
 /// A Java program to be run under the agent.
 #[derive(Debug)]
 pub struct Program {
@@ -109,6 +132,12 @@ impl Program {
         self.options.push(',');
         self.options.push_str(options);
         self
+    }
+
+    /// Chooses the engine.
+    #[must_use]
+    pub fn engine(self, engine: Engine) -> Self {
+        self.options(&format!("engine={}", engine.name()))
     }
 
     /// Sets an environment variable.

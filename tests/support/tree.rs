@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::Event;
+use crate::{Event, LeftOut};
 
 /// One call.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -104,6 +104,8 @@ pub fn escaped(name: &str) -> String {
 pub struct Golden {
     /// The program's arguments.
     pub args: Vec<String>,
+    /// Options of the agent, without which the tree is another one.
+    pub options: Option<String>,
     /// Its exit code.
     pub exit_code: i32,
     /// Lines of each thread, by name.
@@ -123,6 +125,8 @@ impl Golden {
         for line in text.lines() {
             if let Some(args) = line.strip_prefix("# args:") {
                 golden.args = args.split_whitespace().map(str::to_owned).collect();
+            } else if let Some(options) = line.strip_prefix("# options: ") {
+                golden.options = Some(options.to_owned());
             } else if let Some(code) = line.strip_prefix("# exit code: ") {
                 golden.exit_code = code.parse().expect("an exit code");
             } else if let Some(rest) = line.strip_prefix("# like ") {
@@ -156,6 +160,23 @@ impl Golden {
     /// The same without constructors and static initialisers: what `constructors=false` records.
     #[must_use]
     pub fn without_initialisers(&self) -> Self {
+        self.without(|class_and_method| {
+            [".<init>(", ".<clinit>("].iter().any(|name| class_and_method.contains(name))
+        })
+    }
+
+    /// The same without what a trace says it left out.
+    #[must_use]
+    pub fn without_left_out(&self, left_out: &LeftOut) -> Self {
+        self.without(|class_and_method| {
+            let (before, _) = class_and_method.split_once('(').expect("a descriptor");
+            let (class, _) = before.rsplit_once('.').expect("a class");
+            left_out.names(class, &class_and_method[class.len() + 1..])
+        })
+    }
+
+    /// The same without some methods; what those call moves up.
+    fn without(&self, leaves_out: impl Fn(&str) -> bool) -> Self {
         let strip = |lines: &Vec<String>| {
             let mut kept_around = Vec::new();
             let mut stripped = Vec::new();
@@ -163,7 +184,7 @@ impl Golden {
                 let name = line.trim_start_matches(' ');
                 let depth = (line.len() - name.len()) / 2;
                 kept_around.truncate(depth);
-                let keep = !name.contains(".<init>(") && !name.contains(".<clinit>(");
+                let keep = !leaves_out(name.strip_suffix(" (open)").unwrap_or(name));
                 if keep {
                     let depth = kept_around.iter().filter(|kept| **kept).count();
                     stripped.push(format!("{}{name}", "  ".repeat(depth)));

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use crate::ffi::Vm;
-use crate::recorder::{Meaning, RawMethod, Recorder, ThreadRecorder};
+use crate::recorder::{ControlPlace, Meaning, RawMethod, Recorder, ThreadRecorder};
 
 /// A thread enters a method.
 pub fn on_entry(recorder: &Recorder, vm: &Vm<'_>, method: RawMethod) {
@@ -45,14 +45,6 @@ pub fn on_thread_end(recorder: &Recorder, vm: &Vm<'_>) {
     }
 }
 
-/// Takes note of the names threads have now: some had none yet when they were first seen, others
-/// have been renamed.
-pub fn note_names(recorder: &Recorder, vm: &Vm<'_>) {
-    for facts in vm.platform_threads() {
-        recorder.note_name(facts.id, &facts.name);
-    }
-}
-
 #[inline]
 fn look_up(recorder: &Recorder, vm: &Vm<'_>, method: RawMethod) -> Meaning {
     recorder.methods().look_up(method, &vm.method(method)).unwrap_or_else(|error| {
@@ -78,7 +70,8 @@ fn start_current_thread<'a>(recorder: &Recorder, vm: &Vm<'a>) -> Option<&'a Thre
         recorder.lose_event("events of a thread that the JVM does not identify");
         return None;
     };
-    let thread = recorder.start_thread(&facts)?;
+    let control = ControlPlace::Own(Box::default());
+    let thread = recorder.start_thread(&facts, control)?;
     let kept = vm.keep_thread_recorder(Arc::clone(&thread));
     if kept.is_none() {
         recorder.end_thread(thread, None);

@@ -2,3 +2,5 @@
 //! does not know which one runs.
 
 pub mod events;
+pub mod instrument;
+mod skip_list;

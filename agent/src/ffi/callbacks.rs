@@ -4,14 +4,17 @@
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::ptr;
 
+use flow_codec::ThreadId;
+use jni::sys::{JNIEnv, jint, jlong};
 use jvmti_rs::sys;
 
-use super::Vm;
 use super::jvmti::Jvmti;
-use crate::engine::events;
+use super::{Vm, environment, probe};
+use crate::engine::{events, instrument};
 use crate::lifecycle::{self, Agent};
+use crate::options::EngineKind;
 use crate::recorder::RawMethod;
 
 /// Event numbers and slots that came after the JVMTI version `jvmti-rs` knows.
@@ -36,7 +39,9 @@ pub(super) fn table() -> Table {
     known.VMInit = Some(vm_init);
     known.VMDeath = Some(vm_death);
     known.ThreadEnd = Some(thread_end);
+    known.ClassLoad = Some(class_load);
     known.ClassPrepare = Some(class_prepare);
+    known.ClassFileLoadHook = Some(class_file_load_hook);
     known.MethodEntry = Some(method_entry);
     known.MethodExit = Some(method_exit);
     Table {
@@ -69,6 +74,12 @@ fn guarded(agent: &'static Agent, body: impl FnOnce()) {
         return;
     }
     let _leave = Leave;
+    caught(agent, body);
+}
+
+/// Runs the body of a callback that other callbacks may interrupt, with no panic getting out.
+#[inline]
+pub(super) fn caught(agent: &'static Agent, body: impl FnOnce()) {
     if catch_unwind(AssertUnwindSafe(body)).is_err() {
         // The hook of `entry` has told where.
         agent.recorder().stop(&"internal error");
@@ -76,26 +87,14 @@ fn guarded(agent: &'static Agent, body: impl FnOnce()) {
 }
 
 /// Runs the body of a callback while recording is on. Once it is off, the events that make the JVM
-/// slow are switched off too.
+/// slow are given up too: after a fault it runs at full speed.
 #[inline]
 fn while_recording(jvmti: *mut sys::jvmtiEnv, body: impl FnOnce(&'static Agent)) {
     match lifecycle::agent() {
         Some(agent) if agent.recorder().is_on() => guarded(agent, || body(agent)),
-        Some(_) => unsubscribe(jvmti),
-        None => {}
-    }
-}
-
-/// Gives up method events, so that a JVM whose recording a fault has ended runs at full speed.
-#[cold]
-fn unsubscribe(jvmti: *mut sys::jvmtiEnv) {
-    static DONE: AtomicBool = AtomicBool::new(false);
-    if !DONE.swap(true, Ordering::Relaxed) {
         // SAFETY: our only environment, which is never disposed of.
-        let jvmti = unsafe { Jvmti::new(jvmti) };
-        // Refused after VMDeath, when it does not matter any more.
-        let _ = jvmti.disable(sys::JVMTI_EVENT_METHOD_ENTRY);
-        let _ = jvmti.disable(sys::JVMTI_EVENT_METHOD_EXIT);
+        Some(agent) => environment::unsubscribe(agent, unsafe { Jvmti::new(jvmti) }),
+        None => {}
     }
 }
 
@@ -112,11 +111,31 @@ unsafe fn vm<'a>(jvmti: *mut sys::jvmtiEnv, jni: *mut sys::JNIEnv, thread: sys::
 }
 
 unsafe extern "C" fn vm_start(jvmti: *mut sys::jvmtiEnv, jni: *mut sys::JNIEnv) {
-    while_recording(jvmti, |_| {
+    while_recording(jvmti, |agent| {
         // SAFETY: the arguments of this callback.
-        let vm = unsafe { vm(jvmti, jni, std::ptr::null_mut()) };
+        let vm = unsafe { vm(jvmti, jni, ptr::null_mut()) };
         vm.prepare();
+        if agent.engine() == EngineKind::Instrument
+            && let Err(error) = probe::define(&vm)
+        {
+            agent.recorder().stop(&error);
+        }
     });
+}
+
+unsafe extern "C" fn class_load(
+    jvmti: *mut sys::jvmtiEnv,
+    jni: *mut sys::JNIEnv,
+    thread: sys::jobject,
+    class: sys::jclass,
+) {
+    // Comes within another callback, and before there is an agent where one is attached.
+    // After a panic nothing is bound, and the definition of the class fails.
+    let _ = catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: the arguments of this callback.
+        let vm = unsafe { vm(jvmti, jni, thread) };
+        probe::on_class_load(&vm, class);
+    }));
 }
 
 unsafe extern "C" fn vm_init(
@@ -127,8 +146,20 @@ unsafe extern "C" fn vm_init(
     while_recording(jvmti, |agent| {
         // SAFETY: the arguments of this callback.
         let vm = unsafe { vm(jvmti, jni, thread) };
-        events::note_names(agent.recorder(), &vm);
+        agent.recorder().note_names(vm.platform_threads());
     });
+    // SAFETY: our only environment, which is never disposed of.
+    probe::unwatch(unsafe { Jvmti::new(jvmti) });
+    // Rewriting causes further callbacks on this thread, so this is no part of the above.
+    if let Some(agent) = lifecycle::agent().filter(|agent| agent.engine() == EngineKind::Instrument)
+        && agent.recorder().methods().filter().names_jdk()
+    {
+        caught(agent, || {
+            // SAFETY: the arguments of this callback.
+            let vm = unsafe { vm(jvmti, jni, thread) };
+            instrument::rewrite_loaded(agent.recorder(), &vm);
+        });
+    }
 }
 
 unsafe extern "C" fn vm_death(jvmti: *mut sys::jvmtiEnv, jni: *mut sys::JNIEnv) {
@@ -138,8 +169,8 @@ unsafe extern "C" fn vm_death(jvmti: *mut sys::jvmtiEnv, jni: *mut sys::JNIEnv) 
     guarded(agent, || {
         if agent.recorder().is_on() {
             // SAFETY: the arguments of this callback.
-            let vm = unsafe { vm(jvmti, jni, std::ptr::null_mut()) };
-            events::note_names(agent.recorder(), &vm);
+            let vm = unsafe { vm(jvmti, jni, ptr::null_mut()) };
+            agent.recorder().note_names(vm.platform_threads());
         }
         // Also when a fault has ended the recording: the manifest tells of it.
         agent.finish();
@@ -154,7 +185,10 @@ unsafe extern "C" fn thread_end(
     while_recording(jvmti, |agent| {
         // SAFETY: the arguments of this callback.
         let vm = unsafe { vm(jvmti, jni, thread) };
-        events::on_thread_end(agent.recorder(), &vm);
+        match agent.engine() {
+            EngineKind::Events => events::on_thread_end(agent.recorder(), &vm),
+            EngineKind::Instrument => instrument::on_thread_end(agent.recorder(), &vm),
+        }
     });
 }
 
@@ -167,7 +201,72 @@ unsafe extern "C" fn class_prepare(
     while_recording(jvmti, |agent| {
         // SAFETY: the arguments of this callback.
         let vm = unsafe { vm(jvmti, jni, thread) };
-        events::on_class_prepare(agent.recorder(), &vm.class_methods(class));
+        match agent.engine() {
+            EngineKind::Events => {
+                events::on_class_prepare(agent.recorder(), &vm.class_methods(class));
+            }
+            EngineKind::Instrument => {
+                if let Some(name) = vm.class_name(class).filter(|name| name.hidden) {
+                    let loader = vm.loader_of(class);
+                    instrument::on_hidden_class(agent.recorder(), &loader, &name.binary);
+                }
+            }
+        }
+    });
+}
+
+unsafe extern "C" fn class_file_load_hook(
+    jvmti: *mut sys::jvmtiEnv,
+    jni: *mut sys::JNIEnv,
+    _class_being_redefined: sys::jclass,
+    loader: sys::jobject,
+    _name: *const std::ffi::c_char,
+    _protection_domain: sys::jobject,
+    bytes: sys::jint,
+    data: *const std::ffi::c_uchar,
+    new_bytes: *mut sys::jint,
+    new_data: *mut *mut std::ffi::c_uchar,
+) {
+    while_recording(jvmti, |agent| {
+        // SAFETY: the arguments of this callback.
+        let vm = unsafe { vm(jvmti, jni, ptr::null_mut()) };
+        let len = usize::try_from(bytes).unwrap_or_default();
+        // SAFETY: the JVM passes the bytes of a class and their number; they stay for this callback.
+        let class = unsafe { std::slice::from_raw_parts(data, len) };
+        let rewritten =
+            instrument::on_class_file(agent.recorder(), &vm.loader(loader), class);
+        if let Some(rewritten) = rewritten
+            && let Some(memory) = vm.jvm_copy(&rewritten)
+            && let Ok(len) = jint::try_from(rewritten.len())
+        {
+            // SAFETY: a place for the answer, which the JVM frees: it is memory of its own.
+            unsafe { *new_data = memory };
+            // SAFETY: as above.
+            unsafe { *new_bytes = len };
+        }
+    });
+}
+
+/// A probe of the current thread had no room for an event.
+///
+/// # Safety
+/// The arguments are those the JVM passed to a native method.
+pub(super) unsafe fn probe_without_room(
+    jni: *mut JNIEnv,
+    thread: jni::sys::jobject,
+    id: jlong,
+    event: jint,
+    bytes: jint,
+) {
+    let Some(agent) = lifecycle::agent() else { return };
+    let event = event.to_le_bytes();
+    let event = usize::try_from(bytes).ok().and_then(|len| event.get(..len)).unwrap_or_default();
+    guarded(agent, || {
+        let Some(jvmti) = environment::current() else { return };
+        // SAFETY: the arguments of this function.
+        let vm = unsafe { Vm::new(jvmti, jni.cast(), thread) };
+        let id = ThreadId::new(id.cast_unsigned());
+        instrument::on_no_room(agent.recorder(), &vm, id, event);
     });
 }
 

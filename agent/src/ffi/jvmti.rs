@@ -173,6 +173,66 @@ impl Jvmti {
         }
     }
 
+    /// Local references to all loaded classes.
+    pub(super) fn loaded_classes(self) -> Vec<sys::jclass> {
+        let (mut count, mut classes) = (0, ptr::null_mut());
+        match call!(self, GetLoadedClasses, &raw mut count, &raw mut classes) {
+            Ok(()) => self.take_array(classes, count),
+            Err(_) => Vec::new(),
+        }
+    }
+
+    pub(super) fn is_modifiable(self, class: sys::jclass) -> bool {
+        let mut answer = 0;
+        call!(self, IsModifiableClass, class, &raw mut answer).is_ok() && answer != 0
+    }
+
+    /// Passes classes through the class file hooks again.
+    pub(super) fn retransform(self, classes: &[sys::jclass]) -> Result<(), JvmtiError> {
+        let count = sys::jint::try_from(classes.len()).unwrap_or_default();
+        call!(self, RetransformClasses, count, classes.as_ptr())
+    }
+
+    /// The methods on the stack of a platform thread, the innermost first.
+    pub(super) fn stack(self, thread: sys::jobject) -> Vec<sys::jmethodID> {
+        const MAX_FRAMES: sys::jint = 10_000;
+        let nowhere = sys::jvmtiFrameInfo { method: ptr::null_mut(), location: 0 };
+        let mut frames = vec![nowhere; MAX_FRAMES.unsigned_abs() as usize];
+        let mut count = 0;
+        match call!(
+            self,
+            GetStackTrace,
+            thread,
+            0,
+            MAX_FRAMES,
+            frames.as_mut_ptr(),
+            &raw mut count,
+        ) {
+            Ok(()) => frames
+                .iter()
+                .take(usize::try_from(count).unwrap_or_default())
+                .map(|frame| frame.method)
+                .collect(),
+            Err(_) => Vec::new(),
+        }
+    }
+
+    /// Whether a method is of a version of its class that has been replaced.
+    pub(super) fn is_obsolete(self, method: sys::jmethodID) -> bool {
+        let mut answer = 0;
+        call!(self, IsMethodObsolete, method, &raw mut answer).is_ok() && answer != 0
+    }
+
+    /// A copy of `bytes` in memory that the JVM frees.
+    pub(super) fn copy(self, bytes: &[u8]) -> Option<*mut u8> {
+        let len = sys::jlong::try_from(bytes.len()).ok()?;
+        let mut memory = ptr::null_mut();
+        call!(self, Allocate, len, &raw mut memory).ok()?;
+        // SAFETY: fresh memory of this size.
+        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), memory, bytes.len()) };
+        Some(memory)
+    }
+
     pub(super) fn tag(self, object: sys::jobject) -> Option<i64> {
         let mut tag = 0;
         call!(self, GetTag, object, &raw mut tag).ok()?;

@@ -3,11 +3,15 @@
 //! | module | what |
 //! |---|---|
 //! | `entry` | `Agent_OnLoad`, `Agent_OnAttach`, `Agent_OnUnload` |
+//! | `attach` | what it does when it is loaded into a running JVM (safe) |
+//! | `environment` | the JVMTI environment: capabilities, and the events asked for |
 //! | `callbacks` | what the JVM calls; guards around every body |
 //! | `vm` | what a callback may ask the JVM, as safe functions |
 //! | `jvmti` | the JVMTI function table |
 //! | `names` | JVM text to Rust text (safe) |
 //! | `buffer` | memory for chunks |
+//! | `blocks` | the control blocks that probes find by thread id |
+//! | `probe` | the class of the probes, and what it calls |
 //! | `exports` | keeps symbols of others out of our export table |
 //!
 //! No type of `jni` or `jvmti-rs` leaves this folder. Of `jvmti-rs` only the `sys` layer is used, which
@@ -19,18 +23,24 @@
 //! - **No recursion.** What we call may itself cause events on the same thread; a flag of the OS thread
 //!   makes those return at once. Nothing in a callback parks a virtual thread, so the flag never
 //!   changes threads while it is set.
-//! - **No Java.** Callbacks call JVMTI and field access only, never a Java method.
+//! - **No Java.** Callbacks call JVMTI and field access only, never a Java method. (One exception: the
+//!   probe class is initialised once, in VMStart or after an attach.)
 //! - **No lock across a JVM call**: the JVM may stop us inside it.
 //! - **Ended means ended.** Callbacks still arrive after VMDeath; they ask
 //!   [`Recorder::is_on`](crate::recorder::Recorder::is_on) first.
 
+mod attach;
+mod blocks;
 mod buffer;
 mod callbacks;
 mod entry;
+mod environment;
 mod exports;
 mod jvmti;
 mod names;
+mod probe;
 mod vm;
 
-pub(crate) use buffer::zeroed_bytes;
-pub use vm::{Ending, MethodHandle, Vm};
+pub use blocks::{control_block, shared_block};
+pub(crate) use buffer::zeroed_words;
+pub use vm::{Ending, LoadedClass, MethodHandle, Vm};

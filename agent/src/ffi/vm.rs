@@ -11,14 +11,18 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use flow_codec::ThreadId;
 use flow_codec::format::methods::{MethodInfo, flag_names};
-use jni::sys::{JNI_VERSION_19, JNIEnv, JNINativeInterface_, jobject};
+use jni::sys::{
+    JNI_OK, JNI_VERSION_19, JNIEnv, JNINativeInterface_, JNINativeMethod, jclass, jobject, jvalue,
+};
 use jvmti_rs::sys;
 use once_cell::sync::OnceCell;
 
 use super::jvmti::Jvmti;
-use super::names::class_name;
+use super::names::{ClassName, class_name};
 use crate::filter::LoaderKind;
-use crate::recorder::{DescribeMethod, MethodFacts, RawMethod, ThreadFacts, ThreadRecorder};
+use crate::recorder::{
+    DescribeMethod, Loader, MethodFacts, RawMethod, ThreadFacts, ThreadRecorder,
+};
 
 /// `java.lang.Thread.tid`: what `getId()` returns, unless a program overrides that.
 static THREAD_ID: OnceCell<ThreadIdField> = OnceCell::new();
@@ -29,6 +33,16 @@ struct ThreadIdField(usize);
 
 /// Numbers for class loaders, in the order they were first seen.
 static LOADERS: AtomicI64 = AtomicI64::new(1);
+
+/// A class, as long as the callback runs.
+#[derive(Clone, Copy, Debug)]
+pub struct LoadedClass(usize);
+
+impl LoadedClass {
+    fn reference(self) -> jclass {
+        ptr::with_exposed_provenance_mut(self.0)
+    }
+}
 
 /// The JVM answers no more questions.
 #[derive(Clone, Copy, Debug)]
@@ -178,14 +192,20 @@ impl<'a> Vm<'a> {
         methods.into_iter().map(|method| RawMethod(method.expose_provenance())).collect()
     }
 
-    /// Who defined a class, and how that loader is called.
-    fn loader_of(&self, class: jobject) -> (LoaderKind, String) {
-        let unknown = || (LoaderKind::Application, "unknown".to_owned());
+    /// Who defined a class.
+    pub(super) fn loader_of(&self, class: jobject) -> Loader {
         let Some(loader) = self.jvmti.class_loader(class) else {
-            return unknown();
+            return loader_called(LoaderKind::Application, "unknown");
         };
+        let described = self.loader(loader);
+        self.forget(loader);
+        described
+    }
+
+    /// What a class loader is; null is the boot loader.
+    pub(super) fn loader(&self, loader: jobject) -> Loader {
         if loader.is_null() {
-            return (LoaderKind::Jdk, "boot".to_owned());
+            return loader_called(LoaderKind::Jdk, "boot");
         }
         let of_loader = self.class_of(loader);
         let signature = of_loader.and_then(|class| self.jvmti.class_signature(class));
@@ -193,18 +213,19 @@ impl<'a> Vm<'a> {
             Some(
                 "Ljdk/internal/loader/ClassLoaders$PlatformClassLoader;"
                 | "Lsun/misc/Launcher$ExtClassLoader;",
-            ) => (LoaderKind::Jdk, "platform".to_owned()),
+            ) => loader_called(LoaderKind::Jdk, "platform"),
             Some(
                 "Ljdk/internal/loader/ClassLoaders$AppClassLoader;"
                 | "Lsun/misc/Launcher$AppClassLoader;",
-            ) => (LoaderKind::Application, "app".to_owned()),
+            ) => loader_called(LoaderKind::Application, "app"),
             Some(other) => {
-                let name = class_name(other).binary;
-                (LoaderKind::Application, format!("{name}@{}", self.loader_number(loader)))
+                let label =
+                    format!("{}@{}", class_name(other).binary, self.loader_number(loader));
+                loader_called(LoaderKind::Application, &label)
             }
-            None => unknown(),
+            None => loader_called(LoaderKind::Application, "unknown"),
         };
-        of_loader.into_iter().chain([loader]).for_each(|reference| self.forget(reference));
+        of_loader.into_iter().for_each(|reference| self.forget(reference));
         described
     }
 
@@ -226,6 +247,138 @@ impl<'a> Vm<'a> {
         let table = unsafe { *self.jni };
         // SAFETY: as above; the table is constant memory of the JVM.
         unsafe { &*table }
+    }
+
+    /// The name of a class.
+    pub(super) fn class_name(&self, class: jobject) -> Option<ClassName> {
+        self.jvmti.class_signature(class).map(|signature| class_name(&signature))
+    }
+
+    /// The loaded classes that `select` names, as far as they can be changed.
+    #[must_use]
+    pub fn loaded_classes(&self, select: impl Fn(&str, LoaderKind) -> bool) -> Vec<LoadedClass> {
+        let selected = |class: &jclass| {
+            let name = self.class_name(*class).filter(|name| !name.hidden);
+            name.filter(|name| !name.binary.starts_with('['))
+                .is_some_and(|name| select(&name.binary, self.loader_of(*class).kind))
+                && self.jvmti.is_modifiable(*class)
+        };
+        let (selected, rest): (Vec<_>, Vec<_>) =
+            self.jvmti.loaded_classes().into_iter().partition(selected);
+        rest.into_iter().for_each(|class| self.forget(class));
+        selected.into_iter().map(|class| LoadedClass(class.expose_provenance())).collect()
+    }
+
+    /// Passes classes through the class file hooks again. All of them or none.
+    ///
+    /// # Errors
+    /// The number of the JVMTI error.
+    pub fn retransform(&self, classes: &[LoadedClass]) -> Result<(), u32> {
+        let classes: Vec<jclass> = classes.iter().map(|class| class.reference()).collect();
+        self.jvmti.retransform(&classes)
+    }
+
+    /// The name of a loaded class.
+    #[must_use]
+    pub fn name_of(&self, class: LoadedClass) -> String {
+        self.class_name(class.reference()).map_or_else(String::new, |name| name.binary)
+    }
+
+    /// The live platform threads, each with the methods it is in that have been replaced since it
+    /// entered them, outermost first.
+    #[must_use]
+    pub fn replaced_frames(&self) -> Vec<(ThreadId, Vec<MethodFacts>)> {
+        let threads = self.jvmti.all_threads();
+        let frames_of = |thread: jobject| {
+            let id = self.thread_id(thread)?;
+            let stack = self.jvmti.stack(thread);
+            let replaced = stack.into_iter().rev().filter(|method| self.jvmti.is_obsolete(*method));
+            let facts = replaced
+                .filter_map(|method| self.method(RawMethod(method.expose_provenance())).facts());
+            Some((id, facts.collect()))
+        };
+        threads
+            .into_iter()
+            .filter_map(|thread| {
+                let frames = frames_of(thread);
+                self.forget(thread);
+                frames
+            })
+            .collect()
+    }
+
+    /// A copy of `bytes` in memory that the JVM frees.
+    pub(super) fn jvm_copy(&self, bytes: &[u8]) -> Option<*mut u8> {
+        self.jvmti.copy(bytes)
+    }
+
+    /// Defines a class in the boot loader, by the JDK's own code: while the event of its loading is told,
+    /// that code is on the stack.
+    pub(super) fn define_class(&self, name: &CStr, bytes: &[u8]) -> Option<jclass> {
+        let text = c"(Ljava/lang/String;[BIILjava/lang/ClassLoader;Ljava/security/ProtectionDomain;)\
+            Ljava/lang/Class;";
+        let unsafe_class = self.find_class(c"jdk/internal/misc/Unsafe")?;
+        let jni = self.jni().v1_1();
+        let getter = (c"getUnsafe", c"()Ljdk/internal/misc/Unsafe;");
+        // SAFETY: a class, and NUL-terminated strings.
+        let getter = unsafe {
+            (jni.GetStaticMethodID)(self.jni, unsafe_class, getter.0.as_ptr(), getter.1.as_ptr())
+        };
+        let getter = self.unless_thrown(getter)?;
+        // SAFETY: as above.
+        let define = unsafe {
+            (jni.GetMethodID)(self.jni, unsafe_class, c"defineClass".as_ptr(), text.as_ptr())
+        };
+        let define = self.unless_thrown(define)?;
+        // SAFETY: a static method of this class, which takes no arguments.
+        let object = unsafe {
+            (jni.CallStaticObjectMethodA)(self.jni, unsafe_class, getter, ptr::null())
+        };
+        let object = self.unless_thrown(object)?;
+        let len = i32::try_from(bytes.len()).ok()?;
+        // SAFETY: no pointers but the environment.
+        let array = self.unless_thrown(unsafe { (jni.NewByteArray)(self.jni, len) })?;
+        // SAFETY: an array of this length, and as many bytes.
+        unsafe { (jni.SetByteArrayRegion)(self.jni, array, 0, len, bytes.as_ptr().cast()) };
+        // SAFETY: a NUL-terminated string.
+        let name = self.unless_thrown(unsafe { (jni.NewStringUTF)(self.jni, name.as_ptr()) })?;
+        let null = jvalue { l: ptr::null_mut() };
+        let arguments =
+            [jvalue { l: name }, jvalue { l: array }, jvalue { i: 0 }, jvalue { i: len }, null, null];
+        // SAFETY: a method of this object, and arguments as its descriptor says.
+        let class =
+            unsafe { (jni.CallObjectMethodA)(self.jni, object, define, arguments.as_ptr()) };
+        [unsafe_class, object, array, name].into_iter().for_each(|used| self.forget(used));
+        self.unless_thrown(class)
+    }
+
+    /// Binds native methods of a class; answers whether they all are.
+    ///
+    /// # Safety
+    /// Each function has the signature its descriptor says.
+    pub(super) unsafe fn register_natives(
+        &self,
+        class: jclass,
+        methods: &[JNINativeMethod],
+    ) -> bool {
+        let function = self.jni().v1_1().RegisterNatives;
+        let Ok(count) = i32::try_from(methods.len()) else { return false };
+        // SAFETY: a class, and methods with NUL-terminated names; their functions are the caller's duty.
+        let answer = unsafe { function(self.jni, class, methods.as_ptr(), count) };
+        self.unless_failed(answer == JNI_OK)
+    }
+
+    /// Whether a class has a static method. Initialises the class.
+    pub(super) fn has_static_method(
+        &self,
+        class: jclass,
+        name: &CStr,
+        descriptor: &CStr,
+    ) -> bool {
+        let function = self.jni().v1_1().GetStaticMethodID;
+        // SAFETY: a class, and NUL-terminated strings.
+        let method = unsafe { function(self.jni, class, name.as_ptr(), descriptor.as_ptr()) };
+        self.unless_thrown(method).is_some()
     }
 
     fn find_class(&self, name: &CStr) -> Option<jobject> {
@@ -251,13 +404,17 @@ impl<'a> Vm<'a> {
 
     /// What a JNI function answered, or `None` where it threw instead.
     fn unless_thrown<T>(&self, answer: *mut T) -> Option<*mut T> {
-        if answer.is_null() {
+        self.unless_failed(!answer.is_null()).then_some(answer)
+    }
+
+    /// Passes on `done`, and takes away the exception where it is `false`.
+    fn unless_failed(&self, done: bool) -> bool {
+        if !done {
             let function = self.jni().v1_1().ExceptionClear;
             // SAFETY: no arguments but the environment.
             unsafe { function(self.jni) };
-            return None;
         }
-        Some(answer)
+        done
     }
 
     /// Gives back a local reference.
@@ -266,6 +423,10 @@ impl<'a> Vm<'a> {
         // SAFETY: a local reference of this callback or null, not used after this.
         unsafe { function(self.jni, reference) };
     }
+}
+
+fn loader_called(kind: LoaderKind, label: &str) -> Loader {
+    Loader { kind, label: label.to_owned() }
 }
 
 /// The parts of the JNI table by the version that brought them.
@@ -307,7 +468,7 @@ impl DescribeMethod for MethodHandle<'_, '_> {
         let access = jvmti.modifiers(self.id())?;
         let class = jvmti.declaring_class(self.id())?;
         let class_name = jvmti.class_signature(class).map(|signature| class_name(&signature));
-        let (kind, loader) = self.vm.loader_of(class);
+        let loader = self.vm.loader_of(class);
         self.vm.forget(class);
         let class_name = class_name?;
         let mut flags = flag_names(access);
@@ -321,10 +482,10 @@ impl DescribeMethod for MethodHandle<'_, '_> {
                 descriptor,
                 source: None,
                 line: None,
-                loader,
+                loader: loader.label,
                 flags,
             },
-            loader: kind,
+            loader: loader.kind,
             native: access & NATIVE != 0,
             hidden: class_name.hidden,
         })

@@ -125,6 +125,8 @@ fn count_enters(trace: &Trace) -> HashMap<MethodId, u64> {
 #[derive(Debug)]
 struct Known {
     id: MethodId,
+    /// Whether it has its line in `ids.properties`.
+    named: bool,
     /// The loaders told of in `methods.jsonl`, by hash: a class may come from very many.
     loaders: HashSet<u64>,
 }
@@ -152,7 +154,7 @@ impl IdTable {
         for (key, id) in start.ids {
             encode_line(&key, id, &mut lines);
             next = MethodId::new(id.get() + 1);
-            by_key.insert(key, Known { id, loaders: HashSet::new() });
+            by_key.insert(key, Known { id, named: true, loaders: HashSet::new() });
         }
         ids.append(lines.as_bytes())?;
         Ok(Self {
@@ -167,34 +169,86 @@ impl IdTable {
 
     /// The id of a method, which is written out where it is new.
     pub(super) fn assign(&mut self, info: MethodInfo) -> Result<MethodId, SinkError> {
-        let key = key(&info.class, &info.name, &info.descriptor);
-        let loader = self.hasher.hash_one(&info.loader);
-        if let Some(known) = self.by_key.get_mut(&key) {
-            let id = known.id;
-            if !known.loaders.contains(&loader) {
-                self.methods.append_json(&MethodLine { id, method: info })?;
-                if known.loaders.is_empty() {
-                    self.described.fetch_add(1, Ordering::Relaxed);
-                }
-                known.loaders.insert(loader);
-            }
-            return Ok(id);
+        let mut lines = NewLines::default();
+        let id = self.enter(info, &mut lines)?;
+        self.write(&lines)?;
+        Ok(id)
+    }
+
+    /// The ids of the methods of a class, written out together.
+    pub(super) fn assign_all(
+        &mut self,
+        methods: Vec<MethodInfo>,
+    ) -> Result<Vec<MethodId>, SinkError> {
+        let mut lines = NewLines::default();
+        let ids = methods.into_iter().map(|info| self.enter(info, &mut lines)).collect();
+        self.write(&lines)?;
+        ids
+    }
+
+    /// The id a method has or will have, if it is ever recorded. It is written out only then.
+    pub(super) fn reserve(&mut self, key: &str) -> Result<MethodId, SinkError> {
+        match self.by_key.get(key) {
+            Some(known) => Ok(known.id),
+            None => self.insert(key.to_owned()),
         }
+    }
+
+    fn insert(&mut self, key: String) -> Result<MethodId, SinkError> {
         let id = self.next.ok_or_else(|| SinkError::whole_trace("no method ids are left"))?;
         self.next = MethodId::new(id.get() + 1);
-        // What is known of a method first: whoever finds the id finds that too.
-        self.methods.append_json(&MethodLine { id, method: info })?;
-        let mut line = String::new();
-        encode_line(&key, id, &mut line);
-        self.ids.append(line.as_bytes())?;
-        self.described.fetch_add(1, Ordering::Relaxed);
-        self.by_key.insert(key, Known { id, loaders: HashSet::from([loader]) });
+        self.by_key.insert(key, Known { id, named: false, loaders: HashSet::new() });
         Ok(id)
+    }
+
+    fn enter(&mut self, method: MethodInfo, lines: &mut NewLines) -> Result<MethodId, SinkError> {
+        let key = key(&method.class, &method.name, &method.descriptor);
+        let loader = self.hasher.hash_one(&method.loader);
+        let id = self.reserve(&key)?;
+        let Some(known) = self.by_key.get_mut(&key) else { return Ok(id) };
+        if !known.named {
+            known.named = true;
+            encode_line(&key, id, &mut lines.ids);
+        }
+        if known.loaders.is_empty() {
+            self.described.fetch_add(1, Ordering::Relaxed);
+        }
+        if known.loaders.insert(loader) {
+            lines.add_method(&MethodLine { id, method })?;
+        }
+        Ok(id)
+    }
+
+    /// What is known of a method goes first: whoever finds the id finds that too.
+    fn write(&self, lines: &NewLines) -> Result<(), SinkError> {
+        if !lines.methods.is_empty() {
+            self.methods.append(&lines.methods)?;
+        }
+        if !lines.ids.is_empty() {
+            self.ids.append(lines.ids.as_bytes())?;
+        }
+        Ok(())
     }
 
     /// How many ids have a line in `methods.jsonl`; to be read without the table's lock.
     pub(super) fn described(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.described)
+    }
+}
+
+/// Lines to be written.
+#[derive(Default)]
+struct NewLines {
+    ids: String,
+    methods: Vec<u8>,
+}
+
+impl NewLines {
+    fn add_method(&mut self, line: &MethodLine) -> Result<(), SinkError> {
+        serde_json::to_writer(&mut self.methods, line)
+            .map_err(|error| SinkError::whole_trace(format!("methods.jsonl: {error}")))?;
+        self.methods.push(b'\n');
+        Ok(())
     }
 }
 
@@ -229,6 +283,18 @@ mod tests {
         let methods = fs::read_to_string(dir.path().join("methods.jsonl")).unwrap();
         assert_eq!(methods.lines().count(), 2);
         assert_eq!(table.described().load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn a_reserved_id_is_named_when_its_method_is_recorded() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut table = table(dir.path(), StartIds::default());
+        assert_eq!(table.reserve("a.B#m()V").unwrap().get(), 0);
+        let ids = table.assign_all(vec![info("a.A", "app"), info("a.B", "app")]).unwrap();
+        assert_eq!(ids.iter().map(|id| id.get()).collect::<Vec<_>>(), [1, 0]);
+        let lines = fs::read_to_string(dir.path().join("ids.properties")).unwrap();
+        assert_eq!(lines, "a.A#m()V=1\na.B#m()V=0\n");
+        assert_eq!(table.described().load(Ordering::Relaxed), 2);
     }
 
     #[test]

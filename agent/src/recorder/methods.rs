@@ -20,7 +20,7 @@ use flow_codec::format::methods::MethodInfo;
 use parking_lot::{Mutex, RwLock};
 
 use super::IdTable;
-use crate::filter::{Candidate, FilterSpec, LoaderKind, Reason, Verdict};
+use crate::filter::{Candidate, FilterSpec, LoaderKind, Verdict};
 use crate::sink::SinkError;
 
 /// What the JVM passes for a method; meaningless once the class is unloaded.
@@ -56,6 +56,15 @@ impl Recorded {
     }
 }
 
+/// Who defined a class.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Loader {
+    /// Whether its classes are the JDK's own.
+    pub kind: LoaderKind,
+    /// What `methods.jsonl` calls it.
+    pub label: String,
+}
+
 /// What the JVM says of a method.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MethodFacts {
@@ -87,7 +96,7 @@ pub struct MethodTable {
     generation: AtomicU64,
     ids: Mutex<IdTable>,
     described: Arc<AtomicU64>,
-    not_recorded: Mutex<BTreeMap<Reason, BTreeSet<String>>>,
+    not_recorded: Mutex<BTreeMap<&'static str, BTreeSet<String>>>,
 }
 
 /// Never the generation of a table twice, so that no two tables share an entry of [`RECENT`].
@@ -154,14 +163,8 @@ impl MethodTable {
         facts: MethodFacts,
         describe: &impl DescribeMethod,
     ) -> Result<Option<MethodId>, SinkError> {
-        let MethodFacts { mut info, loader, native, hidden } = facts;
-        let verdict = self.filter.verdict(Candidate {
-            class: &info.class,
-            method: &info.name,
-            native,
-            hidden,
-            loader,
-        });
+        let verdict = self.verdict(&facts);
+        let MethodFacts { mut info, .. } = facts;
         match verdict {
             Verdict::Record => {
                 (info.source, info.line) = describe.source();
@@ -170,10 +173,55 @@ impl MethodTable {
             Verdict::Exclude => Ok(None),
             Verdict::NotRecorded(reason) => {
                 let key = key(&info.class, &info.name, &info.descriptor);
-                self.not_recorded.lock().entry(reason).or_default().insert(key);
+                self.leave_out(reason.name(), key);
                 Ok(None)
             }
         }
+    }
+
+    /// Which methods are to be recorded.
+    #[must_use]
+    pub fn filter(&self) -> &FilterSpec {
+        &self.filter
+    }
+
+    /// Whether a method is to be recorded.
+    #[must_use]
+    pub fn selects(&self, facts: &MethodFacts) -> bool {
+        self.verdict(facts) == Verdict::Record
+    }
+
+    fn verdict(&self, facts: &MethodFacts) -> Verdict {
+        let MethodFacts { info, loader, native, hidden } = facts;
+        self.filter.verdict(Candidate {
+            class: &info.class,
+            method: &info.name,
+            native: *native,
+            hidden: *hidden,
+            loader: *loader,
+        })
+    }
+
+    /// The ids of methods of a class, all of which are recorded. Their names are on disk before this
+    /// returns.
+    ///
+    /// # Errors
+    /// The names cannot be written.
+    pub fn assign_all(&self, methods: Vec<MethodInfo>) -> Result<Vec<MethodId>, SinkError> {
+        self.ids.lock().assign_all(methods)
+    }
+
+    /// The id a method will have if it is recorded some day.
+    ///
+    /// # Errors
+    /// No ids are left.
+    pub fn reserve(&self, key: &str) -> Result<MethodId, SinkError> {
+        self.ids.lock().reserve(key)
+    }
+
+    /// Notes that the engine leaves out a method which the filter names.
+    pub fn leave_out(&self, reason: &'static str, key: String) {
+        self.not_recorded.lock().entry(reason).or_default().insert(key);
     }
 
     /// Forgets handles whose class is just being prepared: what was known of them is of a class that
@@ -199,7 +247,7 @@ impl MethodTable {
     }
 
     /// Methods the filter names and the engine leaves out, by reason.
-    pub(super) fn not_recorded(&self) -> BTreeMap<Reason, BTreeSet<String>> {
+    pub(super) fn not_recorded(&self) -> BTreeMap<&'static str, BTreeSet<String>> {
         self.not_recorded.lock().clone()
     }
 }
@@ -319,7 +367,7 @@ mod tests {
         assert!(table.look_up(RawMethod(16), &Named("a.A", "nativeOne")).unwrap().id.is_none());
         let left_out = table.not_recorded();
         assert_eq!(left_out.len(), 1);
-        assert!(left_out[&Reason::Native].contains("a.A#nativeOne()V"));
+        assert!(left_out["native"].contains("a.A#nativeOne()V"));
         assert_eq!(table.described(), 0);
     }
 

@@ -2,15 +2,17 @@
 //!
 //! ```text
 //! engine ─▶ ThreadRecorder (one chunk a thread) ─▶ fold ─▶ Sink
-//!             ▲ MethodTable: raw method to id        ▼
+//! probe  ─▶   ▲ MethodTable: which method, which id  ▼
 //!             └ ChunkPool                     Losses, totals
 //! ```
 //!
-//! A [`ThreadRecorder`] is written by its own thread only, without a lock. Whoever ends the recording
-//! reads the other threads' chunks while they may still be writing: `chunk` says why that is sound,
+//! A [`ThreadRecorder`] is written by its own thread only, without a lock: by the engine, or by a probe
+//! that finds the chunk through its [`Control`] block. Whoever ends the recording reads the other
+//! threads' chunks while they may still be writing: `chunk` says why that is sound,
 //! [`lifecycle`](crate::lifecycle) draws the protocol.
 
 mod chunk;
+mod control;
 mod ids;
 mod losses;
 mod methods;
@@ -28,9 +30,10 @@ use parking_lot::Mutex;
 
 use crate::sink::{FoldedChunk, LineFile, Scope, Sink, SinkError};
 use chunk::ChunkPool;
+pub use control::{Control, ControlPlace};
 pub use ids::{IdTable, StartIds};
 use losses::Losses;
-pub use methods::{DescribeMethod, Meaning, MethodFacts, MethodTable, RawMethod, Recorded};
+pub use methods::{DescribeMethod, Loader, Meaning, MethodFacts, MethodTable, RawMethod, Recorded};
 pub use thread::ThreadRecorder;
 use thread::{Out, OutState};
 pub use threads::ThreadFacts;
@@ -46,8 +49,10 @@ const HAND_OVER_PATIENCE: Duration = Duration::from_millis(20);
 /// Owns everything that is recorded in one JVM run.
 pub struct Recorder {
     /// Off once recording has ended, for whatever reason; never on again. Read at the top of every
-    /// callback. Relaxed: a late reader records one more event into memory that stays valid.
+    /// callback. Relaxed there: a late reader records one more event into memory that stays valid.
     on: AtomicBool,
+    /// Set when `on` goes off, so that probes stop asking.
+    probes_off: Option<&'static AtomicU64>,
     /// When a fault ended the recording; 0 while none has.
     stopped_at_ns: AtomicU64,
     methods: MethodTable,
@@ -79,6 +84,7 @@ impl Recorder {
     ) -> Self {
         Self {
             on: AtomicBool::new(true),
+            probes_off: None,
             stopped_at_ns: AtomicU64::new(0),
             methods,
             threads: ThreadTable::new(thread_lines),
@@ -89,6 +95,14 @@ impl Recorder {
             totals: Mutex::default(),
             started,
         }
+    }
+
+    /// Makes `switch` tell probes whether to record.
+    #[must_use]
+    pub fn with_off_switch(mut self, switch: &'static AtomicU64) -> Self {
+        switch.store(0, Ordering::Relaxed);
+        self.probes_off = Some(switch);
+        self
     }
 
     /// Whether events are still recorded.
@@ -119,15 +133,34 @@ impl Recorder {
         }
     }
 
-    /// Begins to record a thread; its start is on disk before its first event. `None` when it cannot
-    /// be told there: recording is over then.
-    pub fn start_thread(&self, facts: &ThreadFacts) -> Option<Arc<ThreadRecorder>> {
+    /// Records an event, in raw form, that a probe of `thread` had no room for.
+    pub fn append_raw(&self, thread: &ThreadRecorder, event: &[u8]) {
+        if !thread.append_raw(event) {
+            self.hand_over(thread);
+            thread.append_raw(event);
+        }
+    }
+
+    /// The recorder of a live thread that has begun to record.
+    #[must_use]
+    pub fn thread(&self, id: ThreadId) -> Option<Arc<ThreadRecorder>> {
+        self.threads.get(id)
+    }
+
+    /// Begins to record the current thread, through `control`; its start is on disk before its first
+    /// event. `None` when it cannot be told there: recording is over then.
+    pub fn start_thread(
+        &self,
+        facts: &ThreadFacts,
+        control: ControlPlace,
+    ) -> Option<Arc<ThreadRecorder>> {
         // A callback may have got past the question at its top long ago.
         if !self.is_on() {
             return None;
         }
-        let pool = if facts.is_virtual { &self.virtual_chunks } else { &self.chunks };
-        let recorder = Arc::new(ThreadRecorder::new(facts.id, facts.is_virtual, pool.take()));
+        let ThreadFacts { id, is_virtual, .. } = *facts;
+        let memory = self.pool(is_virtual).take();
+        let recorder = Arc::new(ThreadRecorder::new(id, is_virtual, memory, control));
         if let Err(error) = self.threads.start(facts, &recorder, self.elapsed_ns()) {
             self.stop(&error);
             return None;
@@ -139,6 +172,7 @@ impl Recorder {
     /// Ends the recording of a thread, called by itself: writes its open chunk. `name` is the name it
     /// has now, where the JVM tells.
     pub fn end_thread(&self, thread: Arc<ThreadRecorder>, name: Option<&str>) {
+        thread.end();
         self.write_out(&thread, &mut thread.lock_out(), Last::Yes);
         if let Some(name) = name {
             self.note_name(thread.id(), name);
@@ -147,15 +181,29 @@ impl Recorder {
             self.stop(&error);
         }
         log::debug!("thread {} ended", thread.id());
-        let pool = if thread.is_virtual() { &self.virtual_chunks } else { &self.chunks };
+        let pool = self.pool(thread.is_virtual());
         // Whoever ends the recording may just hold the thread too; then its chunk is dropped later.
         if let Some(recorder) = Arc::into_inner(thread) {
-            pool.give_back(recorder.into_chunk());
+            pool.give_back(recorder.into_memory());
         }
     }
 
-    /// Notes the name a live thread has now.
-    pub fn note_name(&self, thread: ThreadId, name: &str) {
+    /// Notes frames of a thread that were open when recording began, outermost first.
+    pub fn note_open_frames(&self, thread: ThreadId, frames: Vec<String>) {
+        if let Err(error) = self.threads.open_frames(thread, frames, self.elapsed_ns()) {
+            self.stop(&error);
+        }
+    }
+
+    /// Notes the names threads have now: some had none yet when they were first seen, others have been
+    /// renamed.
+    pub fn note_names(&self, threads: Vec<ThreadFacts>) {
+        for facts in threads {
+            self.note_name(facts.id, &facts.name);
+        }
+    }
+
+    fn note_name(&self, thread: ThreadId, name: &str) {
         if let Err(error) = self.threads.rename(thread, name, self.elapsed_ns()) {
             self.stop(&error);
         }
@@ -165,8 +213,10 @@ impl Recorder {
     /// a thread.
     #[must_use]
     pub fn finish(&self) -> End {
-        self.on.store(false, Ordering::Relaxed);
-        for thread in self.threads.live() {
+        self.switch_off();
+        let live = self.threads.live();
+        live.iter().for_each(|thread| thread.call_for_attention());
+        for thread in live {
             match thread.try_lock_out_for(HAND_OVER_PATIENCE) {
                 Some(mut out) => self.write_out(&thread, &mut out, Last::Yes),
                 None => {
@@ -205,9 +255,12 @@ impl Recorder {
 
     /// Ends the recording for good because of a fault. Events from now on are not counted.
     pub fn stop(&self, fault: &dyn fmt::Display) {
-        if self.on.swap(false, Ordering::Relaxed) {
+        let was_on = self.is_on();
+        self.switch_off();
+        if was_on {
             self.stopped_at_ns.store(self.elapsed_ns().max(1), Ordering::Relaxed);
         }
+        self.threads.live().iter().for_each(|thread| thread.call_for_attention());
         self.losses.note(&format!("recording stopped: {fault}"));
     }
 
@@ -221,7 +274,15 @@ impl Recorder {
 
     /// Ends the recording without a word.
     pub fn switch_off(&self) {
-        self.on.store(false, Ordering::Relaxed);
+        // Pairs with `hand_over`, see `Control::limit`.
+        self.on.store(false, Ordering::SeqCst);
+        if let Some(switch) = self.probes_off {
+            switch.store(1, Ordering::Relaxed);
+        }
+    }
+
+    fn pool(&self, is_virtual: bool) -> &ChunkPool {
+        if is_virtual { &self.virtual_chunks } else { &self.chunks }
     }
 
     /// Whether something is missing from the trace.
@@ -246,8 +307,9 @@ impl Recorder {
         let mut out = thread.lock_out();
         self.write_out(thread, &mut out, Last::No);
         thread.reuse_chunk(&out);
-        if !self.is_on() {
+        if !self.on.load(Ordering::SeqCst) {
             // The end came meanwhile, and may not have waited for us.
+            thread.call_for_attention();
             self.write_out(thread, &mut out, Last::Yes);
         }
     }
@@ -258,11 +320,10 @@ impl Recorder {
             return;
         }
         let raw = thread.recorded();
-        let counts = flow_codec::write::count_events(&raw);
+        let (bytes, counts) = out.fold(&raw, last == Last::Yes);
         if out.state == OutState::Failed {
             self.losses.count(counts.enters + counts.exits);
         } else {
-            let bytes = out.fold(&raw, last == Last::Yes);
             let chunk = FoldedChunk { thread: thread.id(), offset: out.offset, bytes: &bytes };
             match self.sink.write_chunk(&chunk) {
                 Ok(written) => {
@@ -381,7 +442,7 @@ mod tests {
             daemon: false,
             is_virtual: false,
         };
-        let thread = recorder.start_thread(&facts).unwrap();
+        let thread = recorder.start_thread(&facts, ControlPlace::Own(Box::default())).unwrap();
         (recorder, thread, method)
     }
 
@@ -389,14 +450,14 @@ mod tests {
     fn a_thread_that_is_writing_at_the_end_writes_once_and_all() {
         let dir = tempfile::tempdir().unwrap();
         let sink = Kept::default();
-        let (recorder, thread, method) = recorder(dir.path(), &sink, 4);
+        let (recorder, thread, method) = recorder(dir.path(), &sink, 8);
         sink.hold(true);
         let end = std::thread::scope(|scope| {
             scope.spawn(|| {
-                recorder.enter(&thread, method);
-                recorder.exit(&thread);
-                recorder.enter(&thread, method);
-                recorder.exit(&thread);
+                for _ in 0..4 {
+                    recorder.enter(&thread, method);
+                    recorder.exit(&thread);
+                }
                 // The chunk is full.
                 recorder.enter(&thread, method);
             });
@@ -406,14 +467,14 @@ mod tests {
             end
         });
         assert_eq!(end.lost.reasons, ["thread 1 was still writing at the end"]);
-        assert_eq!(sink.bytes(), [0x80, 0x00, 0x80, 0x00], "the last exit too");
+        assert_eq!(sink.bytes(), [0x80, 0x00].repeat(4), "the last exit too");
     }
 
     #[test]
     fn nothing_is_written_after_the_end() {
         let dir = tempfile::tempdir().unwrap();
         let sink = Kept::default();
-        let (recorder, thread, method) = recorder(dir.path(), &sink, 4);
+        let (recorder, thread, method) = recorder(dir.path(), &sink, 8);
         recorder.enter(&thread, method);
         let end = recorder.finish();
         assert_eq!((end.totals.enters, end.totals.bytes), (1, 1));
@@ -427,6 +488,6 @@ mod tests {
             daemon: false,
             is_virtual: false,
         };
-        assert!(recorder.start_thread(&facts).is_none());
+        assert!(recorder.start_thread(&facts, ControlPlace::Own(Box::default())).is_none());
     }
 }

@@ -4,12 +4,14 @@
 
 use std::time::Duration;
 
-use flow_codec::write::{Fold, RAW_EXIT};
+use flow_codec::format::raw;
+use flow_codec::write::{EventCounts, Fold};
 use flow_codec::{Offset, ThreadId};
 use parking_lot::{Mutex, MutexGuard};
 
 use super::Recorded;
-use super::chunk::Chunk;
+use super::chunk::{Chunk, ChunkMemory};
+use super::control::ControlPlace;
 
 /// The recorder of one thread. Its own thread appends without a lock; handing over takes one.
 #[derive(Debug)]
@@ -43,20 +45,28 @@ pub(super) enum OutState {
 }
 
 impl Out {
-    /// The canonical form of `raw`.
-    pub(super) fn fold(&mut self, raw: &[u8], last: bool) -> Vec<u8> {
+    /// The canonical form of `raw`, and how many events that is.
+    pub(super) fn fold(&mut self, raw: &[u8], last: bool) -> (Vec<u8>, EventCounts) {
         let mut folded = Vec::with_capacity(raw.len());
-        self.fold.push(raw, &mut folded);
+        let mut counts = self.fold.push(raw, &mut folded);
         if last {
-            self.fold.finish(&mut folded);
+            let rest = self.fold.finish(&mut folded);
+            counts.enters += rest.enters;
+            counts.exits += rest.exits;
         }
-        folded
+        (folded, counts)
     }
 }
 
 impl ThreadRecorder {
-    pub(super) fn new(id: ThreadId, is_virtual: bool, chunk: Chunk) -> Self {
-        Self { id, is_virtual, chunk, out: Mutex::default() }
+    /// A recorder for the current thread.
+    pub(super) fn new(
+        id: ThreadId,
+        is_virtual: bool,
+        memory: ChunkMemory,
+        control: ControlPlace,
+    ) -> Self {
+        Self { id, is_virtual, chunk: Chunk::new(memory, control), out: Mutex::default() }
     }
 
     /// The thread.
@@ -76,7 +86,17 @@ impl ThreadRecorder {
 
     #[inline]
     pub(super) fn append_exit(&self) -> bool {
-        self.chunk.append(&[RAW_EXIT])
+        self.chunk.append(&[raw::EXIT])
+    }
+
+    /// Appends an event a probe could not.
+    pub(super) fn append_raw(&self, event: &[u8]) -> bool {
+        self.chunk.append(event)
+    }
+
+    /// Sends the thread to the recorder with its next event.
+    pub(super) fn call_for_attention(&self) {
+        self.chunk.call_for_attention();
     }
 
     /// The events not yet handed over.
@@ -89,8 +109,15 @@ impl ThreadRecorder {
         self.chunk.reuse();
     }
 
-    pub(super) fn into_chunk(self) -> Chunk {
-        self.chunk
+    /// Makes the probes of the thread that calls stay away for good.
+    pub(super) fn end(&self) {
+        self.chunk.call_for_attention();
+        self.chunk.control().end();
+    }
+
+    /// Gives up the memory of a thread that has ended.
+    pub(super) fn into_memory(self) -> ChunkMemory {
+        self.chunk.into_memory()
     }
 
     pub(super) fn lock_out(&self) -> MutexGuard<'_, Out> {

@@ -27,6 +27,9 @@ pub struct ThreadFacts {
 /// A name may be of any length; a line of `threads.jsonl` may not.
 const MAX_NAME_CHARS: usize = 4096;
 
+/// A stack may be of any depth; a line of `threads.jsonl` may not.
+const MAX_OPEN_FRAMES: usize = 1000;
+
 /// `name`, cut to what a line may hold.
 fn bounded(name: &str) -> String {
     match name.char_indices().nth(MAX_NAME_CHARS) {
@@ -80,6 +83,21 @@ impl ThreadTable {
     pub(super) fn end(&self, id: ThreadId, at_ns: u64) -> Result<(), SinkError> {
         self.live.lock().remove(&id);
         self.tell(&ThreadLine::End { id, at_ns })
+    }
+
+    pub(super) fn get(&self, id: ThreadId) -> Option<Arc<ThreadRecorder>> {
+        self.live.lock().get(&id).map(|live| Arc::clone(&live.recorder))
+    }
+
+    pub(super) fn open_frames(
+        &self,
+        id: ThreadId,
+        mut frames: Vec<String>,
+        at_ns: u64,
+    ) -> Result<(), SinkError> {
+        let omitted = frames.len().saturating_sub(MAX_OPEN_FRAMES);
+        frames.drain(..omitted);
+        self.tell(&ThreadLine::Open { id, frames, omitted: omitted as u64, at_ns })
     }
 
     pub(super) fn live(&self) -> Vec<Arc<ThreadRecorder>> {

@@ -98,6 +98,15 @@ struct ThreadRow {
     max_frames: u64,
     bytes: u64,
     state: &'static str,
+    /// What it had entered before recording began; absent where nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    open: Option<Open>,
+}
+
+#[derive(Serialize)]
+struct Open {
+    frames: Vec<String>,
+    omitted: u64,
 }
 
 impl ThreadRow {
@@ -119,6 +128,8 @@ struct Facts {
     calls: u64,
     bytes: u64,
     threads: u64,
+    /// Frames that were open before, and in how many threads.
+    open: (u64, u64),
 }
 
 impl Facts {
@@ -127,6 +138,14 @@ impl Facts {
             calls: threads.iter().fold(0, |sum, thread| sum + thread.calls),
             bytes: trace.files.iter().fold(0, |sum, file| sum + file.bytes),
             threads: threads.iter().filter(|thread| thread.calls > 0).count() as u64,
+            open: trace
+                .threads
+                .iter()
+                .map(|(_, thread)| thread.open.count())
+                .filter(|count| *count > 0)
+                .fold((0, 0), |(frames, threads), count| {
+                    (count.saturating_add(frames), threads + 1)
+                }),
         }
     }
 }
@@ -165,6 +184,8 @@ fn row(trace: &Trace, id: ThreadId) -> ThreadRow {
         name: thread.map(|thread| thread.name.clone()).unwrap_or_default(),
         kind: match thread {
             None => "",
+            // No event of it was recorded, so what it is has not been told.
+            Some(thread) if thread.start_ns.is_none() => "",
             Some(thread) if thread.is_virtual => "virtual",
             Some(thread) if thread.daemon => "daemon",
             Some(_) => "user",
@@ -178,6 +199,10 @@ fn row(trace: &Trace, id: ThreadId) -> ThreadRow {
             Some(_) if ended => "alive at end",
             Some(_) => "not ended",
         },
+        open: thread.filter(|thread| thread.open.count() > 0).map(|thread| Open {
+            frames: thread.open.frames.clone(),
+            omitted: thread.open.omitted,
+        }),
     }
 }
 
@@ -230,6 +255,10 @@ fn print(args: &InfoArgs, trace: &Trace, facts: &Facts, out: &mut Out) -> Result
             bytes(facts.bytes)
         ),
     )?;
+    if let (frames @ 1.., threads) = facts.open {
+        let (frames, threads) = (plural(frames, "frame"), plural(threads, "thread"));
+        fact("before", &format!("{frames} entered before recording, in {threads}"))?;
+    }
     fact("methods", &grouped(trace.methods.met() as u64))?;
     if let Some(Some(end)) = end {
         fact("lost", &lost(&end.lost).unwrap_or_else(|| "nothing".to_owned()))?;

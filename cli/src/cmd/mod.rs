@@ -1,6 +1,8 @@
 //! The verbs, one file each.
 
+pub(crate) mod attach;
 pub(crate) mod check;
+pub(crate) mod detach;
 pub(crate) mod dump;
 pub(crate) mod info;
 pub(crate) mod record;

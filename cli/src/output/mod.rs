@@ -9,6 +9,7 @@ mod neutral;
 mod progress;
 mod table;
 mod units;
+mod words;
 
 pub(crate) use labels::{Labels, csv_fields};
 pub(crate) use lost::lost;
@@ -16,6 +17,7 @@ pub(crate) use neutral::neutral;
 pub(crate) use progress::Progress;
 pub(crate) use table::{Align, Table};
 pub(crate) use units::{bytes, grouped, percent, plural, push_number, seconds};
+pub(crate) use words::shell_word;
 
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 

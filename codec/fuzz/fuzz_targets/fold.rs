@@ -1,61 +1,51 @@
-//! Any events, cut into any chunks: folded, they are the same events in canonical form.
+//! Any bytes as raw chunks: folded as the plain fold does it, to a whole and canonical stream.
 //!
-//! The first byte says how many events a chunk holds; the rest is read as `.flow`.
+//! The first byte says how many bytes a chunk holds.
 
 #![no_main]
 
 #[path = "../../tests/support/naive_decoder.rs"]
 mod naive_decoder;
+#[path = "../../tests/support/naive_fold.rs"]
+mod naive_fold;
 
-use flow_codec::MethodId;
-use flow_codec::format::flow::Encoded;
 use flow_codec::read::FlowReader;
-use flow_codec::write::{Fold, RAW_EXIT, count_events};
+use flow_codec::write::Fold;
 use libfuzzer_sys::fuzz_target;
 use naive_decoder::{End, Seen, decode_all, read_all};
-
-/// Longer runs only make the fuzzer slow.
-const LONGEST_RUN: u64 = 300;
+use naive_fold::{Happened, canonical_bytes, naive_fold, parse, raw_bytes};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((&size, bytes)) = bytes.split_first() else {
         return;
     };
-
-    let mut events: Vec<Vec<u8>> = Vec::new();
-    let mut expected: Vec<Seen> = Vec::new();
-    for (_, seen) in decode_all(bytes).records {
-        match seen {
-            Seen::Enter(method) => {
-                let method = MethodId::new(method).expect("at most 63 bits");
-                events.push(Encoded::enter(method).as_bytes().to_vec());
-                expected.push(seen);
-            }
-            Seen::Exits(count) => {
-                let count = count.min(LONGEST_RUN);
-                events.extend((0..count).map(|_| vec![RAW_EXIT]));
-                match expected.last_mut() {
-                    Some(Seen::Exits(run)) => *run += count,
-                    _ => expected.push(Seen::Exits(count)),
-                }
-            }
-        }
-    }
+    let chunks = || bytes.chunks(usize::from(size).max(1));
 
     let (mut fold, mut folded) = (Fold::default(), Vec::new());
-    let mut counted = 0;
-    for chunk in events.chunks(usize::from(size).max(1)) {
-        let raw = chunk.concat();
-        let counts = count_events(&raw);
-        counted += counts.enters + counts.exits;
-        fold.push(&raw, &mut folded);
+    let (mut enters, mut exits) = (0, 0);
+    for chunk in chunks() {
+        let counts = fold.push(chunk, &mut folded);
+        enters += counts.enters;
+        exits += counts.exits;
     }
-    fold.finish(&mut folded);
-    assert_eq!(counted, events.len() as u64);
+    exits += fold.finish(&mut folded).exits;
+    let happened = naive_fold(chunks());
+    assert_eq!(folded, canonical_bytes(&happened));
 
     let stream = read_all(FlowReader::new(&folded[..]));
     assert_eq!(stream, decode_all(&folded));
     assert_eq!(stream.end, End::Complete);
-    let seen: Vec<Seen> = stream.records.iter().map(|(_, seen)| *seen).collect();
-    assert_eq!(seen, expected);
+    let is_exit = |event: &&Happened| **event == Happened::Exit;
+    assert_eq!(exits, happened.iter().filter(is_exit).count() as u64);
+    let is_enter = |(_, seen): &&(u64, Seen)| matches!(seen, Seen::Enter(_));
+    assert_eq!(enters, stream.records.iter().filter(is_enter).count() as u64);
+
+    // Cut at events instead, chunks leave no trace.
+    let events: Vec<Vec<u8>> = chunks().flat_map(parse).map(raw_bytes).collect();
+    let (mut fold, mut again) = (Fold::default(), Vec::new());
+    for event in &events {
+        fold.push(event, &mut again);
+    }
+    fold.finish(&mut again);
+    assert_eq!(again, folded);
 });

@@ -14,7 +14,8 @@
 //! | UNWOUND EXIT | `7F` | by our own handler, when a method is left by an exception | one exit |
 //!
 //! An ENTER never holds `00`; of `7B` to `7F` only its last byte can be one. No other first byte
-//! is valid; a fold passes over it.
+//! is valid; a fold passes over it, and over an ENTER that the chunk cuts off or that `.flow` would
+//! not hold so.
 //!
 //! # Why BEGIN, END and CATCH
 //!
@@ -24,22 +25,29 @@
 //! BEGIN, with the depth `d` of the stack at that moment (the constructor is then the topmost frame),
 //! until its END. With the topmost note at depth `n` and the stack at depth `d`:
 //!
-//! - EXIT, UNWOUND EXIT, CATCH: while `n == d`, the constructor is dead: a frame above it cannot have
-//!   done this, nor can the constructor itself, whose handlers do not cover the call. Write its exit,
-//!   unwound; `d -= 1`; drop the note; look at the next one.
+//! - EXIT, UNWOUND EXIT, CATCH, BEGIN, BEGIN-UNKNOWN: while `n == d`, the constructor is dead: a frame
+//!   above it cannot have done this, nor can the constructor itself, whose handlers do not cover the
+//!   call, and which makes only one. Write its exit, unwound; `d -= 1`; drop the note; look at the
+//!   next one.
 //! - ENTER where `n == d`: a constructor that is told calls only that one. If this is its first
 //!   call and the method is the one BEGIN names, the note expects no other. If a note that was met so
 //!   sees a second ENTER, its constructor is dead: exit as above. If the first call is another method
 //!   than the named one, nothing is known and the note becomes one of BEGIN-UNKNOWN, for which an
 //!   ENTER proves nothing.
+//! - UNWOUND EXIT, after its own exit is written: while `n == d` and the call that the note expects was
+//!   met, the constructor is dead, since that call threw. Exit as above. Were it left to the next
+//!   event, an END further down could be taken for this constructor's.
 //! - END drops the topmost note.
 //!
 //! Depths are relative: only their differences to those of notes matter.
 //!
 //! # What is not exact
 //!
-//! - The constructor called is not recorded, throws, and unrecorded code catches that and then calls
-//!   recorded code: that call shows below the dead constructor, whose exit follows late.
+//! - The call of another constructor throws, and that was not met: it is not recorded, died before its
+//!   ENTER, or a class loader ran first. Unrecorded code catches the exception, and then calls recorded
+//!   code: that shows below the dead constructor, whose exit follows late. Or the next event is the END
+//!   of a constructor further down: it is taken for the dead one's. Or none follows: the exit is
+//!   missing.
 //! - A stack overflow strikes our handler itself: that frame's exit is missing until the thread's end.
 //!
 //! # Examples

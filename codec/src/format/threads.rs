@@ -1,8 +1,10 @@
-//! `threads.jsonl`: when threads start recording, are renamed, and end.
+//! `threads.jsonl`: when threads start recording, are renamed, and end, and which of their frames were
+//! open before.
 //!
 //! One JSON object a line, in the order things happened:
 //!
 //! ```text
+//! {"event":"open","id":1,"frames":["com.app.Main#main([Ljava/lang/String;)V","com.app.Main#loop()V"],"at_ns":41200000}
 //! {"event":"start","id":1,"name":"main","daemon":false,"virtual":false,"at_ns":41250000}
 //! {"event":"rename","id":1,"name":"worker","at_ns":52000000}
 //! {"event":"end","id":1,"at_ns":61000000}
@@ -10,11 +12,18 @@
 //!
 //! | field | type | value |
 //! |---|---|---|
-//! | `event` | string | `start`: its first event was recorded; `rename`; `end`: the thread ended |
+//! | `event` | string | `open`: it ran when recording began; `start`: its first event was recorded; `rename`; `end`: the thread ended |
 //! | `id` | number | [`ThreadId`], as in the name of the thread file |
 //! | `name` | string | the thread's name, cut with `…` after 4096 characters; empty where it has none, or the JVM could not say it yet |
 //! | `daemon`, `virtual` | bool | `start` only |
+//! | `frames` | array of strings | `open` only: the frames of the thread that were entered before recording began and still open when it did, outermost first; only methods that the filter selects. Each is a key as in [`ids`](super::ids), without its escapes; it need not have an id |
+//! | `omitted` | number | `open` only: further such frames, outside those named: at most the 1000 innermost ones are; absent when 0 |
 //! | `at_ns` | number | nanoseconds since the `start_unix_ns` of the [`manifest`](super::manifest) |
+//!
+//! `open` lines are written where recording begins in a running JVM. One may stand before the thread's
+//! `start`, and without any where the thread recorded no event; there is at most one a thread, and of
+//! several the first counts. The thread file says nothing of these frames: the first call it holds has
+//! depth 0, and whether they are left is not recorded.
 //!
 //! A thread without an `end` line was alive when the recording ended. A rename is noticed when the
 //! thread ends or the recording does. Readers skip events they do not know.
@@ -28,6 +37,18 @@ use crate::ThreadId;
 #[serde(tag = "event", rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ThreadLine {
+    /// The thread had entered methods before recording began.
+    Open {
+        /// The thread.
+        id: ThreadId,
+        /// The keys of the methods, outermost first.
+        frames: Vec<String>,
+        /// How many frames outside these are not named.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        omitted: u64,
+        /// When the stack was taken, since the start of the trace.
+        at_ns: u64,
+    },
     /// The thread's first event was recorded.
     Start {
         /// The thread.
@@ -63,9 +84,37 @@ pub enum ThreadLine {
     Unknown,
 }
 
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn open_frames_are_keys_and_omitted_is_absent_when_zero() {
+        let line = |omitted| ThreadLine::Open {
+            id: ThreadId::new(1),
+            frames: vec![
+                "com.app.Main#main([Ljava/lang/String;)V".into(),
+                "com.app.Main#loop()V".into(),
+            ],
+            omitted,
+            at_ns: 41_200_000,
+        };
+        let text = serde_json::to_string(&line(0)).unwrap();
+        assert_eq!(
+            text,
+            "{\"event\":\"open\",\"id\":1,\"frames\":\
+             [\"com.app.Main#main([Ljava/lang/String;)V\",\"com.app.Main#loop()V\"],\
+             \"at_ns\":41200000}"
+        );
+        assert_eq!(serde_json::from_str::<ThreadLine>(&text).unwrap(), line(0));
+        let text = serde_json::to_string(&line(7)).unwrap();
+        assert!(text.contains("],\"omitted\":7,\"at_ns\""), "{text}");
+        assert_eq!(serde_json::from_str::<ThreadLine>(&text).unwrap(), line(7));
+    }
 
     #[test]
     fn lines_have_the_documented_fields() {

@@ -14,7 +14,7 @@ mod trace;
 pub use flow::{FlowReader, Tail};
 pub use jsonl::JsonlReader;
 pub use methods::{Method, Methods};
-pub use threads::{Thread, Threads};
+pub use threads::{OpenFrames, Thread, Threads};
 pub use trace::{Events, ThreadFile, Trace, TraceSet};
 
 use crate::format::flow::Record;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::text::for_each_line;
-use crate::format::names;
 use crate::format::threads::ThreadLine;
+use crate::format::{ids, names};
 use crate::{Error, ThreadId};
 
 /// What `threads.jsonl` tells of a thread.
@@ -23,6 +23,25 @@ pub struct Thread {
     pub start_ns: Option<u64>,
     /// When it ended, since the start of the trace.
     pub end_ns: Option<u64>,
+    /// What it had entered before recording began.
+    pub open: OpenFrames,
+}
+
+/// The frames of a thread that were entered before recording began and still open when it did.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct OpenFrames {
+    /// The innermost ones as `pkg.Outer$Inner.method(I)V`, outermost first.
+    pub frames: Vec<String>,
+    /// How many outside these are not named.
+    pub omitted: u64,
+}
+
+impl OpenFrames {
+    /// How many there are, named or not.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.omitted.saturating_add(self.frames.len() as u64)
+    }
 }
 
 /// The threads of a trace by id.
@@ -47,6 +66,13 @@ impl Threads {
 
     fn apply(&mut self, line: ThreadLine) {
         match line {
+            ThreadLine::Open { id, frames, omitted, .. } => {
+                let thread = self.by_id.entry(id).or_default();
+                if thread.open.count() == 0 {
+                    let frames = frames.iter().map(|key| readable(key)).collect();
+                    thread.open = OpenFrames { frames, omitted };
+                }
+            }
             ThreadLine::Start { id, name, daemon, is_virtual, at_ns } => {
                 let thread = self.by_id.entry(id).or_default();
                 thread.name = name;
@@ -77,5 +103,43 @@ impl Threads {
     /// All threads in the order of their ids.
     pub fn iter(&self) -> impl Iterator<Item = (ThreadId, &Thread)> {
         self.by_id.iter().map(|(id, thread)| (*id, thread))
+    }
+}
+
+/// A key as people read it; what is none stays as it is.
+fn readable(key: &str) -> String {
+    match ids::split_key(key) {
+        ("", ..) => key.to_owned(),
+        (class, name, descriptor) => format!("{class}.{name}{descriptor}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn frames_open_before_recording_need_no_start() {
+        let dir = tempfile::tempdir().unwrap();
+        let text = r#"{"event":"open","id":1,"frames":["a.B$C#<init>(I)V","odd"],"omitted":3,"at_ns":1}
+{"event":"open","id":1,"frames":["a.B#later()V"],"at_ns":2}
+{"event":"open","id":2,"frames":["a.B#m()V"],"at_ns":1}
+{"event":"start","id":2,"name":"two","daemon":false,"virtual":false,"at_ns":3}
+"#;
+        fs::write(dir.path().join(names::THREADS), text).unwrap();
+        let mut damage = Vec::new();
+        let threads = Threads::read(dir.path(), &mut damage);
+        assert!(damage.is_empty(), "{damage:?}");
+        let one = threads.get(ThreadId::new(1)).unwrap();
+        assert_eq!(one.open.frames, ["a.B$C.<init>(I)V", "odd"]);
+        assert_eq!((one.open.count(), one.start_ns), (5, None));
+        let two = threads.get(ThreadId::new(2)).unwrap();
+        assert_eq!(
+            (two.open.frames.as_slice(), two.open.omitted),
+            (&["a.B.m()V".to_owned()][..], 0)
+        );
+        assert_eq!((two.name.as_str(), two.start_ns), ("two", Some(3)));
     }
 }

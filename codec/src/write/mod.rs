@@ -1,6 +1,12 @@
 //! From what a recorder appends to what a trace holds. Bytes in, bytes out: nothing here opens a
 //! file.
 
+mod event;
 mod fold;
+mod lanes;
+mod notes;
+mod output;
 
-pub use fold::{EventCounts, Fold, RAW_EXIT, count_events};
+pub use crate::format::raw::EXIT as RAW_EXIT;
+pub use event::{EventCounts, count_events};
+pub use fold::Fold;

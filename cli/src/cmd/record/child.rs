@@ -16,7 +16,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::agent::quote;
+use super::argument::quote;
 use crate::failure::Failure;
 
 /// Options for every JVM that is started.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use flow_codec::format::manifest::{Manifest, Totals};
 use flow_codec::read::{Trace, TraceSet};
 
-use crate::output::{bytes, lost, message, plural};
+use crate::output::{bytes, lost, message, plural, shell_word};
 use crate::source::is_like;
 
 /// Of more directories than this, only the first are named.
@@ -191,26 +191,9 @@ fn directories(pattern: &str) -> Vec<PathBuf> {
     found
 }
 
-/// A path as a shell takes it.
-fn shell_word(text: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
-    if !text.is_empty() && text.chars().all(plain) && !text.starts_with('-') {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn paths_can_be_pasted() {
-        assert_eq!(shell_word("flow-trace"), "flow-trace");
-        assert_eq!(shell_word("it's mine"), r"'it'\''s mine'");
-        assert_eq!(shell_word("$x"), "'$x'");
-    }
 
     #[test]
     fn placeholders_stand_for_whatever_is_there() {

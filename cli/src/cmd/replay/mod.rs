@@ -5,7 +5,7 @@ mod fold;
 use std::io::Write;
 
 use flow_codec::MethodId;
-use flow_codec::read::{Methods, ThreadFile, Trace};
+use flow_codec::read::{Methods, OpenFrames, ThreadFile, Trace};
 use flow_codec::tree::Step;
 
 use crate::args::{Format, ReplayArgs};
@@ -84,6 +84,11 @@ impl Replay<'_> {
         let mut unseen: u64 = 0;
         let mut folded = Fold::default();
         let fold = text && self.args.fold;
+        let open = trace.threads.get(file.id).map(|thread| &thread.open);
+        if let Some(open) = open.filter(|open| text && open.count() > 0) {
+            self.head(&mut has_heading, &title, out)?;
+            self.entered_before(open, max_depth, out)?;
+        }
         let (ending, walk) = walk_thread(file, progress, |step| {
             match step {
                 Step::Enter { depth, .. } if depth.get() >= max_depth => deeper += 1,
@@ -116,6 +121,11 @@ impl Replay<'_> {
         self.lines(&prefix, folded.take(), out)?;
 
         let mut notes = Vec::new();
+        if let Some(open) = open.filter(|open| !text && open.count() > 0) {
+            let count = plural(open.count(), "frame");
+            let names = chain(&open.frames, open.omitted, String::clone);
+            notes.push(format!("{count} entered before recording: {names}"));
+        }
         if unseen > 0 {
             notes.push(left_unseen(unseen));
         }
@@ -141,6 +151,35 @@ impl Replay<'_> {
             }
         }
         Ok(ending)
+    }
+
+    /// Prints the frames that recording found open. The calls that follow are not indented below
+    /// them: when they are left is not recorded.
+    fn entered_before(
+        &mut self,
+        open: &OpenFrames,
+        max_depth: u64,
+        out: &mut Out,
+    ) -> Result<(), Failure> {
+        const BEFORE: &str = "entered before recording";
+        let (frames, omitted) = (&open.frames, open.omitted);
+        if omitted > 0 {
+            writeln!(out, "… {} {BEFORE}", plural(omitted, "frame"))?;
+        }
+        let shown = usize::try_from(max_depth.saturating_sub(omitted)).unwrap_or(usize::MAX);
+        let (shown, deeper) = frames.split_at(shown.min(frames.len()));
+        let outside = usize::try_from(omitted).unwrap_or(usize::MAX);
+        for (number, frame) in shown.iter().enumerate() {
+            self.line.clear();
+            indent(outside.saturating_add(number), &mut self.line);
+            out.write_all(&self.line)?;
+            writeln!(out, "… {}  {BEFORE}", crate::output::neutral(frame))?;
+        }
+        if !deeper.is_empty() {
+            let deeper = plural(deeper.len() as u64, "deeper frame");
+            writeln!(out, "… {deeper} {BEFORE} left out (--depth {max_depth})")?;
+        }
+        Ok(())
     }
 
     /// Prints lines that were held back.
@@ -189,11 +228,7 @@ impl Replay<'_> {
         line.extend_from_slice(prefix);
         match self.args.source.format {
             Format::Text => {
-                let depth = depth.as_usize();
-                line.resize(line.len() + 2 * depth.min(DEEPEST_INDENT), b' ');
-                if depth > DEEPEST_INDENT {
-                    line.extend_from_slice(format!("[depth {depth}] ").as_bytes());
-                }
+                indent(depth.as_usize(), line);
                 line.extend_from_slice(self.labels.get(method).as_bytes());
                 if count > 1 {
                     line.extend_from_slice(format!("  ×{}", grouped(count)).as_bytes());
@@ -220,6 +255,13 @@ impl Replay<'_> {
     }
 }
 
+fn indent(depth: usize, line: &mut Vec<u8>) {
+    line.resize(line.len() + 2 * depth.min(DEEPEST_INDENT), b' ');
+    if depth > DEEPEST_INDENT {
+        line.extend_from_slice(format!("[depth {depth}] ").as_bytes());
+    }
+}
+
 fn left_unseen(count: u64) -> String {
     format!("left {} entered before recording", plural(count, "frame"))
 }
@@ -229,19 +271,26 @@ fn still_open(frames: &[MethodId], methods: &Methods) -> Option<String> {
     if frames.is_empty() {
         return None;
     }
-    let names = |frames: &[MethodId]| {
-        frames.iter().map(|frame| methods.display(*frame)).collect::<Vec<_>>()
-    };
-    let shown = if frames.len() <= NAMED_FRAMES {
-        names(frames)
+    let count = plural(frames.len() as u64, "frame");
+    let names = chain(frames, 0, |frame| methods.display(*frame));
+    Some(format!("{count} still open at the end: {names}"))
+}
+
+/// `a > b > c`: the frames of a stack, outermost first, behind so many that have no name.
+fn chain<T>(frames: &[T], omitted: u64, name: impl Fn(&T) -> String) -> String {
+    let (outer, hidden, inner) = if frames.len() <= NAMED_FRAMES {
+        (frames, 0, &[][..])
     } else {
         let (outer, rest) = frames.split_at(NAMED_FRAMES / 2);
         let (hidden, inner) = rest.split_at(rest.len() - NAMED_FRAMES / 2);
-        let hidden = format!("… {} more …", grouped(hidden.len() as u64));
-        [names(outer), vec![hidden], names(inner)].concat()
+        (outer, hidden.len() as u64, inner)
     };
-    let count = plural(frames.len() as u64, "frame");
-    Some(format!("{count} still open at the end: {}", shown.join(" > ")))
+    let more = |count: u64| (count > 0).then(|| format!("… {} more …", grouped(count)));
+    let mut parts: Vec<_> = more(omitted).into_iter().collect();
+    parts.extend(outer.iter().map(&name));
+    parts.extend(more(hidden));
+    parts.extend(inner.iter().map(&name));
+    parts.join(" > ")
 }
 
 #[cfg(test)]

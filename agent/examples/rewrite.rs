@@ -1,0 +1,158 @@
+//! Rewrites every method of many classes, without a JVM: `rewrite IN OUT`.
+//!
+//! Class files below the directory `IN` get probes and go to the same place below `OUT`; those that
+//! stay as they were are copied. `scripts/verify-corpus.sh` lets JVMs verify the result. The last line
+//! tells what was done, as `key=value` words: `skipped-…` counts methods by reason, `mb-per-s` is the
+//! speed of the rewriter alone, in bytes of class files read.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a tool for the terminal")]
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+use std::{env, fs, io};
+
+use flow_codec::MethodId;
+use flowagent::rewrite::{ClassFile, ConstructorCall, Ids, Malformed, Skip, rewrite};
+
+fn main() -> ExitCode {
+    let arguments: Vec<PathBuf> = env::args_os().skip(1).map(PathBuf::from).collect();
+    let [input, output] = arguments.as_slice() else {
+        eprintln!("usage: rewrite IN OUT");
+        return ExitCode::from(2);
+    };
+    match run(input, output) {
+        Ok(tally) => {
+            println!("{tally}");
+            ExitCode::from(u8::from(tally.unreadable > 0))
+        }
+        Err(error) => {
+            eprintln!("rewrite: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(input: &Path, output: &Path) -> io::Result<Tally> {
+    let mut tally = Tally::default();
+    let mut numbers = Numbers::default();
+    let mut left = vec![PathBuf::new()];
+    while let Some(place) = left.pop() {
+        for entry in fs::read_dir(input.join(&place))? {
+            let entry = entry?;
+            let place = place.join(entry.file_name());
+            if entry.file_type()?.is_dir() {
+                left.push(place);
+            } else if place.extension().is_some_and(|extension| extension == "class") {
+                let old = fs::read(input.join(&place))?;
+                let new = tally.count(&old, &mut numbers).unwrap_or_else(|error| {
+                    eprintln!("rewrite: {}: {error}", place.display());
+                    None
+                });
+                let to = output.join(&place);
+                fs::create_dir_all(to.parent().unwrap_or(output))?;
+                fs::write(to, new.as_deref().unwrap_or(&old))?;
+            }
+        }
+    }
+    Ok(tally)
+}
+
+/// Gives out ids as a recording would: dense, and constructors by name.
+#[derive(Default)]
+struct Numbers {
+    next: u64,
+    constructors: HashMap<(String, String), MethodId>,
+}
+
+impl Numbers {
+    fn fresh(&mut self) -> MethodId {
+        self.next += 1;
+        MethodId::new(self.next).unwrap_or(MethodId::MAX)
+    }
+
+    fn constructor(&mut self, class: &str, descriptor: &str) -> MethodId {
+        let key = (class.to_owned(), descriptor.to_owned());
+        if let Some(id) = self.constructors.get(&key) {
+            return *id;
+        }
+        let id = self.fresh();
+        self.constructors.insert(key, id);
+        id
+    }
+
+    /// A callee of the JDK counts as not recorded, as it does by default.
+    fn callee(&mut self, call: &ConstructorCall) -> Option<MethodId> {
+        let recorded = !call.class.starts_with("java.");
+        recorded.then(|| self.constructor(&call.class, &call.descriptor))
+    }
+}
+
+/// What was done.
+#[derive(Default)]
+struct Tally {
+    classes: u64,
+    unreadable: u64,
+    unchanged: u64,
+    methods: u64,
+    leaves: u64,
+    skipped: BTreeMap<Skip, u64>,
+    bytes_in: u64,
+    bytes_out: u64,
+    busy: Duration,
+}
+
+impl Tally {
+    fn count(&mut self, old: &[u8], numbers: &mut Numbers) -> Result<Option<Vec<u8>>, Malformed> {
+        self.classes += 1;
+        let start = Instant::now();
+        let class = ClassFile::parse(old).inspect_err(|_| self.unreadable += 1)?;
+        self.busy += start.elapsed();
+
+        let name = class.name();
+        let mut chosen = Vec::new();
+        for (number, method) in class.methods().enumerate().filter(|(_, m)| m.has_code) {
+            self.methods += 1;
+            let start = Instant::now();
+            let plan = class.plan(number);
+            self.busy += start.elapsed();
+            match plan {
+                Ok(plan) => {
+                    self.leaves += u64::from(plan.leaf);
+                    let own = match &*method.name {
+                        "<init>" => numbers.constructor(&name, &method.descriptor),
+                        _ => numbers.fresh(),
+                    };
+                    let callees = plan.calls.iter().map(|call| numbers.callee(call)).collect();
+                    chosen.push((number, plan, Ids { own, callees }));
+                }
+                Err(skip) => *self.skipped.entry(skip).or_default() += 1,
+            }
+        }
+
+        let start = Instant::now();
+        let (new, skipped) = rewrite(&class, chosen);
+        self.busy += start.elapsed();
+        for (_, skip) in skipped {
+            *self.skipped.entry(skip).or_default() += 1;
+        }
+        self.unchanged += u64::from(new.is_none());
+        self.bytes_in += old.len() as u64;
+        self.bytes_out += new.as_ref().map_or(old.len(), Vec::len) as u64;
+        Ok(new)
+    }
+}
+
+impl std::fmt::Display for Tally {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { classes, unreadable, unchanged, methods, leaves, .. } = self;
+        write!(f, "classes={classes} unreadable={unreadable} unchanged={unchanged} ")?;
+        write!(f, "methods={methods} leaves={leaves}")?;
+        for (skip, count) in &self.skipped {
+            write!(f, " skipped-{skip}={count}")?;
+        }
+        let speed = u128::from(self.bytes_in) / self.busy.as_micros().max(1);
+        write!(f, " bytes-in={} bytes-out={} mb-per-s={speed}", self.bytes_in, self.bytes_out)
+    }
+}

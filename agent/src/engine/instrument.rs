@@ -1,0 +1,252 @@
+//! `engine=instrument`: classes are rewritten as the JVM loads them, so that methods record themselves.
+//!
+//! ```text
+//! class bytes ─▶ filter ─▶ ids, names on disk ─▶ rewriter ─▶ class bytes with probes
+//!                                                     probe ─▶ chunk (in Java, no call into the agent)
+//!                                                       └─ no room ─▶ recorder
+//! ```
+//!
+//! Code stays compiled, and a call costs a few nanoseconds. Native methods and hidden classes have no
+//! bytes to rewrite: they are named in the manifest, as is every method that the rewriter refuses.
+
+use std::sync::Arc;
+
+use flow_codec::format::ids::key;
+use flow_codec::format::methods::{MethodInfo, flag_names};
+use flow_codec::{MethodId, ThreadId};
+
+use super::skip_list;
+use crate::ffi::{LoadedClass, Vm, control_block};
+use crate::filter::{Candidate, LoaderKind, Reason, Verdict};
+use crate::recorder::{
+    ControlPlace, Loader, MethodFacts, MethodTable, Recorder, ThreadRecorder,
+};
+use crate::rewrite::{self, ClassFile, ConstructorCall, Ids, Method, Plan};
+use crate::sink::SinkError;
+
+/// `ACC_NATIVE` (JVMS §4.6).
+const NATIVE: u16 = 0x0100;
+
+/// The bytes of a class that is being loaded or changed, with probes; `None` to leave them alone.
+pub fn on_class_file(recorder: &Recorder, loader: &Loader, bytes: &[u8]) -> Option<Vec<u8>> {
+    let methods = recorder.methods();
+    if loader.kind == LoaderKind::Jdk && !methods.filter().names_jdk() {
+        return None;
+    }
+    let class = match ClassFile::parse(bytes) {
+        Ok(class) => class,
+        Err(error) => {
+            // The JVM will say what it thinks of it; it may know more than we do.
+            log::debug!("a class is left alone: {error}");
+            return None;
+        }
+    };
+    let name = class.name();
+    if class.has_probes() || !methods.filter().may_select(&name, loader.kind) {
+        return None;
+    }
+    let rewriting = Rewriting { methods, loader, class: &class, name: &name };
+    rewriting.run().unwrap_or_else(|error| {
+        recorder.stop(&error);
+        None
+    })
+}
+
+/// A probe of the current thread had no room for an event, or the thread has no chunk yet.
+pub fn on_no_room(recorder: &Recorder, vm: &Vm<'_>, id: ThreadId, event: &[u8]) {
+    let thread = recorder.thread(id).or_else(|| start_thread(recorder, vm, id));
+    if let Some(thread) = thread {
+        recorder.append_raw(&thread, event);
+    }
+}
+
+fn start_thread(recorder: &Recorder, vm: &Vm<'_>, id: ThreadId) -> Option<Arc<ThreadRecorder>> {
+    if id.get() == 0 {
+        recorder.lose_event("events of a thread that has no id yet");
+        return None;
+    }
+    let Some(control) = control_block(id) else {
+        recorder.stop(&format!("thread {id}: there is no room for so many threads"));
+        return None;
+    };
+    if control.has_ended() {
+        return None;
+    }
+    recorder.start_thread(&vm.current_thread_facts()?, ControlPlace::Table(control))
+}
+
+/// The current thread ends; nothing of it that counts runs after this.
+pub fn on_thread_end(recorder: &Recorder, vm: &Vm<'_>) {
+    if let Some(facts) = vm.current_thread_facts()
+        && let Some(thread) = recorder.thread(facts.id)
+    {
+        recorder.end_thread(thread, Some(&facts.name));
+    }
+}
+
+/// A hidden class is about to be usable. It cannot be rewritten; it can be named.
+pub fn on_hidden_class(recorder: &Recorder, loader: &Loader, name: &str) {
+    let methods = recorder.methods();
+    if methods.filter().may_select(name, loader.kind) {
+        // The number behind the name is another one in each run.
+        let (class, _) = name.split_once('/').unwrap_or((name, ""));
+        methods.leave_out("hidden-class", key(class, "*", ""));
+    }
+}
+
+/// Passes classes that were loaded before through the class file hook.
+pub fn rewrite_loaded(recorder: &Recorder, vm: &Vm<'_>) {
+    let methods = recorder.methods();
+    let selected = |name: &str, loader| {
+        methods.filter().may_select(name, loader)
+            && !(loader == LoaderKind::Jdk && skip_list::is_skipped(name))
+    };
+    let classes = vm.loaded_classes(selected);
+    log::debug!("{} loaded classes are rewritten", classes.len());
+    for refused in retransform(vm, &classes) {
+        methods.leave_out("class-refused", key(&vm.name_of(refused), "*", ""));
+    }
+}
+
+/// Gives the classes that have probes their own code back. Recording is over.
+pub fn restore_loaded(recorder: &Recorder, vm: &Vm<'_>) {
+    let filter = recorder.methods().filter();
+    retransform(vm, &vm.loaded_classes(|name, loader| filter.may_select(name, loader)));
+}
+
+/// As many classes change at once: the JVM stands still meanwhile.
+const BATCH: usize = 256;
+
+/// Retransforms classes and answers which the JVM refuses.
+fn retransform(vm: &Vm<'_>, classes: &[LoadedClass]) -> Vec<LoadedClass> {
+    let mut refused = Vec::new();
+    for batch in classes.chunks(BATCH) {
+        if vm.retransform(batch).is_err() {
+            // All or none: one after the other, then.
+            refused.extend(batch.iter().filter(|class| vm.retransform(&[**class]).is_err()));
+        }
+    }
+    refused
+}
+
+/// Notes which frames of live threads run the code their methods had before: their exits will not be
+/// seen.
+pub fn note_open_frames(recorder: &Recorder, vm: &Vm<'_>) {
+    for (thread, frames) in vm.replaced_frames() {
+        let keys = frames.iter().filter(|facts| recorder.methods().selects(facts));
+        let keys: Vec<String> = keys
+            .map(|MethodFacts { info, .. }| key(&info.class, &info.name, &info.descriptor))
+            .collect();
+        if !keys.is_empty() {
+            recorder.note_open_frames(thread, keys);
+        }
+    }
+}
+
+/// One class on its way through the rewriter.
+struct Rewriting<'a> {
+    methods: &'a MethodTable,
+    loader: &'a Loader,
+    class: &'a ClassFile<'a>,
+    name: &'a str,
+}
+
+impl Rewriting<'_> {
+    fn run(&self) -> Result<Option<Vec<u8>>, SinkError> {
+        let planned: Vec<_> = self
+            .class
+            .methods()
+            .enumerate()
+            .filter_map(|(index, method)| Some((index, self.plan(index, &method)?, method)))
+            .collect();
+        if planned.is_empty() {
+            return Ok(None);
+        }
+        let source = self.class.source_file();
+        let infos = planned.iter().map(|(_, _, method)| self.info(method, source.as_deref()));
+        let ids = self.methods.assign_all(infos.collect())?;
+        let mut chosen = Vec::with_capacity(planned.len());
+        for ((index, plan, _), own) in planned.into_iter().zip(ids) {
+            let callees = plan.calls.iter().map(|call| self.callee(call));
+            let callees = callees.collect::<Result<_, _>>()?;
+            chosen.push((index, plan, Ids { own, callees }));
+        }
+        let (bytes, refused) = rewrite::rewrite(self.class, chosen);
+        for (index, why) in refused {
+            if let Some(method) = self.class.methods().nth(index) {
+                self.leave_out(why.name(), &method);
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// What is to be inserted into a method, if it is to be recorded and can be.
+    fn plan(&self, index: usize, method: &Method<'_>) -> Option<Plan<'_>> {
+        let native = method.access & NATIVE != 0;
+        match self.verdict(self.name, &method.name, native, self.loader.kind) {
+            Verdict::Exclude => return None,
+            Verdict::NotRecorded(reason) => {
+                self.leave_out(reason.name(), method);
+                return None;
+            }
+            // The filter would have it, and only the other engine could.
+            Verdict::Record if native => {
+                self.leave_out(Reason::Native.name(), method);
+                return None;
+            }
+            Verdict::Record => {}
+        }
+        if !method.has_code {
+            return None;
+        }
+        if method.annotated && self.loader.kind == LoaderKind::Jdk {
+            self.leave_out(Reason::Protected.name(), method);
+            return None;
+        }
+        self.class.plan(index).map_err(|why| self.leave_out(why.name(), method)).ok()
+    }
+
+    /// The id of a constructor that is called by another one, where it is recorded. Its class may not
+    /// be loaded yet, so this goes by its name.
+    fn callee(&self, call: &ConstructorCall) -> Result<Option<MethodId>, SinkError> {
+        let own = |prefix: &str| call.class.starts_with(prefix);
+        let loader = match self.loader.kind {
+            LoaderKind::Application if ["java.", "javax.", "jdk.", "sun."].into_iter().any(own) => {
+                LoaderKind::Jdk
+            }
+            kind => kind,
+        };
+        match self.verdict(&call.class, "<init>", false, loader) {
+            Verdict::Record => {
+                self.methods.reserve(&key(&call.class, "<init>", &call.descriptor)).map(Some)
+            }
+            Verdict::Exclude | Verdict::NotRecorded(_) => Ok(None),
+        }
+    }
+
+    fn verdict(&self, class: &str, method: &str, native: bool, loader: LoaderKind) -> Verdict {
+        let candidate = Candidate { class, method, native, hidden: false, loader };
+        match self.methods.filter().verdict(candidate) {
+            Verdict::Record if loader == LoaderKind::Jdk && skip_list::is_skipped(class) => {
+                Verdict::NotRecorded(Reason::Protected)
+            }
+            verdict => verdict,
+        }
+    }
+
+    fn info(&self, method: &Method<'_>, source: Option<&str>) -> MethodInfo {
+        MethodInfo {
+            class: self.name.to_owned(),
+            name: method.name.to_string(),
+            descriptor: method.descriptor.to_string(),
+            source: source.map(str::to_owned),
+            line: method.first_line,
+            loader: self.loader.label.clone(),
+            flags: flag_names(method.access.into()),
+        }
+    }
+
+    fn leave_out(&self, reason: &'static str, method: &Method<'_>) {
+        self.methods.leave_out(reason, key(self.name, &method.name, &method.descriptor));
+    }
+}

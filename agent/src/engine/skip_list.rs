@@ -1,0 +1,56 @@
+//! Classes of the JDK that are not rewritten, though a filter may name them.
+//!
+//! The probes call nothing that could be rewritten, so this list is short: it holds what the JVM itself
+//! depends on. Single methods are left out beside it: those with annotations for the JVM (it replaces
+//! some by its own code, which has no probes, and counts on the stack use of others), and empty
+//! finalizers (a `finalize` with code makes every object finalizable).
+
+/// Names that end in `.` mean a package with all below, others a class with its nested ones.
+const SKIPPED: [&str; 10] = [
+    // The end of every constructor call: the JVM registers finalizable objects at its return.
+    "java.lang.Object",
+    // Run by threads that have no id yet, or while the current thread changes.
+    "java.lang.Thread",
+    "java.lang.ThreadGroup",
+    "java.lang.VirtualThread",
+    "java.lang.BaseVirtualThread",
+    // Method handles are compiled from these, hidden frames and all.
+    "java.lang.invoke.",
+    // Run by the collector's own threads, with objects half dead.
+    "java.lang.ref.",
+    // Their stack use is part of their contract: they must not fail half way.
+    "java.util.concurrent.locks.",
+    // What probes are made of, and what mounts virtual threads.
+    "jdk.internal.misc.",
+    "jdk.internal.vm.",
+];
+
+/// Whether a class of the JDK is left as it is.
+#[must_use]
+pub(super) fn is_skipped(class: &str) -> bool {
+    SKIPPED.iter().any(|name| match class.strip_prefix(*name) {
+        Some(rest) => name.ends_with('.') || rest.is_empty() || rest.starts_with('$'),
+        None => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_and_classes_with_their_nested_ones_are_skipped() {
+        for (class, expected) in [
+            ("java.lang.Object", true),
+            ("java.lang.Objects", false),
+            ("java.lang.Thread$Builder", true),
+            ("java.lang.ThreadLocal", false),
+            ("java.lang.invoke.MethodHandle", true),
+            ("jdk.internal.vm.annotation.X", true),
+            ("java.util.concurrent.locks.ReentrantLock", true),
+            ("java.util.ArrayList", false),
+        ] {
+            assert_eq!(is_skipped(class), expected, "{class}");
+        }
+    }
+}

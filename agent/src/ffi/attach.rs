@@ -1,0 +1,42 @@
+//! What the agent does when it is asked in a running JVM.
+
+use super::jvmti::Jvmti;
+use super::{Vm, entry, environment, probe};
+use crate::engine::instrument;
+use crate::lifecycle::{self, Start};
+
+/// Begins to record.
+///
+/// # Errors
+/// It cannot; the program is as it was.
+pub(super) fn record(vm: &Vm<'_>, jvmti: Jvmti, options: &str) -> Result<(), String> {
+    let agent = lifecycle::start(options, Start::Attached, |engine| {
+        environment::prepare(jvmti, engine)?;
+        vm.prepare();
+        probe::watch(jvmti)?;
+        let defined = probe::define(vm);
+        probe::unwatch(jvmti);
+        defined?;
+        Ok(entry::jvm_facts(jvmti))
+    })
+    .map_err(|error| error.to_string())?;
+    entry::guard_process();
+    environment::subscribe(agent, jvmti).inspect_err(|_| agent.finish())?;
+    instrument::rewrite_loaded(agent.recorder(), vm);
+    instrument::note_open_frames(agent.recorder(), vm);
+    Ok(())
+}
+
+/// Ends the recording, and gives the program its own code back.
+///
+/// # Errors
+/// Nothing is being recorded.
+pub(super) fn detach(vm: &Vm<'_>) -> Result<(), String> {
+    let agent = lifecycle::agent()
+        .filter(|agent| agent.recorder().is_on())
+        .ok_or("nothing is being recorded in this process")?;
+    agent.recorder().note_names(vm.platform_threads());
+    agent.finish();
+    instrument::restore_loaded(agent.recorder(), vm);
+    Ok(())
+}

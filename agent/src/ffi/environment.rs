@@ -1,0 +1,165 @@
+//! The JVMTI environment: one for the life of the process, its capabilities, and the events asked for.
+
+#![expect(unsafe_code, reason = "the function table of the JVM, before there is anything safer")]
+
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use jni::sys::{JNI_OK, JNI_VERSION_1_2, JavaVM};
+use jvmti_rs::sys;
+
+use super::blocks;
+use super::callbacks::{self, VIRTUAL_THREAD_END};
+use super::jvmti::{Jvmti, no_capabilities};
+use crate::lifecycle::Agent;
+use crate::options::EngineKind;
+
+static ENVIRONMENT: AtomicPtr<sys::jvmtiEnv> = AtomicPtr::new(ptr::null_mut());
+
+/// The environment, once there is one.
+pub(super) fn current() -> Option<Jvmti> {
+    let env = ENVIRONMENT.load(Ordering::Acquire);
+    // SAFETY: only `obtain` sets it, to an environment that is never disposed of.
+    (!env.is_null()).then(|| unsafe { Jvmti::new(env) })
+}
+
+/// The environment, made by the first who asks. The agent is asked by one thread at a time.
+///
+/// # Errors
+/// This JVM has none.
+///
+/// # Safety
+/// `vm` is the JVM that is calling.
+pub(super) unsafe fn obtain(vm: *mut JavaVM) -> Result<Jvmti, String> {
+    if let Some(jvmti) = current() {
+        return Ok(jvmti);
+    }
+    // SAFETY: the caller's duty.
+    let env = unsafe { interface(vm, sys::JVMTI_VERSION_1_2) };
+    let env = env.ok_or("this JVM offers no JVMTI; HotSpot-based ones do")?.cast();
+    ENVIRONMENT.store(env, Ordering::Release);
+    // SAFETY: the JVM made it, and we never dispose of it.
+    Ok(unsafe { Jvmti::new(env) })
+}
+
+/// The JNI environment of the current thread.
+///
+/// # Errors
+/// The thread is none of Java.
+///
+/// # Safety
+/// `vm` is the JVM that is calling.
+pub(super) unsafe fn jni(vm: *mut JavaVM) -> Result<*mut sys::JNIEnv, String> {
+    // SAFETY: the caller's duty.
+    let env = unsafe { interface(vm, JNI_VERSION_1_2) };
+    Ok(env.ok_or("this thread has no JNI")?.cast())
+}
+
+/// # Safety
+/// `vm` is the JVM that is calling.
+unsafe fn interface(vm: *mut JavaVM, version: i32) -> Option<*mut std::ffi::c_void> {
+    let mut env = ptr::null_mut();
+    // SAFETY: the caller's duty.
+    let table = unsafe { *vm };
+    // SAFETY: the JVM's function table, constant memory of the JVM.
+    let table = unsafe { &*table };
+    // SAFETY: every JVM has the functions of JNI 1.2, at the same places in every version.
+    let get_env = unsafe { &table.v1_2 }.GetEnv;
+    // SAFETY: the JVM's own function with its own pointer, and a place for the answer.
+    let answer = unsafe { get_env(vm, &raw mut env, version) };
+    (answer == JNI_OK && !env.is_null()).then_some(env)
+}
+
+/// Bits of `jvmtiCapabilities` we ask for.
+mod capability {
+    pub(super) const TAG_OBJECTS: usize = 0;
+    pub(super) const SOURCE_FILE_NAME: usize = 11;
+    pub(super) const LINE_NUMBERS: usize = 12;
+    pub(super) const METHOD_ENTRY: usize = 24;
+    pub(super) const METHOD_EXIT: usize = 25;
+    pub(super) const ALL_CLASS_FILE_HOOKS: usize = 26;
+    pub(super) const RETRANSFORM: usize = 37;
+    pub(super) const RETRANSFORM_ANY: usize = 38;
+    /// Came with JDK 21.
+    pub(super) const VIRTUAL_THREADS: usize = 44;
+}
+
+/// Takes the capabilities an engine needs, and sets the callbacks.
+///
+/// # Errors
+/// The JVM has not what the engine needs.
+pub(super) fn prepare(jvmti: Jvmti, engine: EngineKind) -> Result<(), String> {
+    use capability::*;
+    let (needed, useful): (&[(usize, &str)], &[usize]) = match engine {
+        EngineKind::Events => (
+            &[(METHOD_ENTRY, "method entry events"), (METHOD_EXIT, "method exit events")],
+            &[TAG_OBJECTS, SOURCE_FILE_NAME, LINE_NUMBERS, VIRTUAL_THREADS],
+        ),
+        EngineKind::Instrument => (
+            &[(ALL_CLASS_FILE_HOOKS, "class file hooks"), (RETRANSFORM, "retransformation")],
+            &[TAG_OBJECTS, RETRANSFORM_ANY, VIRTUAL_THREADS],
+        ),
+    };
+    if engine == EngineKind::Instrument {
+        blocks::table()?;
+    }
+    let failed = |error| format!("JVMTI error {error} while asking for capabilities");
+    let potential = jvmti.potential_capabilities().map_err(failed)?;
+    let mut wanted = no_capabilities();
+    for (bit, what) in needed {
+        if !potential._bitfield_1.get_bit(*bit) {
+            return Err(format!("this JVM offers no {what}; another agent may hold them"));
+        }
+        wanted._bitfield_1.set_bit(*bit, true);
+    }
+    for bit in useful {
+        wanted._bitfield_1.set_bit(*bit, potential._bitfield_1.get_bit(*bit));
+    }
+    jvmti.add_capabilities(&wanted).map_err(failed)?;
+    jvmti
+        .set_callbacks(&callbacks::table())
+        .map_err(|error| format!("JVMTI error {error} while setting callbacks"))
+}
+
+/// The events that an engine needs while it records.
+fn events(engine: EngineKind) -> &'static [sys::jvmtiEvent] {
+    match engine {
+        EngineKind::Events => &[sys::JVMTI_EVENT_METHOD_ENTRY, sys::JVMTI_EVENT_METHOD_EXIT],
+        EngineKind::Instrument => &[sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK],
+    }
+}
+
+/// The events that tell when threads, classes and the JVM begin and end.
+const LIFE_EVENTS: [sys::jvmtiEvent; 5] = [
+    sys::JVMTI_EVENT_VM_START,
+    sys::JVMTI_EVENT_VM_INIT,
+    sys::JVMTI_EVENT_VM_DEATH,
+    sys::JVMTI_EVENT_THREAD_END,
+    sys::JVMTI_EVENT_CLASS_PREPARE,
+];
+
+/// Asks for the events. With the start of the JVM it has to be in `Agent_OnLoad`: method events cannot
+/// be enabled between that and VMInit.
+///
+/// # Errors
+/// The JVM refuses.
+pub(super) fn subscribe(agent: &Agent, jvmti: Jvmti) -> Result<(), String> {
+    let failed = |error| format!("JVMTI error {error} while asking for events");
+    for event in LIFE_EVENTS.iter().chain(events(agent.engine())) {
+        jvmti.enable(*event).map_err(failed)?;
+    }
+    // Refused before JDK 21, which has no virtual threads.
+    let _ = jvmti.enable(VIRTUAL_THREAD_END);
+    Ok(())
+}
+
+/// Gives up the events that cost time, once for each recording.
+#[cold]
+pub(super) fn unsubscribe(agent: &Agent, jvmti: Jvmti) {
+    if agent.first_to_unsubscribe() {
+        // Refused after VMDeath, when it does not matter any more.
+        for event in events(agent.engine()).iter().chain(&[VIRTUAL_THREAD_END]) {
+            let _ = jvmti.disable(*event);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! HOT: the words by which a thread's chunk is found and switched off.
+//!
+//! | offset | word | value |
+//! |---:|---|---|
+//! | 0 | position | address of the next byte to be written |
+//! | 8 | limit | a position below it leaves room for a probe's store; 0 calls for attention: no chunk, or recording is off |
+//! | 16 | ended | not 0 once the thread has ended |
+//! | 24 | | unused |
+//!
+//! The probes (`agent/java`) read and write position and limit of the blocks in the table of
+//! [`ffi`](crate::ffi). The block of thread 0, which does not exist, is the table's own: its third word
+//! switches all probes off.
+
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The control block of one thread.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct Control {
+    pub(super) position: AtomicU64,
+    /// Sequentially consistent, with `Recorder::on`: of a thread that sets it up and another that ends
+    /// the recording, one at least sees the other.
+    pub(super) limit: AtomicU64,
+    pub(super) ended: AtomicU64,
+    unused: AtomicU64,
+}
+
+impl Control {
+    /// Whether the thread has ended, which may have its last probes still before it.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Relaxed) != 0
+    }
+
+    pub(super) fn end(&self) {
+        self.ended.store(1, Ordering::Relaxed);
+    }
+
+    /// The word that is not 0 while probes shall do nothing; of the block of thread 0 only.
+    #[must_use]
+    pub fn off_switch(&self) -> &AtomicU64 {
+        &self.ended
+    }
+}
+
+/// Where a control block stands.
+#[derive(Debug)]
+pub enum ControlPlace {
+    /// In the table that probes know.
+    Table(&'static Control),
+    /// Anywhere: no probe looks for it.
+    Own(Box<Control>),
+}
+
+impl Deref for ControlPlace {
+    type Target = Control;
+
+    #[inline]
+    fn deref(&self) -> &Control {
+        match self {
+            Self::Table(control) => control,
+            Self::Own(control) => control,
+        }
+    }
+}

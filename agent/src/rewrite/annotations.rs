@@ -1,0 +1,57 @@
+//! Annotations by which the JDK tells the JVM to treat a method in a way of its own.
+//!
+//! The JVM replaces the code of such methods (`@IntrinsicCandidate`), relies on how they are inlined
+//! (`@ForceInline`), hides them from stack traces, or allows them no call (`@Scoped`). Some had other
+//! names in JDK 8 to 15.
+
+use super::Malformed;
+use super::bytes::Reader;
+use super::pool::Pool;
+
+/// How their descriptors begin.
+const INTERNAL: [&[u8]; 4] = [
+    b"Ljdk/internal/vm/annotation/",
+    b"Ljdk/internal/HotSpotIntrinsicCandidate;",
+    b"Ljdk/internal/misc/ScopedMemoryAccess$Scoped;",
+    b"Ljava/lang/invoke/",
+];
+
+/// How deep annotations may stand in one another. Deeper ones are not looked into.
+const MAX_DEPTH: u32 = 32;
+
+/// Whether a method has one. What cannot be read is taken for one.
+pub(super) fn are_internal(content: &[u8], pool: &Pool<'_>) -> bool {
+    any_internal(&mut Reader::new(content), pool).unwrap_or(true)
+}
+
+fn any_internal(reader: &mut Reader<'_>, pool: &Pool<'_>) -> Result<bool, Malformed> {
+    for _ in 0..reader.u16()? {
+        let kind = pool.utf8(reader.u16()?)?;
+        if INTERNAL.iter().any(|internal| kind.starts_with(internal)) {
+            return Ok(true);
+        }
+        skip_pairs(reader, MAX_DEPTH)?;
+    }
+    Ok(false)
+}
+
+fn skip_pairs(reader: &mut Reader<'_>, depth: u32) -> Result<(), Malformed> {
+    for _ in 0..reader.u16()? {
+        let _name = reader.u16()?;
+        skip_value(reader, depth)?;
+    }
+    Ok(())
+}
+
+fn skip_value(reader: &mut Reader<'_>, depth: u32) -> Result<(), Malformed> {
+    let depth = depth.checked_sub(1).ok_or(Malformed::Truncated)?;
+    match reader.u8()? {
+        b'e' => reader.take(4).map(drop),
+        b'@' => {
+            let _kind = reader.u16()?;
+            skip_pairs(reader, depth)
+        }
+        b'[' => (0..reader.u16()?).try_for_each(|_| skip_value(reader, depth)),
+        _ => reader.take(2).map(drop),
+    }
+}

@@ -1,0 +1,73 @@
+//! Reads big-endian numbers from a slice and never past its end.
+
+use super::Malformed;
+
+/// A position in some bytes.
+#[derive(Clone, Debug)]
+pub(super) struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    /// How many bytes were read.
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.at == self.bytes.len()
+    }
+
+    pub(super) fn take(&mut self, len: usize) -> Result<&'a [u8], Malformed> {
+        let taken = self
+            .bytes
+            .get(self.at..)
+            .and_then(|rest| rest.get(..len))
+            .ok_or(Malformed::Truncated)?;
+        self.at += len;
+        Ok(taken)
+    }
+
+    pub(super) fn u8(&mut self) -> Result<u8, Malformed> {
+        let byte = *self.bytes.get(self.at).ok_or(Malformed::Truncated)?;
+        self.at += 1;
+        Ok(byte)
+    }
+
+    pub(super) fn u16(&mut self) -> Result<u16, Malformed> {
+        let number = u16_at(self.bytes, self.at)?;
+        self.at += 2;
+        Ok(number)
+    }
+
+    pub(super) fn u32(&mut self) -> Result<u32, Malformed> {
+        let number = u32_at(self.bytes, self.at)?;
+        self.at += 4;
+        Ok(number)
+    }
+
+    /// Reads bytes behind their length, which has four bytes.
+    pub(super) fn sized(&mut self) -> Result<&'a [u8], Malformed> {
+        let len = usize::try_from(self.u32()?).map_err(|_| Malformed::Truncated)?;
+        self.take(len)
+    }
+}
+
+pub(super) fn u16_at(bytes: &[u8], at: usize) -> Result<u16, Malformed> {
+    match bytes.get(at..).and_then(<[u8]>::first_chunk) {
+        Some(&number) => Ok(u16::from_be_bytes(number)),
+        None => Err(Malformed::Truncated),
+    }
+}
+
+pub(super) fn u32_at(bytes: &[u8], at: usize) -> Result<u32, Malformed> {
+    match bytes.get(at..).and_then(<[u8]>::first_chunk) {
+        Some(&number) => Ok(u32::from_be_bytes(number)),
+        None => Err(Malformed::Truncated),
+    }
+}

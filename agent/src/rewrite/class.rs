@@ -1,0 +1,282 @@
+//! The structure of a class file (JVMS §4.1): where everything stands.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::annotations;
+use super::bytes::Reader;
+use super::code::first_line;
+use super::pool::Pool;
+use super::text::{binary_name, decode};
+use super::{Malformed, Plan, Skip};
+
+/// A class file: what the rewriter needs to know of it, and the bytes it was read from.
+#[derive(Debug)]
+pub struct ClassFile<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) major: u16,
+    pub(super) pool: Pool<'a>,
+    /// What stands behind the pool begins here.
+    pub(super) pool_end: usize,
+    access: u16,
+    pub(super) name: &'a [u8],
+    pub(super) super_name: Option<&'a [u8]>,
+    pub(super) fields: Vec<Field<'a>>,
+    pub(super) methods: Vec<Entry<'a>>,
+    source_file: Option<&'a [u8]>,
+}
+
+/// A field of the class.
+#[derive(Debug)]
+pub(super) struct Field<'a> {
+    pub(super) access: u16,
+    pub(super) name: &'a [u8],
+    pub(super) descriptor: &'a [u8],
+}
+
+/// A method of the class, in the file.
+#[derive(Debug)]
+pub(super) struct Entry<'a> {
+    pub(super) access: u16,
+    pub(super) name: &'a [u8],
+    pub(super) descriptor: &'a [u8],
+    /// The whole of its `Code` attribute.
+    pub(super) code: Option<Range<usize>>,
+    /// The content of its `RuntimeVisibleAnnotations`.
+    annotations: Option<&'a [u8]>,
+}
+
+/// A method of the class, described.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Method<'a> {
+    /// The name: `<init>` of a constructor.
+    pub name: Cow<'a, str>,
+    /// The descriptor: `(I)V`.
+    pub descriptor: Cow<'a, str>,
+    /// The access flags.
+    pub access: u16,
+    /// Whether it is neither abstract nor native.
+    pub has_code: bool,
+    /// The line of its first instruction.
+    pub first_line: Option<u32>,
+    /// Whether the JVM treats it in a way of its own: it has an annotation of the JDK's internals.
+    pub annotated: bool,
+}
+
+/// The class versions that are understood. Those before 45.3 have another `Code` attribute, and what
+/// comes after the last one may bring anything.
+const FIRST_VERSION: (u16, u16) = (45, 3);
+const LAST_MAJOR: u16 = 69;
+
+const ACC_INTERFACE: u16 = 0x0200;
+
+impl<'a> ClassFile<'a> {
+    /// Reads the structure. The code of methods is only looked at by [`ClassFile::plan`].
+    ///
+    /// # Errors
+    /// It is no class file, or one of a version later than 69 (Java 25).
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        let mut reader = Reader::new(bytes);
+        if reader.u32()? != 0xCAFE_BABE {
+            return Err(Malformed::NotAClass);
+        }
+        let minor = reader.u16()?;
+        let major = reader.u16()?;
+        if (major, minor) < FIRST_VERSION || major > LAST_MAJOR {
+            return Err(Malformed::UnknownVersion { major, minor });
+        }
+        let pool = Pool::parse(&mut reader)?;
+        let pool_end = reader.at();
+        let access = reader.u16()?;
+        let name = pool.class_name(reader.u16()?)?;
+        let super_name = match reader.u16()? {
+            0 => None,
+            index => Some(pool.class_name(index)?),
+        };
+        let interfaces = usize::from(reader.u16()?);
+        let _interfaces = reader.take(interfaces * 2)?;
+
+        let mut fields = Vec::new();
+        for _ in 0..reader.u16()? {
+            fields.push(Field {
+                access: reader.u16()?,
+                name: pool.utf8(reader.u16()?)?,
+                descriptor: pool.utf8(reader.u16()?)?,
+            });
+            for attribute in Attributes::new(&mut reader) {
+                let _unchanged = attribute?;
+            }
+        }
+        let mut methods = Vec::new();
+        for _ in 0..reader.u16()? {
+            methods.push(Entry::parse(&mut reader, &pool)?);
+        }
+        let mut source_file = None;
+        for attribute in Attributes::new(&mut reader) {
+            let (name, content) = attribute?;
+            if pool.utf8(name)? == b"SourceFile" {
+                source_file = Some(pool.utf8(Reader::new(content).u16()?)?);
+            }
+        }
+        if !reader.is_empty() {
+            return Err(Malformed::TrailingBytes);
+        }
+        Ok(Self {
+            bytes,
+            major,
+            pool,
+            pool_end,
+            access,
+            name,
+            super_name,
+            fields,
+            methods,
+            source_file,
+        })
+    }
+
+    /// The binary name: `pkg.Outer$Inner`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        binary_name(self.name)
+    }
+
+    /// The binary name of the superclass. Only `java.lang.Object` and modules have none.
+    #[must_use]
+    pub fn super_name(&self) -> Option<String> {
+        self.super_name.map(binary_name)
+    }
+
+    /// The name of the source file.
+    #[must_use]
+    pub fn source_file(&self) -> Option<String> {
+        self.source_file.map(|name| decode(name).into_owned())
+    }
+
+    /// The access flags.
+    #[must_use]
+    pub fn access(&self) -> u16 {
+        self.access
+    }
+
+    /// Whether it is an interface.
+    #[must_use]
+    pub fn is_interface(&self) -> bool {
+        self.access & ACC_INTERFACE != 0
+    }
+
+    /// Whether the class already names the probe class: it was rewritten before, or is the probe class.
+    #[must_use]
+    pub fn has_probes(&self) -> bool {
+        self.pool.names_probe()
+    }
+
+    /// The methods, in the order of the file. Elsewhere they are known by their number in it.
+    pub fn methods(&self) -> impl Iterator<Item = Method<'a>> {
+        self.methods.iter().map(|entry| Method {
+            name: decode(entry.name),
+            descriptor: decode(entry.descriptor),
+            access: entry.access,
+            has_code: entry.code.is_some(),
+            first_line: entry
+                .code_content(self.bytes)
+                .and_then(|content| first_line(content, &self.pool).ok().flatten())
+                .map(u32::from),
+            annotated: entry
+                .annotations
+                .is_some_and(|content| annotations::are_internal(content, &self.pool)),
+        })
+    }
+
+    /// Analyses a method: what would be inserted where.
+    ///
+    /// # Errors
+    /// The method has to stay as it is.
+    pub fn plan(&self, method: usize) -> Result<Plan<'a>, Skip> {
+        let entry = self.methods.get(method).ok_or(Skip::NoCode)?;
+        let content = entry.code_content(self.bytes).ok_or(Skip::NoCode)?;
+        Plan::new(self, entry, content)
+    }
+}
+
+/// The bytes of an attribute before its content: the index of its name, and the length.
+const ATTRIBUTE_HEADER: usize = 6;
+
+impl<'a> Entry<'a> {
+    fn parse(reader: &mut Reader<'a>, pool: &Pool<'a>) -> Result<Self, Malformed> {
+        let mut entry = Self {
+            access: reader.u16()?,
+            name: pool.utf8(reader.u16()?)?,
+            descriptor: pool.utf8(reader.u16()?)?,
+            code: None,
+            annotations: None,
+        };
+        let mut attributes = Attributes::new(reader);
+        while let Some(attribute) = attributes.next() {
+            let (name, content) = attribute?;
+            match pool.utf8(name)? {
+                b"Code" => {
+                    let end = attributes.at();
+                    let start = end - content.len() - ATTRIBUTE_HEADER;
+                    if entry.code.replace(start..end).is_some() {
+                        return Err(Malformed::TwoCodes);
+                    }
+                }
+                b"RuntimeVisibleAnnotations" => entry.annotations = Some(content),
+                _ => {}
+            }
+        }
+        Ok(entry)
+    }
+
+    fn code_content<'b>(&self, class: &'b [u8]) -> Option<&'b [u8]> {
+        let code = self.code.as_ref()?;
+        class.get(code.start + ATTRIBUTE_HEADER..code.end)
+    }
+
+    pub(super) fn is_constructor(&self) -> bool {
+        self.name == b"<init>"
+    }
+}
+
+/// Attributes, from their count on: each the index of its name, and its content.
+#[derive(Debug)]
+pub(super) struct Attributes<'r, 'a> {
+    reader: &'r mut Reader<'a>,
+    left: Result<u16, Malformed>,
+}
+
+impl<'r, 'a> Attributes<'r, 'a> {
+    pub(super) fn new(reader: &'r mut Reader<'a>) -> Self {
+        let left = reader.u16();
+        Self { reader, left }
+    }
+
+    /// Where the reader stands: behind the attribute that came last.
+    fn at(&self) -> usize {
+        self.reader.at()
+    }
+
+    fn read(&mut self) -> Result<(u16, &'a [u8]), Malformed> {
+        Ok((self.reader.u16()?, self.reader.sized()?))
+    }
+}
+
+impl<'a> Iterator for Attributes<'_, 'a> {
+    type Item = Result<(u16, &'a [u8]), Malformed>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let attribute = match std::mem::replace(&mut self.left, Ok(0)) {
+            Ok(0) => return None,
+            Ok(left) => {
+                self.left = Ok(left - 1);
+                self.read()
+            }
+            Err(error) => Err(error),
+        };
+        if attribute.is_err() {
+            self.left = Ok(0);
+        }
+        Some(attribute)
+    }
+}

@@ -1,0 +1,201 @@
+//! The code of one method: its parts and its instructions.
+
+use super::bytes::Reader;
+use super::class::Attributes;
+use super::opcode::{self, Flow, Switch};
+use super::pool::Pool;
+use super::{Malformed, Skip};
+
+/// A `Code` attribute.
+#[derive(Debug)]
+pub(super) struct Code<'a> {
+    pub(super) max_stack: u16,
+    pub(super) max_locals: u16,
+    /// The instructions.
+    pub(super) bytes: &'a [u8],
+    pub(super) handlers: Vec<Handler>,
+    pub(super) tables: Tables<'a>,
+}
+
+/// An entry of the exception table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Handler {
+    pub(super) start: u16,
+    pub(super) end: u16,
+    pub(super) handler: u16,
+    pub(super) catch_type: u16,
+}
+
+impl Handler {
+    pub(super) fn covers(&self, pc: usize) -> bool {
+        (usize::from(self.start)..usize::from(self.end)).contains(&pc)
+    }
+}
+
+/// The attributes of code that are carried over, each as the index of its name and its content. All
+/// others are left out: type annotations, which a running program cannot ask for, and unknown ones,
+/// whose places would go wrong unseen.
+#[derive(Debug, Default)]
+pub(super) struct Tables<'a> {
+    /// Every `LineNumberTable`; there may be several.
+    pub(super) lines: Vec<(u16, &'a [u8])>,
+    /// Every `LocalVariableTable` and `LocalVariableTypeTable`: they have the same shape.
+    pub(super) variables: Vec<(u16, &'a [u8])>,
+    /// The `StackMapTable`.
+    pub(super) frames: Option<(u16, &'a [u8])>,
+}
+
+impl<'a> Code<'a> {
+    /// Reads the content of a `Code` attribute.
+    pub(super) fn parse(content: &'a [u8], pool: &Pool<'a>) -> Result<Self, Skip> {
+        let mut reader = Reader::new(content);
+        let max_stack = reader.u16()?;
+        let max_locals = reader.u16()?;
+        let bytes = reader.sized()?;
+        if bytes.is_empty() || bytes.len() > usize::from(u16::MAX) {
+            return Err(Skip::Malformed);
+        }
+        let mut handlers = Vec::new();
+        for _ in 0..reader.u16()? {
+            handlers.push(Handler {
+                start: reader.u16()?,
+                end: reader.u16()?,
+                handler: reader.u16()?,
+                catch_type: reader.u16()?,
+            });
+        }
+        let tables = Tables::read(&mut reader, pool)?;
+        if !reader.is_empty() {
+            return Err(Skip::Malformed);
+        }
+        Ok(Self { max_stack, max_locals, bytes, handlers, tables })
+    }
+
+    /// The instructions from a place on, as far as they can be read.
+    pub(super) fn instructions_from(&self, pc: usize) -> Instructions<'a> {
+        Instructions { code: self.bytes, pc }
+    }
+
+    /// All instructions, as far as they can be read.
+    pub(super) fn instructions(&self) -> Instructions<'a> {
+        self.instructions_from(0)
+    }
+
+    /// The places the instruction at `pc` may branch to.
+    pub(super) fn targets(
+        &self,
+        pc: usize,
+        flow: Flow,
+    ) -> Result<impl Iterator<Item = Result<usize, Skip>> + use<'a>, Skip> {
+        let switch = match flow {
+            Flow::Branch | Flow::WideBranch => Some(Switch::branch(pc)),
+            Flow::Switch => Some(Switch::at(self.bytes, pc)?),
+            Flow::Next | Flow::Return | Flow::Stop => None,
+        };
+        let (code, wide) = (self.bytes, flow != Flow::Branch);
+        let offsets = switch.into_iter().flat_map(Switch::offsets);
+        Ok(offsets.map(move |at| opcode::target(code, pc, at, wide)))
+    }
+}
+
+impl<'a> Tables<'a> {
+    fn read(reader: &mut Reader<'a>, pool: &Pool<'a>) -> Result<Self, Skip> {
+        let mut tables = Self::default();
+        for attribute in Attributes::new(reader) {
+            let (name, content) = attribute?;
+            match pool.utf8(name)? {
+                b"LineNumberTable" => tables.lines.push((name, content)),
+                b"LocalVariableTable" | b"LocalVariableTypeTable" => {
+                    tables.variables.push((name, content));
+                }
+                b"StackMapTable" => {
+                    if tables.frames.replace((name, content)).is_some() {
+                        return Err(Skip::Malformed);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(tables)
+    }
+}
+
+/// The line of the first instruction that has one, from the content of a `Code` attribute.
+pub(super) fn first_line(content: &[u8], pool: &Pool<'_>) -> Result<Option<u16>, Malformed> {
+    let mut reader = Reader::new(content);
+    let _max_stack_and_locals = reader.take(4)?;
+    let _code = reader.sized()?;
+    let handlers = usize::from(reader.u16()?);
+    let _exception_table = reader.take(handlers * 8)?;
+    let mut first: Option<(u16, u16)> = None;
+    for attribute in Attributes::new(&mut reader) {
+        let (name, content) = attribute?;
+        if pool.utf8(name)? == b"LineNumberTable" {
+            let mut table = Reader::new(content);
+            for _ in 0..table.u16()? {
+                let (pc, line) = (table.u16()?, table.u16()?);
+                if first.is_none_or(|(earliest, _)| pc < earliest) {
+                    first = Some((pc, line));
+                }
+            }
+        }
+    }
+    Ok(first.map(|(_, line)| line))
+}
+
+/// One instruction: where it begins, its opcode, and where the next one begins.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Instruction {
+    pub(super) pc: usize,
+    pub(super) op: u8,
+    pub(super) next: usize,
+}
+
+/// See [`Code::instructions`].
+#[derive(Debug)]
+pub(super) struct Instructions<'a> {
+    code: &'a [u8],
+    pc: usize,
+}
+
+impl Iterator for Instructions<'_> {
+    type Item = Result<Instruction, Skip>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let pc = self.pc;
+        let op = *self.code.get(pc)?;
+        match opcode::length_at(self.code, pc) {
+            Ok(len) => {
+                self.pc = pc + len;
+                Some(Ok(Instruction { pc, op, next: self.pc }))
+            }
+            Err(skip) => {
+                self.pc = self.code.len();
+                Some(Err(skip))
+            }
+        }
+    }
+}
+
+/// Some places of some code.
+#[derive(Debug)]
+pub(super) struct Places {
+    words: Vec<u64>,
+}
+
+impl Places {
+    /// None yet, of code of this length.
+    pub(super) fn none(code_len: usize) -> Self {
+        Self { words: vec![0; code_len / 64 + 1] }
+    }
+
+    pub(super) fn add(&mut self, pc: usize) {
+        if let Some(word) = self.words.get_mut(pc / 64) {
+            *word |= 1 << (pc % 64);
+        }
+    }
+
+    pub(super) fn contains(&self, pc: usize) -> bool {
+        self.words.get(pc / 64).is_some_and(|word| word >> (pc % 64) & 1 != 0)
+    }
+}

@@ -1,0 +1,172 @@
+//! Constructors: where they call `super(…)` or `this(…)`, and what runs before that.
+//!
+//! Until that call `this` is not initialised, and an exception handler must say so in its frame. So
+//! the two parts of a constructor need a handler each, and the call itself can have none: the
+//! verifier checks a handler against the states before and after it.
+//!
+//! Only the code before the call is followed, path by path. Compilers put branches there (conditional
+//! arguments), several calls on several paths (Groovy), loops and handlers (statements before
+//! `super`, Java 22 and later), so nothing simpler is right.
+
+use std::collections::BTreeMap;
+
+use super::Skip;
+use super::class::{ClassFile, Entry};
+use super::code::{Code, Instruction, Places};
+use super::descriptor::signature;
+use super::frames::Frames;
+use super::opcode::{self, Flow, JSR, JSR_W, is_goto};
+use super::pool::Member;
+use super::stack::{State, constructor_call};
+
+/// What was found out about a constructor.
+#[derive(Debug)]
+pub(super) struct Before<'a> {
+    /// The instructions that run before `this` is initialised.
+    pub(super) instructions: Places,
+    /// The calls that initialise it, by place.
+    pub(super) calls: BTreeMap<usize, Member<'a>>,
+}
+
+/// Follows a constructor to its calls of another one.
+///
+/// # Errors
+/// [`Skip::OddConstructor`] if anything is not as compilers do it.
+pub(super) fn analyse<'a>(
+    class: &ClassFile<'a>,
+    entry: &Entry<'a>,
+    code: &Code<'a>,
+) -> Result<Before<'a>, Skip> {
+    let before = Walk::new(class, code).run().map_err(|_| Skip::OddConstructor)?;
+    if frames_disagree(entry, code, &before)? {
+        return Err(Skip::OddConstructor);
+    }
+    Ok(before)
+}
+
+/// More steps than this for each byte of code, and the code is no compiler's.
+const STEPS_PER_BYTE: usize = 16;
+
+struct Walk<'c, 'a> {
+    class: &'c ClassFile<'a>,
+    code: &'c Code<'a>,
+    /// The states at the places that branches and handlers lead to.
+    joins: BTreeMap<usize, State>,
+    /// Of those, the ones that have to be followed.
+    work: Vec<usize>,
+    before: Before<'a>,
+    /// Where constructors are called for other objects.
+    other_calls: Places,
+    steps_left: usize,
+}
+
+impl<'c, 'a> Walk<'c, 'a> {
+    fn new(class: &'c ClassFile<'a>, code: &'c Code<'a>) -> Self {
+        let len = code.bytes.len();
+        Self {
+            class,
+            code,
+            joins: BTreeMap::from([(0, State::at_entry())]),
+            work: vec![0],
+            before: Before { instructions: Places::none(len), calls: BTreeMap::new() },
+            other_calls: Places::none(len),
+            steps_left: (len + 1) * STEPS_PER_BYTE,
+        }
+    }
+
+    fn run(mut self) -> Result<Before<'a>, Skip> {
+        while let Some(pc) = self.work.pop() {
+            let state = self.joins.get(&pc).cloned().ok_or(Skip::OddConstructor)?;
+            self.follow(pc, state)?;
+        }
+        let both = self.before.calls.keys().any(|pc| self.other_calls.contains(*pc));
+        if both { Err(Skip::OddConstructor) } else { Ok(self.before) }
+    }
+
+    /// Follows one path until it ends, initialises `this`, or runs into a known place.
+    fn follow(&mut self, start: usize, mut state: State) -> Result<(), Skip> {
+        for instruction in self.code.instructions_from(start) {
+            let instruction = instruction?;
+            let Instruction { pc, op, .. } = instruction;
+            if pc != start && self.joins.contains_key(&pc) {
+                return self.join(pc, &state);
+            }
+            self.steps_left = self.steps_left.checked_sub(1).ok_or(Skip::OddConstructor)?;
+            self.before.instructions.add(pc);
+            if self.initialises(&state, instruction)? {
+                return Ok(());
+            }
+            for handler in self.code.handlers.iter().filter(|handler| handler.covers(pc)) {
+                self.join(handler.handler.into(), &state.at_handler())?;
+            }
+            let flow = opcode::flow(op);
+            if flow == Flow::Return || matches!(op, JSR | JSR_W) {
+                return Err(Skip::OddConstructor);
+            }
+            state.step(self.code.bytes, instruction, &self.class.pool)?;
+            // Our handler's frame says that it is there.
+            if !state.keeps_local_0() {
+                return Err(Skip::OddConstructor);
+            }
+            for target in self.code.targets(pc, flow)? {
+                self.join(target?, &state)?;
+            }
+            if matches!(flow, Flow::Stop | Flow::Switch) || is_goto(op) {
+                return Ok(());
+            }
+        }
+        Err(Skip::OddConstructor)
+    }
+
+    /// Whether an instruction is a call of `super(…)` or `this(…)`; notes it.
+    fn initialises(&mut self, state: &State, instruction: Instruction) -> Result<bool, Skip> {
+        let call = constructor_call(state, self.code.bytes, instruction, &self.class.pool)?;
+        let Some((callee, for_this)) = call else {
+            return Ok(false);
+        };
+        let pc = instruction.pc;
+        if !for_this {
+            self.other_calls.add(pc);
+            return Ok(false);
+        }
+        let known = callee.class == self.class.name || Some(callee.class) == self.class.super_name;
+        if !known || self.code.handlers.iter().any(|handler| handler.covers(pc)) {
+            return Err(Skip::OddConstructor);
+        }
+        self.before.calls.insert(pc, callee);
+        Ok(true)
+    }
+
+    fn join(&mut self, pc: usize, state: &State) -> Result<(), Skip> {
+        let changed = match self.joins.get_mut(&pc) {
+            Some(known) => known.join(state)?,
+            None => {
+                self.joins.insert(pc, state.clone());
+                true
+            }
+        };
+        if changed {
+            self.work.push(pc);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a frame says that `this` is not initialised at a place that no path was found to reach
+/// before the call. That is dead code, but the verifier looks at it, and at its handler.
+fn frames_disagree(entry: &Entry<'_>, code: &Code<'_>, before: &Before<'_>) -> Result<bool, Skip> {
+    let Some((_, table)) = code.tables.frames else {
+        return Ok(false);
+    };
+    // Frames count local variables by type: a long is one.
+    let mut locals = 1 + signature(entry.descriptor)?.parameters;
+    let mut uninitialised = true;
+    for frame in Frames::new(table)? {
+        let frame = frame?;
+        (locals, uninitialised) = frame.uninitialised_this(locals, uninitialised)?;
+        if uninitialised && !before.instructions.contains(frame.pc) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,533 @@
+//! Puts a method together: the old instructions, what is inserted, and tables with the new places.
+//!
+//! ```text
+//! ENTER                       first, never again: a branch to place 0 leads behind it
+//! …  CATCH  …                 before the first instruction of each exception handler
+//! …  BEGIN  call  END  …      around super(…) and this(…)
+//! …  EXIT  return  …          before each return
+//! UNWOUND-EXIT, athrow        for what is covered before this is initialised
+//! END                         for the END above, whose own call may overflow the stack
+//! UNWOUND-EXIT, athrow        for what is covered otherwise
+//! ```
+//!
+//! A place of the old code has a *label*, where what is inserted before its instruction begins, and a
+//! *start*, where the instruction itself does. Branches and tables lead to labels.
+
+use super::bytes::Reader;
+use super::class::ClassFile;
+use super::frames::{FrameWriter, Frames};
+use super::opcode::{
+    ATHROW, GOTO_W, IFEQ, IFNONNULL, IFNULL, JSR, JSR_W, Switch, is_goto, padded, target,
+};
+use super::plan::{Covered, End, Plan, PointKind};
+use super::pool::Additions;
+use super::probe::{Event, Snippet};
+use super::{Ids, Skip};
+
+/// The first class version whose code is verified by frames.
+const FIRST_WITH_FRAMES: u16 = 50;
+
+/// Memory that one method leaves to the next.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    labels: Vec<usize>,
+    starts: Vec<usize>,
+    wide: Vec<bool>,
+}
+
+/// Widening one branch may make others too long. This often, and the method is left as it is.
+const MAX_ROUNDS: usize = 16;
+
+/// The bytes of a conditional branch with an offset of two bytes.
+const SHORT_BRANCH: usize = 3;
+/// The bytes of `goto_w` and `jsr_w`.
+const WIDE_GOTO: usize = 5;
+/// The bytes of any `invokespecial`.
+const CALL: usize = 3;
+
+/// Writes the content of the new `Code` attribute to the end of `out`.
+///
+/// # Errors
+/// The method has to stay as it is. What was written is of no use.
+pub(super) fn assemble(
+    class: &ClassFile<'_>,
+    plan: &Plan<'_>,
+    ids: &Ids,
+    additions: &mut Additions,
+    scratch: &mut Scratch,
+    out: &mut Vec<u8>,
+) -> Result<(), Skip> {
+    let snippets = Snippets::new(plan, ids, additions)?;
+    let mut layout = Layout { plan, snippets, scratch, verified: class.major >= FIRST_WITH_FRAMES };
+    layout.place_all()?;
+    layout.write(additions, out)
+}
+
+/// What is inserted.
+#[derive(Debug)]
+struct Snippets {
+    enter: Snippet,
+    exit: Snippet,
+    catch: Snippet,
+    /// One for each call.
+    begins: Vec<Snippet>,
+    end: Snippet,
+    unwound_exit: Snippet,
+}
+
+impl Snippets {
+    fn new(plan: &Plan<'_>, ids: &Ids, additions: &mut Additions) -> Result<Self, Skip> {
+        let mut append = |event| Snippet::append(event, additions);
+        let leaf = if plan.leaf { Event::enter_and_exit(ids.own) } else { None };
+        let enter = append(leaf.map_or_else(|| Event::enter(ids.own), Ok)?)?;
+        let callees = ids.callees.iter().copied().chain(std::iter::repeat(None));
+        let begins = plan
+            .calls
+            .iter()
+            .zip(callees)
+            .map(|(_, callee)| append(Event::begin(callee)))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            enter,
+            catch: append(Event::CATCH)?,
+            begins,
+            end: append(Event::END)?,
+            unwound_exit: append(Event::UNWOUND_EXIT)?,
+            exit: if leaf.is_some() { Snippet::NOTHING } else { Snippet::exit(additions)? },
+        })
+    }
+
+    /// What stands at a point before its instruction.
+    fn before(&self, kind: PointKind) -> &Snippet {
+        match kind {
+            PointKind::Catch => &self.catch,
+            PointKind::Exit => &self.exit,
+            PointKind::Call(number) => self.begins.get(number).unwrap_or(&Snippet::NOTHING),
+            PointKind::Branch | PointKind::WideBranch | PointKind::Switch => &Snippet::NOTHING,
+        }
+    }
+}
+
+struct Layout<'l, 'a> {
+    plan: &'l Plan<'a>,
+    snippets: Snippets,
+    scratch: &'l mut Scratch,
+    /// Whether the verifier reads frames.
+    verified: bool,
+}
+
+impl Layout<'_, '_> {
+    fn place_all(&mut self) -> Result<(), Skip> {
+        self.scratch.wide.clear();
+        self.scratch.wide.resize(self.plan.points.len(), false);
+        for _ in 0..MAX_ROUNDS {
+            self.place();
+            if !self.widen()? {
+                return Ok(());
+            }
+        }
+        Err(Skip::TooLarge)
+    }
+
+    /// Finds the labels of all places, and of each point where its own insertion or, if it has none,
+    /// its instruction starts.
+    fn place(&mut self) {
+        let code = self.plan.code.bytes;
+        let Scratch { labels, starts, wide } = &mut *self.scratch;
+        labels.clear();
+        starts.clear();
+        // From here on an old place and its label differ by this.
+        let mut shift = self.snippets.enter.len();
+        for (point, wide) in self.plan.points.iter().zip(wide) {
+            labels.extend((labels.len()..=point.pc).map(|pc| pc + shift));
+            starts.push(point.pc + shift);
+            shift += self.snippets.before(point.kind).len();
+            match point.kind {
+                PointKind::Catch | PointKind::Exit | PointKind::WideBranch => {}
+                PointKind::Call(_) => shift += self.snippets.end.len(),
+                PointKind::Branch if *wide => {
+                    shift += widening(code.get(point.pc).copied().unwrap_or_default());
+                }
+                PointKind::Branch => {}
+                PointKind::Switch => shift = padded(point.pc + shift) - padded(point.pc),
+            }
+        }
+        labels.extend((labels.len()..=code.len()).map(|pc| pc + shift));
+    }
+
+    /// Marks the branches whose offset does not fit into two bytes. Says whether there are new ones.
+    fn widen(&mut self) -> Result<bool, Skip> {
+        let mut widened = false;
+        for (number, point) in self.plan.points.iter().enumerate() {
+            if point.kind != PointKind::Branch || self.is_wide(number) {
+                continue;
+            }
+            let offset = self.branch_offset(number, point.pc, false)?;
+            if i16::try_from(offset).is_ok() {
+                continue;
+            }
+            // The inverted branch leads to the next instruction: there must be a frame already.
+            let next = point.pc + SHORT_BRANCH;
+            if !is_goto(self.op(point.pc)) && self.verified && !self.has_frame(next)? {
+                return Err(Skip::TooLarge);
+            }
+            if let Some(wide) = self.scratch.wide.get_mut(number) {
+                *wide = true;
+            }
+            widened = true;
+        }
+        Ok(widened)
+    }
+
+    fn has_frame(&self, pc: usize) -> Result<bool, Skip> {
+        let Some((_, table)) = self.plan.code.tables.frames else { return Ok(false) };
+        for frame in Frames::new(table)? {
+            if frame?.pc == pc {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn op(&self, pc: usize) -> u8 {
+        self.plan.code.bytes.get(pc).copied().unwrap_or_default()
+    }
+
+    fn is_wide(&self, number: usize) -> bool {
+        self.scratch.wide.get(number).copied().unwrap_or(false)
+    }
+
+    fn start(&self, number: usize) -> Result<usize, Skip> {
+        self.scratch.starts.get(number).copied().ok_or(Skip::Malformed)
+    }
+
+    fn label(&self, pc: usize) -> Result<usize, Skip> {
+        self.scratch.labels.get(pc).copied().ok_or(Skip::Malformed)
+    }
+
+    /// The label of a place in a table. What begins with the code still does.
+    fn table_label(&self, pc: u16) -> Result<usize, Skip> {
+        if pc == 0 { Ok(0) } else { self.label(pc.into()) }
+    }
+
+    /// Where the instruction at a place starts.
+    fn instruction_start(&self, pc: usize) -> Result<usize, Skip> {
+        let points = &self.plan.points;
+        let first = points.partition_point(|point| point.pc < pc);
+        let here = points.iter().skip(first).take_while(|point| point.pc == pc);
+        let inserted: usize = here.map(|point| self.snippets.before(point.kind).len()).sum();
+        Ok(self.label(pc)? + inserted)
+    }
+
+    fn branch_offset(&self, number: usize, pc: usize, wide: bool) -> Result<i64, Skip> {
+        let target = target(self.plan.code.bytes, pc, pc + 1, wide)?;
+        Ok(distance(self.start(number)?, self.label(target)?))
+    }
+
+    fn write(&self, additions: &mut Additions, out: &mut Vec<u8>) -> Result<(), Skip> {
+        let code = &self.plan.code;
+        let begins = u16::from(!self.plan.calls.is_empty());
+        let needed = if self.has_handlers() || !code.handlers.is_empty() { 2 } else { 1 };
+        let max_stack = code.max_stack.checked_add(begins).ok_or(Skip::TooLarge)?.max(needed);
+        out.extend_from_slice(&max_stack.to_be_bytes());
+        out.extend_from_slice(&code.max_locals.to_be_bytes());
+
+        let len_at = out.len();
+        out.extend_from_slice(&[0; 4]);
+        let start = out.len();
+        self.write_instructions(out)?;
+        if Some(out.len() - start) != self.scratch.labels.last().copied() {
+            return Err(Skip::Malformed);
+        }
+        let handlers = self.write_handlers(start, out);
+        let len = u32::from(short(out.len() - start)?);
+        put(out, len_at, &len.to_be_bytes());
+
+        self.write_exception_table(&handlers, out)?;
+        self.write_tables(&handlers, additions, out)
+    }
+
+    fn has_handlers(&self) -> bool {
+        !self.plan.covered.is_empty() || !self.plan.calls.is_empty()
+    }
+
+    fn write_instructions(&self, out: &mut Vec<u8>) -> Result<(), Skip> {
+        let code = self.plan.code.bytes;
+        let copy = |out: &mut Vec<u8>, from: usize, to: usize| {
+            code.get(from..to).map(|part| out.extend_from_slice(part)).ok_or(Skip::Malformed)
+        };
+        out.extend_from_slice(self.snippets.enter.as_bytes());
+        let mut from = 0;
+        for (number, point) in self.plan.points.iter().enumerate() {
+            let pc = point.pc;
+            copy(out, from, pc)?;
+            from = pc;
+            out.extend_from_slice(self.snippets.before(point.kind).as_bytes());
+            match point.kind {
+                PointKind::Catch | PointKind::Exit => {}
+                PointKind::Call(_) => {
+                    from += CALL;
+                    copy(out, pc, from)?;
+                    out.extend_from_slice(self.snippets.end.as_bytes());
+                }
+                PointKind::Branch => {
+                    from += SHORT_BRANCH;
+                    self.write_branch(number, pc, out)?;
+                }
+                PointKind::WideBranch => {
+                    from += WIDE_GOTO;
+                    out.push(self.op(pc));
+                    out.extend_from_slice(&offset(self.branch_offset(number, pc, true)?)?);
+                }
+                PointKind::Switch => {
+                    from = self.write_switch(number, pc, out)?;
+                }
+            }
+        }
+        copy(out, from, code.len())
+    }
+
+    fn write_branch(&self, number: usize, pc: usize, out: &mut Vec<u8>) -> Result<(), Skip> {
+        let op = self.op(pc);
+        let distance = self.branch_offset(number, pc, false)?;
+        if !self.is_wide(number) {
+            let short = i16::try_from(distance).map_err(|_| Skip::TooLarge)?;
+            out.push(op);
+            out.extend_from_slice(&short.to_be_bytes());
+        } else if is_goto(op) {
+            out.push(if op == JSR { JSR_W } else { GOTO_W });
+            out.extend_from_slice(&offset(distance)?);
+        } else {
+            // The branch, inverted, over a `goto_w`.
+            out.extend_from_slice(&[inverted(op), 0, 8, GOTO_W]);
+            out.extend_from_slice(&offset(distance - 3)?);
+        }
+        Ok(())
+    }
+
+    /// Answers where the old code goes on.
+    fn write_switch(&self, number: usize, pc: usize, out: &mut Vec<u8>) -> Result<usize, Skip> {
+        let code = self.plan.code.bytes;
+        let start = self.start(number)?;
+        let switch = Switch::at(code, pc)?;
+        out.push(self.op(pc));
+        out.resize(out.len() + padded(start) - start - 1, 0);
+        let operands = out.len();
+        let old = code.get(switch.operands_at..switch.end()).ok_or(Skip::Malformed)?;
+        out.extend_from_slice(old);
+        for at in switch.offsets() {
+            let label = self.label(target(code, pc, at, true)?)?;
+            put(out, operands + at - switch.operands_at, &offset(distance(start, label))?);
+        }
+        Ok(switch.end())
+    }
+
+    /// Writes our handlers, and says where each is.
+    fn write_handlers(&self, start: usize, out: &mut Vec<u8>) -> Handlers {
+        let mut handlers = Handlers::default();
+        let rethrow = |out: &mut Vec<u8>| {
+            let at = out.len() - start;
+            out.extend_from_slice(self.snippets.unwound_exit.as_bytes());
+            out.push(ATHROW);
+            Some(at)
+        };
+        if self.plan.covered.iter().any(|piece| piece.before) {
+            handlers.before = rethrow(out);
+        }
+        let ends = !self.plan.calls.is_empty();
+        if ends {
+            handlers.end = Some(out.len() - start);
+            out.extend_from_slice(self.snippets.end.as_bytes());
+        }
+        if ends || self.plan.covered.iter().any(|piece| !piece.before) {
+            handlers.after = rethrow(out);
+        }
+        handlers
+    }
+
+    fn write_exception_table(&self, handlers: &Handlers, out: &mut Vec<u8>) -> Result<(), Skip> {
+        let count_at = out.len();
+        out.extend_from_slice(&[0, 0]);
+        let mut count = 0;
+        let mut entry = |out: &mut Vec<u8>, places: [usize; 3], catch_type: u16| {
+            let [start, end, _] = places;
+            if start < end {
+                for place in places {
+                    out.extend_from_slice(&short(place)?.to_be_bytes());
+                }
+                out.extend_from_slice(&catch_type.to_be_bytes());
+                count += 1;
+            }
+            Ok::<_, Skip>(())
+        };
+        for handler in &self.plan.code.handlers {
+            let places = [handler.start, handler.end, handler.handler].map(usize::from);
+            let [start, end, at] = places.map(|pc| self.label(pc));
+            entry(out, [start?, end?, at?], handler.catch_type)?;
+        }
+        for point in &self.plan.points {
+            if let (PointKind::Call(_), Some(handler)) = (point.kind, handlers.end) {
+                let next = point.pc + CALL;
+                let start = self.instruction_start(point.pc)? + CALL;
+                entry(out, [start, self.label(next)?, handler], ANY)?;
+            }
+        }
+        for piece in &self.plan.covered {
+            let handler = if piece.before { handlers.before } else { handlers.after };
+            let Some(handler) = handler else { continue };
+            entry(out, [self.label(piece.start)?, self.end_of(piece)?, handler], ANY)?;
+        }
+        put(out, count_at, &short(count)?.to_be_bytes());
+        Ok(())
+    }
+
+    fn end_of(&self, piece: &Covered) -> Result<usize, Skip> {
+        match piece.end {
+            End::At(pc) => self.label(pc),
+            End::Call(pc) => self.instruction_start(pc),
+            End::Exit(pc) => Ok(self.instruction_start(pc)? - self.snippets.exit.len()),
+        }
+    }
+
+    fn write_tables(
+        &self,
+        handlers: &Handlers,
+        additions: &mut Additions,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Skip> {
+        let tables = &self.plan.code.tables;
+        let count_at = out.len();
+        out.extend_from_slice(&[0, 0]);
+        let mut count = tables.lines.len() + tables.variables.len();
+
+        for (name, table) in &tables.lines {
+            let content_at = open_attribute(*name, out);
+            let mut reader = Reader::new(table);
+            let entries = reader.u16()?;
+            out.extend_from_slice(&entries.to_be_bytes());
+            for _ in 0..entries {
+                let place = self.table_label(reader.u16()?)?;
+                out.extend_from_slice(&short(place)?.to_be_bytes());
+                out.extend_from_slice(reader.take(2)?);
+            }
+            close_attribute(content_at, out)?;
+        }
+        for (name, table) in &tables.variables {
+            let content_at = open_attribute(*name, out);
+            let mut reader = Reader::new(table);
+            let entries = reader.u16()?;
+            out.extend_from_slice(&entries.to_be_bytes());
+            for _ in 0..entries {
+                let start = reader.u16()?;
+                let end = start.checked_add(reader.u16()?).ok_or(Skip::Malformed)?;
+                let (start, end) = (self.table_label(start)?, self.table_label(end)?);
+                out.extend_from_slice(&short(start)?.to_be_bytes());
+                let len = end.checked_sub(start).ok_or(Skip::Malformed)?;
+                out.extend_from_slice(&short(len)?.to_be_bytes());
+                out.extend_from_slice(reader.take(6)?);
+            }
+            close_attribute(content_at, out)?;
+        }
+        if tables.frames.is_some() || (self.verified && handlers.exist()) {
+            count += 1;
+            self.write_frames(handlers, additions, out)?;
+        }
+        put(out, count_at, &short(count)?.to_be_bytes());
+        Ok(())
+    }
+
+    fn write_frames(
+        &self,
+        handlers: &Handlers,
+        additions: &mut Additions,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Skip> {
+        let (name, table) = match self.plan.code.tables.frames {
+            Some((name, table)) => (name, Some(table)),
+            None => (additions.stack_map_table()?, None),
+        };
+        let content_at = open_attribute(name, out);
+        let mut writer = FrameWriter::new(out);
+        let moved = |pc: u16| short(self.instruction_start(pc.into())?);
+        if let Some(table) = table {
+            for frame in Frames::new(table)? {
+                let frame = frame?;
+                writer.put(self.label(frame.pc)?, &frame, moved)?;
+            }
+        }
+        if self.verified {
+            let places = [(handlers.before, true), (handlers.end, false), (handlers.after, false)];
+            for (place, before) in places {
+                if let Some(place) = place {
+                    writer.put_handler(place, additions.throwable()?, before)?;
+                }
+            }
+        }
+        writer.finish();
+        close_attribute(content_at, out)
+    }
+}
+
+/// The type of exceptions in the exception table: all.
+const ANY: u16 = 0;
+
+/// Where our handlers are.
+#[derive(Debug, Default)]
+struct Handlers {
+    before: Option<usize>,
+    end: Option<usize>,
+    after: Option<usize>,
+}
+
+impl Handlers {
+    fn exist(&self) -> bool {
+        self.before.is_some() || self.after.is_some()
+    }
+}
+
+/// How much longer a branch gets with an offset of four bytes.
+fn widening(op: u8) -> usize {
+    if is_goto(op) { WIDE_GOTO - SHORT_BRANCH } else { WIDE_GOTO }
+}
+
+fn inverted(op: u8) -> u8 {
+    match op {
+        IFNULL => IFNONNULL,
+        IFNONNULL => IFNULL,
+        // Opposites are neighbours, from an odd opcode on.
+        _ => ((op - IFEQ) ^ 1) + IFEQ,
+    }
+}
+
+fn distance(from: usize, to: usize) -> i64 {
+    let place = |place| i64::try_from(place).unwrap_or(i64::MAX);
+    place(to) - place(from)
+}
+
+fn offset(distance: i64) -> Result<[u8; 4], Skip> {
+    i32::try_from(distance).map(i32::to_be_bytes).map_err(|_| Skip::TooLarge)
+}
+
+fn short(number: usize) -> Result<u16, Skip> {
+    u16::try_from(number).map_err(|_| Skip::TooLarge)
+}
+
+fn put(out: &mut [u8], at: usize, bytes: &[u8]) {
+    if let Some(old) = out.get_mut(at..at + bytes.len()) {
+        old.copy_from_slice(bytes);
+    }
+}
+
+/// Writes the name of an attribute, and room for its length. Answers where the content begins.
+pub(super) fn open_attribute(name: u16, out: &mut Vec<u8>) -> usize {
+    out.extend_from_slice(&name.to_be_bytes());
+    out.extend_from_slice(&[0; 4]);
+    out.len()
+}
+
+/// Writes the length of an attribute whose content ends here.
+pub(super) fn close_attribute(content_at: usize, out: &mut [u8]) -> Result<(), Skip> {
+    let len = u32::try_from(out.len() - content_at).map_err(|_| Skip::TooLarge)?;
+    put(out, content_at - 4, &len.to_be_bytes());
+    Ok(())
+}

@@ -1,0 +1,149 @@
+//! Leaves: methods that, once entered, do nothing but return.
+//!
+//! Their entry and exit are recorded by one call. That must not show: nothing may be recorded in
+//! between, and no exception may be thrown. So a leaf calls nothing, makes nothing, waits for nothing,
+//! does not loop, and works on fields only where neither a null reference, nor linking, nor the
+//! initialisation of a class can get in the way: fields that its class declares itself, of `this` or
+//! static. On doubt a method is no leaf.
+
+use std::collections::BTreeMap;
+
+use super::Skip;
+use super::bytes::u16_at;
+use super::class::{ClassFile, Entry};
+use super::code::{Code, Instruction};
+use super::descriptor::field_slots;
+use super::opcode::{
+    self, Flow, GETFIELD, GETSTATIC, INVOKESPECIAL, LDC, LDC_W, LDC2_W, PUTFIELD, PUTSTATIC,
+    is_goto, is_harmless,
+};
+use super::pool::tag;
+use super::stack::{State, constructor_call};
+
+const ACC_STATIC: u16 = 0x0008;
+const ACC_FINAL: u16 = 0x0010;
+const ACC_SYNCHRONIZED: u16 = 0x0020;
+
+/// Whether a method is a leaf.
+pub(super) fn is_leaf(
+    class: &ClassFile<'_>,
+    entry: &Entry<'_>,
+    code: &Code<'_>,
+) -> Result<bool, Skip> {
+    if entry.access & ACC_SYNCHRONIZED != 0 || !code.handlers.is_empty() {
+        return Ok(false);
+    }
+    let leaf = Leaf { class, entry, code };
+    // Most methods have a call among their first instructions, and need no closer look.
+    for instruction in code.instructions() {
+        if !leaf.may_hold(instruction?.op) {
+            return Ok(false);
+        }
+    }
+    leaf.proves_itself()
+}
+
+struct Leaf<'l, 'a> {
+    class: &'l ClassFile<'a>,
+    entry: &'l Entry<'a>,
+    code: &'l Code<'a>,
+}
+
+impl Leaf<'_, '_> {
+    /// Whether leaves have such instructions, depending on what they work on.
+    fn may_hold(&self, op: u8) -> bool {
+        is_harmless(op)
+            || matches!(op, LDC..=LDC2_W | GETSTATIC..=PUTFIELD)
+            || (op == INVOKESPECIAL && self.entry.is_constructor())
+    }
+
+    /// Follows `this` through the code, which must only go forward.
+    fn proves_itself(&self) -> Result<bool, Skip> {
+        let is_static = self.entry.access & ACC_STATIC != 0;
+        let mut here = Some(if is_static { State::without_this() } else { State::at_entry() });
+        let mut ahead: BTreeMap<usize, State> = BTreeMap::new();
+        for instruction in self.code.instructions() {
+            let instruction = instruction?;
+            let Instruction { pc, op, .. } = instruction;
+            if let Some(joining) = ahead.remove(&pc) {
+                match &mut here {
+                    Some(here) => drop(here.join(&joining)?),
+                    None => here = Some(joining),
+                }
+            }
+            // Without a state no path leads here.
+            let Some(state) = &mut here else { continue };
+            if !self.allows(state, instruction)? {
+                return Ok(false);
+            }
+            state.step(self.code.bytes, instruction, &self.class.pool)?;
+            let flow = opcode::flow(op);
+            for target in self.code.targets(pc, flow)? {
+                let target = target?;
+                if target <= pc {
+                    return Ok(false);
+                }
+                match ahead.get_mut(&target) {
+                    Some(known) => drop(known.join(state)?),
+                    None => drop(ahead.insert(target, state.clone())),
+                }
+            }
+            if matches!(flow, Flow::Switch | Flow::Return) || is_goto(op) {
+                here = None;
+            }
+        }
+        Ok(true)
+    }
+
+    fn allows(&self, state: &State, instruction: Instruction) -> Result<bool, Skip> {
+        let Instruction { pc, op, .. } = instruction;
+        let pool = &self.class.pool;
+        match op {
+            LDC | LDC_W | LDC2_W => self.is_plain_constant(pc, op),
+            GETSTATIC | PUTSTATIC => self.is_own_field(pc, op),
+            GETFIELD => Ok(state.is_this(0) && self.is_own_field(pc, op)?),
+            PUTFIELD => {
+                let field = pool.field(u16_at(self.code.bytes, pc + 1)?)?;
+                let value = field_slots(field.descriptor)?;
+                Ok(state.is_this(value) && self.is_own_field(pc, op)?)
+            }
+            INVOKESPECIAL => {
+                let call = constructor_call(state, self.code.bytes, instruction, pool)?;
+                Ok(call.is_some_and(|(callee, for_this)| {
+                    for_this && callee.class == b"java/lang/Object"
+                }))
+            }
+            _ => Ok(is_harmless(op)),
+        }
+    }
+
+    /// Whether a constant is a number or a text, which loading makes no call for.
+    fn is_plain_constant(&self, pc: usize, op: u8) -> Result<bool, Skip> {
+        let index = match op {
+            LDC => (*self.code.bytes.get(pc + 1).ok_or(Skip::Malformed)?).into(),
+            _ => u16_at(self.code.bytes, pc + 1)?,
+        };
+        let kind = self.class.pool.tag(index)?;
+        Ok(matches!(kind, tag::INTEGER | tag::FLOAT | tag::LONG | tag::DOUBLE | tag::STRING))
+    }
+
+    /// Whether an instruction works on a field that the class declares, and may do so.
+    fn is_own_field(&self, pc: usize, op: u8) -> Result<bool, Skip> {
+        let wanted = self.class.pool.field(u16_at(self.code.bytes, pc + 1)?)?;
+        if wanted.class != self.class.name {
+            return Ok(false);
+        }
+        let field = self
+            .class
+            .fields
+            .iter()
+            .find(|field| field.name == wanted.name && field.descriptor == wanted.descriptor);
+        let wants_static = matches!(op, GETSTATIC | PUTSTATIC);
+        let initialiser: &[u8] = if wants_static { b"<clinit>" } else { b"<init>" };
+        let may_set_final = matches!(op, GETSTATIC | GETFIELD) || self.entry.name == initialiser;
+        Ok(field.is_some_and(|field| {
+            (field.access & ACC_STATIC != 0) == wants_static
+                && (may_set_final || field.access & ACC_FINAL == 0)
+        }))
+    }
+}

@@ -1,0 +1,209 @@
+//! What is inserted where, before it is known which ids go in.
+
+use super::Skip;
+use super::class::{ClassFile, Entry};
+use super::code::{Code, Instruction, Places};
+use super::constructor::{self, Before};
+use super::leaf;
+use super::opcode::{self, Flow, RETURN};
+use super::text::{binary_name, decode};
+
+/// What would be inserted into a method. See [`ClassFile::plan`].
+#[derive(Debug)]
+pub struct Plan<'a> {
+    /// The calls of other constructors for the same object, in the order of the code.
+    pub calls: Vec<ConstructorCall>,
+    /// Whether entry and exit are recorded by one call, at the start.
+    pub leaf: bool,
+    pub(super) code: Code<'a>,
+    /// In the order of the code.
+    pub(super) points: Vec<Point>,
+    /// What our handlers cover, in the order of the code.
+    pub(super) covered: Vec<Covered>,
+}
+
+/// A constructor's call of `super(…)` or `this(…)`. The constructor of `Object` does not count.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ConstructorCall {
+    /// The binary name of the class whose constructor it is.
+    pub class: String,
+    /// The descriptor of that constructor.
+    pub descriptor: String,
+    /// Whether it is `this(…)`.
+    pub is_this: bool,
+}
+
+/// A place where code is inserted, or whose instruction changes as it moves.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Point {
+    pub(super) pc: usize,
+    pub(super) kind: PointKind,
+}
+
+/// In the order in which several stand at one place.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum PointKind {
+    /// The start of an exception handler.
+    Catch,
+    /// A return.
+    Exit,
+    /// A call of another constructor: its number in [`Plan::calls`].
+    Call(usize),
+    /// A branch with an offset of two bytes.
+    Branch,
+    /// A branch with an offset of four bytes.
+    WideBranch,
+    /// `tableswitch` or `lookupswitch`.
+    Switch,
+}
+
+/// Instructions that a handler of ours covers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Covered {
+    pub(super) start: usize,
+    pub(super) end: End,
+    /// Whether `this` is not initialised in them.
+    pub(super) before: bool,
+}
+
+/// Where a covered piece ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum End {
+    /// Before what is inserted there.
+    At(usize),
+    /// Before the exit probe of this return.
+    Exit(usize),
+    /// Directly before this call, behind what is inserted there.
+    Call(usize),
+}
+
+impl<'a> Plan<'a> {
+    pub(super) fn new(
+        class: &ClassFile<'a>,
+        entry: &Entry<'a>,
+        content: &'a [u8],
+    ) -> Result<Self, Skip> {
+        let code = Code::parse(content, &class.pool)?;
+        // An empty `finalize()` tells the JVM that the objects need no finalizer.
+        if entry.name == b"finalize" && entry.descriptor == b"()V" && code.bytes == [RETURN] {
+            return Err(Skip::EmptyFinalizer);
+        }
+        let mut points = scan(&code)?;
+        let leaf = leaf::is_leaf(class, entry, &code)?;
+        let before = match entry.is_constructor() {
+            true => Some(constructor::analyse(class, entry, &code)?),
+            false => None,
+        };
+        let mut calls = Vec::new();
+        for (pc, callee) in before.iter().flat_map(|before| &before.calls) {
+            if callee.class != b"java/lang/Object" {
+                points.push(Point { pc: *pc, kind: PointKind::Call(calls.len()) });
+                calls.push(ConstructorCall {
+                    class: binary_name(callee.class),
+                    descriptor: decode(callee.descriptor).into_owned(),
+                    is_this: callee.class == class.name,
+                });
+            }
+        }
+        let handlers = code.handlers.iter().map(|handler| handler.handler.into());
+        points.extend(handlers.map(|pc| Point { pc, kind: PointKind::Catch }));
+        points.sort_unstable();
+        points.dedup();
+        let covered = cover(&code, &points, before.as_ref())?;
+        Ok(Self { calls, leaf, code, points, covered })
+    }
+}
+
+/// Finds the returns, branches and switches, and checks that whatever names a place names the start of
+/// an instruction.
+fn scan(code: &Code<'_>) -> Result<Vec<Point>, Skip> {
+    let code_len = code.bytes.len();
+    let mut points = Vec::new();
+    let mut starts = Places::none(code_len);
+    for instruction in code.instructions() {
+        let Instruction { pc, op, .. } = instruction?;
+        starts.add(pc);
+        let kind = match opcode::flow(op) {
+            Flow::Next | Flow::Stop => continue,
+            Flow::Return => PointKind::Exit,
+            Flow::Branch => PointKind::Branch,
+            Flow::WideBranch => PointKind::WideBranch,
+            Flow::Switch => PointKind::Switch,
+        };
+        points.push(Point { pc, kind });
+    }
+    for point in &points {
+        let op = code.bytes.get(point.pc).copied().unwrap_or_default();
+        for target in code.targets(point.pc, opcode::flow(op))? {
+            if !starts.contains(target?) {
+                return Err(Skip::Malformed);
+            }
+        }
+    }
+    for handler in &code.handlers {
+        let [start, end, at] = [handler.start, handler.end, handler.handler].map(usize::from);
+        let ends = end == code_len || starts.contains(end);
+        if start >= end || !ends || !starts.contains(start) || !starts.contains(at) {
+            return Err(Skip::Malformed);
+        }
+    }
+    Ok(points)
+}
+
+/// Finds what our handlers cover: everything but returns, whose exit is recorded already, and calls of
+/// other constructors. Pieces in which nothing can be thrown are left out; most constructors begin
+/// with one.
+fn cover(
+    code: &Code<'_>,
+    points: &[Point],
+    before: Option<&Before<'_>>,
+) -> Result<Vec<Covered>, Skip> {
+    let is_before = |pc| before.is_some_and(|before| before.instructions.contains(pc));
+    let is_call = |pc| before.is_some_and(|before| before.calls.contains_key(&pc));
+    let mut points = points.iter().peekable();
+    let mut covered = Vec::new();
+    let mut piece = Piece { start: 0, before: is_before(0), throws: false };
+    for instruction in code.instructions() {
+        let Instruction { pc, op, next } = instruction?;
+        if is_before(pc) != piece.before {
+            piece.close(End::At(pc), &mut covered);
+            piece = Piece { start: pc, before: is_before(pc), throws: false };
+        }
+        // What is inserted are calls: the stack may overflow there.
+        while let Some(point) = points.next_if(|point| point.pc == pc) {
+            piece.throws |= matches!(point.kind, PointKind::Catch | PointKind::Call(_));
+        }
+        let flow = opcode::flow(op);
+        if flow == Flow::Return || is_call(pc) {
+            let end = if flow == Flow::Return { End::Exit(pc) } else { End::Call(pc) };
+            piece.close(end, &mut covered);
+            piece = Piece { start: next, before: piece.before, throws: false };
+        } else if !piece.throws {
+            // A thread can be stopped where it jumps back.
+            piece.throws = !opcode::is_harmless(op)
+                || code.targets(pc, flow)?.flatten().any(|target| target <= pc);
+        }
+    }
+    piece.close(End::At(code.bytes.len()), &mut covered);
+    Ok(covered)
+}
+
+/// What may become [`Covered`].
+struct Piece {
+    start: usize,
+    before: bool,
+    throws: bool,
+}
+
+impl Piece {
+    fn close(&self, end: End, covered: &mut Vec<Covered>) {
+        let holds_code = match end {
+            End::At(pc) | End::Exit(pc) => self.start < pc,
+            // There is its BEGIN at least.
+            End::Call(_) => true,
+        };
+        if self.throws && holds_code {
+            covered.push(Covered { start: self.start, end, before: self.before });
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! The constant pool: looking things up, and adding to its end.
+//!
+//! A rewritten class keeps its pool byte for byte, so every index in the parts nobody looks at stays
+//! right. New constants only follow.
+
+use super::bytes::Reader;
+use super::{Malformed, Skip};
+
+/// The kinds of constants (JVMS §4.4).
+pub(super) mod tag {
+    pub(in super::super) const UTF8: u8 = 1;
+    pub(in super::super) const INTEGER: u8 = 3;
+    pub(in super::super) const FLOAT: u8 = 4;
+    pub(in super::super) const LONG: u8 = 5;
+    pub(in super::super) const DOUBLE: u8 = 6;
+    pub(in super::super) const CLASS: u8 = 7;
+    pub(in super::super) const STRING: u8 = 8;
+    pub(in super::super) const FIELD: u8 = 9;
+    pub(in super::super) const METHOD: u8 = 10;
+    pub(in super::super) const INTERFACE_METHOD: u8 = 11;
+    pub(in super::super) const NAME_AND_TYPE: u8 = 12;
+    pub(in super::super) const METHOD_HANDLE: u8 = 15;
+    pub(in super::super) const METHOD_TYPE: u8 = 16;
+    pub(in super::super) const DYNAMIC: u8 = 17;
+    pub(in super::super) const INVOKE_DYNAMIC: u8 = 18;
+    pub(in super::super) const MODULE: u8 = 19;
+    pub(in super::super) const PACKAGE: u8 = 20;
+}
+
+/// The internal name of the class whose methods the probes call.
+pub(super) const PROBE_CLASS: &[u8] = b"java/lang/FlowProbe";
+
+/// The constants of a class file.
+#[derive(Debug)]
+pub(super) struct Pool<'a> {
+    /// The entries.
+    bytes: &'a [u8],
+    /// Where the tag of each index stands. Indices without an entry have [`NO_ENTRY`].
+    offsets: Vec<u32>,
+    names_probe: bool,
+}
+
+const NO_ENTRY: u32 = u32::MAX;
+
+/// A field or method that is referred to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Member<'a> {
+    /// Internal name of the class.
+    pub(super) class: &'a [u8],
+    pub(super) name: &'a [u8],
+    pub(super) descriptor: &'a [u8],
+}
+
+impl<'a> Pool<'a> {
+    /// Reads the pool that begins, with its count, at the reader's position.
+    pub(super) fn parse(reader: &mut Reader<'a>) -> Result<Self, Malformed> {
+        let count = usize::from(reader.u16()?.max(1));
+        let mut offsets = Vec::with_capacity(count + 1);
+        offsets.push(NO_ENTRY);
+        let mut names_probe = false;
+        let mut entries = reader.clone();
+        let start = entries.at();
+        while offsets.len() < count {
+            let offset = entries.at() - start;
+            offsets.push(u32::try_from(offset).map_err(|_| Malformed::Truncated)?);
+            let tag = entries.u8()?;
+            let len = match tag {
+                tag::UTF8 => {
+                    let len = usize::from(entries.u16()?);
+                    names_probe |= entries.take(len)? == PROBE_CLASS;
+                    continue;
+                }
+                tag::LONG | tag::DOUBLE => {
+                    offsets.push(NO_ENTRY);
+                    8
+                }
+                tag::INTEGER | tag::FLOAT | tag::FIELD | tag::METHOD | tag::INTERFACE_METHOD => 4,
+                tag::NAME_AND_TYPE | tag::DYNAMIC | tag::INVOKE_DYNAMIC => 4,
+                tag::CLASS | tag::STRING | tag::METHOD_TYPE | tag::MODULE | tag::PACKAGE => 2,
+                tag::METHOD_HANDLE => 3,
+                _ => return Err(Malformed::UnknownConstant { tag }),
+            };
+            entries.take(len)?;
+        }
+        // A long or double at the last index has its second half behind the end.
+        if offsets.len() != count {
+            return Err(Malformed::Truncated);
+        }
+        let bytes = reader.take(entries.at() - start)?;
+        Ok(Self { bytes, offsets, names_probe })
+    }
+
+    /// The entries as they stand in the file.
+    pub(super) fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The number of indices, with the unused index 0.
+    pub(super) fn count(&self) -> usize {
+        self.offsets.len()
+    }
+
+    /// Whether some text is the name of the probe class.
+    pub(super) fn names_probe(&self) -> bool {
+        self.names_probe
+    }
+
+    /// The kind of an entry.
+    pub(super) fn tag(&self, index: u16) -> Result<u8, Malformed> {
+        self.bytes.get(self.offset(index)).copied().ok_or(Malformed::BadIndex { index })
+    }
+
+    fn offset(&self, index: u16) -> usize {
+        self.offsets.get(usize::from(index)).copied().unwrap_or(NO_ENTRY) as usize
+    }
+
+    /// What follows the tag of an entry, which must be one of `tags`.
+    fn entry(&self, index: u16, tags: &[u8]) -> Result<Reader<'a>, Malformed> {
+        if !tags.contains(&self.tag(index)?) {
+            return Err(Malformed::BadIndex { index });
+        }
+        let rest = self.bytes.get(self.offset(index) + 1..);
+        rest.map(Reader::new).ok_or(Malformed::BadIndex { index })
+    }
+
+    /// The modified UTF-8 of a text.
+    pub(super) fn utf8(&self, index: u16) -> Result<&'a [u8], Malformed> {
+        let mut entry = self.entry(index, &[tag::UTF8])?;
+        let len = entry.u16()?;
+        entry.take(usize::from(len))
+    }
+
+    /// The internal name of a class.
+    pub(super) fn class_name(&self, index: u16) -> Result<&'a [u8], Malformed> {
+        self.utf8(self.entry(index, &[tag::CLASS])?.u16()?)
+    }
+
+    /// A field that an instruction refers to.
+    pub(super) fn field(&self, index: u16) -> Result<Member<'a>, Malformed> {
+        self.member(self.entry(index, &[tag::FIELD])?)
+    }
+
+    /// A method, of a class or an interface, that an instruction refers to.
+    pub(super) fn method(&self, index: u16) -> Result<Member<'a>, Malformed> {
+        self.member(self.entry(index, &[tag::METHOD, tag::INTERFACE_METHOD])?)
+    }
+
+    fn member(&self, mut entry: Reader<'a>) -> Result<Member<'a>, Malformed> {
+        let class = self.class_name(entry.u16()?)?;
+        let (name, descriptor) = self.name_and_type(entry.u16()?)?;
+        Ok(Member { class, name, descriptor })
+    }
+
+    /// The descriptor of the call that an `invokedynamic` makes.
+    pub(super) fn dynamic_descriptor(&self, index: u16) -> Result<&'a [u8], Malformed> {
+        let mut entry = self.entry(index, &[tag::INVOKE_DYNAMIC])?;
+        let _bootstrap = entry.u16()?;
+        Ok(self.name_and_type(entry.u16()?)?.1)
+    }
+
+    fn name_and_type(&self, index: u16) -> Result<(&'a [u8], &'a [u8]), Malformed> {
+        let mut entry = self.entry(index, &[tag::NAME_AND_TYPE])?;
+        Ok((self.utf8(entry.u16()?)?, self.utf8(entry.u16()?)?))
+    }
+}
+
+/// Constants to follow those of a class.
+///
+/// Probes and texts are added once. The numbers of methods are all different, so nobody looks whether
+/// one is there already.
+#[derive(Debug)]
+pub(super) struct Additions {
+    first: usize,
+    bytes: Vec<u8>,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct State {
+    added: usize,
+    len: usize,
+    appends: [u16; 4],
+    exit: u16,
+    probe_class: u16,
+    throwable: u16,
+    stack_map_table: u16,
+}
+
+/// A state of [`Additions`] to come back to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark(State);
+
+/// No constant has this index.
+const NOT_YET: u16 = 0;
+
+impl Additions {
+    pub(super) fn to(pool: &Pool<'_>) -> Self {
+        let state = State {
+            added: 0,
+            len: 0,
+            appends: [NOT_YET; 4],
+            exit: NOT_YET,
+            probe_class: NOT_YET,
+            throwable: NOT_YET,
+            stack_map_table: NOT_YET,
+        };
+        Self { first: pool.count(), bytes: Vec::new(), state }
+    }
+
+    pub(super) fn mark(&self) -> Mark {
+        Mark(State { len: self.bytes.len(), ..self.state })
+    }
+
+    /// Takes back what was added since.
+    pub(super) fn undo(&mut self, Mark(state): Mark) {
+        self.bytes.truncate(state.len);
+        self.state = state;
+    }
+
+    /// The number of indices of the pool with what was added.
+    pub(super) fn count(&self) -> u16 {
+        u16::try_from(self.first + self.state.added).unwrap_or(u16::MAX)
+    }
+
+    /// The entries.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The method of the probe class that appends so many bytes, 1 to 4.
+    pub(super) fn append(&mut self, bytes: usize) -> Result<u16, Skip> {
+        const NAMES: [&[u8]; 4] = [b"append1", b"append2", b"append3", b"append4"];
+        let slot = bytes.wrapping_sub(1);
+        let (Some(&known), Some(name)) = (self.state.appends.get(slot), NAMES.get(slot)) else {
+            return Err(Skip::IdTooLarge);
+        };
+        if known != NOT_YET {
+            return Ok(known);
+        }
+        let added = self.probe(name, b"(I)V")?;
+        if let Some(append) = self.state.appends.get_mut(slot) {
+            *append = added;
+        }
+        Ok(added)
+    }
+
+    /// The method of the probe class that appends an exit.
+    pub(super) fn exit(&mut self) -> Result<u16, Skip> {
+        if self.state.exit == NOT_YET {
+            self.state.exit = self.probe(b"exit", b"()V")?;
+        }
+        Ok(self.state.exit)
+    }
+
+    fn probe(&mut self, name: &[u8], descriptor: &[u8]) -> Result<u16, Skip> {
+        if self.state.probe_class == NOT_YET {
+            self.state.probe_class = self.class(PROBE_CLASS)?;
+        }
+        let name = self.utf8(name)?;
+        let descriptor = self.utf8(descriptor)?;
+        let name_and_type = self.pair(tag::NAME_AND_TYPE, name, descriptor)?;
+        self.pair(tag::METHOD, self.state.probe_class, name_and_type)
+    }
+
+    /// The class `java.lang.Throwable`.
+    pub(super) fn throwable(&mut self) -> Result<u16, Skip> {
+        if self.state.throwable == NOT_YET {
+            self.state.throwable = self.class(b"java/lang/Throwable")?;
+        }
+        Ok(self.state.throwable)
+    }
+
+    /// The name of the attribute with the frames.
+    pub(super) fn stack_map_table(&mut self) -> Result<u16, Skip> {
+        if self.state.stack_map_table == NOT_YET {
+            self.state.stack_map_table = self.utf8(b"StackMapTable")?;
+        }
+        Ok(self.state.stack_map_table)
+    }
+
+    pub(super) fn integer(&mut self, value: i32) -> Result<u16, Skip> {
+        self.add(tag::INTEGER, &value.to_be_bytes())
+    }
+
+    fn class(&mut self, name: &[u8]) -> Result<u16, Skip> {
+        let name = self.utf8(name)?;
+        self.add(tag::CLASS, &name.to_be_bytes())
+    }
+
+    fn utf8(&mut self, text: &[u8]) -> Result<u16, Skip> {
+        let len = u16::try_from(text.len()).map_err(|_| Skip::PoolFull)?;
+        let index = self.add(tag::UTF8, &len.to_be_bytes())?;
+        self.bytes.extend_from_slice(text);
+        Ok(index)
+    }
+
+    fn pair(&mut self, tag: u8, first: u16, second: u16) -> Result<u16, Skip> {
+        let [a, b] = first.to_be_bytes();
+        let [c, d] = second.to_be_bytes();
+        self.add(tag, &[a, b, c, d])
+    }
+
+    fn add(&mut self, tag: u8, content: &[u8]) -> Result<u16, Skip> {
+        // The count, one more than the last index, must be a u16 too.
+        let index = u16::try_from(self.first + self.state.added)
+            .ok()
+            .filter(|index| *index < u16::MAX)
+            .ok_or(Skip::PoolFull)?;
+        self.bytes.push(tag);
+        self.bytes.extend_from_slice(content);
+        self.state.added += 1;
+        Ok(index)
+    }
+}

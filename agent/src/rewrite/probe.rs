@@ -1,0 +1,179 @@
+//! What probes append, and the instructions that do it.
+//!
+//! The bytes of the events are those of [`flow_codec::format::raw`].
+
+use flow_codec::MethodId;
+use flow_codec::format::flow::Encoded;
+use flow_codec::format::raw;
+
+use super::Skip;
+use super::opcode::{BIPUSH, INVOKESTATIC, LDC, LDC_W, SIPUSH};
+use super::pool::Additions;
+
+/// Bytes that one call appends: one to four.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Event {
+    bytes: [u8; 4],
+    len: usize,
+}
+
+/// Behind an event of three bytes its store leaves a fourth, which must not look like an exit.
+const FILLER: u8 = 0xFF;
+
+impl Event {
+    pub(super) const CATCH: Self = Self::one(raw::CATCH);
+    pub(super) const END: Self = Self::one(raw::END);
+    pub(super) const UNWOUND_EXIT: Self = Self::one(raw::UNWOUND_EXIT);
+    const BEGIN_UNKNOWN: Self = Self::one(raw::BEGIN_UNKNOWN);
+
+    const fn one(byte: u8) -> Self {
+        Self { bytes: [byte, FILLER, FILLER, FILLER], len: 1 }
+    }
+
+    fn of(parts: [&[u8]; 2]) -> Option<Self> {
+        let mut bytes = [FILLER; 4];
+        let mut len = 0;
+        for byte in parts.into_iter().flatten() {
+            *bytes.get_mut(len)? = *byte;
+            len += 1;
+        }
+        Some(Self { bytes, len })
+    }
+
+    /// A method is entered.
+    pub(super) fn enter(method: MethodId) -> Result<Self, Skip> {
+        Self::of([Encoded::enter(method).as_bytes(), &[]]).ok_or(Skip::IdTooLarge)
+    }
+
+    /// A method is entered and left, if there is room for both.
+    pub(super) fn enter_and_exit(method: MethodId) -> Option<Self> {
+        Self::of([Encoded::enter(method).as_bytes(), &[raw::EXIT]])
+    }
+
+    /// A constructor calls another one. If there is no room for its id, it counts as one that is not
+    /// recorded.
+    pub(super) fn begin(callee: Option<MethodId>) -> Self {
+        callee
+            .and_then(|callee| Self::of([&[raw::BEGIN], Encoded::enter(callee).as_bytes()]))
+            .unwrap_or(Self::BEGIN_UNKNOWN)
+    }
+
+    /// The number whose lower bytes are the event, the lowest one first.
+    fn value(self) -> i32 {
+        let [a, b, ..] = self.bytes;
+        match self.len {
+            // The bytes that do not matter are chosen so that the number is small.
+            1 => a.cast_signed().into(),
+            2 => i16::from_le_bytes([a, b]).into(),
+            _ => i32::from_le_bytes(self.bytes),
+        }
+    }
+}
+
+/// A few instructions to insert.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Snippet {
+    bytes: [u8; 6],
+    len: usize,
+}
+
+impl Snippet {
+    pub(super) const NOTHING: Self = Self { bytes: [0; 6], len: 0 };
+
+    /// Appends an event: pushes its number and calls the probe.
+    pub(super) fn append(event: Event, additions: &mut Additions) -> Result<Self, Skip> {
+        let value = event.value();
+        let mut snippet = Self::NOTHING;
+        if let Ok(byte) = i8::try_from(value) {
+            snippet.push(&[BIPUSH, byte.cast_unsigned()]);
+        } else if let Ok(short) = i16::try_from(value) {
+            snippet.push(&[SIPUSH]);
+            snippet.push(&short.to_be_bytes());
+        } else {
+            let index = additions.integer(value)?;
+            match u8::try_from(index) {
+                Ok(index) => snippet.push(&[LDC, index]),
+                Err(_) => {
+                    snippet.push(&[LDC_W]);
+                    snippet.push(&index.to_be_bytes());
+                }
+            }
+        }
+        snippet.call(additions.append(event.len)?);
+        Ok(snippet)
+    }
+
+    /// Appends an exit.
+    pub(super) fn exit(additions: &mut Additions) -> Result<Self, Skip> {
+        let mut snippet = Self::NOTHING;
+        snippet.call(additions.exit()?);
+        Ok(snippet)
+    }
+
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..self.len).unwrap_or(&self.bytes)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    fn call(&mut self, probe: u16) {
+        self.push(&[INVOKESTATIC]);
+        self.push(&probe.to_be_bytes());
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            if let Some(slot) = self.bytes.get_mut(self.len) {
+                *slot = *byte;
+                self.len += 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(number: u64) -> MethodId {
+        MethodId::new(number).unwrap()
+    }
+
+    #[test]
+    fn the_lower_bytes_of_the_number_are_the_event() {
+        for (number, value, len) in [
+            (0, -0x80, 1),
+            (63, -0x41, 1),
+            (64, 0x01C0, 2),
+            (8191, 0x7FFF, 2),
+            (8192, 0xFF01_80C0_u32.cast_signed(), 3),
+            (1 << 20, 0x0180_80C0, 4),
+        ] {
+            let event = Event::enter(id(number)).unwrap();
+            assert_eq!((event.value(), event.len), (value, len), "{number}");
+        }
+        assert_eq!(Event::enter(id(1 << 27)), Err(Skip::IdTooLarge));
+        assert_eq!(Event::UNWOUND_EXIT.value(), 0x7F);
+    }
+
+    #[test]
+    fn entry_and_exit_of_a_leaf_are_one_event() {
+        let event = |number| Event::enter_and_exit(id(number)).map(Event::value);
+        assert_eq!(event(0), Some(0x0080));
+        assert_eq!(event(64), Some(0xFF00_01C0_u32.cast_signed()));
+        assert_eq!(event(8192), Some(0x0001_80C0));
+        assert_eq!(event(1 << 20), None);
+    }
+
+    #[test]
+    fn a_begin_names_the_constructor_if_there_is_room() {
+        let event = |number| Event::begin(Some(id(number)));
+        assert_eq!((event(2).value(), event(2).len), (0x827B_u16.cast_signed().into(), 2));
+        assert_eq!((event(64).value(), event(64).len), (0xFF01_C07B_u32.cast_signed(), 3));
+        assert_eq!((event(8192).value(), event(8192).len), (0x0180_C07B, 4));
+        assert_eq!(event(1 << 20), Event::begin(None));
+        assert_eq!(Event::begin(None).value(), 0x7C);
+    }
+}

@@ -1,0 +1,103 @@
+//! Puts a class together: everything as it was, but for the pool's end and the code of some methods.
+
+use flow_codec::MethodId;
+
+use super::class::ClassFile;
+use super::layout::{self, Scratch, close_attribute, open_attribute};
+use super::plan::Plan;
+use super::pool::Additions;
+use super::{Malformed, Skip};
+
+/// The ids that the probes of a method record.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ids {
+    /// Of the method itself.
+    pub own: MethodId,
+    /// Of the constructors in [`Plan::calls`]; `None` for those that are not recorded.
+    pub callees: Vec<Option<MethodId>>,
+}
+
+/// Rewrites the chosen methods, each given by its number. Answers the new class file, if anything is
+/// new, and the methods that had to stay as they were.
+///
+/// A class that has probes already stays as it is.
+#[must_use]
+pub fn rewrite(
+    class: &ClassFile<'_>,
+    mut chosen: Vec<(usize, Plan<'_>, Ids)>,
+) -> (Option<Vec<u8>>, Vec<(usize, Skip)>) {
+    let mut skipped = Vec::new();
+    if class.has_probes() {
+        return (None, skipped);
+    }
+    chosen.sort_unstable_by_key(|(method, ..)| *method);
+    let mut weave = Weave::new(class);
+    for (method, plan, ids) in &chosen {
+        if let Err(skip) = weave.method(*method, plan, ids) {
+            skipped.push((*method, skip));
+        }
+    }
+    let bytes = if skipped.len() < chosen.len() { weave.finish().ok() } else { None };
+    (bytes, skipped)
+}
+
+struct Weave<'c, 'a> {
+    class: &'c ClassFile<'a>,
+    additions: Additions,
+    scratch: Scratch,
+    /// What follows the pool, up to the last method rewritten.
+    rest: Vec<u8>,
+    /// How much of the class file went into `rest`.
+    copied: usize,
+}
+
+impl<'c, 'a> Weave<'c, 'a> {
+    fn new(class: &'c ClassFile<'a>) -> Self {
+        let rest = Vec::with_capacity(class.bytes.len() * 2);
+        let additions = Additions::to(&class.pool);
+        Self { class, additions, scratch: Scratch::default(), rest, copied: class.pool_end }
+    }
+
+    fn method(&mut self, method: usize, plan: &Plan<'_>, ids: &Ids) -> Result<(), Skip> {
+        let entry = self.class.methods.get(method).ok_or(Skip::NoCode)?;
+        let code = entry.code.clone().ok_or(Skip::NoCode)?;
+        let (mark, len) = (self.additions.mark(), self.rest.len());
+        let written = self.copy(code.start).and_then(|name| {
+            let content_at = open_attribute(name, &mut self.rest);
+            let (additions, scratch) = (&mut self.additions, &mut self.scratch);
+            layout::assemble(self.class, plan, ids, additions, scratch, &mut self.rest)?;
+            close_attribute(content_at, &mut self.rest)
+        });
+        match written {
+            Ok(()) => self.copied = code.end,
+            Err(_) => {
+                self.rest.truncate(len);
+                self.additions.undo(mark);
+            }
+        }
+        written
+    }
+
+    /// Copies what lies before an attribute that is to be replaced. Answers the index of its name.
+    fn copy(&mut self, until: usize) -> Result<u16, Skip> {
+        let between = self.class.bytes.get(self.copied..until).ok_or(Skip::Malformed)?;
+        self.rest.extend_from_slice(between);
+        Ok(super::bytes::u16_at(self.class.bytes, until)?)
+    }
+
+    fn finish(self) -> Result<Vec<u8>, Malformed> {
+        const MAGIC_AND_VERSION: usize = 8;
+        let old = self.class.bytes;
+        let tail = old.get(self.copied..).ok_or(Malformed::Truncated)?;
+        let pool = self.class.pool.bytes();
+        let added = self.additions.bytes();
+        let len = pool.len() + added.len() + self.rest.len() + tail.len();
+        let mut out = Vec::with_capacity(MAGIC_AND_VERSION + 2 + len);
+        out.extend_from_slice(old.get(..MAGIC_AND_VERSION).ok_or(Malformed::Truncated)?);
+        out.extend_from_slice(&self.additions.count().to_be_bytes());
+        for part in [pool, added, &self.rest, tail] {
+            out.extend_from_slice(part);
+        }
+        Ok(out)
+    }
+}

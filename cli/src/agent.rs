@@ -1,0 +1,229 @@
+//! The agent library: where it is, where it is to write, and how it is told what to do.
+
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+use std::path::{Path, PathBuf};
+
+use crate::args::{AgentArgs, DEFAULT_DIR, EventFormat};
+use crate::failure::Failure;
+
+/// Finds the agent library: where the user says, or beside this program.
+pub(crate) fn library(given: Option<&Path>) -> Result<PathBuf, Failure> {
+    if let Some(given) = given {
+        if given.is_file() {
+            return absolute(given);
+        }
+        let reason = if given.exists() { "not a file" } else { "no such file" };
+        return Err(Failure::Failed(format!(
+            "--agent {}: {reason}; expected the agent library {}",
+            given.display(),
+            file_name()
+        )));
+    }
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::Failed(format!("where this program is: {error}; use --agent")))?;
+    let places = places(&program);
+    places.iter().find(|place| place.is_file()).cloned().ok_or_else(|| {
+        let places: Vec<_> = places.iter().map(|place| place.display().to_string()).collect();
+        Failure::Failed(format!(
+            "the agent library is missing: neither {}; build it with cargo build --release, or say \
+             where it is with --agent PATH",
+            places.join(" nor ")
+        ))
+    })
+}
+
+/// What the library is called.
+pub(crate) fn file_name() -> String {
+    format!("{DLL_PREFIX}flowagent{DLL_SUFFIX}")
+}
+
+fn places(program: &Path) -> Vec<PathBuf> {
+    let beside = program.parent().unwrap_or(Path::new("."));
+    // An installed program stands in bin.
+    let lib = beside.parent().unwrap_or(beside).join("lib");
+    vec![beside.join(file_name()), lib.join(file_name())]
+}
+
+/// Where the trace goes.
+#[derive(Debug)]
+pub(crate) struct Place {
+    /// As the user wrote it.
+    pub(crate) out: PathBuf,
+    /// The `out` option.
+    pub(crate) pattern: String,
+}
+
+impl Place {
+    /// Takes it from the flags.
+    pub(crate) fn of(args: &AgentArgs) -> Result<Self, Failure> {
+        let out = match (&args.out, std::env::var_os("FLOW_OUT")) {
+            (Some(out), _) => out.clone(),
+            // The agent would take it from there; the option string, which goes first, must not
+            // hide it.
+            (None, Some(out)) if !out.is_empty() => PathBuf::from(out),
+            (None, _) => PathBuf::from(DEFAULT_DIR),
+        };
+        let pattern = absolute_pattern(&out)?;
+        Ok(Self { out, pattern })
+    }
+}
+
+/// Options of the agent.
+#[derive(Default, Debug)]
+pub(crate) struct AgentOptions(Vec<(String, String)>);
+
+impl AgentOptions {
+    /// What the flags say.
+    pub(crate) fn of(args: &AgentArgs, place: &Place) -> Result<Self, Failure> {
+        let mut options = Self::default();
+        options.add("out", &place.pattern)?;
+        for (key, values, separator) in [
+            ("target", &args.target, "+"),
+            ("include", &args.include, ";"),
+            ("exclude", &args.exclude, ";"),
+        ] {
+            if !values.is_empty() {
+                options.add(key, &values.join(separator))?;
+            }
+        }
+        if args.no_constructors {
+            options.add("constructors", "false")?;
+        }
+        if args.natives {
+            options.add("natives", "true")?;
+        }
+        let format = args.event_format.map(|format| match format {
+            EventFormat::Binary => "binary".to_owned(),
+            EventFormat::Jsonl => "jsonl".to_owned(),
+        });
+        for (key, value) in [
+            ("engine", &args.engine),
+            ("format", &format),
+            ("chunk", &args.chunk),
+            ("log", &args.log),
+        ] {
+            if let Some(value) = value {
+                options.add(key, value)?;
+            }
+        }
+        // Absolute: the JVM may run in another directory.
+        for (key, path) in
+            [("ids", &args.ids), ("optimize", &args.optimize), ("config", &args.config)]
+        {
+            if let Some(path) = path {
+                options.add(key, as_text(&absolute(path)?)?)?;
+            }
+        }
+        for (key, value) in &args.options {
+            if key == "out" {
+                return Err(Failure::Usage("-O out=…: use --out instead".to_owned()));
+            }
+            options.add(key, value)?;
+        }
+        Ok(options)
+    }
+
+    /// Adds an option, which must be new.
+    pub(crate) fn add(&mut self, key: &str, value: &str) -> Result<(), Failure> {
+        if self.0.iter().any(|(known, _)| known == key) {
+            return Err(Failure::Usage(format!(
+                "the agent's option '{key}' is set twice; keep one"
+            )));
+        }
+        self.0.push((key.to_owned(), value.to_owned()));
+        Ok(())
+    }
+
+    /// The option string: `key=value`, separated by commas. A comma in a value is escaped with a
+    /// backslash; a backslash has no escape, so a value that ends in one has to stand last.
+    pub(crate) fn encode(mut self) -> Result<String, Failure> {
+        let ends_badly = |(_, value): &(String, String)| value.ends_with('\\');
+        let (mut options, last): (Vec<_>, Vec<_>) =
+            self.0.drain(..).partition(|option| !ends_badly(option));
+        if let [(first, _), (second, _), ..] = last.as_slice() {
+            return Err(Failure::Usage(format!(
+                "the agent's options '{first}' and '{second}' both end in a backslash; only one can"
+            )));
+        }
+        options.extend(last);
+        let options: Vec<_> = options
+            .iter()
+            .map(|(key, value)| format!("{key}={}", value.replace(',', "\\,")))
+            .collect();
+        Ok(options.join(","))
+    }
+}
+
+/// The `out` option: absolute, and with `%` expanded by the agent only where the user wrote it.
+fn absolute_pattern(out: &Path) -> Result<String, Failure> {
+    if out.as_os_str().is_empty() {
+        return Err(Failure::Usage("--out: expected a directory".to_owned()));
+    }
+    let absolute = absolute(out)?;
+    let absolute = as_text(&absolute)?;
+    if out.is_absolute() {
+        return Ok(absolute.to_owned());
+    }
+    let current = std::env::current_dir().unwrap_or_default();
+    Ok(match absolute.strip_prefix(as_text(&current)?) {
+        Some(relative) => as_text(&current)?.replace('%', "%%") + relative,
+        None => absolute.to_owned(),
+    })
+}
+
+/// A path that means the same in other directories.
+pub(crate) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    std::path::absolute(path)
+        .map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))
+}
+
+/// A path as options of the agent can hold it.
+pub(crate) fn as_text(path: &Path) -> Result<&str, Failure> {
+    path.to_str().ok_or_else(|| {
+        Failure::Failed(format!(
+            "{}: not valid UTF-8, which options of the agent must be; use another path",
+            path.display()
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(pairs: &[(&str, &str)]) -> Result<String, Failure> {
+        let mut options = AgentOptions::default();
+        for (key, value) in pairs {
+            options.add(key, value)?;
+        }
+        options.encode()
+    }
+
+    #[test]
+    fn commas_are_escaped_and_a_last_backslash_stands_last() {
+        assert_eq!(
+            options(&[("out", "/t,r\\x\\,y"), ("target", "a.")]).unwrap(),
+            r"out=/t\,r\x\\,y,target=a."
+        );
+        assert_eq!(options(&[("out", "/t\\"), ("log", "info")]).unwrap(), r"log=info,out=/t\");
+        assert!(options(&[("out", "a\\"), ("ids", "b\\")]).is_err());
+        assert!(options(&[("log", "info"), ("log", "warn")]).is_err());
+    }
+
+    #[test]
+    fn the_library_stands_beside_the_program_or_in_lib() {
+        let names: Vec<_> = places(Path::new("/opt/flow/bin/flow"))
+            .iter()
+            .map(|place| place.parent().unwrap().display().to_string())
+            .collect();
+        assert_eq!(names, ["/opt/flow/bin", "/opt/flow/lib"]);
+    }
+
+    #[test]
+    fn out_becomes_absolute_and_keeps_its_placeholders() {
+        assert_eq!(absolute_pattern(Path::new("/tmp/t-%p")).unwrap(), "/tmp/t-%p");
+        let relative = absolute_pattern(Path::new("t-%p")).unwrap();
+        assert!(relative.starts_with('/') && relative.ends_with("/t-%p"), "{relative}");
+        assert!(absolute_pattern(Path::new("")).is_err());
+    }
+}

@@ -1,0 +1,29 @@
+//! `flow detach`: ends the recording of a running JVM.
+
+use crate::agent::{self, as_text};
+use crate::args::DetachArgs;
+use crate::failure::{Failure, Status};
+use crate::jvm::{self, Process, Refusal};
+use crate::output::message;
+
+/// Runs the verb.
+pub(crate) fn run(args: &DetachArgs) -> Result<Status, Failure> {
+    let pid = args.pid;
+    let process = Process::find(pid)?;
+    let library = match &args.library {
+        Some(given) => as_text(&agent::library(Some(given))?)?.to_owned(),
+        // Whichever it was attached with: another copy would know of no recording.
+        None => {
+            let name = agent::file_name();
+            let loaded = process.loaded(&name)?.map(str::to_owned);
+            loaded.ok_or_else(|| {
+                Failure::Failed(format!("process {pid}: not recorded: it has not loaded {name}"))
+            })?
+        }
+    };
+    let refusal = Refusal::create(&process)?;
+    let (key, file) = refusal.option();
+    jvm::load(&process, &library, &format!("detach,{key}={file}"), &refusal)?;
+    message(&format!("recording of process {pid} ended"));
+    Ok(Status::Done)
+}

@@ -1,0 +1,116 @@
+//! Connects to a JVM, and makes it listen where it does not yet.
+
+use std::fs::{self, OpenOptions};
+use std::io::ErrorKind;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use super::Process;
+use crate::failure::Failure;
+
+/// A JVM answers the signal in milliseconds, unless it is stopped or overloaded.
+const TIMEOUT: Duration = Duration::from_secs(10);
+const INTERVAL: Duration = Duration::from_millis(20);
+
+/// The JVM's socket.
+pub(super) fn connect(process: &Process) -> Result<UnixStream, Failure> {
+    let failure = |reason: &str| Failure::Failed(format!("process {}: {reason}", process.pid()));
+    if let Some(stream) = listening(process)? {
+        return Ok(stream);
+    }
+    let _trigger = Trigger::create(process)?;
+    let deadline = Instant::now() + TIMEOUT;
+    let mut asked = false;
+    loop {
+        match process.handles_quit() {
+            None => return Err(failure("has ended")),
+            Some(true) if !asked => {
+                process.signal_quit()?;
+                asked = true;
+            }
+            Some(_) => {}
+        }
+        if let Some(stream) = listening(process)? {
+            return Ok(stream);
+        }
+        if Instant::now() >= deadline {
+            let seconds = TIMEOUT.as_secs();
+            return Err(failure(&if asked {
+                format!(
+                    "the JVM does not answer within {seconds} s: it is stopped, or runs with \
+                     -XX:+DisableAttachMechanism"
+                )
+            } else {
+                format!(
+                    "the JVM is not ready after {seconds} s: it does not handle the QUIT signal"
+                )
+            }));
+        }
+        std::thread::sleep(INTERVAL);
+    }
+}
+
+/// Connects where somebody listens. A socket that an earlier process of the same id has left refuses;
+/// a JVM that is asked replaces it.
+fn listening(process: &Process) -> Result<Option<UnixStream>, Failure> {
+    let path = process.tmp().join(format!(".java_pid{}", process.own_pid()));
+    // In a directory that all may write to, the name alone proves nothing.
+    let is_theirs = |owner| owner == process.owner().0 || owner == 0;
+    match fs::symlink_metadata(&path) {
+        Ok(metadata) if is_theirs(metadata.uid()) => {}
+        Ok(_) => {
+            return Err(Failure::Failed(format!(
+                "process {}: {} belongs to another user",
+                process.pid(),
+                path.display()
+            )));
+        }
+        Err(_) => return Ok(None),
+    }
+    match UnixStream::connect(&path) {
+        Ok(stream) => Ok(Some(stream)),
+        Err(error)
+            if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) =>
+        {
+            Ok(None)
+        }
+        Err(error) => {
+            Err(Failure::Failed(format!("process {}: {}: {error}", process.pid(), path.display())))
+        }
+    }
+}
+
+/// The file that tells a JVM what the signal is for; else it prints its threads. Removed when this is
+/// dropped.
+#[derive(Debug)]
+struct Trigger(PathBuf);
+
+impl Trigger {
+    /// Creates it where the JVM looks: in its directory, or else in its `/tmp`.
+    fn create(process: &Process) -> Result<Self, Failure> {
+        let name = format!(".attach_pid{}", process.own_pid());
+        let create = |directory: PathBuf| {
+            let path = directory.join(&name);
+            match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
+                // Another tool attaches, or was killed while it did.
+                Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+                _ => Ok(Self(path)),
+            }
+        };
+        create(process.directory()).or_else(|_| create(process.tmp())).map_err(|error| {
+            Failure::Failed(format!(
+                "process {}: {name} cannot be created in its directory, nor in its /tmp: {error}",
+                process.pid()
+            ))
+        })
+    }
+}
+
+impl Drop for Trigger {
+    fn drop(&mut self) {
+        // Where it cannot be removed it does no harm: it is empty.
+        let _ = fs::remove_file(&self.0);
+    }
+}

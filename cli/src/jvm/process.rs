@@ -1,0 +1,189 @@
+//! A process that is a JVM of ours, as `/proc` tells.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use rustix::process::{Pid, Signal, geteuid, kill_process};
+
+use crate::failure::Failure;
+
+/// Has a `libjvm.so` beside it, but another attach protocol.
+const OPENJ9: &str = "libj9vm";
+const HOTSPOT: &str = "libjvm.so";
+/// What `/proc` appends to the path of a file that has been removed or replaced.
+const DELETED: &str = " (deleted)";
+
+/// A JVM that can be attached to, as far as can be told without it.
+#[derive(Debug)]
+pub(crate) struct Process {
+    pid: Pid,
+    status: Status,
+    /// The files that it has mapped.
+    mapped: Vec<String>,
+}
+
+impl Process {
+    /// Looks a process up and makes sure that it is a JVM, and ours.
+    pub(crate) fn find(pid: i32) -> Result<Self, Failure> {
+        let refuse = |reason: &str| Failure::Failed(format!("process {pid}: {reason}"));
+        let root = format!("/proc/{pid}");
+        let status = fs::read_to_string(format!("{root}/status"));
+        let status = status.ok().and_then(|text| Status::parse(&text));
+        let (Some(status), Some(pid)) = (status, Pid::from_raw(pid)) else {
+            return Err(refuse("no such process"));
+        };
+        let ours = geteuid();
+        let not_ours =
+            || refuse(&format!("it belongs to user {}; run flow as that user", status.user));
+        if !ours.is_root() && ours.as_raw() != status.user {
+            return Err(not_ours());
+        }
+        let maps = fs::read(format!("{root}/maps")).map_err(|error| match error.kind() {
+            ErrorKind::PermissionDenied => not_ours(),
+            _ => refuse(&format!("its libraries are not known: {error}")),
+        })?;
+        let mapped = mapped(&String::from_utf8_lossy(&maps));
+        if mapped.iter().any(|path| file_name(path).starts_with(OPENJ9)) {
+            return Err(refuse("it is an OpenJ9 JVM; flow attaches to HotSpot only"));
+        }
+        if !mapped.iter().any(|path| file_name(path) == HOTSPOT) {
+            return Err(refuse("not a JVM: it has not loaded libjvm.so"));
+        }
+        Ok(Self { pid, status, mapped })
+    }
+
+    /// Its id, as we know it.
+    pub(crate) fn pid(&self) -> i32 {
+        self.pid.as_raw_nonzero().get()
+    }
+
+    /// Its id, as it knows itself: in a container, another one.
+    pub(super) fn own_pid(&self) -> i32 {
+        self.status.own_pid
+    }
+
+    /// The user and group it acts as.
+    pub(super) fn owner(&self) -> (u32, u32) {
+        (self.status.user, self.status.group)
+    }
+
+    /// The directory that it works in.
+    pub(super) fn directory(&self) -> PathBuf {
+        format!("/proc/{}/cwd", self.pid()).into()
+    }
+
+    /// Where what it sees as `/tmp` is: in a container, elsewhere than ours.
+    pub(super) fn tmp(&self) -> PathBuf {
+        let tmp = PathBuf::from(format!("/proc/{}/root/tmp", self.pid()));
+        if tmp.is_dir() { tmp } else { "/tmp".into() }
+    }
+
+    /// The library of this file name that it has loaded, if it has.
+    pub(crate) fn loaded(&self, name: &str) -> Result<Option<&str>, Failure> {
+        let Some(path) = self.mapped.iter().find(|path| file_name(path) == name) else {
+            return Ok(None);
+        };
+        if path.ends_with(DELETED) {
+            // A file of that name would be another library, which knows nothing of the recording.
+            return Err(Failure::Failed(format!(
+                "process {}: the agent library it has loaded is gone: {path}; it is recorded to its end",
+                self.pid()
+            )));
+        }
+        Ok(Some(path))
+    }
+
+    /// Whether it handles the QUIT signal now: not while it starts, and not with `-Xrs`. `None` when
+    /// it has ended.
+    pub(super) fn handles_quit(&self) -> Option<bool> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid())).ok()?;
+        Some(Status::parse(&status)?.handles_quit)
+    }
+
+    /// Sends it the QUIT signal.
+    pub(super) fn signal_quit(&self) -> Result<(), Failure> {
+        kill_process(self.pid, Signal::QUIT)
+            .map_err(|error| Failure::Failed(format!("process {}: {error}", self.pid())))
+    }
+}
+
+/// What `/proc/PID/status` tells.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Status {
+    user: u32,
+    group: u32,
+    own_pid: i32,
+    handles_quit: bool,
+}
+
+impl Status {
+    fn parse(text: &str) -> Option<Self> {
+        let field = |name: &str| {
+            text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
+        };
+        // Real, effective, saved and file system id, of which the JVM compares the second.
+        let effective = |name| field(name)?.split_whitespace().nth(1)?.parse().ok();
+        // From our namespace inwards. Old kernels have only one.
+        let own_pid = field("NSpid").or(field("Pid"))?.split_whitespace().next_back()?;
+        // A bit for each signal, the lowest for signal 1.
+        let caught = u64::from_str_radix(field("SigCgt")?, 16).ok()?;
+        Some(Self {
+            user: effective("Uid")?,
+            group: effective("Gid")?,
+            own_pid: own_pid.parse().ok()?,
+            handles_quit: caught >> (Signal::QUIT.as_raw() - 1) & 1 == 1,
+        })
+    }
+}
+
+/// The files of `/proc/PID/maps`, each once: nothing before a path has a slash.
+fn mapped(maps: &str) -> Vec<String> {
+    let paths = maps.lines().filter_map(|line| line.find('/').and_then(|at| line.get(at..)));
+    let mut paths: Vec<_> = paths.map(str::to_owned).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    paths
+}
+
+fn file_name(path: &str) -> &str {
+    let path = path.strip_suffix(DELETED).unwrap_or(path);
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STATUS: &str = "Name:\tjava\nPid:\t4711\nUid:\t1000\t1001\t1000\t1000\n\
+        Gid:\t100\t101\t100\t100\nNSpid:\t4711\t7\nSigIgn:\t0000000000000002\n\
+        SigCgt:\t0000000181005ccf\n";
+
+    #[test]
+    fn in_a_container_a_process_has_an_id_of_its_own() {
+        let status = Status::parse(STATUS).unwrap();
+        assert_eq!(status, Status { user: 1001, group: 101, own_pid: 7, handles_quit: true });
+        let old_kernel = STATUS.replace("NSpid:\t4711\t7\n", "");
+        assert_eq!(Status::parse(&old_kernel).unwrap().own_pid, 4711);
+        assert_eq!(Status::parse("Name:\tjava\n"), None);
+    }
+
+    #[test]
+    fn a_process_that_would_die_of_the_signal_is_told_apart() {
+        // As `java -Xrs` has it.
+        let status = STATUS.replace("181005ccf", "181005cc8");
+        assert!(!Status::parse(&status).unwrap().handles_quit);
+    }
+
+    #[test]
+    fn mapped_files_are_found_whatever_their_names() {
+        let maps = "7f0000000000-7f0000001000 r-xp 00000000 08:01 42    /jdk 17/lib/libjvm.so\n\
+            7f0000001000-7f0000002000 r--p 00001000 08:01 42    /jdk 17/lib/libjvm.so\n\
+            7f0000003000-7f0000004000 rw-p 00000000 00:00 0 \n\
+            7f0000005000-7f0000006000 rw-p 00000000 00:00 0    [stack]\n\
+            7f0000007000-7f0000008000 r-xp 00000000 08:01 43    /l/libx.so (deleted)\n";
+        assert_eq!(mapped(maps), ["/jdk 17/lib/libjvm.so", "/l/libx.so (deleted)"]);
+        assert_eq!(file_name("/jdk 17/lib/libjvm.so"), "libjvm.so");
+        assert_eq!(file_name("/l/libx.so (deleted)"), "libx.so");
+    }
+}

@@ -1,0 +1,65 @@
+//! The file in which the agent says why it refuses.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Read;
+use std::os::unix::fs::{OpenOptionsExt, fchown};
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::Process;
+use crate::failure::Failure;
+
+/// What an agent says is a line.
+const MAX_BYTES: u64 = 16 * 1024;
+
+/// The file, empty until the agent refuses. Removed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    file: File,
+    path: PathBuf,
+    seen_by_jvm: String,
+}
+
+impl Refusal {
+    /// Creates it in what is `/tmp` for the JVM.
+    pub(crate) fn create(process: &Process) -> Result<Self, Failure> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let name = format!(".flow-refusal-{}-{}", std::process::id(), now.as_nanos());
+        let path = process.tmp().join(&name);
+        let create = || {
+            let mut options = OpenOptions::new();
+            let file = options.read(true).write(true).create_new(true).mode(0o600).open(&path)?;
+            // For root, who may attach to a JVM of anyone's.
+            let (user, group) = process.owner();
+            fchown(&file, Some(user), Some(group))?;
+            Ok(file)
+        };
+        match create() {
+            Ok(file) => Ok(Self { file, path, seen_by_jvm: format!("/tmp/{name}") }),
+            Err(error) => {
+                let error: std::io::Error = error;
+                Err(Failure::Failed(format!("{}: {error}", path.display())))
+            }
+        }
+    }
+
+    /// The agent's option that names it.
+    pub(crate) fn option(&self) -> (&'static str, &str) {
+        ("answer", &self.seen_by_jvm)
+    }
+
+    /// What the agent said, if anything.
+    pub(super) fn told(&self) -> Option<String> {
+        let mut bytes = Vec::new();
+        (&self.file).take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
+        let text = String::from_utf8_lossy(&bytes).trim().to_owned();
+        (!text.is_empty()).then_some(text)
+    }
+}
+
+impl Drop for Refusal {
+    fn drop(&mut self) {
+        // It may be gone: a cleaner of /tmp is in its rights.
+        let _ = fs::remove_file(&self.path);
+    }
+}

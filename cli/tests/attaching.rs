@@ -1,0 +1,213 @@
+//! `flow attach` and `flow detach`, with shells in the place of JVMs.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
+mod common;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixListener;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::{Run, command};
+use tempfile::TempDir;
+
+const DEADLINE: Duration = Duration::from_secs(30);
+/// Tells of each signal. It reads what never comes, so it costs nothing, and ends with its input.
+const JVM: &str = "trap 'echo quit' QUIT; echo ready; while ! read -r line; do :; done";
+
+/// A shell that is mapped as `libjvm.so`, and agent libraries that are none.
+struct Jvm {
+    dir: TempDir,
+    child: Child,
+    /// What it tells, a line at a time.
+    told: BufReader<std::process::ChildStdout>,
+    /// The protocol leaves no choice of the place; the id keeps tests apart.
+    socket: PathBuf,
+}
+
+impl Jvm {
+    fn start(script: &str) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        // Copied by another process: what this one has open for writing while another test forks
+        // cannot be run.
+        let shell = dir.path().join("libjvm.so");
+        let sh = fs::canonicalize("/bin/sh").unwrap();
+        assert!(Command::new("cp").arg(sh).arg(&shell).status().unwrap().success());
+        fs::write(dir.path().join("libflowagent.so"), "").unwrap();
+        let mut child = Command::new(&shell)
+            .arg0("sh")
+            .args(["-c", script])
+            .current_dir(dir.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let told = BufReader::new(child.stdout.take().unwrap());
+        let socket = PathBuf::from(format!("/tmp/.java_pid{}", child.id()));
+        let mut jvm = Self { dir, child, told, socket };
+        assert_eq!(jvm.line(), "ready\n");
+        jvm
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.told.read_line(&mut line).unwrap();
+        line
+    }
+
+    fn flow(&self, verb: &str, args: &[&str]) -> Run {
+        let pid = self.child.id().to_string();
+        let mut flow = command();
+        flow.args([verb, &pid]).args(args).current_dir(self.dir.path());
+        flow.output().unwrap().into()
+    }
+
+    /// Runs `flow attach`, and answers in the JVM's place once it has been asked to listen.
+    fn attach(&mut self, args: &[&str], answer: &str, refusal: &str) -> (Run, Vec<String>) {
+        let trigger = self.dir.path().join(format!(".attach_pid{}", self.child.id()));
+        let (socket, answer, refusal) =
+            (self.socket.clone(), answer.to_owned(), refusal.to_owned());
+        let listening = trigger.clone();
+        let jvm = thread::spawn(move || {
+            wait_for(&listening);
+            serve(&socket, &answer, &refusal)
+        });
+        let run = self.flow("attach", &[&["--agent", "libflowagent.so"], args].concat());
+        let _ = fs::remove_file(&self.socket);
+        assert!(!trigger.exists(), "{run:?}");
+        assert_eq!(self.line(), "quit\n");
+        (run, jvm.join().unwrap())
+    }
+}
+
+impl Drop for Jvm {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = fs::remove_file(&self.socket);
+    }
+}
+
+fn wait_for(path: &Path) {
+    let start = Instant::now();
+    while !path.exists() {
+        assert!(start.elapsed() < DEADLINE, "{} does not appear", path.display());
+        thread::yield_now();
+    }
+}
+
+/// Takes one request, says in the file that it names why the agent refuses, and answers.
+fn serve(socket: &Path, answer: &str, refusal: &str) -> Vec<String> {
+    let listener = UnixListener::bind(socket).unwrap();
+    let (mut stream, _) = listener.accept().unwrap();
+    let mut request = Vec::new();
+    while request.iter().filter(|byte| **byte == 0).count() < 5 {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).unwrap();
+        request.extend(byte);
+    }
+    let request = String::from_utf8(request).unwrap();
+    let parts: Vec<_> = request.split_terminator('\0').map(str::to_owned).collect();
+    let (_, file) = parts.last().unwrap().split_once("answer=").unwrap();
+    let mut file = fs::OpenOptions::new().write(true).open(file).unwrap();
+    file.write_all(refusal.as_bytes()).unwrap();
+    stream.write_all(answer.as_bytes()).unwrap();
+    parts
+}
+
+/// The file that a request named for the agent's words.
+fn answer_file(request: &[String]) -> &Path {
+    Path::new(request.last().unwrap().split_once("answer=").unwrap().1)
+}
+
+#[test]
+fn a_jvm_is_asked_to_load_the_library_with_absolute_paths() {
+    let mut jvm = Jvm::start(JVM);
+    let args = ["-o", "my trace", "--target", "a.", "--include", "x,*", "--no-constructors"];
+    let (run, request) = jvm.attach(&args, "0\nreturn code: 0\n", "");
+    let pid = jvm.child.id();
+    assert_eq!(
+        (run.code, run.err),
+        (
+            Some(0),
+            format!(
+                "flow: recording process {pid} into 'my trace'; stop with: flow detach {pid}\n"
+            )
+        )
+    );
+    let dir = fs::canonicalize(jvm.dir.path()).unwrap();
+    let library = dir.join("libflowagent.so");
+    assert_eq!(request[..4], ["1", "load", library.to_str().unwrap(), "true"]);
+    let options = format!(
+        "out={}/my trace,target=a.,include=x\\,*,constructors=false,answer=/tmp/.flow-",
+        dir.display()
+    );
+    assert!(request[4].starts_with(&options), "{}", request[4]);
+    assert!(!answer_file(&request).exists());
+}
+
+#[test]
+fn the_agents_reason_for_refusing_is_told() {
+    let mut jvm = Jvm::start(JVM);
+    let pid = jvm.child.id();
+    let (run, request) =
+        jvm.attach(&[], "0\nreturn code: -1\n", "out=/: not\u{1b}writable; choose another\n");
+    let reason = format!("flow: process {pid}: out=/: not\\u{{1b}}writable; choose another\n");
+    assert_eq!((run.code, run.err), (Some(1), reason));
+    assert!(!answer_file(&request).exists());
+
+    let (run, _) = jvm.attach(&[], "0\n/l.so was not loaded.\n/l.so: no such file\n", "");
+    let reason = "the JVM did not load the agent: /l.so was not loaded; /l.so: no such file\n";
+    assert_eq!((run.code, run.err), (Some(1), format!("flow: process {pid}: {reason}")));
+}
+
+#[test]
+fn options_that_are_too_long_are_told_from_a_jvm_that_hangs_up() {
+    let mut jvm = Jvm::start(JVM);
+    let (run, _) = jvm.attach(&["--target", &"x".repeat(1_000)], "", "");
+    assert!(run.err.contains("takes 1024 bytes of options, and these have 1"), "{}", run.err);
+    let (run, _) = jvm.attach(&[], "", "");
+    assert!(run.err.contains("hung up without an answer"), "{}", run.err);
+}
+
+#[test]
+fn a_jvm_that_listens_is_sent_no_signal() {
+    let jvm = Jvm::start(JVM);
+    let socket = jvm.socket.clone();
+    let server = thread::spawn(move || serve(&socket, "0\nreturn code: 0\n", ""));
+    wait_for(&jvm.socket);
+    let run = jvm.flow("detach", &["--agent", "libflowagent.so"]);
+    let pid = jvm.child.id();
+    assert_eq!((run.code, run.err), (Some(0), format!("flow: recording of process {pid} ended\n")));
+    assert!(server.join().unwrap()[4].starts_with("detach,answer=/tmp/.flow-"));
+}
+
+#[test]
+fn what_is_no_jvm_is_left_alone() {
+    let mut sleeper = Command::new("sleep").arg("60").spawn().unwrap();
+    let pid = sleeper.id().to_string();
+    for verb in ["attach", "detach"] {
+        let agent = ["--agent", "/bin/sh"];
+        let run: Run = command().args([verb, &pid]).args(agent).output().unwrap().into();
+        assert_eq!(run.code, Some(1));
+        assert!(run.err.contains("not a JVM"), "{}", run.err);
+    }
+    assert_eq!(sleeper.try_wait().unwrap(), None, "the signal would have killed it");
+    sleeper.kill().unwrap();
+    sleeper.wait().unwrap();
+    let run: Run = command().args(["detach", &pid]).output().unwrap().into();
+    assert_eq!((run.code, run.err), (Some(1), format!("flow: process {pid}: no such process\n")));
+}
+
+#[test]
+fn a_jvm_without_the_agent_has_nothing_to_end() {
+    let jvm = Jvm::start(JVM);
+    let run = jvm.flow("detach", &[]);
+    assert_eq!(run.code, Some(1));
+    assert!(run.err.contains("not recorded: it has not loaded libflowagent.so"), "{}", run.err);
+}

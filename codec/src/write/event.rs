@@ -1,0 +1,144 @@
+//! HOT: one event of a raw chunk, as [`raw`](crate::format::raw) specifies it.
+//!
+//! The fold looks this closely only where it must; [`count_events`] and the tests always do.
+
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use crate::MethodId;
+use crate::format::flow::{self, Decoded, Record};
+use crate::format::raw::{BEGIN, BEGIN_UNKNOWN, CATCH, END, EXIT, UNWOUND_EXIT};
+
+/// The first byte of an ENTER is at least this; so is every byte of one but the last.
+const ENTER: u8 = 0x80;
+
+/// What a probe appended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Event {
+    Enter(MethodId),
+    Exit,
+    /// With the constructor called, where it is recorded.
+    Begin(Option<MethodId>),
+    End,
+    Catch,
+    UnwoundExit,
+    /// Nothing a probe appends. To be passed over.
+    Invalid,
+}
+
+impl Event {
+    /// The event that `bytes` begin with, and how many of them are its own: at least one, where there
+    /// is one.
+    #[inline]
+    pub(super) fn first(bytes: &[u8]) -> (Self, usize) {
+        let Some((&kind, rest)) = bytes.split_first() else {
+            return (Self::Invalid, 0);
+        };
+        match kind {
+            ENTER.. => match enter(bytes) {
+                Some((method, len)) => (Self::Enter(method), len),
+                None => (Self::Invalid, invalid_enter_len(bytes)),
+            },
+            EXIT => (Self::Exit, 1),
+            BEGIN => match enter(rest) {
+                Some((method, len)) => (Self::Begin(Some(method)), 1 + len),
+                None => (Self::Begin(None), 1),
+            },
+            BEGIN_UNKNOWN => (Self::Begin(None), 1),
+            END => (Self::End, 1),
+            CATCH => (Self::Catch, 1),
+            UNWOUND_EXIT => (Self::UnwoundExit, 1),
+            _ => (Self::Invalid, 1),
+        }
+    }
+}
+
+/// The canonical ENTER that `bytes` begin with, and its length.
+#[inline]
+fn enter(bytes: &[u8]) -> Option<(MethodId, usize)> {
+    // Nearly all programs have fewer than 8192 methods.
+    if let &[first @ 0xC0..=0xFF, second @ 0x01..=0x7F, ..] = bytes {
+        let number = u64::from(first & 0x3F) | u64::from(second) << 6;
+        return Some((MethodId::new(number)?, 2));
+    }
+    match flow::decode(bytes) {
+        Decoded::Record(Record::Enter(method), len)
+            if len == 1 || bytes.get(len - 1) != Some(&0) =>
+        {
+            Some((method, len))
+        }
+        _ => None,
+    }
+}
+
+/// Up to where an ENTER goes that is none: it never ends, is too large, or ends in zeros.
+#[cold]
+fn invalid_enter_len(bytes: &[u8]) -> usize {
+    bytes.iter().position(|&byte| byte < ENTER).map_or(bytes.len(), |last| last + 1)
+}
+
+/// How many events some raw bytes hold, or a fold has written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct EventCounts {
+    /// Method entries.
+    pub enters: u64,
+    /// Method exits.
+    pub exits: u64,
+}
+
+/// Counts the entries and exits that a raw chunk holds, without those that only a
+/// [`Fold`](super::Fold) can tell of.
+#[must_use]
+pub fn count_events(raw: &[u8]) -> EventCounts {
+    let mut counts = EventCounts::default();
+    let mut rest = raw;
+    while !rest.is_empty() {
+        let (event, len) = Event::first(rest);
+        match event {
+            Event::Enter(_) => counts.enters += 1,
+            Event::Exit | Event::UnwoundExit => counts.exits += 1,
+            Event::Begin(_) | Event::End | Event::Catch | Event::Invalid => {}
+        }
+        rest = rest.get(len..).unwrap_or(&[]);
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(number: u64) -> MethodId {
+        MethodId::new(number).unwrap()
+    }
+
+    #[test]
+    fn events_are_told_by_their_first_byte() {
+        assert_eq!(Event::first(&[0x81, 0x00]), (Event::Enter(id(1)), 1));
+        assert_eq!(Event::first(&[0xFF, 0x7F, 0x00]), (Event::Enter(id(8191)), 2));
+        assert_eq!(Event::first(&[0xC0, 0x80, 0x01]), (Event::Enter(id(8192)), 3));
+        assert_eq!(Event::first(&[0x00]), (Event::Exit, 1));
+        assert_eq!(Event::first(&[0x7B, 0xFB, 0x7B]), (Event::Begin(Some(id(7931))), 3));
+        assert_eq!(Event::first(&[0x7C, 0x81]), (Event::Begin(None), 1));
+        assert_eq!(Event::first(&[0x7D]), (Event::End, 1));
+        assert_eq!(Event::first(&[0x7E]), (Event::Catch, 1));
+        assert_eq!(Event::first(&[0x7F, 0x7F]), (Event::UnwoundExit, 1));
+    }
+
+    #[test]
+    fn what_no_probe_appends_is_invalid_as_a_whole() {
+        assert_eq!(Event::first(&[0x01, 0x81]), (Event::Invalid, 1));
+        assert_eq!(Event::first(&[0xC1, 0x00, 0x81]), (Event::Invalid, 2), "ends in zeros");
+        assert_eq!(Event::first(&[0xC1, 0x80]), (Event::Invalid, 2), "never ends");
+        assert_eq!(Event::first(&[0xFF; 20]), (Event::Invalid, 20), "neither ends nor fits");
+        assert_eq!(Event::first(&[0x7B, 0xC1, 0x80]), (Event::Begin(None), 1));
+        assert_eq!(Event::first(&[0x7B, 0x00]), (Event::Begin(None), 1));
+    }
+
+    #[test]
+    fn events_are_counted_whatever_the_length_of_their_ids() {
+        // Ids 1, 64 and 8192, three exits, and what is no entry and no exit.
+        let counts =
+            count_events(&[0x81, 0xC0, 0x01, 0x7E, 0x00, 0x7B, 0x81, 0xC0, 0x80, 0x01, 0x7F, 0x00]);
+        assert_eq!(counts, EventCounts { enters: 3, exits: 3 });
+    }
+}

@@ -1,0 +1,93 @@
+//! HOT: which constructors are in a call of another one, and which of them must be dead.
+//!
+//! The rules and why they hold stand in [`raw`](crate::format::raw). Each function here is told of an
+//! event before it takes effect, or after it where it says so, with the depth of the stack at that
+//! moment, and answers how many frames at its top have been left without an event.
+
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use crate::MethodId;
+
+/// What is known of a constructor's call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Callee {
+    /// It has not been entered yet.
+    Expected(MethodId),
+    /// It was entered, so there is nothing else to come.
+    Met,
+    /// Nothing can be told from what is entered.
+    Unknown,
+}
+
+/// A constructor that called another one.
+#[derive(Clone, Copy, Debug)]
+struct Note {
+    depth: i64,
+    callee: Callee,
+}
+
+/// The constructors of a thread that are in such a call, the topmost last. None is above the depth
+/// of the stack, and no two are at the same.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    notes: Vec<Note>,
+}
+
+impl Notes {
+    /// How many frames are above the topmost note.
+    #[inline]
+    pub(super) fn frames_above(&self, depth: i64) -> u64 {
+        self.notes.last().map_or(u64::MAX, |top| depth.abs_diff(top.depth))
+    }
+
+    /// A constructor calls another one. The dead ones are those that [`below`](Self::below) tells of,
+    /// which is to be asked first.
+    pub(super) fn begin(&mut self, depth: i64, callee: Option<MethodId>) {
+        let callee = callee.map_or(Callee::Unknown, Callee::Expected);
+        self.notes.push(Note { depth, callee });
+    }
+
+    /// The topmost call returned.
+    pub(super) fn end(&mut self) {
+        self.notes.pop();
+    }
+
+    /// The topmost frame does what a constructor cannot do in such a call.
+    #[inline]
+    pub(super) fn below(&mut self, depth: i64) -> u64 {
+        self.bury(depth, |_| true)
+    }
+
+    /// After a frame was left by an exception: whoever made the call is left by it too.
+    #[inline]
+    pub(super) fn unwound(&mut self, depth: i64) -> u64 {
+        self.bury(depth, |callee| callee == Callee::Met)
+    }
+
+    /// The topmost frame calls `method`.
+    #[inline]
+    pub(super) fn enter(&mut self, depth: i64, method: MethodId) -> u64 {
+        let dead = self.bury(depth, |callee| callee == Callee::Met);
+        if let Some(top) = self.notes.last_mut()
+            && top.depth == depth.wrapping_sub_unsigned(dead)
+            && let Callee::Expected(expected) = top.callee
+        {
+            top.callee = if expected == method { Callee::Met } else { Callee::Unknown };
+        }
+        dead
+    }
+
+    #[inline]
+    fn bury(&mut self, mut depth: i64, is_dead: impl Fn(Callee) -> bool) -> u64 {
+        let mut dead = 0;
+        while let Some(top) = self.notes.last()
+            && top.depth == depth
+            && is_dead(top.callee)
+        {
+            self.notes.pop();
+            depth -= 1;
+            dead += 1;
+        }
+        dead
+    }
+}

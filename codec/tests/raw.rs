@@ -1,0 +1,291 @@
+//! Raw chunks are folded as the specification says: its rules one by one, against a fold that is
+//! plain and slow, and against what happened in random programs.
+
+#[path = "support/naive_fold.rs"]
+mod naive_fold;
+#[path = "support/program.rs"]
+mod program;
+
+use flow_codec::write::{EventCounts, Fold, count_events};
+use naive_fold::{Happened, RawEvent, canonical_bytes, naive_fold, parse, raw_bytes};
+use program::Program;
+use proptest::prelude::*;
+
+const GOLDEN: &str = include_str!("golden/raw.hex");
+
+/// Folds chunks; what was counted, too.
+fn fold<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> (Vec<u8>, EventCounts) {
+    let (mut fold, mut out) = (Fold::default(), Vec::new());
+    let mut sum = EventCounts::default();
+    let mut add = |counts: EventCounts| {
+        sum.enters += counts.enters;
+        sum.exits += counts.exits;
+    };
+    for chunk in chunks {
+        add(fold.push(chunk, &mut out));
+    }
+    add(fold.finish(&mut out));
+    (out, sum)
+}
+
+fn counts(happened: &[Happened]) -> EventCounts {
+    let exits = happened.iter().filter(|&&event| event == Happened::Exit).count() as u64;
+    EventCounts { enters: happened.len() as u64 - exits, exits }
+}
+
+/// Events in chunks of so many each, over and over; 0 is an empty chunk.
+fn chunks(events: &[RawEvent], sizes: &[usize]) -> Vec<Vec<u8>> {
+    let (mut chunks, mut rest) = (Vec::new(), events);
+    let mut sizes = sizes.iter().cycle();
+    while !rest.is_empty() {
+        let size = sizes.next().copied().unwrap_or(1).min(rest.len());
+        let (chunk, later) = rest.split_at(size);
+        chunks.push(chunk.iter().copied().flat_map(raw_bytes).collect());
+        rest = later;
+    }
+    chunks
+}
+
+fn slices(chunks: &[Vec<u8>]) -> impl Iterator<Item = &[u8]> {
+    chunks.iter().map(Vec::as_slice)
+}
+
+/// The bytes and the comment of a line.
+type Line = (Vec<u8>, &'static str);
+
+/// The title and the lines of each paragraph.
+fn paragraphs() -> Vec<(&'static str, Vec<Line>)> {
+    let paragraphs = GOLDEN.split("\n\n").skip(1).map(|paragraph| {
+        let (title, lines) = paragraph.split_once('\n').expect("a title and lines");
+        let lines = lines.lines().map(|line| {
+            let (bytes, comment) = line.split_once('#').expect("a comment");
+            let bytes = bytes.split_whitespace();
+            let bytes = bytes.map(|byte| u8::from_str_radix(byte, 16).expect("two hex digits"));
+            (bytes.collect(), comment.trim())
+        });
+        (title, lines.collect())
+    });
+    paragraphs.collect()
+}
+
+#[test]
+fn the_golden_chunks_are_what_their_comments_say() {
+    for pair in paragraphs().chunks(2) {
+        let [(title, raw), ("# Folded.", folded)] = pair else {
+            panic!("a chunk and what it is folded to, not {pair:?}");
+        };
+        for (bytes, comment) in raw {
+            let event = parse(bytes);
+            assert_eq!(event.len(), 1, "{title} {comment}");
+            assert_eq!(comment.split(':').next(), Some(&event[0].to_string()[..]), "{title}");
+            assert_eq!(&raw_bytes(event[0]), bytes, "{title}");
+        }
+        let raw: Vec<&[u8]> = raw.iter().map(|(bytes, _)| &bytes[..]).collect();
+        let expected: Vec<u8> = folded.iter().flat_map(|(bytes, _)| bytes.clone()).collect();
+        assert_eq!(fold([&raw.concat()[..]]).0, expected, "{title}");
+        assert_eq!(fold(raw.iter().copied()).0, expected, "{title}, each event a chunk");
+        assert_eq!(canonical_bytes(&naive_fold(raw)), expected, "{title}, naively");
+    }
+}
+
+const BEGIN_3: &[u8] = &[0x7B, 0x83];
+
+/// Folds to these bytes, as one chunk and with a chunk for each part.
+#[track_caller]
+fn folds(parts: &[&[u8]], expected: &[u8]) {
+    assert_eq!(fold([&parts.concat()[..]]).0, expected);
+    assert_eq!(fold(parts.iter().copied()).0, expected, "in chunks");
+}
+
+#[test]
+fn a_chain_of_constructors_dies_at_once() {
+    let chain: &[u8] = &[0x80, 0x81, 0x7B, 0x82, 0x82, 0x7B, 0x83, 0x83, 0x7C];
+    for proof in [0x00, 0x7E, 0x7F] {
+        let left = if proof == 0x7E { 0x02 } else { 0x03 };
+        folds(&[chain, &[proof]], &[0x80, 0x81, 0x82, 0x83, left]);
+    }
+}
+
+#[test]
+fn this_calls_are_chains_of_one_class() {
+    // The same constructor twice, as overloads of one id never are, but recursion is.
+    folds(
+        &[&[0x83], BEGIN_3, &[0x83], BEGIN_3, &[0x83, 0x7F, 0x84]],
+        &[0x83, 0x83, 0x83, 0x02, 0x84],
+    );
+}
+
+#[test]
+fn a_second_call_proves_a_constructor_dead() {
+    // The constructor called dies of one that nobody records; its caller cannot go on either.
+    let raw: &[u8] = &[0x81, 0x7B, 0x83, 0x83, 0x00];
+    folds(&[raw, &[0x84, 0x00]], &[0x81, 0x83, 0x01, 0x84, 0x00]);
+    folds(&[raw, &[0x83, 0x00]], &[0x81, 0x83, 0x01, 0x83, 0x00]);
+}
+
+#[test]
+fn another_call_than_the_expected_one_proves_nothing() {
+    folds(
+        &[&[0x81], BEGIN_3, &[0x84, 0x00, 0x83, 0x00, 0x85, 0x00, 0x7D, 0x00]],
+        &[0x81, 0x84, 0x00, 0x83, 0x00, 0x85, 0x01],
+    );
+}
+
+#[test]
+fn an_unknown_constructor_may_call_anything() {
+    folds(
+        &[&[0x81, 0x7C, 0x84, 0x00, 0x85, 0x00, 0x7D, 0x86, 0x00, 0x00]],
+        &[0x81, 0x84, 0x00, 0x85, 0x00, 0x86, 0x01],
+    );
+}
+
+#[test]
+fn a_catch_inside_the_constructor_called_proves_nothing() {
+    let raw: &[u8] = &[0x81, 0x7B, 0x83, 0x83, 0x84, 0x7F, 0x7E, 0x00, 0x7D, 0x85, 0x00, 0x00];
+    folds(&[raw], &[0x81, 0x83, 0x84, 0x01, 0x85, 0x01]);
+}
+
+#[test]
+fn notes_last_over_chunks() {
+    folds(
+        &[&[0x80, 0x81], BEGIN_3, &[0x83], &[], &[0x84, 0x00], &[0x00], &[0x7D], &[0x00]],
+        &[0x80, 0x81, 0x83, 0x84, 0x02],
+    );
+    folds(&[&[0x80, 0x81, 0x7C], &[], &[0x7E], &[0x82]], &[0x80, 0x81, 0x00, 0x82]);
+}
+
+#[test]
+fn a_call_of_another_constructor_proves_those_in_one_dead() {
+    folds(&[&[0x81, 0x82, 0x7C, 0x7C, 0x84, 0x00, 0x7D, 0x00]], &[0x81, 0x82, 0x00, 0x84, 0x01]);
+}
+
+#[test]
+fn a_constructor_is_dead_once_the_one_it_calls_is_unwound() {
+    // 82 dies of 83; code that is not recorded catches that, and 81 goes on after its own call.
+    let raw: &[u8] = &[0x81, 0x7C, 0x82, 0x7B, 0x83, 0x83, 0x7F, 0x7D, 0x84, 0x00, 0x00];
+    folds(&[raw], &[0x81, 0x82, 0x83, 0x01, 0x84, 0x01]);
+}
+
+#[test]
+fn exits_of_all_kinds_are_one_run() {
+    folds(&[&[0x80, 0x81, 0x82], &[0x00, 0x7F], &[0x7E, 0x00]], &[0x80, 0x81, 0x82, 0x02]);
+    let deep = [0x81; 300];
+    let mut expected = deep.to_vec();
+    expected.extend([0x6B, 0x04]);
+    folds(&[&deep, &[0x00; 150], &[0x7F; 100], &[0x00; 50]], &expected);
+}
+
+#[test]
+fn a_run_stops_at_a_dead_constructor_in_its_midst() {
+    // Twenty frames above the note return, then nobody can but those below it.
+    let mut raw = vec![0x80, 0x81, 0x7C];
+    raw.extend([0x82; 20]);
+    raw.extend([0x00; 21]);
+    let mut expected = vec![0x80, 0x81];
+    expected.extend([0x82; 20]);
+    expected.push(21);
+    folds(&[&raw], &expected);
+}
+
+#[test]
+fn what_is_no_event_is_passed_over() {
+    folds(&[&[0x81, 0x01, 0x7A, 0x00]], &[0x81, 0x00]);
+    let cut_off: [&[u8]; 3] = [&[0x81, 0xC0], &[0x82, 0xC0, 0x80, 0x80], &[0x00]];
+    assert_eq!(fold(cut_off).0, [0x81, 0x82, 0x00]);
+    folds(
+        &[&[0x81, 0x00, 0xC1, 0x00, 0x00, 0x82, 0x82, 0x82, 0x82]],
+        &[0x81, 0x01, 0x82, 0x82, 0x82, 0x82],
+    );
+    folds(&[&[0xFF; 40]], &[]);
+}
+
+fn id() -> impl Strategy<Value = u64> {
+    let ending = (any::<u64>(), 0x7B..=0x7F_u64, 1..9_u32).prop_map(|(low, last, groups)| {
+        // An id of so many bytes that ends in one of the private ones.
+        let bits = 7 * groups - 1;
+        (low % (1 << bits)) | (last << bits)
+    });
+    let any_length = (any::<u64>(), 1..64_u32).prop_map(|(number, bits)| number % (1 << bits));
+    prop_oneof![4 => 0..6_u64, 3 => 60..200_u64, 2 => ending, 2 => any_length]
+        .prop_map(|id| id & i64::MAX as u64)
+}
+
+fn raw_event() -> impl Strategy<Value = RawEvent> {
+    prop_oneof![
+        12 => id().prop_map(RawEvent::Enter),
+        10 => Just(RawEvent::Exit),
+        2 => id().prop_map(RawEvent::Begin),
+        1 => Just(RawEvent::BeginUnknown),
+        2 => Just(RawEvent::End),
+        1 => Just(RawEvent::Catch),
+        1 => Just(RawEvent::UnwoundExit),
+    ]
+}
+
+/// Events with long runs among them, and stretches in which the fold can be fast.
+fn raw_events() -> impl Strategy<Value = Vec<RawEvent>> {
+    let stretch = prop_oneof![
+        4 => prop::collection::vec(raw_event(), 1..20),
+        2 => prop::collection::vec(
+            prop_oneof![id().prop_map(RawEvent::Enter), Just(RawEvent::Exit)], 1..60),
+        1 => (1..100_usize).prop_map(|count| vec![RawEvent::Exit; count]),
+        1 => (id(), 1..100_usize).prop_map(|(id, count)| vec![RawEvent::Enter(id); count]),
+    ];
+    prop::collection::vec(stretch, 0..12).prop_map(|stretches| stretches.concat())
+}
+
+/// Sizes for cutting; never all 0.
+fn sizes() -> impl Strategy<Value = Vec<usize>> {
+    (prop::collection::vec(0..40_usize, 0..4), 1..300_usize).prop_map(|(mut sizes, one)| {
+        sizes.push(one);
+        sizes
+    })
+}
+
+/// Bytes that are events more often than by chance.
+fn garbage() -> impl Strategy<Value = Vec<u8>> {
+    let byte = prop_oneof![
+        4 => prop::sample::select(vec![0x00, 0x01, 0x7B, 0x7C, 0x7D, 0x7E, 0x7F, 0x80, 0xC0, 0xFF]),
+        1 => any::<u8>(),
+    ];
+    prop::collection::vec(byte, 0..120)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 2000, failure_persistence: None, ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn any_events_are_folded_as_the_rules_say(events in raw_events(), sizes in sizes()) {
+        let chunks = chunks(&events, &sizes);
+        let expected = naive_fold(slices(&chunks));
+        let (folded, counted) = fold(slices(&chunks));
+        prop_assert_eq!(folded, canonical_bytes(&expected));
+        prop_assert_eq!(counted, counts(&expected));
+        let told = |event: &&RawEvent| matches!(
+            event, RawEvent::Enter(_) | RawEvent::Exit | RawEvent::UnwoundExit);
+        let counted = slices(&chunks).map(count_events);
+        let counted: u64 = counted.map(|counts| counts.enters + counts.exits).sum();
+        prop_assert_eq!(counted, events.iter().filter(told).count() as u64);
+    }
+
+    #[test]
+    fn any_bytes_are_folded_as_the_rules_say(chunks in prop::collection::vec(garbage(), 0..4)) {
+        let expected = naive_fold(slices(&chunks));
+        let (folded, counted) = fold(slices(&chunks));
+        prop_assert_eq!(folded, canonical_bytes(&expected));
+        prop_assert_eq!(counted, counts(&expected));
+    }
+
+    #[test]
+    fn what_happened_in_a_program_is_what_is_folded(
+        seed in any::<u64>(), calls in 1..200_usize, sizes in sizes(),
+    ) {
+        let program = Program::run(seed, calls);
+        let chunks = chunks(&program.raw, &sizes);
+        let (folded, counted) = fold(slices(&chunks));
+        prop_assert_eq!(folded, canonical_bytes(&program.happened));
+        prop_assert_eq!(counted, counts(&program.happened));
+    }
+}

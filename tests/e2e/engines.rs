@@ -1,0 +1,166 @@
+//! The same program under both engines: the same calls, in the same order, with the same names.
+//!
+//! What one engine cannot see its trace names; such calls are taken out of both trees, and what they
+//! call moves up.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsStr;
+use std::fs;
+
+use flow_e2e::{Decoded, DecodedThread, Engine, Event, Jdk, LeftOut, Program, harness, lib};
+
+use crate::on_every_jdk;
+
+/// Programs of the harness of which no two runs are the same, or that do not end by themselves.
+const DIFFERENT_EACH_TIME: [&str; 8] = [
+    "Attached",
+    "Daemons",
+    "Halt",
+    "Kill",
+    "OutOfMemory",
+    "Overflow",
+    "Overflowing",
+    "Unloading",
+];
+
+/// A call: how many are around it, and the key of the method.
+type Call<'a> = (usize, &'a str);
+
+/// The calls of each thread, by its name. Several threads of one name are in no order.
+type Calls<'a> = BTreeMap<&'a str, Vec<Vec<Call<'a>>>>;
+
+/// The calls of a thread without those of methods that the other trace left out.
+fn calls<'a>(trace: &'a Decoded, thread: &DecodedThread, left_out: &LeftOut) -> Vec<Call<'a>> {
+    let visible: HashMap<u64, Option<&str>> = trace
+        .keys
+        .iter()
+        .map(|(id, key)| {
+            let (class, method) = key.split_once('#').unwrap();
+            (*id, (!left_out.names(class, method)).then_some(key.as_str()))
+        })
+        .collect();
+    let mut depth = 0;
+    let mut open = Vec::new();
+    let mut calls = Vec::new();
+    for event in &thread.events {
+        match event {
+            Event::Enter(id) => {
+                let visible = visible[id];
+                calls.extend(visible.map(|key| (depth, key)));
+                depth += usize::from(visible.is_some());
+                open.push(visible.is_some());
+            }
+            Event::Exit => depth -= usize::from(open.pop().unwrap()),
+        }
+    }
+    calls
+}
+
+fn all_calls<'a>(trace: &'a Decoded, left_out: &LeftOut) -> Calls<'a> {
+    let mut threads = Calls::new();
+    for thread in trace.threads.values() {
+        let calls = calls(trace, thread, left_out);
+        if !calls.is_empty() {
+            threads.entry(&thread.name).or_default().push(calls);
+        }
+    }
+    threads.values_mut().for_each(|same_name| same_name.sort());
+    threads
+}
+
+/// Runs a program under both engines, and compares call by call. Answers how many calls there were.
+fn compare(name: &str, program: impl Fn() -> Program) -> usize {
+    let [instrument, events] = Engine::ALL.map(|engine| {
+        let run = program().engine(engine).run();
+        (flow_e2e::decode_trace(&run.out()), run.status, run.stdout, run.stderr)
+    });
+    assert_eq!(instrument.1, events.1, "{name}: {}", String::from_utf8_lossy(&instrument.3));
+    assert!(instrument.2 == events.2, "{name} prints the same");
+    assert!(instrument.3 == events.3, "{name}: {}", String::from_utf8_lossy(&instrument.3));
+    let (instrument, events) = (instrument.0, events.0);
+    let left_out = instrument.left_out(&[]);
+    let found = all_calls(&instrument, &left_out);
+    let expected = all_calls(&events, &left_out);
+    let names = |calls: &Calls<'_>| -> Vec<(String, usize)> {
+        calls.iter().map(|(name, threads)| ((*name).to_owned(), threads.len())).collect()
+    };
+    assert_eq!(names(&found), names(&expected), "{name}: the same threads");
+    for (thread, expected) in &expected {
+        for (found, expected) in found[thread].iter().zip(expected) {
+            let first = found.iter().zip(expected).position(|(found, expected)| found != expected);
+            let at = first.unwrap_or(found.len().min(expected.len()));
+            let around = |calls: &[Call<'_>]| {
+                calls[at.saturating_sub(5).min(calls.len())..calls.len().min(at + 3)].to_vec()
+            };
+            assert!(
+                found.len() == expected.len() && first.is_none(),
+                "{name}, thread {thread}: call {at} of {}\n found {:#?}\n expected {:#?}",
+                expected.len(),
+                around(found),
+                around(expected),
+            );
+        }
+    }
+    expected.values().flatten().map(Vec::len).sum()
+}
+
+/// The arguments with which a program is worth comparing and short.
+fn harness_program(jdk: &Jdk, name: &str) -> Program {
+    let program = Program::harness(jdk, name).stdin(b"some input\n");
+    match name {
+        "ManyMethods" => program.args(["300"]),
+        "Results" => program.jvm_arg("-Xmx32m"),
+        _ => program,
+    }
+}
+
+#[test]
+fn every_program_of_the_harness_gives_the_same_calls() {
+    let mut programs: Vec<String> = fs::read_dir(harness().join("src/main/java/harness"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| fs::read_to_string(path).unwrap().contains("public static void main("))
+        .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
+        .filter(|name| !DIFFERENT_EACH_TIME.contains(&name.as_str()))
+        .collect();
+    programs.sort();
+    assert!(programs.len() >= 25, "{programs:?}");
+    on_every_jdk(|jdk| {
+        for name in &programs {
+            let compared = compare(name, || harness_program(jdk, name));
+            assert!(compared >= 1, "{name}");
+        }
+    });
+}
+
+#[test]
+fn javac_gives_the_same_calls() {
+    on_every_jdk(|jdk| {
+        if !jdk.has_module("jdk.compiler") {
+            println!("this JDK has no compiler to record");
+            return;
+        }
+        let sources = ["Hello", "Shapes", "Initialisers"]
+            .map(|name| harness().join(format!("src/main/java/harness/{name}.java")));
+        let compared = compare("javac", || {
+            Program::new(jdk, ["-m", "jdk.compiler/com.sun.tools.javac.Main"])
+                .args(["-proc:none", "-d", "classes"])
+                .args(&sources)
+                .options("include=com.sun.tools.javac.**")
+        });
+        assert!(compared > 500_000, "{compared}");
+    });
+}
+
+#[test]
+fn a_clojure_script_gives_the_same_calls() {
+    on_every_jdk(|jdk| {
+        let jars = ["clojure.jar", "spec.alpha.jar", "core.specs.alpha.jar"].map(lib);
+        let class_path = std::env::join_paths(jars).unwrap();
+        let script = "(println (reduce + (map inc (filter odd? (range 2000)))) (sort [3 1 2]))";
+        let compared = compare("clojure", || {
+            Program::new(jdk, [OsStr::new("-cp"), &class_path]).args(["clojure.main", "-e", script])
+        });
+        assert!(compared > 1_000_000, "{compared}");
+    });
+}
