@@ -334,7 +334,7 @@ impl<'a> Vm<'a> {
         let object = unsafe {
             (jni.CallStaticObjectMethodA)(self.jni, unsafe_class, getter, ptr::null())
         };
-        let object = self.unless_thrown(object)?;
+        let object = self.called(object)?;
         let len = i32::try_from(bytes.len()).ok()?;
         // SAFETY: no pointers but the environment.
         let array = self.unless_thrown(unsafe { (jni.NewByteArray)(self.jni, len) })?;
@@ -348,8 +348,9 @@ impl<'a> Vm<'a> {
         // SAFETY: a method of this object, and arguments as its descriptor says.
         let class =
             unsafe { (jni.CallObjectMethodA)(self.jni, object, define, arguments.as_ptr()) };
+        let class = self.called(class);
         [unsafe_class, object, array, name].into_iter().for_each(|used| self.forget(used));
-        self.unless_thrown(class)
+        class
     }
 
     /// Binds native methods of a class; answers whether they all are.
@@ -407,6 +408,14 @@ impl<'a> Vm<'a> {
         self.unless_failed(!answer.is_null()).then_some(answer)
     }
 
+    /// What a Java method answered, or `None` where it threw instead.
+    fn called(&self, answer: jobject) -> Option<jobject> {
+        let function = self.jni().v1_2().ExceptionCheck;
+        // SAFETY: no arguments but the environment.
+        let thrown = unsafe { function(self.jni) };
+        self.unless_failed(!thrown).then_some(answer).and_then(|answer| self.unless_thrown(answer))
+    }
+
     /// Passes on `done`, and takes away the exception where it is `false`.
     fn unless_failed(&self, done: bool) -> bool {
         if !done {
@@ -432,6 +441,7 @@ fn loader_called(kind: LoaderKind, label: &str) -> Loader {
 /// The parts of the JNI table by the version that brought them.
 trait Versions {
     fn v1_1(&self) -> &jni::sys::JNINativeInterface__1_1;
+    fn v1_2(&self) -> &jni::sys::JNINativeInterface__1_2;
     fn v19(&self) -> &jni::sys::JNINativeInterface__19;
 }
 
@@ -439,6 +449,11 @@ impl Versions for JNINativeInterface_ {
     fn v1_1(&self) -> &jni::sys::JNINativeInterface__1_1 {
         // SAFETY: every JVM has the functions of JNI 1.1, at the same places in every version.
         unsafe { &self.v1_1 }
+    }
+
+    fn v1_2(&self) -> &jni::sys::JNINativeInterface__1_2 {
+        // SAFETY: as above, for JNI 1.2.
+        unsafe { &self.v1_2 }
     }
 
     fn v19(&self) -> &jni::sys::JNINativeInterface__19 {

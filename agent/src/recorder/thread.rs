@@ -47,7 +47,7 @@ pub(super) enum OutState {
 impl Out {
     /// The canonical form of `raw`, and how many events that is.
     pub(super) fn fold(&mut self, raw: &[u8], last: bool) -> (Vec<u8>, EventCounts) {
-        let mut folded = Vec::with_capacity(raw.len());
+        let mut folded = Vec::new();
         let mut counts = self.fold.push(raw, &mut folded);
         if last {
             let rest = self.fold.finish(&mut folded);
