@@ -6,7 +6,8 @@
 #
 #   --rounds N       rounds; a round runs every variant of every workload once (5)
 #   --only NAMES     workloads: fib fib-small clojure javac startup memory (all)
-#   --variants NAMES compared with the program alone: instrument events jfr (all)
+#   --variants NAMES compared with the program alone (`none`): again instrument events jfr (all);
+#                    `again` is the program alone once more, and shows what the noise is
 #   --events         the slow variants, events and jfr, of clojure and javac in every round, not only
 #                    in the first
 #   --jdk HOME       a JDK to run on (JAVA_HOME, the java on the PATH, those under /usr/lib/jvm)
@@ -17,14 +18,13 @@
 # Exit status: 0 all ran, 1 some run failed (it is named below the table), 2 something is missing or
 # misspelt. A run can leave up to 3 GB under target/ until the next one.
 set -euo pipefail
-cd "$(dirname "$0")/.."
 
 refuse() {
     printf 'bench.sh: %s\n' "$@" >&2
     exit 2
 }
 
-rounds=5 only= wanted= slow_always= cores= agent= keep= jdks=()
+rounds=5 only='' wanted='' slow_always='' cores='' agent='' keep='' jdks=()
 while (($# > 0)); do
     case $1 in
         --events) slow_always=yes && shift && continue ;;
@@ -35,15 +35,18 @@ while (($# > 0)); do
         --rounds) rounds=$2 ;;
         --only) only=${2//,/ } ;;
         --variants) wanted=${2//,/ } ;;
-        --jdk) jdks+=("$2") ;;
+        --jdk) jdks+=("$(realpath -- "$2")") ;;
         --cores) cores=$2 ;;
         --agent) agent=$(realpath -- "$2") ;;
-        --keep) keep=$2 ;;
+        --keep) keep=$(realpath -- "$2") ;;
         *) refuse "unknown option: $1" "see scripts/bench.sh --help" ;;
     esac
     shift 2
 done
 [[ $rounds =~ ^[1-9][0-9]*$ ]] || refuse "not a number of rounds: $rounds"
+cd "$(dirname "$0")/.."
+# What would reach every JVM, the one without recording too.
+unset "${!FLOW_@}" JAVA_TOOL_OPTIONS JDK_JAVA_OPTIONS
 
 # --- what is compared ---------------------------------------------------------------------------------
 
@@ -52,14 +55,14 @@ all_workloads=(fib fib-small clojure javac startup memory)
 # A workload: its variants, which of them are slow, how many runs of each a round has, the package
 # recorded and where its classes are, and the program. `fib-small` is there because the slow variants
 # would take minutes for fib(40). Heap and stacks of `memory` are fixed, so that what differs is ours.
-readonly threads=200
+readonly threads=200 startup_runs=10
 workload() {
-    variants="instrument events jfr" slow="" runs=1
+    variants="again instrument events jfr" slow="" runs=1
     package=bench root=$work/classes
     local lib=java-harness/target/lib
     case $1 in
         fib)
-            variants=instrument
+            variants="again instrument"
             program=(-cp "$root" bench.Fib 40 3)
             ;;
         fib-small) program=(-cp "$root" bench.Fib 32 3) ;;
@@ -76,7 +79,7 @@ workload() {
             ;;
         startup)
             # So short that one run says little.
-            runs=10
+            runs=$startup_runs
             program=(-cp "$root" bench.Hello)
             ;;
         memory)
@@ -90,10 +93,10 @@ workload() {
 options_of() {
     local recording="include=$package.**,out=$run/trace"
     case $1 in
-        none) options=() ;;
+        none | again) options=() ;;
         instrument | events) options=("-agentpath:$agent=engine=$1,$recording") ;;
-        jfr) options=("-XX:StartFlightRecording:settings=$run/settings.jfc,filename=$run/trace.jfr,maxsize=16g") ;;
-        *) refuse "no variant $1; there are: instrument events jfr" ;;
+        jfr) options=("-XX:StartFlightRecording:settings=$work/$package.jfc,filename=$run/trace.jfr,maxsize=16g") ;;
+        *) refuse "no variant $1; there are: again instrument events jfr" ;;
     esac
 }
 
@@ -128,18 +131,21 @@ figure() {
 recorded() {
     local calls lost
     case $1 in
-        none) echo 0 0 ;;
+        none | again) echo 0 0 ;;
         jfr)
             "$2/bin/jfr" summary "$run/trace.jfr" >"$run/summary"
             lost=$(awk '$1 == "jdk.DataLoss" { print $2 }' "$run/summary")
             [[ ${lost:-0} == 0 ]] || { echo "JFR lost data $lost times" && return 1; }
-            awk '$1 == "jdk.MethodTrace" { print $2, $3 }' "$run/summary"
+            calls=$(awk '$1 == "jdk.MethodTrace" { print $2, $3 }' "$run/summary")
+            [[ -n $calls && $calls != 0\ * ]] || { echo "nothing was recorded" && return 1; }
+            echo "$calls"
             ;;
         *)
             calls=$(sed -n 's/.*"enters": \([0-9]*\).*/\1/p' "$run/trace/trace.json")
             lost=$(sed -n '/"lost": {/,/}/s/.*"events": \([0-9]*\).*/\1/p' "$run/trace/trace.json")
             [[ -n $calls ]] || { echo "the recording did not end" && return 1; }
             [[ ${lost:-0} == 0 ]] || { echo "$lost events lost" && return 1; }
+            [[ $calls != 0 ]] || { echo "nothing was recorded" && return 1; }
             echo "$calls" "$(du -sb "$run/trace" | cut -f1)"
             ;;
     esac
@@ -147,12 +153,9 @@ recorded() {
 
 # Runs a variant of the workload at hand once; the line of figures goes to $results.
 run_once() {
-    local name=$1 variant=$2 home=$3 version=$4 round=$5 measured calls status=0
+    local name=$1 variant=$2 home=$3 version=$4 turn=$5 measured calls status=0
     rm -rf "$run" && mkdir -p "$run/classes"
     options_of "$variant"
-    if [[ $variant == jfr ]]; then
-        "$home/bin/java" -cp "$work/classes" bench.JfrSettings "$root" "$package" >"$run/settings.jfc"
-    fi
     "${pin[@]}" "$work/measure" "$run/measured" "$home/bin/java" "${options[@]}" "${program[@]}" \
         >"$run/stdout" 2>"$run/stderr" || status=$?
     if ((status != 0)); then
@@ -161,14 +164,13 @@ run_once() {
     fi
     calls=$(recorded "$variant" "$home") || { fail "$name, JDK $version, $variant: $calls" && return; }
     read -r -a measured <"$run/measured"
-    printf '%s\t' "$name" "$version" "$variant" "$round" "${measured[@]}" "${calls% *}" "${calls#* }" \
+    printf '%s\t' "$name" "$version" "$variant" "$turn" "${measured[@]}" "${calls% *}" "${calls#* }" \
         >>"$results"
     figure "$name" "${measured[0]}" "${measured[2]}" >>"$results"
-    printf 'bench.sh: round %s, %s, JDK %s, %s: %s s\n' "$round" "$name" "$version" "$variant" \
-        "$(awk "BEGIN { printf \"%.2f\", ${measured[0]} / 1e9 }")" >&2
+    took+=", $variant $(awk "BEGIN { printf \"%.2f\", ${measured[0]} / 1e9 }") s"
 }
 
-# A variant that failed is not tried again.
+# A variant that failed is not tried again, nor any other where the program alone fails.
 fail() {
     failed+=("$1")
     broken[$name-$version-$variant]=yes
@@ -178,8 +180,7 @@ fail() {
 # All variants of a workload once, the first one moving on by one from turn to turn: whoever runs
 # after another finds the caches and the disk as that one left them.
 turn() {
-    local name=$1 home=$2 version=$3 round=$4 turn=$5 variant order=()
-    workload "$name"
+    local name=$1 home=$2 version=$3 round=$4 turn=$5 variant took='' order=()
     for variant in none $variants; do
         possible "$variant" "$version" || continue
         [[ -z ${broken[$name-$version-$variant]:-} ]] || continue
@@ -188,8 +189,10 @@ turn() {
     done
     for ((i = 0; i < ${#order[@]}; i++)); do
         variant=${order[(i + turn) % ${#order[@]}]}
-        run_once "$name" "$variant" "$home" "$version" "$round.$turn"
+        [[ -n ${broken[$name-$version-none]:-} ]] ||
+            run_once "$name" "$variant" "$home" "$version" "$round.$turn"
     done
+    [[ -z $took ]] || printf 'bench.sh: round %s, JDK %s, %s%s\n' "$round" "$version" "$name" "$took" >&2
 }
 
 # --- preparation --------------------------------------------------------------------------------------
@@ -211,6 +214,7 @@ find_jdks() {
     done
 }
 
+scripts/setup.sh
 ((${#jdks[@]})) || find_jdks
 ((${#jdks[@]})) || refuse "no JDK found; run scripts/setup.sh, or name one with --jdk"
 for home in "${jdks[@]}"; do
@@ -221,22 +225,24 @@ target=$(cargo metadata --format-version 1 --no-deps --offline |
     sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 work=$target/bench run=$target/bench/run results=${keep:-$target/bench/results.tsv}
 mkdir -p "$work"
-: >"$results"
 trap 'rm -rf "$run"' EXIT
 for name in ${only:=${all_workloads[*]}}; do workload "$name"; done
 for variant in $wanted; do options_of "$variant"; done
 
+build="flow built elsewhere"
 if [[ -z $agent ]]; then
     printf 'bench.sh: building the agent (the first time a minute or two) ...\n' >&2
     cargo build --release --quiet -p flow-agent
     agent=$target/release/libflowagent.so
+    build="flow $(git rev-parse --short HEAD 2>/dev/null || echo 'without history')"
+    git diff --quiet HEAD 2>/dev/null || build+=" with changes"
 fi
 [[ -f $agent ]] || refuse "no such file: $agent"
 cc -O2 -Wall -o "$work/measure" scripts/bench/measure.c
 javac --release 11 -Xlint:-options -d "$work/classes" scripts/bench/java/bench/*.java
 if [[ " $only " == *" javac "* ]]; then
     rm -rf "$work/sources"
-    java -cp "$work/classes" bench.Sources "$work/sources" 40 27
+    java -cp "$work/classes" bench.Sources "$work/sources" 40 28
 fi
 if [[ " $only " == *" clojure "* && ! -f java-harness/target/lib/clojure.jar ]]; then
     (cd java-harness && mvn -q -B -DskipTests package)
@@ -253,11 +259,16 @@ fi
 
 declare -A broken=()
 failed=()
+: >"$results"
+load=$(cut -d' ' -f1 /proc/loadavg)
 for ((round = 1; round <= rounds; round++)); do
     for home in "${jdks[@]}"; do
         version=$(version_of "$home")
         for name in $only; do
             workload "$name"
+            if possible jfr "$version" && [[ " $variants " == *" jfr "* ]]; then
+                "$home/bin/java" -cp "$work/classes" bench.JfrSettings "$root" "$package" >"$work/$package.jfc"
+            fi
             for ((i_run = 0; i_run < runs; i_run++)); do
                 turn "$name" "$home" "$version" "$round" $((round + i_run - 1))
             done
@@ -272,9 +283,8 @@ done | awk -f scripts/bench/table.awk - "$results"
 printf '\nMeasured %s on %s, %s cores, Linux %s; ' "$(date -u +%F)" \
     "$(sed -n 's/^model name[^:]*: //p;T;q' /proc/cpuinfo)" "$(nproc --all)" "$(uname -r)"
 if ((${#pin[@]})); then printf 'programs pinned to core %s. ' "$cores"; else printf 'programs not pinned. '; fi
-printf '%s rounds, %s runs of startup in each. ' "$rounds" 10
-printf 'flow %s%s. Traces on %s.\n' "$(git rev-parse --short HEAD 2>/dev/null || echo 'without history')" \
-    "$(git diff --quiet HEAD 2>/dev/null || echo ' with changes')" "$(stat -f -c %T "$work")"
+printf 'Rounds: %s, with %s runs of startup in each; load before them %s. Traces on %s; %s.\n' \
+    "$rounds" "$startup_runs" "$load" "$(stat -f -c %T "$work")" "$build"
 for home in "${jdks[@]}"; do
     printf -- '- JDK %s: %s\n' "$(version_of "$home")" \
         "$("$home/bin/java" -XshowSettings:properties -version 2>&1 | sed -n 's/.*java.vm.version = //p')"

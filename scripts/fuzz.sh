@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Fuzzes the readers and the fold: scripts/fuzz.sh [seconds-per-target] [target]
+# Fuzzes the readers, the fold and the rewriter: scripts/fuzz.sh [seconds-per-target] [target]
 #
-# The seeds are the golden files of codec/tests. What the fuzzer learns stays in codec/fuzz/corpus,
-# what it breaks in codec/fuzz/artifacts; neither is committed. Exit status: 0 nothing found, 1 a
-# target failed, 2 something is missing or misspelt.
+# The seeds are the golden files of codec/tests, and class files of java-harness. What the fuzzer learns
+# stays in the folders corpus beside the targets, what it breaks in artifacts; neither is committed.
+# Exit status: 0 nothing found, 1 a target failed, 2 something is missing or misspelt.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 readonly golden=codec/tests/golden corpus=codec/fuzz/corpus
-targets=(flow_reader jsonl_reader trace_dir fold)
+readonly classes=agent/fuzz/corpus/rewrite
+targets=(flow_reader jsonl_reader trace_dir fold rewrite)
 
 refuse() {
     printf 'fuzz.sh: %s\n' "$@" >&2
@@ -29,6 +30,9 @@ cargo fuzz --version >/dev/null 2>&1 ||
     refuse "cargo-fuzz is missing; install it: cargo install cargo-fuzz --locked"
 command -v c++ >/dev/null ||
     refuse "a C++ compiler is missing, which libFuzzer is built with; install it: apt-get install g++"
+
+command -v javac >/dev/null ||
+    refuse "javac is missing, which makes seeds; install it: apt-get install openjdk-17-jdk-headless"
 
 # Hex with comments on stdin, bytes on stdout.
 bytes() {
@@ -63,15 +67,28 @@ seed_dirs() {
     done
 }
 
-mkdir -p "$corpus"/{flow_reader,jsonl_reader,trace_dir,fold}
+# The folder of a target.
+folder() {
+    if [[ $1 == rewrite ]]; then echo agent/fuzz; else echo codec/fuzz; fi
+}
+
+# Small classes with constructors, handlers and all kinds of methods.
+seed_classes() {
+    javac -nowarn -d "$classes" java-harness/src/main/java/harness/{Constructors,Exceptions,Shapes}.java
+    find "$classes" -name '*.class' -size -9 -exec mv -t "$classes" {} +
+    rm -rf "$classes/harness"
+}
+
+mkdir -p "$classes" "$corpus"/{flow_reader,jsonl_reader,trace_dir,fold}
 seed_streams
 seed_dirs
+seed_classes
 cp "$golden/trace/thread-1.jsonl" "$corpus/jsonl_reader/"
 
 status=0
 for target in "${targets[@]}"; do
     printf 'fuzz.sh: %s, %s s\n' "$target" "$seconds" >&2
-    cargo +nightly fuzz run --fuzz-dir codec/fuzz "$target" -- \
+    cargo +nightly fuzz run --fuzz-dir "$(folder "$target")" "$target" -- \
         -max_total_time="$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=1024 \
         -print_final_stats=1 || status=1
 done

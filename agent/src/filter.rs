@@ -91,6 +91,12 @@ impl Reason {
     }
 }
 
+/// What classes of the boot and the platform loader are called.
+const JDK_PACKAGES: [&str; 7] = ["java.", "javax.", "jdk.", "sun.", "com.sun.", "org.w3c.", "org.xml."];
+
+/// Tools such as the compiler are applications to the JVM.
+const JDK_TOOLS: &str = "com.sun.tools.";
+
 /// Classes whose methods mount and unmount virtual threads: the current thread changes inside them.
 const THREAD_SWITCHING: [&str; 2] = ["java.lang.VirtualThread", "jdk.internal.vm.Continuation"];
 
@@ -131,10 +137,20 @@ impl FilterSpec {
             || self.include.iter().any(|glob| Self::reaches(glob, loader) && glob.matches_some_of(class))
     }
 
-    /// Whether classes of the JDK may be recorded.
+    /// Whether classes of the boot and the platform loader may be recorded.
+    #[must_use]
+    pub fn reaches_boot_classes(&self) -> bool {
+        !self.targets.is_empty() || self.include.iter().any(Glob::names_something)
+    }
+
+    /// Whether classes of the JDK are meant, going by the names of its packages.
     #[must_use]
     pub fn names_jdk(&self) -> bool {
-        !self.targets.is_empty() || self.include.iter().any(Glob::names_something)
+        let globs = self.include.iter().filter(|glob| glob.names_something()).map(Glob::first_part);
+        self.targets.iter().cloned().chain(globs).any(|name| {
+            !name.starts_with(JDK_TOOLS)
+                && JDK_PACKAGES.iter().any(|jdk| name.starts_with(jdk) || jdk.starts_with(&name))
+        })
     }
 
     /// Whether a pattern speaks of classes from this loader.
@@ -196,6 +212,15 @@ impl Glob {
     pub fn matches(&self, class: &str, method: &str) -> bool {
         matches_all(&self.class, class)
             && self.method.as_ref().is_none_or(|pattern| matches_all(pattern, method))
+    }
+
+    /// The pattern up to its first wildcard.
+    fn first_part(&self) -> String {
+        let literals = self.class.iter().map_while(|token| match token {
+            Token::Literal(c) => Some(*c),
+            _ => None,
+        });
+        literals.collect()
     }
 
     fn matches_some_of(&self, class: &str) -> bool {
@@ -358,8 +383,25 @@ mod tests {
             let loader = method(class, "m").loader;
             assert_eq!(spec.may_select(class, loader), expected, "{class}");
         }
-        assert!(spec.names_jdk() && !FilterSpec::default().names_jdk());
-        assert!(!FilterSpec { include: globs(&["**#get*"]), ..FilterSpec::default() }.names_jdk());
+    }
+
+    #[test]
+    fn filters_tell_whether_they_mean_the_jdk() {
+        for (pattern, expected) in [
+            ("java.util.**", true),
+            ("java*", true),
+            ("com.sun.net.*", true),
+            ("com.**", true),
+            ("com.app.**", false),
+            ("com.sun.tools.javac.**", false),
+            ("**#get*", false),
+            ("javassist.*", false),
+        ] {
+            let spec = FilterSpec { include: globs(&[pattern]), ..spec() };
+            assert_eq!(spec.names_jdk(), expected, "{pattern}");
+        }
+        assert!(!spec().names_jdk());
+        assert!(FilterSpec { targets: vec!["java.util.".into()], ..spec() }.names_jdk());
     }
 
     #[test]

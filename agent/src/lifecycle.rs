@@ -30,7 +30,7 @@ use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 
 use crate::options::{EngineKind, OnError, Options};
-use crate::recorder::{IdTable, MethodTable, Recorder, StartIds};
+use crate::recorder::{IdTable, MethodTable, Patience, Recorder, StartIds};
 use crate::sink::{FileSink, LineFile, Replacement, TraceDirectory, expand, host};
 
 /// The first recording of this process. The next one, after a detach, hangs on it: none is ever freed,
@@ -112,7 +112,7 @@ pub fn on_error(option_text: &str) -> OnError {
 pub fn start(
     option_text: &str,
     when: Start,
-    prepare: impl FnOnce(EngineKind) -> Result<Jvm, String>,
+    prepare: impl FnOnce(&Options) -> Result<Jvm, String>,
 ) -> Result<&'static Agent, StartError> {
     let _one_at_a_time = STARTING.lock();
     let earlier = agent();
@@ -128,7 +128,7 @@ pub fn start(
         return Err(StartError(why.to_owned()));
     }
     crate::logging::init(options.log);
-    let jvm = prepare(options.engine).map_err(StartError)?;
+    let jvm = prepare(&options).map_err(StartError)?;
     let agent = Agent::new(&options, jvm)?;
     log::info!("recording into {}", agent.directory.path().display());
     match earlier {
@@ -207,12 +207,12 @@ impl Agent {
     }
 
     /// Ends the recording and completes the manifest. Later calls do nothing.
-    pub fn finish(&self) {
+    pub fn finish(&self, patience: Patience) {
         if self.abandoned.load(Ordering::Relaxed) {
             return;
         }
         let Some((mut manifest, place)) = self.manifest.lock().take() else { return };
-        let end = self.recorder.finish();
+        let end = self.recorder.finish(patience);
         log::info!(
             "recorded {} calls in {} threads into {}",
             end.totals.enters,

@@ -27,9 +27,6 @@ END {
     for (r = 1; r <= rows; r++) print_cost(order[r])
     print ""
     print "Ratios: smallest / **median** / largest, each against the program alone in the same turn."
-    print ""
-    print "| workload | JDK | variant | what | alone | recorded | added | ratio |"
-    print "|---|---|---|---|--:|--:|--:|--:|"
     for (r = 1; r <= rows; r++) print_figure(order[r])
 }
 
@@ -69,7 +66,7 @@ function print_cost(row,    n, part, many) {
     many = median(calls, n) >= 1e6
     printf "%s | %s | ", spread(wall_ratio, n), spread(cpu_ratio, n)
     printf "%s | ", many ? sprintf("%.2f", median(added_ns, n)) : "-"
-    printf "%s | ", many ? sprintf("%.1f M", median(calls, n) / 1e6) : sprintf("%.0f", median(calls, n))
+    printf "%s | ", many ? sprintf("%.1f M", median(calls, n) / 1e6) : part[3] == "again" ? "-" : median(calls, n)
     printf "%s | ", many ? sprintf("%.2f", median(bytes, n)) : "-"
     printf "%.2f | %d |\n", median(rss_ratio, n), n
 }
@@ -79,6 +76,11 @@ function print_figure(row,    n, part) {
     if (part[3] == "none" || meaning[part[1]] == "") return
     n = gather(row)
     if (n == 0) return
+    if (!figures++) {
+        print ""
+        print "| workload | JDK | variant | what | alone | recorded | added | ratio |"
+        print "|---|---|---|---|--:|--:|--:|--:|"
+    }
     printf "| %s | %s | %s | %s | ", part[1], part[2], part[3], meaning[part[1]]
     printf "%.2f | %.2f | %.2f | %.2f |\n", median(figure_alone, n), median(figure, n),
         median(figure_added, n), median(figure_ratio, n)

@@ -39,20 +39,39 @@ fn messages_go_to_stderr_only() {
     });
 }
 
+/// The JVM's ways to run a program, and its ways to check it.
+const AXES: [&str; 9] = [
+    "-Xcheck:jni",
+    "-Xint",
+    "-Xcomp",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:-BytecodeVerificationLocal",
+    "-XX:+BytecodeVerificationLocal",
+    "-XX:+UseSerialGC",
+    "-XX:+UseParallelGC",
+    "-XX:+UseZGC",
+];
+
 #[test]
 fn the_jvms_own_checks_find_nothing() {
     on_every_engine(|jdk, engine| {
-        let mut axes = vec!["-Xcheck:jni", "-Xint", "-Xcomp", "-XX:+UseG1GC", "-XX:+UseParallelGC"];
-        if jdk.version >= 15 {
-            axes.push("-XX:+UseZGC");
-        }
-        for arg in axes {
-            let program = || Program::harness(jdk, "Threads").engine(engine).args(["40"]).jvm_arg(arg);
-            let plain = program().run_without_agent();
-            let run = program().run();
-            assert_eq!(run.code(), Some(0), "{arg}: {}", run.errors());
-            assert_eq!(run.stdout, plain.stdout, "{arg}");
-            assert_eq!(run.errors(), String::from_utf8_lossy(&plain.stderr), "{arg}");
+        for axis in AXES {
+            for (name, args) in [("Threads", Some("40")), ("SuperThrows", None), ("Leaves", None)] {
+                let program = || Program::harness(jdk, name).args(args).jvm_arg(axis);
+                let plain = program().run_without_agent();
+                let run = program().engine(engine).run();
+                assert_eq!(run.code(), Some(0), "{axis} {name}: {}", run.errors());
+                assert_eq!(run.stdout, plain.stdout, "{axis} {name}");
+                assert_eq!(run.errors(), String::from_utf8_lossy(&plain.stderr), "{axis} {name}");
+                let files = std::fs::read_dir(run.program.workspace()).unwrap();
+                let names = files.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+                assert!(!names.into_iter().any(|name| name.starts_with("hs_err")), "{axis} {name}");
+                if name == "SuperThrows" {
+                    let trace = run.trace();
+                    let tree = trace.tree(trace.thread("main")).of_harness().lines();
+                    assert_eq!(tree, golden(name).threads["main"], "{axis}");
+                }
+            }
         }
     });
 }

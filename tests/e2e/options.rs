@@ -243,7 +243,8 @@ fn optimize_gives_the_shortest_ids_to_the_most_called() {
         let options = format!("optimize={}", program.out().display());
         let trace = program.options(&options).run().trace();
         assert_eq!(trace.enters_by_key(), calls);
-        let by_id = |id: u64| calls[&trace.keys[&id]];
+        // Methods have ids from when their class is loaded, so there are some that were never called.
+        let by_id = |id: u64| calls.get(&trace.keys[&id]).copied().unwrap_or(0);
         let counts: Vec<u64> = (0..trace.keys.len() as u64).map(by_id).collect();
         assert!(counts.is_sorted_by(|a, b| a >= b), "{counts:?}");
     });

@@ -11,7 +11,8 @@ fn virtual_threads_have_trees_of_their_own_across_parks() {
             return;
         }
         let expected = golden("VirtualThreads");
-        let trace = Program::harness(jdk, "VirtualThreads").engine(engine).args(["5000"]).run().trace();
+        let trace =
+            Program::harness(jdk, "VirtualThreads").engine(engine).args(["5000"]).run().trace();
         let virtual_threads: Vec<_> =
             trace.threads.values().filter(|thread| thread.is_virtual).collect();
         assert_eq!(virtual_threads.len(), 5000);
@@ -30,7 +31,8 @@ fn carriers_stay_balanced_when_the_jdk_itself_is_recorded() {
         if jdk.version < 21 {
             return;
         }
-        let trace = Program::harness(jdk, "VirtualThreads").engine(engine)
+        let trace = Program::harness(jdk, "VirtualThreads")
+            .engine(engine)
             .args(["200"])
             .options("include=java.lang.**;java.util.concurrent.**;harness.**")
             .run()
@@ -72,7 +74,8 @@ fn threads_that_meet_new_methods_at_once_agree_on_ids() {
 fn small_chunks_change_nothing() {
     on_every_engine(|jdk, engine| {
         let run = |options: &str| {
-            let trace = Program::harness(jdk, "Threads").engine(engine).options(options).run().trace();
+            let trace =
+                Program::harness(jdk, "Threads").engine(engine).options(options).run().trace();
             let mut trees: Vec<_> = trace
                 .threads
                 .values()

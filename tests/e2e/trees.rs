@@ -136,7 +136,10 @@ fn with_the_java_agents_filter_the_bytes_are_the_java_agents() {
 #[test]
 fn ids_of_every_length_are_right_and_dense() {
     on_every_engine(|jdk, engine| {
-        let run = Program::harness(jdk, "ManyMethods").engine(engine).options("target=harness.Template").run();
+        let run = Program::harness(jdk, "ManyMethods")
+            .engine(engine)
+            .options("target=harness.Template")
+            .run();
         let trace = run.trace();
         let ids: Vec<u64> = trace.methods.iter().map(|m| m["id"].as_u64().unwrap()).collect();
         assert_eq!(ids, (0..ids.len() as u64).collect::<Vec<_>>(), "dense, in order");
@@ -195,5 +198,36 @@ fn unloaded_classes_are_never_mixed_up() {
             *lines.entry(method["id"].as_u64().unwrap()).or_default() += 1;
         }
         assert!(lines.values().any(|lines| *lines >= 2), "the loaders are told apart");
+    });
+}
+
+#[test]
+fn overflows_in_constructors_and_handlers_hardly_shift_the_tree() {
+    on_every_engine(|jdk, engine| {
+        for mode in ["-Xint", "-XX:+TieredCompilation"] {
+            let run = Program::harness(jdk, "Overflowing")
+                .engine(engine)
+                .jvm_arg(mode)
+                .jvm_arg("-Xss512k")
+                .run();
+            assert_eq!(run.stdout, b"overflows 24\n", "{mode}: {}", run.errors());
+            let trace = run.trace();
+            let main = trace.thread("main");
+            let calls = trace.tree(main).of_harness().calls;
+            let after = calls.iter().filter(|call| call.method == "after(I)V");
+            let depths: Vec<_> = std::iter::once(1).chain(after.map(|call| call.depth)).collect();
+            assert_eq!(depths.len(), 1 + 24, "{mode}");
+            // The stack may overflow in our own handler: then that one frame has no exit.
+            let shift = match engine {
+                Engine::Instrument => 1,
+                Engine::Events => 0,
+            };
+            assert!(
+                depths.windows(2).all(|pair| pair[0] <= pair[1] && pair[1] - pair[0] <= shift),
+                "{mode}: {depths:?}"
+            );
+            let (enters, exits) = Decoded::balance(main);
+            assert_eq!(enters - exits, depths[24] - 1, "{mode}: and nothing else is missing");
+        }
     });
 }

@@ -166,6 +166,9 @@ impl Golden {
     }
 
     /// The same without what a trace says it left out.
+    ///
+    /// # Panics
+    /// A line is no call.
     #[must_use]
     pub fn without_left_out(&self, left_out: &LeftOut) -> Self {
         self.without(|class_and_method| {

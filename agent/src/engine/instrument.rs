@@ -30,7 +30,7 @@ const NATIVE: u16 = 0x0100;
 /// The bytes of a class that is being loaded or changed, with probes; `None` to leave them alone.
 pub fn on_class_file(recorder: &Recorder, loader: &Loader, bytes: &[u8]) -> Option<Vec<u8>> {
     let methods = recorder.methods();
-    if loader.kind == LoaderKind::Jdk && !methods.filter().names_jdk() {
+    if loader.kind == LoaderKind::Jdk && !methods.filter().reaches_boot_classes() {
         return None;
     }
     let class = match ClassFile::parse(bytes) {
@@ -54,15 +54,20 @@ pub fn on_class_file(recorder: &Recorder, loader: &Loader, bytes: &[u8]) -> Opti
 
 /// A probe of the current thread had no room for an event, or the thread has no chunk yet.
 pub fn on_no_room(recorder: &Recorder, vm: &Vm<'_>, id: ThreadId, event: &[u8]) {
-    let thread = recorder.thread(id).or_else(|| start_thread(recorder, vm, id));
-    if let Some(thread) = thread {
+    if let Some(thread) = recorder.thread(id).or_else(|| start_thread(recorder, vm, id)) {
         recorder.append_raw(&thread, event);
     }
 }
 
 fn start_thread(recorder: &Recorder, vm: &Vm<'_>, id: ThreadId) -> Option<Arc<ThreadRecorder>> {
+    if !recorder.is_on() {
+        return None;
+    }
     if id.get() == 0 {
-        recorder.lose_event("events of a thread that has no id yet");
+        // Code of the JDK only, in the constructor of a thread that runs already: a native one that is
+        // made known to the JVM.
+        let methods = recorder.methods();
+        methods.leave_out("thread-without-id", key("java.lang.Thread", "<init>", "*"));
         return None;
     }
     let Some(control) = control_block(id) else {

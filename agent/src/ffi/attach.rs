@@ -4,14 +4,15 @@ use super::jvmti::Jvmti;
 use super::{Vm, entry, environment, probe};
 use crate::engine::instrument;
 use crate::lifecycle::{self, Start};
+use crate::recorder::Patience;
 
 /// Begins to record.
 ///
 /// # Errors
 /// It cannot; the program is as it was.
-pub(super) fn record(vm: &Vm<'_>, jvmti: Jvmti, options: &str) -> Result<(), String> {
-    let agent = lifecycle::start(options, Start::Attached, |engine| {
-        environment::prepare(jvmti, engine)?;
+pub(super) fn record(vm: &Vm<'_>, jvmti: Jvmti, option_text: &str) -> Result<(), String> {
+    let agent = lifecycle::start(option_text, Start::Attached, |options| {
+        environment::prepare(jvmti, options)?;
         vm.prepare();
         probe::watch(jvmti)?;
         let defined = probe::define(vm);
@@ -21,7 +22,7 @@ pub(super) fn record(vm: &Vm<'_>, jvmti: Jvmti, options: &str) -> Result<(), Str
     })
     .map_err(|error| error.to_string())?;
     entry::guard_process();
-    environment::subscribe(agent, jvmti).inspect_err(|_| agent.finish())?;
+    environment::subscribe(agent, jvmti).inspect_err(|_| agent.finish(Patience::Little))?;
     instrument::rewrite_loaded(agent.recorder(), vm);
     instrument::note_open_frames(agent.recorder(), vm);
     Ok(())
@@ -36,7 +37,7 @@ pub(super) fn detach(vm: &Vm<'_>) -> Result<(), String> {
         .filter(|agent| agent.recorder().is_on())
         .ok_or("nothing is being recorded in this process")?;
     agent.recorder().note_names(vm.platform_threads());
-    agent.finish();
+    agent.finish(Patience::Much);
     instrument::restore_loaded(agent.recorder(), vm);
     Ok(())
 }

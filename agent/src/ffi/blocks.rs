@@ -44,6 +44,13 @@ pub fn control_block(thread: ThreadId) -> Option<&'static Control> {
     (1..=last).contains(&thread.get()).then(|| table.block(thread.get()))
 }
 
+/// Makes sure that the next exit of a thread has somewhere to go, whatever became of its first event.
+pub(super) fn leave_writable(thread: ThreadId) {
+    if let Some(table) = TABLE.get() {
+        table.block(thread.get()).park_unless_used();
+    }
+}
+
 /// The block that belongs to no thread: it holds the off switch of all probes.
 #[must_use]
 pub fn shared_block() -> Option<&'static Control> {
@@ -72,7 +79,10 @@ impl Table {
         let start = mapped.map_err(|error| error.to_string())?;
         // SAFETY: our own mapping, in which nothing stands yet. Refused: pages are larger, that is all.
         let _ = unsafe { madvise(start, bytes, Advice::LinuxNoHugepage) };
-        Ok(Self { address: start.expose_provenance(), mask })
+        let table = Self { address: start.expose_provenance(), mask };
+        // Threads that have no id yet share block 0.
+        table.block(0).park();
+        Ok(table)
     }
 
     /// Where block 0 stands.

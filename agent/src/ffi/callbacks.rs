@@ -11,11 +11,11 @@ use jni::sys::{JNIEnv, jint, jlong};
 use jvmti_rs::sys;
 
 use super::jvmti::Jvmti;
-use super::{Vm, environment, probe};
+use super::{Vm, blocks, environment, probe};
 use crate::engine::{events, instrument};
 use crate::lifecycle::{self, Agent};
 use crate::options::EngineKind;
-use crate::recorder::RawMethod;
+use crate::recorder::{Patience, RawMethod};
 
 /// Event numbers and slots that came after the JVMTI version `jvmti-rs` knows.
 pub(super) const VIRTUAL_THREAD_END: sys::jvmtiEvent = 88;
@@ -173,7 +173,7 @@ unsafe extern "C" fn vm_death(jvmti: *mut sys::jvmtiEnv, jni: *mut sys::JNIEnv) 
             agent.recorder().note_names(vm.platform_threads());
         }
         // Also when a fault has ended the recording: the manifest tells of it.
-        agent.finish();
+        agent.finish(Patience::Little);
     });
 }
 
@@ -227,6 +227,10 @@ unsafe extern "C" fn class_file_load_hook(
     new_bytes: *mut sys::jint,
     new_data: *mut *mut std::ffi::c_uchar,
 ) {
+    // The JDK's first classes come before that; they are passed here again later.
+    if !probe::is_defined() {
+        return;
+    }
     while_recording(jvmti, |agent| {
         // SAFETY: the arguments of this callback.
         let vm = unsafe { vm(jvmti, jni, ptr::null_mut()) };
@@ -258,16 +262,17 @@ pub(super) unsafe fn probe_without_room(
     event: jint,
     bytes: jint,
 ) {
-    let Some(agent) = lifecycle::agent() else { return };
+    let id = ThreadId::new(id.cast_unsigned());
     let event = event.to_le_bytes();
     let event = usize::try_from(bytes).ok().and_then(|len| event.get(..len)).unwrap_or_default();
-    guarded(agent, || {
-        let Some(jvmti) = environment::current() else { return };
-        // SAFETY: the arguments of this function.
-        let vm = unsafe { Vm::new(jvmti, jni.cast(), thread) };
-        let id = ThreadId::new(id.cast_unsigned());
-        instrument::on_no_room(agent.recorder(), &vm, id, event);
-    });
+    if let (Some(agent), Some(jvmti)) = (lifecycle::agent(), environment::current()) {
+        guarded(agent, || {
+            // SAFETY: the arguments of this function.
+            let vm = unsafe { Vm::new(jvmti, jni.cast(), thread) };
+            instrument::on_no_room(agent.recorder(), &vm, id, event);
+        });
+    }
+    blocks::leave_writable(id);
 }
 
 unsafe extern "C" fn method_entry(

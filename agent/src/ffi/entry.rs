@@ -35,8 +35,8 @@ pub(super) unsafe extern "system" fn Agent_OnLoad(
         }
         // SAFETY: the JVM passed it.
         let jvmti = unsafe { environment::obtain(vm) }?;
-        let agent = lifecycle::start(&options, Start::WithJvm, |engine| {
-            environment::prepare(jvmti, engine).map(|()| jvm_facts(jvmti))
+        let agent = lifecycle::start(&options, Start::WithJvm, |options| {
+            environment::prepare(jvmti, options).map(|()| jvm_facts(jvmti))
         })
         .map_err(|error| error.to_string())?;
         guard_process();

@@ -12,7 +12,7 @@ use super::blocks;
 use super::callbacks::{self, VIRTUAL_THREAD_END};
 use super::jvmti::{Jvmti, no_capabilities};
 use crate::lifecycle::Agent;
-use crate::options::EngineKind;
+use crate::options::{EngineKind, Options};
 
 static ENVIRONMENT: AtomicPtr<sys::jvmtiEnv> = AtomicPtr::new(ptr::null_mut());
 
@@ -79,6 +79,8 @@ mod capability {
     pub(super) const METHOD_EXIT: usize = 25;
     pub(super) const ALL_CLASS_FILE_HOOKS: usize = 26;
     pub(super) const RETRANSFORM: usize = 37;
+    /// To be had at the start only.
+    pub(super) const EARLY_CLASS_FILE_HOOKS: usize = 42;
     pub(super) const RETRANSFORM_ANY: usize = 38;
     /// Came with JDK 21.
     pub(super) const VIRTUAL_THREADS: usize = 44;
@@ -88,7 +90,8 @@ mod capability {
 ///
 /// # Errors
 /// The JVM has not what the engine needs.
-pub(super) fn prepare(jvmti: Jvmti, engine: EngineKind) -> Result<(), String> {
+pub(super) fn prepare(jvmti: Jvmti, options: &Options) -> Result<(), String> {
+    let engine = options.engine;
     use capability::*;
     let (needed, useful): (&[(usize, &str)], &[usize]) = match engine {
         EngineKind::Events => (
@@ -112,7 +115,11 @@ pub(super) fn prepare(jvmti: Jvmti, engine: EngineKind) -> Result<(), String> {
         }
         wanted._bitfield_1.set_bit(*bit, true);
     }
-    for bit in useful {
+    // From JDK 24 on classes in the shared archive may hold calls that are resolved to the code the
+    // JDK's methods had before we rewrote them. With this the JVM does without the archive.
+    let early = engine == EngineKind::Instrument && options.filter.names_jdk();
+    let early = early.then_some(&EARLY_CLASS_FILE_HOOKS);
+    for bit in useful.iter().chain(early) {
         wanted._bitfield_1.set_bit(*bit, potential._bitfield_1.get_bit(*bit));
     }
     jvmti.add_capabilities(&wanted).map_err(failed)?;

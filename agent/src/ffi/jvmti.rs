@@ -217,6 +217,12 @@ impl Jvmti {
         }
     }
 
+    pub(super) fn frame_count(self, thread: sys::jobject) -> Option<u32> {
+        let mut count = 0;
+        call!(self, GetFrameCount, thread, &raw mut count).ok()?;
+        u32::try_from(count).ok()
+    }
+
     /// Whether a method is of a version of its class that has been replaced.
     pub(super) fn is_obsolete(self, method: sys::jmethodID) -> bool {
         let mut answer = 0;

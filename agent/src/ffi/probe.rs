@@ -49,6 +49,11 @@ pub(super) fn unwatch(jvmti: Jvmti) {
     let _ = jvmti.disable(sys::JVMTI_EVENT_CLASS_LOAD);
 }
 
+/// Whether the class is there, so that classes may be rewritten.
+pub(super) fn is_defined() -> bool {
+    DEFINED.get().is_some()
+}
+
 fn define_now(vm: &Vm<'_>) -> Result<(), String> {
     let class = vm.define_class(NAME, BYTES).ok_or("this JVM refuses to define the probe class")?;
     // Asking for a method initialises the class, which no probe may have to do.

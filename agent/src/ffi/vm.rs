@@ -136,7 +136,8 @@ impl<'a> Vm<'a> {
     /// What the JVM says of the current thread; `None` where it does not say which one it is.
     #[must_use]
     pub fn current_thread_facts(&self) -> Option<ThreadFacts> {
-        self.thread_facts(self.thread)
+        let frames = self.jvmti.frame_count(self.thread).unwrap_or_default();
+        self.thread_facts(self.thread).map(|facts| ThreadFacts { frames, ..facts })
     }
 
     /// All live platform threads.
@@ -161,7 +162,8 @@ impl<'a> Vm<'a> {
             .thread_info(thread)
             .unwrap_or_else(|| (String::new(), false, [ptr::null_mut(); 2]));
         references.into_iter().for_each(|reference| self.forget(reference));
-        Some(ThreadFacts { id, name, daemon, is_virtual: self.is_virtual(thread) })
+        let is_virtual = self.is_virtual(thread);
+        Some(ThreadFacts { id, name, daemon, is_virtual, frames: 0 })
     }
 
     fn thread_id(&self, thread: jobject) -> Option<ThreadId> {

@@ -40,11 +40,25 @@ pub use threads::ThreadFacts;
 use threads::ThreadTable;
 
 /// A virtual thread typically records a few bytes, and there may be a million of them.
-const VIRTUAL_CHUNK_BYTES: usize = 4 * 1024;
+const VIRTUAL_CHUNK_BYTES: usize = 1024;
 
-/// How long the end of the recording waits for one thread that is just writing its chunk. Such a
-/// thread writes all of it itself, so nothing is lost unless the process ends first.
-const HAND_OVER_PATIENCE: Duration = Duration::from_millis(20);
+/// How long the end of the recording waits, in all, for threads that are just writing their chunks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Patience {
+    /// The JVM ends, and shall not be held up.
+    Little,
+    /// The program goes on: its threads will finish what they do.
+    Much,
+}
+
+impl Patience {
+    const fn duration(self) -> Duration {
+        match self {
+            Self::Little => Duration::from_millis(150),
+            Self::Much => Duration::from_secs(5),
+        }
+    }
+}
 
 /// Owns everything that is recorded in one JVM run.
 pub struct Recorder {
@@ -158,9 +172,8 @@ impl Recorder {
         if !self.is_on() {
             return None;
         }
-        let ThreadFacts { id, is_virtual, .. } = *facts;
-        let memory = self.pool(is_virtual).take();
-        let recorder = Arc::new(ThreadRecorder::new(id, is_virtual, memory, control));
+        let memory = self.pool(facts.is_virtual).take();
+        let recorder = Arc::new(ThreadRecorder::new(facts, memory, control));
         if let Err(error) = self.threads.start(facts, &recorder, self.elapsed_ns()) {
             self.stop(&error);
             return None;
@@ -172,8 +185,8 @@ impl Recorder {
     /// Ends the recording of a thread, called by itself: writes its open chunk. `name` is the name it
     /// has now, where the JVM tells.
     pub fn end_thread(&self, thread: Arc<ThreadRecorder>, name: Option<&str>) {
-        thread.end();
         self.write_out(&thread, &mut thread.lock_out(), Last::Yes);
+        thread.end();
         if let Some(name) = name {
             self.note_name(thread.id(), name);
         }
@@ -209,15 +222,16 @@ impl Recorder {
         }
     }
 
-    /// Ends the recording: writes every live thread's open chunk, and sums up. Never waits long for
-    /// a thread.
+    /// Ends the recording: writes every live thread's open chunk, and sums up. A thread that is just
+    /// writing its own, longer than we wait, writes all of it; only the sums lack it.
     #[must_use]
-    pub fn finish(&self) -> End {
+    pub fn finish(&self, patience: Patience) -> End {
         self.switch_off();
         let live = self.threads.live();
         live.iter().for_each(|thread| thread.call_for_attention());
+        let deadline = Instant::now() + patience.duration();
         for thread in live {
-            match thread.try_lock_out_for(HAND_OVER_PATIENCE) {
+            match thread.try_lock_out_until(deadline) {
                 Some(mut out) => self.write_out(&thread, &mut out, Last::Yes),
                 None => {
                     let late = format!("thread {} was still writing at the end", thread.id());
@@ -318,6 +332,9 @@ impl Recorder {
     fn write_out(&self, thread: &ThreadRecorder, out: &mut Out, last: Last) {
         if out.state == OutState::Closed {
             return;
+        }
+        if thread.is_overrun() {
+            self.losses.note(&format!("thread {}: more exits than there was space for", thread.id()));
         }
         let raw = thread.recorded();
         let (bytes, counts) = out.fold(&raw, last == Last::Yes);
@@ -441,6 +458,7 @@ mod tests {
             name: "main".to_owned(),
             daemon: false,
             is_virtual: false,
+            frames: 0,
         };
         let thread = recorder.start_thread(&facts, ControlPlace::Own(Box::default())).unwrap();
         (recorder, thread, method)
@@ -462,7 +480,7 @@ mod tests {
                 recorder.enter(&thread, method);
             });
             sink.wait_for_a_writer();
-            let end = recorder.finish();
+            let end = recorder.finish(Patience::Little);
             sink.hold(false);
             end
         });
@@ -476,7 +494,7 @@ mod tests {
         let sink = Kept::default();
         let (recorder, thread, method) = recorder(dir.path(), &sink, 8);
         recorder.enter(&thread, method);
-        let end = recorder.finish();
+        let end = recorder.finish(Patience::Little);
         assert_eq!((end.totals.enters, end.totals.bytes), (1, 1));
         for _ in 0..100 {
             recorder.enter(&thread, method);
@@ -487,6 +505,7 @@ mod tests {
             name: String::new(),
             daemon: false,
             is_virtual: false,
+            frames: 0,
         };
         assert!(recorder.start_thread(&facts, ControlPlace::Own(Box::default())).is_none());
     }

@@ -2,14 +2,14 @@
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use std::time::Duration;
+use std::time::Instant;
 
 use flow_codec::format::raw;
 use flow_codec::write::{EventCounts, Fold};
 use flow_codec::{Offset, ThreadId};
 use parking_lot::{Mutex, MutexGuard};
 
-use super::Recorded;
+use super::{Recorded, ThreadFacts};
 use super::chunk::{Chunk, ChunkMemory};
 use super::control::ControlPlace;
 
@@ -27,6 +27,8 @@ pub struct ThreadRecorder {
 #[derive(Debug, Default)]
 pub(super) struct Out {
     fold: Fold,
+    /// Entries minus exits; negative where frames were entered before recording began.
+    open_frames: i64,
     /// Where the next folded byte goes.
     pub(super) offset: Offset,
     pub(super) state: OutState,
@@ -54,19 +56,22 @@ impl Out {
             counts.enters += rest.enters;
             counts.exits += rest.exits;
         }
+        self.open_frames += counts.enters.cast_signed() - counts.exits.cast_signed();
         (folded, counts)
+    }
+
+    fn open_frames(&self) -> usize {
+        usize::try_from(self.open_frames).unwrap_or_default()
     }
 }
 
 impl ThreadRecorder {
     /// A recorder for the current thread.
-    pub(super) fn new(
-        id: ThreadId,
-        is_virtual: bool,
-        memory: ChunkMemory,
-        control: ControlPlace,
-    ) -> Self {
-        Self { id, is_virtual, chunk: Chunk::new(memory, control), out: Mutex::default() }
+    pub(super) fn new(facts: &ThreadFacts, memory: ChunkMemory, control: ControlPlace) -> Self {
+        let ThreadFacts { id, is_virtual, frames, .. } = *facts;
+        let out = Out { open_frames: i64::from(frames), ..Out::default() };
+        let chunk = Chunk::new(memory, control, out.open_frames());
+        Self { id, is_virtual, chunk, out: Mutex::new(out) }
     }
 
     /// The thread.
@@ -105,13 +110,17 @@ impl ThreadRecorder {
     }
 
     /// Empties the chunk; only for the owner, with the lock that readers hold.
-    pub(super) fn reuse_chunk(&self, _readers_are_out: &MutexGuard<'_, Out>) {
-        self.chunk.reuse();
+    pub(super) fn reuse_chunk(&self, out: &MutexGuard<'_, Out>) {
+        self.chunk.reuse(out.open_frames());
+    }
+
+    /// Whether exits may be missing.
+    pub(super) fn is_overrun(&self) -> bool {
+        self.chunk.is_overrun()
     }
 
     /// Makes the probes of the thread that calls stay away for good.
     pub(super) fn end(&self) {
-        self.chunk.call_for_attention();
         self.chunk.control().end();
     }
 
@@ -124,7 +133,7 @@ impl ThreadRecorder {
         self.out.lock()
     }
 
-    pub(super) fn try_lock_out_for(&self, patience: Duration) -> Option<MutexGuard<'_, Out>> {
-        self.out.try_lock_for(patience)
+    pub(super) fn try_lock_out_until(&self, deadline: Instant) -> Option<MutexGuard<'_, Out>> {
+        self.out.try_lock_until(deadline)
     }
 }

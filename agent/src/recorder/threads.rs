@@ -22,6 +22,8 @@ pub struct ThreadFacts {
     pub daemon: bool,
     /// Whether it is a virtual thread.
     pub is_virtual: bool,
+    /// How many frames it has just now, where it is asked and the JVM tells.
+    pub frames: u32,
 }
 
 /// A name may be of any length; a line of `threads.jsonl` may not.
@@ -62,7 +64,7 @@ impl ThreadTable {
         recorder: &Arc<ThreadRecorder>,
         at_ns: u64,
     ) -> Result<(), SinkError> {
-        let ThreadFacts { id, ref name, daemon, is_virtual } = *facts;
+        let ThreadFacts { id, ref name, daemon, is_virtual, .. } = *facts;
         let name = bounded(name);
         self.tell(&ThreadLine::Start { id, name: name.clone(), daemon, is_virtual, at_ns })?;
         self.started.fetch_add(1, Ordering::Relaxed);

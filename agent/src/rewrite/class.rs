@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use super::annotations;
 use super::bytes::Reader;
-use super::code::first_line;
-use super::pool::Pool;
+use super::code::{Code, Instruction, first_line};
+use super::opcode::INVOKESTATIC;
+use super::pool::{PROBE_CLASS, Pool};
 use super::text::{binary_name, decode};
 use super::{Malformed, Plan, Skip};
 
@@ -168,7 +169,20 @@ impl<'a> ClassFile<'a> {
     /// Whether the class already names the probe class: it was rewritten before, or is the probe class.
     #[must_use]
     pub fn has_probes(&self) -> bool {
-        self.pool.names_probe()
+        // The name alone is no proof: a JVM that gives a class its own code back keeps our constants.
+        self.pool.names_probe() && self.methods.iter().any(|entry| self.calls_probe(entry))
+    }
+
+    fn calls_probe(&self, entry: &Entry<'a>) -> bool {
+        let code = entry.code_content(self.bytes).map(|content| Code::parse(content, &self.pool));
+        let Some(Ok(code)) = code else { return false };
+        code.instructions().flatten().any(|Instruction { pc, op, .. }| {
+            op == INVOKESTATIC
+                && Reader::new(code.bytes.get(pc + 1..).unwrap_or_default())
+                    .u16()
+                    .and_then(|index| self.pool.method(index))
+                    .is_ok_and(|called| called.class == PROBE_CLASS)
+        })
     }
 
     /// The methods, in the order of the file. Elsewhere they are known by their number in it.

@@ -108,11 +108,8 @@ impl<'a> Tables<'a> {
                 b"LocalVariableTable" | b"LocalVariableTypeTable" => {
                     tables.variables.push((name, content));
                 }
-                b"StackMapTable" => {
-                    if tables.frames.replace((name, content)).is_some() {
-                        return Err(Skip::Malformed);
-                    }
-                }
+                b"StackMapTable" if tables.frames.is_some() => return Err(Skip::Malformed),
+                b"StackMapTable" => tables.frames = Some((name, content)),
                 _ => {}
             }
         }

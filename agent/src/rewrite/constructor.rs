@@ -155,11 +155,11 @@ impl<'c, 'a> Walk<'c, 'a> {
 /// Whether a frame says that `this` is not initialised at a place that no path was found to reach
 /// before the call. That is dead code, but the verifier looks at it, and at its handler.
 fn frames_disagree(entry: &Entry<'_>, code: &Code<'_>, before: &Before<'_>) -> Result<bool, Skip> {
+    // Frames count local variables by type: a long is one.
+    let mut locals = 1 + signature(entry.descriptor)?.parameters;
     let Some((_, table)) = code.tables.frames else {
         return Ok(false);
     };
-    // Frames count local variables by type: a long is one.
-    let mut locals = 1 + signature(entry.descriptor)?.parameters;
     let mut uninitialised = true;
     for frame in Frames::new(table)? {
         let frame = frame?;

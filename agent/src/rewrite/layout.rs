@@ -6,20 +6,19 @@
 //! …  BEGIN  call  END  …      around super(…) and this(…)
 //! …  EXIT  return  …          before each return
 //! UNWOUND-EXIT, athrow        for what is covered before this is initialised
-//! END                         for the END above, whose own call may overflow the stack
+//! END, UNWOUND-EXIT, athrow   for the END above, whose own call may overflow the stack
 //! UNWOUND-EXIT, athrow        for what is covered otherwise
 //! ```
 //!
 //! A place of the old code has a *label*, where what is inserted before its instruction begins, and a
 //! *start*, where the instruction itself does. Branches and tables lead to labels.
 
-use super::bytes::Reader;
 use super::class::ClassFile;
-use super::frames::{FrameWriter, Frames};
+use super::frames::Frames;
 use super::opcode::{
     ATHROW, GOTO_W, IFEQ, IFNONNULL, IFNULL, JSR, JSR_W, Switch, is_goto, padded, target,
 };
-use super::plan::{Covered, End, Plan, PointKind};
+use super::plan::{Plan, PointKind};
 use super::pool::Additions;
 use super::probe::{Event, Snippet};
 use super::{Ids, Skip};
@@ -43,7 +42,7 @@ const SHORT_BRANCH: usize = 3;
 /// The bytes of `goto_w` and `jsr_w`.
 const WIDE_GOTO: usize = 5;
 /// The bytes of any `invokespecial`.
-const CALL: usize = 3;
+pub(super) const CALL: usize = 3;
 
 /// Writes the content of the new `Code` attribute to the end of `out`.
 ///
@@ -65,9 +64,9 @@ pub(super) fn assemble(
 
 /// What is inserted.
 #[derive(Debug)]
-struct Snippets {
+pub(super) struct Snippets {
     enter: Snippet,
-    exit: Snippet,
+    pub(super) exit: Snippet,
     catch: Snippet,
     /// One for each call.
     begins: Vec<Snippet>,
@@ -108,12 +107,14 @@ impl Snippets {
     }
 }
 
-struct Layout<'l, 'a> {
-    plan: &'l Plan<'a>,
-    snippets: Snippets,
+/// A method on its way to its new places.
+#[derive(Debug)]
+pub(super) struct Layout<'l, 'a> {
+    pub(super) plan: &'l Plan<'a>,
+    pub(super) snippets: Snippets,
     scratch: &'l mut Scratch,
     /// Whether the verifier reads frames.
-    verified: bool,
+    pub(super) verified: bool,
 }
 
 impl Layout<'_, '_> {
@@ -201,17 +202,17 @@ impl Layout<'_, '_> {
         self.scratch.starts.get(number).copied().ok_or(Skip::Malformed)
     }
 
-    fn label(&self, pc: usize) -> Result<usize, Skip> {
+    pub(super) fn label(&self, pc: usize) -> Result<usize, Skip> {
         self.scratch.labels.get(pc).copied().ok_or(Skip::Malformed)
     }
 
     /// The label of a place in a table. What begins with the code still does.
-    fn table_label(&self, pc: u16) -> Result<usize, Skip> {
+    pub(super) fn table_label(&self, pc: u16) -> Result<usize, Skip> {
         if pc == 0 { Ok(0) } else { self.label(pc.into()) }
     }
 
     /// Where the instruction at a place starts.
-    fn instruction_start(&self, pc: usize) -> Result<usize, Skip> {
+    pub(super) fn instruction_start(&self, pc: usize) -> Result<usize, Skip> {
         let points = &self.plan.points;
         let first = points.partition_point(|point| point.pc < pc);
         let here = points.iter().skip(first).take_while(|point| point.pc == pc);
@@ -226,9 +227,10 @@ impl Layout<'_, '_> {
 
     fn write(&self, additions: &mut Additions, out: &mut Vec<u8>) -> Result<(), Skip> {
         let code = &self.plan.code;
-        let begins = u16::from(!self.plan.calls.is_empty());
-        let needed = if self.has_handlers() || !code.handlers.is_empty() { 2 } else { 1 };
-        let max_stack = code.max_stack.checked_add(begins).ok_or(Skip::TooLarge)?.max(needed);
+        // Most probes find nothing on the stack; BEGIN, END and CATCH come on top of what is there.
+        let on_top = !self.plan.calls.is_empty() || !code.handlers.is_empty();
+        let max_stack = code.max_stack.checked_add(on_top.into()).ok_or(Skip::TooLarge)?;
+        let max_stack = max_stack.max(if self.has_handlers() { 2 } else { 1 });
         out.extend_from_slice(&max_stack.to_be_bytes());
         out.extend_from_slice(&code.max_locals.to_be_bytes());
 
@@ -325,163 +327,41 @@ impl Layout<'_, '_> {
     /// Writes our handlers, and says where each is.
     fn write_handlers(&self, start: usize, out: &mut Vec<u8>) -> Handlers {
         let mut handlers = Handlers::default();
-        let rethrow = |out: &mut Vec<u8>| {
+        // C1 compiles no method in which a handler is also reached in another way, so none goes on in
+        // the next one.
+        let mut put = |probes: &[&Snippet]| {
             let at = out.len() - start;
-            out.extend_from_slice(self.snippets.unwound_exit.as_bytes());
+            for probe in probes {
+                out.extend_from_slice(probe.as_bytes());
+            }
             out.push(ATHROW);
             Some(at)
         };
+        let Snippets { end, unwound_exit, .. } = &self.snippets;
         if self.plan.covered.iter().any(|piece| piece.before) {
-            handlers.before = rethrow(out);
+            handlers.before = put(&[unwound_exit]);
         }
-        let ends = !self.plan.calls.is_empty();
-        if ends {
-            handlers.end = Some(out.len() - start);
-            out.extend_from_slice(self.snippets.end.as_bytes());
+        if !self.plan.calls.is_empty() {
+            handlers.end = put(&[end, unwound_exit]);
         }
-        if ends || self.plan.covered.iter().any(|piece| !piece.before) {
-            handlers.after = rethrow(out);
+        if self.plan.covered.iter().any(|piece| !piece.before) {
+            handlers.after = put(&[unwound_exit]);
         }
         handlers
     }
-
-    fn write_exception_table(&self, handlers: &Handlers, out: &mut Vec<u8>) -> Result<(), Skip> {
-        let count_at = out.len();
-        out.extend_from_slice(&[0, 0]);
-        let mut count = 0;
-        let mut entry = |out: &mut Vec<u8>, places: [usize; 3], catch_type: u16| {
-            let [start, end, _] = places;
-            if start < end {
-                for place in places {
-                    out.extend_from_slice(&short(place)?.to_be_bytes());
-                }
-                out.extend_from_slice(&catch_type.to_be_bytes());
-                count += 1;
-            }
-            Ok::<_, Skip>(())
-        };
-        for handler in &self.plan.code.handlers {
-            let places = [handler.start, handler.end, handler.handler].map(usize::from);
-            let [start, end, at] = places.map(|pc| self.label(pc));
-            entry(out, [start?, end?, at?], handler.catch_type)?;
-        }
-        for point in &self.plan.points {
-            if let (PointKind::Call(_), Some(handler)) = (point.kind, handlers.end) {
-                let next = point.pc + CALL;
-                let start = self.instruction_start(point.pc)? + CALL;
-                entry(out, [start, self.label(next)?, handler], ANY)?;
-            }
-        }
-        for piece in &self.plan.covered {
-            let handler = if piece.before { handlers.before } else { handlers.after };
-            let Some(handler) = handler else { continue };
-            entry(out, [self.label(piece.start)?, self.end_of(piece)?, handler], ANY)?;
-        }
-        put(out, count_at, &short(count)?.to_be_bytes());
-        Ok(())
-    }
-
-    fn end_of(&self, piece: &Covered) -> Result<usize, Skip> {
-        match piece.end {
-            End::At(pc) => self.label(pc),
-            End::Call(pc) => self.instruction_start(pc),
-            End::Exit(pc) => Ok(self.instruction_start(pc)? - self.snippets.exit.len()),
-        }
-    }
-
-    fn write_tables(
-        &self,
-        handlers: &Handlers,
-        additions: &mut Additions,
-        out: &mut Vec<u8>,
-    ) -> Result<(), Skip> {
-        let tables = &self.plan.code.tables;
-        let count_at = out.len();
-        out.extend_from_slice(&[0, 0]);
-        let mut count = tables.lines.len() + tables.variables.len();
-
-        for (name, table) in &tables.lines {
-            let content_at = open_attribute(*name, out);
-            let mut reader = Reader::new(table);
-            let entries = reader.u16()?;
-            out.extend_from_slice(&entries.to_be_bytes());
-            for _ in 0..entries {
-                let place = self.table_label(reader.u16()?)?;
-                out.extend_from_slice(&short(place)?.to_be_bytes());
-                out.extend_from_slice(reader.take(2)?);
-            }
-            close_attribute(content_at, out)?;
-        }
-        for (name, table) in &tables.variables {
-            let content_at = open_attribute(*name, out);
-            let mut reader = Reader::new(table);
-            let entries = reader.u16()?;
-            out.extend_from_slice(&entries.to_be_bytes());
-            for _ in 0..entries {
-                let start = reader.u16()?;
-                let end = start.checked_add(reader.u16()?).ok_or(Skip::Malformed)?;
-                let (start, end) = (self.table_label(start)?, self.table_label(end)?);
-                out.extend_from_slice(&short(start)?.to_be_bytes());
-                let len = end.checked_sub(start).ok_or(Skip::Malformed)?;
-                out.extend_from_slice(&short(len)?.to_be_bytes());
-                out.extend_from_slice(reader.take(6)?);
-            }
-            close_attribute(content_at, out)?;
-        }
-        if tables.frames.is_some() || (self.verified && handlers.exist()) {
-            count += 1;
-            self.write_frames(handlers, additions, out)?;
-        }
-        put(out, count_at, &short(count)?.to_be_bytes());
-        Ok(())
-    }
-
-    fn write_frames(
-        &self,
-        handlers: &Handlers,
-        additions: &mut Additions,
-        out: &mut Vec<u8>,
-    ) -> Result<(), Skip> {
-        let (name, table) = match self.plan.code.tables.frames {
-            Some((name, table)) => (name, Some(table)),
-            None => (additions.stack_map_table()?, None),
-        };
-        let content_at = open_attribute(name, out);
-        let mut writer = FrameWriter::new(out);
-        let moved = |pc: u16| short(self.instruction_start(pc.into())?);
-        if let Some(table) = table {
-            for frame in Frames::new(table)? {
-                let frame = frame?;
-                writer.put(self.label(frame.pc)?, &frame, moved)?;
-            }
-        }
-        if self.verified {
-            let places = [(handlers.before, true), (handlers.end, false), (handlers.after, false)];
-            for (place, before) in places {
-                if let Some(place) = place {
-                    writer.put_handler(place, additions.throwable()?, before)?;
-                }
-            }
-        }
-        writer.finish();
-        close_attribute(content_at, out)
-    }
 }
-
-/// The type of exceptions in the exception table: all.
-const ANY: u16 = 0;
 
 /// Where our handlers are.
 #[derive(Debug, Default)]
-struct Handlers {
-    before: Option<usize>,
-    end: Option<usize>,
-    after: Option<usize>,
+pub(super) struct Handlers {
+    pub(super) before: Option<usize>,
+    pub(super) end: Option<usize>,
+    pub(super) after: Option<usize>,
 }
 
 impl Handlers {
-    fn exist(&self) -> bool {
-        self.before.is_some() || self.after.is_some()
+    pub(super) fn exist(&self) -> bool {
+        self.before.is_some() || self.end.is_some() || self.after.is_some()
     }
 }
 
@@ -508,26 +388,12 @@ fn offset(distance: i64) -> Result<[u8; 4], Skip> {
     i32::try_from(distance).map(i32::to_be_bytes).map_err(|_| Skip::TooLarge)
 }
 
-fn short(number: usize) -> Result<u16, Skip> {
+pub(super) fn short(number: usize) -> Result<u16, Skip> {
     u16::try_from(number).map_err(|_| Skip::TooLarge)
 }
 
-fn put(out: &mut [u8], at: usize, bytes: &[u8]) {
+pub(super) fn put(out: &mut [u8], at: usize, bytes: &[u8]) {
     if let Some(old) = out.get_mut(at..at + bytes.len()) {
         old.copy_from_slice(bytes);
     }
-}
-
-/// Writes the name of an attribute, and room for its length. Answers where the content begins.
-pub(super) fn open_attribute(name: u16, out: &mut Vec<u8>) -> usize {
-    out.extend_from_slice(&name.to_be_bytes());
-    out.extend_from_slice(&[0; 4]);
-    out.len()
-}
-
-/// Writes the length of an attribute whose content ends here.
-pub(super) fn close_attribute(content_at: usize, out: &mut [u8]) -> Result<(), Skip> {
-    let len = u32::try_from(out.len() - content_at).map_err(|_| Skip::TooLarge)?;
-    put(out, content_at - 4, &len.to_be_bytes());
-    Ok(())
 }

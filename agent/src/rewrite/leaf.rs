@@ -25,22 +25,14 @@ const ACC_FINAL: u16 = 0x0010;
 const ACC_SYNCHRONIZED: u16 = 0x0020;
 
 /// Whether a method is a leaf.
-pub(super) fn is_leaf(
-    class: &ClassFile<'_>,
-    entry: &Entry<'_>,
-    code: &Code<'_>,
-) -> Result<bool, Skip> {
+pub(super) fn is_leaf(class: &ClassFile<'_>, entry: &Entry<'_>, code: &Code<'_>) -> bool {
     if entry.access & ACC_SYNCHRONIZED != 0 || !code.handlers.is_empty() {
-        return Ok(false);
+        return false;
     }
     let leaf = Leaf { class, entry, code };
     // Most methods have a call among their first instructions, and need no closer look.
-    for instruction in code.instructions() {
-        if !leaf.may_hold(instruction?.op) {
-            return Ok(false);
-        }
-    }
-    leaf.proves_itself()
+    let candidate = code.instructions().all(|it| it.is_ok_and(|it| leaf.may_hold(it.op)));
+    candidate && leaf.proves_itself().unwrap_or(false)
 }
 
 struct Leaf<'l, 'a> {

@@ -31,6 +31,9 @@ mod plan;
 mod pool;
 mod probe;
 mod stack;
+mod tables;
+#[cfg(test)]
+mod tests;
 mod text;
 mod weave;
 

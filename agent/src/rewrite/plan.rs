@@ -5,7 +5,7 @@ use super::class::{ClassFile, Entry};
 use super::code::{Code, Instruction, Places};
 use super::constructor::{self, Before};
 use super::leaf;
-use super::opcode::{self, Flow, RETURN};
+use super::opcode::{self, Flow, MONITOREXIT, RETURN, WIDE};
 use super::text::{binary_name, decode};
 
 /// What would be inserted into a method. See [`ClassFile::plan`].
@@ -43,7 +43,7 @@ pub(super) struct Point {
 /// In the order in which several stand at one place.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum PointKind {
-    /// The start of an exception handler.
+    /// The start of an exception handler, or as near to it as possible.
     Catch,
     /// A return.
     Exit,
@@ -89,7 +89,7 @@ impl<'a> Plan<'a> {
             return Err(Skip::EmptyFinalizer);
         }
         let mut points = scan(&code)?;
-        let leaf = leaf::is_leaf(class, entry, &code)?;
+        let leaf = leaf::is_leaf(class, entry, &code);
         let before = match entry.is_constructor() {
             true => Some(constructor::analyse(class, entry, &code)?),
             false => None,
@@ -105,11 +105,16 @@ impl<'a> Plan<'a> {
                 });
             }
         }
-        let handlers = code.handlers.iter().map(|handler| handler.handler.into());
-        points.extend(handlers.map(|pc| Point { pc, kind: PointKind::Catch }));
+        for handler in &code.handlers {
+            let pc = catch_place(&code, handler.handler.into())?;
+            points.push(Point { pc, kind: PointKind::Catch });
+        }
         points.sort_unstable();
         points.dedup();
-        let covered = cover(&code, &points, before.as_ref())?;
+        let covered = match leaf {
+            true => Vec::new(),
+            false => cover(&code, &points, before.as_ref())?,
+        };
         Ok(Self { calls, leaf, code, points, covered })
     }
 }
@@ -148,6 +153,27 @@ fn scan(code: &Code<'_>) -> Result<Vec<Point>, Skip> {
         }
     }
     Ok(points)
+}
+
+/// Where the CATCH of a handler goes: to its start, but behind what leads back to it.
+///
+/// The handlers of `synchronized` and `finally` cover their own first instructions, which throw
+/// nothing. A probe there could: with a stack that is full it would do so again and again.
+fn catch_place(code: &Code<'_>, handler: usize) -> Result<usize, Skip> {
+    let leads_back = |pc| {
+        code.handlers.iter().any(|entry| usize::from(entry.handler) == handler && entry.covers(pc))
+    };
+    for instruction in code.instructions_from(handler) {
+        let Instruction { pc, op, .. } = instruction?;
+        if !leads_back(pc) {
+            return Ok(pc);
+        }
+        let goes_on = opcode::flow(op) == Flow::Next;
+        if !(goes_on && (opcode::is_harmless(op) || matches!(op, MONITOREXIT | WIDE))) {
+            break;
+        }
+    }
+    Ok(handler)
 }
 
 /// Finds what our handlers cover: everything but returns, whose exit is recorded already, and calls of

@@ -115,7 +115,7 @@ impl<'a> Pool<'a> {
     }
 
     /// What follows the tag of an entry, which must be one of `tags`.
-    fn entry(&self, index: u16, tags: &[u8]) -> Result<Reader<'a>, Malformed> {
+    pub(super) fn entry(&self, index: u16, tags: &[u8]) -> Result<Reader<'a>, Malformed> {
         if !tags.contains(&self.tag(index)?) {
             return Err(Malformed::BadIndex { index });
         }

@@ -3,9 +3,10 @@
 use flow_codec::MethodId;
 
 use super::class::ClassFile;
-use super::layout::{self, Scratch, close_attribute, open_attribute};
+use super::layout::{self, Scratch};
 use super::plan::Plan;
 use super::pool::Additions;
+use super::tables::{close_attribute, open_attribute};
 use super::{Malformed, Skip};
 
 /// The ids that the probes of a method record.

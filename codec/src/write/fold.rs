@@ -1,26 +1,24 @@
 //! HOT: raw chunks to canonical `.flow`.
 //!
 //! [`raw`](crate::format::raw) says what a chunk holds and what becomes of it. Parsing every event
-//! would cost as much as recording it. So [`Fold::skim`] goes over eight bytes at a time, as long as
-//! there are only ENTERs and EXITs, and copies; [`Fold::step`] handles one event, where something else
-//! comes or a constructor that may be dead is on top of the stack.
+//! would cost as much as recording it. So [`Fold::skim`] goes over 64 bytes at a time, as long as
+//! there are only ENTERs and EXITs; [`Fold::step`] handles one event, where something else comes or a
+//! constructor that may be dead is near the top of the stack.
 //!
 //! An exit run may go on in the next chunk. It is held back until something else follows or the
 //! thread is finished.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use std::num::NonZeroU64;
-
+use super::block::{self, Before, Block, MAX_BEGUN, Window};
 use super::event::{Event, EventCounts};
-use super::lanes::{self, Before, Lanes, WIDTH};
 use super::notes::Notes;
 use super::output::Output;
-use crate::format::flow::{Encoded, MAX_RECORD_BYTES};
-use crate::format::raw::EXIT;
+use super::runs::{fold_runs, write_run};
+use crate::format::flow::MAX_RECORD_BYTES;
 
-/// The longest exit run that is one byte.
-const ONE_BYTE_EXITS: u64 = 64;
+/// A note fewer frames below the top than this is likely to be reached within the next bytes.
+const NEAR: u64 = 8;
 
 /// Folds the raw chunks of one thread, in order.
 ///
@@ -42,12 +40,15 @@ impl Fold {
         let before = self.written();
         let mut out = Output::new(out, MAX_RECORD_BYTES + raw.len());
         let mut rest = raw;
-        loop {
+        while !rest.is_empty() {
             if self.may_skim() {
+                let len = rest.len();
                 rest = self.skim(rest, &mut out);
-            }
-            if rest.is_empty() {
-                break;
+                // Where blocks do not get far, they are not worth their cost.
+                let steps = if len - rest.len() < block::WIDTH / 4 { 4 } else { 1 };
+                for _ in 1..steps {
+                    rest = self.step(rest, &mut out);
+                }
             }
             rest = self.step(rest, &mut out);
         }
@@ -64,93 +65,48 @@ impl Fold {
         self.written_since(before)
     }
 
-    /// Whether no note can be reached within a word: it would take that many exits.
+    /// Whether a block is worth being looked at as a whole.
     #[inline]
     fn may_skim(&self) -> bool {
-        self.notes.frames_above(self.depth()) >= WIDTH as u64
+        self.notes.frames_above(self.depth()) >= NEAR
     }
 
-    /// Copies ENTERs and EXITs; returns the rest, which begins with some event.
+    /// Folds ENTERs and EXITs; returns the rest, where something else may follow.
     fn skim<'a>(&mut self, raw: &'a [u8], out: &mut Output<'_>) -> &'a [u8] {
-        let mut at = 0;
-        // From here to `at` everything stands in the output as it is.
-        let mut copied_from = 0;
-        let mut before = if self.held > 0 { Before::after_exit() } else { Before::default() };
-        // So many bytes before `at` belong to an ENTER that is not over, or cannot be copied.
-        let begun = loop {
-            let bytes = raw.get(at..).and_then(<[u8]>::first_chunk::<WIDTH>);
-            let Some(&bytes) = bytes.filter(|_| self.may_skim()) else {
-                break before.begun();
+        let mut rest = raw;
+        let mut before = Before::default();
+        loop {
+            let mut padded = [0; size_of::<Window>()];
+            let window = rest.first_chunk().unwrap_or_else(|| {
+                padded.iter_mut().zip(rest).for_each(|(to, &from)| *to = from);
+                &padded
+            });
+            let block = Block::new(window, before);
+            let len = match self.notes.frames_above(self.depth()) {
+                u64::MAX => block.len(),
+                // At the exit that reaches the note, an ENTER would have to be looked at closely.
+                frames if frames >= NEAR => block.len_of_whole(frames),
+                _ => return rest,
             };
-            let word = u64::from_le_bytes(bytes);
-            let lanes = Lanes::new(word, before);
-            let end = lanes.runs | lanes.others;
-            if end == 0 {
-                if self.held > 0 {
-                    self.write_exits(out);
-                }
-                out.push_word(word, WIDTH);
-                self.seen.enters += lanes::count(lanes.enters);
-                self.seen.exits += lanes::count(lanes.exits);
-                at += WIDTH;
-                before = lanes.before;
-                continue;
+            // Padding looks like exits.
+            let len = len.min(rest.len());
+            self.seen.enters += block.enters(len);
+            self.seen.exits += u64::from((block.exits & block::first(len)).count_ones());
+            let held = self.held;
+            if let Some(held) = out.write(|room| fold_runs(window, len, block.exits, held, room)) {
+                self.held = held;
             }
-            let lane = lanes::first(end);
-            let len = lane as usize;
-            let is_run = lanes.runs & lanes::top_bit(lane) != 0;
-            let back = if is_run { 0 } else { lanes.begins_before(lane) };
-            if self.held > 0 && len > back {
-                self.write_exits(out);
+            rest = rest.get(len..).unwrap_or_default();
+            if len + MAX_BEGUN < block::WIDTH {
+                return rest;
             }
-            out.push_word(word, len);
-            self.seen.enters += lanes::count(lanes::before(lanes.enters, lane));
-            self.seen.exits += lanes::count(lanes::before(lanes.exits, lane));
-            at += len;
-            if !is_run {
-                break back;
-            }
-            if self.held == 0 {
-                out.take_back(1);
-                self.held = 1;
-            }
-            // Most runs are short, and no note can be reached within a word.
-            let in_word = lanes.exits_from(lane);
-            if len + in_word < WIDTH {
-                self.hold_exits(in_word as u64);
-                at += in_word;
-            } else {
-                at += self.take_exits(raw.get(at..).unwrap_or_default());
-            }
-            copied_from = at;
-            before = Before::after_exit();
-        };
-        out.take_back(begun);
-        at -= begun;
-        self.seen.enters -= u64::from(begun > 0);
-        // The last exit may be the first of a run.
-        if at > copied_from && raw.get(at - 1) == Some(&EXIT) {
-            out.take_back(1);
-            self.held = 1;
+            // Otherwise the next block begins with an event.
+            before = if len == block::WIDTH { block.before } else { Before::default() };
         }
-        raw.get(at..).unwrap_or_default()
     }
 
-    /// Holds the exits that `raw` begins with, up to the topmost note. Returns how many.
-    #[cold]
-    fn take_exits(&mut self, raw: &[u8]) -> usize {
-        let most = self.notes.frames_above(self.depth());
-        let most = usize::try_from(most).unwrap_or(usize::MAX).min(raw.len());
-        let raw = raw.get(..most).unwrap_or_default();
-        let words = raw.chunks_exact(WIDTH).take_while(|word| **word == [EXIT; WIDTH]).count();
-        let count = words * WIDTH;
-        let rest = raw.get(count..).unwrap_or_default();
-        let count = count + rest.iter().take_while(|&&byte| byte == EXIT).count();
-        self.hold_exits(count as u64);
-        count
-    }
-
-    /// Handles the first event of `raw`, which must not be empty, and returns the rest.
+    /// Handles the first event of `raw`, if there is one, and returns the rest.
+    #[inline]
     fn step<'a>(&mut self, raw: &'a [u8], out: &mut Output<'_>) -> &'a [u8] {
         let (event, len) = Event::first(raw);
         let (bytes, rest) = raw.split_at_checked(len).unwrap_or((raw, &[]));
@@ -196,20 +152,8 @@ impl Fold {
 
     #[inline]
     fn write_exits(&mut self, out: &mut Output<'_>) {
-        match self.held {
-            0 => {}
-            // What `Encoded` makes of nearly all runs, in a fraction of the time.
-            1..=ONE_BYTE_EXITS => out.push_word(self.held - 1, 1),
-            _ => self.write_long_run(out),
-        }
-        self.held = 0;
-    }
-
-    #[cold]
-    fn write_long_run(&self, out: &mut Output<'_>) {
-        if let Some(count) = NonZeroU64::new(self.held) {
-            out.push(Encoded::exits(count).as_bytes());
-        }
+        let held = std::mem::take(&mut self.held);
+        out.write(|room| (write_run(held, room), ()));
     }
 
     /// The depth of the stack, from where the thread's recording began: it may be below.
@@ -225,5 +169,29 @@ impl Fold {
     fn written_since(&self, before: EventCounts) -> EventCounts {
         let now = self.written();
         EventCounts { enters: now.enters - before.enters, exits: now.exits - before.exits }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_enter_that_proves_a_constructor_dead_may_lie_across_blocks() {
+        // The one called is entered, and then seven frames, before blocks are looked at.
+        let mut raw = vec![0x81, 0x7B, 0x83, 0x83];
+        raw.extend([0x84; 7]);
+        // A block that enters 55 frames, and one that leaves all 63.
+        raw.extend([0xC5, 0x05].repeat(9));
+        raw.extend([0x85; 46]);
+        let mut expected = raw.clone();
+        expected.drain(1..3);
+        raw.extend([0x00; 63]);
+        expected.push(0x3F);
+        raw.extend([0xC1, 0x02]);
+        expected.extend([0xC1, 0x02]);
+        let mut out = Vec::new();
+        Fold::default().push(&raw, &mut out);
+        assert_eq!(out, expected);
     }
 }

@@ -1,11 +1,12 @@
 //! From what a recorder appends to what a trace holds. Bytes in, bytes out: nothing here opens a
 //! file.
 
+mod block;
 mod event;
 mod fold;
-mod lanes;
 mod notes;
 mod output;
+mod runs;
 
 pub use crate::format::raw::EXIT as RAW_EXIT;
 pub use event::{EventCounts, count_events};

@@ -2,7 +2,7 @@
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use super::lanes::WIDTH;
+use super::runs::Room;
 
 /// Bytes being written. What lies behind the last one is only room, until [`finish`](Self::finish).
 #[derive(Debug)]
@@ -15,41 +15,35 @@ impl<'a> Output<'a> {
     /// To write about `expected` bytes behind what `bytes` holds.
     pub(super) fn new(bytes: &'a mut Vec<u8>, expected: usize) -> Self {
         let end = bytes.len();
-        bytes.resize(end + expected + WIDTH, 0);
+        bytes.resize(end + expected + size_of::<Room>(), 0);
         Self { bytes, end }
     }
 
-    /// Writes the first `len` bytes of a word, at most all.
+    /// Has `write` fill some room, and return how many bytes of it are used and something else.
     #[inline]
-    pub(super) fn push_word(&mut self, word: u64, len: usize) {
-        if let Some(room) = self.room(WIDTH).first_chunk_mut::<WIDTH>() {
-            *room = word.to_le_bytes();
+    pub(super) fn write<T>(&mut self, write: impl FnOnce(&mut Room) -> (usize, T)) -> Option<T> {
+        if self.bytes.len() - self.end < size_of::<Room>() {
+            self.grow(size_of::<Room>());
         }
+        // There always is room now.
+        let room = self.bytes.get_mut(self.end..)?.first_chunk_mut()?;
+        let (len, result) = write(room);
         self.end += len;
+        Some(result)
     }
 
     #[inline]
     pub(super) fn push(&mut self, bytes: &[u8]) {
-        self.room(bytes.len()).copy_from_slice(bytes);
-        self.end += bytes.len();
-    }
-
-    /// Takes back the last `count` bytes, which must have been written through this.
-    #[inline]
-    pub(super) fn take_back(&mut self, count: usize) {
-        self.end -= count;
+        if self.bytes.len() - self.end < bytes.len() {
+            self.grow(bytes.len());
+        }
+        let end = self.end + bytes.len();
+        self.bytes.get_mut(self.end..end).unwrap_or_default().copy_from_slice(bytes);
+        self.end = end;
     }
 
     pub(super) fn finish(self) {
         self.bytes.truncate(self.end);
-    }
-
-    #[inline]
-    fn room(&mut self, len: usize) -> &mut [u8] {
-        if self.bytes.len() - self.end < len {
-            self.grow(len);
-        }
-        self.bytes.get_mut(self.end..self.end + len).unwrap_or_default()
     }
 
     #[cold]

@@ -5,10 +5,9 @@ import jdk.internal.misc.Unsafe;
 /**
  * What rewritten methods call. Each method appends one event to the current thread's chunk.
  *
- * <p>A thread's control block is two words of native memory: where the next byte goes, and where the
- * chunk ends. The second word is zero when the thread has no chunk yet, when recording is off, and
- * whenever somebody wants the thread's attention: one comparison serves all. The blocks stand in one
- * array, by thread id.
+ * <p>A thread's control block is in native memory: where the next byte goes, and up to where that may
+ * be. The limit is zero when the thread has no chunk yet, when recording is off, and whenever somebody
+ * wants the thread's attention: one comparison serves all. The blocks stand in one array, by thread id.
  *
  * <p>The bodies are alike on purpose, and not made of shared parts: compiling them, inlined, at every
  * call site is the largest single cost of recording a real program. They are longer than the 35 bytes
@@ -35,7 +34,7 @@ public final class FlowProbe {
             U.putByte(null, position, (byte) event);
             U.putLong(null, block, position + 1);
         } else {
-            appendSlowly(thread, event, 1);
+            appendSlowly(thread, position, event, 1);
         }
     }
 
@@ -48,7 +47,7 @@ public final class FlowProbe {
             U.putShort(null, position, (short) event);
             U.putLong(null, block, position + 2);
         } else {
-            appendSlowly(thread, event, 2);
+            appendSlowly(thread, position, event, 2);
         }
     }
 
@@ -61,7 +60,7 @@ public final class FlowProbe {
             U.putInt(null, position, event);
             U.putLong(null, block, position + 3);
         } else {
-            appendSlowly(thread, event, 3);
+            appendSlowly(thread, position, event, 3);
         }
     }
 
@@ -74,26 +73,28 @@ public final class FlowProbe {
             U.putInt(null, position, event);
             U.putLong(null, block, position + 4);
         } else {
-            appendSlowly(thread, event, 4);
+            appendSlowly(thread, position, event, 4);
         }
     }
 
-    /** Appends the exit of a method that returns. */
+    /**
+     * Appends the exit of a method that returns. There is always room for it: behind the limit a chunk
+     * has space for the exits of all frames there are. Without a question and a call the compiler has
+     * half the work. Should the space end all the same, the position stays where it is.
+     */
     public static void exit() {
-        Thread thread = Thread.currentThread();
-        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 5);
+        long block = BLOCKS + ((U.getLong(Thread.currentThread(), ID) & IDS) << 5);
         long position = U.getLong(null, block);
-        if (position < U.getLong(null, block + 8)) {
-            U.putByte(null, position, (byte) 0);
-            U.putLong(null, block, position + 1);
-        } else {
-            appendSlowly(thread, 0, 1);
-        }
+        U.putByte(null, position, (byte) 0);
+        U.putLong(null, block, position + ((position - U.getLong(null, block + 24)) >>> 63));
     }
 
-    /** No room, or something to attend to. Block 0 belongs to no thread: a word of it is the off switch. */
-    private static void appendSlowly(Thread thread, int event, int bytes) {
-        if (U.getLong(null, BLOCKS + 16) == 0) {
+    /**
+     * No room, no chunk, or something to attend to. Block 0 belongs to no thread: a word of it is the
+     * off switch. A position of 0 must not stay, since an exit follows.
+     */
+    private static void appendSlowly(Thread thread, long position, int event, int bytes) {
+        if (position == 0 || U.getLong(null, BLOCKS + 16) == 0) {
             append(thread, U.getLong(thread, ID), event, bytes);
         }
     }

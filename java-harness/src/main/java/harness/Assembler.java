@@ -153,9 +153,7 @@ final class Assembler {
 
         /** Fills with {@code nop} up to a position. */
         Code nopsTo(int position) {
-            while (size() < position) {
-                op(0x00);
-            }
+            bytes.writeBytes(new byte[position - size()]);
             return this;
         }
 

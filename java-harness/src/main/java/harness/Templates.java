@@ -65,9 +65,11 @@ final class Templates {
 
         /** Defines the class and makes an object of it with the constructor without parameters. */
         Object instantiate(byte[] classFile) throws ReflectiveOperationException {
-            return define(classFile).getDeclaredConstructor().newInstance();
+            Class<?> type = defineClass(null, classFile, 0, classFile.length);
+            return type.getDeclaredConstructor().newInstance();
         }
 
+        /** Defines the class. */
         Class<?> define(byte[] classFile) {
             return defineClass(null, classFile, 0, classFile.length);
         }

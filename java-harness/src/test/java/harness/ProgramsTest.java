@@ -49,6 +49,14 @@ class ProgramsTest {
         "Reflection;; 0; done",
         "Deep; 100; 0; depth 100",
         "Hooked;; 0; hooked 20",
+        "SuperThrows;; 0; done",
+        "Initialisers;; 0; done",
+        "Synchronised;; 0; done",
+        "Leaves;; 0; done",
+        "Switches;; 0; done",
+        "Assembled;; 0; done",
+        "Overflowing; 1; 0; overflows 8",
+        "Collections;; 0; a 8",
     })
     void printsAndExits(String program, String argument, int exitCode, String lines) throws Exception {
         Result result = run(program, argument == null ? List.of() : List.of(argument), List.of(), "");

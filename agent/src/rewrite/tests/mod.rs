@@ -1,0 +1,492 @@
+//! Whole methods, rewritten: every event at its place, every table right.
+
+mod assembler;
+
+use assembler::{Body, Class, Listing, id, rewrite_one};
+
+use super::opcode::{
+    ALOAD_0, ATHROW, BIPUSH, GETFIELD, GETSTATIC, GOTO, IFEQ, INVOKESPECIAL, INVOKESTATIC, LDC,
+    LOOKUPSWITCH, PUTFIELD, PUTSTATIC, RETURN, TABLESWITCH,
+};
+use super::{ClassFile, Ids, Malformed, Skip, rewrite};
+
+const NOP: u8 = 0;
+const ACONST_NULL: u8 = 1;
+const ICONST_0: u8 = 3;
+const ILOAD_0: u8 = 26;
+const ILOAD_1: u8 = 27;
+const ALOAD_1: u8 = 43;
+const ASTORE_0: u8 = 75;
+const POP: u8 = 87;
+const IDIV: u8 = 108;
+const DUP: u8 = 89;
+const IRETURN: u8 = 172;
+const NEW: u8 = 187;
+
+const PUBLIC: u16 = 1;
+const STATIC: u16 = 8;
+const FINAL: u16 = 16;
+const SYNCHRONIZED: u16 = 32;
+const OBJECT: &str = "java/lang/Object";
+
+fn leaf_of(class: &Class) -> bool {
+    ClassFile::parse(&class.build()).unwrap().plan(0).unwrap().leaf
+}
+
+#[test]
+fn a_method_is_entered_left_and_unwound() {
+    let mut class = Class::new(61, OBJECT);
+    let [a, b] = class.method("p/D", "f", "()V");
+    let mut body = Body::from([INVOKESTATIC, a, b, RETURN, INVOKESTATIC, a, b, RETURN]);
+    body.frames = Some(vec![0, 1, 4]);
+    body.lines = vec![[0, 10], [3, 11], [4, 12]];
+    body.variables = vec![[0, 8], [3, 1], [4, 4]];
+    class.add_method(STATIC, "f", "()V", body);
+    let new = Listing::of(&rewrite_one(&class.build(), 0).unwrap());
+    let (call, back) = (format!("B8 {a:02X} {b:02X}"), "B1".to_owned());
+    assert_eq!(
+        new.code,
+        ["append 81", &call, "exit", &back, &call, "exit", &back, "append 7F", "BF"]
+    );
+    assert_eq!(new.handlers, [[1, 2, 7], [4, 5, 7]]);
+    assert_eq!(new.frames, [4, 7]);
+    // The table ends with a full frame: no local variables, an exception on the stack.
+    assert_eq!(new.table[3..11], [255, 0, 6, 0, 0, 0, 1, 7]);
+    // ENTER has 5 bytes, each exit 3.
+    assert_eq!(new.lines, [[0, 10], [8, 11], [12, 12]]);
+    assert_eq!(new.variables, [[0, 19], [8, 4], [12, 7]]);
+    assert_eq!(new.max_stack, 8);
+}
+
+#[test]
+fn handlers_of_the_program_begin_with_a_catch_each() {
+    let mut class = Class::new(49, OBJECT);
+    let [a, b] = class.method("p/D", "f", "()V");
+    let body = Body {
+        handlers: vec![[0, 3, 4], [0, 4, 4]],
+        ..Body::from([INVOKESTATIC, a, b, RETURN, POP, RETURN])
+    };
+    class.add_method(STATIC, "f", "()V", body);
+    let new = Listing::of(&rewrite_one(&class.build(), 0).unwrap());
+    let call = format!("B8 {a:02X} {b:02X}");
+    assert_eq!(
+        new.code,
+        ["append 81", &call, "exit", "B1", "append 7E", "57", "exit", "B1", "append 7F", "BF"]
+    );
+    assert_eq!(new.handlers, [[1, 2, 4], [1, 4, 4], [1, 2, 8], [4, 6, 8]]);
+    // So old a class has no frames.
+    assert!(new.frames.is_empty());
+}
+
+#[test]
+fn no_catch_leads_back_to_itself() {
+    // As javac compiles `synchronized`: the handler covers itself up to where the monitor is free.
+    const MONITOREXIT: u8 = 195;
+    let mut class = Class::new(49, OBJECT);
+    let [a, b] = class.method("p/D", "f", "()V");
+    let body = Body {
+        handlers: vec![[0, 3, 4], [4, 7, 4]],
+        ..Body::from([INVOKESTATIC, a, b, RETURN, ASTORE_0, ALOAD_0, MONITOREXIT, ALOAD_0, ATHROW])
+    };
+    class.add_method(STATIC, "f", "()V", body);
+    let new = Listing::of(&rewrite_one(&class.build(), 0).unwrap());
+    assert_eq!(new.code[4..9], ["4B", "2A", "C3", "append 7E", "2A"]);
+    assert_eq!(new.handlers, [[1, 2, 4], [4, 7, 4], [1, 2, 10], [4, 10, 10]]);
+}
+
+#[test]
+fn a_loop_to_the_start_enters_once() {
+    let mut class = Class::new(61, OBJECT);
+    // for (;;) if (i == 0) return;
+    let mut body = Body::from([ILOAD_0, IFEQ, 0, 6, GOTO, 0xFF, 0xFC, RETURN]);
+    body.code = vec![ILOAD_0, IFEQ, 0, 6, GOTO, 0xFF, 0xFC, RETURN];
+    body.frames = Some(vec![0, 2, 0, 6]);
+    class.add_method(STATIC, "f", "(I)V", body);
+    let new = Listing::of(&rewrite_one(&class.build(), 0).unwrap());
+    assert_eq!(
+        new.code,
+        ["append 81", "1A", "99 00 06", "A7 FF FC", "exit", "B1", "append 7F", "BF"]
+    );
+    assert_eq!(new.frames, [1, 4, 6]);
+    // A thread can be stopped in the loop.
+    assert_eq!(new.handlers, [[1, 4, 6]]);
+}
+
+#[test]
+fn switches_are_padded_anew() {
+    for (op, entries) in [(TABLESWITCH, 1), (LOOKUPSWITCH, 2)] {
+        for nops in 0..4 {
+            let mut code = vec![NOP; nops];
+            code.push(ILOAD_0);
+            let at = code.len();
+            code.push(op);
+            code.resize((at | 3) + 1, 0);
+            let end = code.len() + 8 + 4 * 2;
+            let offset = |to: usize| i32::try_from(to - at).unwrap().to_be_bytes();
+            code.extend(offset(end));
+            let numbers: [i32; 2] = if entries == 1 { [7, 7] } else { [1, 7] };
+            code.extend(numbers[0].to_be_bytes());
+            code.extend(numbers[1].to_be_bytes());
+            code.extend(offset(end + 1));
+            code.extend([RETURN, RETURN]);
+            let mut class = Class::new(49, OBJECT);
+            // What divides is no leaf.
+            class.add_method(STATIC | SYNCHRONIZED, "f", "(I)V", Body { code, ..Body::default() });
+            let bytes = rewrite_one(&class.build(), 0).unwrap();
+            let parsed = ClassFile::parse(&bytes).unwrap();
+            // Planning checks that both branches lead to instructions; the listing, that to probes.
+            parsed.plan(0).unwrap();
+            let new = Listing::of(&bytes);
+            let back = ["exit", "B1", "exit", "B1"];
+            assert_eq!(new.code[new.code.len() - 4..], back, "{op} {nops}");
+            let switch = &new.code[new.code.len() - 5];
+            assert!(switch.len() / 3 >= 16, "{switch}");
+        }
+    }
+}
+
+#[test]
+fn what_can_only_return_is_a_leaf_with_one_probe() {
+    let mut class = Class::new(61, OBJECT);
+    let [a, b] = class.field("p/C", "x", "I");
+    class.add_field(PUBLIC, "x", "I");
+    class.add_method(PUBLIC, "getX", "()I", Body::from([ALOAD_0, GETFIELD, a, b, IRETURN]));
+    let new = Listing::of(&rewrite_one(&class.build(), 0).unwrap());
+    assert_eq!(new.code, ["append 81 00", "2A", &format!("B4 {a:02X} {b:02X}"), "AC"]);
+    assert!(new.handlers.is_empty() && new.frames.is_empty());
+}
+
+#[test]
+fn only_own_fields_of_this_make_a_leaf() {
+    let plan = |owner: &str, declared: u16, access: u16, code: fn([u8; 2]) -> Body| {
+        let mut class = Class::new(61, OBJECT);
+        let field = class.field(owner, "x", "I");
+        class.add_field(declared, "x", "I");
+        class.add_method(access, "f", "(Lp/C;)I", code(field));
+        leaf_of(&class)
+    };
+    let get_of_this = |[a, b]: [u8; 2]| Body::from([ALOAD_0, GETFIELD, a, b, IRETURN]);
+    assert!(plan("p/C", PUBLIC, PUBLIC, get_of_this));
+    assert!(!plan("p/D", PUBLIC, PUBLIC, get_of_this), "a field of another class");
+    assert!(!plan("p/C", STATIC, PUBLIC, get_of_this), "a static field");
+    assert!(!plan("p/C", PUBLIC, STATIC, get_of_this), "this of a static method");
+    assert!(!plan("p/C", PUBLIC, PUBLIC | SYNCHRONIZED, get_of_this));
+    let get_of_other = |[a, b]: [u8; 2]| Body::from([ALOAD_1, GETFIELD, a, b, IRETURN]);
+    assert!(!plan("p/C", PUBLIC, PUBLIC, get_of_other), "a field of another object");
+    let get_of_stored =
+        |[a, b]: [u8; 2]| Body::from([ALOAD_1, ASTORE_0, ALOAD_0, GETFIELD, a, b, IRETURN]);
+    assert!(!plan("p/C", PUBLIC, PUBLIC, get_of_stored), "this was overwritten");
+    let get_static = |[a, b]: [u8; 2]| Body::from([GETSTATIC, a, b, IRETURN]);
+    assert!(plan("p/C", STATIC, STATIC, get_static));
+    assert!(!plan("p/D", STATIC, STATIC, get_static), "a class to initialise");
+    let set = |[a, b]: [u8; 2]| Body::from([ALOAD_0, ICONST_0, PUTFIELD, a, b, ICONST_0, IRETURN]);
+    assert!(plan("p/C", PUBLIC, PUBLIC, set));
+    assert!(!plan("p/C", FINAL, PUBLIC, set), "a final field");
+    let set_static = |[a, b]: [u8; 2]| Body::from([ICONST_0, PUTSTATIC, a, b, ICONST_0, IRETURN]);
+    assert!(plan("p/C", STATIC, STATIC, set_static));
+}
+
+#[test]
+fn what_throws_loops_or_links_is_no_leaf() {
+    let leaf = |body: Body| {
+        let mut class = Class::new(49, OBJECT);
+        let constant = u8::try_from(class.class("p/D")).unwrap();
+        let text = u8::try_from(class.string("text")).unwrap();
+        let code = body.code.iter().map(|byte| match byte {
+            0xF0 => constant,
+            0xF1 => text,
+            byte => *byte,
+        });
+        let code = code.collect();
+        class.add_method(STATIC, "f", "(I)V", Body { code, ..body });
+        leaf_of(&class)
+    };
+    assert!(leaf(Body::from([RETURN])));
+    assert!(leaf(Body::from([ILOAD_0, IFEQ, 0, 3, RETURN])));
+    assert!(leaf(Body::from([LDC, 0xF1, POP, RETURN])));
+    assert!(!leaf(Body::from([LDC, 0xF0, POP, RETURN])), "a class");
+    assert!(!leaf(Body::from([ILOAD_0, ILOAD_0, IDIV, POP, RETURN])), "a division");
+    assert!(!leaf(Body::from([ILOAD_0, IFEQ, 0xFF, 0xFF, RETURN])), "a loop");
+    assert!(!leaf(Body::from([ACONST_NULL, ATHROW])), "a throw");
+    let handlers = vec![[0, 1, 2]];
+    assert!(!leaf(Body { handlers, ..Body::from([NOP, RETURN, POP, RETURN]) }), "a handler");
+}
+
+/// A constructor of `p/C` that calls those of these classes, as operands of its code.
+fn constructor<const N: usize>(
+    superclass: &str,
+    callees: [&str; N],
+    body: impl Fn([[u8; 2]; N]) -> Body,
+) -> Vec<u8> {
+    let mut class = Class::new(61, superclass);
+    let callees = callees.map(|callee| class.method(callee, "<init>", "()V"));
+    class.add_method(PUBLIC, "<init>", "(I)V", body(callees));
+    class.build()
+}
+
+#[test]
+fn a_call_of_super_stands_between_begin_and_end() {
+    let old = constructor("p/B", ["p/B"], |[[a, b]]| {
+        Body::from([ALOAD_0, INVOKESPECIAL, a, b, ALOAD_0, POP, RETURN])
+    });
+    let class = ClassFile::parse(&old).unwrap();
+    let call = &class.plan(0).unwrap().calls[0];
+    assert_eq!((&*call.class, &*call.descriptor, call.is_this), ("p.B", "()V", false));
+    let new = Listing::of(&rewrite_one(&old, 0).unwrap());
+    assert_eq!(new.code.len(), 14);
+    assert_eq!(new.code[..3], ["append 81", "2A", "append 7B 82"]);
+    assert!(new.code[3].starts_with("B7 "), "{:?}", new.code);
+    assert_eq!(new.code[4..9], ["append 7D", "2A", "57", "exit", "B1"]);
+    assert_eq!(new.code[9..], ["append 7F", "BF", "append 7D", "append 7F", "BF"]);
+    // END has its own handler; before the call there is another one; the call has none, and what
+    // follows cannot throw.
+    assert_eq!(new.handlers, [[4, 5, 11], [1, 3, 9]]);
+    assert_eq!(new.frames, [9, 11]);
+    // Before the call the frame knows that `this` is not initialised.
+    assert_eq!(new.table[5..10], [0, 1, 6, 0, 1]);
+    assert_eq!(new.max_stack, 9);
+}
+
+#[test]
+fn the_constructor_of_object_is_not_announced() {
+    let old = constructor(OBJECT, [OBJECT], |[[a, b]]| {
+        Body::from([ALOAD_0, INVOKESPECIAL, a, b, ILOAD_1, ILOAD_1, IDIV, POP, RETURN])
+    });
+    let new = Listing::of(&rewrite_one(&old, 0).unwrap());
+    assert_eq!(new.code[3..], ["1B", "1B", "6C", "57", "exit", "B1", "append 7F", "BF"]);
+    assert_eq!(new.handlers, [[3, 7, 9]]);
+
+    let plain = constructor(OBJECT, [OBJECT], |[[a, b]]| {
+        Body::from([ALOAD_0, INVOKESPECIAL, a, b, RETURN])
+    });
+    assert_eq!(Listing::of(&rewrite_one(&plain, 0).unwrap()).code[0], "append 81 00");
+}
+
+#[test]
+fn calls_for_other_objects_are_not_announced() {
+    // super(new B()), where both are the same constructor.
+    let old = constructor("p/B", ["p/B"], |[[a, b]]| {
+        let argument = [NEW, 0, 4, DUP, INVOKESPECIAL, a, b, POP];
+        let code = [&[ALOAD_0][..], &argument, &[INVOKESPECIAL, a, b, RETURN]].concat();
+        Body { code, ..Body::default() }
+    });
+    let new = Listing::of(&rewrite_one(&old, 0).unwrap());
+    assert_eq!(new.code.iter().filter(|line| *line == "append 7B 82").count(), 1);
+    assert_eq!(new.code[6], "append 7B 82");
+}
+
+#[test]
+fn each_of_several_calls_is_announced() {
+    // if (i == 0) this(); else super();
+    let old = constructor("p/B", ["p/B", "p/C"], |[[a, b], [c, d]]| Body {
+        frames: Some(vec![0, 2, 9, 255, 0, 3, 0, 2, 7, 0, 2, 1, 0, 0]),
+        ..Body::from([
+            ILOAD_1,
+            IFEQ,
+            0,
+            8,
+            ALOAD_0,
+            INVOKESPECIAL,
+            a,
+            b,
+            RETURN,
+            ALOAD_0,
+            INVOKESPECIAL,
+            c,
+            d,
+            RETURN,
+        ])
+    });
+    let class = ClassFile::parse(&old).unwrap();
+    let calls = class.plan(0).unwrap().calls;
+    assert_eq!(calls.iter().map(|call| call.is_this).collect::<Vec<_>>(), [false, true]);
+    let new = Listing::of(&rewrite_one(&old, 0).unwrap());
+    assert_eq!(new.code.iter().filter(|line| *line == "append 7B 82").count(), 2);
+    // Two ENDs, two pieces before the calls.
+    assert_eq!(new.handlers.len(), 4);
+}
+
+#[test]
+fn odd_constructors_stay_as_they_are() {
+    let odd = |body: fn([[u8; 2]; 1]) -> Body| {
+        let bytes = constructor("p/B", ["p/B"], body);
+        rewrite_one(&bytes, 0).unwrap_err()
+    };
+    let covered = odd(|[[a, b]]| Body {
+        handlers: vec![[0, 4, 5]],
+        ..Body::from([ALOAD_0, INVOKESPECIAL, a, b, RETURN, ATHROW])
+    });
+    assert_eq!(covered, Skip::OddConstructor);
+    assert_eq!(odd(|_| Body::from([RETURN])), Skip::OddConstructor);
+    let overwritten = odd(|[[a, b]]| {
+        Body::from([ALOAD_0, DUP, ASTORE_0, ACONST_NULL, ASTORE_0, INVOKESPECIAL, a, b, RETURN])
+    });
+    assert_eq!(overwritten, Skip::OddConstructor);
+    let merged = odd(|[[a, b]]| {
+        let code =
+            [ILOAD_1, IFEQ, 0, 7, ALOAD_0, GOTO, 0, 4, ACONST_NULL, INVOKESPECIAL, a, b, RETURN];
+        Body::from(code)
+    });
+    assert_eq!(merged, Skip::OddConstructor);
+}
+
+/// `if (i == 0)` over so many bytes, with a frame behind the branch or none.
+fn long_branch(op: u8, len: usize, frame: bool) -> Result<Listing, Skip> {
+    let mut class = Class::new(61, OBJECT);
+    let [a, b] = class.method("p/D", "f", "()V");
+    let offset = u16::try_from(len + 3).unwrap().to_be_bytes();
+    let mut code = vec![ILOAD_0, op, offset[0], offset[1]];
+    if op == GOTO {
+        code[0] = NOP;
+    }
+    code.extend(std::iter::repeat_n(NOP, len - 4));
+    code.extend([INVOKESTATIC, a, b, RETURN, RETURN]);
+    let mut frames = vec![0, 1];
+    if frame {
+        frames = vec![0, 2, 4];
+    }
+    let at = len + 4 - if frame { 5 } else { 0 };
+    frames.push(251);
+    frames.extend(u16::try_from(at).unwrap().to_be_bytes());
+    let body = Body { code, frames: Some(frames), ..Body::default() };
+    class.add_method(STATIC, "f", "(I)V", body);
+    rewrite_one(&class.build(), 0).map(|bytes| Listing::of(&bytes))
+}
+
+#[test]
+fn branches_that_get_too_long_are_widened() {
+    // An exit probe of three bytes lies below the branch.
+    let new = long_branch(GOTO, 32761, true).unwrap();
+    assert_eq!(new.code[2], "A7 7F FF");
+    let new = long_branch(GOTO, 32762, true).unwrap();
+    assert_eq!(new.code[2], "C8 00 00 80 02");
+    let new = long_branch(IFEQ, 32762, true).unwrap();
+    assert_eq!(new.code[2..4], ["9A 00 08", "C8 00 00 80 02"]);
+    assert_eq!(new.frames[0], 4);
+    assert_eq!(long_branch(IFEQ, 32762, false).unwrap_err(), Skip::TooLarge);
+}
+
+#[test]
+fn an_object_in_the_making_is_found_again_in_frames() {
+    let mut class = Class::new(61, OBJECT);
+    let [a, b] = class.method("p/B", "<init>", "()V");
+    // new B() at the start of a handler, with a branch between new and the call.
+    let body = Body {
+        handlers: vec![[0, 1, 2]],
+        frames: Some(vec![0, 2, 66, 7, 0, 2, 255, 0, 4, 0, 0, 0, 2, 8, 0, 2, 8, 0, 2]),
+        ..Body::from([NOP, RETURN, NEW, 0, 4, DUP, NOP, INVOKESPECIAL, a, b, POP, POP, RETURN])
+    };
+    class.add_method(STATIC, "f", "()V", body);
+    let new = Listing::of(&rewrite_one(&class.build(), 0).unwrap());
+    assert_eq!(new.code[4..6], ["append 7E", "BB 00 04"]);
+    assert_eq!(new.frames[0], 4);
+    // Behind ENTER (5), NOP, exit and return (4) the handler begins with CATCH (5): 15.
+    let full = &new.table[6..20];
+    assert_eq!(full[5..], [0, 2, 8, 0, 15, 8, 0, 15, 255]);
+}
+
+#[test]
+fn some_methods_are_never_touched() {
+    let reason = |major, name: &str, body: Body| {
+        let mut class = Class::new(major, OBJECT);
+        class.add_method(PUBLIC, name, "()V", body);
+        rewrite_one(&class.build(), 0).unwrap_err()
+    };
+    assert_eq!(reason(61, "finalize", Body::from([RETURN])), Skip::EmptyFinalizer);
+    let frames = Some(vec![0, 1, 128]);
+    let body = Body { frames, ..Body::from([BIPUSH, 1, POP, RETURN]) };
+    assert_eq!(reason(61, "f", body), Skip::UnknownFrame);
+    assert_eq!(reason(61, "f", Body::from([GOTO, 0, 2, RETURN])), Skip::Malformed);
+    assert_eq!(reason(61, "f", Body::from([202])), Skip::Malformed);
+    let code = vec![NOP; 65535];
+    assert_eq!(reason(61, "f", Body { code, ..Body::default() }), Skip::TooLarge);
+}
+
+#[test]
+fn a_method_that_is_skipped_leaves_no_trace_in_its_class() {
+    let mut class = Class::new(61, OBJECT);
+    class.add_method(STATIC, "f", "()V", Body::from([RETURN]));
+    let code = [vec![NOP; 65530], vec![RETURN]].concat();
+    class.add_method(STATIC, "g", "()V", Body { code, ..Body::default() });
+    let old = class.build();
+    let class = ClassFile::parse(&old).unwrap();
+    let chosen = |methods: &[usize]| -> Vec<_> {
+        let ids = || Ids { own: id(70_000), callees: Vec::new() };
+        methods.iter().map(|method| (*method, class.plan(*method).unwrap(), ids())).collect()
+    };
+    assert_eq!(rewrite(&class, Vec::new()), (None, vec![]));
+    assert_eq!(rewrite(&class, chosen(&[1])), (None, vec![(1, Skip::TooLarge)]));
+    let (one, _) = rewrite(&class, chosen(&[0]));
+    assert_eq!(rewrite(&class, chosen(&[1, 0])), (one.clone(), vec![(1, Skip::TooLarge)]));
+
+    let new = one.unwrap();
+    let class = ClassFile::parse(&new).unwrap();
+    assert!(class.has_probes());
+    let again = (0, class.plan(0).unwrap(), Ids { own: id(1), callees: Vec::new() });
+    assert_eq!(rewrite(&class, vec![again]), (None, vec![]));
+}
+
+#[test]
+fn a_full_pool_is_not_overflown() {
+    let mut class = Class::new(61, OBJECT);
+    class.add_method(STATIC, "f", "()V", Body::from([RETURN]));
+    for _ in 0..65_500 {
+        class.utf8("");
+    }
+    assert!(rewrite_one(&class.build(), 0).is_ok());
+    for _ in 0..20 {
+        class.utf8("");
+    }
+    assert_eq!(rewrite_one(&class.build(), 0), Err(Skip::PoolFull));
+}
+
+#[test]
+fn classes_of_the_future_are_left_alone() {
+    let parse = |major| ClassFile::parse(&Class::new(major, OBJECT).build()).map(drop);
+    assert_eq!(parse(69), Ok(()));
+    assert_eq!(parse(70), Err(Malformed::UnknownVersion { major: 70, minor: 0 }));
+    assert_eq!(parse(44), Err(Malformed::UnknownVersion { major: 44, minor: 0 }));
+}
+
+#[test]
+fn a_class_is_described() {
+    let mut class = Class::new(61, "p/B$D");
+    let body = Body { lines: vec![[1, 8], [0, 7]], ..Body::from([NOP, RETURN]) };
+    class.add_method(STATIC, "f", "(I)V", body);
+    let bytes = class.build();
+    let class = ClassFile::parse(&bytes).unwrap();
+    assert_eq!((class.name(), class.super_name()), ("p.C".into(), Some("p.B$D".into())));
+    let method = class.methods().next().unwrap();
+    assert_eq!((&*method.name, &*method.descriptor, method.access), ("f", "(I)V", STATIC));
+    assert_eq!((method.has_code, method.first_line, method.annotated), (true, Some(7), false));
+    assert!(!class.has_probes() && !class.is_interface());
+}
+
+proptest::proptest! {
+    /// A class file with some bytes changed is refused or rewritten, and what comes out can be read.
+    #[test]
+    fn damaged_classes_do_no_harm(damage in proptest::collection::vec((0usize..4096, 0u8..), 0..4)) {
+        let mut bytes = constructor("p/B", ["p/B", "p/C"], |[[a, b], [c, d]]| Body {
+            frames: Some(vec![0, 2, 9, 255, 0, 3, 0, 2, 7, 0, 2, 1, 0, 0]),
+            handlers: vec![[8, 9, 9]],
+            lines: vec![[0, 1], [9, 2]],
+            ..Body::from([
+                ILOAD_1, IFEQ, 0, 8, ALOAD_0, INVOKESPECIAL, a, b, RETURN, ALOAD_0, INVOKESPECIAL,
+                c, d, RETURN,
+            ])
+        });
+        for (at, byte) in damage {
+            let at = at % bytes.len();
+            bytes[at] = byte;
+        }
+        if let Ok(class) = ClassFile::parse(&bytes)
+            && let Ok(plan) = class.plan(0)
+            && let ids = (Ids { own: id(1), callees: vec![] })
+            && let (Some(new), _) = rewrite(&class, vec![(0, plan, ids)])
+        {
+            let new = ClassFile::parse(&new).unwrap();
+            proptest::prop_assert!(new.has_probes());
+            proptest::prop_assert!(new.plan(0).is_ok());
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! HOT: folds the exit runs of a block.
+//!
+//! Programs make short runs of random lengths, which no branch predictor can tell. So there is one
+//! round for each run of two or more exits, and what a round does depends on no length: what comes
+//! before the run is copied by 32 bytes, nearly always too many, and the rest is overwritten.
+
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::num::NonZeroU64;
+use std::ops::Range;
+
+use super::block::{self, WIDTH, Window};
+use crate::format::flow::{Encoded, MAX_RECORD_BYTES};
+
+/// The longest exit run that is one byte.
+const ONE_BYTE_EXITS: u64 = 64;
+/// How many bytes are copied at once.
+const STEP: usize = block::MARGIN;
+
+/// Where a block is folded to: a run that was held, the block, and what is copied too much.
+pub(super) type Room = [u8; MAX_RECORD_BYTES + WIDTH + 2 * STEP];
+
+/// Folds the first `len` bytes of a block behind a run of `held` exits. Returns how many bytes of
+/// `room` are used, and how many exits are to be held.
+#[inline]
+pub(super) fn fold_runs(
+    window: &Window,
+    len: usize,
+    exits: u64,
+    held: u64,
+    room: &mut Room,
+) -> (usize, u64) {
+    let exits = exits & block::first(len);
+    let leading = exits.trailing_ones() as usize;
+    let held = held + leading as u64;
+    if leading == len {
+        return (0, held);
+    }
+    let mut end = write_run(held, room);
+    let mut at = leading;
+    // All exits of a run but its first.
+    let mut further = exits & exits << 1 & !block::first(leading);
+    while further != 0 {
+        let run = further.trailing_zeros() as usize;
+        // The carry goes up to behind the run.
+        let carried = further.wrapping_add(further & further.wrapping_neg());
+        let behind = carried.trailing_zeros() as usize;
+        copy(window, at..run, room, end);
+        end += run - at;
+        // The record of its first exit becomes that of all: at most 64, so it is one byte.
+        put(room, end - 1, (behind - run) as u64);
+        at = behind;
+        further &= carried;
+    }
+    copy(window, at..len, room, end);
+    end += len - at;
+    // The last run may go on in the next block.
+    let is_open = exits >> (len - 1);
+    let last = room.get(end - 1).copied().unwrap_or_default();
+    let held = if is_open == 0 { 0 } else { u64::from(last) + 1 };
+    (end - usize::from(is_open != 0), held)
+}
+
+/// Writes a run to the start of `room`. Returns how many bytes it has.
+#[inline]
+pub(super) fn write_run(count: u64, room: &mut Room) -> usize {
+    if count > ONE_BYTE_EXITS {
+        return write_long_run(count, room);
+    }
+    put(room, 0, count.wrapping_sub(1));
+    usize::from(count > 0)
+}
+
+#[cold]
+fn write_long_run(count: u64, room: &mut Room) -> usize {
+    let Some(count) = NonZeroU64::new(count) else {
+        return 0;
+    };
+    let record = Encoded::exits(count);
+    for (to, &from) in room.iter_mut().zip(record.as_bytes()) {
+        *to = from;
+    }
+    record.as_bytes().len()
+}
+
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "a record of one byte is below 64")]
+fn put(room: &mut Room, at: usize, record: u64) {
+    if let Some(byte) = room.get_mut(at) {
+        *byte = record as u8;
+    }
+}
+
+/// Copies some bytes, and others behind them.
+#[inline]
+fn copy(window: &Window, from: Range<usize>, room: &mut Room, to: usize) {
+    copy_step(window, from.start, room, to);
+    if from.len() > STEP {
+        copy_step(window, from.start + STEP, room, to + STEP);
+    }
+}
+
+#[inline]
+fn copy_step(window: &Window, from: usize, room: &mut Room, to: usize) {
+    if let (Some(from), Some(to)) = (window.get(from..from + STEP), room.get_mut(to..to + STEP)) {
+        to.copy_from_slice(from);
+    }
+}

@@ -1,0 +1,300 @@
+//! Recording that begins and ends while the program runs.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+
+use flow_e2e::{Decoded, DecodedThread, Jdk, Program, decode_trace, flow, library};
+
+use crate::on_every_jdk;
+
+/// A running `harness.Attached`.
+struct Session {
+    program: Program,
+    child: Child,
+    answers: Lines<BufReader<ChildStdout>>,
+}
+
+impl Session {
+    /// Starts the program without the agent.
+    fn start(jdk: &Jdk) -> Self {
+        let program = Program::harness(jdk, "Attached").jvm_arg("-XX:+EnableDynamicAgentLoading");
+        let mut child = program
+            .command_without_agent()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut answers = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert_eq!(answers.next().unwrap().unwrap(), "ready");
+        Self { program, child, answers }
+    }
+
+    fn say(&mut self, command: &str) {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{command}").unwrap();
+    }
+
+    fn wait_for(&mut self, command: &str) {
+        assert_eq!(self.answers.next().unwrap().unwrap(), command);
+    }
+
+    fn command(&mut self, command: &str) {
+        self.say(command);
+        self.wait_for(command);
+    }
+
+    fn dir(&self, name: &str) -> PathBuf {
+        self.program.workspace().join(name)
+    }
+
+    fn flow(&self, verb: &str, args: &[&str]) -> Output {
+        let mut command = Command::new(flow());
+        command.arg(verb).arg(self.child.id().to_string()).args(args);
+        command.current_dir(self.program.workspace()).output().unwrap()
+    }
+
+    fn attach(&self, dir: &str) {
+        let library = library();
+        let output = self.flow("attach", &["-o", dir, "--agent", library.to_str().unwrap()]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    fn detach(&self) {
+        let output = self.flow("detach", &[]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// Ends the program, which has nothing to complain of.
+    fn exit(mut self) -> Program {
+        self.say("exit 5");
+        let output = self.child.wait_with_output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+        assert_eq!(output.status.code(), Some(5));
+        self.program
+    }
+}
+
+/// `flow check` finds a whole trace with a clean end.
+fn assert_clean(dir: &Path) {
+    let check = Command::new(flow()).arg("check").arg(dir).output().unwrap();
+    let text = String::from_utf8_lossy(&check.stdout).into_owned();
+    assert!(check.status.success(), "{text}");
+    assert!(decode_trace(dir).manifest["end"].is_object(), "{text}");
+}
+
+/// The number of steps in each call of `work` in a thread that calls nothing else; all calls have
+/// ended.
+fn steps(trace: &Decoded, thread: &DecodedThread) -> Vec<usize> {
+    let mut steps = Vec::new();
+    for call in trace.tree(thread).calls {
+        assert!(!call.open, "{call:?}");
+        match (call.depth, call.method.as_str()) {
+            (0, "work(I)V") => steps.push(0),
+            (1, "step(I)I") => *steps.last_mut().unwrap() += 1,
+            _ => panic!("{call:?}"),
+        }
+    }
+    steps
+}
+
+/// [`steps`] of each worker, by name.
+fn steps_of_workers(trace: &Decoded) -> BTreeMap<&str, Vec<usize>> {
+    let workers = trace.threads.values().filter(|thread| {
+        ["worker-", "virtual-"].iter().any(|prefix| thread.name.starts_with(prefix))
+    });
+    workers.map(|thread| (thread.name.as_str(), steps(trace, thread))).collect()
+}
+
+fn workers(jdk: &Jdk) -> usize {
+    if jdk.version >= 21 { 6 } else { 3 }
+}
+
+/// What is recorded of these commands is exactly what they do.
+fn assert_recorded(jdk: &Jdk, session: &mut Session, dir: &Path, end: impl FnOnce(&Session)) {
+    session.command("work 100");
+    session.command("start 4");
+    session.command("fail");
+    session.command("work 30");
+    end(session);
+    let trace = decode_trace(dir);
+    let workers_found = steps_of_workers(&trace);
+    assert_eq!(workers_found.len(), workers(jdk), "{:?}", workers_found.keys());
+    for (name, steps) in workers_found {
+        assert_eq!(steps, [100, 30], "{name}");
+    }
+    for number in 0..4 {
+        let tree = trace.tree(trace.thread(&format!("passing-{number}"))).lines();
+        assert_eq!(
+            tree,
+            [
+                "harness.Attached$Passing.run()V",
+                "  harness.Attached.step(I)I",
+                "  harness.Attached.step(I)I"
+            ]
+        );
+    }
+    let main = trace.tree(trace.thread("main"));
+    let outermost = main.calls.iter().filter(|call| call.depth == 0).map(|call| &*call.method);
+    assert_eq!(
+        outermost.map(|method| method.split('(').next().unwrap()).collect::<Vec<_>>(),
+        ["everyone", "passing", "fails", "everyone"]
+    );
+    let fails = main.calls.iter().skip_while(|call| call.method != "fails()V").skip(1).take(2);
+    assert_eq!(
+        fails.map(|call| (call.depth, call.method.as_str())).collect::<Vec<_>>(),
+        [(1, "<init>()V"), (1, "step(I)I")]
+    );
+}
+
+#[test]
+fn what_happens_between_attach_and_detach_is_recorded_exactly() {
+    on_every_jdk(|jdk| {
+        let mut session = Session::start(jdk);
+        session.command("work 5000");
+        session.attach("first");
+        let first = session.dir("first");
+        assert_recorded(jdk, &mut session, &first, |session| {
+            session.detach();
+            assert_clean(&session.dir("first"));
+        });
+
+        // The program goes on, unrecorded.
+        let before = fs::read(first.join("trace.json")).unwrap();
+        session.command("work 5000");
+        session.command("start 2");
+        assert_eq!(fs::read(first.join("trace.json")).unwrap(), before);
+        assert_eq!(steps_of_workers(&decode_trace(&first)).len(), workers(jdk));
+
+        // And can be recorded again, this time to its end.
+        session.attach("second");
+        let second = session.dir("second");
+        assert_recorded(jdk, &mut session, &second, |session| session.detach());
+        session.attach("third");
+        session.command("work 8");
+        let program = session.exit();
+        let third = program.workspace().join("third");
+        assert_clean(&third);
+        let trace = decode_trace(&third);
+        assert!(steps_of_workers(&trace).values().all(|steps| *steps == [8]));
+        for dir in [&first, &second] {
+            assert_clean(dir);
+        }
+    });
+}
+
+#[test]
+fn frames_that_were_open_are_named() {
+    on_every_jdk(|jdk| {
+        let mut session = Session::start(jdk);
+        session.command("work 10");
+        session.attach("trace");
+        session.command("work 1");
+        session.detach();
+        let trace = decode_trace(&session.dir("trace"));
+        let open = |name: &str| &trace.open_frames[&trace.thread(name).id];
+        let serve = "harness.Attached#serve(Ljava/util/List;)I";
+        assert_eq!(*open("main"), ["harness.Attached#main([Ljava/lang/String;)V", serve]);
+        for number in 0..3 {
+            assert_eq!(*open(&format!("worker-{number}")), ["harness.Attached$Worker#run()V"]);
+        }
+        let replay = Command::new(flow()).arg("replay").arg(session.dir("trace")).output().unwrap();
+        let text = String::from_utf8(replay.stdout).unwrap();
+        assert!(text.contains("entered before recording"), "{text}");
+        drop(session.exit());
+    });
+}
+
+#[test]
+fn attaching_to_threads_that_call_all_the_time_keeps_their_trees_whole() {
+    on_every_jdk(|jdk| {
+        let mut session = Session::start(jdk);
+        for round in 0..3 {
+            let dir = format!("trace-{round}");
+            session.say("work 30000000");
+            session.attach(&dir);
+            session.detach();
+            assert_clean(&session.dir(&dir));
+            session.wait_for("work 30000000");
+
+            // Attached in the middle of `work`, the steps stand at depth 0; then all is as usual.
+            let dir = format!("whole-{round}");
+            session.say("work 3000000");
+            session.attach(&dir);
+            session.wait_for("work 3000000");
+            session.command("work 50");
+            session.detach();
+            assert_clean(&session.dir(&dir));
+            let trace = decode_trace(&session.dir(&dir));
+            for thread in trace.threads.values().filter(|t| t.name.starts_with("worker-")) {
+                let calls = trace.tree(thread).calls;
+                let last = calls.iter().rposition(|call| call.method == "work(I)V").unwrap();
+                assert_eq!((calls[last].depth, calls.len() - last - 1), (0, 50), "{}", thread.name);
+                assert!(calls[last + 1..].iter().all(|call| call.depth == 1));
+            }
+        }
+        drop(session.exit());
+    });
+}
+
+#[test]
+fn jcmd_loads_the_agent_too() {
+    on_every_jdk(|jdk| {
+        if !jdk.has_module("jdk.jcmd") {
+            println!("this JDK has no jcmd");
+            return;
+        }
+        let mut session = Session::start(jdk);
+        session.command("work 10");
+        let out = session.dir("trace");
+        let pid = session.child.id().to_string();
+        let output = Command::new(jdk.tool("jcmd"))
+            .args([&pid, "JVMTI.agent_load"])
+            .arg(library())
+            // Quoted for jcmd, which would else take it for an option of its own.
+            .arg(format!("\"out={}\"", out.display()))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        assert_recorded(jdk, &mut session, &out, |session| session.detach());
+        assert_clean(&out);
+        drop(session.exit());
+    });
+}
+
+#[test]
+fn what_cannot_be_attached_to_is_refused_with_its_reason() {
+    on_every_jdk(|jdk| {
+        let mut session = Session::start(jdk);
+        let library = library();
+        let library = library.to_str().unwrap();
+        let refusal = |args: &[&str]| {
+            let output =
+                session.flow("attach", &[&["-o", "trace", "--agent", library], args].concat());
+            assert_eq!(output.status.code(), Some(1));
+            String::from_utf8(output.stderr).unwrap()
+        };
+        let text = refusal(&["-O", "engine=events"]);
+        assert!(text.contains("engine=events cannot record a running JVM"), "{text}");
+        let text = refusal(&["-O", "chunk=lots"]);
+        assert!(text.contains("chunk=lots"), "{text}");
+        let detach = session.flow("detach", &[]);
+        assert_eq!(detach.status.code(), Some(1), "nothing is being recorded");
+        session.command("work 3");
+        session.attach("trace");
+        let again = session.flow("attach", &["-o", "other", "--agent", library]);
+        assert_eq!(again.status.code(), Some(1), "one recording at a time");
+        session.command("work 4");
+        session.child.stdin.as_mut().unwrap().flush().unwrap();
+        // What the agent refused it may have said on the program's error stream, too.
+        session.say("exit 5");
+        let output = session.child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(5));
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(errors.lines().all(|line| line.starts_with("[flowagent] ")), "{errors}");
+        let trace = decode_trace(&session.program.workspace().join("trace"));
+        assert!(steps_of_workers(&trace).values().all(|steps| *steps == [4]));
+    });
+}

@@ -1,0 +1,183 @@
+//! Other tools that change classes, or watch the JVM, in the same process.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use flow_e2e::{Finished, Jdk, Program, escaped, golden, harness, lib};
+
+use crate::on_every_jdk;
+
+/// The probes of one class in a file that JaCoCo wrote: its name and which were reached.
+type Coverage = BTreeMap<u64, (String, Vec<bool>)>;
+
+/// Reads a file of JaCoCo's execution data.
+fn coverage(path: &Path) -> Coverage {
+    struct Reader<'a>(&'a [u8]);
+    impl Reader<'_> {
+        fn number(&mut self, bytes: usize) -> u64 {
+            let (number, rest) = self.0.split_at(bytes);
+            self.0 = rest;
+            number.iter().fold(0, |value, byte| value << 8 | u64::from(*byte))
+        }
+
+        fn text(&mut self) -> String {
+            let length = usize::try_from(self.number(2)).unwrap();
+            let (text, rest) = self.0.split_at(length);
+            self.0 = rest;
+            String::from_utf8_lossy(text).into_owned()
+        }
+
+        fn length(&mut self) -> usize {
+            let (mut length, mut shift) = (0, 0);
+            loop {
+                let byte = usize::try_from(self.number(1)).unwrap();
+                length |= (byte & 0x7F) << shift;
+                shift += 7;
+                if byte < 0x80 {
+                    return length;
+                }
+            }
+        }
+
+        fn flags(&mut self) -> Vec<bool> {
+            let length = self.length();
+            let bytes: Vec<_> = (0..length.div_ceil(8)).map(|_| self.number(1)).collect();
+            (0..length).map(|bit| bytes[bit / 8] >> (bit % 8) & 1 == 1).collect()
+        }
+    }
+    let bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut reader = Reader(&bytes);
+    let mut coverage = Coverage::new();
+    while !reader.0.is_empty() {
+        match reader.number(1) {
+            // The header: magic number and version.
+            0x01 => assert_eq!(reader.number(4) >> 16, 0xC0C0),
+            // A session: id, start and end.
+            0x10 => drop((reader.text(), reader.number(8), reader.number(8))),
+            0x11 => {
+                let id = reader.number(8);
+                coverage.insert(id, (reader.text(), reader.flags()));
+            }
+            block => panic!("block {block}"),
+        }
+    }
+    coverage
+}
+
+/// Where JaCoCo stands on the command line.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    BeforeUs,
+    BehindUs,
+}
+
+fn under_jacoco(jdk: &Jdk, name: &str, place: Place) -> Program {
+    let mut jacoco = OsString::from("-javaagent:");
+    jacoco.push(lib("jacocoagent.jar"));
+    jacoco.push("=destfile=jacoco.exec,includes=harness.*");
+    let classes = harness().join("target/classes");
+    let main = [OsString::from("-cp"), classes.into(), format!("harness.{name}").into()];
+    match place {
+        Place::BeforeUs => Program::new(jdk, main).jvm_arg(jacoco),
+        Place::BehindUs => Program::new(jdk, std::iter::once(jacoco).chain(main)),
+    }
+}
+
+#[test]
+fn jacoco_measures_the_same_coverage() {
+    on_every_jdk(|jdk| {
+        for name in ["SuperThrows", "Initialisers", "Synchronised", "Switches", "Shapes"] {
+            let measured = |run: &Finished| coverage(&run.program.workspace().join("jacoco.exec"));
+            let plain = under_jacoco(jdk, name, Place::BeforeUs).run_without_agent();
+            assert_eq!(plain.code(), Some(0), "{}", plain.errors());
+            let expected = measured(&plain);
+            assert!(expected.values().any(|(_, probes)| probes.contains(&true)));
+            for place in [Place::BeforeUs, Place::BehindUs] {
+                let run = under_jacoco(jdk, name, place).options("include=harness.**").run();
+                assert_eq!(run.code(), Some(0), "{name}, {place:?}: {}", run.errors());
+                assert_eq!(run.stdout, plain.stdout, "{name}, {place:?}");
+                assert_eq!(run.errors(), String::from_utf8_lossy(&plain.stderr));
+                assert!(measured(&run) == expected, "{name}, {place:?}: coverage differs");
+
+                // And what we record is the program, beside the methods that JaCoCo adds.
+                let trace = flow_e2e::decode_trace(&run.out());
+                for (thread, lines) in golden(name).threads {
+                    let found = trace.threads.values().find(|t| escaped(&t.name) == thread);
+                    let tree = trace.tree(found.unwrap()).of_harness();
+                    let tree = tree.only(|call| !call.method.starts_with("$jacocoInit("));
+                    let without_init: Vec<_> = tree.lines();
+                    assert_eq!(without_init, lines, "{name}, {place:?}, thread {thread}");
+                }
+            }
+        }
+    });
+}
+
+/// The JUnit console's summary, without durations.
+fn summary(run: &Finished) -> Vec<String> {
+    let text = String::from_utf8_lossy(&run.stdout).into_owned();
+    let lines = text.lines().filter(|line| line.starts_with('[') && line.ends_with(']'));
+    lines.map(str::to_owned).collect()
+}
+
+#[test]
+fn mockito_changes_classes_that_are_recorded() {
+    on_every_jdk(|jdk| {
+        let jars = ["mockito-core.jar", "byte-buddy.jar", "byte-buddy-agent.jar", "objenesis.jar"];
+        let target = harness().join("target");
+        let dirs: Vec<PathBuf> = vec![target.join("classes"), target.join("test-classes")];
+        let class_path = std::env::join_paths(dirs.into_iter().chain(jars.map(lib))).unwrap();
+        let program = |engine: &str| {
+            Program::new(jdk, ["-jar".into(), lib("junit-platform-console-standalone.jar")])
+                .args(["execute", "--disable-banner", "--class-path"])
+                .args([&class_path])
+                .args(["--select-class", "harness.MockingTest"])
+                .args(["--select-class", "harness.CalculatorTest"])
+                .jvm_arg("-XX:+EnableDynamicAgentLoading")
+                .options(engine)
+        };
+        let plain = program("").run_without_agent();
+        assert_eq!(plain.code(), Some(0), "{}", String::from_utf8_lossy(&plain.stdout));
+        for filter in ["include=harness.**", "engine=instrument"] {
+            let run = program(filter).run();
+            let text = String::from_utf8_lossy(&run.stdout);
+            assert_eq!(run.code(), Some(0), "{filter}: {text}\n{}", run.errors());
+            assert_eq!(summary(&run), summary(&plain), "{filter}");
+            assert_eq!(run.errors(), String::from_utf8_lossy(&plain.stderr), "{filter}");
+            let trace = flow_e2e::decode_trace(&run.out());
+            let calls: u64 = trace
+                .enters_by_key()
+                .iter()
+                .filter(|(key, _)| key.starts_with("harness.MockingTest$Die#value("))
+                .map(|(_, calls)| calls)
+                .sum();
+            // Two calls, one of them on a mock: there what runs is not the method's own code.
+            assert_eq!(calls, 1, "{filter}");
+        }
+    });
+}
+
+#[test]
+fn flight_recordings_go_on_beside_ours() {
+    on_every_jdk(|jdk| {
+        if !jdk.has_module("jdk.jfr") {
+            println!("this JDK has no flight recorder");
+            return;
+        }
+        let program = || {
+            Program::harness(jdk, "SuperThrows")
+                .jvm_arg("-XX:StartFlightRecording=filename=flight.jfr,settings=profile")
+                .jvm_arg("-Xlog:jfr*=off")
+        };
+        let plain = program().run_without_agent();
+        let run = program().run();
+        assert_eq!(run.code(), Some(0), "{}", run.errors());
+        assert_eq!(run.stdout, plain.stdout);
+        assert!(run.program.workspace().join("flight.jfr").is_file());
+        let trace = flow_e2e::decode_trace(&run.out());
+        let tree = trace.tree(trace.thread("main")).of_harness().lines();
+        assert_eq!(tree, golden("SuperThrows").threads["main"]);
+    });
+}
