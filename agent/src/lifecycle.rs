@@ -14,8 +14,8 @@
 //! - Every callback first asks [`Recorder::is_on`]. Once ended, callbacks find that and return: the
 //!   JVM still delivers some after VMDeath. The agent and all chunks stay in memory for ever.
 //! - VMDeath switches off, writes every live thread's open chunk without waiting for the thread, and
-//!   replaces the manifest. A thread that passed the question just before records one more event into
-//!   its chunk, which nobody reads any more.
+//!   replaces the manifest. What the thread records after that goes into a chunk that nobody reads any
+//!   more, until its next entry finds that recording is off and parks it.
 //! - A fault of ours ends the recording, never the JVM, and is told once.
 
 use std::collections::BTreeMap;

@@ -57,7 +57,9 @@ fn the_jvms_own_checks_find_nothing() {
     on_every_engine(|jdk, engine| {
         for axis in AXES {
             for (name, args) in [("Threads", Some("40")), ("SuperThrows", None), ("Leaves", None)] {
-                let program = || Program::harness(jdk, name).args(args).jvm_arg(axis);
+                let unlocked = "-XX:+UnlockDiagnosticVMOptions";
+                let program =
+                    || Program::harness(jdk, name).args(args).jvm_arg(unlocked).jvm_arg(axis);
                 let plain = program().run_without_agent();
                 let run = program().engine(engine).run();
                 assert_eq!(run.code(), Some(0), "{axis} {name}: {}", run.errors());

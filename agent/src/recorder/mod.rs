@@ -227,12 +227,14 @@ impl Recorder {
     #[must_use]
     pub fn finish(&self, patience: Patience) -> End {
         self.switch_off();
-        let live = self.threads.live();
-        live.iter().for_each(|thread| thread.call_for_attention());
         let deadline = Instant::now() + patience.duration();
-        for thread in live {
+        for thread in self.threads.live() {
             match thread.try_lock_out_until(deadline) {
-                Some(mut out) => self.write_out(&thread, &mut out, Last::Yes),
+                Some(mut out) => {
+                    self.write_out(&thread, &mut out, Last::Yes);
+                    // Afterwards: what comes in between is behind the end, entries and exits alike.
+                    thread.call_for_attention();
+                }
                 None => {
                     let late = format!("thread {} was still writing at the end", thread.id());
                     self.losses.note(&late);
@@ -309,22 +311,24 @@ impl Recorder {
         u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Makes room in a full chunk. Once recording is off the chunk stays as it is: it is for
-    /// [`finish`](Self::finish) to write, and what does not fit came after the end.
+    /// Makes room in the current thread's chunk, or ends its recording if that is over.
+    ///
+    /// What a thread has recorded ends at one moment: an exit behind it would close a frame that is
+    /// still open. So a thread that finds recording off writes what it has and parks, here, and one
+    /// that does not come here is read by [`finish`](Self::finish) up to where it is then.
     #[cold]
     fn hand_over(&self, thread: &ThreadRecorder) {
-        if !self.is_on() {
-            return;
-        }
         // Held until the chunk is empty: a chunk that is written and not yet reused would be taken
         // for new events.
         let mut out = thread.lock_out();
-        self.write_out(thread, &mut out, Last::No);
-        thread.reuse_chunk(&out);
+        if self.is_on() {
+            self.write_out(thread, &mut out, Last::No);
+            thread.reuse_chunk(&out);
+        }
         if !self.on.load(Ordering::SeqCst) {
-            // The end came meanwhile, and may not have waited for us.
-            thread.call_for_attention();
+            // Also where the end came meanwhile, and may not have waited for us.
             self.write_out(thread, &mut out, Last::Yes);
+            thread.park();
         }
     }
 

@@ -119,6 +119,11 @@ impl ThreadRecorder {
         self.chunk.is_overrun()
     }
 
+    /// Lets the probes of the thread that calls write nowhere.
+    pub(super) fn park(&self) {
+        self.chunk.control().park();
+    }
+
     /// Makes the probes of the thread that calls stay away for good.
     pub(super) fn end(&self) {
         self.chunk.control().end();

@@ -34,7 +34,7 @@ public final class FlowProbe {
             U.putByte(null, position, (byte) event);
             U.putLong(null, block, position + 1);
         } else {
-            appendSlowly(thread, position, event, 1);
+            appendSlowly(thread, block, event, 1);
         }
     }
 
@@ -47,7 +47,7 @@ public final class FlowProbe {
             U.putShort(null, position, (short) event);
             U.putLong(null, block, position + 2);
         } else {
-            appendSlowly(thread, position, event, 2);
+            appendSlowly(thread, block, event, 2);
         }
     }
 
@@ -60,7 +60,7 @@ public final class FlowProbe {
             U.putInt(null, position, event);
             U.putLong(null, block, position + 3);
         } else {
-            appendSlowly(thread, position, event, 3);
+            appendSlowly(thread, block, event, 3);
         }
     }
 
@@ -73,7 +73,7 @@ public final class FlowProbe {
             U.putInt(null, position, event);
             U.putLong(null, block, position + 4);
         } else {
-            appendSlowly(thread, position, event, 4);
+            appendSlowly(thread, block, event, 4);
         }
     }
 
@@ -90,11 +90,14 @@ public final class FlowProbe {
     }
 
     /**
-     * No room, no chunk, or something to attend to. Block 0 belongs to no thread: a word of it is the
-     * off switch. A position of 0 must not stay, since an exit follows.
+     * No room, no chunk, or something to attend to: the agent makes room, or parks the thread. A thread
+     * that is parked, at the last byte there is, has nothing more to do while recording is off. Block 0
+     * belongs to no thread: a word of it is the off switch.
      */
-    private static void appendSlowly(Thread thread, long position, int event, int bytes) {
-        if (position == 0 || U.getLong(null, BLOCKS + 16) == 0) {
+    private static void appendSlowly(Thread thread, long block, int event, int bytes) {
+        long position = U.getLong(null, block);
+        boolean parked = position != 0 && position == U.getLong(null, block + 24);
+        if (!parked || U.getLong(null, BLOCKS + 16) == 0) {
             append(thread, U.getLong(thread, ID), event, bytes);
         }
     }
