@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsStr;
+use std::path::Path;
 use std::fs;
 
 use flow_e2e::{Decoded, DecodedThread, Engine, Event, Jdk, Program, harness, lib};
@@ -149,9 +150,13 @@ fn javac_gives_the_same_calls() {
         }
         let sources = ["Hello", "Shapes", "Initialisers"]
             .map(|name| harness().join(format!("src/main/java/harness/{name}.java")));
+        // The same paths in both runs: the compiler keeps them in hash tables, and walks these.
+        let classes = tempfile::tempdir().unwrap();
+        let class_path = harness().join("target/classes");
         let compared = compare("javac", || {
             Program::new(jdk, ["-m", "jdk.compiler/com.sun.tools.javac.Main"])
-                .args(["-proc:none", "-d", "classes"])
+                .args(["-proc:none", "-d"])
+                .args([classes.path(), Path::new("-cp"), &class_path])
                 .args(&sources)
                 .options("include=com.sun.tools.javac.**")
         });
