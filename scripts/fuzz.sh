@@ -75,7 +75,7 @@ folder() {
 # Small classes with constructors, handlers and all kinds of methods.
 seed_classes() {
     javac -nowarn -d "$classes" java-harness/src/main/java/harness/{Constructors,Exceptions,Shapes}.java
-    find "$classes" -name '*.class' -size -9 -exec mv -t "$classes" {} +
+    find "$classes/harness" -name '*.class' -size -9 -exec mv -t "$classes" {} +
     rm -rf "$classes/harness"
 }
 

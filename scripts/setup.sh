@@ -28,7 +28,11 @@ want cc gcc "compiles and links; also the tests' own counting agent"
 jdk=openjdk-17-jdk-headless
 if have apt-cache && ! apt-cache show "$jdk" >/dev/null 2>&1; then jdk=default-jdk-headless; fi
 want javac "$jdk" "a JDK to record programs with, version 17 or later"
-[ "${1:-}" = record ] || want mvn maven "builds the Java programs of the tests"
+if [ "${1:-}" != record ]; then
+    want mvn maven "builds the Java programs of the tests"
+    want unzip unzip "takes libraries apart whose classes the tests rewrite"
+    [ -z "${FLOW_FUZZ_SECONDS:-}" ] || want c++ g++ "builds the fuzzer"
+fi
 
 if have cargo && have rustc; then
     version=$(rustc --version | cut -d' ' -f2)

@@ -31,3 +31,16 @@ step "Java programs and their own tests"
 step tests
 cargo build --workspace --quiet
 cargo test --workspace
+
+step "rewritten classes of a JDK and of two libraries"
+scripts/probe.sh --check
+scripts/verify-corpus.sh --fast
+
+# Not on every machine: it needs a nightly compiler and builds a fuzzer.
+if [ -n "${FLOW_FUZZ_SECONDS:-}" ]; then
+    step "fuzzing the rewriter for $FLOW_FUZZ_SECONDS seconds"
+    cargo +nightly --version >/dev/null 2>&1 ||
+        rustup toolchain install nightly --profile minimal --no-self-update
+    command -v cargo-fuzz >/dev/null 2>&1 || cargo install --quiet --locked cargo-fuzz
+    scripts/fuzz.sh "$FLOW_FUZZ_SECONDS" rewrite
+fi

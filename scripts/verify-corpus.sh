@@ -13,13 +13,29 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly java17=${JAVA17_HOME:-/usr/lib/jvm/java-17-openjdk-amd64}
-readonly java25=${JAVA25_HOME:-/usr/lib/jvm/temurin-25-jdk-amd64}
 fast=
 if [[ ${1-} == --fast ]]; then
     fast=yes
     shift
 fi
+# The home of the first JDK of a version: the one on the PATH, or one where Linux keeps them.
+jdk() {
+    local home
+    for home in "$(dirname "$(dirname "$(readlink -f "$(command -v javac)")")")" /usr/lib/jvm/*; do
+        if grep -qs "^JAVA_VERSION=\"$1[.\"]" "$home/release"; then
+            echo "$home"
+            return
+        fi
+    done
+}
+
+java17=${JAVA17_HOME:-$(jdk 17)}
+# A few classes of any JDK will do for a quick look.
+if [[ $fast && ! $java17 ]]; then
+    java17=$(dirname "$(dirname "$(readlink -f "$(command -v javac)")")")
+fi
+java25=${JAVA25_HOME:-$(jdk 25)}
+readonly java17 java25
 mkdir -p "${1-target/corpus}"
 work=$(cd "${1-target/corpus}" && pwd)
 readonly fast work
@@ -30,9 +46,9 @@ refuse() {
 }
 
 command -v unzip >/dev/null || refuse "unzip is missing; install it: apt-get install unzip"
-[[ -x $java17/bin/javac ]] || refuse "no JDK 17 at $java17; set JAVA17_HOME"
+[[ -x $java17/bin/javac ]] || refuse "no JDK 17 was found; set JAVA17_HOME"
 if [[ ! $fast ]]; then
-    [[ -x $java25/bin/javac ]] || refuse "no JDK 25 at $java25; set JAVA25_HOME"
+    [[ -x $java25/bin/javac ]] || refuse "no JDK 25 was found; set JAVA25_HOME"
 fi
 
 cargo build --quiet --package flow-agent --example rewrite

@@ -92,7 +92,8 @@ impl Reason {
 }
 
 /// What classes of the boot and the platform loader are called.
-const JDK_PACKAGES: [&str; 7] = ["java.", "javax.", "jdk.", "sun.", "com.sun.", "org.w3c.", "org.xml."];
+const JDK_PACKAGES: [&str; 7] =
+    ["java.", "javax.", "jdk.", "sun.", "com.sun.", "org.w3c.", "org.xml."];
 
 /// Tools such as the compiler are applications to the JVM.
 const JDK_TOOLS: &str = "com.sun.tools.";
@@ -134,7 +135,10 @@ impl FilterSpec {
             return loader == LoaderKind::Application;
         }
         self.targets.iter().any(|prefix| class.starts_with(prefix.as_str()))
-            || self.include.iter().any(|glob| Self::reaches(glob, loader) && glob.matches_some_of(class))
+            || self
+                .include
+                .iter()
+                .any(|glob| Self::reaches(glob, loader) && glob.matches_some_of(class))
     }
 
     /// Whether classes of the boot and the platform loader may be recorded.

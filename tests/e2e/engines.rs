@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsStr;
-use std::path::Path;
 use std::fs;
+use std::path::Path;
 
 use flow_e2e::{Decoded, DecodedThread, Engine, Event, Jdk, Program, harness, lib};
 

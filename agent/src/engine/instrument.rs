@@ -18,9 +18,7 @@ use flow_codec::{MethodId, ThreadId};
 use super::skip_list;
 use crate::ffi::{LoadedClass, Vm, control_block};
 use crate::filter::{Candidate, LoaderKind, Reason, Verdict};
-use crate::recorder::{
-    ControlPlace, Loader, MethodFacts, MethodTable, Recorder, ThreadRecorder,
-};
+use crate::recorder::{ControlPlace, Loader, MethodFacts, MethodTable, Recorder, ThreadRecorder};
 use crate::rewrite::{self, ClassFile, ConstructorCall, Ids, Method, Plan};
 use crate::sink::SinkError;
 

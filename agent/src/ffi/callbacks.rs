@@ -237,8 +237,7 @@ unsafe extern "C" fn class_file_load_hook(
         let len = usize::try_from(bytes).unwrap_or_default();
         // SAFETY: the JVM passes the bytes of a class and their number; they stay for this callback.
         let class = unsafe { std::slice::from_raw_parts(data, len) };
-        let rewritten =
-            instrument::on_class_file(agent.recorder(), &vm.loader(loader), class);
+        let rewritten = instrument::on_class_file(agent.recorder(), &vm.loader(loader), class);
         if let Some(rewritten) = rewritten
             && let Some(memory) = vm.jvm_copy(&rewritten)
             && let Ok(len) = jint::try_from(rewritten.len())

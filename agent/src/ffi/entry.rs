@@ -62,7 +62,9 @@ pub(super) unsafe extern "system" fn Agent_OnAttach(
     let request = Request::parse(&unsafe { option_text(options) });
     let body = || {
         // SAFETY: the JVM passed it.
-        let (jvmti, jni) = unsafe { (environment::obtain(vm)?, environment::jni(vm)?) };
+        let jvmti = unsafe { environment::obtain(vm)? };
+        // SAFETY: as above.
+        let jni = unsafe { environment::jni(vm)? };
         // SAFETY: the environments of the thread that runs this function.
         let vm = unsafe { Vm::new(jvmti, jni, std::ptr::null_mut()) };
         match &request.wish {

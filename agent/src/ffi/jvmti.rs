@@ -199,15 +199,8 @@ impl Jvmti {
         let nowhere = sys::jvmtiFrameInfo { method: ptr::null_mut(), location: 0 };
         let mut frames = vec![nowhere; MAX_FRAMES.unsigned_abs() as usize];
         let mut count = 0;
-        match call!(
-            self,
-            GetStackTrace,
-            thread,
-            0,
-            MAX_FRAMES,
-            frames.as_mut_ptr(),
-            &raw mut count,
-        ) {
+        match call!(self, GetStackTrace, thread, 0, MAX_FRAMES, frames.as_mut_ptr(), &raw mut count,)
+        {
             Ok(()) => frames
                 .iter()
                 .take(usize::try_from(count).unwrap_or_default())

@@ -103,10 +103,10 @@ unsafe extern "system" fn append(
 
 /// `FlowProbe.blocks`: where the control blocks stand.
 unsafe extern "system" fn blocks(_jni: *mut JNIEnv, _class: jclass) -> jlong {
-    table().map_or(0, |table| table.address() as jlong)
+    table().map_or(0, |table| jlong::try_from(table.address()).unwrap_or_default())
 }
 
 /// `FlowProbe.ids`: which bits of a thread id select a block.
 unsafe extern "system" fn ids(_jni: *mut JNIEnv, _class: jclass) -> jlong {
-    table().map_or(0, |table| table.mask() as jlong)
+    table().map_or(0, |table| table.mask().cast_signed())
 }

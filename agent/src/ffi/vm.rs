@@ -221,8 +221,7 @@ impl<'a> Vm<'a> {
                 | "Lsun/misc/Launcher$AppClassLoader;",
             ) => loader_called(LoaderKind::Application, "app"),
             Some(other) => {
-                let label =
-                    format!("{}@{}", class_name(other).binary, self.loader_number(loader));
+                let label = format!("{}@{}", class_name(other).binary, self.loader_number(loader));
                 loader_called(LoaderKind::Application, &label)
             }
             None => loader_called(LoaderKind::Application, "unknown"),
@@ -317,7 +316,8 @@ impl<'a> Vm<'a> {
     /// Defines a class in the boot loader, by the JDK's own code: while the event of its loading is told,
     /// that code is on the stack.
     pub(super) fn define_class(&self, name: &CStr, bytes: &[u8]) -> Option<jclass> {
-        let text = c"(Ljava/lang/String;[BIILjava/lang/ClassLoader;Ljava/security/ProtectionDomain;)\
+        let text =
+            c"(Ljava/lang/String;[BIILjava/lang/ClassLoader;Ljava/security/ProtectionDomain;)\
             Ljava/lang/Class;";
         let unsafe_class = self.find_class(c"jdk/internal/misc/Unsafe")?;
         let jni = self.jni().v1_1();
@@ -333,9 +333,8 @@ impl<'a> Vm<'a> {
         };
         let define = self.unless_thrown(define)?;
         // SAFETY: a static method of this class, which takes no arguments.
-        let object = unsafe {
-            (jni.CallStaticObjectMethodA)(self.jni, unsafe_class, getter, ptr::null())
-        };
+        let object =
+            unsafe { (jni.CallStaticObjectMethodA)(self.jni, unsafe_class, getter, ptr::null()) };
         let object = self.called(object)?;
         let len = i32::try_from(bytes.len()).ok()?;
         // SAFETY: no pointers but the environment.
@@ -345,8 +344,14 @@ impl<'a> Vm<'a> {
         // SAFETY: a NUL-terminated string.
         let name = self.unless_thrown(unsafe { (jni.NewStringUTF)(self.jni, name.as_ptr()) })?;
         let null = jvalue { l: ptr::null_mut() };
-        let arguments =
-            [jvalue { l: name }, jvalue { l: array }, jvalue { i: 0 }, jvalue { i: len }, null, null];
+        let arguments = [
+            jvalue { l: name },
+            jvalue { l: array },
+            jvalue { i: 0 },
+            jvalue { i: len },
+            null,
+            null,
+        ];
         // SAFETY: a method of this object, and arguments as its descriptor says.
         let class =
             unsafe { (jni.CallObjectMethodA)(self.jni, object, define, arguments.as_ptr()) };
@@ -372,12 +377,7 @@ impl<'a> Vm<'a> {
     }
 
     /// Whether a class has a static method. Initialises the class.
-    pub(super) fn has_static_method(
-        &self,
-        class: jclass,
-        name: &CStr,
-        descriptor: &CStr,
-    ) -> bool {
+    pub(super) fn has_static_method(&self, class: jclass, name: &CStr, descriptor: &CStr) -> bool {
         let function = self.jni().v1_1().GetStaticMethodID;
         // SAFETY: a class, and NUL-terminated strings.
         let method = unsafe { function(self.jni, class, name.as_ptr(), descriptor.as_ptr()) };

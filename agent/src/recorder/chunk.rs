@@ -257,7 +257,7 @@ mod tests {
             assert!(!chunk.is_overrun());
             let recorded = chunk.recorded();
             assert_eq!(recorded.len(), open_frames + 2 * entered);
-            assert!(recorded[entered..].iter().all(|byte| *byte == 0));
+            assert!(recorded.iter().skip(entered).all(|byte| *byte == 0));
         }
     }
 

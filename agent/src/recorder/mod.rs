@@ -338,7 +338,8 @@ impl Recorder {
             return;
         }
         if thread.is_overrun() {
-            self.losses.note(&format!("thread {}: more exits than there was space for", thread.id()));
+            self.losses
+                .note(&format!("thread {}: more exits than there was space for", thread.id()));
         }
         let raw = thread.recorded();
         let (bytes, counts) = out.fold(&raw, last == Last::Yes);

@@ -9,9 +9,9 @@ use flow_codec::write::{EventCounts, Fold};
 use flow_codec::{Offset, ThreadId};
 use parking_lot::{Mutex, MutexGuard};
 
-use super::{Recorded, ThreadFacts};
 use super::chunk::{Chunk, ChunkMemory};
 use super::control::ControlPlace;
+use super::{Recorded, ThreadFacts};
 
 /// The recorder of one thread. Its own thread appends without a lock; handing over takes one.
 #[derive(Debug)]
