@@ -19,7 +19,7 @@ if [[ ${1-} == --fast ]]; then
     shift
 fi
 # The home of the first JDK of a version: the one on the PATH, or one where Linux keeps them.
-jdk() {
+home_of() {
     local home
     for home in "$(dirname "$(dirname "$(readlink -f "$(command -v javac)")")")" /usr/lib/jvm/*; do
         if grep -qs "^JAVA_VERSION=\"$1[.\"]" "$home/release"; then
@@ -29,12 +29,12 @@ jdk() {
     done
 }
 
-java17=${JAVA17_HOME:-$(jdk 17)}
+java17=${JAVA17_HOME:-$(home_of 17)}
 # A few classes of any JDK will do for a quick look.
 if [[ $fast && ! $java17 ]]; then
     java17=$(dirname "$(dirname "$(readlink -f "$(command -v javac)")")")
 fi
-java25=${JAVA25_HOME:-$(jdk 25)}
+java25=${JAVA25_HOME:-$(home_of 25)}
 readonly java17 java25
 mkdir -p "${1-target/corpus}"
 work=$(cd "${1-target/corpus}" && pwd)

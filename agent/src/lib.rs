@@ -23,3 +23,4 @@ pub mod options;
 pub mod recorder;
 pub mod rewrite;
 pub mod sink;
+mod text;

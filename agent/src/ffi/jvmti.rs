@@ -11,6 +11,8 @@ use std::ptr;
 
 use jvmti_rs::sys;
 
+use crate::text::decode;
+
 /// The number of a JVMTI error.
 pub(super) type JvmtiError = sys::jvmtiError;
 
@@ -55,7 +57,7 @@ impl Jvmti {
             return None;
         }
         // SAFETY: not null, so it is a NUL-terminated string that we own until we deallocate it.
-        let decoded = super::names::decode(unsafe { CStr::from_ptr(text) }.to_bytes());
+        let decoded = decode(unsafe { CStr::from_ptr(text) }.to_bytes()).into_owned();
         self.deallocate(text);
         Some(decoded)
     }

@@ -8,7 +8,7 @@
 //! | `callbacks` | what the JVM calls; guards around every body |
 //! | `vm` | what a callback may ask the JVM, as safe functions |
 //! | `jvmti` | the JVMTI function table |
-//! | `names` | JVM text to Rust text (safe) |
+//! | `names` | class signatures to names (safe) |
 //! | `buffer` | memory for chunks |
 //! | `blocks` | the control blocks that probes find by thread id |
 //! | `probe` | the class of the probes, and what it calls |

@@ -8,8 +8,8 @@ use super::bytes::Reader;
 use super::code::{Code, Instruction, first_line};
 use super::opcode::INVOKESTATIC;
 use super::pool::{PROBE_CLASS, Pool};
-use super::text::{binary_name, decode};
 use super::{Malformed, Plan, Skip};
+use crate::text::{binary_name, decode};
 
 /// A class file: what the rewriter needs to know of it, and the bytes it was read from.
 #[derive(Debug)]

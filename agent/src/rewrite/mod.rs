@@ -34,7 +34,6 @@ mod stack;
 mod tables;
 #[cfg(test)]
 mod tests;
-mod text;
 mod weave;
 
 use std::fmt;

@@ -6,7 +6,7 @@ use super::code::{Code, Instruction, Places};
 use super::constructor::{self, Before};
 use super::leaf;
 use super::opcode::{self, Flow, MONITOREXIT, RETURN, WIDE};
-use super::text::{binary_name, decode};
+use crate::text::{binary_name, decode};
 
 /// What would be inserted into a method. See [`ClassFile::plan`].
 #[derive(Debug)]

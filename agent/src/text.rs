@@ -1,11 +1,11 @@
-//! Names in a class file as text of ours.
+//! Text of the JVM as text of ours: in class files, and as JVMTI hands it out.
 
 use std::borrow::Cow;
 
-/// Decodes the *modified UTF-8* of a class file (JVMS §4.4.7): NUL is `C0 80`, characters beyond
+/// Decodes the *modified UTF-8* of class files and of JVMTI (JVMS §4.4.7): NUL is `C0 80`, characters beyond
 /// U+FFFF are two surrogates of three bytes each. A lone surrogate, which UTF-8 does not have, becomes
 /// the six characters `\uD800`; bytes that are no modified UTF-8 become U+FFFD.
-pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
+pub(crate) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     if bytes.is_ascii() {
         return String::from_utf8_lossy(bytes);
     }
@@ -20,7 +20,7 @@ pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
 }
 
 /// The binary name, `pkg.Outer$Inner`, of an internal one, `pkg/Outer$Inner`.
-pub(super) fn binary_name(internal: &[u8]) -> String {
+pub(crate) fn binary_name(internal: &[u8]) -> String {
     decode(internal).replace('/', ".")
 }
 
@@ -57,5 +57,33 @@ mod tests {
         assert_eq!(decode(&[0xED, 0xA0, 0xB5, 0xED, 0xB1, 0x93]), "𝑓");
         assert_eq!(decode(&[b'x', 0xED, 0xA0, 0x80]), "x\\uD800");
         assert_eq!(decode(&[0xE6, 0xBC]), "\u{FFFD}\u{FFFD}");
+        assert_eq!(decode(&[0xFF, b'a']), "\u{FFFD}a");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_comes_back_from_modified_utf8(text in ".{0,40}") {
+            let mut bytes = Vec::new();
+            for unit in text.encode_utf16() {
+                let byte = |bits: u16| u8::try_from(bits & 0xFF).unwrap();
+                match unit {
+                    0x01..=0x7F => bytes.push(byte(unit)),
+                    0 | 0x80..=0x7FF => {
+                        bytes.extend([byte(0xC0 | unit >> 6), byte(0x80 | unit & 0x3F)]);
+                    }
+                    _ => bytes.extend([
+                        byte(0xE0 | unit >> 12),
+                        byte(0x80 | unit >> 6 & 0x3F),
+                        byte(0x80 | unit & 0x3F),
+                    ]),
+                }
+            }
+            proptest::prop_assert_eq!(decode(&bytes), text);
+        }
+
+        #[test]
+        fn any_bytes_become_text(bytes: Vec<u8>) {
+            decode(&bytes);
+        }
     }
 }
