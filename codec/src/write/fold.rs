@@ -3,7 +3,8 @@
 //! [`raw`](crate::format::raw) says what a chunk holds and what becomes of it. Parsing every event
 //! would cost as much as recording it. So [`Fold::skim`] goes over 64 bytes at a time, as long as
 //! there are only ENTERs and EXITs; [`Fold::step`] handles one event, where something else comes or a
-//! constructor that may be dead is near the top of the stack.
+//! constructor that may be dead is near the top of the stack. From the first BEGIN on, [`Strip`] takes
+//! most of these other things away before.
 //!
 //! An exit run may go on in the next chunk. It is held back until something else follows or the
 //! thread is finished.
@@ -15,7 +16,9 @@ use super::event::{Event, EventCounts};
 use super::notes::Notes;
 use super::output::Output;
 use super::runs::{fold_runs, write_run};
+use super::strip::Strip;
 use crate::format::flow::MAX_RECORD_BYTES;
+use crate::format::raw::{BEGIN, BEGIN_UNKNOWN};
 
 /// A note fewer frames below the top than this is likely to be reached within the next bytes.
 const NEAR: u64 = 8;
@@ -31,6 +34,7 @@ pub struct Fold {
     /// How many of the exits are not yet written.
     held: u64,
     notes: Notes,
+    strip: Strip,
 }
 
 impl Fold {
@@ -39,19 +43,19 @@ impl Fold {
     pub fn push(&mut self, raw: &[u8], out: &mut Vec<u8>) -> EventCounts {
         let before = self.written();
         let mut out = Output::new(out, MAX_RECORD_BYTES + raw.len());
+        let mut strip = std::mem::take(&mut self.strip);
         let mut rest = raw;
-        while !rest.is_empty() {
-            if self.may_skim() {
-                let len = rest.len();
-                rest = self.skim(rest, &mut out);
-                // Where blocks do not get far, they are not worth their cost.
-                let steps = if len - rest.len() < block::WIDTH / 4 { 4 } else { 1 };
-                for _ in 1..steps {
-                    rest = self.step(rest, &mut out);
-                }
+        loop {
+            rest = self.fold(rest, &mut out, |first| matches!(first, BEGIN | BEGIN_UNKNOWN));
+            if rest.is_empty() {
+                break;
             }
-            rest = self.step(rest, &mut out);
+            let frames = self.notes.frames_above(self.depth());
+            let (stripped, len) = strip.strip(rest, frames);
+            self.fold(stripped, &mut out, |_| false);
+            rest = rest.get(len..).unwrap_or_default();
         }
+        self.strip = strip;
         out.finish();
         self.written_since(before)
     }
@@ -63,6 +67,32 @@ impl Fold {
         self.write_exits(&mut out);
         out.finish();
         self.written_since(before)
+    }
+
+    /// Folds up to an event that begins with a byte at which to stop; returns the rest.
+    #[inline]
+    fn fold<'a>(
+        &mut self,
+        raw: &'a [u8],
+        out: &mut Output<'_>,
+        stops_at: impl Fn(u8) -> bool,
+    ) -> &'a [u8] {
+        let mut rest = raw;
+        let mut steps = 0;
+        while let Some(&first) = rest.first() {
+            if steps == 0 && self.may_skim() {
+                let len = rest.len();
+                rest = self.skim(rest, out);
+                // Where blocks do not get far, they are not worth their cost.
+                steps = if len - rest.len() < block::WIDTH / 4 { 4 } else { 1 };
+            } else if stops_at(first) {
+                break;
+            } else {
+                rest = self.step(rest, out);
+                steps = steps.max(1) - 1;
+            }
+        }
+        rest
     }
 
     /// Whether a block is worth being looked at as a whole.

@@ -7,6 +7,7 @@ mod fold;
 mod notes;
 mod output;
 mod runs;
+mod strip;
 
 pub use crate::format::raw::EXIT as RAW_EXIT;
 pub use event::{EventCounts, count_events};
