@@ -40,7 +40,7 @@ fn messages_go_to_stderr_only() {
 }
 
 /// The JVM's ways to run a program, and its ways to check it.
-const AXES: [&str; 9] = [
+const AXES: [&str; 10] = [
     "-Xcheck:jni",
     "-Xint",
     "-Xcomp",
@@ -48,6 +48,7 @@ const AXES: [&str; 9] = [
     "-XX:-BytecodeVerificationLocal",
     "-XX:+BytecodeVerificationLocal",
     "-XX:+UseSerialGC",
+    "-XX:+UseG1GC",
     "-XX:+UseParallelGC",
     "-XX:+UseZGC",
 ];
