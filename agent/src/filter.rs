@@ -101,6 +101,11 @@ const JDK_TOOLS: &str = "com.sun.tools.";
 /// Classes whose methods mount and unmount virtual threads: the current thread changes inside them.
 const THREAD_SWITCHING: [&str; 2] = ["java.lang.VirtualThread", "jdk.internal.vm.Continuation"];
 
+/// Whether a class is `outer` or nested in it.
+pub(crate) fn is_or_is_nested_in(class: &str, outer: &str) -> bool {
+    class.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('$'))
+}
+
 impl FilterSpec {
     /// What becomes of a method.
     #[must_use]
@@ -116,9 +121,7 @@ impl FilterSpec {
         if candidate.native && !self.natives {
             return Verdict::NotRecorded(Reason::Native);
         }
-        let switches = |name: &str| {
-            class.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('$'))
-        };
+        let switches = |name| is_or_is_nested_in(class, name);
         if candidate.loader == LoaderKind::Jdk && THREAD_SWITCHING.into_iter().any(switches) {
             return Verdict::NotRecorded(Reason::SwitchesThread);
         }

@@ -5,6 +5,8 @@
 //! some by its own code, which has no probes, and counts on the stack use of others), and empty
 //! finalizers (a `finalize` with code makes every object finalizable).
 
+use crate::filter::is_or_is_nested_in;
+
 /// Names that end in `.` mean a package with all below, others a class with its nested ones.
 const SKIPPED: [&str; 10] = [
     // The end of every constructor call: the JVM registers finalizable objects at its return.
@@ -28,9 +30,8 @@ const SKIPPED: [&str; 10] = [
 /// Whether a class of the JDK is left as it is.
 #[must_use]
 pub(super) fn is_skipped(class: &str) -> bool {
-    SKIPPED.iter().any(|name| match class.strip_prefix(*name) {
-        Some(rest) => name.ends_with('.') || rest.is_empty() || rest.starts_with('$'),
-        None => false,
+    SKIPPED.iter().any(|name| {
+        (name.ends_with('.') && class.starts_with(name)) || is_or_is_nested_in(class, name)
     })
 }
 
