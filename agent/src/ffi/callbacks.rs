@@ -262,7 +262,8 @@ pub(super) unsafe fn probe_without_room(
     bytes: jint,
 ) {
     let id = ThreadId::new(id.cast_unsigned());
-    let event = event.to_le_bytes();
+    // Probes are given what they store.
+    let event = (!event).to_le_bytes();
     let event = usize::try_from(bytes).ok().and_then(|len| event.get(..len)).unwrap_or_default();
     if let (Some(agent), Some(jvmti)) = (lifecycle::agent(), environment::current()) {
         guarded(agent, || {

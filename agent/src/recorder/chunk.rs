@@ -101,7 +101,7 @@ impl Chunk {
         let words = words.get(..len.div_ceil(WORD_BYTES)).unwrap_or_default();
         let mut bytes = Vec::with_capacity(words.len() * WORD_BYTES);
         for word in words {
-            bytes.extend_from_slice(&word.load(Ordering::Relaxed).to_le_bytes());
+            bytes.extend_from_slice(&(!word.load(Ordering::Relaxed)).to_le_bytes());
         }
         bytes.truncate(len);
         bytes
@@ -159,13 +159,14 @@ fn start(words: &[AtomicU64]) -> u64 {
     words.as_ptr().expose_provenance() as u64
 }
 
-/// Only the owner writes, so nothing comes between the load and the store.
+/// Stores the complement of a byte. Only the owner writes, so nothing comes between the load and the
+/// store.
 #[inline]
 fn put(words: &[AtomicU64], at: usize, byte: u8) {
     if let Some(word) = words.get(at / WORD_BYTES) {
         let shift = at % WORD_BYTES * 8;
         let others = word.load(Ordering::Relaxed) & !(0xFF << shift);
-        word.store(others | u64::from(byte) << shift, Ordering::Relaxed);
+        word.store(others | u64::from(!byte) << shift, Ordering::Relaxed);
     }
 }
 

@@ -1,6 +1,6 @@
 //! What probes append, and the instructions that do it.
 //!
-//! The bytes of the events are those of [`flow_codec::format::raw`].
+//! The events are those of [`flow_codec::format::raw`], and a probe stores the complement of each byte.
 
 use flow_codec::MethodId;
 use flow_codec::format::flow::Encoded;
@@ -17,7 +17,7 @@ pub(super) struct Event {
     len: usize,
 }
 
-/// Behind an event of three bytes its store leaves a fourth, which must not look like an exit.
+/// Behind an event of three bytes its store leaves a fourth, which must look like no event at all.
 const FILLER: u8 = 0xFF;
 
 impl Event {
@@ -58,14 +58,14 @@ impl Event {
             .unwrap_or(Self::BEGIN_UNKNOWN)
     }
 
-    /// The number whose lower bytes are the event, the lowest one first.
+    /// The number whose lower bytes are what is stored, the lowest one first.
     fn value(self) -> i32 {
         let [a, b, ..] = self.bytes;
         match self.len {
             // The bytes that do not matter are chosen so that the number is small.
-            1 => a.cast_signed().into(),
-            2 => i16::from_le_bytes([a, b]).into(),
-            _ => i32::from_le_bytes(self.bytes),
+            1 => (!a).cast_signed().into(),
+            2 => (!i16::from_le_bytes([a, b])).into(),
+            _ => !i32::from_le_bytes(self.bytes),
         }
     }
 }
@@ -142,38 +142,38 @@ mod tests {
     }
 
     #[test]
-    fn the_lower_bytes_of_the_number_are_the_event() {
+    fn the_lower_bytes_of_the_number_are_the_complement_of_the_event() {
         for (number, value, len) in [
-            (0, -0x80, 1),
-            (63, -0x41, 1),
-            (64, 0x01C0, 2),
-            (8191, 0x7FFF, 2),
-            (8192, 0xFF01_80C0_u32.cast_signed(), 3),
-            (1 << 20, 0x0180_80C0, 4),
+            (0, 0x7F, 1),
+            (63, 0x40, 1),
+            (64, !0x01C0, 2),
+            (8191, !0x7FFF, 2),
+            (8192, 0x00FE_7F3F, 3),
+            (1 << 20, !0x0180_80C0, 4),
         ] {
             let event = Event::enter(id(number)).unwrap();
             assert_eq!((event.value(), event.len), (value, len), "{number}");
         }
         assert_eq!(Event::enter(id(1 << 27)), Err(Skip::IdTooLarge));
-        assert_eq!(Event::UNWOUND_EXIT.value(), 0x7F);
+        assert_eq!(Event::UNWOUND_EXIT.value(), -0x80);
     }
 
     #[test]
     fn entry_and_exit_of_a_leaf_are_one_event() {
         let event = |number| Event::enter_and_exit(id(number)).map(Event::value);
-        assert_eq!(event(0), Some(0x0080));
-        assert_eq!(event(64), Some(0xFF00_01C0_u32.cast_signed()));
-        assert_eq!(event(8192), Some(0x0001_80C0));
+        assert_eq!(event(0), Some(!0x0080));
+        assert_eq!(event(64), Some(0x00FF_FE3F));
+        assert_eq!(event(8192), Some(!0x0001_80C0));
         assert_eq!(event(1 << 20), None);
     }
 
     #[test]
     fn a_begin_names_the_constructor_if_there_is_room() {
         let event = |number| Event::begin(Some(id(number)));
-        assert_eq!((event(2).value(), event(2).len), (0x827B_u16.cast_signed().into(), 2));
-        assert_eq!((event(64).value(), event(64).len), (0xFF01_C07B_u32.cast_signed(), 3));
-        assert_eq!((event(8192).value(), event(8192).len), (0x0180_C07B, 4));
+        assert_eq!((event(2).value(), event(2).len), (0x7D84, 2));
+        assert_eq!((event(64).value(), event(64).len), (0x00FE_3F84, 3));
+        assert_eq!((event(8192).value(), event(8192).len), (!0x0180_C07B, 4));
         assert_eq!(event(1 << 20), Event::begin(None));
-        assert_eq!(Event::begin(None).value(), 0x7C);
+        assert_eq!(Event::begin(None).value(), !0x7C);
     }
 }

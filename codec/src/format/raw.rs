@@ -17,6 +17,13 @@
 //! is valid; a fold passes over it, and over an ENTER that the chunk cuts off or that `.flow` would
 //! not hold so.
 //!
+//! # In memory
+//!
+//! A chunk in memory holds the complement of each byte: `7F` for `80`, `FF` for an EXIT. What has not been
+//! written yet is `00`, as fresh memory is, so it costs nothing to set aside. Taken as raw bytes these are
+//! `FF`s: an ENTER that never ends. No event ends in `FF`, so what has been recorded ends with the last
+//! byte in memory that is not zero. An event that was just being written is an ENTER cut off.
+//!
 //! # Why BEGIN, END and CATCH
 //!
 //! The verifier allows no exception handler around the call of `super(…)` or `this(…)`. An exception

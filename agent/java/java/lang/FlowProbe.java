@@ -8,6 +8,7 @@ import jdk.internal.misc.Unsafe;
  * <p>A thread's control block is in native memory: where the next byte goes, and up to where that may
  * be. The limit is zero when the thread has no chunk yet, when recording is off, and whenever somebody
  * wants the thread's attention: one comparison serves all. The blocks stand in one array, by thread id.
+ * A chunk holds the complement of each byte of an event, so that zeros, as in fresh memory, are none.
  *
  * <p>The bodies are alike on purpose, and not made of shared parts: compiling them, inlined, at every
  * call site is the largest single cost of recording a real program. They are longer than the 35 bytes
@@ -25,7 +26,7 @@ public final class FlowProbe {
 
     private FlowProbe() {}
 
-    /** Appends the lowest byte of {@code event}. */
+    /** Stores the lowest byte of {@code event}. */
     public static void append1(int event) {
         Thread thread = Thread.currentThread();
         long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 5);
@@ -38,7 +39,7 @@ public final class FlowProbe {
         }
     }
 
-    /** Appends the two lower bytes of {@code event}, the lowest one first. */
+    /** Stores the two lower bytes of {@code event}, the lowest one first. */
     public static void append2(int event) {
         Thread thread = Thread.currentThread();
         long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 5);
@@ -51,7 +52,7 @@ public final class FlowProbe {
         }
     }
 
-    /** Appends the three lower bytes of {@code event}, the lowest one first. Its fourth is {@code FF}. */
+    /** Stores the three lower bytes of {@code event}, the lowest one first. Its fourth is zero. */
     public static void append3(int event) {
         Thread thread = Thread.currentThread();
         long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 5);
@@ -64,7 +65,7 @@ public final class FlowProbe {
         }
     }
 
-    /** Appends the four bytes of {@code event}, the lowest one first. */
+    /** Stores the four bytes of {@code event}, the lowest one first. */
     public static void append4(int event) {
         Thread thread = Thread.currentThread();
         long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 5);
@@ -85,7 +86,7 @@ public final class FlowProbe {
     public static void exit() {
         long block = BLOCKS + ((U.getLong(Thread.currentThread(), ID) & IDS) << 5);
         long position = U.getLong(null, block);
-        U.putByte(null, position, (byte) 0);
+        U.putByte(null, position, (byte) -1);
         U.putLong(null, block, position + ((position - U.getLong(null, block + 24)) >>> 63));
     }
 

@@ -211,7 +211,7 @@ impl Listing {
                 (Some(name), Some(value)) if name.starts_with("append") => {
                     let len: usize = name["append".len()..].parse().unwrap();
                     listing.pop();
-                    listing.push(hex("append", &value.to_le_bytes()[..len]));
+                    listing.push(hex("append", &(!value).to_le_bytes()[..len]));
                 }
                 (Some(name), None) => {
                     listing.push(name);
