@@ -9,6 +9,7 @@
 //! | `ids.properties` | [`ids`]: method key to id | before any event uses the id |
 //! | `methods.jsonl` | [`methods`]: what is known of each method | with `ids.properties` |
 //! | `threads.jsonl` | [`threads`]: start, rename and end of threads | appended |
+//! | `journal` | [`journal`]: what is not in the thread files yet | mapped while the JVM runs; gone after a clean end |
 //! | `trace.json` | [`manifest`]: what was run, how, and what came of it | at start; replaced at a clean end |
 //! | `trace.json.new` | room for the manifest of the end | at start; takes the place of `trace.json` |
 //! | `.lock` | empty; locked (`flock`) by the JVM that writes here | at start |
@@ -29,6 +30,7 @@
 
 pub mod flow;
 pub mod ids;
+pub mod journal;
 pub mod jsonl;
 pub mod manifest;
 pub mod methods;

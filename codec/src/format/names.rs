@@ -8,6 +8,8 @@ pub const IDS: &str = "ids.properties";
 pub const METHODS: &str = "methods.jsonl";
 /// Start, rename and end of threads; see [`threads`](super::threads).
 pub const THREADS: &str = "threads.jsonl";
+/// The open chunks of live threads; see [`journal`](super::journal).
+pub const JOURNAL: &str = "journal";
 /// The manifest; see [`manifest`](super::manifest).
 pub const MANIFEST: &str = "trace.json";
 /// Locked by the JVM that writes the directory.
@@ -65,7 +67,7 @@ pub fn parse_thread_file(name: &str) -> Option<(ThreadId, EventFormat)> {
 /// Whether a file of this name belongs to a trace, so that it moves away with it.
 #[must_use]
 pub fn is_trace_file(name: &str) -> bool {
-    matches!(name, IDS | METHODS | THREADS | MANIFEST | "trace.json.new" | "journal")
+    matches!(name, IDS | METHODS | THREADS | MANIFEST | "trace.json.new" | JOURNAL)
         || (name.starts_with("thread-") && (name.ends_with(".marks") || name.ends_with(".idx")))
         || parse_thread_file(name).is_some()
 }

@@ -69,6 +69,21 @@ impl Fold {
         self.written_since(before)
     }
 
+    /// A fold with these exits held back, at depth 0.
+    pub(super) fn going_on(held: u64, notes: Notes) -> Self {
+        // They count as seen, and the frames they left as entered before: neither is written again.
+        let seen = EventCounts { enters: held, exits: held };
+        Self { seen, held, notes, strip: Strip::default() }
+    }
+
+    pub(super) fn held(&self) -> u64 {
+        self.held
+    }
+
+    pub(super) fn notes(&self) -> &Notes {
+        &self.notes
+    }
+
     /// Folds up to an event that begins with a byte at which to stop; returns the rest.
     #[inline]
     fn fold<'a>(
@@ -188,7 +203,7 @@ impl Fold {
 
     /// The depth of the stack, from where the thread's recording began: it may be below.
     #[inline]
-    fn depth(&self) -> i64 {
+    pub(super) fn depth(&self) -> i64 {
         self.seen.enters.wrapping_sub(self.seen.exits).cast_signed()
     }
 

@@ -6,6 +6,7 @@ mod event;
 mod fold;
 mod notes;
 mod output;
+mod resume;
 mod runs;
 mod strip;
 

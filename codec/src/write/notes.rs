@@ -6,18 +6,8 @@
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+use super::resume::Callee;
 use crate::MethodId;
-
-/// What is known of a constructor's call.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Callee {
-    /// It has not been entered yet.
-    Expected(MethodId),
-    /// It was entered, so there is nothing else to come.
-    Met,
-    /// Nothing can be told from what is entered.
-    Unknown,
-}
 
 /// A constructor that called another one.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +24,21 @@ pub(super) struct Notes {
 }
 
 impl Notes {
+    /// Of these depths, the topmost last.
+    pub(super) fn of(notes: Vec<(i64, Callee)>) -> Self {
+        let notes = notes.into_iter().map(|(depth, callee)| Note { depth, callee });
+        Self { notes: notes.collect() }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.notes.is_empty()
+    }
+
+    /// Depth and call of each, the topmost first.
+    pub(super) fn from_top(&self) -> impl Iterator<Item = (i64, Callee)> {
+        self.notes.iter().rev().map(|note| (note.depth, note.callee))
+    }
+
     /// How many frames are above the topmost note.
     #[inline]
     pub(super) fn frames_above(&self, depth: i64) -> u64 {

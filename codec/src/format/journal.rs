@@ -1,0 +1,127 @@
+//! `journal`: what live threads have recorded and their files do not hold yet.
+//!
+//! A chunk that is not full has not been written anywhere, unless its memory is a part of a file. So
+//! open chunks stand in this one, which recorder and system share: whatever instant a process dies at,
+//! the system keeps what it stored. The file is there while a JVM records, and goes with a clean end.
+//!
+//! It begins with a header of [`HEADER_BYTES`]:
+//!
+//! | offset | bytes | |
+//! |---:|---:|---|
+//! | 0 | 8 | `flow-jnl` |
+//! | 8 | 8 | [`VERSION`] |
+//!
+//! *Slots* follow, one behind the other, up to the end of the file or to a slot of size zero. All numbers
+//! are words of eight bytes, the lowest byte first. A slot begins with:
+//!
+//! | offset | word | |
+//! |---:|---|---|
+//! | 0 | size | bytes of the slot, this header included, a multiple of eight; stored once |
+//! | 8 | state | bit 0: the slot is *open*; the bits above count how often it was opened |
+//! | 16 | thread | whose chunk it holds |
+//! | 24 | offset | bytes of the thread's file that hold all that came before the chunk |
+//! | 32 | resume | bytes of the state of the fold before the chunk |
+//!
+//! Then, without a gap, the state of the fold, zeros up to a multiple of eight, and the raw chunk in the
+//! form it has [in memory](super::raw#in-memory): the complement of its bytes, zeros behind them.
+//!
+//! The words from 16 on change only while the slot is not open, and the state word last of all. A thread
+//! that hands over a chunk writes it to its file, opens another slot, and only then closes the first one.
+//! So at every instant one open slot of a thread, or two, tell what it recorded:
+//!
+//! > the first *offset* bytes of its file, and then the chunk, folded.
+//!
+//! Of two open slots of a thread the one with the larger offset counts, and of equal ones either. What the
+//! file holds behind that offset is the same once more: the thread died between writing the chunk and
+//! opening the next slot, or within the write. Slots that are not open mean nothing. A thread without an
+//! open slot has ended, or recording has: its file is all there is.
+//!
+//! Whoever reads while the JVM runs reads the state word before and after the slot: if it changed, the
+//! slot has been given to others.
+//!
+//! # State of the fold
+//!
+//! A chunk can be folded only by who knows what came before: exits held back, and constructors
+//! that may be dead (see [`raw`](super::raw)). Numbers are LEB128, groups of seven bits, the lowest
+//! first.
+//!
+//! | number | |
+//! |---|---|
+//! | held | exits that are not in the file yet |
+//! | for each note, topmost first: frames | how far below the note before it, or below the top of the stack |
+//! | callee | 0: its call was met; 1: nothing can be told; n + 2: the ENTER of method n is to come |
+//!
+//! No exits held and no notes: no bytes at all.
+//!
+//! # Example
+//!
+//! Thread 1 has 3 bytes in its file, holds 2 exits, has one note two frames below the top that waits for method
+//! 9, and has recorded ENTER 1 and EXIT since. The slot of 256 bytes, opened for the second time:
+//!
+//! | bytes | |
+//! |---|---|
+//! | `00 01 00 00 00 00 00 00` | size 256 |
+//! | `05 00 00 00 00 00 00 00` | open, count 2 |
+//! | `01 00 00 00 00 00 00 00` | thread 1 |
+//! | `03 00 00 00 00 00 00 00` | offset 3 |
+//! | `03 00 00 00 00 00 00 00` | three bytes of state |
+//! | `02 02 0B 00 00 00 00 00` | held 2; 2 frames below the top, method 9 |
+//! | `7E FF 00 …` | `81 00` |
+
+/// The first bytes of the file.
+pub const MAGIC: [u8; 8] = *b"flow-jnl";
+/// The version of this format.
+pub const VERSION: u64 = 1;
+/// Bytes before the first slot.
+pub const HEADER_BYTES: usize = 64;
+/// Bytes of a word.
+pub const WORD_BYTES: usize = 8;
+/// Bytes of a slot before the state of the fold.
+pub const SLOT_HEADER_BYTES: usize = 5 * WORD_BYTES;
+
+/// The words at the start of a slot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SlotWord {
+    /// Its size.
+    Size = 0,
+    /// Whether it is open.
+    State = 1,
+    /// Whose it is.
+    Thread = 2,
+    /// Where the thread's file goes on.
+    Offset = 3,
+    /// How long the state of the fold is.
+    Resume = 4,
+}
+
+impl SlotWord {
+    /// Its place in the slot, in words.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// Whether a slot of this state is open.
+#[must_use]
+pub const fn is_open(state: u64) -> bool {
+    state & 1 != 0
+}
+
+/// The state of a slot that was not open, once it is opened.
+#[must_use]
+pub const fn opened(state: u64) -> u64 {
+    closed(state).wrapping_add(3)
+}
+
+/// The state of the slot when it is closed.
+#[must_use]
+pub const fn closed(state: u64) -> u64 {
+    state & !1
+}
+
+/// Where the chunk begins in a slot with so many bytes of state.
+#[must_use]
+pub const fn chunk_start(resume_bytes: usize) -> usize {
+    SLOT_HEADER_BYTES + resume_bytes.next_multiple_of(WORD_BYTES)
+}

@@ -1,0 +1,141 @@
+//! The state of a fold between two chunks, as the [`journal`](crate::format::journal) holds it.
+
+use super::fold::Fold;
+use super::notes::Notes;
+use crate::MethodId;
+
+/// Larger numbers of frames are not from us, and nothing we add up may overflow.
+const MAX_FRAMES: u64 = 1 << 48;
+
+/// What is known of a call that a constructor made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Callee {
+    /// It has not been entered yet.
+    Expected(MethodId),
+    /// It was entered, so there is nothing else to come.
+    Met,
+    /// Nothing can be told from what is entered.
+    Unknown,
+}
+
+impl Callee {
+    fn number(self) -> u64 {
+        match self {
+            Self::Met => 0,
+            Self::Unknown => 1,
+            Self::Expected(method) => method.get() + 2,
+        }
+    }
+
+    fn from_number(number: u64) -> Option<Self> {
+        match number {
+            0 => Some(Self::Met),
+            1 => Some(Self::Unknown),
+            _ => MethodId::new(number - 2).map(Self::Expected),
+        }
+    }
+}
+
+impl Fold {
+    /// What [`resume`](Self::resume) needs to go on after the chunks pushed so far.
+    #[must_use]
+    pub fn state(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        if self.held() == 0 && self.notes().is_empty() {
+            return bytes;
+        }
+        put(&mut bytes, self.held());
+        let mut depth = self.depth();
+        for (below, callee) in self.notes().from_top() {
+            put(&mut bytes, depth.abs_diff(below));
+            put(&mut bytes, callee.number());
+            depth = below;
+        }
+        bytes
+    }
+
+    /// A fold that goes on where another one was; `None` if that is none of its states.
+    #[must_use]
+    pub fn resume(state: &[u8]) -> Option<Self> {
+        let mut rest = state;
+        if rest.is_empty() {
+            return Some(Self::default());
+        }
+        let held = take(&mut rest).filter(|held| *held <= MAX_FRAMES)?;
+        let mut notes = Vec::new();
+        let mut depth = 0_i64;
+        while !rest.is_empty() {
+            let frames = take(&mut rest).filter(|frames| *frames <= MAX_FRAMES)?;
+            depth = depth.checked_sub_unsigned(frames)?;
+            // No two are at the same depth.
+            if frames == 0 && !notes.is_empty() {
+                return None;
+            }
+            notes.push((depth, Callee::from_number(take(&mut rest)?)?));
+        }
+        notes.reverse();
+        Some(Self::going_on(held, Notes::of(notes)))
+    }
+}
+
+fn put(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        bytes.push(number.to_le_bytes()[0] | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number.to_le_bytes()[0]);
+}
+
+fn take(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0_u64;
+    for shift in (0..u64::BITS).step_by(7) {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        let group = u64::from(byte & 0x7F);
+        if group << shift >> shift != group {
+            return None;
+        }
+        number |= group << shift;
+        if byte & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fold_goes_on_where_another_one_was() {
+        // Two constructors in calls, one of them met, then exits that are held back.
+        let first = [0x80, 0x81, 0x7B, 0x82, 0x82, 0x7B, 0xC0, 0x80, 0x80, 0x01, 0x84, 0x84, 0, 0];
+        let second = [0x84, 0x7F, 0x7E, 0x00];
+        let (mut whole, mut parts, mut out) = (Fold::default(), Fold::default(), [vec![], vec![]]);
+        whole.push(&[&first[..], &second].concat(), &mut out[0]);
+        whole.finish(&mut out[0]);
+        parts.push(&first, &mut out[1]);
+        let state = parts.state();
+        assert_eq!(state[..2], [2, 0], "two exits held, a note at the top");
+        let mut resumed = Fold::resume(&state).unwrap();
+        assert_eq!(resumed.state(), state);
+        resumed.push(&second, &mut out[1]);
+        resumed.finish(&mut out[1]);
+        assert_eq!(out[0], out[1]);
+    }
+
+    #[test]
+    fn nothing_to_know_is_no_bytes() {
+        assert!(Fold::default().state().is_empty());
+        assert!(Fold::resume(&[]).unwrap().state().is_empty());
+    }
+
+    #[test]
+    fn what_is_no_state_is_refused() {
+        let huge = [0xFF; 9];
+        for bytes in [&[0x80][..], &[1, 2], &[0, 1, 1, 0, 1], &huge, &[0, 1, 0xFF]] {
+            assert!(Fold::resume(bytes).is_none(), "{bytes:02X?}");
+        }
+    }
+}
