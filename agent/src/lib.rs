@@ -7,7 +7,8 @@
 //! 2. The engine ([`engine`]) asks the [`recorder`]: is the method recorded, and by which id? Known
 //!    methods are one look into a small table. A new one is described by the JVM, judged by the
 //!    [`filter`], given an id, and its name written, before the event is.
-//! 3. The event is appended to the thread's chunk: the encoded id, or one byte for an exit.
+//! 3. The event is appended to the thread's chunk: the encoded id, or one byte for an exit. The chunk is a
+//!    part of the journal, a file that outlives the process.
 //! 4. A full chunk is folded into canonical `.flow` and handed to the [`sink`].
 //! 5. When the thread or the JVM ends, what is left follows ([`lifecycle`]).
 //!

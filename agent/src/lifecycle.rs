@@ -30,8 +30,10 @@ use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 
 use crate::options::{EngineKind, OnError, Options};
-use crate::recorder::{IdTable, MethodTable, Patience, Recorder, StartIds};
-use crate::sink::{FileSink, LineFile, Replacement, TraceDirectory, expand, host};
+use crate::recorder::{IdTable, Journal, MethodTable, Patience, Recorder, StartIds};
+use crate::sink::{
+    Budget, FileSink, JournalFile, LineFile, Replacement, TraceDirectory, expand, host,
+};
 
 /// The first recording of this process. The next one, after a detach, hangs on it: none is ever freed,
 /// since threads may still be in it.
@@ -148,9 +150,10 @@ impl Agent {
         let session = environment(SESSION);
         let directory = TraceDirectory::open(Path::new(&expand(&options.out)), session.as_deref())
             .map_err(|e| StartError(e.to_string()))?;
+        let budget = Budget::new(options.max_bytes);
         let line_file = |name: &'static str| -> Result<LineFile, StartError> {
             let file = directory.create(name).map_err(|error| (name, error))?;
-            Ok(LineFile::new(file, name))
+            Ok(LineFile::new(file, name, budget.clone()))
         };
         let manifest = manifest(options, jvm, session);
         let in_manifest = |error| (names::MANIFEST, error);
@@ -163,8 +166,9 @@ impl Agent {
         let recorder = Recorder::new(
             MethodTable::new(options.filter.clone(), ids),
             line_file(names::THREADS)?,
-            Box::new(FileSink::new(directory.clone(), options.format)),
+            journal(&directory, &budget).map_err(|error| (names::JOURNAL, error))?,
             options.chunk_bytes,
+            Box::new(FileSink::new(directory.clone(), options.format, budget)),
             started,
         );
         let recorder = match crate::ffi::shared_block() {
@@ -200,15 +204,22 @@ impl Agent {
     }
 
     /// Ends the recording of a process that is the copy of one that records, without touching the
-    /// files they share. Only stores to atomics: called right after a fork.
+    /// files they share. Only stores to atomics, and one call of the system: called right after a fork.
     pub fn abandon(&self) {
         self.abandoned.store(true, Ordering::Relaxed);
         self.recorder.switch_off();
+        self.recorder.journal().leave_file();
+    }
+
+    /// Whether this process is the copy of one that records.
+    #[must_use]
+    pub fn is_abandoned(&self) -> bool {
+        self.abandoned.load(Ordering::Relaxed)
     }
 
     /// Ends the recording and completes the manifest. Later calls do nothing.
     pub fn finish(&self, patience: Patience) {
-        if self.abandoned.load(Ordering::Relaxed) {
+        if self.is_abandoned() {
             return;
         }
         let Some((mut manifest, place)) = self.manifest.lock().take() else { return };
@@ -230,7 +241,26 @@ impl Agent {
         {
             log::error!("{}: {error}; the trace shows no end", names::MANIFEST);
         }
+        let journal = self.recorder.journal();
+        if !journal.is_needed() {
+            // There is none where it could not be mapped.
+            let _ = self.directory.remove(names::JOURNAL);
+            // Or the program would hold its space on disk for as long as it runs.
+            journal.leave_file();
+        }
     }
+}
+
+/// The memory of chunks: in a file, where one can be mapped.
+fn journal(directory: &TraceDirectory, budget: &Budget) -> Result<Journal, String> {
+    let in_file = JournalFile::create(directory, budget.clone())
+        .map_err(|error| error.to_string())
+        .and_then(Journal::in_file);
+    in_file.or_else(|why| {
+        log::warn!("no journal ({why}): if the program is killed, its last events are lost");
+        let _ = directory.remove(names::JOURNAL);
+        Journal::private()
+    })
 }
 
 /// Makes the manifest fit into the place set aside: there may be no other. Counts stay.

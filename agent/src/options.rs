@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::io::{self, Write};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use flow_codec::format::names::EventFormat;
@@ -16,7 +17,7 @@ use log::LevelFilter;
 use crate::filter::{FilterSpec, Glob};
 
 /// Every key there is, with what a value looks like.
-const KEYS: [(&str, &str); 15] = [
+const KEYS: [(&str, &str); 16] = [
     ("out", "a directory"),
     ("target", "class name prefixes, separated by '+'"),
     ("include", "globs over pkg.Class or pkg.Class#method, separated by ';'"),
@@ -28,6 +29,7 @@ const KEYS: [(&str, &str); 15] = [
     ("ids", "an ids.properties file"),
     ("optimize", "the directory of an earlier trace"),
     ("chunk", "a size from 64 to 16m, such as 64k"),
+    ("max-size", "a size from 1m up, such as 500m or 2g"),
     ("log", "off, error, warn, info, debug or trace"),
     ("debug", "true or false"),
     ("config", "a file with a key=value a line"),
@@ -36,8 +38,8 @@ const KEYS: [(&str, &str); 15] = [
 
 const DEFAULT_OUT: &str = "flow-trace";
 const DEFAULT_CHUNK_BYTES: usize = 64 * 1024;
-const MIN_CHUNK_BYTES: usize = 64;
-const MAX_CHUNK_BYTES: usize = 16 * 1024 * 1024;
+const CHUNK_BYTES: RangeInclusive<u64> = 64..=16 << 20;
+const MAX_SIZE_BYTES: RangeInclusive<u64> = 1 << 20..=u64::MAX;
 
 /// How calls are seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,8 +94,10 @@ pub struct Options {
     pub format: EventFormat,
     /// Where ids come from.
     pub ids: IdSource,
-    /// The size of a platform thread's chunk.
+    /// How much a thread records before that is written to its file, at most.
     pub chunk_bytes: usize,
+    /// How large the trace may become.
+    pub max_bytes: Option<u64>,
     /// What is told on stderr.
     pub log: LevelFilter,
     /// The options that were set, by key, from all sources.
@@ -185,6 +189,7 @@ impl Options {
         let settings = gather(text, &environment)?;
         let value = |key: &str| settings.get(key);
         let flag = |key: &str, default| value(key).map_or(Ok(default), parse_bool);
+        let size = |key: &str, allowed| value(key).map(|s| parse_size(s, &allowed)).transpose();
 
         let ids = match (value("ids"), value("optimize")) {
             (_, Some(optimize)) => IdSource::Optimize(non_empty(optimize)?.into()),
@@ -216,7 +221,11 @@ impl Options {
                 Some((format, _)) => return Err(bad_value(format)),
             },
             ids,
-            chunk_bytes: value("chunk").map_or(Ok(DEFAULT_CHUNK_BYTES), parse_chunk)?,
+            chunk_bytes: match size("chunk", CHUNK_BYTES)? {
+                Some(bytes) => usize::try_from(bytes).unwrap_or(DEFAULT_CHUNK_BYTES),
+                None => DEFAULT_CHUNK_BYTES,
+            },
+            max_bytes: size("max-size", MAX_SIZE_BYTES)?,
             log,
             set: settings.into_iter().map(|(key, setting)| (key, setting.value)).collect(),
         })
@@ -389,19 +398,19 @@ fn non_empty(setting: &Setting) -> Result<&str, OptionError> {
     if setting.value.is_empty() { Err(bad_value(setting)) } else { Ok(&setting.value) }
 }
 
-fn parse_chunk(setting: &Setting) -> Result<usize, OptionError> {
+/// A number of bytes, or of `k`, `m` or `g` of them.
+fn parse_size(setting: &Setting, allowed: &RangeInclusive<u64>) -> Result<u64, OptionError> {
     let text = setting.value.to_lowercase();
-    let (digits, unit) = match text.strip_suffix(['k', 'm']) {
-        Some(digits) if text.ends_with('k') => (digits, 1024),
-        Some(digits) => (digits, 1024 * 1024),
-        None => (text.as_str(), 1),
+    let digits = text.trim_end_matches(['k', 'm', 'g']);
+    let unit = match text.get(digits.len()..) {
+        Some("") => Some(1),
+        Some("k") => Some(1 << 10),
+        Some("m") => Some(1 << 20),
+        Some("g") => Some(1 << 30),
+        _ => None,
     };
-    digits
-        .parse::<usize>()
-        .ok()
-        .and_then(|number| number.checked_mul(unit))
-        .filter(|bytes| (MIN_CHUNK_BYTES..=MAX_CHUNK_BYTES).contains(bytes))
-        .ok_or_else(|| bad_value(setting))
+    let bytes = digits.parse::<u64>().ok().zip(unit).and_then(|(n, unit)| n.checked_mul(unit));
+    bytes.filter(|bytes| allowed.contains(bytes)).ok_or_else(|| bad_value(setting))
 }
 
 /// The items of a list. None at all is a mistake, such as a variable that is not set: as a filter
@@ -455,7 +464,7 @@ mod tests {
             (
                 "zzz=1",
                 "unknown option 'zzz' (agent options); known are out, target, include, \
-              exclude, constructors, natives, engine, format, ids, optimize, chunk, log, debug, \
+              exclude, constructors, natives, engine, format, ids, optimize, chunk, max-size, log, debug, \
               config, onerror",
             ),
             ("out", "'out' (agent options): expected key=value; did you mean 'out=…'?"),
@@ -463,6 +472,10 @@ mod tests {
             ("target=", "target= (agent options): expected class name prefixes, separated by '+'"),
             ("natives=yes", "natives=yes (agent options): expected true or false"),
             ("chunk=1", "chunk=1 (agent options): expected a size from 64 to 16m, such as 64k"),
+            (
+                "max-size=9kk",
+                "max-size=9kk (agent options): expected a size from 1m up, such as 500m or 2g",
+            ),
             ("engine=jit", "engine=jit (agent options): expected instrument or events"),
             ("format=xml", "format=xml (agent options): expected binary or jsonl"),
             (

@@ -51,6 +51,13 @@ pub(super) fn leave_writable(thread: ThreadId) {
     }
 }
 
+/// Lets the exits of the thread that calls go nowhere.
+pub(super) fn park(thread: ThreadId) {
+    if let Some(table) = TABLE.get() {
+        table.block(thread.get()).park();
+    }
+}
+
 /// The block that belongs to no thread: it holds the off switch of all probes.
 #[must_use]
 pub fn shared_block() -> Option<&'static Control> {

@@ -266,6 +266,10 @@ pub(super) unsafe fn probe_without_room(
     let event = (!event).to_le_bytes();
     let event = usize::try_from(bytes).ok().and_then(|len| event.get(..len)).unwrap_or_default();
     if let (Some(agent), Some(jvmti)) = (lifecycle::agent(), environment::current()) {
+        // In a copy of the process, locks may be held by threads that it does not have.
+        if agent.is_abandoned() {
+            return blocks::park(id);
+        }
         guarded(agent, || {
             // SAFETY: the arguments of this function.
             let vm = unsafe { Vm::new(jvmti, jni.cast(), thread) };

@@ -9,7 +9,7 @@
 //! | `vm` | what a callback may ask the JVM, as safe functions |
 //! | `jvmti` | the JVMTI function table |
 //! | `names` | class signatures to names (safe) |
-//! | `buffer` | memory for chunks |
+//! | `region` | memory for chunks |
 //! | `blocks` | the control blocks that probes find by thread id |
 //! | `probe` | the class of the probes, and what it calls |
 //! | `exports` | keeps symbols of others out of our export table |
@@ -31,7 +31,6 @@
 
 mod attach;
 mod blocks;
-mod buffer;
 mod callbacks;
 mod entry;
 mod environment;
@@ -39,8 +38,9 @@ mod exports;
 mod jvmti;
 mod names;
 mod probe;
+mod region;
 mod vm;
 
 pub use blocks::{control_block, shared_block};
-pub(crate) use buffer::zeroed_words;
+pub(crate) use region::Region;
 pub use vm::{Ending, LoadedClass, MethodHandle, Vm};

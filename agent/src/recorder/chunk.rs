@@ -1,162 +1,142 @@
-//! HOT: the memory one thread records into.
+//! HOT: what one thread has recorded since it last handed over.
 //!
-//! Only the owning thread appends and reuses: by [`Chunk::append`], or by a probe, which does the same
-//! in Java. Another thread may read at any instant: it sees the whole events in front of the position
-//! it loads. Bytes behind it may change under it, bytes in front change only in [`Chunk::reuse`], which
-//! the owner calls under the lock that every reader holds (`ThreadRecorder::out`).
+//! Only the owning thread appends and hands over: by [`append`], or by a probe, which does the same in
+//! Java. Another thread may read at any instant: it sees the whole events in front of the position it
+//! loads. The owner takes another slot under the lock that every reader holds (`ThreadRecorder::out`).
 //!
 //! A probe that passed its limit just before that was taken away still writes one event, and exits ask
-//! for no limit at all: a chunk that a live thread knows is never freed.
+//! for no limit at all: memory that a thread knows stays its own until the thread itself takes other.
 //!
 //! ```text
-//! start            limit                                        last
-//! ├─ events ────────┤─ exits, of all frames open when it is reached ─┤
+//! slot      chunk         limit                                        last
+//! ├─ header ─┼─ events ────┤─ exits, of all frames open when it is reached ─┤
 //! ```
 //!
 //! How many these can be is known whenever a chunk is handed over: the frames open then, and as many as
-//! the next chunk can open. Where the memory is too small for that, the thread gets larger memory.
-//!
-//! The memory is made of words, so that a reader copies eight bytes at a time.
+//! the next chunk can open.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crossbeam_channel::{Receiver, Sender, bounded};
-use once_cell::sync::OnceCell;
+use flow_codec::format::journal::{WORD_BYTES, chunk_start};
 
-use super::control::{Control, ControlPlace};
-use crate::ffi::zeroed_words;
+use super::control::Control;
+use super::journal::{MIN_SLOT_BYTES, Slot};
 
 /// The widest store at a position below the limit: the longest event.
 const STORE_BYTES: usize = 16;
 
-const WORD_BYTES: usize = 8;
-
-/// The memory of a chunk: its bytes in the order of the words, the lowest of each first.
-pub(super) type ChunkMemory = Box<[AtomicU64]>;
+/// Each slot of a thread that fills it is followed by one so many times as large.
+const GROWTH: usize = 4;
 
 /// A raw chunk: whole events, see [`flow_codec::format::raw`].
 #[derive(Debug)]
 pub(super) struct Chunk {
-    memory: Memory,
-    /// Where the limit is.
+    slot: Slot,
+    /// Where the events begin in the slot.
+    start: usize,
+    /// Where the limit is, from there.
     fill_bytes: usize,
-    control: ControlPlace,
-}
-
-#[derive(Debug)]
-struct Memory {
-    words: ChunkMemory,
-    /// What took its place, for the same reason as above without freeing it.
-    larger: OnceCell<Box<Memory>>,
 }
 
 impl Chunk {
-    /// A chunk that `control` tells of from now on. For the owning thread.
-    pub(super) fn new(words: ChunkMemory, control: ControlPlace, open_frames: usize) -> Self {
-        let fill_bytes = (words.len() * WORD_BYTES).saturating_sub(EXIT_SPACE_BYTES) / 2;
-        let memory = Memory { words, larger: OnceCell::new() };
-        let chunk = Self { memory, fill_bytes, control };
-        chunk.reuse(open_frames);
-        chunk
-    }
-
-    /// The words that tell where to write.
-    pub(super) fn control(&self) -> &Control {
-        &self.control
-    }
-
-    #[inline]
-    fn words(&self) -> &[AtomicU64] {
-        let mut memory = &self.memory;
-        while let Some(larger) = memory.larger.get() {
-            memory = larger;
-        }
-        &memory.words
-    }
-
-    /// Appends a whole event; `false` when there is no room for it, or the owner's attention is called.
-    #[inline]
-    pub(super) fn append(&self, event: &[u8]) -> bool {
-        let position = self.control.position.load(Ordering::Relaxed);
-        if position >= self.control.limit.load(Ordering::Relaxed) {
-            return false;
-        }
-        let words = self.words();
-        for (at, byte) in (self.len(words, position)..).zip(event) {
-            put(words, at, *byte);
-        }
-        // Pairs with the load in `recorded`: who sees the position sees the event.
-        self.control.position.store(position + event.len() as u64, Ordering::Release);
-        true
+    /// Makes `control` tell of a slot that has been prepared with so many bytes of state.
+    pub(super) fn begin(
+        slot: Slot,
+        resume_bytes: usize,
+        open_frames: usize,
+        max_fill: usize,
+        control: &Control,
+    ) -> Self {
+        let start = chunk_start(resume_bytes);
+        let for_events = slot.bytes().saturating_sub(start + STORE_BYTES + open_frames);
+        let fill_bytes = (for_events / 2).min(max_fill);
+        let first = slot.address() + start as u64;
+        let last = slot.address() + slot.bytes() as u64 - 1;
+        control.last.store(last, Ordering::Relaxed);
+        control.position.store(first, Ordering::Release);
+        control.limit.store(first + fill_bytes as u64, Ordering::SeqCst);
+        Self { slot, start, fill_bytes }
     }
 
     /// A copy of the events so far.
-    pub(super) fn recorded(&self) -> Vec<u8> {
+    pub(super) fn copy_to(&self, control: &Control, bytes: &mut Vec<u8>) {
         // Pairs with the store in `append`. A probe's stores are plain ones, which x86 keeps in order;
         // elsewhere the newest event may be read before its bytes are there.
-        let words = self.words();
-        let len = self.len(words, self.control.position.load(Ordering::Acquire));
+        let len = self.len(control.position.load(Ordering::Acquire));
+        let words = self.slot.words().get(self.start / WORD_BYTES..).unwrap_or_default();
         let words = words.get(..len.div_ceil(WORD_BYTES)).unwrap_or_default();
-        let mut bytes = Vec::with_capacity(words.len() * WORD_BYTES);
+        bytes.clear();
+        bytes.reserve(words.len() * WORD_BYTES);
         for word in words {
-            bytes.extend_from_slice(&(!word.load(Ordering::Relaxed)).to_le_bytes());
+            bytes.extend_from_slice(&(!word.load(Ordering::Relaxed)).to_ne_bytes());
         }
         bytes.truncate(len);
-        bytes
-    }
-
-    /// Empties the chunk. Only for the owner, which has this many frames open, when its events have been
-    /// handed over.
-    pub(super) fn reuse(&self, open_frames: usize) {
-        let needed = 2 * self.fill_bytes + open_frames + STORE_BYTES;
-        if self.words().len() * WORD_BYTES < needed {
-            self.grow(needed + open_frames);
-        }
-        let words = self.words();
-        let start = start(words);
-        let last = start + (words.len() * WORD_BYTES) as u64 - 1;
-        self.control.last.store(last, Ordering::Relaxed);
-        self.control.position.store(start, Ordering::Release);
-        self.control.limit.store(start + self.fill_bytes as u64, Ordering::SeqCst);
     }
 
     /// Whether exits may be missing: more followed each other than there was space for.
-    pub(super) fn is_overrun(&self) -> bool {
-        let last = self.control.last.load(Ordering::Relaxed);
-        last != 0 && self.control.position.load(Ordering::Relaxed) == last
+    pub(super) fn is_overrun(&self, control: &Control) -> bool {
+        self.len(control.position.load(Ordering::Relaxed)) + self.start + 1 == self.slot.bytes()
     }
 
-    #[cold]
-    fn grow(&self, bytes: usize) {
-        let mut memory = &self.memory;
-        while let Some(larger) = memory.larger.get() {
-            memory = larger;
-        }
-        let words = zeroed_words(bytes.div_ceil(WORD_BYTES));
-        // Only the owner grows its chunk, so nobody else sets it.
-        let _ = memory.larger.set(Box::new(Memory { words, larger: OnceCell::new() }));
+    /// Takes back what was recorded. For the owner, which has handed it over.
+    pub(super) fn rewind(&self, control: &Control) {
+        control.limit.store(0, Ordering::SeqCst);
+        control.position.store(self.slot.address() + self.start as u64, Ordering::Release);
     }
 
-    /// Sends the owner down its slow path at the next event.
-    pub(super) fn call_for_attention(&self) {
-        self.control.limit.store(0, Ordering::SeqCst);
+    /// The slot; how long the chunk is stands in `position`, from before the next one has begun.
+    pub(super) fn slot(&self) -> &Slot {
+        &self.slot
     }
 
-    /// Gives up the memory, when nobody writes into it any more.
-    pub(super) fn into_memory(self) -> ChunkMemory {
-        self.memory.words
+    /// Gives up the slot, zero up to the position the thread was at.
+    pub(super) fn into_slot(self, position: u64) -> Slot {
+        self.slot.clear(self.start + self.len(position) + STORE_BYTES);
+        self.slot
     }
 
+    /// How large the next slot should be: that of a thread which filled this one, larger.
+    pub(super) fn wanted_bytes(&self, position: u64) -> usize {
+        let now = self.slot.bytes();
+        if self.len(position) < self.fill_bytes { now } else { now.saturating_mul(GROWTH) }
+    }
+
+    /// How far a position is behind the start; 0 for one that is not in this slot.
     #[inline]
-    fn len(&self, words: &[AtomicU64], position: u64) -> usize {
-        usize::try_from(position.wrapping_sub(start(words))).unwrap_or(usize::MAX)
+    fn len(&self, position: u64) -> usize {
+        let first = self.slot.address() + self.start as u64;
+        let len = usize::try_from(position.wrapping_sub(first)).unwrap_or_default();
+        if len < self.slot.bytes() { len } else { 0 }
     }
 }
 
-fn start(words: &[AtomicU64]) -> u64 {
-    words.as_ptr().expose_provenance() as u64
+/// The size of a slot for a thread which would like so many bytes, some of which are taken: for the exits
+/// of frames that are open, and for the state of the fold.
+pub(super) fn slot_bytes(wanted: usize, max_fill: usize, taken: usize) -> usize {
+    let largest = (2 * max_fill).next_power_of_two().max(MIN_SLOT_BYTES);
+    let bytes = wanted.clamp(MIN_SLOT_BYTES, largest);
+    // They fit in, but where the stack is deep.
+    bytes + taken.saturating_sub(bytes / 4)
+}
+
+/// Appends a whole event where `control` says; `false` when there is no room for it, or the owner's
+/// attention is called. `words` is the memory of all chunks.
+#[inline]
+pub(super) fn append(words: &[AtomicU64], control: &Control, event: &[u8]) -> bool {
+    let position = control.position.load(Ordering::Relaxed);
+    if position >= control.limit.load(Ordering::Relaxed) {
+        return false;
+    }
+    let first = words.as_ptr().expose_provenance() as u64;
+    let at = usize::try_from(position.wrapping_sub(first)).unwrap_or(usize::MAX);
+    for (at, byte) in (at..).zip(event) {
+        put(words, at, *byte);
+    }
+    // Pairs with the load in `copy_to`: who sees the position sees the event.
+    control.position.store(position + event.len() as u64, Ordering::Release);
+    true
 }
 
 /// Stores the complement of a byte. Only the owner writes, so nothing comes between the load and the
@@ -164,99 +144,92 @@ fn start(words: &[AtomicU64]) -> u64 {
 #[inline]
 fn put(words: &[AtomicU64], at: usize, byte: u8) {
     if let Some(word) = words.get(at / WORD_BYTES) {
-        let shift = at % WORD_BYTES * 8;
-        let others = word.load(Ordering::Relaxed) & !(0xFF << shift);
-        word.store(others | u64::from(!byte) << shift, Ordering::Relaxed);
-    }
-}
-
-/// Chunks of one size; those of ended threads serve new ones.
-#[derive(Debug)]
-pub(super) struct ChunkPool {
-    chunk_bytes: usize,
-    spare: Receiver<ChunkMemory>,
-    give: Sender<ChunkMemory>,
-}
-
-/// Space for exits beyond what the chunk itself can open.
-const EXIT_SPACE_BYTES: usize = 1024;
-
-/// More spare chunks than this go back to the system.
-const MAX_SPARE: usize = 64;
-
-impl ChunkPool {
-    pub(super) fn new(chunk_bytes: usize) -> Self {
-        let (give, spare) = bounded(MAX_SPARE);
-        Self { chunk_bytes, spare, give }
-    }
-
-    /// Memory for a chunk.
-    pub(super) fn take(&self) -> ChunkMemory {
-        self.spare.try_recv().unwrap_or_else(|_| zeroed_words(self.memory_words()))
-    }
-
-    /// Room for events, as much again for exits, and some to spare for the frames of most stacks.
-    fn memory_words(&self) -> usize {
-        self.chunk_bytes.div_ceil(WORD_BYTES) * 2 + EXIT_SPACE_BYTES / WORD_BYTES
-    }
-
-    /// Takes back the memory of a chunk that nobody reads or writes any more.
-    pub(super) fn give_back(&self, memory: ChunkMemory) {
-        // Full: the memory is freed.
-        let _ = self.give.try_send(memory);
+        let mut bytes = word.load(Ordering::Relaxed).to_ne_bytes();
+        if let Some(place) = bytes.get_mut(at % WORD_BYTES) {
+            *place = !byte;
+        }
+        word.store(u64::from_ne_bytes(bytes), Ordering::Relaxed);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::journal::Journal;
     use super::*;
 
-    /// A chunk with room for this many bytes of events.
-    fn chunk(bytes: usize) -> Chunk {
-        let words = (2 * bytes + EXIT_SPACE_BYTES) / WORD_BYTES;
-        Chunk::new(zeroed_words(words), ControlPlace::Own(Box::default()), 0)
+    struct Thread {
+        journal: Journal,
+        control: Control,
+        chunk: Chunk,
     }
 
-    /// What the exit probe does.
-    fn exit(chunk: &Chunk) {
-        let Control { position, last, .. } = chunk.control();
-        let at = position.load(Ordering::Relaxed);
-        put(chunk.words(), chunk.len(chunk.words(), at), 0);
-        let moves = u64::from(at < last.load(Ordering::Relaxed));
-        position.store(at + moves, Ordering::Relaxed);
+    impl Thread {
+        /// With room for this many bytes of events.
+        fn new(fill: usize, open_frames: usize) -> Self {
+            let (journal, control) = (Journal::private().unwrap(), Control::default());
+            let slot = journal.claim(slot_bytes(2 * fill, fill, open_frames)).unwrap();
+            let chunk = Chunk::begin(slot, 0, open_frames, fill, &control);
+            Self { journal, control, chunk }
+        }
+
+        fn append(&self, event: &[u8]) -> bool {
+            append(self.journal.words(), &self.control, event)
+        }
+
+        /// What the exit probe does.
+        fn exit(&self) {
+            let Control { position, last, .. } = &self.control;
+            let at = position.load(Ordering::Relaxed);
+            let words = self.chunk.slot.words();
+            put(words, usize::try_from(at - self.chunk.slot.address()).unwrap(), 0);
+            let moves = u64::from(at < last.load(Ordering::Relaxed));
+            position.store(at + moves, Ordering::Relaxed);
+        }
+
+        fn wanted(&self) -> usize {
+            self.chunk.wanted_bytes(self.control.position.load(Ordering::Relaxed))
+        }
+
+        fn recorded(&self) -> Vec<u8> {
+            let mut bytes = vec![1, 2, 3];
+            self.chunk.copy_to(&self.control, &mut bytes);
+            bytes
+        }
     }
 
     #[test]
     fn an_event_that_does_not_fit_leaves_the_chunk_as_it_is() {
-        let chunk = chunk(16);
-        (0..6).for_each(|_| assert!(chunk.append(&[0xC1, 0x82, 0x03])));
-        assert!(!chunk.append(&[0x81]));
-        assert_eq!(chunk.recorded(), [0xC1, 0x82, 0x03].repeat(6));
-        chunk.reuse(0);
-        assert!(chunk.recorded().is_empty());
+        let thread = Thread::new(16, 0);
+        (0..6).for_each(|_| assert!(thread.append(&[0xC1, 0x82, 0x03])));
+        assert!(!thread.append(&[0x81]));
+        assert_eq!(thread.wanted(), 1024);
+        assert_eq!(thread.recorded(), [0xC1, 0x82, 0x03].repeat(6));
+        thread.chunk.rewind(&thread.control);
+        assert!(thread.recorded().is_empty() && !thread.append(&[0x81]));
     }
 
     #[test]
     fn below_the_limit_there_is_room_for_the_widest_store() {
-        let chunk = chunk(64);
-        let Control { limit, last, .. } = chunk.control();
-        let (limit, last) = (limit.load(Ordering::Relaxed), last.load(Ordering::Relaxed));
-        assert!(limit - 1 + STORE_BYTES as u64 <= last + 1);
+        for (fill, frames) in [(64, 0), (64, 1000), (65536, 0), (65536, 5000)] {
+            let thread = Thread::new(fill, frames);
+            let Control { limit, last, .. } = &thread.control;
+            let (limit, last) = (limit.load(Ordering::Relaxed), last.load(Ordering::Relaxed));
+            assert!(limit - 1 + STORE_BYTES as u64 <= last + 1);
+        }
     }
 
     #[test]
     fn all_frames_can_exit_behind_the_limit() {
         for open_frames in [0, 10, 5000, 1_000_000] {
-            let chunk = chunk(64);
-            chunk.append(&[0x81]);
-            chunk.reuse(open_frames);
+            let thread = Thread::new(64, open_frames);
             let mut entered = 0;
-            while chunk.append(&[0x81]) {
+            while thread.append(&[0x81]) {
                 entered += 1;
             }
-            (0..open_frames + entered).for_each(|_| exit(&chunk));
-            assert!(!chunk.is_overrun());
-            let recorded = chunk.recorded();
+            assert!(entered >= 48, "{entered}");
+            (0..open_frames + entered).for_each(|_| thread.exit());
+            assert!(!thread.chunk.is_overrun(&thread.control));
+            let recorded = thread.recorded();
             assert_eq!(recorded.len(), open_frames + 2 * entered);
             assert!(recorded.iter().skip(entered).all(|byte| *byte == 0));
         }
@@ -264,28 +237,38 @@ mod tests {
 
     #[test]
     fn exits_without_frames_stop_at_the_last_byte() {
-        let chunk = chunk(64);
-        (0..100_000).for_each(|_| exit(&chunk));
-        assert!(chunk.is_overrun());
-        assert!(chunk.recorded().len() <= 2 * 64 + EXIT_SPACE_BYTES);
+        let thread = Thread::new(64, 0);
+        (0..100_000).for_each(|_| thread.exit());
+        assert!(thread.chunk.is_overrun(&thread.control));
+        assert!(thread.recorded().len() < thread.chunk.slot.bytes());
     }
 
     #[test]
-    fn a_call_for_attention_stops_appending_and_keeps_what_is_there() {
-        let chunk = chunk(64);
-        assert!(chunk.append(&[0x81]));
-        chunk.call_for_attention();
-        assert!(!chunk.append(&[0x82]));
-        assert_eq!(chunk.recorded(), [0x81]);
+    fn a_slot_is_zero_when_it_is_given_up() {
+        let thread = Thread::new(256, 0);
+        (0..50).for_each(|_| assert!(thread.append(&[0xC1, 0x82, 0x03])));
+        let position = thread.control.position.load(Ordering::Relaxed);
+        let slot = thread.chunk.into_slot(position);
+        assert!(slot.words().iter().skip(5).all(|word| word.load(Ordering::Relaxed) == 0));
+    }
+
+    #[test]
+    fn slots_grow_up_to_twice_a_chunk_and_with_the_stack() {
+        let thread = Thread::new(100, 0);
+        assert_eq!(thread.wanted(), 256);
+        while thread.append(&[0x81]) {}
+        assert_eq!(thread.wanted(), 1024);
+        assert_eq!(slot_bytes(256, 65536, 1000), 256 + 936);
+        assert_eq!(slot_bytes(usize::MAX, 65536, 0), 128 * 1024);
     }
 
     #[test]
     fn a_reader_sees_whole_events_only() {
-        let chunk = chunk(29_976);
+        let thread = Thread::new(29_976, 0);
         std::thread::scope(|scope| {
-            scope.spawn(|| while chunk.append(&[0xC1, 0x82, 0x03]) {});
+            scope.spawn(|| while thread.append(&[0xC1, 0x82, 0x03]) {});
             loop {
-                let seen = chunk.recorded();
+                let seen = thread.recorded();
                 assert_eq!(seen.len() % 3, 0);
                 assert!(seen.chunks(3).all(|event| event == [0xC1, 0x82, 0x03]));
                 if seen.len() == 29_976 {

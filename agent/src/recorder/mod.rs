@@ -3,7 +3,7 @@
 //! ```text
 //! engine ─▶ ThreadRecorder (one chunk a thread) ─▶ fold ─▶ Sink
 //! probe  ─▶   ▲ MethodTable: which method, which id  ▼
-//!             └ ChunkPool                     Losses, totals
+//!             └ Journal: memory of chunks     Losses, totals
 //! ```
 //!
 //! A [`ThreadRecorder`] is written by its own thread only, without a lock: by the engine, or by a probe
@@ -14,6 +14,7 @@
 mod chunk;
 mod control;
 mod ids;
+mod journal;
 mod losses;
 mod methods;
 mod thread;
@@ -26,21 +27,20 @@ use std::time::{Duration, Instant};
 
 use flow_codec::ThreadId;
 use flow_codec::format::manifest::{End, Lost, NotRecorded, Totals};
-use parking_lot::Mutex;
+use flow_codec::write::EventCounts;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::sink::{FoldedChunk, LineFile, Scope, Sink, SinkError};
-use chunk::ChunkPool;
 pub use control::{Control, ControlPlace};
+use crossbeam_channel::{Receiver, Sender, bounded};
 pub use ids::{IdTable, StartIds};
+pub use journal::Journal;
 use losses::Losses;
 pub use methods::{DescribeMethod, Loader, Meaning, MethodFacts, MethodTable, RawMethod, Recorded};
 pub use thread::ThreadRecorder;
 use thread::{Out, OutState};
 pub use threads::ThreadFacts;
 use threads::ThreadTable;
-
-/// A virtual thread typically records a few bytes, and there may be a million of them.
-const VIRTUAL_CHUNK_BYTES: usize = 1024;
 
 /// How long the end of the recording waits, in all, for threads that are just writing their chunks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,8 +71,10 @@ pub struct Recorder {
     stopped_at_ns: AtomicU64,
     methods: MethodTable,
     threads: ThreadTable,
-    chunks: ChunkPool,
-    virtual_chunks: ChunkPool,
+    journal: Journal,
+    /// How much a chunk may hold.
+    chunk_bytes: usize,
+    buffers: Buffers,
     sink: Box<dyn Sink>,
     losses: Losses,
     totals: Mutex<Totals>,
@@ -86,14 +88,15 @@ impl fmt::Debug for Recorder {
 }
 
 impl Recorder {
-    /// A recorder that knows methods by `methods`, hands chunks to `sink`, and tells of threads in
-    /// `thread_lines`.
+    /// A recorder that knows methods by `methods`, tells of threads in `thread_lines`, keeps chunks of up to
+    /// `chunk_bytes` in `journal`, and hands them to `sink`.
     #[must_use]
     pub fn new(
         methods: MethodTable,
         thread_lines: LineFile,
-        sink: Box<dyn Sink>,
+        journal: Journal,
         chunk_bytes: usize,
+        sink: Box<dyn Sink>,
         started: Instant,
     ) -> Self {
         Self {
@@ -102,8 +105,9 @@ impl Recorder {
             stopped_at_ns: AtomicU64::new(0),
             methods,
             threads: ThreadTable::new(thread_lines),
-            chunks: ChunkPool::new(chunk_bytes),
-            virtual_chunks: ChunkPool::new(chunk_bytes.min(VIRTUAL_CHUNK_BYTES)),
+            journal,
+            chunk_bytes,
+            buffers: Buffers::new(),
             sink,
             losses: Losses::default(),
             totals: Mutex::default(),
@@ -133,25 +137,25 @@ impl Recorder {
 
     /// Records that `thread` entered `method`.
     pub fn enter(&self, thread: &ThreadRecorder, method: Recorded) {
-        if !thread.append_enter(method) {
+        if !thread.append_enter(method, &self.journal) {
             self.hand_over(thread);
-            thread.append_enter(method);
+            thread.append_enter(method, &self.journal);
         }
     }
 
     /// Records that `thread` left a method.
     pub fn exit(&self, thread: &ThreadRecorder) {
-        if !thread.append_exit() {
+        if !thread.append_exit(&self.journal) {
             self.hand_over(thread);
-            thread.append_exit();
+            thread.append_exit(&self.journal);
         }
     }
 
     /// Records an event, in raw form, that a probe of `thread` had no room for.
     pub fn append_raw(&self, thread: &ThreadRecorder, event: &[u8]) {
-        if !thread.append_raw(event) {
+        if !thread.append_raw(event, &self.journal) {
             self.hand_over(thread);
-            thread.append_raw(event);
+            thread.append_raw(event, &self.journal);
         }
     }
 
@@ -172,12 +176,16 @@ impl Recorder {
         if !self.is_on() {
             return None;
         }
-        let memory = self.pool(facts.is_virtual).take();
-        let recorder = Arc::new(ThreadRecorder::new(facts, memory, control));
-        if let Err(error) = self.threads.start(facts, &recorder, self.elapsed_ns()) {
-            self.stop(&error);
-            return None;
-        }
+        let tell = || self.threads.tell_start(facts, self.elapsed_ns());
+        let recorder = ThreadRecorder::new(facts, control, &self.journal, self.chunk_bytes, tell);
+        let recorder = match recorder {
+            Ok(recorder) => Arc::new(recorder),
+            Err(error) => {
+                self.stop(&error);
+                return None;
+            }
+        };
+        self.threads.start(facts, &recorder);
         log::debug!("thread {} starts recording: {:?}", facts.id, facts.name);
         Some(recorder)
     }
@@ -186,6 +194,7 @@ impl Recorder {
     /// has now, where the JVM tells.
     pub fn end_thread(&self, thread: Arc<ThreadRecorder>, name: Option<&str>) {
         self.write_out(&thread, &mut thread.lock_out(), Last::Yes);
+        let position = thread.position();
         thread.end();
         if let Some(name) = name {
             self.note_name(thread.id(), name);
@@ -194,10 +203,9 @@ impl Recorder {
             self.stop(&error);
         }
         log::debug!("thread {} ended", thread.id());
-        let pool = self.pool(thread.is_virtual());
-        // Whoever ends the recording may just hold the thread too; then its chunk is dropped later.
-        if let Some(recorder) = Arc::into_inner(thread) {
-            pool.give_back(recorder.into_memory());
+        // Whoever ends the recording may just hold the thread too; then its slot is not used again.
+        if let Some(slot) = Arc::into_inner(thread).and_then(|thread| thread.into_slot(position)) {
+            self.journal.give_back(slot);
         }
     }
 
@@ -236,6 +244,7 @@ impl Recorder {
                     thread.call_for_attention();
                 }
                 None => {
+                    self.journal.keep();
                     let late = format!("thread {} was still writing at the end", thread.id());
                     self.losses.note(&late);
                 }
@@ -297,8 +306,10 @@ impl Recorder {
         }
     }
 
-    fn pool(&self, is_virtual: bool) -> &ChunkPool {
-        if is_virtual { &self.virtual_chunks } else { &self.chunks }
+    /// The memory of all chunks.
+    #[must_use]
+    pub fn journal(&self) -> &Journal {
+        &self.journal
     }
 
     /// Whether something is missing from the trace.
@@ -318,12 +329,18 @@ impl Recorder {
     /// that does not come here is read by [`finish`](Self::finish) up to where it is then.
     #[cold]
     fn hand_over(&self, thread: &ThreadRecorder) {
-        // Held until the chunk is empty: a chunk that is written and not yet reused would be taken
-        // for new events.
+        // Held until there is another chunk: one that is written already would be taken for new events.
         let mut out = thread.lock_out();
         if self.is_on() {
             self.write_out(thread, &mut out, Last::No);
-            thread.reuse_chunk(&out);
+            let position = thread.rewind(&out);
+            // Unless that was what ended it.
+            if self.is_on()
+                && let Err(error) =
+                    thread.next_chunk(&mut out, position, &self.journal, self.chunk_bytes)
+            {
+                self.stop(&error);
+            }
         }
         if !self.on.load(Ordering::SeqCst) {
             // Also where the end came meanwhile, and may not have waited for us.
@@ -333,45 +350,95 @@ impl Recorder {
     }
 
     /// Folds what the chunk holds and hands it to the sink.
-    fn write_out(&self, thread: &ThreadRecorder, out: &mut Out, last: Last) {
+    fn write_out(&self, thread: &ThreadRecorder, out: &mut MutexGuard<'_, Out>, last: Last) {
         if out.state == OutState::Closed {
             return;
         }
-        if thread.is_overrun() {
+        if thread.is_overrun(out) {
             self.losses
                 .note(&format!("thread {}: more exits than there was space for", thread.id()));
         }
-        let raw = thread.recorded();
-        let (bytes, counts) = out.fold(&raw, last == Last::Yes);
+        let mut buffer = self.buffers.take();
+        let Buffer { raw, folded } = &mut buffer;
+        thread.copy_recorded(out, raw);
+        let counts = out.fold(raw, last == Last::Yes, folded);
         if out.state == OutState::Failed {
             self.losses.count(counts.enters + counts.exits);
         } else {
-            let chunk = FoldedChunk { thread: thread.id(), offset: out.offset, bytes: &bytes };
+            let chunk = FoldedChunk { thread: thread.id(), offset: out.offset, bytes: folded };
             match self.sink.write_chunk(&chunk) {
                 Ok(written) => {
-                    out.offset = out.offset.plus(bytes.len());
-                    let mut totals = self.totals.lock();
-                    totals.enters += counts.enters;
-                    totals.exits += counts.exits;
-                    totals.bytes += written;
+                    out.offset = out.offset.plus(usize::try_from(written).unwrap_or_default());
+                    self.add(counts, written);
                 }
                 Err(error) => {
                     out.state = OutState::Failed;
-                    self.fail(&error, counts.enters + counts.exits);
+                    self.fail(&error, counts, folded.len() as u64);
                 }
             }
         }
         if last == Last::Yes {
+            if out.state == OutState::Open {
+                out.slot().close();
+            }
             out.state = OutState::Closed;
         }
+        self.buffers.give_back(buffer);
     }
 
-    fn fail(&self, error: &SinkError, lost: u64) {
-        self.losses.count(lost);
+    fn add(&self, counts: EventCounts, bytes: u64) {
+        let mut totals = self.totals.lock();
+        totals.enters += counts.enters;
+        totals.exits += counts.exits;
+        totals.bytes += bytes;
+    }
+
+    /// A chunk could not be written. Where its slot is a part of a file, nothing is lost: it stays open, and
+    /// the journal stays.
+    fn fail(&self, error: &SinkError, counts: EventCounts, bytes: u64) {
+        if self.journal.is_shared() {
+            self.journal.keep();
+            self.add(counts, bytes);
+        } else {
+            self.losses.count(counts.enters + counts.exits);
+        }
         match error.scope() {
             Scope::Thread => self.losses.note(&error.to_string()),
             Scope::Trace => self.stop(error),
         }
+    }
+}
+
+/// Room for one chunk on its way.
+#[derive(Debug, Default)]
+struct Buffer {
+    raw: Vec<u8>,
+    folded: Vec<u8>,
+}
+
+/// As many threads as may write at once take their room from here: that costs less than as much room
+/// as there are threads.
+#[derive(Debug)]
+struct Buffers {
+    spare: Receiver<Buffer>,
+    give: Sender<Buffer>,
+}
+
+impl Buffers {
+    const MAX_SPARE: usize = 8;
+
+    fn new() -> Self {
+        let (give, spare) = bounded(Self::MAX_SPARE);
+        Self { spare, give }
+    }
+
+    fn take(&self) -> Buffer {
+        self.spare.try_recv().unwrap_or_default()
+    }
+
+    fn give_back(&self, buffer: Buffer) {
+        // Full: it is freed.
+        let _ = self.give.try_send(buffer);
     }
 }
 
@@ -457,7 +524,9 @@ mod tests {
         let methods = MethodTable::new(FilterSpec::default(), ids);
         let method = methods.look_up(RawMethod(8), &OneMethod).unwrap().recorded().unwrap();
         let sink = Box::new(sink.clone());
-        let recorder = Recorder::new(methods, file("threads"), sink, chunk_bytes, Instant::now());
+        let journal = Journal::private().unwrap();
+        let recorder =
+            Recorder::new(methods, file("threads"), journal, chunk_bytes, sink, Instant::now());
         let facts = ThreadFacts {
             id: ThreadId::new(1),
             name: "main".to_owned(),

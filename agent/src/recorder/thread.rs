@@ -2,6 +2,7 @@
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use flow_codec::format::raw;
@@ -9,29 +10,32 @@ use flow_codec::write::{EventCounts, Fold};
 use flow_codec::{Offset, ThreadId};
 use parking_lot::{Mutex, MutexGuard};
 
-use super::chunk::{Chunk, ChunkMemory};
+use super::chunk::{self, Chunk};
 use super::control::ControlPlace;
+use super::journal::{Journal, Slot};
 use super::{Recorded, ThreadFacts};
+use crate::sink::SinkError;
 
 /// The recorder of one thread. Its own thread appends without a lock; handing over takes one.
 #[derive(Debug)]
 pub struct ThreadRecorder {
     id: ThreadId,
-    is_virtual: bool,
-    chunk: Chunk,
-    /// Held by whoever reads the chunk, and while it is reused.
+    control: ControlPlace,
+    /// Held by whoever reads the chunk, and while the thread takes another one.
     out: Mutex<Out>,
 }
 
 /// What has become of a thread's chunks so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Out {
     fold: Fold,
     /// Entries minus exits; negative where frames were entered before recording began.
     open_frames: i64,
-    /// Where the next folded byte goes.
+    /// How many bytes the sink took.
     pub(super) offset: Offset,
     pub(super) state: OutState,
+    /// The one the thread records into.
+    chunk: Chunk,
 }
 
 /// Whether chunks are still written.
@@ -47,31 +51,66 @@ pub(super) enum OutState {
 }
 
 impl Out {
-    /// The canonical form of `raw`, and how many events that is.
-    pub(super) fn fold(&mut self, raw: &[u8], last: bool) -> (Vec<u8>, EventCounts) {
-        let mut folded = Vec::new();
-        let mut counts = self.fold.push(raw, &mut folded);
+    /// Appends the canonical form of `raw`, and answers how many events that is.
+    pub(super) fn fold(&mut self, raw: &[u8], last: bool, folded: &mut Vec<u8>) -> EventCounts {
+        folded.clear();
+        let mut counts = self.fold.push(raw, folded);
         if last {
-            let rest = self.fold.finish(&mut folded);
+            let rest = self.fold.finish(folded);
             counts.enters += rest.enters;
             counts.exits += rest.exits;
         }
         self.open_frames += counts.enters.cast_signed() - counts.exits.cast_signed();
-        (folded, counts)
+        counts
+    }
+
+    /// The slot the thread records into.
+    pub(super) fn slot(&self) -> &Slot {
+        self.chunk.slot()
     }
 
     fn open_frames(&self) -> usize {
         usize::try_from(self.open_frames).unwrap_or_default()
     }
+
+    /// A slot of the size wanted, prepared for the chunk that comes next, and how long its state is.
+    fn next_slot(
+        &self,
+        thread: ThreadId,
+        wanted: usize,
+        journal: &Journal,
+        max_fill: usize,
+    ) -> Result<(Slot, usize), SinkError> {
+        let state = self.fold.state();
+        let bytes = chunk::slot_bytes(wanted, max_fill, self.open_frames() + state.len());
+        let slot = journal.claim(bytes)?;
+        slot.prepare(thread, self.offset.get(), &state);
+        Ok((slot, state.len()))
+    }
 }
 
 impl ThreadRecorder {
-    /// A recorder for the current thread.
-    pub(super) fn new(facts: &ThreadFacts, memory: ChunkMemory, control: ControlPlace) -> Self {
-        let ThreadFacts { id, is_virtual, frames, .. } = *facts;
-        let out = Out { open_frames: i64::from(frames), ..Out::default() };
-        let chunk = Chunk::new(memory, control, out.open_frames());
-        Self { id, is_virtual, chunk, out: Mutex::new(out) }
+    /// A recorder for the current thread. `told` runs before anything can be recorded.
+    pub(super) fn new(
+        facts: &ThreadFacts,
+        control: ControlPlace,
+        journal: &Journal,
+        max_fill: usize,
+        told: impl FnOnce() -> Result<(), SinkError>,
+    ) -> Result<Self, SinkError> {
+        let open_frames = usize::try_from(facts.frames).unwrap_or_default();
+        let slot = journal.claim(chunk::slot_bytes(0, max_fill, open_frames))?;
+        slot.prepare(facts.id, 0, &[]);
+        told()?;
+        slot.open();
+        let out = Out {
+            fold: Fold::default(),
+            open_frames: facts.frames.into(),
+            offset: Offset::default(),
+            state: OutState::default(),
+            chunk: Chunk::begin(slot, 0, open_frames, max_fill, &control),
+        };
+        Ok(Self { id: facts.id, control, out: Mutex::new(out) })
     }
 
     /// The thread.
@@ -80,58 +119,89 @@ impl ThreadRecorder {
         self.id
     }
 
-    pub(super) fn is_virtual(&self) -> bool {
-        self.is_virtual
+    #[inline]
+    pub(super) fn append_enter(&self, method: Recorded, journal: &Journal) -> bool {
+        chunk::append(journal.words(), &self.control, method.as_bytes())
     }
 
     #[inline]
-    pub(super) fn append_enter(&self, method: Recorded) -> bool {
-        self.chunk.append(method.as_bytes())
-    }
-
-    #[inline]
-    pub(super) fn append_exit(&self) -> bool {
-        self.chunk.append(&[raw::EXIT])
+    pub(super) fn append_exit(&self, journal: &Journal) -> bool {
+        chunk::append(journal.words(), &self.control, &[raw::EXIT])
     }
 
     /// Appends an event a probe could not.
-    pub(super) fn append_raw(&self, event: &[u8]) -> bool {
-        self.chunk.append(event)
+    pub(super) fn append_raw(&self, event: &[u8], journal: &Journal) -> bool {
+        chunk::append(journal.words(), &self.control, event)
     }
 
     /// Sends the thread to the recorder with its next event.
     pub(super) fn call_for_attention(&self) {
-        self.chunk.call_for_attention();
+        self.control.limit.store(0, Ordering::SeqCst);
     }
 
     /// The events not yet handed over.
-    pub(super) fn recorded(&self) -> Vec<u8> {
-        self.chunk.recorded()
+    pub(super) fn copy_recorded(&self, out: &MutexGuard<'_, Out>, bytes: &mut Vec<u8>) {
+        out.chunk.copy_to(&self.control, bytes);
     }
 
-    /// Empties the chunk; only for the owner, with the lock that readers hold.
-    pub(super) fn reuse_chunk(&self, out: &MutexGuard<'_, Out>) {
-        self.chunk.reuse(out.open_frames());
+    /// Goes on in another slot, since what this one holds up to `position` has been handed over. For the
+    /// owner, with the lock that readers hold.
+    pub(super) fn next_chunk(
+        &self,
+        out: &mut MutexGuard<'_, Out>,
+        position: u64,
+        journal: &Journal,
+        max_fill: usize,
+    ) -> Result<(), SinkError> {
+        let wanted = out.chunk.wanted_bytes(position);
+        let (slot, state_bytes) = out.next_slot(self.id, wanted, journal, max_fill)?;
+        // Behind a chunk that is missing in the file, none counts.
+        let counts = out.state == OutState::Open;
+        if counts {
+            slot.open();
+        }
+        let open_frames = out.open_frames();
+        let next = Chunk::begin(slot, state_bytes, open_frames, max_fill, &self.control);
+        let last = std::mem::replace(&mut out.chunk, next);
+        if counts || !last.slot().is_open() {
+            last.slot().close();
+            journal.give_back(last.into_slot(position));
+        }
+        Ok(())
+    }
+
+    /// Forgets what has been handed over, and answers how far that went. For the owner, before it takes
+    /// another chunk or [parks](Self::park).
+    pub(super) fn rewind(&self, out: &MutexGuard<'_, Out>) -> u64 {
+        let position = self.position();
+        out.chunk.rewind(&self.control);
+        position
     }
 
     /// Whether exits may be missing.
-    pub(super) fn is_overrun(&self) -> bool {
-        self.chunk.is_overrun()
+    pub(super) fn is_overrun(&self, out: &MutexGuard<'_, Out>) -> bool {
+        out.chunk.is_overrun(&self.control)
     }
 
     /// Lets the probes of the thread that calls write nowhere.
     pub(super) fn park(&self) {
-        self.chunk.control().park();
+        self.control.park();
     }
 
     /// Makes the probes of the thread that calls stay away for good.
     pub(super) fn end(&self) {
-        self.chunk.control().end();
+        self.control.end();
     }
 
-    /// Gives up the memory of a thread that has ended.
-    pub(super) fn into_memory(self) -> ChunkMemory {
-        self.chunk.into_memory()
+    /// Gives up the slot of a thread that records no more, unless what is in it still counts.
+    pub(super) fn into_slot(self, position: u64) -> Option<Slot> {
+        let chunk = self.out.into_inner().chunk;
+        (!chunk.slot().is_open()).then(|| chunk.into_slot(position))
+    }
+
+    /// Where the thread's next event goes.
+    pub(super) fn position(&self) -> u64 {
+        self.control.position.load(Ordering::Relaxed)
     }
 
     pub(super) fn lock_out(&self) -> MutexGuard<'_, Out> {

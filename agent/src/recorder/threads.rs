@@ -58,19 +58,17 @@ impl ThreadTable {
         Self { lines, live: Mutex::default(), started: AtomicU64::new(0) }
     }
 
-    pub(super) fn start(
-        &self,
-        facts: &ThreadFacts,
-        recorder: &Arc<ThreadRecorder>,
-        at_ns: u64,
-    ) -> Result<(), SinkError> {
+    /// Tells of a thread that is about to record.
+    pub(super) fn tell_start(&self, facts: &ThreadFacts, at_ns: u64) -> Result<(), SinkError> {
         let ThreadFacts { id, ref name, daemon, is_virtual, .. } = *facts;
-        let name = bounded(name);
-        self.tell(&ThreadLine::Start { id, name: name.clone(), daemon, is_virtual, at_ns })?;
+        self.tell(&ThreadLine::Start { id, name: bounded(name), daemon, is_virtual, at_ns })
+    }
+
+    /// The thread records from now on.
+    pub(super) fn start(&self, facts: &ThreadFacts, recorder: &Arc<ThreadRecorder>) {
         self.started.fetch_add(1, Ordering::Relaxed);
-        let live = LiveThread { recorder: Arc::clone(recorder), name };
-        self.live.lock().insert(id, live);
-        Ok(())
+        let live = LiveThread { recorder: Arc::clone(recorder), name: bounded(&facts.name) };
+        self.live.lock().insert(facts.id, live);
     }
 
     pub(super) fn rename(&self, id: ThreadId, name: &str, at_ns: u64) -> Result<(), SinkError> {

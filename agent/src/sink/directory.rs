@@ -123,7 +123,30 @@ impl TraceDirectory {
     /// # Errors
     /// The system refuses, or something of this name exists.
     pub fn create(&self, name: &str) -> io::Result<File> {
-        self.open_file(name, OFlags::CREATE | OFlags::EXCL).map(|(file, _)| file)
+        let (file, _) = self.open_file(name, OFlags::CREATE | OFlags::EXCL)?;
+        // Some umasks take more than they should: the owner would not get in again.
+        rustix::fs::fchmod(&file, FILE_MODE)?;
+        Ok(file)
+    }
+
+    /// Creates a file for reading and writing; nothing of this name may exist.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn create_to_map(&self, name: &str) -> io::Result<File> {
+        let flags =
+            OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = File::from(rustix::fs::openat(&self.open.fd, name, flags, FILE_MODE)?);
+        rustix::fs::fchmod(&file, FILE_MODE)?;
+        Ok(file)
+    }
+
+    /// Removes a file of ours.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn remove(&self, name: &str) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(&self.open.fd, name, rustix::fs::AtFlags::empty())?)
     }
 
     /// Opens a file of ours for appending, and tells its length.
@@ -276,7 +299,9 @@ fn make_and_open(path: &Path) -> Result<OwnedFd, String> {
                     .map_err(|error| format!("cannot make {}: {error}", parent.display()))?;
             }
             match rustix::fs::mkdir(path, DIRECTORY_MODE) {
-                Ok(()) | Err(Errno::EXIST) => {}
+                Ok(()) => rustix::fs::chmod(path, DIRECTORY_MODE)
+                    .map_err(|error| format!("cannot be opened: {}", io::Error::from(error)))?,
+                Err(Errno::EXIST) => {}
                 Err(error) => return Err(format!("cannot be made: {}", io::Error::from(error))),
             }
         }
@@ -289,9 +314,12 @@ fn make_and_open(path: &Path) -> Result<OwnedFd, String> {
 fn open_lock(fd: &OwnedFd, name: &str) -> Result<File, String> {
     let flags =
         OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    rustix::fs::openat(fd, name, flags, FILE_MODE)
+    let lock = rustix::fs::openat(fd, name, flags, FILE_MODE)
         .map(File::from)
-        .map_err(|error| format!("cannot write {name}: {}", io::Error::from(error)))
+        .map_err(|error| format!("cannot write {name}: {}", io::Error::from(error)))?;
+    // Refused where it is another user's, who has done it.
+    let _ = rustix::fs::fchmod(&lock, FILE_MODE);
+    Ok(lock)
 }
 
 /// Takes a lock; `None` when another process has it.

@@ -5,13 +5,14 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
+use flow_codec::Offset;
 use flow_codec::format::flow::{Decoded, decode};
 use flow_codec::format::jsonl;
 use flow_codec::format::names::{EventFormat, thread_file};
 use rustix::io::Errno;
 
 use super::directory::TraceDirectory;
-use super::{FoldedChunk, Scope, Sink, SinkError};
+use super::{Budget, FoldedChunk, Scope, Sink, SinkError};
 
 /// As many thread files are open at once; more writers wait.
 const MAX_OPEN: usize = 8;
@@ -21,6 +22,7 @@ const MAX_OPEN: usize = 8;
 pub struct FileSink {
     directory: TraceDirectory,
     format: EventFormat,
+    budget: Budget,
     /// Holds a token for each writer inside.
     enter: Sender<()>,
     leave: Receiver<()>,
@@ -29,34 +31,22 @@ pub struct FileSink {
 impl FileSink {
     /// Writes into `directory`.
     #[must_use]
-    pub fn new(directory: TraceDirectory, format: EventFormat) -> Self {
+    pub fn new(directory: TraceDirectory, format: EventFormat, budget: Budget) -> Self {
         let (enter, leave) = bounded(MAX_OPEN);
-        Self { directory, format, enter, leave }
+        Self { directory, format, budget, enter, leave }
     }
 
-    fn write(&self, name: &str, chunk: &FoldedChunk<'_>) -> io::Result<u64> {
-        let (mut file, len) = if chunk.offset.get() == 0 {
+    fn append(&self, name: &str, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let (mut file, len) = if offset == 0 {
             (self.directory.create(name)?, 0)
         } else {
             self.directory.append(name)?
         };
-        let lines;
-        let bytes = match self.format {
-            EventFormat::Binary => {
-                if len != chunk.offset.get() {
-                    let why =
-                        format!("has {len} bytes instead of {}; somebody changed it", chunk.offset);
-                    return Err(io::Error::new(ErrorKind::AlreadyExists, why));
-                }
-                chunk.bytes
-            }
-            EventFormat::Jsonl => {
-                lines = as_lines(chunk.bytes);
-                &lines
-            }
-        };
-        write_whole(&mut file, bytes, len)?;
-        Ok(bytes.len() as u64)
+        if len != offset {
+            let why = format!("has {len} bytes instead of {offset}; somebody changed it");
+            return Err(io::Error::new(ErrorKind::AlreadyExists, why));
+        }
+        write_whole(&mut file, bytes, len)
     }
 }
 
@@ -65,13 +55,25 @@ impl Sink for FileSink {
         if chunk.bytes.is_empty() {
             return Ok(0);
         }
+        let lines;
+        let bytes = match self.format {
+            EventFormat::Binary => chunk.bytes,
+            EventFormat::Jsonl => {
+                lines = as_lines(chunk.bytes);
+                &lines
+            }
+        };
+        self.budget.take(bytes.len())?;
         // The channel is ours and never closed, so neither end can fail.
         let _ = self.enter.send(());
         let name = thread_file(chunk.thread, self.format);
-        let written = self.write(&name, chunk);
+        let written = self.append(&name, chunk.offset.get(), bytes);
         let _ = self.leave.try_recv();
         self.directory.restore_spare();
-        written.map_err(|error| SinkError::io(scope_of(&error), &name, &error))
+        match written {
+            Ok(()) => Ok(bytes.len() as u64),
+            Err(error) => Err(SinkError::io(scope_of(&error, chunk.offset), &name, &error)),
+        }
     }
 }
 
@@ -84,9 +86,13 @@ fn write_whole(file: &mut File, bytes: &[u8], len: u64) -> io::Result<()> {
 
 /// How far a failure reaches. A file in our place is somebody else's, a file that is gone or was
 /// changed is one thread's; and a program without descriptors may have some again later.
-fn scope_of(error: &io::Error) -> Scope {
+fn scope_of(error: &io::Error, offset: Offset) -> Scope {
     let one_thread = [Errno::LOOP, Errno::MFILE, Errno::NFILE].map(|e| Some(e.raw_os_error()));
-    if error.kind() == ErrorKind::AlreadyExists || one_thread.contains(&error.raw_os_error()) {
+    let gone = error.kind() == ErrorKind::NotFound && offset.get() > 0;
+    if gone
+        || error.kind() == ErrorKind::AlreadyExists
+        || one_thread.contains(&error.raw_os_error())
+    {
         Scope::Thread
     } else {
         Scope::Trace
@@ -105,10 +111,15 @@ fn as_lines(mut bytes: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::path::Path;
 
-    use flow_codec::{Offset, ThreadId};
+    use flow_codec::ThreadId;
 
     use super::*;
+
+    fn sink(out: &Path, format: EventFormat) -> FileSink {
+        FileSink::new(TraceDirectory::open(out, None).unwrap(), format, Budget::new(None))
+    }
 
     fn chunk(offset: u64, bytes: &[u8]) -> FoldedChunk<'_> {
         FoldedChunk { thread: ThreadId::new(3), offset: Offset::new(offset), bytes }
@@ -118,7 +129,7 @@ mod tests {
     fn chunks_follow_one_another() {
         let dir = tempfile::tempdir().unwrap();
         let out = dir.path().join("t");
-        let sink = FileSink::new(TraceDirectory::open(&out, None).unwrap(), EventFormat::Binary);
+        let sink = sink(&out, EventFormat::Binary);
         assert_eq!(sink.write_chunk(&chunk(0, &[])).unwrap(), 0);
         assert_eq!(sink.write_chunk(&chunk(0, &[0x81])).unwrap(), 1);
         assert_eq!(sink.write_chunk(&chunk(1, &[0x00])).unwrap(), 1);
@@ -129,7 +140,7 @@ mod tests {
     fn a_link_planted_in_our_place_is_not_followed() {
         let dir = tempfile::tempdir().unwrap();
         let out = dir.path().join("t");
-        let sink = FileSink::new(TraceDirectory::open(&out, None).unwrap(), EventFormat::Binary);
+        let sink = sink(&out, EventFormat::Binary);
         let victim = dir.path().join("victim");
         fs::write(&victim, "precious").unwrap();
         std::os::unix::fs::symlink(&victim, out.join("thread-3.flow")).unwrap();
@@ -144,7 +155,7 @@ mod tests {
     fn a_file_that_somebody_changed_is_left_alone() {
         let dir = tempfile::tempdir().unwrap();
         let out = dir.path().join("t");
-        let sink = FileSink::new(TraceDirectory::open(&out, None).unwrap(), EventFormat::Binary);
+        let sink = sink(&out, EventFormat::Binary);
         sink.write_chunk(&chunk(0, &[0x81, 0x82])).unwrap();
         fs::write(out.join("thread-3.flow"), [0x81]).unwrap();
         let error = sink.write_chunk(&chunk(2, &[0x00])).unwrap_err();
@@ -157,7 +168,7 @@ mod tests {
     fn jsonl_has_a_line_an_event() {
         let dir = tempfile::tempdir().unwrap();
         let out = dir.path().join("t");
-        let sink = FileSink::new(TraceDirectory::open(&out, None).unwrap(), EventFormat::Jsonl);
+        let sink = sink(&out, EventFormat::Jsonl);
         sink.write_chunk(&chunk(0, &[0x81, 0x01])).unwrap();
         let text = fs::read_to_string(out.join("thread-3.jsonl")).unwrap();
         assert_eq!(text.lines().count(), 3);

@@ -4,20 +4,21 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::{Scope, SinkError};
+use super::{Budget, Scope, SinkError};
 
 /// A file that only grows, each append in one system call: a reader, or a kill, finds whole lines.
 #[derive(Debug)]
 pub struct LineFile {
     file: File,
     name: String,
+    budget: Budget,
 }
 
 impl LineFile {
     /// Takes a file opened for appending; `name` is for messages.
     #[must_use]
-    pub fn new(file: File, name: &str) -> Self {
-        Self { file, name: name.to_owned() }
+    pub fn new(file: File, name: &str, budget: Budget) -> Self {
+        Self { file, name: name.to_owned(), budget }
     }
 
     /// Creates a file, which must not exist, in a place that is safe.
@@ -26,7 +27,7 @@ impl LineFile {
     /// The file exists or cannot be created.
     pub fn create(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().append(true).create_new(true).open(path)?;
-        Ok(Self { file, name: path.display().to_string() })
+        Ok(Self { file, name: path.display().to_string(), budget: Budget::new(None) })
     }
 
     /// Appends whole lines.
@@ -34,6 +35,7 @@ impl LineFile {
     /// # Errors
     /// They cannot be written; the last one may be there in part.
     pub fn append(&self, lines: &[u8]) -> Result<(), SinkError> {
+        self.budget.take(lines.len())?;
         (&self.file)
             .write_all(lines)
             .map_err(|error| SinkError::io(Scope::Trace, &self.name, &error))

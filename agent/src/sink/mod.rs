@@ -1,7 +1,9 @@
 //! Where full chunks go. A sink takes folded chunks; further outputs are further sinks.
 
+mod budget;
 mod directory;
 mod files;
+mod journal;
 mod lines;
 
 use std::fmt;
@@ -9,8 +11,10 @@ use std::io;
 
 use flow_codec::{Offset, ThreadId};
 
+pub use budget::Budget;
 pub use directory::{DirectoryError, Replacement, TraceDirectory, expand, host};
 pub use files::FileSink;
+pub use journal::JournalFile;
 pub use lines::LineFile;
 
 /// A chunk of one thread in canonical form.
@@ -18,7 +22,7 @@ pub use lines::LineFile;
 pub struct FoldedChunk<'a> {
     /// The thread.
     pub thread: ThreadId,
-    /// Where the bytes belong in the thread's stream; 0 for the first chunk.
+    /// How many bytes the sink answered for the chunks before; 0 for the first one.
     pub offset: Offset,
     /// Whole records.
     pub bytes: &'a [u8],

@@ -1,0 +1,252 @@
+//! Slots of memory for chunks, which outlive the process where there is a file for them.
+//!
+//! The bytes are specified in [`flow_codec::format::journal`]. A slot belongs to one thread at a time, or
+//! is spare; none is ever given back to the system, nor split, nor joined. Sizes are powers of two, so that spare slots
+//! are soon found and fit.
+
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use flow_codec::ThreadId;
+use flow_codec::format::journal::{
+    HEADER_BYTES, MAGIC, SLOT_HEADER_BYTES, SlotWord, VERSION, WORD_BYTES, closed, is_open, opened,
+};
+use parking_lot::Mutex;
+
+use crate::ffi::Region;
+use crate::sink::{JournalFile, SinkError};
+
+/// The smallest slot: a virtual thread typically records a few bytes, and there may be a million of them.
+pub(super) const MIN_SLOT_BYTES: usize = 256;
+
+/// The memory grows by this at least, and by no more than the other unless one slot needs it.
+const MIN_STEP: usize = 64 * 1024;
+const MAX_STEP: usize = 4 * 1024 * 1024;
+
+/// The memory of all chunks.
+#[derive(Debug)]
+pub struct Journal {
+    region: Region,
+    slots: Mutex<Slots>,
+    needed: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Slots {
+    /// Where the next slot goes.
+    end: usize,
+    /// By size: those of `MIN_SLOT_BYTES << n` are in the `n`th.
+    spare: Vec<Vec<Slot>>,
+}
+
+/// Memory that belongs to whoever has this. Its chunk is zero at first.
+#[derive(Debug)]
+pub(super) struct Slot {
+    words: &'static [AtomicU64],
+}
+
+impl Journal {
+    /// Memory that is a file.
+    ///
+    /// # Errors
+    /// The file cannot be mapped.
+    pub fn in_file(file: JournalFile) -> Result<Self, String> {
+        Self::new(Region::of_file(file)?)
+    }
+
+    /// Memory of this process alone: what is in it is lost when the process is killed.
+    ///
+    /// # Errors
+    /// There is no address space.
+    pub fn private() -> Result<Self, String> {
+        Self::new(Region::private()?)
+    }
+
+    fn new(region: Region) -> Result<Self, String> {
+        region.grow(MIN_STEP).map_err(|error| error.to_string())?;
+        let header = [u64::from_le_bytes(MAGIC), VERSION];
+        for (word, value) in region.words().iter().zip(header) {
+            word.store(value.to_le(), Ordering::Relaxed);
+        }
+        let slots = Slots { end: HEADER_BYTES, spare: Vec::new() };
+        Ok(Self { region, slots: Mutex::new(slots), needed: AtomicBool::new(false) })
+    }
+
+    /// Whether what is in it outlives the process.
+    pub(super) fn is_shared(&self) -> bool {
+        self.region.is_shared()
+    }
+
+    /// Notes that a slot holds what no other file does.
+    pub(super) fn keep(&self) {
+        self.needed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the file has to stay when recording has ended.
+    #[must_use]
+    pub fn is_needed(&self) -> bool {
+        self.needed.load(Ordering::Relaxed)
+    }
+
+    /// Parts with the file. What is stored from now on goes nowhere.
+    pub fn leave_file(&self) {
+        self.region.leave_file();
+    }
+
+    /// All memory there is, for whoever knows addresses in it.
+    #[inline]
+    pub(super) fn words(&self) -> &'static [AtomicU64] {
+        self.region.words()
+    }
+
+    /// A slot that is not open, of at least so many bytes.
+    pub(super) fn claim(&self, bytes: usize) -> Result<Slot, SinkError> {
+        let bytes = bytes.max(MIN_SLOT_BYTES).next_power_of_two();
+        let mut slots = self.slots.lock();
+        if let Some(slot) = slots.spare.get_mut(class(bytes)).and_then(Vec::pop) {
+            return Ok(slot);
+        }
+        self.carve(&mut slots, bytes)
+            .map_err(|error| SinkError::whole_trace(format!("journal: {error}")))
+    }
+
+    /// Takes back a slot that is not open and whose chunk is zero.
+    pub(super) fn give_back(&self, slot: Slot) {
+        let class = class(slot.bytes());
+        let mut slots = self.slots.lock();
+        if slots.spare.len() <= class {
+            slots.spare.resize_with(class + 1, Vec::new);
+        }
+        if let Some(spare) = slots.spare.get_mut(class) {
+            spare.push(slot);
+        }
+    }
+
+    fn carve(&self, slots: &mut Slots, bytes: usize) -> io::Result<Slot> {
+        let range = slots.end..slots.end + bytes;
+        let ready = self.region.words().len() * WORD_BYTES;
+        if ready < range.end {
+            let missing = range.end - ready;
+            let step = (ready / 2).clamp(MIN_STEP, MAX_STEP).max(missing);
+            // Where there is no space for more, there may be for what is needed.
+            self.region.grow(step).or_else(|_| self.region.grow(missing))?;
+        }
+        let range = range.start / WORD_BYTES..range.end / WORD_BYTES;
+        let words = self.region.words().get(range).ok_or(io::ErrorKind::OutOfMemory)?;
+        let slot = Slot { words };
+        slot.put(SlotWord::Size, bytes as u64);
+        slots.end += bytes;
+        Ok(slot)
+    }
+}
+
+fn class(bytes: usize) -> usize {
+    (bytes / MIN_SLOT_BYTES).trailing_zeros() as usize
+}
+
+impl Slot {
+    pub(super) fn bytes(&self) -> usize {
+        self.words.len() * WORD_BYTES
+    }
+
+    /// Where it begins, as an address.
+    pub(super) fn address(&self) -> u64 {
+        self.words.as_ptr().expose_provenance() as u64
+    }
+
+    pub(super) fn words(&self) -> &'static [AtomicU64] {
+        self.words
+    }
+
+    /// Says whose chunk is to come, and what comes before it.
+    pub(super) fn prepare(&self, thread: ThreadId, offset: u64, resume: &[u8]) {
+        self.put(SlotWord::Thread, thread.get());
+        self.put(SlotWord::Offset, offset);
+        self.put(SlotWord::Resume, resume.len() as u64);
+        let words = self.words.iter().skip(SLOT_HEADER_BYTES / WORD_BYTES);
+        for (word, bytes) in words.zip(resume.chunks(WORD_BYTES)) {
+            let mut padded = [0; WORD_BYTES];
+            padded.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+            word.store(u64::from_ne_bytes(padded), Ordering::Relaxed);
+        }
+    }
+
+    /// From here on, what is in the slot counts.
+    pub(super) fn open(&self) {
+        self.put(SlotWord::State, opened(self.state()));
+    }
+
+    /// From here on, it does not.
+    pub(super) fn close(&self) {
+        self.put(SlotWord::State, closed(self.state()));
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        is_open(self.state())
+    }
+
+    /// Makes what is behind the header zero again, up to a byte.
+    pub(super) fn clear(&self, end: usize) {
+        let words = self.words.get(..end.div_ceil(WORD_BYTES)).unwrap_or(self.words);
+        for word in words.iter().skip(SLOT_HEADER_BYTES / WORD_BYTES) {
+            word.store(0, Ordering::Relaxed);
+        }
+    }
+
+    fn state(&self) -> u64 {
+        let word = self.words.get(SlotWord::State.index());
+        word.map_or(0, |word| u64::from_le(word.load(Ordering::Relaxed)))
+    }
+
+    fn put(&self, word: SlotWord, value: u64) {
+        if let Some(word) = self.words.get(word.index()) {
+            // Whoever sees this store sees those before it.
+            word.store(value.to_le(), Ordering::Release);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_are_used_again_by_size() {
+        let journal = Journal::private().unwrap();
+        let (small, large) = (journal.claim(1).unwrap(), journal.claim(300).unwrap());
+        assert_eq!((small.bytes(), large.bytes()), (256, 512));
+        let addresses = [small.address(), large.address()];
+        assert_eq!(addresses[1] - addresses[0], 256);
+        [small, large].into_iter().for_each(|slot| journal.give_back(slot));
+        assert_eq!(journal.claim(512).unwrap().address(), addresses[1]);
+        assert_eq!(journal.claim(256).unwrap().address(), addresses[0]);
+        assert_eq!(journal.claim(256).unwrap().address(), addresses[1] + 512);
+    }
+
+    #[test]
+    fn a_slot_larger_than_a_step_is_made() {
+        let journal = Journal::private().unwrap();
+        let slot = journal.claim(3 * MAX_STEP).unwrap();
+        assert_eq!(slot.bytes(), 4 * MAX_STEP);
+        assert!(slot.words().iter().skip(1).all(|word| word.load(Ordering::Relaxed) == 0));
+    }
+
+    #[test]
+    fn a_slot_is_as_specified() {
+        let journal = Journal::private().unwrap();
+        let slot = journal.claim(256).unwrap();
+        slot.open();
+        slot.close();
+        slot.prepare(ThreadId::new(1), 3, &[2, 2, 11]);
+        slot.open();
+        let words = slot.words().iter().map(|word| word.load(Ordering::Relaxed).to_ne_bytes());
+        let bytes: Vec<u8> = words.flatten().collect();
+        let expected = [256_u64, 5, 1, 3, 3].map(u64::to_le_bytes);
+        let resume = [2, 2, 11, 0, 0, 0, 0, 0];
+        assert!(bytes.starts_with(&[&expected.concat(), &resume[..]].concat()));
+        slot.clear(44);
+        assert!(slot.words().iter().skip(5).all(|word| word.load(Ordering::Relaxed) == 0));
+    }
+}

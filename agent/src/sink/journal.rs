@@ -1,0 +1,115 @@
+//! The file behind open chunks; its content is specified in [`flow_codec::format::journal`].
+
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
+
+use flow_codec::format::names;
+use rustix::fs::{FallocateFlags, fallocate, fstatfs};
+use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
+
+use super::TraceDirectory;
+use super::budget::Budget;
+
+/// File systems on which a mapped page may have no space when it is touched, or no server: that kills
+/// the program. Those that copy on write, and those of a network. Numbers as in `statfs(2)`.
+const UNSAFE_TO_MAP: [(u64, &str); 13] = [
+    (0x9123_683E, "btrfs"),
+    (0x2FC1_2FC1, "zfs"),
+    (0xCA45_1A4E, "bcachefs"),
+    (0x6969, "nfs"),
+    (0x517B, "smb"),
+    (0xFF53_4D42, "cifs"),
+    (0xFE53_4D42, "smb2"),
+    (0x00C3_6400, "ceph"),
+    (0x5346_414F, "afs"),
+    (0x0102_1997, "9p"),
+    (0x6573_5546, "fuse"),
+    (0x786F_4256, "vboxsf"),
+    (0x0BD0_0BD0, "lustre"),
+];
+
+/// A file whose content is to be mapped. It only grows.
+#[derive(Debug)]
+pub struct JournalFile {
+    file: File,
+    budget: Budget,
+}
+
+impl JournalFile {
+    /// Creates the journal of a trace.
+    ///
+    /// # Errors
+    /// It cannot be created, or should not be mapped on this file system.
+    pub fn create(directory: &TraceDirectory, budget: Budget) -> io::Result<Self> {
+        let file = directory.create_to_map(names::JOURNAL)?;
+        if let Ok(system) = fstatfs(&file)
+            && let Some((_, name)) = UNSAFE_TO_MAP.iter().find(|(id, _)| is_type(&system, *id))
+        {
+            let _ = directory.remove(names::JOURNAL);
+            return Err(io::Error::other(format!("files on {name} cannot be mapped safely")));
+        }
+        Ok(Self { file, budget })
+    }
+
+    /// The file itself.
+    #[must_use]
+    pub fn as_file(&self) -> &File {
+        &self.file
+    }
+
+    /// Gets space on disk for these bytes, which are zero. Those in front have it already.
+    ///
+    /// # Errors
+    /// There is no space.
+    pub fn reserve(&self, from: usize, to: usize) -> io::Result<()> {
+        let (start, end) = (from as u64, to as u64);
+        // Asked first: exceeding it sends a signal.
+        if getrlimit(Resource::Fsize).current.is_some_and(|limit| end > limit) {
+            return Err(Errno::FBIG.into());
+        }
+        self.budget.take(to - from).map_err(io::Error::other)?;
+        loop {
+            match fallocate(&self.file, FallocateFlags::empty(), start, end - start) {
+                Ok(()) => return Ok(()),
+                Err(Errno::INTR) => {}
+                Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.write_zeros(start, end)
+    }
+
+    /// For file systems that cannot set space aside: it is theirs once it is written.
+    fn write_zeros(&self, start: u64, end: u64) -> io::Result<()> {
+        let mut file = &self.file;
+        file.seek(SeekFrom::Start(start))?;
+        let zeros = io::Read::take(io::repeat(0), end - start);
+        let written = io::copy(&mut { zeros }, &mut io::BufWriter::with_capacity(65536, file));
+        written.and_then(|_| file.flush())
+    }
+}
+
+#[expect(clippy::cast_sign_loss, reason = "a number that systems give a sign or not")]
+fn is_type(system: &rustix::fs::StatFs, id: u64) -> bool {
+    system.f_type as u64 & u64::from(u32::MAX) == id
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn space_is_zero_and_counted() {
+        let dir = tempfile::tempdir().unwrap();
+        let directory = TraceDirectory::open(&dir.path().join("t"), None).unwrap();
+        let journal = JournalFile::create(&directory, Budget::new(Some(10_000))).unwrap();
+        journal.reserve(0, 4096).unwrap();
+        journal.write_zeros(4096, 8192).unwrap();
+        let path = directory.path().join("journal");
+        assert_eq!(std::fs::read(&path).unwrap(), vec![0; 8192]);
+        let error = journal.reserve(8192, 16384).unwrap_err();
+        assert!(error.to_string().contains("max-size"), "{error}");
+        assert!(JournalFile::create(&directory, Budget::new(None)).is_err(), "one a trace");
+    }
+}
