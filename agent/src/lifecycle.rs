@@ -253,12 +253,14 @@ impl Agent {
 
 /// The memory of chunks: in a file, where one can be mapped.
 fn journal(directory: &TraceDirectory, budget: &Budget) -> Result<Journal, String> {
-    let in_file = JournalFile::create(directory, budget.clone())
-        .map_err(|error| error.to_string())
-        .and_then(Journal::in_file);
+    let file = JournalFile::create(directory, budget.clone()).map_err(|error| error.to_string());
+    let in_file = file.and_then(|file| {
+        Journal::in_file(file).inspect_err(|_| {
+            let _ = directory.remove(names::JOURNAL);
+        })
+    });
     in_file.or_else(|why| {
         log::warn!("no journal ({why}): if the program is killed, its last events are lost");
-        let _ = directory.remove(names::JOURNAL);
         Journal::private()
     })
 }

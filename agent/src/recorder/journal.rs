@@ -7,7 +7,7 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 
 use flow_codec::ThreadId;
 use flow_codec::format::journal::{
@@ -176,11 +176,15 @@ impl Slot {
     /// From here on, what is in the slot counts.
     pub(super) fn open(&self) {
         self.put(SlotWord::State, opened(self.state()));
+        // Nothing of the chunk is stored before.
+        fence(Ordering::SeqCst);
     }
 
     /// From here on, it does not.
     pub(super) fn close(&self) {
         self.put(SlotWord::State, closed(self.state()));
+        // Nothing of it becomes zero before.
+        fence(Ordering::SeqCst);
     }
 
     pub(super) fn is_open(&self) -> bool {
