@@ -70,6 +70,9 @@ pub enum Start {
 /// Set aside on disk for the manifest of the end. A disk that is full then is just when it is needed.
 const END_MANIFEST_BYTES: u64 = 16 * 1024;
 
+/// How much a thread records before it is written, where a kill loses it.
+const UNSAFE_CHUNK_BYTES: usize = 4096;
+
 /// The recording cannot start.
 #[derive(Debug)]
 pub struct StartError(String);
@@ -163,11 +166,16 @@ impl Agent {
         let end = directory.reserve(names::MANIFEST, END_MANIFEST_BYTES).map_err(in_manifest)?;
         let ids = IdTable::new(start_ids, line_file(names::IDS)?, line_file(names::METHODS)?)
             .map_err(|e| StartError(e.to_string()))?;
+        let journal = journal(&directory, &budget).map_err(|error| (names::JOURNAL, error))?;
+        let chunk_bytes = match journal.is_shared() {
+            true => options.chunk_bytes,
+            false => options.chunk_bytes.min(UNSAFE_CHUNK_BYTES),
+        };
         let recorder = Recorder::new(
             MethodTable::new(options.filter.clone(), ids),
             line_file(names::THREADS)?,
-            journal(&directory, &budget).map_err(|error| (names::JOURNAL, error))?,
-            options.chunk_bytes,
+            journal,
+            chunk_bytes,
             Box::new(FileSink::new(directory.clone(), options.format, budget)),
             started,
         );
@@ -260,7 +268,9 @@ fn journal(directory: &TraceDirectory, budget: &Budget) -> Result<Journal, Strin
         })
     });
     in_file.or_else(|why| {
-        log::warn!("no journal ({why}): if the program is killed, its last events are lost");
+        log::warn!(
+            "no journal ({why}); a kill may lose the last {UNSAFE_CHUNK_BYTES} bytes a thread"
+        );
         Journal::private()
     })
 }

@@ -67,6 +67,10 @@ fn current_thread<'a>(recorder: &Recorder, vm: &Vm<'a>) -> Option<&'a ThreadReco
 #[cold]
 fn start_current_thread<'a>(recorder: &Recorder, vm: &Vm<'a>) -> Option<&'a ThreadRecorder> {
     let Some(facts) = vm.current_thread_facts() else {
+        // Recording begins with VMStart; threads of the JDK may be there before.
+        if !vm.knows_threads() {
+            return None;
+        }
         recorder.lose_event("events of a thread that the JVM does not identify");
         return None;
     };

@@ -166,6 +166,12 @@ impl<'a> Vm<'a> {
         Some(ThreadFacts { id, name, daemon, is_virtual, frames: 0 })
     }
 
+    /// Whether threads can be told from one another: not before VMStart has been answered.
+    #[must_use]
+    pub fn knows_threads(&self) -> bool {
+        THREAD_ID.get().is_some()
+    }
+
     fn thread_id(&self, thread: jobject) -> Option<ThreadId> {
         let field = ptr::with_exposed_provenance_mut(THREAD_ID.get()?.0);
         if thread.is_null() {

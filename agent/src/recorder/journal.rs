@@ -21,8 +21,9 @@ use crate::sink::{JournalFile, SinkError};
 /// The smallest slot: a virtual thread typically records a few bytes, and there may be a million of them.
 pub(super) const MIN_SLOT_BYTES: usize = 256;
 
-/// The memory grows by this at least, and by no more than the other unless one slot needs it.
-const MIN_STEP: usize = 64 * 1024;
+/// The memory begins with this, and doubles. Little at first: the space on disk may be limited.
+const FIRST_BYTES: usize = 4096;
+/// It grows by no more at once, unless one slot needs it.
 const MAX_STEP: usize = 4 * 1024 * 1024;
 
 /// The memory of all chunks.
@@ -65,7 +66,7 @@ impl Journal {
     }
 
     fn new(region: Region) -> Result<Self, String> {
-        region.grow(MIN_STEP).map_err(|error| error.to_string())?;
+        region.grow(FIRST_BYTES).map_err(|error| error.to_string())?;
         let header = [u64::from_le_bytes(MAGIC), VERSION];
         for (word, value) in region.words().iter().zip(header) {
             word.store(value.to_le(), Ordering::Relaxed);
@@ -75,7 +76,8 @@ impl Journal {
     }
 
     /// Whether what is in it outlives the process.
-    pub(super) fn is_shared(&self) -> bool {
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
         self.region.is_shared()
     }
 
@@ -129,7 +131,7 @@ impl Journal {
         let ready = self.region.words().len() * WORD_BYTES;
         if ready < range.end {
             let missing = range.end - ready;
-            let step = (ready / 2).clamp(MIN_STEP, MAX_STEP).max(missing);
+            let step = ready.min(MAX_STEP).max(missing);
             // Where there is no space for more, there may be for what is needed.
             self.region.grow(step).or_else(|_| self.region.grow(missing))?;
         }

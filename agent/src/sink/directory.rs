@@ -141,6 +141,12 @@ impl TraceDirectory {
         Ok(file)
     }
 
+    /// Whether the directory has been removed.
+    #[must_use]
+    pub fn is_removed(&self) -> bool {
+        rustix::fs::fstat(&self.open.fd).is_ok_and(|facts| facts.st_nlink == 0)
+    }
+
     /// Removes a file of ours.
     ///
     /// # Errors

@@ -48,6 +48,17 @@ impl FileSink {
         }
         write_whole(&mut file, bytes, len)
     }
+
+    /// How far a failure reaches. A file in our place is somebody else's, a file that is gone or was
+    /// changed is one thread's; and a program without descriptors may have some again later.
+    fn scope_of(&self, error: &io::Error, offset: Offset) -> Scope {
+        let gone = error.kind() == ErrorKind::NotFound && offset.get() > 0;
+        let of_one_file = [Errno::MFILE, Errno::NFILE, Errno::LOOP].map(Errno::raw_os_error);
+        let one_thread = gone && !self.directory.is_removed()
+            || error.kind() == ErrorKind::AlreadyExists
+            || error.raw_os_error().is_some_and(|error| of_one_file.contains(&error));
+        if one_thread { Scope::Thread } else { Scope::Trace }
+    }
 }
 
 impl Sink for FileSink {
@@ -72,7 +83,7 @@ impl Sink for FileSink {
         self.directory.restore_spare();
         match written {
             Ok(()) => Ok(bytes.len() as u64),
-            Err(error) => Err(SinkError::io(scope_of(&error, chunk.offset), &name, &error)),
+            Err(error) => Err(SinkError::io(self.scope_of(&error, chunk.offset), &name, &error)),
         }
     }
 }
@@ -82,21 +93,6 @@ fn write_whole(file: &mut File, bytes: &[u8], len: u64) -> io::Result<()> {
     file.write_all(bytes).inspect_err(|_| {
         let _ = file.set_len(len);
     })
-}
-
-/// How far a failure reaches. A file in our place is somebody else's, a file that is gone or was
-/// changed is one thread's; and a program without descriptors may have some again later.
-fn scope_of(error: &io::Error, offset: Offset) -> Scope {
-    let one_thread = [Errno::LOOP, Errno::MFILE, Errno::NFILE].map(|e| Some(e.raw_os_error()));
-    let gone = error.kind() == ErrorKind::NotFound && offset.get() > 0;
-    if gone
-        || error.kind() == ErrorKind::AlreadyExists
-        || one_thread.contains(&error.raw_os_error())
-    {
-        Scope::Thread
-    } else {
-        Scope::Trace
-    }
 }
 
 fn as_lines(mut bytes: &[u8]) -> Vec<u8> {
