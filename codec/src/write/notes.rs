@@ -35,7 +35,7 @@ impl Notes {
     }
 
     /// Depth and call of each, the topmost first.
-    pub(super) fn from_top(&self) -> impl Iterator<Item = (i64, Callee)> {
+    pub(super) fn top_down(&self) -> impl Iterator<Item = (i64, Callee)> {
         self.notes.iter().rev().map(|note| (note.depth, note.callee))
     }
 

@@ -46,7 +46,7 @@ impl Fold {
         }
         put(&mut bytes, self.held());
         let mut depth = self.depth();
-        for (below, callee) in self.notes().from_top() {
+        for (below, callee) in self.notes().top_down() {
             put(&mut bytes, depth.abs_diff(below));
             put(&mut bytes, callee.number());
             depth = below;
