@@ -32,6 +32,10 @@ impl Source {
             source.status = Status::Damaged;
             message(&error.to_string());
         }
+        for trace in source.traces.iter().filter(|trace| trace.is_restless) {
+            let dir = trace.dir.display();
+            message(&format!("{dir}: changed while it was read; the newest calls may be missing"));
+        }
         Ok(source)
     }
 

@@ -53,6 +53,28 @@ pub enum Error {
         /// The newest version this build reads.
         newest: u32,
     },
+    /// The journal is not what the format says.
+    BadJournal {
+        /// The file.
+        path: PathBuf,
+        /// Where in it.
+        offset: Offset,
+        /// What should stand there.
+        expected: &'static str,
+        /// What stands there.
+        found: String,
+    },
+    /// A thread's file ends before the part of it that the journal holds.
+    Gap {
+        /// The thread's file.
+        path: PathBuf,
+        /// Where its whole records end.
+        end: Offset,
+        /// Where the journal goes on.
+        next: Offset,
+        /// Entries and exits in the journal, which are left out.
+        events: u64,
+    },
     /// A file is not valid JSON, or lacks a field.
     BadJson {
         /// The file; empty for a stream without a name.
@@ -124,6 +146,16 @@ impl fmt::Display for Error {
                 f,
                 "{}: format version {found}; this build reads up to {newest}; use a newer flow",
                 path.display()
+            ),
+            Self::BadJournal { path, offset, expected, found } => {
+                write!(f, "{}: offset {offset}: expected {expected}, found {found}", path.display())
+            }
+            Self::Gap { path, end, next, events } => write!(
+                f,
+                "{}: whole records end at offset {end}, {} bytes before what the journal holds of \
+                 the thread: its {events} events are left out",
+                path.display(),
+                next.get().saturating_sub(end.get())
             ),
             Self::BadJson { path, source } => write!(f, "{}: {source}", path.display()),
         }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
+use std::io::Read;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,7 @@ use flow_codec::format::manifest::{End, Jvm, Lost, Manifest, NotRecorded, Totals
 use flow_codec::format::methods::{MethodInfo, MethodLine, flag_names};
 use flow_codec::format::names::{self, EventFormat};
 use flow_codec::format::threads::ThreadLine;
-use flow_codec::format::{ids, jsonl};
+use flow_codec::format::{ids, journal, jsonl};
 use flow_codec::read::{FlowReader, ReadRecords, Tail, Trace};
 use flow_codec::write::{Fold, RAW_EXIT};
 use flow_codec::{Error, MethodId, ThreadId};
@@ -537,6 +538,60 @@ fn events_as_json_lines_are_as_they_were() {
         .map(|line| jsonl::decode_line(line).expect("golden").expect("an event"))
         .collect();
     assert_eq!(read, [enter(0), enter(MAX), exits(1), exits(1)]);
+}
+
+/// The header, and the slot of the specification's example.
+fn journal_lines() -> Vec<(Vec<u8>, &'static str)> {
+    let word = |number: u64| number.to_le_bytes().to_vec();
+    vec![
+        (journal::MAGIC.to_vec(), "magic"),
+        (word(journal::VERSION), "version"),
+        (vec![0; 48], "the rest of the header"),
+        (word(256), "size 256"),
+        (word(journal::opened(journal::opened(0))), "open, count 2"),
+        (word(1), "thread 1"),
+        (word(3), "offset 3"),
+        (word(3), "three bytes of state"),
+        (vec![0x02, 0x02, 0x0B, 0, 0, 0, 0, 0], "held 2; 2 frames below the top, method 9"),
+        ([0x81, 0x00].iter().map(|byte: &u8| !byte).collect(), "81 00"),
+        (vec![0; 256 - 48 - 2], "nothing yet"),
+    ]
+}
+
+#[test]
+fn the_journal_of_the_specification_is_read() {
+    let mut written = String::from("# `journal`: a header and one slot.\n");
+    for (bytes, comment) in journal_lines() {
+        let rows = bytes.chunks(16).enumerate();
+        rows.for_each(|(row, bytes)| {
+            written += &commented(bytes, if row == 0 { comment } else { "" })
+        });
+    }
+    let bytes = parse_hex(&golden("journal.hex", &written));
+    assert_eq!(bytes.len(), journal::HEADER_BYTES + 256);
+
+    // The rows of the specification stand in it one after the other.
+    let mut rest = &bytes[journal::HEADER_BYTES..];
+    let rows = include_str!("../src/format/journal.rs")
+        .lines()
+        .skip_while(|line| !line.starts_with("//! # Example"))
+        .filter_map(|line| line.strip_prefix("//! | `")?.split_once('`'));
+    for (row, _) in rows {
+        let row = parse_hex(row.trim_end_matches('…'));
+        assert_eq!(rest.split_off(..row.len()), Some(&row[..]));
+    }
+    assert!(rest.len() < 256 - 48 && rest.iter().all(|&byte| byte == 0), "rows are missing");
+
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("thread-1.flow"), [0x80, 0x81, 0x82]).unwrap();
+    fs::write(dir.path().join(names::JOURNAL), &bytes).unwrap();
+    let trace = Trace::open(dir.path()).unwrap();
+    assert!(trace.damage.is_empty(), "{:?}", trace.damage);
+    let [file] = &trace.files[..] else { panic!("{:?}", trace.files) };
+    let mut content = Vec::new();
+    file.content().unwrap().read_to_end(&mut content).unwrap();
+    assert_eq!(content, [0x80, 0x81, 0x82, 0x01, 0x81, 0x00]);
+    assert_eq!((file.bytes, file.bytes_in_file(), trace.in_journal()), (6, 3, (1, 4)));
 }
 
 #[test]

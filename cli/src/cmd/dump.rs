@@ -1,8 +1,7 @@
 //! `flow dump`: raw records, with offsets and bytes.
 
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{BufReader, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::ops::Range;
 
 use flow_codec::format::flow::Record;
@@ -90,7 +89,7 @@ impl Dump<'_> {
         out: &mut Out,
     ) -> Result<Ending, Failure> {
         self.depth = 0;
-        let mut raw = RawBytes::open(file)?;
+        let mut raw = RawBytes::new(file.content()?, file.format);
         let ending = read_records(file, progress, |range, record| {
             if *printed == max {
                 return Ok(Flow::Stop);
@@ -183,17 +182,15 @@ fn bytes_width(format: EventFormat) -> usize {
 
 /// The bytes of the records, read beside the reader that decodes them: what stands in the file, not
 /// what would be written today.
-struct RawBytes {
-    input: BufReader<File>,
+struct RawBytes<R> {
+    input: BufReader<R>,
     position: u64,
     format: EventFormat,
 }
 
-impl RawBytes {
-    fn open(file: &ThreadFile) -> Result<Self, Failure> {
-        let cannot = |error| Failure::Failed(format!("{}: {error}", file.path.display()));
-        let input = BufReader::new(File::open(&file.path).map_err(cannot)?);
-        Ok(Self { input, position: 0, format: file.format })
+impl<R: Read> RawBytes<R> {
+    fn new(input: R, format: EventFormat) -> Self {
+        Self { input: BufReader::new(input), position: 0, format }
     }
 
     /// The bytes of a range behind the last one: in hex, or as they are where they are text.
@@ -202,8 +199,10 @@ impl RawBytes {
             |error| Failure::Failed(format!("the file changed while it was read: {error}"));
         let len = range.end - range.start;
         let mut bytes = Vec::new();
-        let skip = i64::try_from(range.start - self.position).unwrap_or(i64::MAX);
-        self.input.seek_relative(skip).map_err(cannot)?;
+        let skipped = range.start.saturating_sub(self.position);
+        if skipped > 0 {
+            io::copy(&mut (&mut self.input).take(skipped), &mut io::sink()).map_err(cannot)?;
+        }
         let shown = len.min(SHOWN_BYTES);
         (&mut self.input).take(shown).read_to_end(&mut bytes).map_err(cannot)?;
         self.position = range.start + bytes.len() as u64;

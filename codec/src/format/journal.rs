@@ -37,7 +37,29 @@
 //! open slot has ended, or recording has: its file is all there is.
 //!
 //! Whoever reads while the JVM runs reads the state word before and after the slot: if it changed, the
-//! slot has been given to others.
+//! slot has been given to others. Files and names are read after the journal: then they hold what it
+//! builds on.
+//!
+//! No event has two words of zeros in a row, wherever it begins: so they end a chunk, and what lies
+//! far behind need not be read.
+//!
+//! # What a reader does
+//!
+//! Errors name the offset in the journal. All else in it is read.
+//!
+//! | journal | answer |
+//! |---|---|
+//! | a header of zeros, or none | nothing was recorded yet |
+//! | another magic or version | an error; nothing is read |
+//! | a size that is no multiple of eight, or less than the words | an error; no further slot can be found |
+//! | a slot that the end of the file cuts off | an error; what is there of it is read |
+//! | a state of the fold that is none | an error; the slot is left out, the thread's file read to its end |
+//! | a chunk that goes on behind two words of zeros, as after a crash of the machine | an error; what stands before counts |
+//! | bytes in a chunk that are no event | an error; they are passed over |
+//! | a file that is shorter than *offset*, or has an unfinished record there | an error that tells what is missing; the file is read, the chunk is not |
+//!
+//! Limits: [`MAX_CHUNK_BYTES`] of a chunk count, and a state of the fold has at most
+//! [`MAX_RESUME_BYTES`].
 //!
 //! # State of the fold
 //!
@@ -68,6 +90,8 @@
 //! | `02 02 0B 00 00 00 00 00` | held 2; 2 frames below the top, method 9 |
 //! | `7E FF 00 …` | `81 00` |
 
+use crate::ThreadId;
+
 /// The first bytes of the file.
 pub const MAGIC: [u8; 8] = *b"flow-jnl";
 /// The version of this format.
@@ -78,6 +102,12 @@ pub const HEADER_BYTES: usize = 64;
 pub const WORD_BYTES: usize = 8;
 /// Bytes of a slot before the state of the fold.
 pub const SLOT_HEADER_BYTES: usize = 5 * WORD_BYTES;
+
+/// More bytes of one chunk are not read. A recorder's largest chunk is an eighth of it, and exits that
+/// follow it need a byte for each frame of the stack.
+pub const MAX_CHUNK_BYTES: u64 = 1 << 27;
+/// A longer state of the fold is none: it would tell of millions of constructors in each other.
+pub const MAX_RESUME_BYTES: u64 = 1 << 24;
 
 /// The words at the start of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -99,6 +129,45 @@ impl SlotWord {
     #[must_use]
     pub const fn index(self) -> usize {
         self as usize
+    }
+
+    /// Its place in the slot, in bytes.
+    #[must_use]
+    pub const fn offset(self) -> usize {
+        self.index() * WORD_BYTES
+    }
+}
+
+/// What the words at the start of a slot hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SlotHeader {
+    /// Bytes of the slot.
+    pub size: u64,
+    /// Whether it is open, and how often it was opened.
+    pub state: u64,
+    /// Whose it is.
+    pub thread: ThreadId,
+    /// Where the thread's file goes on.
+    pub offset: u64,
+    /// Bytes of the state of the fold.
+    pub resume: u64,
+}
+
+impl SlotHeader {
+    /// Reads the words.
+    #[must_use]
+    pub fn decode(bytes: &[u8; SLOT_HEADER_BYTES]) -> Self {
+        let word = |word: SlotWord| {
+            let bytes = bytes.get(word.offset()..).and_then(<[u8]>::first_chunk);
+            bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
+        };
+        Self {
+            size: word(SlotWord::Size),
+            state: word(SlotWord::State),
+            thread: ThreadId::new(word(SlotWord::Thread)),
+            offset: word(SlotWord::Offset),
+            resume: word(SlotWord::Resume),
+        }
     }
 }
 

@@ -33,6 +33,21 @@ pub fn encode(record: Record, out: &mut Vec<u8>) {
     }
 }
 
+/// Bytes of the lines of one record.
+#[must_use]
+pub const fn encoded_bytes(record: Record) -> u64 {
+    match record {
+        Record::Enter(method) => {
+            let digits = match method.get().checked_ilog10() {
+                Some(tens) => tens as u64 + 1,
+                None => 1,
+            };
+            b"{\"e\":\"enter\",\"method\":}\n".len() as u64 + digits
+        }
+        Record::Exit(count) => (b"{\"e\":\"exit\"}\n".len() as u64).saturating_mul(count.get()),
+    }
+}
+
 #[derive(Deserialize)]
 struct Line<'a> {
     #[serde(borrow)]
@@ -80,6 +95,18 @@ mod tests {
         assert_eq!(back.len(), 3);
         assert_eq!(back[0], Record::Enter(MethodId::new(1).unwrap()));
         assert_eq!(back[2], Record::Exit(NonZeroU64::MIN));
+    }
+
+    #[test]
+    fn the_length_of_lines_is_known_without_them() {
+        for number in [0, 9, 10, 99, 100, MethodId::MAX.get()] {
+            let enter = Record::Enter(MethodId::new(number).unwrap());
+            for record in [enter, Record::Exit(NonZeroU64::new(1 + number % 50).unwrap())] {
+                let mut out = Vec::new();
+                encode(record, &mut out);
+                assert_eq!(encoded_bytes(record), out.len() as u64, "{record:?}");
+            }
+        }
     }
 
     #[test]

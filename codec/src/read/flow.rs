@@ -38,11 +38,16 @@ pub struct FlowReader<R> {
 impl<R: Read> FlowReader<R> {
     /// Reads from the start of `input`. No further buffering is needed.
     pub fn new(input: R) -> Self {
+        Self::going_on(input, Offset::default())
+    }
+
+    /// The same, where the start of `input` has this offset.
+    pub(super) fn going_on(input: R, position: Offset) -> Self {
         Self {
             input,
             buffer: vec![0; BUFFER_BYTES],
             unread: 0..0,
-            position: Offset::default(),
+            position,
             at_end: false,
             failed: false,
             last_was_exit: false,

@@ -25,11 +25,16 @@ pub struct JsonlReader<R> {
 impl<R: Read> JsonlReader<R> {
     /// Reads from the start of `input`.
     pub fn new(input: R) -> Self {
+        Self::going_on(input, Offset::default())
+    }
+
+    /// The same, where the start of `input` has this offset.
+    pub(super) fn going_on(input: R, position: Offset) -> Self {
         Self {
             input: BufReader::new(input),
             line: Vec::new(),
             line_number: 0,
-            position: Offset::default(),
+            position,
             tail: Tail::Complete,
             failed: false,
         }

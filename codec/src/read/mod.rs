@@ -1,21 +1,27 @@
 //! From a trace directory to events.
 //!
 //! [`FlowReader`] reads one thread's bytes from any stream, in constant memory. [`Trace`] opens a
-//! directory: its manifest, methods and threads. Nothing here trusts what it reads: lengths are
+//! directory: its manifest, methods and threads, and each thread's events, in whatever file they stand.
+//! Nothing here trusts what it reads: lengths are
 //! checked before memory is reserved, and damage is reported with its place.
 
 mod flow;
+mod journal;
 mod jsonl;
 mod methods;
+mod open_chunk;
 mod text;
+mod thread_file;
 mod threads;
 mod trace;
 
 pub use flow::{FlowReader, Tail};
 pub use jsonl::JsonlReader;
 pub use methods::{Method, Methods};
+pub use open_chunk::{OpenChunk, OpenChunkBytes};
+pub use thread_file::{Events, ThreadFile};
 pub use threads::{OpenFrames, Thread, Threads};
-pub use trace::{Events, ThreadFile, Trace, TraceSet};
+pub use trace::{Trace, TraceSet};
 
 use crate::format::flow::Record;
 use crate::{Offset, Result};

@@ -15,7 +15,7 @@ const MAX_WHOLE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Opens a file; `None` where there is none. What is no regular file is refused: a pipe would be
 /// waited for, a device might never end.
-fn open(path: &Path) -> io::Result<Option<File>> {
+pub(super) fn open(path: &Path) -> io::Result<Option<File>> {
     let opened = fs::metadata(path).and_then(|metadata| {
         if metadata.is_file() {
             File::open(path)
@@ -48,7 +48,7 @@ pub(super) fn read_whole(path: &Path) -> Result<Option<String>> {
 }
 
 /// More damage than this in one file is not listed: a file of another kind has a bad line a line.
-const MAX_DAMAGE: usize = 20;
+pub(super) const MAX_DAMAGE: usize = 20;
 
 /// Calls `each` for every whole line. What cannot be read, and lines that `each` refuses, go to
 /// `damage`; the other lines count. A file that is absent has no lines, and a last line without LF

@@ -1,87 +1,15 @@
 //! Opens a trace directory.
 
-use std::fs::{self, File};
+use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::journal::Journal;
 use super::text::read_whole;
-use super::{FlowReader, JsonlReader, Methods, ReadRecords, Tail, Threads};
-use crate::format::flow::Record;
+use super::{Methods, OpenChunk, ThreadFile, Threads};
 use crate::format::manifest::{self, Manifest};
 use crate::format::names::{self, EventFormat};
-use crate::{Error, Offset, Result, ThreadId};
-
-/// The events of one thread on disk.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ThreadFile {
-    /// The thread.
-    pub id: ThreadId,
-    /// How its events are written.
-    pub format: EventFormat,
-    /// The file.
-    pub path: PathBuf,
-    /// Its size when the trace was opened.
-    pub bytes: u64,
-}
-
-impl ThreadFile {
-    /// Opens the file for reading its events.
-    ///
-    /// # Errors
-    /// The file cannot be opened.
-    pub fn events(&self) -> Result<Events> {
-        let file = File::open(&self.path)
-            .map_err(|source| Error::Io { path: self.path.clone(), source })?;
-        let reader = match self.format {
-            EventFormat::Binary => Reader::Flow(FlowReader::new(file)),
-            EventFormat::Jsonl => Reader::Jsonl(JsonlReader::new(file)),
-        };
-        Ok(Events { reader, path: self.path.clone() })
-    }
-}
-
-/// The records of a thread file, whatever its format.
-#[derive(Debug)]
-pub struct Events {
-    reader: Reader,
-    path: PathBuf,
-}
-
-#[derive(Debug)]
-enum Reader {
-    Flow(FlowReader<File>),
-    Jsonl(JsonlReader<File>),
-}
-
-impl Events {
-    fn reader(&self) -> &dyn ReadRecords {
-        match &self.reader {
-            Reader::Flow(reader) => reader,
-            Reader::Jsonl(reader) => reader,
-        }
-    }
-}
-
-impl ReadRecords for Events {
-    fn next_record(&mut self) -> Result<Option<(Offset, Record)>> {
-        let next = match &mut self.reader {
-            Reader::Flow(reader) => reader.next_record(),
-            Reader::Jsonl(reader) => reader.next_record(),
-        };
-        next.map_err(|error| error.in_file(&self.path))
-    }
-
-    fn tail(&self) -> Tail {
-        self.reader().tail()
-    }
-
-    fn position(&self) -> Offset {
-        self.reader().position()
-    }
-
-    fn non_canonical(&self) -> u64 {
-        self.reader().non_canonical()
-    }
-}
+use crate::{Error, Result, ThreadId};
 
 /// One trace: everything recorded by one run of a JVM.
 #[derive(Debug)]
@@ -94,8 +22,13 @@ pub struct Trace {
     pub methods: Methods,
     /// Names and lives of threads.
     pub threads: Threads,
-    /// Thread files in the order of their threads.
+    /// The events of each thread, in the order of the threads.
     pub files: Vec<ThreadFile>,
+    /// Whether a journal is there.
+    pub has_journal: bool,
+    /// Whether the journal changed all the while it was read: the newest events of a thread may be
+    /// missing.
+    pub is_restless: bool,
     /// What is wrong with the other files. What is whole in them was read all the same.
     pub damage: Vec<Error>,
 }
@@ -114,11 +47,9 @@ impl Trace {
     /// # Errors
     /// The directory cannot be listed, holds no trace, or one of a newer format version.
     pub fn open(dir: &Path) -> Result<Self> {
-        let listing = Listing::of(dir)?;
-        if !listing.has_trace {
-            return Err(Error::NoTrace { path: dir.to_path_buf() });
-        }
         let mut damage = Vec::new();
+        // First: what it builds on is there when it is there, and may not be a moment before.
+        let mut journal = Journal::read(dir);
         let manifest = match Self::manifest_of(dir) {
             Ok(manifest) => manifest,
             Err(error @ Error::UnsupportedVersion { .. }) => return Err(error),
@@ -127,14 +58,36 @@ impl Trace {
                 None
             }
         };
+        if journal.is_some() && manifest.as_ref().is_some_and(|manifest| manifest.end.is_some()) {
+            // The recording may have ended since.
+            journal = Journal::read(dir);
+        }
+        let mut listing = Listing::of(dir)?;
+        if !listing.has_trace {
+            return Err(Error::NoTrace { path: dir.to_path_buf() });
+        }
+        let has_journal = journal.is_some();
+        let Journal { chunks, is_restless, damage: of_journal } = journal.unwrap_or_default();
+        damage.extend(of_journal);
+        listing.add(chunks, dir, manifest.as_ref(), &mut damage);
         Ok(Self {
-            manifest,
             methods: Methods::read(dir, &mut damage),
             threads: Threads::read(dir, &mut damage),
             files: listing.files,
             dir: dir.to_path_buf(),
+            has_journal,
+            is_restless,
+            manifest,
             damage,
         })
+    }
+
+    /// How many threads have a part of their events in the journal, and how many events these are.
+    #[must_use]
+    pub fn in_journal(&self) -> (u64, u64) {
+        let chunks = self.files.iter().filter_map(|file| file.open.as_ref());
+        let counts = chunks.map(OpenChunk::event_count).filter(|count| *count > 0);
+        counts.fold((0, 0), |(threads, events), count| (threads + 1, count.saturating_add(events)))
     }
 }
 
@@ -207,7 +160,7 @@ impl Listing {
             listing.has_trace |= names::is_trace_file(name);
             if let Some((id, format)) = names::parse_thread_file(name) {
                 let (path, bytes) = (entry.path(), metadata.len());
-                listing.files.push(ThreadFile { id, format, path, bytes });
+                listing.files.push(ThreadFile { id, format, path, bytes, open: None });
             }
         }
         listing.files.sort_by(|a, b| (a.id, &a.path).cmp(&(b.id, &b.path)));
@@ -215,6 +168,52 @@ impl Listing {
         listing.files.dedup_by_key(|file| file.id);
         listing.further.sort();
         Ok(listing)
+    }
+
+    /// Adds the open chunks to the files they follow.
+    fn add(
+        &mut self,
+        chunks: BTreeMap<ThreadId, OpenChunk>,
+        dir: &Path,
+        manifest: Option<&Manifest>,
+        damage: &mut Vec<Error>,
+    ) {
+        let format = self.usual_format(manifest);
+        let mut without_file = Vec::new();
+        for (id, open) in chunks {
+            match self.files.binary_search_by_key(&id, |file| file.id) {
+                Ok(index) => {
+                    if let Some(file) = self.files.get_mut(index)
+                        && let Err(error) = file.attach(open)
+                    {
+                        damage.push(error);
+                    }
+                }
+                // The thread has recorded nothing.
+                Err(_) if open.is_empty() && open.offset == 0 => {}
+                Err(_) => {
+                    let path = dir.join(names::thread_file(id, format));
+                    let mut file = ThreadFile { id, format, path, bytes: 0, open: None };
+                    match file.attach(open) {
+                        Ok(()) => without_file.push(file),
+                        Err(error) => damage.push(error),
+                    }
+                }
+            }
+        }
+        self.files.append(&mut without_file);
+        self.files.sort_by_key(|file| file.id);
+    }
+
+    /// The format of a thread file that is not there yet.
+    fn usual_format(&self, manifest: Option<&Manifest>) -> EventFormat {
+        match (manifest, self.files.first()) {
+            (Some(manifest), _) if manifest.event_format == EventFormat::Jsonl.name() => {
+                EventFormat::Jsonl
+            }
+            (None, Some(file)) => file.format,
+            _ => EventFormat::Binary,
+        }
     }
 }
 

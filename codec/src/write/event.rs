@@ -103,6 +103,22 @@ pub fn count_events(raw: &[u8]) -> EventCounts {
     counts
 }
 
+/// Where the first bytes stand that are no event. An ENTER that the end cuts off is none of these.
+#[must_use]
+pub fn first_invalid(raw: &[u8]) -> Option<usize> {
+    let mut rest = raw;
+    while !rest.is_empty() {
+        let (event, len) = Event::first(rest);
+        let next = rest.get(len..).unwrap_or(&[]);
+        let is_cut_off = next.is_empty() && flow::decode(rest) == Decoded::Incomplete;
+        if event == Event::Invalid && !is_cut_off {
+            return Some(raw.len() - rest.len());
+        }
+        rest = next;
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,6 +148,19 @@ mod tests {
         assert_eq!(Event::first(&[0xFF; 20]), (Event::Invalid, 20), "neither ends nor fits");
         assert_eq!(Event::first(&[0x7B, 0xC1, 0x80]), (Event::Begin(None), 1));
         assert_eq!(Event::first(&[0x7B, 0x00]), (Event::Begin(None), 1));
+    }
+
+    #[test]
+    fn what_is_cut_off_is_told_from_what_is_wrong() {
+        for sound in [&[][..], &[0x81, 0x7B, 0xC0, 0x80, 0x01, 0x00], &[0x81, 0xC0], &[0x7B, 0xC0]]
+        {
+            assert_eq!(first_invalid(sound), None, "{sound:02X?}");
+        }
+        for wrong in
+            [&[0x81, 0x01][..], &[0x81, 0xC0, 0x00], &[[0x81; 1].as_slice(), &[0xFF; 10]].concat()]
+        {
+            assert_eq!(first_invalid(wrong), Some(1), "{wrong:02X?}");
+        }
     }
 
     #[test]

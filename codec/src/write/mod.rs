@@ -11,5 +11,5 @@ mod runs;
 mod strip;
 
 pub use crate::format::raw::EXIT as RAW_EXIT;
-pub use event::{EventCounts, count_events};
+pub use event::{EventCounts, count_events, first_invalid};
 pub use fold::Fold;

@@ -1,0 +1,378 @@
+//! Reads the chunks that stand open in a [`journal`](crate::format::journal).
+//!
+//! Slot by slot, by plain reads: a journal may be mapped by a JVM that goes on writing, and a mapped
+//! file that somebody cuts short would end this process. Only the headers of slots are read, and what
+//! open ones hold.
+//!
+//! # While a JVM writes
+//!
+//! - A slot counts only if its state is the same before and after it was read.
+//! - A thread may move from a slot in front of us to one behind us. So the states of all slots are
+//!   looked at once more, and if they changed, the journal is read again. What was found counts on:
+//!   each find is true of the instant it was made at.
+//! - Events are stored in order, but a read may copy the bytes of two in the other order. So the end
+//!   of a chunk is found first, and then the bytes in front of it are read, which are there by then.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use super::open_chunk::OpenChunk;
+use super::text::{self, MAX_DAMAGE};
+use crate::format::journal::{
+    HEADER_BYTES, MAGIC, MAX_CHUNK_BYTES, MAX_RESUME_BYTES, SLOT_HEADER_BYTES, SlotHeader,
+    SlotWord, VERSION, WORD_BYTES, chunk_start, is_open,
+};
+use crate::format::names;
+use crate::write::{Fold, first_invalid};
+use crate::{Error, Offset, ThreadId};
+
+/// Headers are read in pieces of this size: several at once where slots are small.
+const WINDOW_BYTES: usize = 4096;
+/// The end of a chunk is looked for in pieces that grow up to this size.
+const MAX_STEP_BYTES: u64 = 64 * 1024;
+/// So far behind the end of a chunk we look for more of it, which should not be there.
+const LOOK_AHEAD_BYTES: u64 = 64 * 1024;
+/// A journal that changes all the time is read so many times.
+const MAX_PASSES: usize = 8;
+
+/// What a journal holds.
+#[derive(Debug, Default)]
+pub(super) struct Journal {
+    /// The open chunk of each thread that has one.
+    pub(super) chunks: BTreeMap<ThreadId, OpenChunk>,
+    /// Whether it kept changing while it was read, so that the newest chunk of a thread may be missing.
+    pub(super) is_restless: bool,
+    /// What is wrong with it. The rest was read.
+    pub(super) damage: Vec<Error>,
+}
+
+impl Journal {
+    /// Reads the journal of a trace; `None` where there is none.
+    pub(super) fn read(dir: &Path) -> Option<Self> {
+        let path = dir.join(names::JOURNAL);
+        let mut journal = Self::default();
+        let outcome = match text::open(&path) {
+            Ok(None) => return None,
+            Ok(Some(file)) => Reader::new(file, &path).read(&mut journal),
+            Err(error) => Err(error),
+        };
+        journal.damage.extend(outcome.err().map(|source| Error::Io { path, source }));
+        Some(journal)
+    }
+
+    /// Of two chunks of a thread the one with the larger offset counts, and of equal ones the one
+    /// found later, which holds no less.
+    fn insert(&mut self, thread: ThreadId, chunk: OpenChunk) {
+        if self.chunks.get(&thread).is_none_or(|known| known.offset <= chunk.offset) {
+            self.chunks.insert(thread, chunk);
+        }
+    }
+}
+
+/// Reads a journal from anything that can be read at any place.
+struct Reader<'a, R = File> {
+    input: R,
+    path: &'a Path,
+    len: u64,
+    window: Vec<u8>,
+    window_start: u64,
+    /// The chunk at hand.
+    raw: Vec<u8>,
+    /// What is wrong, as far as the last pass found.
+    damage: Vec<Error>,
+}
+
+impl<'a, R: Read + Seek> Reader<'a, R> {
+    fn new(input: R, path: &'a Path) -> Self {
+        Self {
+            input,
+            path,
+            len: 0,
+            window: Vec::new(),
+            window_start: 0,
+            raw: Vec::new(),
+            damage: Vec::new(),
+        }
+    }
+
+    fn read(mut self, journal: &mut Journal) -> io::Result<()> {
+        self.begin_pass()?;
+        let outcome = match self.header_is_ours() {
+            Ok(true) => self.read_slots(journal),
+            Ok(false) => Ok(()),
+            Err(error) => Err(error),
+        };
+        journal.damage = self.damage;
+        outcome
+    }
+
+    /// Reads until nothing changes any more, for a limited number of times.
+    fn read_slots(&mut self, journal: &mut Journal) -> io::Result<()> {
+        for _ in 0..MAX_PASSES {
+            self.damage.clear();
+            let mut is_torn = false;
+            let states = self.pass(|reader, at, header, end| {
+                match reader.open_chunk(at, header, end)? {
+                    Found::Chunk(chunk) => journal.insert(header.thread, chunk),
+                    Found::Nothing => {}
+                    Found::Changed => is_torn = true,
+                }
+                Ok(())
+            })?;
+            let found = std::mem::take(&mut self.damage);
+            let again = self.pass(|_, _, _, _| Ok(()))?;
+            self.damage = found;
+            if !is_torn && again == states {
+                return Ok(());
+            }
+        }
+        journal.is_restless = true;
+        Ok(())
+    }
+
+    fn begin_pass(&mut self) -> io::Result<()> {
+        self.window.clear();
+        self.len = self.input.seek(SeekFrom::End(0))?;
+        Ok(())
+    }
+
+    /// Whether there are slots to be read.
+    fn header_is_ours(&mut self) -> io::Result<bool> {
+        let mut header = [0; HEADER_BYTES];
+        self.read_at(0, &mut header)?;
+        let (magic, rest) = header.split_first_chunk().unwrap_or((&[0; 8], &[]));
+        let version = rest.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        if *magic == [0; 8] || (*magic == MAGIC && version == 0) {
+            // The process died before it had written the header.
+            return Ok(false);
+        }
+        if *magic != MAGIC {
+            let found = format!("{:?}", String::from_utf8_lossy(magic));
+            self.add_damage(0, "the magic \"flow-jnl\"", found);
+        } else if version != VERSION {
+            self.damage.push(Error::UnsupportedVersion {
+                path: self.path.to_path_buf(),
+                found: u32::try_from(version).unwrap_or(u32::MAX),
+                newest: u32::try_from(VERSION).unwrap_or(u32::MAX),
+            });
+        }
+        Ok(self.damage.is_empty())
+    }
+
+    /// Hands each open slot to `each`: where it begins, its header, and where it ends. Returns the
+    /// states of all slots, summed up.
+    fn pass(
+        &mut self,
+        mut each: impl FnMut(&mut Self, u64, &SlotHeader, u64) -> io::Result<()>,
+    ) -> io::Result<u64> {
+        self.begin_pass()?;
+        let mut states = 0_u64;
+        let mut at = HEADER_BYTES as u64;
+        while at < self.len {
+            let header = self.header_at(at)?;
+            let size = header.size;
+            if size == 0 {
+                break;
+            }
+            if size < SLOT_HEADER_BYTES as u64 || !size.is_multiple_of(WORD_BYTES as u64) {
+                let expected = "the size of a slot, a multiple of 8 and at least 40";
+                self.add_damage(at, expected, size.to_string());
+                break;
+            }
+            let mut end = at.saturating_add(size);
+            if end > self.len {
+                let expected = "a slot that ends within the file";
+                self.add_damage(at, expected, format!("{size} bytes; {} left", self.len - at));
+                end = self.len;
+            }
+            // Order matters: two slots that change places differ from what they were.
+            states = states.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(header.state);
+            if is_open(header.state) {
+                each(self, at, &header, end)?;
+            }
+            at = end;
+        }
+        Ok(states)
+    }
+
+    /// The header at this place; what the file cuts off is zero.
+    fn header_at(&mut self, at: u64) -> io::Result<SlotHeader> {
+        let inside = |reader: &Self| {
+            let start = usize::try_from(at.checked_sub(reader.window_start)?).ok()?;
+            reader.window.get(start..)?.first_chunk().copied()
+        };
+        if let Some(header) = inside(self) {
+            return Ok(SlotHeader::decode(&header));
+        }
+        let mut window = std::mem::take(&mut self.window);
+        window.resize(WINDOW_BYTES, 0);
+        let read = self.read_at(at, &mut window)?;
+        window.truncate(read.max(SLOT_HEADER_BYTES));
+        self.window = window;
+        self.window_start = at;
+        Ok(inside(self).map_or_else(|| SlotHeader::decode(&[0; _]), |h| SlotHeader::decode(&h)))
+    }
+
+    /// What an open slot holds.
+    fn open_chunk(&mut self, at: u64, header: &SlotHeader, end: u64) -> io::Result<Found> {
+        let damage_before = self.damage.len();
+        let found = self.fold_slot(at, header, end)?;
+        let mut state = [0; WORD_BYTES];
+        self.read_at(at + SlotWord::State.offset() as u64, &mut state)?;
+        if u64::from_le_bytes(state) == header.state {
+            return Ok(found);
+        }
+        // Whatever was read may be a mixture of two chunks.
+        self.damage.truncate(damage_before);
+        Ok(Found::Changed)
+    }
+
+    fn fold_slot(&mut self, at: u64, header: &SlotHeader, end: u64) -> io::Result<Found> {
+        let room = (end - at).saturating_sub(SLOT_HEADER_BYTES as u64);
+        let limit = room.min(MAX_RESUME_BYTES);
+        let resume = usize::try_from(header.resume).unwrap_or(usize::MAX);
+        if header.resume > limit {
+            let place = at + SlotWord::Resume.offset() as u64;
+            let expected = "the length of a state that fits in its slot";
+            self.add_damage(place, expected, header.resume.to_string());
+            return Ok(Found::Nothing);
+        }
+        let mut state = vec![0; resume];
+        let state_start = at + SLOT_HEADER_BYTES as u64;
+        self.read_at(state_start, &mut state)?;
+        let Some(mut fold) = Fold::resume(&state) else {
+            self.add_damage(state_start, "the state of a fold", text_of(&state));
+            return Ok(Found::Nothing);
+        };
+        let start = at + chunk_start(resume) as u64;
+        let chunk_end = self.find_end(start, end)?;
+        self.read_raw(start, chunk_end)?;
+        if let Some(place) = first_invalid(&self.raw) {
+            let found = text_of(self.raw.get(place..).unwrap_or_default());
+            self.add_damage(start + place as u64, "an event", found);
+        }
+        let mut records = Vec::new();
+        let mut events = fold.push(&self.raw, &mut records);
+        let exits = fold.finish(&mut records);
+        events.exits = events.exits.saturating_add(exits.exits);
+        Ok(Found::Chunk(OpenChunk { offset: header.offset, events, records: records.into() }))
+    }
+
+    /// Where the chunk between these places ends: in front of two words of zeros.
+    fn find_end(&mut self, start: u64, slot_end: u64) -> io::Result<u64> {
+        let limit = start.saturating_add(MAX_CHUNK_BYTES);
+        let scan_end = slot_end.min(limit);
+        let end = self.find_zeros(start, scan_end)?;
+        if end == limit && end < slot_end {
+            self.add_damage(end, "the end of a chunk of at most 128 MiB", "more of it".to_owned());
+        } else if let Some(further) = self.find_more(end, slot_end)?
+            // While a JVM writes, there may be more by now. It follows without a gap then.
+            && self.find_zeros(end, further)? == end
+        {
+            let found = format!("more of the chunk at {further}");
+            self.add_damage(end, "zeros up to the end of the slot", found);
+        }
+        Ok(end)
+    }
+
+    /// The place of the first two words of zeros in a row between these places, or else the end.
+    fn find_zeros(&mut self, start: u64, end: u64) -> io::Result<u64> {
+        let mut zeros = 0;
+        let found = self.find_word(start, end, |word| {
+            zeros = if word == 0 { zeros + 1 } else { 0 };
+            zeros == 2
+        })?;
+        Ok(found.map_or(end, |second| second - WORD_BYTES as u64))
+    }
+
+    /// Where something stands again, not far behind the end of a chunk.
+    fn find_more(&mut self, from: u64, slot_end: u64) -> io::Result<Option<u64>> {
+        let end = slot_end.min(from.saturating_add(LOOK_AHEAD_BYTES));
+        self.find_word(from, end, |word| word != 0)
+    }
+
+    /// The place of the first word between these places that is wanted. The last one may be cut off.
+    fn find_word(
+        &mut self,
+        start: u64,
+        end: u64,
+        mut is_wanted: impl FnMut(u64) -> bool,
+    ) -> io::Result<Option<u64>> {
+        let mut at = start;
+        let mut step = WINDOW_BYTES as u64;
+        let mut bytes = Vec::new();
+        while at < end {
+            bytes.resize(usize::try_from(step.min(end - at)).unwrap_or(WINDOW_BYTES), 0);
+            if self.read_at(at, &mut bytes)? == 0 {
+                break;
+            }
+            for (number, part) in bytes.chunks(WORD_BYTES).enumerate() {
+                let mut word = [0; WORD_BYTES];
+                word.iter_mut().zip(part).for_each(|(to, from)| *to = *from);
+                if is_wanted(u64::from_le_bytes(word)) {
+                    return Ok(Some(at + (number * WORD_BYTES) as u64));
+                }
+            }
+            at += bytes.len() as u64;
+            step = (2 * step).min(MAX_STEP_BYTES);
+        }
+        Ok(None)
+    }
+
+    /// Reads the chunk between these places, up to its last event.
+    fn read_raw(&mut self, start: u64, end: u64) -> io::Result<()> {
+        let mut raw = std::mem::take(&mut self.raw);
+        raw.resize(usize::try_from(end.saturating_sub(start)).unwrap_or(0), 0);
+        let read = self.read_at(start, &mut raw)?;
+        raw.truncate(read);
+        let len = raw.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+        raw.truncate(len);
+        raw.iter_mut().for_each(|byte| *byte = !*byte);
+        self.raw = raw;
+        Ok(())
+    }
+
+    /// Reads until `buffer` is full or the file ends, where zeros stand for what is missing.
+    fn read_at(&mut self, at: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.input.seek(SeekFrom::Start(at))?;
+        let mut filled = 0;
+        while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            match self.input.read(rest) {
+                Ok(0) => {
+                    rest.fill(0);
+                    break;
+                }
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(filled)
+    }
+
+    fn add_damage(&mut self, offset: u64, expected: &'static str, found: String) {
+        if self.damage.len() < MAX_DAMAGE {
+            let (path, offset) = (self.path.to_path_buf(), Offset::new(offset));
+            self.damage.push(Error::BadJournal { path, offset, expected, found });
+        }
+    }
+}
+
+/// What an open slot turned out to hold.
+enum Found {
+    Chunk(OpenChunk),
+    /// Nothing that can be used.
+    Nothing,
+    /// It was given to others while we read.
+    Changed,
+}
+
+/// The first of some bytes, for a message.
+fn text_of(bytes: &[u8]) -> String {
+    const SHOWN: usize = 8;
+    let shown: Vec<_> = bytes.iter().take(SHOWN).map(|byte| format!("{byte:02X}")).collect();
+    let more = if bytes.len() > SHOWN { " …" } else { "" };
+    format!("{}{more}", shown.join(" "))
+}
