@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 
 use flow_codec::ThreadId;
 use flow_codec::format::manifest::{End, Lost, NotRecorded, Totals};
-use flow_codec::write::EventCounts;
+use flow_codec::write::{EventCounts, FoldRoom};
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::sink::{FoldedChunk, LineFile, Scope, Sink, SinkError};
@@ -359,9 +359,9 @@ impl Recorder {
                 .note(&format!("thread {}: more exits than there was space for", thread.id()));
         }
         let mut buffer = self.buffers.take();
-        let Buffer { raw, folded } = &mut buffer;
-        thread.copy_recorded(out, raw);
-        let counts = out.fold(raw, last == Last::Yes, folded);
+        thread.copy_recorded(out, &mut buffer.raw);
+        let counts = out.fold(&mut buffer, last == Last::Yes);
+        let folded = &buffer.folded;
         if out.state == OutState::Failed {
             self.losses.count(counts.enters + counts.exits);
         } else {
@@ -414,6 +414,7 @@ impl Recorder {
 struct Buffer {
     raw: Vec<u8>,
     folded: Vec<u8>,
+    room: FoldRoom,
 }
 
 /// As many threads as may write at once take their room from here: that costs less than as much room

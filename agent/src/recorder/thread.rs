@@ -13,7 +13,7 @@ use parking_lot::{Mutex, MutexGuard};
 use super::chunk::{self, Chunk};
 use super::control::ControlPlace;
 use super::journal::{Journal, Slot};
-use super::{Recorded, ThreadFacts};
+use super::{Buffer, Recorded, ThreadFacts};
 use crate::sink::SinkError;
 
 /// The recorder of one thread. Its own thread appends without a lock; handing over takes one.
@@ -51,10 +51,14 @@ pub(super) enum OutState {
 }
 
 impl Out {
-    /// Appends the canonical form of `raw`, and answers how many events that is.
-    pub(super) fn fold(&mut self, raw: &[u8], last: bool, folded: &mut Vec<u8>) -> EventCounts {
+    /// Makes the canonical form of the raw events in the buffer, and answers how many they are.
+    pub(super) fn fold(
+        &mut self,
+        Buffer { raw, folded, room }: &mut Buffer,
+        last: bool,
+    ) -> EventCounts {
         folded.clear();
-        let mut counts = self.fold.push(raw, folded);
+        let mut counts = self.fold.push_in(room, raw, folded);
         if last {
             let rest = self.fold.finish(folded);
             counts.enters += rest.enters;

@@ -34,6 +34,11 @@ pub struct Fold {
     /// How many of the exits are not yet written.
     held: u64,
     notes: Notes,
+}
+
+/// Memory that a fold needs while it folds. Nothing in it lasts, so folds may share it.
+#[derive(Debug, Default)]
+pub struct FoldRoom {
     strip: Strip,
 }
 
@@ -41,9 +46,18 @@ impl Fold {
     /// Appends the canonical form of `raw`, which holds whole events, to `out`. Returns what was
     /// appended.
     pub fn push(&mut self, raw: &[u8], out: &mut Vec<u8>) -> EventCounts {
+        self.push_in(&mut FoldRoom::default(), raw, out)
+    }
+
+    /// The same, for a recorder with many threads, in memory that is there already.
+    pub fn push_in(
+        &mut self,
+        FoldRoom { strip }: &mut FoldRoom,
+        raw: &[u8],
+        out: &mut Vec<u8>,
+    ) -> EventCounts {
         let before = self.written();
         let mut out = Output::new(out, MAX_RECORD_BYTES + raw.len());
-        let mut strip = std::mem::take(&mut self.strip);
         let mut rest = raw;
         loop {
             rest = self.fold(rest, &mut out, |first| matches!(first, BEGIN | BEGIN_UNKNOWN));
@@ -55,7 +69,6 @@ impl Fold {
             self.fold(stripped, &mut out, |_| false);
             rest = rest.get(len..).unwrap_or_default();
         }
-        self.strip = strip;
         out.finish();
         self.written_since(before)
     }
@@ -73,7 +86,7 @@ impl Fold {
     pub(super) fn going_on(held: u64, notes: Notes) -> Self {
         // They count as seen, and the frames they left as entered before: neither is written again.
         let seen = EventCounts { enters: held, exits: held };
-        Self { seen, held, notes, strip: Strip::default() }
+        Self { seen, held, notes }
     }
 
     pub(super) fn held(&self) -> u64 {

@@ -12,4 +12,4 @@ mod strip;
 
 pub use crate::format::raw::EXIT as RAW_EXIT;
 pub use event::{EventCounts, count_events, first_invalid};
-pub use fold::Fold;
+pub use fold::{Fold, FoldRoom};

@@ -29,7 +29,7 @@ const STEP: usize = 32;
 /// More frames than a chunk can leave.
 const MANY_FRAMES: i64 = i64::MAX / 4;
 
-/// Finds settled calls. What it holds between chunks is only room.
+/// Finds settled calls. What it holds between calls is only room.
 #[derive(Debug, Default)]
 pub(super) struct Strip {
     /// What is to be taken away, in order. Those of open calls become empty if they do not settle.
