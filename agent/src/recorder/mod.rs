@@ -266,6 +266,7 @@ impl Recorder {
                     methods: methods.into_iter().collect(),
                 })
                 .collect(),
+            repaired: None,
         }
     }
 
