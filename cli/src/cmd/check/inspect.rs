@@ -1,0 +1,236 @@
+//! What is found in one trace.
+
+use flow_codec::format::manifest::{End, Totals};
+use flow_codec::format::names;
+use flow_codec::read::{ThreadFile, Trace};
+use flow_codec::tree::Step;
+use flow_codec::{Error, MethodMap};
+
+use super::finding::{Finding, Severity};
+use super::state::State;
+use crate::failure::{Failure, Status};
+use crate::output::{Progress, lost, plural};
+use crate::source::{Ending, Flow, thread_title, walk_thread};
+
+/// Ids without a name that are named themselves.
+const SHOWN_IDS: usize = 5;
+
+/// The findings of one trace.
+pub(super) struct Check {
+    pub(super) state: State,
+    pub(super) findings: Vec<Finding>,
+    pub(super) counted: Totals,
+    /// Of the bytes that were counted, those that the journal holds.
+    in_journal: u64,
+    /// How many records were cut off, or files unreadable: why events may be missing.
+    cut: u64,
+}
+
+impl Check {
+    fn new(state: State) -> Self {
+        Self { state, findings: Vec::new(), counted: Totals::default(), in_journal: 0, cut: 0 }
+    }
+
+    /// Reads all of a trace.
+    pub(super) fn run(trace: &Trace, progress: &mut Progress) -> Result<Self, Failure> {
+        let mut check = Self::new(State::of(trace));
+        for error in &trace.damage {
+            check.add(Severity::Damage, "trace", error.to_string());
+        }
+        let mut named = MethodMap::<bool>::default();
+        for (id, _) in trace.methods.iter() {
+            *named.or_default(id) = true;
+        }
+        check.counted.methods = trace.methods.met() as u64;
+        check.names(trace);
+        for file in &trace.files {
+            check.thread(trace, file, &named, progress)?;
+        }
+        check.journal(trace);
+        check.end(trace);
+        check.findings.sort_by_key(|finding| finding.severity);
+        Ok(check)
+    }
+
+    /// A trace that cannot be opened.
+    pub(super) fn unreadable(error: &Error) -> Self {
+        let mut check = Self::new(State::Unknown);
+        check.add(Severity::Damage, "trace", error.to_string());
+        check
+    }
+
+    /// Adds what else was found, or done.
+    pub(super) fn extend(&mut self, findings: Vec<Finding>) {
+        self.findings.extend(findings);
+        self.findings.sort_by_key(|finding| finding.severity);
+    }
+
+    /// The gravest of all findings.
+    pub(super) fn worst(&self) -> Severity {
+        self.findings.iter().map(|finding| finding.severity).min().unwrap_or(Severity::Note)
+    }
+
+    pub(super) fn status(&self) -> Status {
+        match self.worst() {
+            Severity::Damage => Status::Damaged,
+            Severity::Missing => Status::Partial,
+            Severity::Repaired | Severity::Note => Status::Done,
+        }
+    }
+
+    /// Whether the files of names are there, and tell of the same methods.
+    fn names(&mut self, trace: &Trace) {
+        // Other writers have fewer files.
+        let Some(manifest) = &trace.manifest else { return };
+        for name in [names::IDS, names::METHODS, names::THREADS] {
+            if !trace.dir.join(name).exists() {
+                self.add(Severity::Missing, name, "the file is missing".to_owned());
+            }
+        }
+        let without_key = trace.methods.iter().filter(|(_, method)| !method.has_key).count() as u64;
+        // A kill may come between the two lines of a method.
+        let allowed = u64::from(manifest.end.is_none());
+        if without_key > allowed && trace.dir.join(names::IDS).exists() {
+            let methods = plural(without_key, "method");
+            let text = format!("without {methods} that methods.jsonl tells of");
+            self.add(Severity::Missing, names::IDS, text);
+        }
+    }
+
+    fn add(&mut self, severity: Severity, place: &str, text: String) {
+        self.findings.push(Finding::new(severity, place, text));
+    }
+
+    fn thread(
+        &mut self,
+        trace: &Trace,
+        file: &ThreadFile,
+        named: &MethodMap<bool>,
+        progress: &mut Progress,
+    ) -> Result<(), Failure> {
+        let place = file.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut unnamed = Vec::new();
+        let mut unnamed_calls: u64 = 0;
+        let (ending, walk) = walk_thread(file, progress, |step| {
+            if let Step::Enter { method, offset, .. } = step
+                && named.get(method).is_none()
+            {
+                unnamed_calls += 1;
+                if unnamed.len() < SHOWN_IDS && unnamed.iter().all(|(id, _)| *id != method) {
+                    unnamed.push((method, offset));
+                }
+            }
+            Ok(Flow::Continue)
+        })?;
+        if unnamed_calls > 0 {
+            let ids: Vec<_> =
+                unnamed.iter().map(|(id, offset)| format!("{id} at offset {offset}")).collect();
+            let calls = plural(unnamed_calls, "call");
+            let text = format!("{calls} of ids without a name: first {}", ids.join(", "));
+            self.add(Severity::Damage, &place, text);
+        }
+        match &ending {
+            Ending::Whole | Ending::Stopped => {}
+            Ending::Truncated(offset) => {
+                self.cut += 1;
+                let text = format!("ends inside a record at offset {offset}");
+                self.add(Severity::Missing, &place, text);
+            }
+            Ending::Failed(error) => self.add(Severity::Damage, &place, error.to_string()),
+        }
+        // While it is being recorded, the file goes on behind the chunk that was open.
+        if self.state != State::Recording
+            && let Err(error) = file.splice()
+        {
+            self.add(Severity::Damage, &place, error.to_string());
+        }
+        let started = trace.threads.get(file.id).is_some_and(|thread| thread.start_ns.is_some());
+        if !started {
+            // Writers without a manifest do not tell of threads.
+            let severity =
+                if trace.manifest.is_some() { Severity::Missing } else { Severity::Note };
+            self.add(severity, &place, "threads.jsonl does not tell of this thread".to_owned());
+        }
+        let Some(walk) = walk else { return Ok(()) };
+        if walk.non_canonical() > 0 {
+            let records = plural(walk.non_canonical(), "record");
+            let text = format!("{records} not in canonical form: another writer's");
+            self.add(Severity::Note, &place, text);
+        }
+        let totals = walk.totals();
+        self.counted.threads += u64::from(totals.enters > 0 || totals.exits > 0);
+        self.counted.enters = self.counted.enters.saturating_add(totals.enters);
+        self.counted.exits = self.counted.exits.saturating_add(totals.exits);
+        self.counted.bytes = self.counted.bytes.saturating_add(file.bytes);
+        self.in_journal += file.bytes - file.bytes_in_file();
+        let title = thread_title(trace, file.id);
+        if totals.unseen_exits > 0 {
+            let frames = plural(totals.unseen_exits, "frame");
+            let text = format!("thread {title} left {frames} entered before recording");
+            self.add(Severity::Note, &place, text);
+        }
+        let open = walk.open_frames().len() as u64;
+        if open > 0 && !matches!(ending, Ending::Failed(_)) {
+            let text = format!("thread {title} has {} open at its end", plural(open, "frame"));
+            self.add(Severity::Note, &place, text);
+        }
+        Ok(())
+    }
+
+    /// What the journal holds is as good as in the files; but it is worth knowing.
+    fn journal(&mut self, trace: &Trace) {
+        let Some(journal) = trace.journal else { return };
+        let (threads, events) = trace.in_journal();
+        if events > 0 {
+            let (events, threads) = (plural(events, "event"), plural(threads, "thread"));
+            let text = format!("holds {events} of {threads} that the files do not have yet");
+            self.add(Severity::Note, names::JOURNAL, text);
+        }
+        if journal.is_restless {
+            let text = "changed while it was read; the newest events may be missing";
+            self.add(Severity::Note, names::JOURNAL, text.to_owned());
+        }
+    }
+
+    fn end(&mut self, trace: &Trace) {
+        match &trace.manifest {
+            None => self.add(Severity::Note, "trace", "there is no readable trace.json".to_owned()),
+            Some(manifest) => {
+                if let Some(end) = &manifest.end {
+                    self.lost(end);
+                    self.compare(end);
+                }
+            }
+        }
+    }
+
+    fn lost(&mut self, end: &End) {
+        if let Some(lost) = lost(&end.lost) {
+            self.add(Severity::Missing, "trace.json", format!("lost while recording: {lost}"));
+        }
+    }
+
+    /// Compares what was counted with what the recorder counted.
+    fn compare(&mut self, end: &End) {
+        let (counted, said) = (self.counted, &end.totals);
+        // An `ids` file may name more methods than this run met.
+        let methods = counted.methods.min(said.methods);
+        for (what, counted, said) in [
+            ("methods", methods, said.methods),
+            ("threads", counted.threads, said.threads),
+            ("method entries", counted.enters, said.enters),
+            ("method exits", counted.exits, said.exits),
+            ("bytes in files", counted.bytes - self.in_journal, said.bytes),
+        ] {
+            if counted == said {
+                continue;
+            }
+            // What follows from a record that is cut off is not a defect of its own, nor is what the
+            // recorder could not finish, and says so.
+            let explained = (counted < said && self.cut > 0) || lost(&end.lost).is_some();
+            let severity = if explained { Severity::Missing } else { Severity::Damage };
+            let text = format!("{counted} {what}, but trace.json says {said}");
+            self.add(severity, "trace", text);
+        }
+    }
+}
