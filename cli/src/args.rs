@@ -35,6 +35,19 @@ Examples:
 The process must be a HotSpot JVM of the same user. It is recorded until flow detach, or to its end.
 Of the calls that were entered before, only their names are kept.";
 
+const CHECK_HELP: &str = "\
+A trace is sound (exit status 0), partial (3: something is missing) or damaged (1: something is wrong).
+That a JVM was killed is no defect: what its threads had recorded last is in the journal, and every
+verb reads it there.
+
+--repair writes it into the thread files, completes trace.json and moves the journal away, so that
+other readers of the format find everything. It can be stopped and run again at any time, refuses a
+trace that is still being recorded, and leaves alone what does not fit together.
+
+Examples:
+  flow check old-trace
+  flow check --repair old-trace";
+
 /// Records every method call of a JVM program and shows what happened.
 #[derive(Parser, Debug)]
 #[command(name = "flow", version, after_help = EXAMPLES, max_term_width = 100)]
@@ -65,7 +78,8 @@ pub(crate) enum Verb {
     Info(InfoArgs),
     /// Raw records with their offsets and bytes
     Dump(DumpArgs),
-    /// Verify that a trace is whole
+    /// Verify that a trace is whole, and repair it
+    #[command(after_help = CHECK_HELP)]
     Check(CheckArgs),
 }
 
@@ -183,6 +197,10 @@ pub(crate) struct DumpArgs {
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) source: SourceArgs,
+    /// Make a plain, finished trace of one whose JVM was killed; what is replaced or cut off is kept in
+    /// DIR/before-repair
+    #[arg(long)]
+    pub(crate) repair: bool,
 }
 
 #[derive(ClapArgs, Debug)]

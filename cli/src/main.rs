@@ -14,7 +14,9 @@ mod args;
 mod cmd;
 mod failure;
 mod jvm;
+mod lock;
 mod output;
+mod repair;
 mod source;
 
 use std::io::ErrorKind;

@@ -32,7 +32,8 @@ impl Source {
             source.status = Status::Damaged;
             message(&error.to_string());
         }
-        for trace in source.traces.iter().filter(|trace| trace.is_restless) {
+        let is_restless = |trace: &&Trace| trace.journal.is_some_and(|journal| journal.is_restless);
+        for trace in source.traces.iter().filter(is_restless) {
             let dir = trace.dir.display();
             message(&format!("{dir}: changed while it was read; the newest calls may be missing"));
         }

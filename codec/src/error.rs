@@ -75,6 +75,13 @@ pub enum Error {
         /// Entries and exits in the journal, which are left out.
         events: u64,
     },
+    /// A thread's file has something else where its end should be what the journal holds.
+    Conflict {
+        /// The thread's file.
+        path: PathBuf,
+        /// Where they differ.
+        offset: Offset,
+    },
     /// A file is not valid JSON, or lacks a field.
     BadJson {
         /// The file; empty for a stream without a name.
@@ -156,6 +163,12 @@ impl fmt::Display for Error {
                  the thread: its {events} events are left out",
                 path.display(),
                 next.get().saturating_sub(end.get())
+            ),
+            Self::Conflict { path, offset } => write!(
+                f,
+                "{}: offset {offset}: expected what the journal holds of the thread, found \
+                 something else",
+                path.display()
             ),
             Self::BadJson { path, source } => write!(f, "{}: {source}", path.display()),
         }

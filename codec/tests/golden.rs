@@ -510,6 +510,7 @@ fn end() -> End {
             count: 1,
             methods: vec!["com.app.A#n()V".into()],
         }],
+        repaired: None,
     }
 }
 

@@ -275,6 +275,7 @@ impl Recorder {
                     methods: methods.into_iter().collect(),
                 })
                 .collect(),
+            repaired: None,
         }
     }
 

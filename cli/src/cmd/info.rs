@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::args::{Format, InfoArgs};
 use crate::failure::{Failure, Status};
+use crate::lock;
 use crate::output::{
     Align, Out, Progress, Table, bytes, csv_fields, grouped, lost, neutral, plural, seconds,
 };
@@ -241,8 +242,16 @@ fn print(args: &InfoArgs, trace: &Trace, facts: &Facts, out: &mut Out) -> Result
             Some(Some(end)) if end.lost.stopped_at_ns.is_some() => {
                 format!("after {}; the recording stopped before that", seconds(end.at_ns))
             }
+            Some(Some(End { repaired: Some(repaired), .. })) => {
+                format!("killed; written by {}", repaired.tool)
+            }
             Some(Some(end)) => format!("clean, after {}", seconds(end.at_ns)),
-            Some(None) => "none: killed, or still running".to_owned(),
+            Some(None) => match lock::is_recording(&trace.dir) {
+                Some(true) => "none: still being recorded",
+                Some(false) => "none: killed",
+                None => "none: killed, or still being recorded",
+            }
+            .to_owned(),
             None => "unknown: there is no trace.json".to_owned(),
         },
     )?;

@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
+pub(crate) mod journal;
+
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};

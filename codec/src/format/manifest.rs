@@ -30,6 +30,17 @@
 //! methods that were called but that this engine leaves out by itself: so "never recorded" and
 //! "missing" can be told apart. What the user's filter excludes is not listed. Readers ignore fields
 //! they do not know, and refuse a `format_version` above [`VERSION`].
+//!
+//! # Repaired traces
+//!
+//! `flow check --repair` writes the `end` of a killed recording, with one more field:
+//!
+//! ```text
+//! "repaired": {"tool": "flow 0.1.0", "at_unix_ns": 1700000100000000000}
+//! ```
+//!
+//! Then `totals` were counted, `at_ns` is the last time that `threads.jsonl` tells of, and `lost` has
+//! what had to be cut off. What else was lost, and which methods the engine left out, nobody knows.
 
 use std::collections::BTreeMap;
 
@@ -91,6 +102,18 @@ pub struct End {
     pub lost: Lost,
     /// Methods this engine leaves out by itself, by reason.
     pub not_recorded: Vec<NotRecorded>,
+    /// Who wrote the end, where the recorder could not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repaired: Option<Repaired>,
+}
+
+/// The end was not written by the recorder.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Repaired {
+    /// Name and version of the program that wrote it.
+    pub tool: String,
+    /// When, in nanoseconds since 1970-01-01 UTC.
+    pub at_unix_ns: u64,
 }
 
 /// What was written.
@@ -104,7 +127,7 @@ pub struct Totals {
     pub enters: u64,
     /// Method exits.
     pub exits: u64,
-    /// Bytes in thread files.
+    /// Bytes in thread files, without what a journal holds.
     pub bytes: u64,
 }
 

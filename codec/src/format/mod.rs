@@ -12,6 +12,7 @@
 //! | `journal` | [`journal`]: what is not in the thread files yet | mapped while the JVM runs; gone after a clean end |
 //! | `trace.json` | [`manifest`]: what was run, how, and what came of it | at start; replaced at a clean end |
 //! | `trace.json.new` | room for the manifest of the end | at start; takes the place of `trace.json` |
+//! | `before-repair/` | what `flow check --repair` has replaced, moved or cut off, under its name; of a thread file the end, as `thread-<id>.flow.from-<offset>` | by a repair |
 //! | `.lock` | empty; locked (`flock`) by the JVM that writes here | at start |
 //! | `.gate` | empty; locked for a moment by each JVM that starts here | at start |
 //! | `jvm-<pid>-<start>/` | the trace of a further JVM that found this directory in use | |
@@ -19,8 +20,11 @@
 //! # Guarantees
 //!
 //! - Events of one thread are in order. Across threads there is none.
+//! - Whatever instant the JVM is killed at: what was recorded stands in the thread files and the
+//!   [`journal`].
 //! - Every prefix of a thread file is readable; a record that is cut off is reported, not guessed.
-//! - An id stands in `ids.properties` before the first event that uses it reaches a thread file.
+//! - An id stands in `ids.properties` before the first event that uses it reaches a thread file or the
+//!   journal.
 //! - A [`MethodId`](crate::MethodId) never changes its meaning within a trace.
 //!
 //! # Limits

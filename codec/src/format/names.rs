@@ -1,6 +1,6 @@
 //! Names of the files in a trace directory.
 
-use crate::ThreadId;
+use crate::{Offset, ThreadId};
 
 /// Method keys and their ids; see [`ids`](super::ids).
 pub const IDS: &str = "ids.properties";
@@ -12,6 +12,12 @@ pub const THREADS: &str = "threads.jsonl";
 pub const JOURNAL: &str = "journal";
 /// The manifest; see [`manifest`](super::manifest).
 pub const MANIFEST: &str = "trace.json";
+/// Room for the manifest of the end.
+pub const NEW_MANIFEST: &str = "trace.json.new";
+/// Holds what a repair has replaced, moved or cut off.
+pub const BEFORE_REPAIR: &str = "before-repair";
+/// In [`BEFORE_REPAIR`]: a file that is being made.
+pub const KEPT_PART: &str = "part";
 /// Locked by the JVM that writes the directory.
 pub const LOCK: &str = ".lock";
 /// Locked by JVMs while they find their place in the directory.
@@ -67,9 +73,42 @@ pub fn parse_thread_file(name: &str) -> Option<(ThreadId, EventFormat)> {
 /// Whether a file of this name belongs to a trace, so that it moves away with it.
 #[must_use]
 pub fn is_trace_file(name: &str) -> bool {
-    matches!(name, IDS | METHODS | THREADS | MANIFEST | "trace.json.new" | JOURNAL)
+    matches!(name, IDS | METHODS | THREADS | MANIFEST | NEW_MANIFEST | JOURNAL)
         || (name.starts_with("thread-") && (name.ends_with(".marks") || name.ends_with(".idx")))
         || parse_thread_file(name).is_some()
+}
+
+/// Whether a directory of this name belongs to a trace, so that it moves away with it.
+#[must_use]
+pub fn is_trace_directory(name: &str) -> bool {
+    name.starts_with(JVM_PREFIX) || name == BEFORE_REPAIR
+}
+
+/// In [`BEFORE_REPAIR`]: what a thread file had from `offset` on.
+#[must_use]
+pub fn cut_file(thread_file: &str, offset: Offset) -> String {
+    format!("{thread_file}.from-{offset}")
+}
+
+/// Which thread file a file of this name was cut from, and where.
+#[must_use]
+pub fn parse_cut_file(name: &str) -> Option<(&str, Offset)> {
+    let (file, number) = name.split_once(".from-")?;
+    let offset = Offset::new(number.parse().ok()?);
+    parse_thread_file(file)?;
+    (cut_file(file, offset) == name).then_some((file, offset))
+}
+
+/// Whether a file of this name in [`BEFORE_REPAIR`] is one that a repair has put there.
+#[must_use]
+pub fn is_kept_file(name: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    // Where a name was taken, a number follows: trace.json.2.
+    let first = name.rsplit_once('.').filter(|(_, number)| is_number(number));
+    [Some(name), first.map(|(name, _)| name)].into_iter().flatten().any(|name| {
+        matches!(name, JOURNAL | MANIFEST | NEW_MANIFEST | KEPT_PART)
+            || parse_cut_file(name).is_some()
+    })
 }
 
 #[cfg(test)]
@@ -96,5 +135,18 @@ mod tests {
         for foreign in ["notes.txt", "thread-x.flow", ".lock", "trace.json.bak"] {
             assert!(!is_trace_file(foreign), "{foreign}");
         }
+    }
+
+    #[test]
+    fn what_a_repair_keeps_is_recognised() {
+        assert_eq!(cut_file("thread-7.flow", Offset::new(12)), "thread-7.flow.from-12");
+        for ours in ["journal", "trace.json", "trace.json.2", "part", "thread-7.jsonl.from-0.3"] {
+            assert!(is_kept_file(ours), "{ours}");
+        }
+        for foreign in ["notes.txt", "thread-7.flow", "thread-7.flow.from-012", "journal.", "a.2"] {
+            assert!(!is_kept_file(foreign), "{foreign}");
+        }
+        assert!(is_trace_directory("jvm-7-x") && is_trace_directory("before-repair"));
+        assert!(!is_trace_directory("thread-1.flow") && !is_trace_file("before-repair"));
     }
 }

@@ -24,13 +24,19 @@ pub struct Trace {
     pub threads: Threads,
     /// The events of each thread, in the order of the threads.
     pub files: Vec<ThreadFile>,
-    /// Whether a journal is there.
-    pub has_journal: bool,
-    /// Whether the journal changed all the while it was read: the newest events of a thread may be
-    /// missing.
-    pub is_restless: bool,
+    /// How reading the journal went; `None` where there is none.
+    pub journal: Option<JournalReading>,
     /// What is wrong with the other files. What is whole in them was read all the same.
     pub damage: Vec<Error>,
+}
+
+/// How reading a journal went.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct JournalReading {
+    /// Whether all it holds could be read, and follows its files.
+    pub is_whole: bool,
+    /// Whether it changed all the while: the newest events of a thread may be missing.
+    pub is_restless: bool,
 }
 
 impl Trace {
@@ -66,17 +72,18 @@ impl Trace {
         if !listing.has_trace {
             return Err(Error::NoTrace { path: dir.to_path_buf() });
         }
-        let has_journal = journal.is_some();
-        let Journal { chunks, is_restless, damage: of_journal } = journal.unwrap_or_default();
-        damage.extend(of_journal);
-        listing.add(chunks, dir, manifest.as_ref(), &mut damage);
+        let journal = journal.map(|Journal { chunks, is_restless, damage: mut of_journal }| {
+            listing.add(chunks, dir, manifest.as_ref(), &mut of_journal);
+            let is_whole = of_journal.is_empty();
+            damage.append(&mut of_journal);
+            JournalReading { is_whole, is_restless }
+        });
         Ok(Self {
             methods: Methods::read(dir, &mut damage),
             threads: Threads::read(dir, &mut damage),
             files: listing.files,
             dir: dir.to_path_buf(),
-            has_journal,
-            is_restless,
+            journal,
             manifest,
             damage,
         })

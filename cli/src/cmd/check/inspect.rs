@@ -1,106 +1,39 @@
-//! `flow check`: whether a trace is whole.
-//!
-//! | verdict | because of | exit status |
-//! |---|---|---:|
-//! | sound | nothing, or notes: open frames, exits of unseen frames, no end | 0 |
-//! | partial | something is missing: a record cut off, events lost, a thread without a start | 3 |
-//! | damaged | something is wrong: bytes or lines that violate the format, ids without a name, totals that differ | 1 |
+//! What is found in one trace.
 
-use std::io::Write;
-use std::path::Path;
-
-use flow_codec::format::manifest::{End, Manifest, Totals};
+use flow_codec::format::manifest::{End, Totals};
 use flow_codec::format::names;
 use flow_codec::read::{ThreadFile, Trace};
 use flow_codec::tree::Step;
 use flow_codec::{Error, MethodMap};
-use serde::Serialize;
 
-use crate::args::{CheckArgs, Format};
+use super::finding::{Finding, Severity};
+use super::state::State;
 use crate::failure::{Failure, Status};
-use crate::output::{Out, Progress, bytes, csv_fields, lost, neutral, plural};
-use crate::source::{Ending, Flow, Source, thread_title, walk_thread};
+use crate::output::{Progress, lost, plural};
+use crate::source::{Ending, Flow, thread_title, walk_thread};
 
-/// Findings of text that are shown; the graver ones come first.
-const SHOWN_FINDINGS: usize = 40;
 /// Ids without a name that are named themselves.
 const SHOWN_IDS: usize = 5;
 
-/// Runs the verb.
-pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Status, Failure> {
-    let (source, unreadable) = Source::open_silently(&args.source.dir)?;
-    let format = args.source.format;
-    if format == Format::Csv {
-        writeln!(out, "trace,verdict,severity,place,finding")?;
-    }
-    let mut progress = Progress::new(source.bytes(), false);
-    let mut checks = Vec::new();
-    for trace in &source.traces {
-        checks.push((trace.dir.as_path(), Check::run(trace, &mut progress)?));
-    }
-    for (dir, error) in &unreadable {
-        checks.push((dir, Check::unreadable(error)));
-    }
-    drop(progress);
-    let mut status = Status::Done;
-    for (number, (dir, check)) in checks.iter().enumerate() {
-        status = status.and(check.status());
-        let name = source.name(dir);
-        match format {
-            Format::Text => {
-                if number > 0 {
-                    out.write_all(b"\n")?;
-                }
-                check.print(dir, out)?;
-            }
-            Format::Json => check.print_json(&name, out)?,
-            Format::Csv => check.print_csv(&name, out)?,
-        }
-    }
-    Ok(status)
-}
-
-/// How grave a finding is.
-#[derive(Serialize, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-#[serde(rename_all = "lowercase")]
-enum Severity {
-    Damage,
-    Missing,
-    Note,
-}
-
-impl Severity {
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Damage => "damage",
-            Self::Missing => "missing",
-            Self::Note => "note",
-        }
-    }
-}
-
-/// One thing that is not as it should be, or worth knowing.
-#[derive(Serialize, Debug)]
-struct Finding {
-    severity: Severity,
-    /// The file, or `trace`.
-    place: String,
-    #[serde(rename = "finding")]
-    text: String,
-}
-
 /// The findings of one trace.
-#[derive(Default)]
-struct Check {
-    findings: Vec<Finding>,
-    counted: Totals,
+pub(super) struct Check {
+    pub(super) state: State,
+    pub(super) findings: Vec<Finding>,
+    pub(super) counted: Totals,
+    /// Of the bytes that were counted, those that the journal holds.
+    in_journal: u64,
     /// How many records were cut off, or files unreadable: why events may be missing.
     cut: u64,
 }
 
 impl Check {
-    fn run(trace: &Trace, progress: &mut Progress) -> Result<Self, Failure> {
-        let mut check = Self::default();
+    fn new(state: State) -> Self {
+        Self { state, findings: Vec::new(), counted: Totals::default(), in_journal: 0, cut: 0 }
+    }
+
+    /// Reads all of a trace.
+    pub(super) fn run(trace: &Trace, progress: &mut Progress) -> Result<Self, Failure> {
+        let mut check = Self::new(State::of(trace));
         for error in &trace.damage {
             check.add(Severity::Damage, "trace", error.to_string());
         }
@@ -113,9 +46,36 @@ impl Check {
         for file in &trace.files {
             check.thread(trace, file, &named, progress)?;
         }
-        check.end(trace.manifest.as_ref());
+        check.journal(trace);
+        check.end(trace);
         check.findings.sort_by_key(|finding| finding.severity);
         Ok(check)
+    }
+
+    /// A trace that cannot be opened.
+    pub(super) fn unreadable(error: &Error) -> Self {
+        let mut check = Self::new(State::Unknown);
+        check.add(Severity::Damage, "trace", error.to_string());
+        check
+    }
+
+    /// Adds what else was found, or done.
+    pub(super) fn extend(&mut self, findings: Vec<Finding>) {
+        self.findings.extend(findings);
+        self.findings.sort_by_key(|finding| finding.severity);
+    }
+
+    /// The gravest of all findings.
+    pub(super) fn worst(&self) -> Severity {
+        self.findings.iter().map(|finding| finding.severity).min().unwrap_or(Severity::Note)
+    }
+
+    pub(super) fn status(&self) -> Status {
+        match self.worst() {
+            Severity::Damage => Status::Damaged,
+            Severity::Missing => Status::Partial,
+            Severity::Repaired | Severity::Note => Status::Done,
+        }
     }
 
     /// Whether the files of names are there, and tell of the same methods.
@@ -137,14 +97,8 @@ impl Check {
         }
     }
 
-    fn unreadable(error: &Error) -> Self {
-        let mut check = Self::default();
-        check.add(Severity::Damage, "trace", error.to_string());
-        check
-    }
-
     fn add(&mut self, severity: Severity, place: &str, text: String) {
-        self.findings.push(Finding { severity, place: place.to_owned(), text });
+        self.findings.push(Finding::new(severity, place, text));
     }
 
     fn thread(
@@ -184,6 +138,12 @@ impl Check {
             }
             Ending::Failed(error) => self.add(Severity::Damage, &place, error.to_string()),
         }
+        // While it is being recorded, the file goes on behind the chunk that was open.
+        if self.state != State::Recording
+            && let Err(error) = file.splice()
+        {
+            self.add(Severity::Damage, &place, error.to_string());
+        }
         let started = trace.threads.get(file.id).is_some_and(|thread| thread.start_ns.is_some());
         if !started {
             // Writers without a manifest do not tell of threads.
@@ -202,6 +162,7 @@ impl Check {
         self.counted.enters = self.counted.enters.saturating_add(totals.enters);
         self.counted.exits = self.counted.exits.saturating_add(totals.exits);
         self.counted.bytes = self.counted.bytes.saturating_add(file.bytes);
+        self.in_journal += file.bytes - file.bytes_in_file();
         let title = thread_title(trace, file.id);
         if totals.unseen_exits > 0 {
             let frames = plural(totals.unseen_exits, "frame");
@@ -216,16 +177,29 @@ impl Check {
         Ok(())
     }
 
-    fn end(&mut self, manifest: Option<&Manifest>) {
-        match manifest {
+    /// What the journal holds is as good as in the files; but it is worth knowing.
+    fn journal(&mut self, trace: &Trace) {
+        let Some(journal) = trace.journal else { return };
+        let (threads, events) = trace.in_journal();
+        if events > 0 {
+            let (events, threads) = (plural(events, "event"), plural(threads, "thread"));
+            let text = format!("holds {events} of {threads} that the files do not have yet");
+            self.add(Severity::Note, names::JOURNAL, text);
+        }
+        if journal.is_restless {
+            let text = "changed while it was read; the newest events may be missing";
+            self.add(Severity::Note, names::JOURNAL, text.to_owned());
+        }
+    }
+
+    fn end(&mut self, trace: &Trace) {
+        match &trace.manifest {
             None => self.add(Severity::Note, "trace", "there is no readable trace.json".to_owned()),
-            Some(Manifest { end: None, .. }) => {
-                let text = "not finished (killed, or still running)";
-                self.add(Severity::Note, "trace.json", text.to_owned());
-            }
-            Some(Manifest { end: Some(end), .. }) => {
-                self.lost(end);
-                self.compare(end);
+            Some(manifest) => {
+                if let Some(end) = &manifest.end {
+                    self.lost(end);
+                    self.compare(end);
+                }
             }
         }
     }
@@ -246,7 +220,7 @@ impl Check {
             ("threads", counted.threads, said.threads),
             ("method entries", counted.enters, said.enters),
             ("method exits", counted.exits, said.exits),
-            ("bytes", counted.bytes, said.bytes),
+            ("bytes in files", counted.bytes - self.in_journal, said.bytes),
         ] {
             if counted == said {
                 continue;
@@ -258,77 +232,5 @@ impl Check {
             let text = format!("{counted} {what}, but trace.json says {said}");
             self.add(severity, "trace", text);
         }
-    }
-
-    fn worst(&self) -> Severity {
-        self.findings.iter().map(|finding| finding.severity).min().unwrap_or(Severity::Note)
-    }
-
-    fn status(&self) -> Status {
-        match self.worst() {
-            Severity::Damage => Status::Damaged,
-            Severity::Missing => Status::Partial,
-            Severity::Note => Status::Done,
-        }
-    }
-
-    fn verdict(&self) -> &'static str {
-        match self.worst() {
-            Severity::Damage => "damaged",
-            Severity::Missing => "partial",
-            Severity::Note => "sound",
-        }
-    }
-
-    fn print(&self, dir: &Path, out: &mut Out) -> Result<(), Failure> {
-        out.heading(&format!("{}: {}", dir.display(), self.verdict()))?;
-        let Totals { threads, methods, enters, bytes: size, .. } = self.counted;
-        writeln!(
-            out,
-            "  {} of {} in {}, {}",
-            plural(enters, "call"),
-            plural(methods, "method"),
-            plural(threads, "thread"),
-            bytes(size)
-        )?;
-        for Finding { severity, place, text } in self.findings.iter().take(SHOWN_FINDINGS) {
-            // Errors name their file themselves.
-            let place = if text.contains(place.as_str()) || place == "trace" {
-                String::new()
-            } else {
-                format!("{place}: ")
-            };
-            writeln!(out, "  {}: {}{}", severity.word(), neutral(&place), neutral(text))?;
-        }
-        if self.findings.len() > SHOWN_FINDINGS {
-            let more = plural((self.findings.len() - SHOWN_FINDINGS) as u64, "more finding");
-            writeln!(out, "  … {more} (--format json or csv shows all)")?;
-        }
-        Ok(())
-    }
-
-    fn print_json(&self, name: &str, out: &mut Out) -> Result<(), Failure> {
-        #[derive(Serialize)]
-        struct Line<'a> {
-            trace: &'a str,
-            verdict: &'static str,
-            totals: Totals,
-            findings: &'a [Finding],
-        }
-        let verdict = self.verdict();
-        let line = Line { trace: name, verdict, totals: self.counted, findings: &self.findings };
-        serde_json::to_writer(&mut *out, &line)?;
-        Ok(out.write_all(b"\n")?)
-    }
-
-    fn print_csv(&self, name: &str, out: &mut Out) -> Result<(), Failure> {
-        let verdict = self.verdict();
-        if self.findings.is_empty() {
-            writeln!(out, "{}", csv_fields([name, verdict, "", "", ""]))?;
-        }
-        for Finding { severity, place, text } in &self.findings {
-            writeln!(out, "{}", csv_fields([name, verdict, severity.word(), place, text]))?;
-        }
-        Ok(())
     }
 }

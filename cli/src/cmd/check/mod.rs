@@ -1,0 +1,88 @@
+//! `flow check`: whether a trace is whole, what has become of the recording, and on request the repair
+//! of one that was killed.
+//!
+//! | verdict | because of | exit status |
+//! |---|---|---:|
+//! | sound | nothing, or notes: open frames, exits of unseen frames, events in the journal; or all was repaired | 0 |
+//! | partial | something is missing: a record cut off, events lost, a thread without a start | 3 |
+//! | damaged | something is wrong: bytes or lines that violate the format, ids without a name, totals that differ | 1 |
+//!
+//! That a JVM was killed, or still records, is no defect: a trace is whole at any instant.
+
+mod finding;
+mod inspect;
+mod print;
+mod state;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+pub(crate) use finding::{Finding, Severity};
+use flow_codec::read::{Trace, TraceSet};
+
+use self::inspect::Check;
+use crate::args::{CheckArgs, Format};
+use crate::failure::{Failure, Status};
+use crate::output::{Out, Progress, message};
+use crate::repair::{Repair, repair};
+use crate::source::Source;
+
+/// Runs the verb.
+pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Status, Failure> {
+    let mut repairs = if args.repair { repair_all(args)? } else { Vec::new() };
+    let mut status = Status::Done;
+    let (source, unreadable) = Source::open_silently(&args.source.dir)?;
+    let mut progress = Progress::new(source.bytes(), false);
+    let mut checks = Vec::new();
+    for trace in &source.traces {
+        if repairs.iter().any(|(dir, repair)| *dir == trace.dir && *repair == Repair::Refused) {
+            let dir = trace.dir.display();
+            message(&format!("{dir}: not repaired: a JVM still records here"));
+            status = Status::Damaged;
+            continue;
+        }
+        checks.push((trace.dir.as_path(), Check::run(trace, &mut progress)?));
+    }
+    for (dir, error) in &unreadable {
+        checks.push((dir, Check::unreadable(error)));
+    }
+    drop(progress);
+    let format = args.source.format;
+    if format == Format::Csv {
+        writeln!(out, "{}", print::CSV_TITLES)?;
+    }
+    for (number, (dir, mut check)) in checks.into_iter().enumerate() {
+        for (of, repair) in &mut repairs {
+            if let Repair::Done(findings) = repair
+                && of == dir
+            {
+                check.extend(std::mem::take(findings));
+            }
+        }
+        status = status.and(check.status());
+        let name = source.name(dir);
+        match format {
+            Format::Text => {
+                if number > 0 {
+                    out.write_all(b"\n")?;
+                }
+                check.print(dir, out)?;
+            }
+            Format::Json => check.print_json(&name, out)?,
+            Format::Csv => check.print_csv(&name, out)?,
+        }
+    }
+    Ok(status)
+}
+
+/// Repairs what can be repaired.
+fn repair_all(args: &CheckArgs) -> Result<Vec<(PathBuf, Repair)>, Failure> {
+    let mut repairs = Vec::new();
+    for dir in TraceSet::directories(&args.source.dir)? {
+        // The check tells of one that cannot be opened.
+        if let Ok(trace) = Trace::open(&dir) {
+            repairs.push((dir, repair(trace)?));
+        }
+    }
+    Ok(repairs)
+}

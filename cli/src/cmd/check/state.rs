@@ -1,0 +1,85 @@
+//! How a recording ended, if it did.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use flow_codec::format::manifest::{End, Manifest};
+use flow_codec::read::Trace;
+
+use crate::lock;
+use crate::output::seconds;
+
+/// What has become of a recording.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum State {
+    /// It ended well.
+    Finished { at_ns: u64 },
+    /// A fault ended it before the program.
+    Stopped { after_ns: u64, at_ns: u64 },
+    /// The JVM was killed, and `flow check --repair` wrote the end.
+    Repaired { tool: String, at_unix_ns: u64 },
+    /// No end, and no JVM that could write one.
+    Killed,
+    /// A JVM still writes.
+    Recording,
+    /// No end; whether a JVM still writes cannot be found out.
+    Unfinished,
+    /// There is no manifest to tell.
+    Unknown,
+}
+
+impl State {
+    pub(super) fn of(trace: &Trace) -> Self {
+        match &trace.manifest {
+            None => Self::Unknown,
+            Some(Manifest { end: Some(end), .. }) => Self::ended(end),
+            Some(Manifest { end: None, .. }) => match lock::is_recording(&trace.dir) {
+                Some(true) => Self::Recording,
+                Some(false) => Self::Killed,
+                None => Self::Unfinished,
+            },
+        }
+    }
+
+    fn ended(end: &End) -> Self {
+        match (&end.repaired, end.lost.stopped_at_ns) {
+            (Some(repaired), _) => {
+                Self::Repaired { tool: repaired.tool.clone(), at_unix_ns: repaired.at_unix_ns }
+            }
+            (None, Some(after_ns)) => Self::Stopped { after_ns, at_ns: end.at_ns },
+            (None, None) => Self::Finished { at_ns: end.at_ns },
+        }
+    }
+
+    /// For programs.
+    pub(super) const fn word(&self) -> &'static str {
+        match self {
+            Self::Finished { .. } => "finished",
+            Self::Stopped { .. } => "stopped",
+            Self::Repaired { .. } => "repaired",
+            Self::Killed => "killed",
+            Self::Recording => "recording",
+            Self::Unfinished => "unfinished",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// For people.
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::Finished { at_ns } => format!("finished after {}", seconds(*at_ns)),
+            Self::Stopped { after_ns, at_ns } => {
+                let (after, end) = (seconds(*after_ns), seconds(*at_ns));
+                format!("the recording stopped after {after}, the program ended after {end}")
+            }
+            Self::Repaired { tool, at_unix_ns } => {
+                let at = UNIX_EPOCH + Duration::from_nanos(*at_unix_ns);
+                let at = humantime::format_rfc3339_seconds(at);
+                format!("killed; the end was written by {tool} at {at}")
+            }
+            Self::Killed => "killed: it has no end, and no JVM records here".to_owned(),
+            Self::Recording => "still being recorded".to_owned(),
+            Self::Unfinished => "not finished: killed, or still being recorded".to_owned(),
+            Self::Unknown => "how it ended is not known".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Who writes a trace directory: the one that holds the lock on its `.lock`, as the agent does.
+//!
+//! A JVM that starts tries the lock and goes elsewhere if it is taken. So whoever only looks does it
+//! under the lock on `.gate`, which a JVM waits for.
+
+use std::fs::{File, TryLockError};
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use flow_codec::format::names;
+use rustix::fs::{Mode, OFlags};
+
+/// How long a JVM may take to find its place in the directory.
+const GATE_PATIENCE: Duration = Duration::from_secs(2);
+
+/// A trace directory that no JVM writes to as long as this lives.
+#[derive(Debug)]
+pub(crate) struct DirectoryLock {
+    _file: File,
+}
+
+/// Whether a JVM records into the directory; `None` where that cannot be found out.
+pub(crate) fn is_recording(dir: &Path) -> Option<bool> {
+    let lock = match File::open(dir.join(names::LOCK)) {
+        Ok(lock) => lock,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(false),
+        Err(_) => return None,
+    };
+    let _gate = pass_gate(dir);
+    match lock.try_lock_shared() {
+        Ok(()) => Some(false),
+        Err(TryLockError::WouldBlock) => Some(true),
+        Err(TryLockError::Error(_)) => None,
+    }
+}
+
+/// Takes the directory; `None` while a JVM records there, or somebody else repairs it.
+pub(crate) fn take(dir: &Path) -> io::Result<Option<DirectoryLock>> {
+    let _gate = pass_gate(dir);
+    let flags =
+        OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file = rustix::fs::open(dir.join(names::LOCK), flags, Mode::RUSR | Mode::WUSR)?;
+    let file = File::from(file);
+    match file.try_lock() {
+        Ok(()) => Ok(Some(DirectoryLock { _file: file })),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Waits until no JVM is about to choose its directory. Where that takes too long, nothing is lost
+/// but that such a JVM may go elsewhere.
+fn pass_gate(dir: &Path) -> Option<File> {
+    let gate = File::open(dir.join(names::GATE)).ok()?;
+    let begun = Instant::now();
+    while begun.elapsed() < GATE_PATIENCE {
+        match gate.try_lock_shared() {
+            Ok(()) => return Some(gate),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(2)),
+            Err(TryLockError::Error(_)) => return None,
+        }
+    }
+    None
+}

@@ -1,0 +1,85 @@
+//! The manifest of a recording that could not write its own end.
+
+use std::fs;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use flow_codec::format::manifest::{End, Lost, Manifest, Repaired, Totals};
+use flow_codec::format::names;
+
+use super::{Work, failure};
+use crate::cmd::check::Severity;
+use crate::failure::Failure;
+
+/// Files of unfinished records that are named themselves.
+const SHOWN_FILES: usize = 10;
+
+impl Work<'_> {
+    /// Replaces `trace.json` by one with an end, where there is one to be replaced.
+    pub(super) fn finish_manifest(&mut self) -> Result<(), Failure> {
+        let Some(manifest) = &self.trace.manifest else { return Ok(()) };
+        let end = match &manifest.end {
+            // It counts what it wrote; the journal's part is in the files by now.
+            Some(end) => {
+                let totals = Totals { bytes: self.counted.bytes, ..end.totals };
+                End { totals, ..end.clone() }
+            }
+            None => self.end(),
+        };
+        if manifest.end.as_ref() != Some(&end) {
+            let path = self.trace.dir.join(names::MANIFEST);
+            let mut old = fs::File::open(&path).map_err(|error| failure(&path, error))?;
+            self.kept.keep(names::MANIFEST, &mut old)?;
+            let manifest = Manifest { end: Some(end), ..manifest.clone() };
+            let text = serde_json::to_string_pretty(&manifest)? + "\n";
+            self.kept.replace(names::MANIFEST, text.as_bytes())?;
+            let text = "the end was missing: written, with totals that were counted";
+            self.add(Severity::Repaired, names::MANIFEST, text.to_owned());
+        }
+        self.remove_room()
+    }
+
+    fn end(&self) -> End {
+        let known = self.trace.threads.iter();
+        let known = known.flat_map(|(_, thread)| [thread.start_ns, thread.end_ns]).flatten();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        End {
+            at_ns: known.max().unwrap_or(0),
+            totals: self.counted,
+            lost: Lost { reasons: self.unfinished_records(), ..Lost::default() },
+            not_recorded: Vec::new(),
+            repaired: Some(Repaired {
+                tool: concat!("flow ", env!("CARGO_PKG_VERSION")).to_owned(),
+                at_unix_ns: u64::try_from(now.as_nanos()).unwrap_or(u64::MAX),
+            }),
+        }
+    }
+
+    /// What was cut off and had nothing to follow it. Told by the files: a repair that was stopped may
+    /// have cut some.
+    fn unfinished_records(&self) -> Vec<String> {
+        let ends_there = |name: &String| {
+            let (file, offset) = names::parse_cut_file(name)?;
+            let len = fs::metadata(self.trace.dir.join(file)).ok()?.len();
+            (len == offset.get()).then(|| format!("{file} at offset {offset}"))
+        };
+        let mut places: Vec<_> = self.kept.names().iter().filter_map(ends_there).collect();
+        places.sort();
+        let more = places.len().saturating_sub(SHOWN_FILES);
+        places.truncate(SHOWN_FILES);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let reason = format!("unfinished records were cut off: {}{more}", places.join(", "));
+        if places.is_empty() { Vec::new() } else { vec![reason] }
+    }
+
+    /// Removes the file in which the recorder had room for its own end.
+    fn remove_room(&mut self) -> Result<(), Failure> {
+        let path = self.trace.dir.join(names::NEW_MANIFEST);
+        match fs::symlink_metadata(&path) {
+            Ok(found) if found.is_file() && found.len() == 0 => {
+                fs::remove_file(&path).map_err(|error| failure(&path, error))
+            }
+            Ok(_) => self.kept.take(names::NEW_MANIFEST),
+            Err(_) => Ok(()),
+        }
+    }
+}

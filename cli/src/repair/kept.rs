@@ -1,0 +1,118 @@
+//! `before-repair`: nothing is destroyed.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Read};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use flow_codec::format::names;
+use rustix::fs::{Mode, OFlags};
+
+use super::failure;
+use crate::failure::Failure;
+
+/// So often a file of one name was kept: nobody repairs so often.
+const MAX_OF_ONE_NAME: u32 = 1000;
+
+/// Keeps what a repair replaces, moves or cuts off.
+#[derive(Debug)]
+pub(super) struct Kept {
+    trace: PathBuf,
+    dir: PathBuf,
+}
+
+impl Kept {
+    /// For the trace in this directory.
+    pub(super) fn of(trace: &Path) -> Self {
+        Self { trace: trace.to_path_buf(), dir: trace.join(names::BEFORE_REPAIR) }
+    }
+
+    /// Keeps a copy of some bytes. An equal one that is there, as of a repair that was stopped, will
+    /// do.
+    pub(super) fn keep(&self, name: &str, content: &mut impl Read) -> Result<(), Failure> {
+        let part = self.dir.join(names::KEPT_PART);
+        self.write_part(content)?;
+        let is_equal = |path: &Path| Ok(fs::read(path)? == fs::read(&part)?);
+        match self.free_name(name, is_equal)? {
+            Some(path) => fs::rename(&part, &path).map_err(|error| failure(&path, error)),
+            None => fs::remove_file(&part).map_err(|error| failure(&part, error)),
+        }
+    }
+
+    /// Moves a file of the trace away.
+    pub(super) fn take(&self, name: &str) -> Result<(), Failure> {
+        self.make()?;
+        let from = self.trace.join(name);
+        // Each name can be found taken, but none to be the same file.
+        let Some(path) = self.free_name(name, |_| Ok(false))? else { return Ok(()) };
+        fs::rename(&from, &path).map_err(|error| failure(&from, error))
+    }
+
+    /// Replaces a file of the trace, or makes it: a reader finds either the old or the new one.
+    pub(super) fn replace(&self, name: &str, content: &[u8]) -> Result<(), Failure> {
+        self.write_part(&mut &content[..])?;
+        let path = self.trace.join(name);
+        fs::rename(self.dir.join(names::KEPT_PART), &path).map_err(|error| failure(&path, error))
+    }
+
+    /// The names of what is kept; none where there is nothing.
+    pub(super) fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+    }
+
+    fn make(&self) -> Result<(), Failure> {
+        match DirBuilder::new().mode(0o700).create(&self.dir) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                Err(failure(&self.dir, error))
+            }
+            // A link would take our files elsewhere.
+            Err(_) => match fs::symlink_metadata(&self.dir) {
+                Ok(found) if found.is_dir() => Ok(()),
+                Ok(_) => Err(failure(&self.dir, io::Error::other("not a directory"))),
+                Err(error) => Err(failure(&self.dir, error)),
+            },
+        }
+    }
+
+    /// Writes to the disk what is to have a name then.
+    fn write_part(&self, content: &mut impl Read) -> Result<(), Failure> {
+        self.make()?;
+        let part = self.dir.join(names::KEPT_PART);
+        let mut write = || {
+            let mut file = open_for_writing(&part, OFlags::CREATE | OFlags::TRUNC)?;
+            io::copy(content, &mut file)?;
+            file.sync_all()
+        };
+        write().map_err(|error| failure(&part, error))
+    }
+
+    /// The first of `name`, `name.2`, … that is free; `None` if one before is the file itself.
+    fn free_name(
+        &self,
+        name: &str,
+        is_it: impl Fn(&Path) -> io::Result<bool>,
+    ) -> Result<Option<PathBuf>, Failure> {
+        for number in 1..=MAX_OF_ONE_NAME {
+            let path = match number {
+                1 => self.dir.join(name),
+                _ => self.dir.join(format!("{name}.{number}")),
+            };
+            if fs::symlink_metadata(&path).is_err() {
+                return Ok(Some(path));
+            }
+            if is_it(&path).map_err(|error| failure(&path, error))? {
+                return Ok(None);
+            }
+        }
+        Err(failure(&self.dir.join(name), io::Error::other("too many of this name")))
+    }
+}
+
+/// Opens a file of ours, and nothing else that stands in its place.
+pub(super) fn open_for_writing(path: &Path, more: OFlags) -> io::Result<File> {
+    let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file = File::from(rustix::fs::open(path, flags | more, Mode::RUSR | Mode::WUSR)?);
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a regular file")) }
+}

@@ -1,0 +1,122 @@
+//! Makes a plain, finished trace of one whose JVM was killed.
+//!
+//! Whatever instant this is stopped at, the trace reads as before, and a further run does the rest:
+//!
+//! 1. The directory's lock is taken, so that nobody else writes.
+//! 2. What the journal holds of each thread is written behind its file. Readers go on to take it from
+//!    the journal; a further run finds what is written already. An unfinished record is cut off.
+//! 3. `trace.json` is replaced by one with an end.
+//! 4. The journal moves away, and with it goes the last that told of a kill.
+//!
+//! Whatever is replaced, moved or cut off stands in `before-repair` first. What does not fit together
+//! is left alone, and then steps 3 and 4 are not taken: nothing hides that something is wrong.
+
+mod end;
+mod kept;
+mod thread;
+
+use std::io;
+use std::path::Path;
+
+use flow_codec::format::manifest::Totals;
+use flow_codec::format::names;
+use flow_codec::read::Trace;
+use rustix::fs::{Mode, OFlags};
+
+use self::kept::Kept;
+use crate::cmd::check::{Finding, Severity};
+use crate::failure::Failure;
+use crate::lock;
+
+/// What became of a repair.
+#[derive(PartialEq, Eq, Debug)]
+pub(crate) enum Repair {
+    /// This was done; perhaps nothing.
+    Done(Vec<Finding>),
+    /// Somebody writes there.
+    Refused,
+}
+
+/// Repairs a trace, if there is something to repair.
+pub(crate) fn repair(trace: Trace) -> Result<Repair, Failure> {
+    if let Some(why) = nothing_to_do(&trace) {
+        let text = format!("nothing to repair: {why}");
+        return Ok(Repair::Done(vec![Finding::new(Severity::Note, "trace", text)]));
+    }
+    let cannot_lock = |error| failure(&trace.dir.join(names::LOCK), error);
+    let Some(_lock) = lock::take(&trace.dir).map_err(cannot_lock)? else {
+        return Ok(Repair::Refused);
+    };
+    // As it is now that nobody writes.
+    let trace = Trace::open(&trace.dir)?;
+    let mut work = Work::new(&trace);
+    work.threads()?;
+    if work.is_whole {
+        sync(&trace.dir)?;
+        work.finish_manifest()?;
+        sync(&trace.dir)?;
+        work.move_journal()?;
+        sync(&trace.dir)?;
+    } else {
+        let text = "stays, since not all it holds fits; remove it to give up the rest";
+        work.add(Severity::Note, names::JOURNAL, text.to_owned());
+    }
+    Ok(Repair::Done(work.findings))
+}
+
+fn nothing_to_do(trace: &Trace) -> Option<&'static str> {
+    match &trace.manifest {
+        _ if trace.journal.is_some() => None,
+        None => Some("there is neither a journal nor a readable trace.json"),
+        Some(manifest) => manifest.end.as_ref().map(|_| "the recording has finished"),
+    }
+}
+
+/// The repair of one trace.
+struct Work<'a> {
+    trace: &'a Trace,
+    kept: Kept,
+    findings: Vec<Finding>,
+    /// What all threads add up to, repaired.
+    counted: Totals,
+    /// Whether all that the journal holds could be taken over.
+    is_whole: bool,
+}
+
+impl<'a> Work<'a> {
+    fn new(trace: &'a Trace) -> Self {
+        Self {
+            trace,
+            kept: Kept::of(&trace.dir),
+            findings: Vec::new(),
+            counted: Totals { methods: trace.methods.met() as u64, ..Totals::default() },
+            is_whole: trace.journal.is_none_or(|journal| journal.is_whole),
+        }
+    }
+
+    fn add(&mut self, severity: Severity, place: &str, text: String) {
+        self.findings.push(Finding::new(severity, place, text));
+    }
+
+    fn move_journal(&mut self) -> Result<(), Failure> {
+        if self.trace.journal.is_some() {
+            self.kept.take(names::JOURNAL)?;
+            let text = format!("moved to {}", names::BEFORE_REPAIR);
+            self.add(Severity::Repaired, names::JOURNAL, text);
+        }
+        Ok(())
+    }
+}
+
+/// What could not be read or written, and what became of it.
+fn failure(path: &Path, error: impl Into<io::Error>) -> Failure {
+    let (path, error) = (path.display(), error.into());
+    Failure::Failed(format!("{path}: {error}; the repair is not complete, and can be run again"))
+}
+
+/// Has the system write to the disk all that was done so far, before the next step.
+fn sync(dir: &Path) -> Result<(), Failure> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let dir_fd = rustix::fs::open(dir, flags, Mode::empty()).map_err(|e| failure(dir, e))?;
+    rustix::fs::syncfs(dir_fd).map_err(|error| failure(dir, error))
+}

@@ -1,0 +1,120 @@
+//! Threads: what the journal holds is written behind the file, an unfinished record cut off.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+
+use flow_codec::format::flow::Record;
+use flow_codec::format::names;
+use flow_codec::read::{OpenChunk, ReadRecords, Splice, Tail, ThreadFile};
+use flow_codec::{Error, Offset};
+use rustix::fs::OFlags;
+
+use super::kept::open_for_writing;
+use super::{Work, failure};
+use crate::cmd::check::Severity;
+use crate::failure::Failure;
+use crate::output::plural;
+
+impl Work<'_> {
+    pub(super) fn threads(&mut self) -> Result<(), Failure> {
+        for file in &self.trace.files {
+            let end = self.count(file);
+            match (file.splice(), end, &file.open) {
+                (Ok(Some(splice)), End::At(_) | End::Damaged, Some(open)) => {
+                    self.append(file, open, splice)?;
+                }
+                (Ok(None), End::At(Tail::Truncated { offset }), None) => {
+                    self.cut_record(file, offset)?;
+                }
+                (Ok(_), End::At(_) | End::Damaged, _) => {}
+                // The check tells of it.
+                _ => self.is_whole = false,
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a thread to its end, or to damage.
+    fn count(&mut self, file: &ThreadFile) -> End {
+        let Ok(mut events) = file.events() else { return End::Unreadable };
+        let mut is_empty = true;
+        let counted = &mut self.counted;
+        let end = loop {
+            match events.next_record() {
+                Ok(Some((_, Record::Enter(_)))) => counted.enters += 1,
+                Ok(Some((_, Record::Exit(count)))) => {
+                    counted.exits = counted.exits.saturating_add(count.get());
+                }
+                Ok(None) => break End::At(events.tail()),
+                // What is damaged stays so, and can be followed by more.
+                Err(Error::OversizedNumber { .. } | Error::BadLine { .. }) => break End::Damaged,
+                Err(_) => break End::Unreadable,
+            }
+            is_empty = false;
+        };
+        counted.threads += u64::from(!is_empty);
+        counted.bytes = counted.bytes.saturating_add(file.bytes);
+        end
+    }
+
+    fn append(
+        &mut self,
+        file: &ThreadFile,
+        open: &OpenChunk,
+        splice: Splice,
+    ) -> Result<(), Failure> {
+        if splice.cut > 0 {
+            self.cut(file, Offset::new(splice.kept))?;
+        }
+        if splice.missing == 0 {
+            return Ok(());
+        }
+        let write = || {
+            let mut to = open_for_writing(&file.path, OFlags::APPEND | OFlags::CREATE)?;
+            let mut bytes = open.bytes(file.format);
+            io::copy(&mut (&mut bytes).take(splice.written), &mut io::sink())?;
+            io::copy(&mut bytes, &mut to)
+        };
+        write().map_err(|error| failure(&file.path, error))?;
+        let bytes = plural(splice.missing, "byte");
+        let text = format!("{bytes} of the journal written at offset {}", splice.kept);
+        self.add(Severity::Repaired, &name(file), text);
+        Ok(())
+    }
+
+    fn cut_record(&mut self, file: &ThreadFile, offset: Offset) -> Result<(), Failure> {
+        // Other writers have no manifest, and may have a reason.
+        if self.trace.manifest.is_none() {
+            return Ok(());
+        }
+        let cut = file.bytes.saturating_sub(offset.get());
+        self.counted.bytes -= cut;
+        self.cut(file, offset)?;
+        let text = format!("{} of an unfinished record at {offset} cut off", plural(cut, "byte"));
+        self.add(Severity::Repaired, &name(file), text);
+        Ok(())
+    }
+
+    /// Cuts off what is behind `offset`, and keeps it.
+    fn cut(&mut self, file: &ThreadFile, offset: Offset) -> Result<(), Failure> {
+        let cannot = |error| failure(&file.path, error);
+        let mut from = File::open(&file.path).map_err(cannot)?;
+        from.seek(SeekFrom::Start(offset.get())).map_err(cannot)?;
+        self.kept.keep(&names::cut_file(&name(file), offset), &mut from)?;
+        let to = open_for_writing(&file.path, OFlags::empty()).map_err(cannot)?;
+        to.set_len(offset.get()).map_err(cannot)
+    }
+}
+
+/// How the reading of a thread ended.
+enum End {
+    At(Tail),
+    /// At bytes that violate the format.
+    Damaged,
+    /// The file cannot be read, or does not reach to what the journal holds.
+    Unreadable,
+}
+
+fn name(file: &ThreadFile) -> String {
+    file.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}

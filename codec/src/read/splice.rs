@@ -1,0 +1,159 @@
+//! How the open chunk of a thread is written behind its file.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+
+use super::open_chunk::records;
+use super::{OpenChunk, ThreadFile};
+use crate::format::flow::{Decoded, MAX_RECORD_BYTES, Record, decode};
+use crate::format::names::EventFormat;
+use crate::{Error, Offset, Result};
+
+/// What makes of a thread's file one that holds all of its events.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Splice {
+    /// So many bytes of the file stay.
+    pub kept: u64,
+    /// So many behind them do not: they are a run of exits that went on.
+    pub cut: u64,
+    /// So many bytes of the open chunk are among those that stay.
+    pub written: u64,
+    /// So many are to follow.
+    pub missing: u64,
+}
+
+impl ThreadFile {
+    /// Finds out how much of the open chunk its file holds already: whoever wrote it may have died
+    /// meanwhile. `None` where there is no open chunk.
+    ///
+    /// # Errors
+    /// The file cannot be read, or what it holds there is not the open chunk.
+    pub fn splice(&self) -> Result<Option<Splice>> {
+        let Some(open) = &self.open else { return Ok(None) };
+        let io_error = |source| Error::Io { path: self.path.clone(), source };
+        let splice = match File::open(&self.path) {
+            Ok(mut file) => splice(&mut file, open, self.format).map_err(io_error)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound && open.offset == 0 => {
+                Ok(Splice { kept: 0, cut: 0, written: 0, missing: open.byte_count(self.format) })
+            }
+            Err(error) => return Err(io_error(error)),
+        };
+        let conflict = |offset| Error::Conflict { path: self.path.clone(), offset };
+        splice.map(Some).map_err(conflict)
+    }
+}
+
+/// `Err` is where file and chunk contradict each other.
+fn splice(
+    file: &mut (impl Read + Seek),
+    open: &OpenChunk,
+    format: EventFormat,
+) -> io::Result<std::result::Result<Splice, Offset>> {
+    let behind = file.seek(SeekFrom::End(0))?.saturating_sub(open.offset);
+    file.seek(SeekFrom::Start(open.offset))?;
+    let same = common_bytes(BufReader::new(&mut *file), BufReader::new(open.bytes(format)))?;
+    let written = match format {
+        _ if same == behind => Some(same),
+        EventFormat::Binary => grown_run(file, open, same, behind)?,
+        EventFormat::Jsonl => None,
+    };
+    Ok(match written {
+        None => Err(Offset::new(open.offset.saturating_add(same))),
+        Some(written) => Ok(Splice {
+            kept: open.offset + written,
+            cut: behind - written,
+            written,
+            missing: open.byte_count(format).saturating_sub(written),
+        }),
+    })
+}
+
+/// How many bytes two streams have in common at their start.
+fn common_bytes(mut one: impl BufRead, mut other: impl BufRead) -> io::Result<u64> {
+    let mut same = 0;
+    loop {
+        let (left, right) = (one.fill_buf()?, other.fill_buf()?);
+        let len = left.len().min(right.len());
+        let equal = left.iter().zip(right).take_while(|(left, right)| left == right).count();
+        same += equal as u64;
+        if equal < len || len == 0 {
+            return Ok(same);
+        }
+        one.consume(len);
+        other.consume(len);
+    }
+}
+
+/// Where a run of exits begins that ends the file, and is longer in the chunk. That happens when a
+/// recording ends while the thread goes on: another one wrote the run as it was then.
+fn grown_run(
+    file: &mut (impl Read + Seek),
+    open: &OpenChunk,
+    same: u64,
+    behind: u64,
+) -> io::Result<Option<u64>> {
+    let mut start = 0;
+    for (record, end) in records(&open.records) {
+        let end = end as u64;
+        if end <= same {
+            start = end;
+            continue;
+        }
+        let rest = behind - start;
+        let mut bytes = Vec::new();
+        file.seek(SeekFrom::Start(open.offset + start))?;
+        file.take(MAX_RECORD_BYTES as u64).read_to_end(&mut bytes)?;
+        let has_grown = match (decode(&bytes), record) {
+            (Decoded::Record(Record::Exit(then), len), Record::Exit(now)) => {
+                len as u64 == rest && then < now
+            }
+            _ => false,
+        };
+        return Ok(has_grown.then_some(start));
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+    use crate::write::EventCounts;
+
+    fn of(file: &[u8], chunk: &[u8], format: EventFormat) -> std::result::Result<[u64; 4], u64> {
+        let (events, records) = (EventCounts::default(), chunk.into());
+        let open = OpenChunk { offset: 2, events, records };
+        let file = [&[0x80, 0x81][..], file].concat();
+        let splice = splice(&mut Cursor::new(file), &open, format).unwrap();
+        splice.map(|s| [s.kept, s.cut, s.written, s.missing]).map_err(Offset::get)
+    }
+
+    #[test]
+    fn what_the_file_holds_already_is_not_written_again() {
+        let chunk = [0x01, 0xC0, 0x01, 0x82];
+        for written in 0..=chunk.len() as u64 {
+            let file = &chunk[..usize::try_from(written).unwrap()];
+            assert_eq!(
+                of(file, &chunk, EventFormat::Binary),
+                Ok([2 + written, 0, written, 4 - written])
+            );
+        }
+        assert_eq!(of(b"{\"e\"", &[0x01], EventFormat::Jsonl), Ok([6, 0, 4, 22]));
+    }
+
+    #[test]
+    fn a_run_of_exits_that_went_on_is_written_anew() {
+        assert_eq!(of(&[0x82, 0x01], &[0x82, 0x03, 0x84], EventFormat::Binary), Ok([3, 1, 1, 2]));
+        assert_eq!(of(&[0x3F], &[0x40, 0x01], EventFormat::Binary), Ok([2, 1, 0, 2]));
+    }
+
+    #[test]
+    fn anything_else_is_a_conflict() {
+        for file in [&[0x82, 0x04][..], &[0x82, 0x84], &[0x82, 0x01, 0x84], &[0x82, 0x03, 0x00]] {
+            let found = of(file, &[0x82, 0x03], EventFormat::Binary);
+            assert!(matches!(found, Err(3 | 4)), "{file:02X?}: {found:?}");
+        }
+        assert_eq!(of(b"{}", &[0x01], EventFormat::Jsonl), Err(3));
+    }
+}
