@@ -123,7 +123,9 @@ impl Check {
         // Other writers have fewer files.
         let Some(manifest) = &trace.manifest else { return };
         for name in [names::IDS, names::METHODS, names::THREADS] {
-            if !trace.dir.join(name).exists() {
+            // Killed before its first event, a JVM may not have made them yet.
+            let needed = manifest.end.is_some() || !trace.files.is_empty();
+            if needed && !trace.dir.join(name).exists() {
                 self.add(Severity::Missing, name, "the file is missing".to_owned());
             }
         }
