@@ -28,6 +28,7 @@ RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 step "Java programs and their own tests"
 (cd java-harness && mvn -q -B package)
 
+# With the short form of scripts/torture.sh.
 step tests
 cargo build --workspace --quiet
 cargo test --workspace

@@ -14,6 +14,7 @@ mod options;
 mod output;
 mod threads;
 mod tidy;
+mod torture;
 mod trees;
 
 /// Runs the body for each JDK, naming the one that failed.

@@ -8,6 +8,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::ThreadTree;
+use crate::journal::open_chunks;
 
 /// One event of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,6 +49,8 @@ pub struct Decoded {
     pub methods: Vec<Value>,
     /// `trace.json`.
     pub manifest: Value,
+    /// Whether there is a journal: the JVM still runs, or was killed.
+    pub has_journal: bool,
 }
 
 /// The methods that a trace names as not recorded: those the engine leaves out by itself.
@@ -152,20 +155,47 @@ impl Decoded {
     }
 }
 
-/// Reads a trace directory.
+/// Reads a trace directory, also of a JVM that was killed.
 ///
 /// # Panics
 /// Anything in it is not as the format says.
 #[must_use]
 pub fn decode_trace(dir: &Path) -> Decoded {
+    decode(dir, None)
+}
+
+/// Reads a trace directory, but for the calls of one thread, whose file is known to be damaged.
+///
+/// # Panics
+/// Anything else in it is not as the format says.
+#[must_use]
+pub fn decode_trace_without(dir: &Path, damaged: &str) -> Decoded {
+    decode(dir, Some(damaged))
+}
+
+fn decode(dir: &Path, damaged: Option<&str>) -> Decoded {
+    // The manifest comes first, and the journal last: without an end there may be either, both or none.
+    let manifest: Value =
+        serde_json::from_str(&read_text(&dir.join("trace.json"))).expect("trace.json is JSON");
+    let has_journal = dir.join("journal").exists();
+    // A chunk that could not be written stays in the journal.
+    let is_clean = manifest["end"]["lost"]["reasons"].as_array().is_some_and(Vec::is_empty);
+    assert!(!(is_clean && has_journal), "a clean end leaves no journal");
     let text = |name: &str| {
         let path = dir.join(name);
-        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+        if manifest["end"].is_null() && !path.exists() {
+            return String::new();
+        }
+        let mut text = read_text(&path);
+        if !is_clean {
+            // The last line may have been in the making.
+            text.truncate(text.rfind('\n').map_or(0, |last| last + 1));
+        }
+        assert!(text.is_empty() || text.ends_with('\n'), "{name} ends inside a line");
+        text
     };
     let json_lines = |name: &str| -> Vec<Value> {
-        let text = text(name);
-        assert!(text.is_empty() || text.ends_with('\n'), "{name} ends inside a line");
-        text.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect()
+        text(name).lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect()
     };
     let mut keys = HashMap::new();
     for line in text("ids.properties").lines() {
@@ -207,17 +237,53 @@ pub fn decode_trace(dir: &Path) -> Decoded {
         let Some(rest) = name.strip_prefix("thread-") else {
             continue;
         };
-        let (id, bytes) = match (rest.strip_suffix(".flow"), rest.strip_suffix(".jsonl")) {
-            (Some(id), _) | (_, Some(id)) => (id, fs::read(entry.path()).expect("readable")),
-            _ => panic!("unexpected file {name}"),
-        };
+        let id = rest.strip_suffix(".flow").or(rest.strip_suffix(".jsonl"));
+        let id = id.unwrap_or_else(|| panic!("unexpected file {name}"));
         let id: u64 = id.parse().expect("a thread id");
         let thread = threads.get_mut(&id).unwrap_or_else(|| panic!("{name} has no start line"));
-        thread.events = if name.ends_with(".flow") { decode(&bytes) } else { decode_lines(&bytes) };
-        thread.bytes = bytes;
+        if damaged == Some(&thread.name) {
+            continue;
+        }
+        thread.bytes = fs::read(entry.path()).expect("readable");
+        if name.ends_with(".jsonl") {
+            thread.events = decode_lines(&thread.bytes);
+        }
     }
-    let manifest = serde_json::from_str(&text("trace.json")).expect("trace.json is JSON");
-    Decoded { threads, open_frames, keys, methods: json_lines("methods.jsonl"), manifest }
+    let mut open = match fs::read(dir.join("journal")) {
+        Ok(journal) => open_chunks(&journal),
+        Err(error) => {
+            assert!(!has_journal, "journal: {error}");
+            BTreeMap::new()
+        }
+    };
+    if manifest["event_format"] == "binary" {
+        for (id, thread) in &mut threads {
+            let chunk = open.remove(id);
+            if damaged == Some(&thread.name) {
+                continue;
+            }
+            let length = chunk.as_ref().map_or(thread.bytes.len(), |chunk| chunk.offset);
+            assert!(length <= thread.bytes.len(), "thread {id} has less in its file than {length}");
+            let (file, tail) = thread.bytes.split_at(length);
+            thread.events = decode_records(file);
+            let Some(chunk) = chunk else { continue };
+            // What is in the file already stands in the chunk too. Trailing exits may be held back.
+            let end = chunk.events.iter().rposition(|event| *event != Event::Exit);
+            let without_exits = &chunk.events[..end.map_or(0, |last| last + 1)];
+            assert!(
+                [without_exits, &chunk.events].iter().any(|all| encode(all).starts_with(tail)),
+                "thread {id}: what stands behind {length} in its file is not in its chunk"
+            );
+            thread.events.extend(chunk.events);
+        }
+        assert!(open.values().all(|chunk| chunk.events.is_empty()), "threads without start line");
+    }
+    let methods = json_lines("methods.jsonl");
+    Decoded { threads, open_frames, keys, methods, manifest, has_journal }
+}
+
+fn read_text(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// `\n`, `\r` and `\\` stand for one character; another `\` stands for itself.
@@ -241,7 +307,7 @@ fn unescaped(key: &str) -> String {
 }
 
 /// Bit 7 of the first byte: entry. Bit 6: more follows. Then seven bits a byte.
-fn decode(bytes: &[u8]) -> Vec<Event> {
+fn decode_records(bytes: &[u8]) -> Vec<Event> {
     let mut events = Vec::new();
     let mut at = 0;
     let mut last_was_exit = false;

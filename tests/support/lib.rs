@@ -1,16 +1,25 @@
 //! What the end-to-end tests share: JDKs, the harness, runs under the agent, and a reader of traces
 //! that shares no code with the one that is tested.
 
+mod cli;
 mod counter;
 mod decoder;
+mod faults;
 mod harness;
 mod jdk;
+mod journal;
+mod rounds;
 mod run;
 mod tree;
 
+pub use cli::{assert_verbs_agree, check};
 pub use counter::{Counter, Counts};
-pub use decoder::{Decoded, DecodedThread, Event, LeftOut, decode_trace, encode};
+pub use decoder::{
+    Decoded, DecodedThread, Event, LeftOut, decode_trace, decode_trace_without, encode,
+};
+pub use faults::Fault;
 pub use harness::{golden, harness, lib};
 pub use jdk::{Jdk, jdks};
-pub use run::{Engine, Finished, Program, flow, library, target_dir};
+pub use rounds::{Reach, Rounds, Way, Workers};
+pub use run::{Engine, Finished, Program, Running, flow, library, target_dir};
 pub use tree::{Call, Golden, ThreadTree, escaped};

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -82,6 +83,8 @@ pub struct Program {
     main: Vec<OsString>,
     options: String,
     environment: Vec<(String, OsString)>,
+    shell: Option<String>,
+    out: Option<PathBuf>,
     stdin: Vec<u8>,
     workspace: TempDir,
 }
@@ -107,6 +110,8 @@ impl Program {
             main: main.into_iter().map(|arg| arg.as_ref().to_owned()).collect(),
             options: String::new(),
             environment: Vec::new(),
+            shell: None,
+            out: None,
             stdin: Vec::new(),
             workspace: tempfile::tempdir().expect("a temporary directory can be made"),
         }
@@ -147,6 +152,13 @@ impl Program {
         self
     }
 
+    /// Has a shell run this first, in the workspace, such as `ulimit`: `\"$@\"` is the JVM.
+    #[must_use]
+    pub fn shell(mut self, script: &str) -> Self {
+        self.shell = Some(script.to_owned());
+        self
+    }
+
     /// What the program reads.
     #[must_use]
     pub fn stdin(mut self, bytes: &[u8]) -> Self {
@@ -154,10 +166,17 @@ impl Program {
         self
     }
 
+    /// Has the trace go elsewhere than into the workspace.
+    #[must_use]
+    pub fn record_into(mut self, out: PathBuf) -> Self {
+        self.out = Some(out);
+        self
+    }
+
     /// Where the trace goes.
     #[must_use]
     pub fn out(&self) -> PathBuf {
-        self.workspace.path().join("trace")
+        self.out.clone().unwrap_or_else(|| self.workspace.path().join("trace"))
     }
 
     /// A directory of this run, for whatever else it needs.
@@ -182,7 +201,15 @@ impl Program {
     }
 
     fn command_with(&self, agent: Option<OsString>) -> Command {
-        let mut command = Command::new(self.jdk.tool("java"));
+        let java = self.jdk.tool("java");
+        let mut command = match &self.shell {
+            None => Command::new(java),
+            Some(script) => {
+                let mut shell = Command::new("sh");
+                shell.args(["-c", script, "sh"]).arg(java);
+                shell
+            }
+        };
         command.args(&self.jvm_args).args(agent).args(&self.main);
         command.current_dir(self.workspace.path());
         // What the caller's environment says of Java must not change the test.
@@ -205,6 +232,28 @@ impl Program {
         self.finish(command)
     }
 
+    /// Starts the program with its streams in files of the workspace, its input on a pipe.
+    ///
+    /// # Panics
+    /// Java cannot be started.
+    #[must_use]
+    pub fn launch(&self) -> Running {
+        self.launch_as(self.command())
+    }
+
+    fn launch_as(&self, mut command: Command) -> Running {
+        // Through files: a program that fills a pipe nobody reads yet would stop.
+        let file = |name: &str| self.workspace.path().join(name);
+        let create = |name: &str| File::create(file(name)).expect("the workspace can be written");
+        let child = command
+            .stdin(Stdio::piped())
+            .stdout(create("stdout"))
+            .stderr(create("stderr"))
+            .spawn()
+            .expect("java starts");
+        Running { child }
+    }
+
     /// Starts the program with its output on a pipe.
     ///
     /// # Panics
@@ -214,21 +263,97 @@ impl Program {
         self.command().stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("java starts")
     }
 
-    fn finish(self, mut command: Command) -> Finished {
-        // Through files: a program that fills a pipe nobody reads yet would stop.
-        let file = |name: &str| self.workspace.path().join(name);
-        let create = |name: &str| File::create(file(name)).expect("the workspace can be written");
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(create("stdout"))
-            .stderr(create("stderr"))
-            .spawn()
-            .expect("java starts");
+    fn finish(self, command: Command) -> Finished {
+        let mut running = self.launch_as(command);
         // A program that does not read its input closes the pipe.
-        let _ = child.stdin.take().expect("piped above").write_all(&self.stdin);
-        let status = child.wait().expect("java ends");
-        let read = |name: &str| std::fs::read(file(name)).expect("just written");
+        let _ = running.child.stdin.take().expect("piped above").write_all(&self.stdin);
+        let status = running.child.wait().expect("java ends");
+        self.finished(status)
+    }
+
+    /// The program, launched before, that has ended so.
+    ///
+    /// # Panics
+    /// Its streams are gone.
+    #[must_use]
+    pub fn finished(self, status: ExitStatus) -> Finished {
+        let read =
+            |name: &str| std::fs::read(self.workspace.path().join(name)).expect("just written");
         Finished { status, stdout: read("stdout"), stderr: read("stderr"), program: self }
+    }
+}
+
+/// A program that runs. Dropped it is killed, so that a test that fails leaves nothing behind.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+}
+
+/// Longer than anything takes that is waited for.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+impl Running {
+    /// Waits until a condition holds; whether it did before the program ended.
+    ///
+    /// # Panics
+    /// It takes too long.
+    pub fn wait_for(&mut self, condition: impl Fn() -> bool) -> bool {
+        let begun = Instant::now();
+        while !condition() {
+            if self.child.try_wait().expect("a child can be waited for").is_some() {
+                return condition();
+            }
+            assert!(begun.elapsed() < PATIENCE, "still waiting for it");
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        true
+    }
+
+    /// Ends its input.
+    pub fn close_input(&mut self) {
+        drop(self.child.stdin.take());
+    }
+
+    /// Kills it; `None` if it had ended before.
+    ///
+    /// # Panics
+    /// The system refuses.
+    pub fn kill(mut self) -> Option<ExitStatus> {
+        let ended = self.child.try_wait().expect("a child can be waited for");
+        self.child.kill().expect("a child can be killed");
+        let status = self.child.wait().expect("a child can be waited for");
+        ended.is_none().then_some(status)
+    }
+
+    /// Its process id.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Panics
+    /// It takes too long.
+    #[must_use]
+    pub fn end(mut self) -> ExitStatus {
+        self.close_input();
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().expect("a child can be waited for") {
+                return status;
+            }
+            assert!(begun.elapsed() < PATIENCE, "the program does not end");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Nothing to do if it has ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -256,6 +381,21 @@ impl Finished {
     #[must_use]
     pub fn errors(&self) -> String {
         String::from_utf8_lossy(&self.stderr).into_owned()
+    }
+
+    /// Our lines on the error stream.
+    #[must_use]
+    pub fn our_lines(&self) -> Vec<String> {
+        let errors = self.errors();
+        errors.lines().filter(|l| l.starts_with("[flowagent]")).map(str::to_owned).collect()
+    }
+
+    /// The error stream without our lines.
+    #[must_use]
+    pub fn other_errors(&self) -> String {
+        let errors = self.errors();
+        let others = errors.lines().filter(|line| !line.starts_with("[flowagent]"));
+        others.flat_map(|line| [line, "\n"]).collect()
     }
 
     /// Where the trace is.

@@ -21,8 +21,8 @@ use std::time::{Duration, Instant};
 use flow_codec::format::names;
 use flow_codec::read::Trace;
 use parking_lot::Mutex;
-use rustix::fs::{FallocateFlags, Mode, OFlags};
-use rustix::io::Errno;
+use rustix::fs::{FallocateFlags, Mode, OFlags, openat};
+use rustix::io::{Errno, retry_on_intr};
 
 /// Reading and writing for the owner only, whatever the umask allows beyond that.
 const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
@@ -136,7 +136,7 @@ impl TraceDirectory {
     pub fn create_to_map(&self, name: &str) -> io::Result<File> {
         let flags =
             OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = File::from(rustix::fs::openat(&self.open.fd, name, flags, FILE_MODE)?);
+        let file = File::from(retry_on_intr(|| openat(&self.open.fd, name, flags, FILE_MODE))?);
         rustix::fs::fchmod(&file, FILE_MODE)?;
         Ok(file)
     }
@@ -191,7 +191,7 @@ impl TraceDirectory {
         // NONBLOCK: a FIFO in our place must not stop the program.
         let flags =
             OFlags::WRONLY | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let open = || rustix::fs::openat(&self.open.fd, name, flags | more, FILE_MODE);
+        let open = || retry_on_intr(|| openat(&self.open.fd, name, flags | more, FILE_MODE));
         let opened = match open() {
             Err(Errno::MFILE | Errno::NFILE) => {
                 let mut spare = self.open.spare.lock();
@@ -313,16 +313,20 @@ fn make_and_open(path: &Path) -> Result<OwnedFd, String> {
         }
     }
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
-    rustix::fs::open(path, flags, Mode::empty())
+    retry_on_intr(|| rustix::fs::open(path, flags, Mode::empty()))
         .map_err(|error| format!("cannot be opened: {}", io::Error::from(error)))
 }
 
 fn open_lock(fd: &OwnedFd, name: &str) -> Result<File, String> {
     let flags =
         OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let lock = rustix::fs::openat(fd, name, flags, FILE_MODE)
+    let lock = retry_on_intr(|| openat(fd, name, flags, FILE_MODE))
         .map(File::from)
         .map_err(|error| format!("cannot write {name}: {}", io::Error::from(error)))?;
+    // A FIFO can be locked as well.
+    if !lock.metadata().is_ok_and(|found| found.is_file()) {
+        return Err(format!("{name} in it is not a regular file; remove it"));
+    }
     // Refused where it is another user's, who has done it.
     let _ = rustix::fs::fchmod(&lock, FILE_MODE);
     Ok(lock)

@@ -83,14 +83,15 @@ impl Check {
         // Other writers have fewer files.
         let Some(manifest) = &trace.manifest else { return };
         for name in [names::IDS, names::METHODS, names::THREADS] {
-            if !trace.dir.join(name).exists() {
+            // Killed before its first event, a JVM may not have made them yet.
+            let needed = manifest.end.is_some() || !trace.files.is_empty();
+            if needed && !trace.dir.join(name).exists() {
                 self.add(Severity::Missing, name, "the file is missing".to_owned());
             }
         }
         let without_key = trace.methods.iter().filter(|(_, method)| !method.has_key).count() as u64;
-        // A kill may come between the two lines of a method.
-        let allowed = u64::from(manifest.end.is_none());
-        if without_key > allowed && trace.dir.join(names::IDS).exists() {
+        // A kill may come between the two files, to which methods are added by the class. No event uses them.
+        if without_key > 0 && manifest.end.is_some() && trace.dir.join(names::IDS).exists() {
             let methods = plural(without_key, "method");
             let text = format!("without {methods} that methods.jsonl tells of");
             self.add(Severity::Missing, names::IDS, text);

@@ -57,6 +57,8 @@ class ProgramsTest {
         "Assembled;; 0; done",
         "Overflowing; 1; 0; overflows 8",
         "Collections;; 0; a 8",
+        "Waiting; 20; 0; ready",
+        "Children; 2; 0; 0|0",
     })
     void printsAndExits(String program, String argument, int exitCode, String lines) throws Exception {
         Result result = run(program, argument == null ? List.of() : List.of(argument), List.of(), "");
@@ -70,6 +72,24 @@ class ProgramsTest {
         boolean available = Runtime.version().feature() >= 21;
         assertEquals(available ? "done 50" : "no virtual threads", result.text().strip());
         assertEquals(0, result.exitCode);
+    }
+
+    @Test
+    void roundsAreAcknowledged() throws Exception {
+        String file = directory.resolve("acknowledged").toString();
+        for (String way : List.of("return", "exit", "halt", "uncaught")) {
+            Result result = run("Rounds", List.of("7", "2", "50", "joined", way, file), List.of(), "");
+            assertEquals("acknowledged 50 50 50 0", result.text().strip());
+            assertEquals(List.of("return", "uncaught", "", "exit", "halt").indexOf(way), result.exitCode);
+        }
+    }
+
+    @Test
+    void crowdsAndBusyThreadsSayWhatTheyDid() throws Exception {
+        String crowd = run("Crowd", List.of("120"), List.of(), "").text();
+        assertTrue(crowd.matches("done 120\\nfiles \\d+\\nmemory \\d+\\n"), crowd);
+        String busy = run("Busy", List.of("2", "100100", "1"), List.of(), "").text();
+        assertTrue(busy.matches("calls 200202\\nms \\d+\\n"), busy);
     }
 
     @Test

@@ -1,0 +1,56 @@
+//! What may happen to a program while it is recorded: it is killed, the disk is full, there are threads
+//! by the hundred thousand. Programs and faults follow from a seed; how often each test tries is an
+//! environment variable, few times unless `scripts/torture.sh` says more.
+
+mod crowds;
+mod disk;
+mod endings;
+mod forks;
+mod kills;
+mod meddling;
+mod sharing;
+mod speed;
+
+/// How often a test tries: the environment variable `TORTURE_<name>`, or else this.
+fn times(name: &str, short: u64) -> u64 {
+    let name = format!("TORTURE_{name}");
+    std::env::var(&name).map_or(short, |text| {
+        text.parse().unwrap_or_else(|_| panic!("{name}={text}: expected a number"))
+    })
+}
+
+/// Whether this is not the short form.
+fn is_long() -> bool {
+    times("LONG", 0) > 0
+}
+
+/// Numbers that follow from `TORTURE_SEED` and the name of the test.
+struct Random(u64);
+
+impl Random {
+    fn new(test: &str) -> Self {
+        let seed = times("SEED", 1);
+        println!("TORTURE_SEED={seed}");
+        Self(
+            test.bytes()
+                .fold(seed, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3)),
+        )
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ z >> 31
+    }
+
+    /// A number below this.
+    fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    /// One of these.
+    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[usize::try_from(self.below(of.len() as u64)).unwrap()]
+    }
+}

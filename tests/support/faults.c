@@ -1,0 +1,429 @@
+/*
+ * Stands between a process and the system, and lets calls on one directory go wrong. To be preloaded.
+ *
+ * FAULTS_DIR   calls count whose path begins with this, given as a path or by a descriptor
+ * FAULTS_PLAN  what goes wrong:
+ *   kill-before:N  the process is killed when it makes the Nth call that changes something, instead of it
+ *   kill-after:N   right after it
+ *   kill-half:N    half-way through the Nth write; other calls do not count
+ *   full:N         after N bytes, in blocks of 4096, the disk is full; a write that has room for a part writes that
+ *   error:N:E      from the Nth write on each fails with the error number E
+ *   once:N:E       the Nth call that changes something fails with E, no other does
+ *   short:N        no write writes more than N bytes
+ *   interrupt:N    every Nth write or opening is interrupted by a signal
+ *   files:N        from the Nth opening on there is no descriptor left
+ *   count          nothing
+ * FAULTS_LOG   file that gets a line: the call the process was killed at, or at its end the number of calls
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum plan { NONE, BEFORE, AFTER, HALF, FULL, ERROR, ONCE, SHORT, INTERRUPT, FILES };
+
+static struct {
+    const char *name;
+    enum plan plan;
+} const plans[] = {
+    {"kill-before", BEFORE}, {"kill-after", AFTER}, {"kill-half", HALF},           {"full", FULL},   {"error", ERROR},
+    {"once", ONCE},          {"short", SHORT},      {"interrupt", INTERRUPT}, {"files", FILES},
+};
+
+static char directory[PATH_MAX], log_file[PATH_MAX];
+static enum plan plan;
+static long limit, error_number;
+static atomic_long calls, bytes;
+
+__attribute__((constructor)) static void begin(void) {
+    const char *dir = getenv("FAULTS_DIR"), *log = getenv("FAULTS_LOG"), *text = getenv("FAULTS_PLAN");
+    if (!dir || !text)
+        return;
+    snprintf(directory, sizeof directory, "%s", dir);
+    snprintf(log_file, sizeof log_file, "%s", log ? log : "");
+    for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
+        size_t length = strlen(plans[i].name);
+        if (!strncmp(text, plans[i].name, length) && text[length] == ':') {
+            char *end;
+            plan = plans[i].plan;
+            limit = strtol(text + length + 1, &end, 10);
+            error_number = *end == ':' ? atol(end + 1) : 0;
+        }
+    }
+}
+
+/* System calls by number: the functions are the ones below. */
+static void tell(const char *what, const char *path) {
+    char line[PATH_MAX + 100];
+    int length = snprintf(line, sizeof line, "%ld %s %s\n", (long)calls, what, path);
+    long fd = syscall(SYS_openat, AT_FDCWD, log_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (fd >= 0) {
+        syscall(SYS_write, fd, line, (size_t)length);
+        syscall(SYS_close, fd);
+    }
+}
+
+__attribute__((destructor)) static void finish(void) {
+    if (*log_file)
+        tell("calls", directory);
+}
+
+static void killed(const char *what, const char *path) {
+    tell(what, path);
+    syscall(SYS_kill, syscall(SYS_getpid), SIGKILL);
+    for (;;)
+        pause();
+}
+
+static int ours(const char *path) { return *directory && !strncmp(path, directory, strlen(directory)); }
+
+static int path_of(int fd, char *path) {
+    char link[40];
+    int before = errno;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t length = fd < 0 ? -1 : readlink(link, path, PATH_MAX - 1);
+    errno = before;
+    path[length < 0 ? 0 : length] = 0;
+    return ours(path);
+}
+
+static int path_at(int fd, const char *name, char *path) {
+    if (*name == '/') {
+        snprintf(path, PATH_MAX, "%s", name);
+    } else {
+        char base[PATH_MAX];
+        int before = errno;
+        if (fd == AT_FDCWD) {
+            if (!getcwd(base, sizeof base))
+                *base = 0;
+        } else {
+            path_of(fd, base);
+        }
+        errno = before;
+        snprintf(path, PATH_MAX, "%.*s/%.2000s", (int)PATH_MAX - 2002, base, name);
+    }
+    return ours(path);
+}
+
+/* Before a call that changes something: 1 if it fails, with errno set; -1 if it is the last one. */
+static int refused(const char *what, const char *path) {
+    if (plan != NONE && plan != BEFORE && plan != AFTER && plan != ONCE)
+        return 0;
+    long number = ++calls;
+    if (plan == BEFORE && number == limit)
+        killed(what, path);
+    if (plan == ONCE && number == limit) {
+        errno = (int)error_number;
+        return 1;
+    }
+    if (plan == AFTER && number == limit)
+        return -1;
+    return 0;
+}
+
+/* What `refused` answered -1 to has been done. */
+static void done(int refusal, const char *what, const char *path) {
+    if (refusal < 0)
+        killed(what, path);
+}
+
+#define REAL(name) \
+    static __typeof__(name) *real; \
+    if (!real) \
+        real = (__typeof__(name) *)dlsym(RTLD_NEXT, #name)
+
+#define GUARDED(result, failure, is_ours, call) \
+    do { \
+        char path[PATH_MAX]; \
+        if (!(is_ours)) \
+            return call; \
+        int refusal = refused(__func__, path); \
+        if (refusal > 0) \
+            return failure; \
+        result outcome = call; \
+        int before = errno; \
+        done(refusal, __func__, path); \
+        errno = before; \
+        return outcome; \
+    } while (0)
+
+/* Whether an opening is to fail: it counts among openings only, or among all calls. */
+static int no_descriptor(void) {
+    if (plan == FILES && ++calls >= limit) {
+        errno = EMFILE;
+        return 1;
+    }
+    if (plan == INTERRUPT && ++calls % limit == 0) {
+        errno = EINTR;
+        return 1;
+    }
+    return 0;
+}
+
+#define OPENING(call) \
+    do { \
+        char where[PATH_MAX]; \
+        if (path_at(fd, name, where)) { \
+            if (no_descriptor()) \
+                return -1; \
+        } \
+        GUARDED(int, -1, path_at(fd, name, path), call); \
+    } while (0)
+
+#define MODE \
+    mode_t mode = 0; \
+    if (flags & (O_CREAT | __O_TMPFILE)) { \
+        va_list rest; \
+        va_start(rest, flags); \
+        mode = va_arg(rest, mode_t); \
+        va_end(rest); \
+    }
+
+int open(const char *name, int flags, ...) {
+    REAL(open);
+    MODE;
+    int fd = AT_FDCWD;
+    OPENING(real(name, flags, mode));
+}
+
+int open64(const char *name, int flags, ...) {
+    REAL(open64);
+    MODE;
+    int fd = AT_FDCWD;
+    OPENING(real(name, flags, mode));
+}
+
+int openat(int fd, const char *name, int flags, ...) {
+    REAL(openat);
+    MODE;
+    OPENING(real(fd, name, flags, mode));
+}
+
+int openat64(int fd, const char *name, int flags, ...) {
+    REAL(openat64);
+    MODE;
+    OPENING(real(fd, name, flags, mode));
+}
+
+enum { BLOCK = 4096 };
+
+static off_t size_of(int fd) {
+    struct stat found;
+    return fstat(fd, &found) ? 0 : found.st_size;
+}
+
+/* How many of the bytes from `at` on have room on the disk; none is an error. */
+static ssize_t room_for(int fd, off_t at, off_t length) {
+    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+    struct stat found;
+    if (fstat(fd, &found))
+        return (ssize_t)length;
+    pthread_mutex_lock(&one_at_a_time);
+    off_t has = found.st_blocks * 512, more = at + length - has;
+    long blocks = more > 0 ? (more + BLOCK - 1) / BLOCK : 0, left = (limit - bytes) / BLOCK;
+    if (blocks > left) {
+        length -= more - (more > 0 ? left * BLOCK : 0);
+        blocks = left;
+    }
+    if (length > 0)
+        bytes += blocks * BLOCK;
+    pthread_mutex_unlock(&one_at_a_time);
+    if (length > 0)
+        return (ssize_t)length;
+    errno = ENOSPC;
+    return -1;
+}
+
+/* How much of a write of `length` bytes is to be done; -1 with errno set for none. */
+static ssize_t allowed(int fd, size_t length) {
+    switch (plan) {
+    case FULL:
+        return room_for(fd, size_of(fd), (off_t)length);
+    case ERROR:
+        if (++calls < limit)
+            return (ssize_t)length;
+        errno = (int)error_number;
+        return -1;
+    case INTERRUPT:
+        if (++calls % limit)
+            return (ssize_t)length;
+        errno = EINTR;
+        return -1;
+    case SHORT:
+        return length > (size_t)limit ? limit : (ssize_t)length;
+    default:
+        return (ssize_t)length;
+    }
+}
+
+#define WRITING(half, call) \
+    do { \
+        char where[PATH_MAX]; \
+        if (path_of(fd, where)) { \
+            if (plan == HALF && ++calls == limit) { \
+                size_t count = length / 2; \
+                half; \
+                killed(__func__, where); \
+            } \
+            ssize_t count = allowed(fd, length); \
+            if (count < 0) \
+                return -1; \
+            length = (size_t)count; \
+        } \
+        GUARDED(ssize_t, -1, path_of(fd, path), call); \
+    } while (0)
+
+ssize_t write(int fd, const void *from, size_t length) {
+    REAL(write);
+    WRITING(syscall(SYS_write, fd, from, count), real(fd, from, length));
+}
+
+ssize_t pwrite(int fd, const void *from, size_t length, off_t at) {
+    REAL(pwrite);
+    WRITING(syscall(SYS_pwrite64, fd, from, count, at), real(fd, from, length, at));
+}
+
+ssize_t pwrite64(int fd, const void *from, size_t length, off64_t at) {
+    REAL(pwrite64);
+    WRITING(syscall(SYS_pwrite64, fd, from, count, at), real(fd, from, length, at));
+}
+
+ssize_t writev(int fd, const struct iovec *parts, int count) {
+    REAL(writev);
+    char where[PATH_MAX];
+    /* A short write is allowed: only the first part. */
+    if (count > 0 && path_of(fd, where))
+        return write(fd, parts[0].iov_base, parts[0].iov_len);
+    return real(fd, parts, count);
+}
+
+int ftruncate(int fd, off_t length) {
+    REAL(ftruncate);
+    GUARDED(int, -1, path_of(fd, path), real(fd, length));
+}
+
+int ftruncate64(int fd, off64_t length) {
+    REAL(ftruncate64);
+    GUARDED(int, -1, path_of(fd, path), real(fd, length));
+}
+
+/* Space is set aside as a whole or not at all. */
+static int no_room(int fd, off_t at, off_t length) {
+    char where[PATH_MAX];
+    if (plan != FULL || !path_of(fd, where))
+        return 0;
+    long before = bytes;
+    if (room_for(fd, at, length) == (ssize_t)length)
+        return 0;
+    bytes = before;
+    errno = ENOSPC;
+    return 1;
+}
+
+int fallocate(int fd, int mode, off_t at, off_t length) {
+    REAL(fallocate);
+    if (no_room(fd, at, length))
+        return -1;
+    GUARDED(int, -1, path_of(fd, path), real(fd, mode, at, length));
+}
+
+int fallocate64(int fd, int mode, off64_t at, off64_t length) {
+    REAL(fallocate64);
+    if (no_room(fd, at, length))
+        return -1;
+    GUARDED(int, -1, path_of(fd, path), real(fd, mode, at, length));
+}
+
+/* These give the error number back. */
+int posix_fallocate(int fd, off_t at, off_t length) {
+    REAL(posix_fallocate);
+    if (no_room(fd, at, length))
+        return ENOSPC;
+    GUARDED(int, errno, path_of(fd, path), real(fd, at, length));
+}
+
+int posix_fallocate64(int fd, off64_t at, off64_t length) {
+    REAL(posix_fallocate64);
+    if (no_room(fd, at, length))
+        return ENOSPC;
+    GUARDED(int, errno, path_of(fd, path), real(fd, at, length));
+}
+
+void *mmap(void *hint, size_t length, int protection, int flags, int fd, off_t at) {
+    REAL(mmap);
+    GUARDED(void *, MAP_FAILED, fd >= 0 && path_of(fd, path), real(hint, length, protection, flags, fd, at));
+}
+
+void *mmap64(void *hint, size_t length, int protection, int flags, int fd, off64_t at) {
+    REAL(mmap64);
+    GUARDED(void *, MAP_FAILED, fd >= 0 && path_of(fd, path), real(hint, length, protection, flags, fd, at));
+}
+
+int unlink(const char *name) {
+    REAL(unlink);
+    GUARDED(int, -1, path_at(AT_FDCWD, name, path), real(name));
+}
+
+int unlinkat(int fd, const char *name, int flags) {
+    REAL(unlinkat);
+    GUARDED(int, -1, path_at(fd, name, path), real(fd, name, flags));
+}
+
+int rmdir(const char *name) {
+    REAL(rmdir);
+    GUARDED(int, -1, path_at(AT_FDCWD, name, path), real(name));
+}
+
+int mkdir(const char *name, mode_t mode) {
+    REAL(mkdir);
+    GUARDED(int, -1, path_at(AT_FDCWD, name, path), real(name, mode));
+}
+
+int mkdirat(int fd, const char *name, mode_t mode) {
+    REAL(mkdirat);
+    GUARDED(int, -1, path_at(fd, name, path), real(fd, name, mode));
+}
+
+int rename(const char *from, const char *to) {
+    REAL(rename);
+    GUARDED(int, -1, path_at(AT_FDCWD, to, path), real(from, to));
+}
+
+int renameat(int from_fd, const char *from, int to_fd, const char *to) {
+    REAL(renameat);
+    GUARDED(int, -1, path_at(to_fd, to, path), real(from_fd, from, to_fd, to));
+}
+
+int renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned flags) {
+    REAL(renameat2);
+    GUARDED(int, -1, path_at(to_fd, to, path), real(from_fd, from, to_fd, to, flags));
+}
+
+int fchmod(int fd, mode_t mode) {
+    REAL(fchmod);
+    GUARDED(int, -1, path_of(fd, path), real(fd, mode));
+}
+
+int fsync(int fd) {
+    REAL(fsync);
+    GUARDED(int, -1, path_of(fd, path), real(fd));
+}
+
+int fdatasync(int fd) {
+    REAL(fdatasync);
+    GUARDED(int, -1, path_of(fd, path), real(fd));
+}

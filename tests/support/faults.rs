@@ -1,0 +1,92 @@
+//! The library `faults.c`, which lets calls on the trace directory go wrong.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use tempfile::TempDir;
+
+use crate::Program;
+
+/// What goes wrong with the system; `faults.c` has the details.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// Nothing: calls are counted.
+    Count,
+    /// Killed instead of making this call.
+    KillBefore(u64),
+    /// Killed after this call.
+    KillAfter(u64),
+    /// Killed half-way through this write.
+    KillHalf(u64),
+    /// The disk has room for so many bytes.
+    Full(u64),
+    /// From this write on all fail with an error number.
+    Error(u64, i32),
+    /// This call fails with an error number, the others do not.
+    Once(u64, i32),
+    /// No write writes more.
+    Short(u64),
+    /// Every so many writes and openings one is interrupted by a signal.
+    Interrupt(u64),
+    /// From this opening on there are no descriptors.
+    Files(u64),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Count => write!(f, "count"),
+            Self::KillBefore(n) => write!(f, "kill-before:{n}"),
+            Self::KillAfter(n) => write!(f, "kill-after:{n}"),
+            Self::KillHalf(n) => write!(f, "kill-half:{n}"),
+            Self::Full(n) => write!(f, "full:{n}"),
+            Self::Error(n, error) => write!(f, "error:{n}:{error}"),
+            Self::Once(n, error) => write!(f, "once:{n}:{error}"),
+            Self::Short(n) => write!(f, "short:{n}"),
+            Self::Interrupt(n) => write!(f, "interrupt:{n}"),
+            Self::Files(n) => write!(f, "files:{n}"),
+        }
+    }
+}
+
+impl Program {
+    /// The program with a fault in its way.
+    #[must_use]
+    pub fn fault(self, fault: Fault) -> Self {
+        let (out, log) = (self.out(), fault_log(self.workspace()));
+        self.env("LD_PRELOAD", library())
+            .env("FAULTS_DIR", out)
+            .env("FAULTS_LOG", log)
+            .env("FAULTS_PLAN", fault.to_string())
+    }
+
+    /// What the faults have told: the call that the process was killed at, or how many it made.
+    #[must_use]
+    pub fn fault_met(&self) -> String {
+        fs::read_to_string(fault_log(self.workspace())).unwrap_or_default()
+    }
+}
+
+fn fault_log(workspace: &Path) -> PathBuf {
+    workspace.join("faults.log")
+}
+
+/// Compiled once a process.
+fn library() -> PathBuf {
+    static DIR: OnceLock<TempDir> = OnceLock::new();
+    let dir = DIR.get_or_init(|| {
+        let dir = tempfile::tempdir().expect("a temporary directory can be made");
+        let cc = Command::new("cc")
+            .args(["-shared", "-fPIC", "-O2", "-o"])
+            .arg(dir.path().join("libfaults.so"))
+            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("support/faults.c"))
+            .arg("-ldl")
+            .status();
+        assert!(cc.is_ok_and(|status| status.success()), "faults.c does not compile");
+        dir
+    });
+    dir.path().join("libfaults.so")
+}
