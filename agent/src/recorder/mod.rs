@@ -374,7 +374,7 @@ impl Recorder {
                 }
                 Err(error) => {
                     out.state = OutState::Failed;
-                    self.fail(&error, counts, folded.len() as u64);
+                    self.fail(&error, counts);
                 }
             }
         }
@@ -396,10 +396,10 @@ impl Recorder {
 
     /// A chunk could not be written. Where its slot is a part of a file, nothing is lost: it stays open, and
     /// the journal stays.
-    fn fail(&self, error: &SinkError, counts: EventCounts, bytes: u64) {
+    fn fail(&self, error: &SinkError, counts: EventCounts) {
         if self.journal.is_shared() {
             self.journal.keep();
-            self.add(counts, bytes);
+            self.add(counts, 0);
         } else {
             self.losses.count(counts.enters + counts.exits);
         }

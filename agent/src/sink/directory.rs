@@ -375,10 +375,12 @@ fn holds_trace_of(path: &Path, session: Option<&str>) -> bool {
 }
 
 fn further_traces(path: &Path) -> Vec<String> {
-    list(path, |name, entry| {
-        name.starts_with(names::JVM_PREFIX) && entry.file_type().is_ok_and(|kind| kind.is_dir())
-    })
-    .unwrap_or_default()
+    directories(path, |name| name.starts_with(names::JVM_PREFIX))
+}
+
+fn directories(path: &Path, wanted: impl Fn(&str) -> bool) -> Vec<String> {
+    list(path, |name, entry| wanted(name) && entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .unwrap_or_default()
 }
 
 fn list(path: &Path, wanted: impl Fn(&str, &fs::DirEntry) -> bool) -> io::Result<Vec<String>> {
@@ -409,7 +411,7 @@ fn move_earlier_trace(path: &Path, fd: &OwnedFd) -> Result<Moved, String> {
         }
     }
     let files = list(path, |name, _| names::is_trace_file(name)).map_err(cannot_list)?;
-    let further = further_traces(path);
+    let further = directories(path, names::is_trace_directory);
     if files.is_empty() && further.is_empty() {
         return Ok(Moved::Away);
     }
@@ -439,6 +441,11 @@ fn remove_trace(path: &Path) -> io::Result<()> {
     for name in list(path, |name, _| names::is_trace_file(name))? {
         fs::remove_file(path.join(name))?;
     }
+    let before_repair = path.join(names::BEFORE_REPAIR);
+    for name in list(&before_repair, |name, _| names::is_kept_file(name)).unwrap_or_default() {
+        fs::remove_file(before_repair.join(name))?;
+    }
+    let _ = fs::remove_dir(before_repair);
     for name in further_traces(path) {
         let further = path.join(name);
         remove_trace(&further)?;
@@ -474,6 +481,20 @@ mod tests {
         let old = root.path().join("a/b/out.old");
         assert_eq!(fs::read_to_string(old.join("trace.json")).unwrap(), "two");
         assert!(!old.join("notes.txt").exists());
+    }
+
+    #[test]
+    fn what_a_repair_kept_moves_away_and_is_removed() {
+        let root = tempfile::tempdir().unwrap();
+        let (out, old) = (root.path().join("out"), root.path().join("out.old"));
+        for journal in ["one", "two"] {
+            write_trace(&TraceDirectory::open(&out, None).unwrap(), journal);
+            fs::create_dir(out.join("before-repair")).unwrap();
+            fs::write(out.join("before-repair/journal"), journal).unwrap();
+        }
+        TraceDirectory::open(&out, None).unwrap();
+        assert!(!out.join("before-repair").exists());
+        assert_eq!(fs::read_to_string(old.join("before-repair/journal")).unwrap(), "two");
     }
 
     #[test]
