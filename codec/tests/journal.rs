@@ -3,6 +3,7 @@
 #[path = "support/naive_fold.rs"]
 mod naive_fold;
 #[path = "support/naive_journal.rs"]
+#[allow(dead_code, reason = "each test binary uses its own part")]
 mod naive_journal;
 
 use std::io::Read;

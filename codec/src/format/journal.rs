@@ -25,9 +25,10 @@
 //! Then, without a gap, the state of the fold, zeros up to a multiple of eight, and the raw chunk in the
 //! form it has [in memory](super::raw#in-memory): the complement of its bytes, zeros behind them.
 //!
-//! The words from 16 on change only while the slot is not open, and the state word last of all. A thread
-//! that hands over a chunk writes it to its file, opens another slot, and only then closes the first one.
-//! So at every instant one open slot of a thread, or two, tell what it recorded:
+//! Words are stored whole. Those from 16 on change only while the slot is not open, and the state word
+//! last of all. A thread that hands over a chunk writes it to its file, opens another slot, and only
+//! then closes the first one. So at every instant one open slot of a thread, or two, tell what it
+//! recorded:
 //!
 //! > the first *offset* bytes of its file, and then the chunk, folded.
 //!
@@ -49,7 +50,7 @@
 //!
 //! | journal | answer |
 //! |---|---|
-//! | a header of zeros, or none | nothing was recorded yet |
+//! | a header without magic or version, or none at all | nothing was recorded yet |
 //! | another magic or version | an error; nothing is read |
 //! | a size that is no multiple of eight, or less than the words | an error; no further slot can be found |
 //! | a slot that the end of the file cuts off | an error; what is there of it is read |

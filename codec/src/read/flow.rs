@@ -19,6 +19,7 @@ pub enum Tail {
 }
 
 const BUFFER_BYTES: usize = 256 * 1024;
+const MIN_BUFFER_BYTES: usize = 1024;
 
 /// Reads the records of one thread, in order, in constant memory.
 #[derive(Debug)]
@@ -38,14 +39,16 @@ pub struct FlowReader<R> {
 impl<R: Read> FlowReader<R> {
     /// Reads from the start of `input`. No further buffering is needed.
     pub fn new(input: R) -> Self {
-        Self::going_on(input, Offset::default())
+        Self::going_on(input, Offset::default(), u64::MAX)
     }
 
-    /// The same, where the start of `input` has this offset.
-    pub(super) fn going_on(input: R, position: Offset) -> Self {
+    /// The same, where the start of `input` has this offset, and it has about so many bytes: a million
+    /// threads of a few events each want no large buffers.
+    pub(super) fn going_on(input: R, position: Offset, expected_bytes: u64) -> Self {
+        let expected = usize::try_from(expected_bytes).unwrap_or(usize::MAX);
         Self {
             input,
-            buffer: vec![0; BUFFER_BYTES],
+            buffer: vec![0; expected.clamp(MIN_BUFFER_BYTES, BUFFER_BYTES)],
             unread: 0..0,
             position,
             at_end: false,

@@ -32,6 +32,8 @@ use crate::{Error, Offset, ThreadId};
 const WINDOW_BYTES: usize = 4096;
 /// The end of a chunk is looked for in pieces that grow up to this size.
 const MAX_STEP_BYTES: u64 = 64 * 1024;
+/// So many bytes of zeros end a chunk: two words.
+const GAP_BYTES: u64 = 2 * WORD_BYTES as u64;
 /// So far behind the end of a chunk we look for more of it, which should not be there.
 const LOOK_AHEAD_BYTES: u64 = 64 * 1024;
 /// A journal that changes all the time is read so many times.
@@ -268,7 +270,8 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
         if end == limit && end < slot_end {
             self.add_damage(end, "the end of a chunk of at most 128 MiB", "more of it".to_owned());
         } else if let Some(further) = self.find_more(end, slot_end)?
-            // While a JVM writes, there may be more by now. It follows without a gap then.
+            // While a JVM writes, more of the chunk may be there by now. Then the zeros are gone.
+            && further - end >= GAP_BYTES
             && self.find_zeros(end, further)? == end
         {
             let found = format!("more of the chunk at {further}");

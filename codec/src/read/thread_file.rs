@@ -37,7 +37,8 @@ impl ThreadFile {
     /// # Errors
     /// The file cannot be opened.
     pub fn events(&self) -> Result<Events> {
-        let reader = Reader::new(self.format, Input::File(self.file()?), Offset::default());
+        let (file, bytes) = (Input::File(self.file()?), self.bytes_in_file());
+        let reader = Reader::new(self.format, file, Offset::default(), bytes);
         let (open, path) = (self.open.clone(), self.path.clone());
         Ok(Events { reader, format: self.format, open, path, non_canonical: 0 })
     }
@@ -133,9 +134,9 @@ enum Reader {
 }
 
 impl Reader {
-    fn new(format: EventFormat, input: Input, position: Offset) -> Self {
+    fn new(format: EventFormat, input: Input, position: Offset, bytes: u64) -> Self {
         match format {
-            EventFormat::Binary => Self::Flow(FlowReader::going_on(input, position)),
+            EventFormat::Binary => Self::Flow(FlowReader::going_on(input, position, bytes)),
             EventFormat::Jsonl => Self::Jsonl(JsonlReader::going_on(input, position)),
         }
     }
@@ -158,8 +159,8 @@ impl Events {
             return Err(Error::Gap { path, end, next, events });
         }
         self.non_canonical = self.non_canonical();
-        let input = Input::OpenChunk(open.bytes(self.format));
-        self.reader = Reader::new(self.format, input, next);
+        let (input, bytes) = (Input::OpenChunk(open.bytes(self.format)), open.records.len() as u64);
+        self.reader = Reader::new(self.format, input, next, bytes);
         self.next_record()
     }
 }

@@ -2,8 +2,9 @@
 //! between any two of its stores.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
+use std::fs::{self, File};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 
 use flow_codec::ThreadId;
 use flow_codec::format::flow::{Decoded, decode};
@@ -35,6 +36,42 @@ pub(crate) struct Recorder {
     threads: BTreeMap<u64, Thread>,
     /// Steps until it is killed.
     steps: usize,
+    /// Where each step is to be seen at once.
+    live: Option<Live>,
+}
+
+/// A directory in which a recorder can be watched.
+#[derive(Debug)]
+struct Live {
+    dir: PathBuf,
+    journal: Vec<u8>,
+}
+
+impl Live {
+    /// Writes what has changed, in order.
+    fn follow(&mut self, journal: &[u8], files: impl Iterator<Item = (String, Vec<u8>)>) {
+        let append = |name: &str| {
+            File::options().append(true).create(true).open(self.dir.join(name)).expect("a folder")
+        };
+        for (name, bytes) in files {
+            let mut file = append(&name);
+            let written = file.metadata().expect("a file").len();
+            file.write_all(&bytes[usize::try_from(written).expect("small")..]).expect("room");
+        }
+        let mut file = append(names::JOURNAL);
+        file.write_all(&vec![0; journal.len() - self.journal.len()]).expect("room");
+        self.journal.resize(journal.len(), 0);
+        let mut file =
+            File::options().write(true).open(self.dir.join(names::JOURNAL)).expect("made");
+        // A step changes bytes that follow each other, with one store.
+        let differs = |at: &usize| self.journal[*at] != journal[*at];
+        let (first, last) = ((0..journal.len()).find(differs), (0..journal.len()).rfind(differs));
+        if let (Some(first), Some(last)) = (first, last) {
+            file.seek(SeekFrom::Start(first as u64)).expect("a file");
+            file.write_all(&journal[first..=last]).expect("room");
+            self.journal.copy_from_slice(journal);
+        }
+    }
 }
 
 #[derive(Default, Debug)]
@@ -52,7 +89,13 @@ struct Thread {
 impl Recorder {
     pub(crate) fn new(format: EventFormat, chunk_bytes: usize, steps: usize) -> Self {
         let (journal, files, threads) = Default::default();
-        Self { format, chunk_bytes, journal, files, threads, steps }
+        Self { format, chunk_bytes, journal, files, threads, steps, live: None }
+    }
+
+    /// Shows each step in `dir`.
+    pub(crate) fn watched(mut self, dir: &Path) -> Self {
+        self.live = Some(Live { dir: dir.to_path_buf(), journal: Vec::new() });
+        self
     }
 
     /// Runs until it is killed. Returns the steps it had left.
@@ -78,6 +121,11 @@ impl Recorder {
 
     fn step(&mut self) -> Result<(), Killed> {
         self.steps = self.steps.checked_sub(1).ok_or(Killed)?;
+        if let Some(live) = &mut self.live {
+            let name = |id| thread_file(ThreadId::new(id), self.format);
+            let files = self.files.iter().map(|(id, bytes)| (name(*id), bytes.clone()));
+            live.follow(&self.journal, files);
+        }
         Ok(())
     }
 
@@ -213,12 +261,9 @@ impl Recorder {
         fs::write(dir.join(names::MANIFEST), manifest).expect("a folder");
         fs::write(dir.join(names::JOURNAL), &self.journal).expect("a folder");
         for (id, bytes) in &self.files {
-            fs::write(dir.join(self.file_name(*id)), bytes).expect("a folder");
+            fs::write(dir.join(thread_file(ThreadId::new(*id), self.format)), bytes)
+                .expect("a folder");
         }
-    }
-
-    pub(crate) fn file_name(&self, id: u64) -> String {
-        thread_file(ThreadId::new(id), self.format)
     }
 
     /// What each thread's file would hold if all had ended: without and with the event that was just
