@@ -55,7 +55,8 @@ seed_streams() {
     done
 }
 
-# The files of a trace, each text file ended by FF.
+# The files of a trace, each text file ended by FF; then the length of a thread file, that file, and the
+# journal.
 seed_dirs() {
     local name trace
     for trace in trace trace-killed; do
@@ -63,7 +64,8 @@ seed_dirs() {
             if [[ -f $golden/$trace/$name ]]; then cat "$golden/$trace/$name"; fi
             printf '\xff'
         done >"$corpus/trace_dir/$trace"
-        bytes <"$golden/flow.hex" >>"$corpus/trace_dir/$trace"
+        printf '\x03\x80\x81\x82' >>"$corpus/trace_dir/$trace"
+        bytes <"$golden/journal.hex" >>"$corpus/trace_dir/$trace"
     done
 }
 

@@ -1,5 +1,6 @@
 //! Any bytes as the files of a trace directory. The byte FF, which no text holds, ends a text file;
-//! what follows the fourth is a thread file.
+//! behind the fourth, the next byte is the length of a thread file, and what follows that is the
+//! journal.
 
 #![no_main]
 
@@ -30,9 +31,16 @@ fuzz_target!(|bytes: &[u8]| {
         names::METHODS,
         names::THREADS,
         "thread-1.flow",
+        names::JOURNAL,
     ];
-    let parts = bytes.splitn(files.len(), |&byte| byte == 0xFF);
-    for (name, part) in files.iter().zip(parts.chain(std::iter::repeat(&[][..]))) {
+    let mut parts: Vec<_> = bytes.splitn(files.len() - 1, |&byte| byte == 0xFF).collect();
+    if parts.len() == files.len() - 1
+        && let Some((len, rest)) = parts.pop().and_then(<[u8]>::split_first)
+    {
+        let (events, journal) = rest.split_at(rest.len().min((*len).into()));
+        parts.extend([events, journal]);
+    }
+    for (name, part) in files.iter().zip(parts.into_iter().chain(std::iter::repeat(&[][..]))) {
         let path = DIR.path().join(name);
         // No bytes, no file: otherwise a trace without a manifest would never be tried.
         let done = if part.is_empty() {
@@ -61,6 +69,11 @@ fuzz_target!(|bytes: &[u8]| {
             for file in &trace.files {
                 let mut walk = Walk::new(file.events().expect("the file is there"));
                 let _ = Report::default().add_thread(|| walk.next_step());
+                let in_file = fs::metadata(&file.path).map_or(0, |metadata| metadata.len());
+                if let Ok(Some(splice)) = file.splice() {
+                    assert_eq!(splice.kept + splice.cut, in_file);
+                    assert_eq!(splice.kept + splice.missing, file.bytes);
+                }
             }
         }
     }
