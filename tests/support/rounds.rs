@@ -84,8 +84,9 @@ pub struct Rounds {
 
 /// How far a trace must follow a player.
 ///
-/// Where recording ends, or stops, while a thread loads a class, the calls of that class are not recorded, and
-/// exits of the methods around them may still be. So behind an end that is somewhere, exits are not looked at.
+/// Where recording ends, or stops, while threads go on, a class that is loaded meanwhile is not rewritten: its
+/// calls are missing, and events of the thread may follow until it is stopped too. So the first call of a
+/// class without names is taken for such an end where one is allowed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reach {
     /// So many rounds are there, and recording ended somewhere behind them.
@@ -314,7 +315,9 @@ impl Rounds {
             let mut named = trace.threads.values().filter(|thread| thread.name == *name);
             let events = named.next().map_or(&none, |thread| &thread.events);
             assert!(named.next().is_none(), "several threads are called {name}");
-            if let Err(why) = self.follow(trace, player, events, reach(player), &mut interned) {
+            let reach = reach(player);
+            let followed = self.follow(trace, player, events, reach, &mut interned);
+            if let Err(why) = followed {
                 panic!("{name}: {why}");
             }
         }
@@ -329,16 +332,13 @@ impl Rounds {
         names: &mut Names,
     ) -> Result<(), String> {
         let index = u64::try_from(player).expect("few players");
-        let last_enter = events.iter().rposition(|event| *event != Event::Exit);
-        let events = match reach {
-            Reach::Stopped | Reach::AtLeast(_) => &events[..last_enter.map_or(0, |last| last + 1)],
-            _ => events,
-        };
         let steps = Vec::new();
         let mut player = Player { names, seed: self.seed, index, fresh: 0, steps };
         let mut at = 0;
+        let mut ends = events.len();
+        let may_end = matches!(reach, Reach::Stopped | Reach::AtLeast(_));
         // Takes what the player has called since; whether the trace holds all of it.
-        let mut take = |player: &mut Player<'_>| -> Result<bool, String> {
+        let mut take = |player: &mut Player<'_>, ends: &mut usize| -> Result<bool, String> {
             for (step, event) in std::mem::take(&mut player.steps).iter().zip(&events[at..]) {
                 let found = match event {
                     Event::Exit => None,
@@ -350,6 +350,10 @@ impl Rounds {
                 if found != *step {
                     let name = |step: &Step| step.map(|n| player.names.names[n as usize].clone());
                     let (found, expected) = (name(&found), name(step));
+                    if may_end && expected.as_deref().is_some_and(|key| has_no_names(trace, key)) {
+                        *ends = at;
+                        return Ok(false);
+                    }
                     return Err(format!("event {at} is {found:?}, not {expected:?}"));
                 }
                 at += 1;
@@ -378,7 +382,7 @@ impl Rounds {
         let mut complete = 0;
         let mut whole = false;
         let mut length = player.steps.len();
-        let mut more = take(&mut player)?;
+        let mut more = take(&mut player, &mut ends)?;
         while more {
             if rounds == Some(complete) {
                 player.exits(1);
@@ -388,7 +392,7 @@ impl Rounds {
                     player.exits(if self.way.leaves_main() { 2 } else { 0 });
                 }
                 length += player.steps.len();
-                if take(&mut player)? {
+                if take(&mut player, &mut ends)? {
                     return Err(format!("{} events, but {length} were made", events.len()));
                 }
                 whole = events.len() == length;
@@ -396,8 +400,8 @@ impl Rounds {
             }
             player.round(complete);
             length += player.steps.len();
-            more = take(&mut player)?;
-            complete += u64::from(events.len() >= length);
+            more = take(&mut player, &mut ends)?;
+            complete += u64::from(ends >= length);
         }
         let right = match reach {
             Reach::AtLeast(rounds) => complete >= rounds,
@@ -408,6 +412,12 @@ impl Rounds {
         let trace = format!("{} events, {complete} rounds, whole: {whole}", events.len());
         if right { Ok(()) } else { Err(format!("{trace}; expected {reach:?}")) }
     }
+}
+
+/// Whether the trace names no method of the class of this one.
+fn has_no_names(trace: &Decoded, key: &str) -> bool {
+    let (class, _) = key.split_once('#').expect("a key");
+    !trace.keys.values().any(|key| key.split_once('#').is_some_and(|(other, _)| other == class))
 }
 
 fn words(program: &Program) -> PathBuf {

@@ -4,12 +4,15 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
+use parking_lot::Mutex;
+
 use super::{Budget, Scope, SinkError};
 
 /// A file that only grows, each append in one system call: a reader, or a kill, finds whole lines.
 #[derive(Debug)]
 pub struct LineFile {
-    file: File,
+    /// Locked for a whole append: a write that falls short is gone on with, and nothing may come between.
+    file: Mutex<File>,
     name: String,
     budget: Budget,
 }
@@ -18,7 +21,7 @@ impl LineFile {
     /// Takes a file opened for appending; `name` is for messages.
     #[must_use]
     pub fn new(file: File, name: &str, budget: Budget) -> Self {
-        Self { file, name: name.to_owned(), budget }
+        Self { file: Mutex::new(file), name: name.to_owned(), budget }
     }
 
     /// Creates a file, which must not exist, in a place that is safe.
@@ -27,7 +30,7 @@ impl LineFile {
     /// The file exists or cannot be created.
     pub fn create(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().append(true).create_new(true).open(path)?;
-        Ok(Self { file, name: path.display().to_string(), budget: Budget::new(None) })
+        Ok(Self::new(file, &path.display().to_string(), Budget::new(None)))
     }
 
     /// Appends whole lines.
@@ -36,7 +39,8 @@ impl LineFile {
     /// They cannot be written; the last one may be there in part.
     pub fn append(&self, lines: &[u8]) -> Result<(), SinkError> {
         self.budget.take(lines.len())?;
-        (&self.file)
+        self.file
+            .lock()
             .write_all(lines)
             .map_err(|error| SinkError::io(Scope::Trace, &self.name, &error))
     }

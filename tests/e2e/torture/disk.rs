@@ -36,6 +36,10 @@ enum Outcome {
     Whole,
 }
 
+const fn all_rounds(_player: usize) -> Reach {
+    Reach::Whole(ROUNDS)
+}
+
 /// Asserts that the program did not notice, and that whatever is missing was told, once.
 fn judge(run: &Finished, what: &str) -> Outcome {
     let lines = run.our_lines();
@@ -54,9 +58,7 @@ fn judge(run: &Finished, what: &str) -> Outcome {
     let trace = decode_trace(&run.out());
     let end = &trace.manifest["end"];
     if lines.is_empty() {
-        rounds().assert_followed(&trace, |player| {
-            if player <= rounds().threads { Reach::Whole(ROUNDS) } else { Reach::Stopped }
-        });
+        rounds().assert_followed(&trace, all_rounds);
         assert!(end.is_object(), "{what}");
         assert_verbs_agree(&run.out(), &trace);
         return Outcome::Whole;
@@ -64,7 +66,11 @@ fn judge(run: &Finished, what: &str) -> Outcome {
     rounds().assert_followed(&trace, |_| Reach::Stopped);
     if end.is_object() {
         let lost = &end["lost"];
-        assert!(lost["events"] != 0 || lost["stopped_at_ns"].is_u64(), "{what}: {lost}, {lines:?}");
+        if lost["events"] == 0 && lost["stopped_at_ns"].is_null() {
+            // The last chunk of a thread could not be written, and stays in the journal.
+            assert!(trace.has_journal, "{what}: {lost}, {lines:?}");
+            rounds().assert_followed(&trace, all_rounds);
+        }
         assert_ne!(lost["reasons"].as_array().unwrap().len(), 0, "{what}: {lines:?}");
         assert_eq!(code, Some(3), "{what}: {findings}");
     }
