@@ -215,8 +215,7 @@ impl Agent {
     /// files they share. Only stores to atomics, and one call of the system: called right after a fork.
     pub fn abandon(&self) {
         self.abandoned.store(true, Ordering::Relaxed);
-        self.recorder.switch_off();
-        self.recorder.journal().leave_file();
+        self.recorder.abandon();
     }
 
     /// Whether this process is the copy of one that records.

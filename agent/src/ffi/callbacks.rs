@@ -92,6 +92,7 @@ pub(super) fn caught(agent: &'static Agent, body: impl FnOnce()) {
 fn while_recording(jvmti: *mut sys::jvmtiEnv, body: impl FnOnce(&'static Agent)) {
     match lifecycle::agent() {
         Some(agent) if agent.recorder().is_on() => guarded(agent, || body(agent)),
+        Some(agent) if agent.recorder().takes_classes() => {}
         // SAFETY: our only environment, which is never disposed of.
         Some(agent) => environment::unsubscribe(agent, unsafe { Jvmti::new(jvmti) }),
         None => {}
@@ -231,7 +232,10 @@ unsafe extern "C" fn class_file_load_hook(
     if !probe::is_defined() {
         return;
     }
-    while_recording(jvmti, |agent| {
+    let Some(agent) = lifecycle::agent().filter(|agent| agent.recorder().takes_classes()) else {
+        return;
+    };
+    guarded(agent, || {
         // SAFETY: the arguments of this callback.
         let vm = unsafe { vm(jvmti, jni, ptr::null_mut()) };
         let len = usize::try_from(bytes).unwrap_or_default();

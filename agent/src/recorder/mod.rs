@@ -65,6 +65,9 @@ pub struct Recorder {
     /// Off once recording has ended, for whatever reason; never on again. Read at the top of every
     /// callback. Relaxed there: a late reader records one more event into memory that stays valid.
     on: AtomicBool,
+    /// Goes off after `on`, when no thread records any more. Until then classes are rewritten: a thread
+    /// that still records would else call methods that do not.
+    takes_classes: AtomicBool,
     /// Set when `on` goes off, so that probes stop asking.
     probes_off: Option<&'static AtomicU64>,
     /// When a fault ended the recording; 0 while none has.
@@ -101,6 +104,7 @@ impl Recorder {
     ) -> Self {
         Self {
             on: AtomicBool::new(true),
+            takes_classes: AtomicBool::new(true),
             probes_off: None,
             stopped_at_ns: AtomicU64::new(0),
             methods,
@@ -127,6 +131,12 @@ impl Recorder {
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.on.load(Ordering::Relaxed)
+    }
+
+    /// Whether classes are still to be rewritten.
+    #[must_use]
+    pub fn takes_classes(&self) -> bool {
+        self.takes_classes.load(Ordering::Relaxed)
     }
 
     /// The methods and their ids.
@@ -186,6 +196,10 @@ impl Recorder {
             }
         };
         self.threads.start(facts, &recorder);
+        // Whoever ended the recording meanwhile may not have met this thread.
+        if !self.on.load(Ordering::SeqCst) {
+            recorder.call_for_attention();
+        }
         log::debug!("thread {} starts recording: {:?}", facts.id, facts.name);
         Some(recorder)
     }
@@ -250,6 +264,7 @@ impl Recorder {
                 }
             }
         }
+        self.takes_classes.store(false, Ordering::Relaxed);
         End {
             at_ns: self.elapsed_ns(),
             totals: Totals {
@@ -287,6 +302,7 @@ impl Recorder {
             self.stopped_at_ns.store(self.elapsed_ns().max(1), Ordering::Relaxed);
         }
         self.threads.live().iter().for_each(|thread| thread.call_for_attention());
+        self.takes_classes.store(false, Ordering::Relaxed);
         self.losses.note(&format!("recording stopped: {fault}"));
     }
 
@@ -298,8 +314,15 @@ impl Recorder {
         }
     }
 
-    /// Ends the recording without a word.
-    pub fn switch_off(&self) {
+    /// Ends the recording without a word, in a process that is the copy of another one.
+    pub fn abandon(&self) {
+        self.switch_off();
+        self.takes_classes.store(false, Ordering::Relaxed);
+        self.journal.leave_file();
+    }
+
+    /// Threads record no more, from their next slow path on.
+    fn switch_off(&self) {
         // Pairs with `hand_over`, see `Control::limit`.
         self.on.store(false, Ordering::SeqCst);
         if let Some(switch) = self.probes_off {
