@@ -68,7 +68,7 @@ pub enum Start {
 }
 
 /// Set aside on disk for the manifest of the end. A disk that is full then is just when it is needed.
-const END_MANIFEST_BYTES: u64 = 16 * 1024;
+const END_MANIFEST_BYTES: usize = 16 * 1024;
 
 /// How much a thread records before it is written, where a kill loses it.
 const UNSAFE_CHUNK_BYTES: usize = 4096;
@@ -154,6 +154,8 @@ impl Agent {
         let directory = TraceDirectory::open(Path::new(&expand(&options.out)), session.as_deref())
             .map_err(|e| StartError(e.to_string()))?;
         let budget = Budget::new(options.max_bytes);
+        // No size allowed is less. Where it is reached, the manifest of the end is made to fit.
+        let _ = budget.take(END_MANIFEST_BYTES);
         let line_file = |name: &'static str| -> Result<LineFile, StartError> {
             let file = directory.create(name).map_err(|error| (name, error))?;
             Ok(LineFile::new(file, name, budget.clone()))
@@ -163,7 +165,8 @@ impl Agent {
         directory
             .replace(names::MANIFEST, &manifest_text(&manifest).map_err(in_manifest)?)
             .map_err(in_manifest)?;
-        let end = directory.reserve(names::MANIFEST, END_MANIFEST_BYTES).map_err(in_manifest)?;
+        let end =
+            directory.reserve(names::MANIFEST, END_MANIFEST_BYTES as u64).map_err(in_manifest)?;
         let ids = IdTable::new(start_ids, line_file(names::IDS)?, line_file(names::METHODS)?)
             .map_err(|e| StartError(e.to_string()))?;
         let journal = journal(&directory, &budget).map_err(|error| (names::JOURNAL, error))?;
@@ -277,9 +280,8 @@ fn journal(directory: &TraceDirectory, budget: &Budget) -> Result<Journal, Strin
 /// Makes the manifest fit into the place set aside: there may be no other. Counts stay.
 fn shorten(manifest: &mut Manifest) {
     let Some(end) = &mut manifest.end else { return };
-    let too_long = |end: &End| {
-        serde_json::to_vec(end).map_or(0, |text| text.len() as u64) > END_MANIFEST_BYTES / 2
-    };
+    let too_long =
+        |end: &End| serde_json::to_vec(end).map_or(0, |text| text.len()) > END_MANIFEST_BYTES / 2;
     if too_long(end) {
         end.not_recorded.iter_mut().for_each(|entry| entry.methods.clear());
     }

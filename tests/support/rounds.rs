@@ -84,9 +84,9 @@ pub struct Rounds {
 
 /// How far a trace must follow a player.
 ///
-/// Where recording ends, or stops, while threads go on, a class that is loaded meanwhile is not rewritten: its
-/// calls are missing, and events of the thread may follow until it is stopped too. So the first call of a
-/// class without names is taken for such an end where one is allowed.
+/// Where recording stops because a class cannot be named, that class is not rewritten: its calls are missing,
+/// and exits of the frames around them may follow. So the first call of a class without names is taken for
+/// the end where recording has stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reach {
     /// So many rounds are there, and recording ended somewhere behind them.
@@ -336,7 +336,7 @@ impl Rounds {
         let mut player = Player { names, seed: self.seed, index, fresh: 0, steps };
         let mut at = 0;
         let mut ends = events.len();
-        let may_end = matches!(reach, Reach::Stopped | Reach::AtLeast(_));
+        let may_end = reach == Reach::Stopped;
         // Takes what the player has called since; whether the trace holds all of it.
         let mut take = |player: &mut Player<'_>, ends: &mut usize| -> Result<bool, String> {
             for (step, event) in std::mem::take(&mut player.steps).iter().zip(&events[at..]) {

@@ -2,7 +2,10 @@
 //!
 //! A chunk that is not full has not been written anywhere, unless its memory is a part of a file. So
 //! open chunks stand in this one, which recorder and system share: whatever instant a process dies at,
-//! the system keeps what it stored. The file is there while a JVM records, and goes with a clean end.
+//! the system keeps what it stored. The file is there while a JVM records, and goes with a clean end, unless
+//! a chunk could not be written: then it stays, with that chunk in an open slot.
+//!
+//! Whoever cuts the file short while it is mapped kills the JVM (SIGBUS).
 //!
 //! It begins with a header of [`HEADER_BYTES`]:
 //!
