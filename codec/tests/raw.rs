@@ -199,6 +199,24 @@ fn what_is_no_event_is_passed_over() {
     folds(&[&[0xFF; 40]], &[]);
 }
 
+#[test]
+fn enters_of_any_length_may_lie_anywhere() {
+    let sound = (1..=9).map(|groups| raw_bytes(RawEvent::Enter(1 << (7 * groups - 2))));
+    let zeros = (1..12).map(|len| [vec![0xC1; len], vec![0x00]].concat());
+    let private = (1..12).map(|len| [vec![0xC1; len], vec![0x7D]].concat());
+    let constructor: &[u8] = &[0x81, 0x7B, 0x83, 0x83, 0x00, 0x7D];
+    for bytes in sound.chain(zeros).chain(private) {
+        for before in 0..140 {
+            for first in [&[][..], constructor] {
+                let raw = [first, &vec![0x82; before], &bytes, &[0x84, 0x00, 0x00, 0x7E, 0x85]];
+                let raw = raw.concat();
+                let expected = canonical_bytes(&naive_fold([&raw[..]]));
+                assert_eq!(fold([&raw[..]]).0, expected, "{bytes:02X?} behind {before}");
+            }
+        }
+    }
+}
+
 fn id() -> impl Strategy<Value = u64> {
     let ending = (any::<u64>(), 0x7B..=0x7F_u64, 1..9_u32).prop_map(|(low, last, groups)| {
         // An id of so many bytes that ends in one of the private ones.

@@ -148,7 +148,7 @@ impl Fold {
             };
             // Padding looks like exits.
             let len = len.min(rest.len());
-            self.seen.enters += block.enters(len);
+            self.seen.enters += u64::from((block.enters & block::first(len)).count_ones());
             self.seen.exits += u64::from((block.exits & block::first(len)).count_ones());
             let held = self.held;
             if let Some(held) = out.write(|room| fold_runs(window, len, block.exits, held, room)) {

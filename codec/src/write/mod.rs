@@ -4,6 +4,7 @@
 mod block;
 mod event;
 mod fold;
+mod masks;
 mod notes;
 mod output;
 mod resume;

@@ -21,6 +21,7 @@ use std::ops::Range;
 
 use super::block::{self, Before, Block, WIDTH, Window};
 use super::event::Event;
+use super::masks::SIGHT;
 
 /// How many bytes without anything to take away are looked at before the fold goes on alone.
 const PATIENCE: usize = 16 * WIDTH;
@@ -77,14 +78,12 @@ impl Strip {
             });
             let block = Block::new(window, before);
             before = block.before;
-            let enters = block.enters_in_order();
             // The last event may go on in this block.
-            let mut todo = !block::first(end.saturating_sub(at));
-            let others = block.others_in_order();
-            while others & todo != 0 {
-                let other = (others & todo).trailing_zeros() as usize;
+            let mut todo = block::first(WIDTH) & !block::first(end.saturating_sub(at));
+            while block.others & todo != 0 {
+                let other = (block.others & todo).trailing_zeros() as usize;
                 let piece = todo & block::first(other);
-                self.calls(enters & piece, block.exits & piece);
+                self.calls(block.enters & piece, block.exits & piece);
                 let (event, len) = Event::first(rest.get(other..).unwrap_or_default());
                 let bytes = at + other..at + other + len;
                 match event {
@@ -94,13 +93,14 @@ impl Strip {
                     Event::End => self.end(bytes.clone()),
                     Event::Catch => self.catch(bytes.clone()),
                     Event::UnwoundExit => self.unwound_exit(),
-                    // An ENTER that blocks cannot tell, or nothing valid.
+                    // An ENTER that blocks cannot tell, or nothing valid. One that goes on in the next
+                    // block may get by, where nobody sees the whole of it: of six bytes at most.
                     Event::Enter(_) | Event::Exit | Event::Invalid => return end,
                 }
                 end = bytes.end;
-                todo = !block::first(other + len);
+                todo = block::first(WIDTH) & !block::first(other + len);
             }
-            self.calls(enters & todo, block.exits & todo);
+            self.calls(block.enters & todo, block.exits & todo);
             at += WIDTH;
         }
         end
@@ -117,7 +117,7 @@ impl Strip {
         }
         let Some(open) = self.open.last_mut() else {
             // Frames entered after the last exit have no notes, nor has any frame left.
-            let last = enters & !block::first(WIDTH - exits.leading_zeros() as usize);
+            let last = enters & !block::first(SIGHT - exits.leading_zeros() as usize);
             self.floor = self.depth - i64::from(last.count_ones());
             return;
         };
