@@ -1,6 +1,8 @@
 //! Damaged traces: what is whole is read, what is not is named, and nothing panics, hangs or eats
 //! memory.
 
+#[path = "support/limited.rs"]
+mod limited;
 #[path = "support/naive_decoder.rs"]
 mod naive_decoder;
 
@@ -17,6 +19,7 @@ use flow_codec::format::names;
 use flow_codec::read::{FlowReader, JsonlReader, ReadRecords, Tail, Trace, TraceSet};
 use flow_codec::tree::{Step, Walk};
 use flow_codec::{Error, MethodId, Result};
+use limited::run_limited;
 use naive_decoder::{End, Stream, decode_all, read_all};
 
 /// Small thread files of every kind: canonical or not, balanced or not, short and long numbers.
@@ -403,31 +406,15 @@ fn ten_million_nested_frames_need_no_deep_stack() {
     assert_eq!(tail, Tail::Complete);
 }
 
-/// What `limited` may have of address space, and how it knows that it is limited.
+/// What hostile files may use of address space, and of time.
 const LIMIT_KIB: u64 = 512 * 1024;
-const LIMITED: &str = "FLOW_TEST_LIMITED";
+const LIMIT_SECONDS: u64 = 120;
 
-/// Runs itself again in a process that has little memory.
 #[cfg(target_os = "linux")]
 #[test]
-fn hostile_files_are_read_within_a_memory_limit() {
-    if std::env::var_os(LIMITED).is_some() {
-        return read_hostile_files();
-    }
-    let output = std::process::Command::new("sh")
-        .arg("-c")
-        .arg(format!(
-            "ulimit -v {LIMIT_KIB} && exec \"$0\" --exact --test-threads=1 \
-             hostile_files_are_read_within_a_memory_limit"
-        ))
-        .arg(std::env::current_exe().unwrap())
-        .env(LIMITED, "1")
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{text}{errors}");
-    assert!(text.contains("1 passed"), "{text}");
+fn hostile_files_are_read_within_limits_of_memory_and_time() {
+    let test = "hostile_files_are_read_within_limits_of_memory_and_time";
+    run_limited(test, LIMIT_KIB, LIMIT_SECONDS, read_hostile_files);
 }
 
 #[cfg(target_os = "linux")]

@@ -1,5 +1,7 @@
 //! Damaged journals, hostile ones, and one that changes while it is read.
 
+#[path = "support/limited.rs"]
+mod limited;
 #[path = "support/naive_fold.rs"]
 #[allow(dead_code, reason = "each test binary uses its own part")]
 mod naive_fold;
@@ -19,6 +21,7 @@ use flow_codec::format::flow::Record;
 use flow_codec::format::names::{self, EventFormat};
 use flow_codec::format::{journal, manifest};
 use flow_codec::read::{ReadRecords, Trace};
+use limited::run_limited;
 use naive_fold::RawEvent;
 use naive_journal::{Action, Recorder};
 
@@ -282,33 +285,15 @@ fn a_journal_can_be_read_while_it_is_written() {
     assert_eq!(read(dir.path()).0, whole);
 }
 
-/// What hostile journals may use of address space, and how the test knows that it is limited.
+/// What hostile journals may use of address space, and of time.
 const LIMIT_KIB: u64 = 640 * 1024;
-const LIMITED: &str = "FLOW_TEST_LIMITED";
+const LIMIT_SECONDS: u64 = 120;
 
-/// Runs itself again in a process that has little memory.
 #[cfg(target_os = "linux")]
 #[test]
 fn hostile_journals_are_read_within_limits_of_memory_and_time() {
-    if std::env::var_os(LIMITED).is_some() {
-        return read_hostile_journals();
-    }
-    let begun = Instant::now();
-    let output = std::process::Command::new("sh")
-        .arg("-c")
-        .arg(format!(
-            "ulimit -v {LIMIT_KIB} && exec \"$0\" --exact --test-threads=1 \
-             hostile_journals_are_read_within_limits_of_memory_and_time"
-        ))
-        .arg(std::env::current_exe().unwrap())
-        .env(LIMITED, "1")
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{text}{errors}");
-    assert!(text.contains("1 passed"), "{text}");
-    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+    let test = "hostile_journals_are_read_within_limits_of_memory_and_time";
+    run_limited(test, LIMIT_KIB, LIMIT_SECONDS, read_hostile_journals);
 }
 
 #[cfg(target_os = "linux")]
