@@ -14,9 +14,23 @@ use flow_e2e::{Decoded, DecodedThread, Engine, Event, Jdk, Program, harness, lib
 
 use crate::on_every_jdk;
 
-/// Programs of the harness of which no two runs are the same, or that do not end by themselves.
-const DIFFERENT_EACH_TIME: [&str; 8] =
-    ["Attached", "Daemons", "Halt", "Kill", "OutOfMemory", "Overflow", "Overflowing", "Unloading"];
+/// Programs of the harness of which no two runs are the same, that need arguments, or that do not end by
+/// themselves.
+const DIFFERENT_EACH_TIME: [&str; 13] = [
+    "Attached",
+    "Busy",
+    "Children",
+    "Crowd",
+    "Daemons",
+    "Forked",
+    "Halt",
+    "Kill",
+    "OutOfMemory",
+    "Overflow",
+    "Overflowing",
+    "Rounds",
+    "Unloading",
+];
 
 /// A call: how many are around it, and the key of the method.
 type Call<'a> = (usize, &'a str);
