@@ -1,7 +1,7 @@
 //! The file behind open chunks; its content is specified in [`flow_codec::format::journal`].
 
 use std::fs::File;
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 
 use flow_codec::format::names;
 use rustix::fs::{FallocateFlags, fallocate, fstatfs};
@@ -84,9 +84,11 @@ impl JournalFile {
     fn write_zeros(&self, start: u64, end: u64) -> io::Result<()> {
         let mut file = &self.file;
         file.seek(SeekFrom::Start(start))?;
-        let zeros = io::Read::take(io::repeat(0), end - start);
-        let written = io::copy(&mut { zeros }, &mut io::BufWriter::with_capacity(65536, file));
-        written.and_then(|_| file.flush())
+        let mut zeros = io::repeat(0).take(end - start);
+        let mut buffered = BufWriter::with_capacity(64 * 1024, file);
+        io::copy(&mut zeros, &mut buffered)?;
+        // Dropped with something in it, it would not tell of a full disk.
+        buffered.flush()
     }
 }
 
@@ -98,6 +100,13 @@ fn is_type(system: &rustix::fs::StatFs, id: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_to_the_last_byte() {
+        let file = File::options().write(true).open("/dev/full").unwrap();
+        let journal = JournalFile { file, budget: Budget::new(None) };
+        assert!(journal.write_zeros(0, 4096).is_err());
+    }
 
     #[test]
     fn space_is_zero_and_counted() {
