@@ -53,7 +53,7 @@ pub fn on_class_file(recorder: &Recorder, loader: &Loader, bytes: &[u8]) -> Opti
 /// A probe of the current thread had no room for an event, or the thread has no chunk yet.
 pub fn on_no_room(recorder: &Recorder, vm: &Vm<'_>, id: ThreadId, event: &[u8]) {
     if let Some(thread) = recorder.thread(id).or_else(|| start_thread(recorder, vm, id)) {
-        recorder.append_raw(&thread, event);
+        recorder.append(&thread, event);
     }
 }
 

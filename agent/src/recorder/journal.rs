@@ -1,8 +1,8 @@
 //! Slots of memory for chunks, which outlive the process where there is a file for them.
 //!
 //! The bytes are specified in [`flow_codec::format::journal`]. A slot belongs to one thread at a time, or
-//! is spare; none is ever given back to the system, nor split, nor joined. Sizes are powers of two, so that spare slots
-//! are soon found and fit.
+//! is spare; none is ever given back to the system, nor split, nor joined. Sizes are powers of two, so
+//! that spare slots are soon found and fit.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 

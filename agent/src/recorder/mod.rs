@@ -25,14 +25,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use crossbeam_channel::{Receiver, Sender, bounded};
 use flow_codec::ThreadId;
 use flow_codec::format::manifest::{End, Lost, NotRecorded, Totals};
+use flow_codec::format::raw;
 use flow_codec::write::{EventCounts, FoldRoom};
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::sink::{FoldedChunk, LineFile, Scope, Sink, SinkError};
 pub use control::{Control, ControlPlace};
-use crossbeam_channel::{Receiver, Sender, bounded};
 pub use ids::{IdTable, StartIds};
 pub use journal::Journal;
 use losses::Losses;
@@ -147,25 +148,20 @@ impl Recorder {
 
     /// Records that `thread` entered `method`.
     pub fn enter(&self, thread: &ThreadRecorder, method: Recorded) {
-        if !thread.append_enter(method, &self.journal) {
-            self.hand_over(thread);
-            thread.append_enter(method, &self.journal);
-        }
+        self.append(thread, method.as_bytes());
     }
 
     /// Records that `thread` left a method.
     pub fn exit(&self, thread: &ThreadRecorder) {
-        if !thread.append_exit(&self.journal) {
-            self.hand_over(thread);
-            thread.append_exit(&self.journal);
-        }
+        self.append(thread, &[raw::EXIT]);
     }
 
-    /// Records an event, in raw form, that a probe of `thread` had no room for.
-    pub fn append_raw(&self, thread: &ThreadRecorder, event: &[u8]) {
-        if !thread.append_raw(event, &self.journal) {
+    /// Records an event, in raw form.
+    #[inline]
+    pub fn append(&self, thread: &ThreadRecorder, event: &[u8]) {
+        if !thread.append(event, &self.journal) {
             self.hand_over(thread);
-            thread.append_raw(event, &self.journal);
+            thread.append(event, &self.journal);
         }
     }
 

@@ -5,7 +5,6 @@
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use flow_codec::format::raw;
 use flow_codec::write::{EventCounts, Fold};
 use flow_codec::{Offset, ThreadId};
 use parking_lot::{Mutex, MutexGuard};
@@ -13,7 +12,7 @@ use parking_lot::{Mutex, MutexGuard};
 use super::chunk::{self, Chunk};
 use super::control::ControlPlace;
 use super::journal::{Journal, Slot};
-use super::{Buffer, Recorded, ThreadFacts};
+use super::{Buffer, ThreadFacts};
 use crate::sink::SinkError;
 
 /// The recorder of one thread. Its own thread appends without a lock; handing over takes one.
@@ -123,18 +122,9 @@ impl ThreadRecorder {
         self.id
     }
 
+    /// Appends a whole event, in raw form; `false` when there is no room.
     #[inline]
-    pub(super) fn append_enter(&self, method: Recorded, journal: &Journal) -> bool {
-        chunk::append(journal.words(), &self.control, method.as_bytes())
-    }
-
-    #[inline]
-    pub(super) fn append_exit(&self, journal: &Journal) -> bool {
-        chunk::append(journal.words(), &self.control, &[raw::EXIT])
-    }
-
-    /// Appends an event a probe could not.
-    pub(super) fn append_raw(&self, event: &[u8], journal: &Journal) -> bool {
+    pub(super) fn append(&self, event: &[u8], journal: &Journal) -> bool {
         chunk::append(journal.words(), &self.control, event)
     }
 

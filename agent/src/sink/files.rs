@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Write};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use flow_codec::Offset;
-use flow_codec::format::flow::{Decoded, decode};
+use flow_codec::format::flow::records;
 use flow_codec::format::jsonl;
 use flow_codec::format::names::{EventFormat, thread_file};
 use rustix::io::Errno;
@@ -95,11 +95,10 @@ fn write_whole(file: &mut File, bytes: &[u8], len: u64) -> io::Result<()> {
     })
 }
 
-fn as_lines(mut bytes: &[u8]) -> Vec<u8> {
+fn as_lines(bytes: &[u8]) -> Vec<u8> {
     let mut lines = Vec::with_capacity(bytes.len() * 20);
-    while let Decoded::Record(record, len) = decode(bytes) {
+    for (record, _) in records(bytes) {
         jsonl::encode(record, &mut lines);
-        bytes = bytes.get(len..).unwrap_or_default();
     }
     lines
 }

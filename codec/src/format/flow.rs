@@ -171,6 +171,16 @@ pub fn decode(bytes: &[u8]) -> Decoded {
     Decoded::Record(record, len)
 }
 
+/// The whole records at the start of `bytes`, each with the place where it ends.
+pub fn records(bytes: &[u8]) -> impl Iterator<Item = (Record, usize)> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let Decoded::Record(record, len) = decode(bytes.get(at..)?) else { return None };
+        at += len;
+        Some((record, at))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

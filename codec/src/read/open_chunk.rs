@@ -4,7 +4,7 @@ use std::io::{self, Cursor, Read};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-use crate::format::flow::{Decoded, Record, decode};
+use crate::format::flow::{Record, records};
 use crate::format::jsonl;
 use crate::format::names::EventFormat;
 use crate::write::EventCounts;
@@ -54,16 +54,6 @@ impl OpenChunk {
             EventFormat::Jsonl => Form::Jsonl(Lines::new(records)),
         })
     }
-}
-
-/// Each record, and where it ends.
-pub(super) fn records(bytes: &[u8]) -> impl Iterator<Item = (Record, usize)> {
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        let Decoded::Record(record, len) = decode(bytes.get(at..)?) else { return None };
-        at += len;
-        Some((record, at))
-    })
 }
 
 /// The bytes of an [`OpenChunk`].

@@ -3,9 +3,8 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
-use super::open_chunk::records;
 use super::{OpenChunk, ThreadFile};
-use crate::format::flow::{Decoded, MAX_RECORD_BYTES, Record, decode};
+use crate::format::flow::{Decoded, MAX_RECORD_BYTES, Record, decode, records};
 use crate::format::names::EventFormat;
 use crate::{Error, Offset, Result};
 
