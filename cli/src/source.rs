@@ -4,13 +4,13 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use flow_codec::read::{Events, ReadRecords, Tail, ThreadFile, Trace, TraceSet};
+use flow_codec::read::{Events, ReadRecords, Tail, ThreadFile, Trace, TraceSet, Visit};
 use flow_codec::tree::{Step, Walk};
 use flow_codec::{Error, Offset, ThreadId};
 
 use crate::args::{Format, SourceArgs, ThreadArgs};
 use crate::failure::{Failure, Status};
-use crate::output::{Out, Progress, lost, message};
+use crate::output::{Out, Progress, lost, message, plural};
 
 /// The traces of a directory. More than one where several JVMs wrote into it.
 #[derive(Debug)]
@@ -177,43 +177,96 @@ pub(crate) fn is_like(text: &str, pattern: &str) -> bool {
 }
 
 /// How the reading of a thread file ended.
-#[derive(Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Ending {
     /// At its end, after a whole record.
     Whole,
     /// At its end, inside a record that begins here.
     Truncated(Offset),
-    /// At damage, or the file could not be read.
-    Failed(Error),
+    /// Where the system refused to read on.
+    Failed,
     /// Before its end: enough was seen.
     Stopped,
 }
 
-impl Ending {
-    /// What the outcome of reading all records means.
-    pub(crate) fn of(outcome: flow_codec::Result<()>, tail: Tail) -> Self {
-        match (outcome, tail) {
-            (Err(error), _) => Self::Failed(error),
-            (Ok(()), Tail::Complete) => Self::Whole,
-            (Ok(()), Tail::Truncated { offset }) => Self::Truncated(offset),
+impl From<Tail> for Ending {
+    fn from(tail: Tail) -> Self {
+        match tail {
+            Tail::Complete => Self::Whole,
+            Tail::Truncated { offset } => Self::Truncated(offset),
         }
+    }
+}
+
+/// Of more places of damage than this in a file, the others are counted.
+const NAMED_DAMAGE: usize = 8;
+
+/// What reading a thread file has come to.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    pub(crate) ending: Ending,
+    /// What is wrong with it, from its beginning on. What stands between was read.
+    pub(crate) damage: Vec<Error>,
+    /// How many further places of damage there are.
+    pub(crate) more_damage: u64,
+}
+
+impl Reading {
+    fn new() -> Self {
+        Self { ending: Ending::Whole, damage: Vec::new(), more_damage: 0 }
+    }
+
+    /// Nothing can be read of it.
+    fn failed(error: Error) -> Self {
+        Self { ending: Ending::Failed, damage: vec![error], more_damage: 0 }
+    }
+
+    /// Keeps what is wrong; answers whether there may be more to read.
+    fn note(&mut self, error: Error) -> Flow {
+        let flow = match error {
+            Error::Io { .. } => {
+                self.ending = Ending::Failed;
+                Flow::Stop
+            }
+            _ => Flow::Continue,
+        };
+        if self.damage.len() < NAMED_DAMAGE || flow == Flow::Stop {
+            self.damage.push(error);
+        } else {
+            self.more_damage += 1;
+        }
+        flow
+    }
+
+    /// Whether all of the file was read, damage or not.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.damage.is_empty()
+    }
+
+    /// `… and 7 more places of damage`, if there are more than are named.
+    pub(crate) fn more(&self) -> Option<String> {
+        (self.more_damage > 0)
+            .then(|| format!("… and {} of damage", plural(self.more_damage, "more place")))
     }
 
     /// Says what is wrong, if anything is.
     pub(crate) fn tell(&self, file: &ThreadFile, progress: &Progress) -> Status {
-        match self {
-            Self::Whole | Self::Stopped => Status::Done,
-            Self::Truncated(offset) => {
+        for error in &self.damage {
+            progress.message(&error.to_string());
+        }
+        let path = file.path.display();
+        if let Some(more) = self.more() {
+            progress.message(&format!("{path}: {more}"));
+        }
+        match self.ending {
+            _ if !self.is_sound() => Status::Damaged,
+            Ending::Truncated(offset) => {
                 progress.message(&format!(
-                    "{}: ends inside a record at offset {offset}; everything before it was read",
-                    file.path.display()
+                    "{path}: ends inside a record at offset {offset}; everything before it was read",
                 ));
                 Status::Partial
             }
-            Self::Failed(error) => {
-                progress.message(&error.to_string());
-                Status::Damaged
-            }
+            Ending::Whole | Ending::Stopped | Ending::Failed => Status::Done,
         }
     }
 }
@@ -225,31 +278,70 @@ pub(crate) enum Flow {
     Stop,
 }
 
+/// Hands on every record of a thread.
+pub(crate) fn visit_thread(
+    file: &ThreadFile,
+    progress: &mut Progress,
+    visitor: &mut impl Visit,
+) -> Reading {
+    let mut events = match file.events() {
+        Ok(events) => events,
+        Err(error) => return Reading::failed(error),
+    };
+    let mut reading = Reading::new();
+    loop {
+        progress.at(events.position());
+        match events.visit_some(visitor) {
+            Ok(true) => {}
+            Ok(false) => {
+                reading.ending = events.tail().into();
+                break;
+            }
+            Err(error) => {
+                if reading.note(error) == Flow::Stop {
+                    break;
+                }
+            }
+        }
+    }
+    progress.file_done(file.bytes);
+    reading
+}
+
 /// Hands every step of a thread to `each`, until it has seen enough. The walk comes back as it is
 /// then, unless the file could not be opened.
 pub(crate) fn walk_thread(
     file: &ThreadFile,
     progress: &mut Progress,
     mut each: impl FnMut(Step) -> Result<Flow, Failure>,
-) -> Result<(Ending, Option<Walk<Events>>), Failure> {
+) -> Result<(Reading, Option<Walk<Events>>), Failure> {
     let mut walk = match file.events() {
         Ok(events) => Walk::new(events),
-        Err(error) => return Ok((Ending::Failed(error), None)),
+        Err(error) => return Ok((Reading::failed(error), None)),
     };
-    let ending = loop {
+    let mut reading = Reading::new();
+    loop {
         progress.step(|| walk.position());
         match walk.next_step() {
             Ok(Some(step)) => {
                 if each(step)? == Flow::Stop {
-                    break Ending::Stopped;
+                    reading.ending = Ending::Stopped;
+                    break;
                 }
             }
-            Ok(None) => break Ending::of(Ok(()), walk.tail()),
-            Err(error) => break Ending::Failed(error),
+            Ok(None) => {
+                reading.ending = walk.tail().into();
+                break;
+            }
+            Err(error) => {
+                if reading.note(error) == Flow::Stop {
+                    break;
+                }
+            }
         }
-    };
+    }
     progress.file_done(file.bytes);
-    Ok((ending, Some(walk)))
+    Ok((reading, Some(walk)))
 }
 
 /// The same for records, which come with their end.
@@ -260,25 +352,34 @@ pub(crate) fn read_records(
         std::ops::Range<u64>,
         flow_codec::format::flow::Record,
     ) -> Result<Flow, Failure>,
-) -> Result<Ending, Failure> {
+) -> Result<Reading, Failure> {
     let mut events = match file.events() {
         Ok(events) => events,
-        Err(error) => return Ok(Ending::Failed(error)),
+        Err(error) => return Ok(Reading::failed(error)),
     };
-    let ending = loop {
+    let mut reading = Reading::new();
+    loop {
         progress.step(|| events.position());
         match events.next_record() {
             Ok(Some((offset, record))) => {
                 if each(offset.get()..events.position().get(), record)? == Flow::Stop {
-                    break Ending::Stopped;
+                    reading.ending = Ending::Stopped;
+                    break;
                 }
             }
-            Ok(None) => break Ending::of(Ok(()), events.tail()),
-            Err(error) => break Ending::Failed(error),
+            Ok(None) => {
+                reading.ending = events.tail().into();
+                break;
+            }
+            Err(error) => {
+                if reading.note(error) == Flow::Stop {
+                    break;
+                }
+            }
         }
-    };
+    }
     progress.file_done(file.bytes);
-    Ok(ending)
+    Ok(reading)
 }
 
 #[cfg(test)]

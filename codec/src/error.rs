@@ -32,6 +32,8 @@ pub enum Error {
         path: PathBuf,
         /// Where the record begins.
         offset: Offset,
+        /// Where the next one begins that can be told for sure.
+        next: Offset,
     },
     /// A line of a text file is not what the format says.
     BadLine {
@@ -135,14 +137,14 @@ impl fmt::Display for Error {
                  as `flow record` writes them",
                 path.display()
             ),
-            Self::OversizedNumber { path, offset } => {
+            Self::OversizedNumber { path, offset, next } => {
                 if !path.as_os_str().is_empty() {
                     write!(f, "{}: ", path.display())?;
                 }
                 write!(
                     f,
                     "offset {offset}: number of more than 63 bits; expected at most {} bytes a \
-                     record; the file is damaged from here on",
+                     record; left out up to offset {next}",
                     crate::format::flow::MAX_RECORD_BYTES
                 )
             }

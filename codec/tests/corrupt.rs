@@ -14,13 +14,13 @@ use std::thread;
 use std::time::Duration;
 
 use flow_codec::analysis::Report;
-use flow_codec::format::flow::Encoded;
+use flow_codec::format::flow::{Encoded, Record};
 use flow_codec::format::names;
 use flow_codec::read::{FlowReader, JsonlReader, ReadRecords, Tail, Trace, TraceSet};
-use flow_codec::tree::{Step, Walk};
+use flow_codec::tree::Walk;
 use flow_codec::{Error, MethodId, Result};
 use limited::run_limited;
-use naive_decoder::{End, Stream, decode_all, read_all};
+use naive_decoder::{End, Stream, decode_all, read_all, visit_all};
 
 /// Small thread files of every kind: canonical or not, balanced or not, short and long numbers.
 const TRACES: [&[u8]; 6] = [
@@ -64,10 +64,10 @@ fn walk(records: impl ReadRecords) -> (u64, bool) {
     (steps, sound)
 }
 
-fn report(records: impl ReadRecords) -> (u64, bool) {
+fn report(mut records: impl ReadRecords) -> (u64, bool) {
     let mut report = Report::default();
-    let mut walk = Walk::new(records);
-    let sound = report.add_thread(|| walk.next_step()).is_ok();
+    let sound = records.visit_all(&mut report).is_ok();
+    report.end_thread();
     for row in report.rows() {
         assert!(row.own <= row.calls && row.calls <= row.total && row.total <= report.calls());
     }
@@ -78,7 +78,10 @@ fn report(records: impl ReadRecords) -> (u64, bool) {
 fn survey(bytes: &[u8]) -> Stream {
     let expected = decode_all(bytes);
     assert_eq!(read_all(FlowReader::new(bytes)), expected, "{bytes:02X?}");
-    let sound = !matches!(expected.end, End::Oversized(_));
+    let Stream { records, damage, end } = expected.clone();
+    let seen = records.into_iter().map(|(_, seen)| seen).collect();
+    assert_eq!(visit_all(FlowReader::new(bytes)), (seen, damage, end), "{bytes:02X?}");
+    let sound = expected.damage.is_empty();
     let (steps, walked) = walk(FlowReader::new(bytes));
     assert!(steps <= 2 * bytes.len() as u64, "a step costs half a byte");
     let (calls, reported) = report(FlowReader::new(bytes));
@@ -244,9 +247,7 @@ fn read_dir(dir: &Path, damaged: &str) -> Result<()> {
         assert!(id <= MethodId::MAX, "{method}");
     }
     for file in &trace.files {
-        let mut walk = Walk::new(file.events()?);
-        let mut report = Report::default();
-        if let Err(error) = report.add_thread(|| walk.next_step()) {
+        if let Err(error) = file.events()?.visit_all(&mut Report::default()) {
             outcome = checked(Err(error));
         }
     }
@@ -375,13 +376,13 @@ fn huge_exit_counts_cost_no_time() {
 }
 
 #[test]
-fn a_report_that_starts_in_the_middle_of_a_walk_ignores_the_frames_below() {
+fn a_report_that_starts_in_the_middle_ignores_the_frames_below() {
     let bytes = [0x81, 0x82, 0x83, 0x02];
-    let mut walk = Walk::new(FlowReader::new(&bytes[..]));
-    assert!(matches!(walk.next_step(), Ok(Some(Step::Enter { .. }))));
-    assert!(matches!(walk.next_step(), Ok(Some(Step::Enter { .. }))));
+    let mut reader = FlowReader::new(&bytes[..]);
+    assert!(matches!(reader.next_record(), Ok(Some((_, Record::Enter(_))))));
+    assert!(matches!(reader.next_record(), Ok(Some((_, Record::Enter(_))))));
     let mut report = Report::default();
-    report.add_thread(|| walk.next_step()).unwrap();
+    reader.visit_all(&mut report).unwrap();
     assert_eq!(report.calls(), 1);
     let rows = report.rows();
     assert_eq!((rows.len(), rows[0].method.get(), rows[0].total), (1, 3, 1));
@@ -392,10 +393,11 @@ fn ten_million_nested_frames_need_no_deep_stack() {
     const FRAMES: u64 = 10_000_000;
     let work = || {
         let exits = Encoded::exits(NonZeroU64::new(FRAMES).unwrap());
-        let stream = io::repeat(0x81).take(FRAMES).chain(exits.as_bytes());
-        let mut walk = Walk::new(FlowReader::new(stream));
+        let stream = || FlowReader::new(io::repeat(0x81).take(FRAMES).chain(exits.as_bytes()));
+        let mut walk = Walk::new(stream());
+        while walk.next_step().unwrap().is_some() {}
         let mut report = Report::default();
-        report.add_thread(|| walk.next_step()).unwrap();
+        stream().visit_all(&mut report).unwrap();
         (walk.totals(), walk.tail(), report.rows()[0])
     };
     let small_stack = thread::Builder::new().stack_size(64 * 1024);

@@ -11,7 +11,7 @@ use flow_codec::read::{ThreadFile, Trace};
 use crate::args::{DumpArgs, Format};
 use crate::failure::{Failure, Status};
 use crate::output::{Labels, Out, Progress, csv_fields, neutral, plural};
-use crate::source::{Ending, Flow, Source, read_records, thread_title};
+use crate::source::{Ending, Flow, Reading, Source, read_records, thread_title};
 
 /// Of a longer record, only the beginning is shown: a line of JSON may have any blanks.
 const SHOWN_BYTES: u64 = 64;
@@ -44,9 +44,9 @@ pub(crate) fn run(args: &DumpArgs, out: &mut Out) -> Result<Status, Failure> {
                 }
                 dump.head(trace, file, out)?;
             }
-            let ending = dump.thread(file, max, &mut printed, &mut progress, out)?;
-            status = status.and(ending.tell(file, &progress));
-            if matches!(ending, Ending::Stopped) {
+            let reading = dump.thread(file, max, &mut printed, &mut progress, out)?;
+            status = status.and(reading.tell(file, &progress));
+            if reading.ending == Ending::Stopped {
                 let note = format!("stopped after {} (--max {max})", plural(max, "record"));
                 match format {
                     Format::Text => writeln!(out, "… {note}")?,
@@ -87,10 +87,10 @@ impl Dump<'_> {
         printed: &mut u64,
         progress: &mut Progress,
         out: &mut Out,
-    ) -> Result<Ending, Failure> {
+    ) -> Result<Reading, Failure> {
         self.depth = 0;
         let mut raw = RawBytes::new(file.content()?, file.format);
-        let ending = read_records(file, progress, |range, record| {
+        let reading = read_records(file, progress, |range, record| {
             if *printed == max {
                 return Ok(Flow::Stop);
             }
@@ -99,12 +99,12 @@ impl Dump<'_> {
             self.record(file, range.start, &bytes, record, out)?;
             Ok(Flow::Continue)
         })?;
-        if let (Ending::Truncated(offset), Format::Text) = (&ending, self.format) {
+        if let (Ending::Truncated(offset), Format::Text) = (reading.ending, self.format) {
             let bytes = raw.show(offset.get()..file.bytes.max(offset.get()))?;
             let width = bytes_width(file.format);
             writeln!(out, "{offset:>10}  {:<width$}  cut off", neutral(&bytes))?;
         }
-        Ok(ending)
+        Ok(reading)
     }
 
     fn record(

@@ -155,17 +155,17 @@ fn threads(trace: &Trace, progress: &mut Progress) -> Result<(Vec<ThreadRow>, St
     let mut rows = Vec::new();
     let mut status = Status::Done;
     for file in &trace.files {
-        let (ending, walk) = walk_thread(file, progress, |_| Ok(Flow::Continue))?;
-        status = status.and(ending.tell(file, progress));
+        let (reading, walk) = walk_thread(file, progress, |_| Ok(Flow::Continue))?;
+        status = status.and(reading.tell(file, progress));
         let totals = walk.map(|walk| walk.totals()).unwrap_or_default();
         let mut row = row(trace, file.id);
         row.calls = totals.enters;
         row.max_frames = totals.max_frames;
         row.bytes = file.bytes;
-        match ending {
-            Ending::Truncated(_) => row.state = "truncated",
-            Ending::Failed(_) => row.state = "damaged",
-            Ending::Whole | Ending::Stopped => {}
+        if !reading.is_sound() {
+            row.state = "damaged";
+        } else if let Ending::Truncated(_) = reading.ending {
+            row.state = "truncated";
         }
         rows.push(row);
     }

@@ -4,14 +4,13 @@ use std::io::Write;
 
 use flow_codec::MethodId;
 use flow_codec::analysis::{Report, ReportRow};
-use flow_codec::read::{ThreadFile, Trace};
-use flow_codec::tree::Walk;
+use flow_codec::read::Trace;
 use serde::Serialize;
 
 use crate::args::{Format, ReportArgs, SortKey};
 use crate::failure::{Failure, Status};
 use crate::output::{Align, Out, Progress, Table, csv_fields, grouped, percent, plural};
-use crate::source::{Ending, Source};
+use crate::source::{Source, visit_thread};
 
 /// Rows of text that are shown when nobody says how many.
 const DEFAULT_ROWS: u64 = 40;
@@ -32,9 +31,10 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
         let mut threads: u64 = 0;
         for file in &trace.files {
             let before = report.calls();
-            let ending = add_thread(&mut report, file, &mut progress);
+            let reading = visit_thread(file, &mut progress, &mut report);
+            report.end_thread();
             threads += u64::from(report.calls() > before);
-            status = status.and(ending.tell(file, &progress));
+            status = status.and(reading.tell(file, &progress));
         }
         let mut rows = report.rows();
         sort(&mut rows, args.sort, trace);
@@ -75,19 +75,6 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
         }
     }
     Ok(status)
-}
-
-fn add_thread(report: &mut Report, file: &ThreadFile, progress: &mut Progress) -> Ending {
-    let mut walk = match file.events() {
-        Ok(events) => Walk::new(events),
-        Err(error) => return Ending::Failed(error),
-    };
-    let outcome = report.add_thread(|| {
-        progress.step(|| walk.position());
-        walk.next_step()
-    });
-    progress.file_done(file.bytes);
-    Ending::of(outcome, walk.tail())
 }
 
 /// Sorts rows that come with the largest total first.

@@ -48,6 +48,13 @@ impl Progress {
         }
     }
 
+    /// To be called now and then.
+    pub(crate) fn at(&mut self, position: Offset) {
+        if self.wanted {
+            self.show(position);
+        }
+    }
+
     #[cold]
     fn show(&mut self, position: Offset) {
         if self.bar.is_none() && self.started.elapsed() >= PATIENCE {

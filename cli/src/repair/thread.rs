@@ -34,10 +34,10 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Reads a thread to its end, or to damage.
+    /// Reads a thread to its end.
     fn count(&mut self, file: &ThreadFile) -> End {
         let Ok(mut events) = file.events() else { return End::Unreadable };
-        let mut is_empty = true;
+        let (mut is_empty, mut is_damaged) = (true, false);
         let counted = &mut self.counted;
         let end = loop {
             match events.next_record() {
@@ -45,9 +45,10 @@ impl Work<'_> {
                 Ok(Some((_, Record::Exit(count)))) => {
                     counted.exits = counted.exits.saturating_add(count.get());
                 }
+                Ok(None) if is_damaged => break End::Damaged,
                 Ok(None) => break End::At(events.tail()),
                 // What is damaged stays so, and can be followed by more.
-                Err(Error::OversizedNumber { .. } | Error::BadLine { .. }) => break End::Damaged,
+                Err(Error::OversizedNumber { .. } | Error::BadLine { .. }) => is_damaged = true,
                 Err(_) => break End::Unreadable,
             }
             is_empty = false;

@@ -9,8 +9,7 @@ use std::sync::LazyLock;
 
 use flow_codec::analysis::Report;
 use flow_codec::format::{ids, names};
-use flow_codec::read::{Trace, TraceSet};
-use flow_codec::tree::Walk;
+use flow_codec::read::{ReadRecords, Trace, TraceSet};
 use libfuzzer_sys::fuzz_target;
 use tempfile::TempDir;
 
@@ -67,8 +66,8 @@ fuzz_target!(|bytes: &[u8]| {
                 assert_eq!(ids::decode_line(&line), Ok(Some((key, id))));
             }
             for file in &trace.files {
-                let mut walk = Walk::new(file.events().expect("the file is there"));
-                let _ = Report::default().add_thread(|| walk.next_step());
+                let mut events = file.events().expect("the file is there");
+                while events.visit_all(&mut Report::default()).is_err() {}
                 let in_file = fs::metadata(&file.path).map_or(0, |metadata| metadata.len());
                 if let Ok(Some(splice)) = file.splice() {
                     assert_eq!(splice.kept + splice.cut, in_file);

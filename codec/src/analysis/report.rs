@@ -4,8 +4,10 @@
 //! of calls made while it was on the stack, its own included. A recursive call lies within the outer
 //! one: its calls count once. Traces with a clock will weigh by time.
 
-use crate::tree::Step;
-use crate::{MethodId, MethodMap, Result};
+use std::num::NonZeroU64;
+
+use crate::read::Visit;
+use crate::{MethodId, MethodMap};
 
 /// What a report says of one method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,18 +32,17 @@ struct Entry {
     entered_at: u64,
 }
 
-/// Adds up the calls of any number of threads.
+/// Adds up the calls of any number of threads, one after the other.
 ///
 /// ```
 /// use flow_codec::analysis::Report;
-/// use flow_codec::read::FlowReader;
-/// use flow_codec::tree::Walk;
+/// use flow_codec::read::{FlowReader, ReadRecords};
 ///
 /// // 1 calls 2 twice.
 /// let bytes: &[u8] = &[0x81, 0x82, 0x00, 0x82, 0x01];
 /// let mut report = Report::default();
-/// let mut walk = Walk::new(FlowReader::new(bytes));
-/// report.add_thread(|| walk.next_step())?;
+/// FlowReader::new(bytes).visit_all(&mut report)?;
+/// report.end_thread();
 /// let rows = report.rows();
 /// assert_eq!((rows[0].method.get(), rows[0].calls, rows[0].total), (1, 1, 3));
 /// assert_eq!((rows[1].method.get(), rows[1].calls, rows[1].total), (2, 2, 2));
@@ -55,53 +56,46 @@ pub struct Report {
     stack: Vec<MethodId>,
 }
 
+impl Visit for Report {
+    #[inline]
+    fn enter(&mut self, method: MethodId) {
+        let entry = self.methods.or_default(method);
+        if entry.open == 0 {
+            entry.entered_at = self.calls;
+        }
+        entry.open += 1;
+        entry.calls += 1;
+        self.calls += 1;
+        self.stack.push(method);
+    }
+
+    #[inline]
+    fn exit(&mut self, count: NonZeroU64) {
+        for _ in 0..count.get() {
+            if !self.leave() {
+                break;
+            }
+        }
+    }
+}
+
 impl Report {
-    /// Adds the steps of one thread, up to the first `None` or error. Frames still open then count
-    /// up to there.
-    ///
-    /// # Errors
-    /// The steps end in an error; what came before it is counted.
-    pub fn add_thread(&mut self, mut next: impl FnMut() -> Result<Option<Step>>) -> Result<()> {
-        let outcome = loop {
-            match next() {
-                Ok(Some(step)) => self.add(step),
-                Ok(None) => break Ok(()),
-                Err(error) => break Err(error),
-            }
-        };
-        while !self.stack.is_empty() {
-            self.leave();
-        }
-        outcome
+    /// A thread has ended: frames that are still open count up to here.
+    pub fn end_thread(&mut self) {
+        while self.leave() {}
     }
 
-    fn add(&mut self, step: Step) {
-        match step {
-            Step::Enter { method, .. } => {
-                let entry = self.methods.or_default(method);
-                if entry.open == 0 {
-                    entry.entered_at = self.calls;
-                }
-                entry.open += 1;
-                entry.calls += 1;
-                self.calls += 1;
-                self.stack.push(method);
-            }
-            Step::Exit { .. } => self.leave(),
-            Step::ExitUnseen { .. } => {}
-        }
-    }
-
-    /// Closes the topmost frame. A frame entered before the first step seen here is none of ours.
-    fn leave(&mut self) {
-        if let Some(method) = self.stack.pop()
-            && let Some(entry) = self.methods.get_mut(method)
-        {
+    /// Closes the topmost frame. A frame entered before the first record seen here is none of ours.
+    #[inline]
+    fn leave(&mut self) -> bool {
+        let Some(method) = self.stack.pop() else { return false };
+        if let Some(entry) = self.methods.get_mut(method) {
             entry.open -= 1;
             if entry.open == 0 {
                 entry.total += self.calls - entry.entered_at;
             }
         }
+        true
     }
 
     /// All calls so far.
@@ -131,14 +125,13 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::read::FlowReader;
-    use crate::tree::Walk;
+    use crate::read::{FlowReader, ReadRecords};
 
     fn report(threads: &[&[u8]]) -> Vec<(u64, u64, u64)> {
         let mut report = Report::default();
         for bytes in threads {
-            let mut walk = Walk::new(FlowReader::new(*bytes));
-            report.add_thread(|| walk.next_step()).unwrap();
+            FlowReader::new(*bytes).visit_all(&mut report).unwrap();
+            report.end_thread();
         }
         report.rows().iter().map(|row| (row.method.get(), row.calls, row.total)).collect()
     }

@@ -45,7 +45,11 @@
 //! | exits in several records, numbers with superfluous `80 … 00` groups | accepted |
 //! | a file that begins or ends inside frames, exits without enters | accepted, reported |
 //! | a last record that is cut off | everything before it, then *truncated at offset* |
-//! | a value above 2^63 − 1, or a record of more than 10 bytes | everything before it, then an error with the offset |
+//! | a value above 2^63 − 1, or a record of more than 10 bytes | everything before it, an error with both offsets, then everything from the next *boundary* on |
+//!
+//! A byte below `40` ends a record, whether it is the first of one or a later one: what follows it is a
+//! *boundary*. From there on records can be told without knowing any before, after damage, or when a file
+//! is read from the middle. (A byte from `40` to `7F` either ends a record or begins a run of exits.)
 //!
 //! Limits: ids up to 2^63 − 1; exit runs up to 2^63; depth and length only by the disk.
 
@@ -117,6 +121,12 @@ impl Encoded {
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.len)).unwrap_or(&self.bytes)
     }
+}
+
+/// Whether a record ends with this byte wherever it stands, so that one begins behind it.
+#[must_use]
+pub const fn is_boundary(byte: u8) -> bool {
+    byte < FIRST_MORE
 }
 
 /// What stands at the start of some bytes.

@@ -3,7 +3,8 @@
 use std::io::{self, Read};
 
 use super::ReadRecords;
-use crate::format::flow::{Decoded, MAX_RECORD_BYTES, Record, decode};
+use super::visit::{Visit, visit_records};
+use crate::format::flow::{Decoded, MAX_RECORD_BYTES, Record, decode, is_boundary};
 use crate::{Error, Offset, Result};
 
 /// How the bytes of a thread end.
@@ -105,9 +106,26 @@ impl<R: Read> FlowReader<R> {
                 Ok(Some((offset, record)))
             }
             Decoded::Incomplete => Ok(None),
-            Decoded::Oversized => {
-                Err(Error::OversizedNumber { path: Default::default(), offset: self.position })
+            Decoded::Oversized => Err(self.skip_damage()?),
+        }
+    }
+
+    /// Goes on behind the next byte that ends a record for sure.
+    #[cold]
+    fn skip_damage(&mut self) -> Result<Error> {
+        let offset = self.position;
+        self.last_was_exit = false;
+        loop {
+            let bytes = self.buffer.get(self.unread.clone()).unwrap_or_default();
+            let boundary = bytes.iter().position(|&byte| is_boundary(byte));
+            let skipped = boundary.map_or(bytes.len(), |at| at + 1);
+            self.unread.start += skipped;
+            self.position = self.position.plus(skipped);
+            if boundary.is_some() || self.at_end {
+                let (path, next) = (Default::default(), self.position);
+                return Ok(Error::OversizedNumber { path, offset, next });
             }
+            self.refill()?;
         }
     }
 }
@@ -118,8 +136,32 @@ impl<R: Read> ReadRecords for FlowReader<R> {
             return Ok(None);
         }
         let next = self.try_next();
-        self.failed = next.is_err();
+        self.failed = matches!(next, Err(Error::Io { .. }));
         next
+    }
+
+    fn visit_some<V: Visit>(&mut self, visitor: &mut V) -> Result<bool> {
+        if self.failed {
+            return Ok(false);
+        }
+        if !self.at_end
+            && let Err(error) = self.refill()
+        {
+            self.failed = true;
+            return Err(error);
+        }
+        let bytes = self.buffer.get(self.unread.clone()).unwrap_or_default();
+        let read = visit_records(bytes, visitor);
+        self.unread.start += read;
+        self.position = self.position.plus(read);
+        self.last_was_exit = false;
+        // What is left is damage, or a record that is cut off, at the end or for now.
+        match self.next_record()? {
+            Some((_, Record::Enter(method))) => visitor.enter(method),
+            Some((_, Record::Exit(count))) => visitor.exit(count),
+            None => return Ok(false),
+        }
+        Ok(true)
     }
 
     fn tail(&self) -> Tail {
@@ -192,13 +234,30 @@ mod tests {
     }
 
     #[test]
-    fn nothing_follows_an_error() {
+    fn what_follows_damage_is_read_from_the_next_boundary_on() {
         let mut bytes = vec![0x81];
         bytes.extend([0xFF; 20]);
-        let mut reader = FlowReader::new(&bytes[..]);
-        assert!(reader.next_record().unwrap().is_some());
-        let error = reader.next_record().unwrap_err();
-        assert!(error.to_string().starts_with("offset 1:"), "{error}");
+        // Whether this byte ends a record or begins a run of exits cannot be told.
+        bytes.push(0x41);
+        bytes.extend([0x01, 0x82, 0xC0]);
+        for input in [&mut &bytes[..] as &mut dyn Read, &mut OneByOne(&bytes)] {
+            let mut reader = FlowReader::new(input);
+            assert!(reader.next_record().unwrap().is_some());
+            let error = reader.next_record().unwrap_err().to_string();
+            assert!(error.starts_with("offset 1:") && error.ends_with("offset 23"), "{error}");
+            let expected = Record::Enter(MethodId::new(2).unwrap());
+            assert_eq!(reader.next_record().unwrap(), Some((Offset::new(23), expected)));
+            assert!(reader.next_record().unwrap().is_none());
+            assert_eq!(reader.tail(), Tail::Truncated { offset: Offset::new(24) });
+        }
+    }
+
+    #[test]
+    fn damage_up_to_the_end_is_left_out() {
+        let mut reader = FlowReader::new(&[0xFF; 3000][..]);
+        let error = reader.next_record().unwrap_err().to_string();
+        assert!(error.ends_with("left out up to offset 3000"), "{error}");
         assert!(reader.next_record().unwrap().is_none());
+        assert_eq!(reader.tail(), Tail::Complete);
     }
 }

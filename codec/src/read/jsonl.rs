@@ -52,22 +52,25 @@ impl<R: Read> JsonlReader<R> {
                 return Ok(None);
             }
             self.line_number += 1;
+            let line_number = self.line_number;
             let bad = |line: &[u8]| Error::BadLine {
                 path: Default::default(),
-                line: self.line_number,
+                line: line_number,
                 expected: "{\"e\":\"enter\",\"method\":ID} or {\"e\":\"exit\"}",
                 found: quoted(&String::from_utf8_lossy(line)),
             };
             let Some(line) = self.line.strip_suffix(b"\n") else {
                 if read as u64 == MAX_LINE_BYTES {
+                    // What follows is no line.
+                    self.failed = true;
                     return Err(bad(&self.line));
                 }
                 self.tail = Tail::Truncated { offset };
                 return Ok(None);
             };
+            self.position = offset.plus(read);
             let text = std::str::from_utf8(line).map_err(|_| bad(line))?;
             let record = decode_line(text).map_err(|_| bad(line))?;
-            self.position = offset.plus(read);
             if let Some(record) = record {
                 return Ok(Some((offset, record)));
             }
@@ -81,7 +84,7 @@ impl<R: Read> ReadRecords for JsonlReader<R> {
             return Ok(None);
         }
         let next = self.try_next();
-        self.failed = next.is_err();
+        self.failed |= matches!(next, Err(Error::Io { .. }));
         next
     }
 
@@ -111,11 +114,14 @@ mod tests {
     }
 
     #[test]
-    fn another_line_is_an_error_with_its_number() {
-        let mut reader = JsonlReader::new("{\"e\":\"exit\"}\nhello\n".as_bytes());
+    fn another_line_is_an_error_with_its_number_and_the_next_one_is_read() {
+        let text = "{\"e\":\"exit\"}\nhello\n{\"e\":\"exit\"}\n";
+        let mut reader = JsonlReader::new(text.as_bytes());
         reader.next_record().unwrap();
         let error = reader.next_record().unwrap_err().to_string();
         assert!(error.contains(":2: expected"), "{error}");
+        assert!(matches!(reader.next_record(), Ok(Some((offset, _))) if offset.get() == 19));
+        assert!(matches!(reader.next_record(), Ok(None)));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::io::{self, Read, Take};
 use std::path::PathBuf;
 
 use super::open_chunk::{OpenChunk, OpenChunkBytes};
-use super::{FlowReader, JsonlReader, ReadRecords, Tail};
+use super::{FlowReader, JsonlReader, ReadRecords, Tail, Visit};
 use crate::format::flow::Record;
 use crate::format::names::EventFormat;
 use crate::{Error, Offset, Result, ThreadId};
@@ -150,6 +150,14 @@ impl Events {
         }
     }
 
+    #[cold]
+    fn failed(&mut self, error: Error) -> Error {
+        if matches!(error, Error::Io { .. }) {
+            self.open = None;
+        }
+        error.in_file(&self.path)
+    }
+
     /// Goes on with the open chunk, if the file ended where that begins.
     #[cold]
     fn go_on(&mut self, open: OpenChunk) -> Result<Option<(Offset, Record)>> {
@@ -176,12 +184,29 @@ impl ReadRecords for Events {
                 Some(open) => self.go_on(open),
                 None => Ok(None),
             },
-            Err(error) => {
-                // Nothing follows damage.
-                self.open = None;
-                Err(error.in_file(&self.path))
-            }
-            next => next,
+            next => next.map_err(|error| self.failed(error)),
+        }
+    }
+
+    fn visit_some<V: Visit>(&mut self, visitor: &mut V) -> Result<bool> {
+        let more = match &mut self.reader {
+            Reader::Flow(reader) => reader.visit_some(visitor),
+            Reader::Jsonl(reader) => reader.visit_some(visitor),
+        };
+        match more.map_err(|error| self.failed(error))? {
+            true => Ok(true),
+            // On to the open chunk, if there is one.
+            false => match self.next_record()? {
+                Some((_, Record::Enter(method))) => {
+                    visitor.enter(method);
+                    Ok(true)
+                }
+                Some((_, Record::Exit(count))) => {
+                    visitor.exit(count);
+                    Ok(true)
+                }
+                None => Ok(false),
+            },
         }
     }
 

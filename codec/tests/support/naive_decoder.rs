@@ -3,9 +3,11 @@
 //! It keeps every bit of a number in a list and weighs them at the end, and it sees all bytes at
 //! once. The fuzz targets use it too.
 
-use flow_codec::Error;
+use std::num::NonZeroU64;
+
 use flow_codec::format::flow::Record;
-use flow_codec::read::{ReadRecords, Tail};
+use flow_codec::read::{ReadRecords, Tail, Visit};
+use flow_codec::{Error, MethodId};
 
 /// One record, in plain numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,24 +17,26 @@ pub(crate) enum Seen {
     Exits(u64),
 }
 
-/// How the records end. Each offset is where the record in question begins.
+/// How the records end. The offset is where the record in question begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum End {
     Complete,
     Truncated(u64),
-    Oversized(u64),
 }
 
 /// All there is in some bytes: each record with its offset.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Stream {
     pub(crate) records: Vec<(u64, Seen)>,
+    /// From where to where there is damage.
+    pub(crate) damage: Vec<(u64, u64)>,
     pub(crate) end: End,
 }
 
 /// Decodes a whole thread file.
 pub(crate) fn decode_all(bytes: &[u8]) -> Stream {
     let mut records = Vec::new();
+    let mut damage = Vec::new();
     let mut at = 0;
     let end = loop {
         if at == bytes.len() {
@@ -53,7 +57,12 @@ pub(crate) fn decode_all(bytes: &[u8]) -> Stream {
         let is_too_large = bits.iter().skip(63).any(|&bit| bit);
         let wants_an_eleventh = more && next - at == 10;
         if is_too_large || wants_an_eleventh {
-            break End::Oversized(at as u64);
+            // Only below 40 is a byte the last of its record whether it is the first or not.
+            let last = bytes[at..].iter().take_while(|&&byte| byte >= 0x40).count();
+            let resumed = (at + last + 1).min(bytes.len());
+            damage.push((at as u64, resumed as u64));
+            at = resumed;
+            continue;
         }
         if more {
             break End::Truncated(at as u64);
@@ -64,12 +73,13 @@ pub(crate) fn decode_all(bytes: &[u8]) -> Stream {
         records.push((at as u64, seen));
         at = next;
     };
-    Stream { records, end }
+    Stream { records, damage, end }
 }
 
 /// What a reader of the crate makes of its input, in the same terms.
 pub(crate) fn read_all(mut reader: impl ReadRecords) -> Stream {
     let mut records = Vec::new();
+    let mut damage = Vec::new();
     loop {
         let position = reader.position().get();
         match reader.next_record() {
@@ -87,13 +97,42 @@ pub(crate) fn read_all(mut reader: impl ReadRecords) -> Stream {
                     Tail::Truncated { offset } => End::Truncated(offset.get()),
                 };
                 assert!(matches!(reader.next_record(), Ok(None)), "the end is final");
-                return Stream { records, end };
+                return Stream { records, damage, end };
             }
-            Err(Error::OversizedNumber { offset, .. }) => {
-                assert!(matches!(reader.next_record(), Ok(None)), "an error is final");
-                return Stream { records, end: End::Oversized(offset.get()) };
+            Err(Error::OversizedNumber { offset, next, .. }) => {
+                assert_eq!(reader.position(), next);
+                damage.push((offset.get(), next.get()));
             }
             Err(error) => panic!("bytes in memory cannot fail with: {error}"),
         }
     }
+}
+
+/// The same of the records as they are handed on together, where they begin left out.
+pub(crate) fn visit_all(mut reader: impl ReadRecords) -> (Vec<Seen>, Vec<(u64, u64)>, End) {
+    struct All(Vec<Seen>);
+    impl Visit for All {
+        fn enter(&mut self, method: MethodId) {
+            self.0.push(Seen::Enter(method.get()));
+        }
+        fn exit(&mut self, count: NonZeroU64) {
+            self.0.push(Seen::Exits(count.get()));
+        }
+    }
+    let (mut all, mut damage) = (All(Vec::new()), Vec::new());
+    loop {
+        match reader.visit_some(&mut all) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(Error::OversizedNumber { offset, next, .. }) => {
+                damage.push((offset.get(), next.get()));
+            }
+            Err(error) => panic!("bytes in memory cannot fail with: {error}"),
+        }
+    }
+    let end = match reader.tail() {
+        Tail::Complete => End::Complete,
+        Tail::Truncated { offset } => End::Truncated(offset.get()),
+    };
+    (all.0, damage, end)
 }

@@ -112,7 +112,7 @@ impl Check {
         let place = file.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut unnamed = Vec::new();
         let mut unnamed_calls: u64 = 0;
-        let (ending, walk) = walk_thread(file, progress, |step| {
+        let (reading, walk) = walk_thread(file, progress, |step| {
             if let Step::Enter { method, offset, .. } = step
                 && named.get(method).is_none()
             {
@@ -130,14 +130,14 @@ impl Check {
             let text = format!("{calls} of ids without a name: first {}", ids.join(", "));
             self.add(Severity::Damage, &place, text);
         }
-        match &ending {
-            Ending::Whole | Ending::Stopped => {}
-            Ending::Truncated(offset) => {
-                self.cut += 1;
-                let text = format!("ends inside a record at offset {offset}");
-                self.add(Severity::Missing, &place, text);
-            }
-            Ending::Failed(error) => self.add(Severity::Damage, &place, error.to_string()),
+        if let Ending::Truncated(offset) = reading.ending {
+            self.cut += 1;
+            let text = format!("ends inside a record at offset {offset}");
+            self.add(Severity::Missing, &place, text);
+        }
+        let damage = reading.damage.iter().map(ToString::to_string).chain(reading.more());
+        for text in damage {
+            self.add(Severity::Damage, &place, text);
         }
         // While it is being recorded, the file goes on behind the chunk that was open.
         if self.state != State::Recording
@@ -171,7 +171,7 @@ impl Check {
             self.add(Severity::Note, &place, text);
         }
         let open = walk.open_frames().len() as u64;
-        if open > 0 && !matches!(ending, Ending::Failed(_)) {
+        if open > 0 && reading.is_sound() {
             let text = format!("thread {title} has {} open at its end", plural(open, "frame"));
             self.add(Severity::Note, &place, text);
         }

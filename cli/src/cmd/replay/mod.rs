@@ -11,7 +11,7 @@ use flow_codec::tree::Step;
 use crate::args::{Format, ReplayArgs};
 use crate::failure::{Failure, Status};
 use crate::output::{Labels, Out, Progress, csv_fields, grouped, plural, push_number};
-use crate::source::{Ending, Flow, Source, thread_title, walk_thread};
+use crate::source::{Ending, Flow, Reading, Source, thread_title, walk_thread};
 use fold::{Fold, Line};
 
 /// Deeper calls are indented no further and say how deep they are: a stack overflow would fill the
@@ -43,9 +43,9 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
             line: Vec::new(),
         };
         for file in &trace.files {
-            let ending = replay.thread(trace, file, &mut progress, out)?;
-            status = status.and(ending.tell(file, &progress));
-            if matches!(ending, Ending::Stopped) {
+            let reading = replay.thread(trace, file, &mut progress, out)?;
+            status = status.and(reading.tell(file, &progress));
+            if reading.ending == Ending::Stopped {
                 return Ok(status);
             }
         }
@@ -73,7 +73,7 @@ impl Replay<'_> {
         file: &ThreadFile,
         progress: &mut Progress,
         out: &mut Out,
-    ) -> Result<Ending, Failure> {
+    ) -> Result<Reading, Failure> {
         let max_depth = self.args.depth.unwrap_or(u64::MAX);
         let max = self.args.max.filter(|max| *max > 0).unwrap_or(u64::MAX);
         let text = self.args.source.format == Format::Text;
@@ -89,7 +89,7 @@ impl Replay<'_> {
             self.head(&mut has_heading, &title, out)?;
             self.entered_before(open, max_depth, out)?;
         }
-        let (ending, walk) = walk_thread(file, progress, |step| {
+        let (reading, walk) = walk_thread(file, progress, |step| {
             match step {
                 Step::Enter { depth, .. } if depth.get() >= max_depth => deeper += 1,
                 Step::Enter { depth, method, .. } if fold && folded.joins(depth, method) => {}
@@ -133,7 +133,7 @@ impl Replay<'_> {
             let deeper = plural(deeper, "deeper call");
             notes.push(format!("{deeper} left out (--depth {max_depth})"));
         }
-        match (&ending, &walk) {
+        match (reading.ending, &walk) {
             (Ending::Stopped, _) => {
                 notes.push(format!("stopped after {} (--max {max})", plural(max, "call")));
             }
@@ -150,7 +150,7 @@ impl Replay<'_> {
                 progress.message(&format!("{title}: {note}"));
             }
         }
-        Ok(ending)
+        Ok(reading)
     }
 
     /// Prints the frames that recording found open. The calls that follow are not indented below
