@@ -39,6 +39,8 @@ mod method_map;
 #[cfg(feature = "read")]
 pub mod read;
 #[cfg(feature = "read")]
+pub mod scan;
+#[cfg(feature = "read")]
 pub mod tree;
 #[cfg(feature = "write")]
 pub mod write;
