@@ -35,6 +35,8 @@ mod error;
 pub mod format;
 mod ids;
 #[cfg(feature = "read")]
+pub mod index;
+#[cfg(feature = "read")]
 mod method_map;
 #[cfg(feature = "read")]
 pub mod read;
@@ -46,6 +48,8 @@ pub mod tree;
 pub mod write;
 
 pub use error::{Error, Result};
+#[cfg(feature = "read")]
+pub use ids::NodeId;
 pub use ids::{Depth, MethodId, Offset, ThreadId};
 #[cfg(feature = "read")]
 pub use method_map::MethodMap;
