@@ -33,6 +33,7 @@
 pub mod analysis;
 mod error;
 pub mod format;
+mod glob;
 mod ids;
 #[cfg(feature = "read")]
 mod method_map;
@@ -44,6 +45,7 @@ pub mod tree;
 pub mod write;
 
 pub use error::{Error, Result};
+pub use glob::Glob;
 pub use ids::{Depth, MethodId, Offset, ThreadId};
 #[cfg(feature = "read")]
 pub use method_map::MethodMap;
