@@ -93,8 +93,9 @@ fn matches_all(pattern: &[Token], text: &str) -> bool {
     let mut reached = vec![false; pattern.len() + 1];
     reached[0] = true;
     skip_wildcards(pattern, &mut reached);
+    let mut next = vec![false; pattern.len() + 1];
     for c in text.chars() {
-        let mut next = vec![false; pattern.len() + 1];
+        next.fill(false);
         for (at, token) in pattern.iter().enumerate().filter(|(at, _)| reached[*at]) {
             match token {
                 Token::Literal(literal) => next[at + 1] |= *literal == c,
@@ -104,7 +105,11 @@ fn matches_all(pattern: &[Token], text: &str) -> bool {
             }
         }
         skip_wildcards(pattern, &mut next);
-        reached = next;
+        std::mem::swap(&mut reached, &mut next);
+        // Most names differ from most patterns early.
+        if !reached.contains(&true) {
+            return false;
+        }
     }
     reached[pattern.len()]
 }
