@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
+use clap_complete::Shell;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -48,6 +49,19 @@ Examples:
   flow check old-trace
   flow check --repair old-trace";
 
+const COMPLETIONS_HELP: &str = "\
+Examples:
+  source <(flow completions bash)
+  flow completions bash > ~/.local/share/bash-completion/completions/flow
+  flow completions zsh > ~/.zfunc/_flow        with ~/.zfunc in fpath
+  flow completions fish > ~/.config/fish/completions/flow.fish";
+
+const MAN_HELP: &str = "\
+Examples:
+  flow man | man -l -
+  flow man replay | man -l -
+  flow man --out ~/.local/share/man/man1       then: man flow-replay";
+
 /// Records every method call of a JVM program and shows what happened.
 #[derive(Parser, Debug)]
 #[command(name = "flow", version, after_help = EXAMPLES, max_term_width = 100)]
@@ -81,6 +95,12 @@ pub(crate) enum Verb {
     /// Verify that a trace is whole, and repair it
     #[command(after_help = CHECK_HELP)]
     Check(CheckArgs),
+    /// Print a script that completes commands in a shell
+    #[command(after_help = COMPLETIONS_HELP)]
+    Completions(CompletionsArgs),
+    /// Print the manual, as man reads it
+    #[command(after_help = MAN_HELP)]
+    Man(ManArgs),
 }
 
 /// When to use more than plain text.
@@ -120,7 +140,7 @@ pub(crate) enum SortKey {
 #[derive(ClapArgs, Debug)]
 pub(crate) struct SourceArgs {
     /// The trace directory
-    #[arg(value_name = "DIR", default_value = crate::args::DEFAULT_DIR)]
+    #[arg(value_name = "DIR", default_value = DEFAULT_DIR, value_hint = ValueHint::DirPath)]
     pub(crate) dir: PathBuf,
     /// What results look like; json has an object a line
     #[arg(long, value_name = "FORMAT", default_value = "text")]
@@ -204,11 +224,27 @@ pub(crate) struct CheckArgs {
 }
 
 #[derive(ClapArgs, Debug)]
+pub(crate) struct CompletionsArgs {
+    /// Of which shell
+    pub(crate) shell: Shell,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct ManArgs {
+    /// The page of this verb
+    pub(crate) verb: Option<String>,
+    /// Write all pages into this directory
+    #[arg(short, long, value_name = "DIR", conflicts_with = "verb")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(ClapArgs, Debug)]
 pub(crate) struct RecordArgs {
     #[command(flatten)]
     pub(crate) agent: AgentArgs,
     /// What to run
     #[arg(value_name = "CMD", required = true, trailing_var_arg = true)]
+    #[arg(value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
 }
 
