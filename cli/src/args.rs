@@ -1,10 +1,12 @@
 //! The command line as plain data. Doc comments are the help texts.
 
+use std::convert::Infallible;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use flow_codec::Glob;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -158,6 +160,22 @@ pub(crate) struct ThreadArgs {
     pub(crate) patterns: Vec<String>,
 }
 
+/// Which calls.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct FilterArgs {
+    /// Show only calls of methods like this, pkg.Class or pkg.Class#method: * within a package, **
+    /// across; calls in between are left out; repeatable
+    #[arg(long, value_name = "GLOB", value_parser = glob)]
+    pub(crate) include: Vec<Glob>,
+    /// Leave out calls of methods like this; what they called moves up to their caller; repeatable
+    #[arg(long, value_name = "GLOB", value_parser = glob)]
+    pub(crate) exclude: Vec<Glob>,
+}
+
+fn glob(text: &str) -> Result<Glob, Infallible> {
+    Ok(Glob::new(text))
+}
+
 #[derive(ClapArgs, Debug)]
 pub(crate) struct InfoArgs {
     #[command(flatten)]
@@ -176,15 +194,27 @@ pub(crate) struct ReplayArgs {
     pub(crate) source: SourceArgs,
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
-    /// Show the N outermost calls of a stack only
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
+    /// Only calls of methods like this, with all they called, each behind a line that says where it
+    /// is; repeatable
+    #[arg(long, value_name = "GLOB", value_parser = glob)]
+    pub(crate) method: Vec<Glob>,
+    /// Show the N outermost calls of a stack only; with --method the N outermost of each such call
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) depth: Option<u64>,
-    /// Stop after N calls, with --fold after N lines
+    /// Stop after N calls, with --fold after N lines; 0 for all
     #[arg(long, value_name = "N")]
     pub(crate) max: Option<u64>,
     /// One line for calls of a method that follow one another and call nothing shown (text only)
     #[arg(long)]
     pub(crate) fold: bool,
+    /// Add the source file, the first line and the class loader of each method
+    #[arg(long)]
+    pub(crate) verbose: bool,
+    /// Go on with new calls while the trace is being recorded, until that ends or Ctrl-C
+    #[arg(long)]
+    pub(crate) follow: bool,
 }
 
 #[derive(ClapArgs, Debug)]
@@ -193,6 +223,8 @@ pub(crate) struct ReportArgs {
     pub(crate) source: SourceArgs,
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
     /// Calls: how often it was called; total: calls made while it ran, its own included; self: its
     /// own calls
     #[arg(long, value_name = "COLUMN", default_value = "total")]
