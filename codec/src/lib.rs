@@ -33,6 +33,7 @@
 pub mod analysis;
 mod error;
 pub mod format;
+mod glob;
 mod ids;
 #[cfg(feature = "read")]
 pub mod index;
@@ -48,6 +49,7 @@ pub mod tree;
 pub mod write;
 
 pub use error::{Error, Result};
+pub use glob::Glob;
 #[cfg(feature = "read")]
 pub use ids::NodeId;
 pub use ids::{Depth, MethodId, Offset, ThreadId};

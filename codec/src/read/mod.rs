@@ -6,6 +6,7 @@
 //! checked before memory is reserved, and damage is reported with its place.
 
 mod content;
+mod filtered;
 mod flow;
 mod journal;
 mod jsonl;
@@ -19,6 +20,7 @@ mod trace;
 mod visit;
 
 pub use content::{Content, ContentReader};
+pub use filtered::{Filtered, Selection, ShownFrames};
 pub use flow::{FlowReader, Tail};
 pub use jsonl::JsonlReader;
 pub use methods::{Method, Methods};
