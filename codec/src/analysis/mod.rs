@@ -1,5 +1,6 @@
 //! Answers about call trees, each computed in one pass over the events.
 
+mod numbering;
 mod report;
 
 pub use report::{Report, ReportRow};
