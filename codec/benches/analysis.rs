@@ -9,7 +9,7 @@ use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
 
 use flow_codec::MethodId;
-use flow_codec::analysis::Report;
+use flow_codec::analysis::{Graph, Report};
 use flow_codec::format::flow::Encoded;
 use flow_codec::read::{FlowReader, ReadRecords, Visit};
 
@@ -49,6 +49,7 @@ fn measure(name: &str, bytes: &[u8]) {
     println!("{name} ({} M calls)", calls / 1_000_000);
     print("count", calls, bytes, Count::default);
     print("report", calls, bytes, Report::default);
+    print("graph", calls, bytes, Graph::default);
 }
 
 /// Prints how fast a visitor gets through some bytes.

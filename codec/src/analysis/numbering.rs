@@ -34,14 +34,10 @@ impl Numbering {
         number
     }
 
-    /// The number of a method that has been met.
-    pub(super) fn get(&self, method: MethodId) -> Option<NonZeroU32> {
-        self.numbers.get(method).copied()
-    }
-
     /// The method with this number.
-    pub(super) fn method(&self, number: NonZeroU32) -> Option<MethodId> {
-        self.methods.get(index(number) - 1).copied()
+    pub(super) fn method(&self, number: u32) -> Option<MethodId> {
+        let place = usize::try_from(number).ok()?.checked_sub(1)?;
+        self.methods.get(place).copied()
     }
 
     /// The methods in the order of their numbers.
