@@ -35,6 +35,7 @@
 
 pub mod flow;
 pub mod ids;
+#[cfg(feature = "read")]
 pub mod index;
 pub mod journal;
 pub mod jsonl;
