@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use crate::cmd::replay::From;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use flow_codec::Glob;
@@ -37,6 +38,15 @@ Examples:
 
 The process must be a HotSpot JVM of the same user. It is recorded until flow detach, or to its end.
 Of the calls that were entered before, only their names are kept.";
+
+const INDEX_HELP: &str = "\
+An index (thread-ID.idx) has a thousandth of the size of its thread file, and says nothing that this does
+not: replay --from reads it, does as well without, only at the speed of the disk, and never believes it
+against the events. Of small threads there is none. It may be deleted at any time.
+
+Examples:
+  flow index
+  flow replay --from 900000000 --max 50";
 
 const CHECK_HELP: &str = "\
 A trace is sound (exit status 0), partial (3: something is missing) or damaged (1: something is wrong).
@@ -94,6 +104,9 @@ pub(crate) enum Verb {
     Info(InfoArgs),
     /// Raw records with their offsets and bytes
     Dump(DumpArgs),
+    /// Make what large traces are opened with at once
+    #[command(after_help = INDEX_HELP)]
+    Index(IndexArgs),
     /// Verify that a trace is whole, and repair it
     #[command(after_help = CHECK_HELP)]
     Check(CheckArgs),
@@ -200,6 +213,10 @@ pub(crate) struct ReplayArgs {
     /// is; repeatable
     #[arg(long, value_name = "GLOB", value_parser = glob)]
     pub(crate) method: Vec<Glob>,
+    /// Begin with call N of the thread, with event:N or offset:N of it, or with the first call like a
+    /// pattern; 'a.B#c > d.E#f' is a call of f below one of c
+    #[arg(long, value_name = "PLACE", conflicts_with = "follow")]
+    pub(crate) from: Option<From>,
     /// Show the N outermost calls of a stack only; with --method the N outermost of each such call
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) depth: Option<u64>,
@@ -243,6 +260,17 @@ pub(crate) struct DumpArgs {
     /// Stop after N records
     #[arg(long, value_name = "N")]
     pub(crate) max: Option<u64>,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct IndexArgs {
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
+    /// Take the indexes away
+    #[arg(long)]
+    pub(crate) remove: bool,
 }
 
 #[derive(ClapArgs, Debug)]

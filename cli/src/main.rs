@@ -18,6 +18,7 @@ mod lock;
 mod output;
 mod repair;
 mod source;
+mod tree;
 
 use std::io::ErrorKind;
 
@@ -55,6 +56,7 @@ fn run(verb: &Verb, out: &mut Out) -> Result<Status, Failure> {
         Verb::Replay(args) => cmd::replay::run(args, out),
         Verb::Report(args) => cmd::report::run(args, out),
         Verb::Dump(args) => cmd::dump::run(args, out),
+        Verb::Index(args) => cmd::index::run(args, out),
         Verb::Check(args) => cmd::check::run(args, out),
         Verb::Completions(args) => cmd::completions::run(args, out),
         Verb::Man(args) => cmd::man::run(args, out),

@@ -2,8 +2,10 @@
 //! reading of each went.
 
 use std::io::Write;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use flow_codec::format::flow::Record;
 use flow_codec::read::{
     Events, Filtered, ReadRecords, Selection, Tail, ThreadFile, Trace, TraceSet, Visit,
 };
@@ -220,7 +222,7 @@ impl Reading {
     }
 
     /// Nothing can be read of it.
-    fn failed(error: Error) -> Self {
+    pub(crate) fn failed(error: Error) -> Self {
         Self { ending: Ending::Failed, damage: vec![error], more_damage: 0 }
     }
 
@@ -374,12 +376,19 @@ pub(crate) fn walk_thread(
 pub(crate) fn read_records(
     file: &ThreadFile,
     progress: &mut Progress,
-    mut each: impl FnMut(
-        std::ops::Range<u64>,
-        flow_codec::format::flow::Record,
-    ) -> Result<Flow, Failure>,
+    each: impl FnMut(Range<u64>, Record) -> Result<Flow, Failure>,
 ) -> Result<Reading, Failure> {
-    let mut events = match file.events() {
+    read_records_from(file, Offset::default(), progress, each)
+}
+
+/// The same from a record on.
+pub(crate) fn read_records_from(
+    file: &ThreadFile,
+    offset: Offset,
+    progress: &mut Progress,
+    mut each: impl FnMut(Range<u64>, Record) -> Result<Flow, Failure>,
+) -> Result<Reading, Failure> {
+    let mut events = match file.events_from(offset) {
         Ok(events) => events,
         Err(error) => return Ok(Reading::failed(error)),
     };

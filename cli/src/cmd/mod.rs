@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod detach;
 pub(crate) mod dump;
+pub(crate) mod index;
 pub(crate) mod info;
 pub(crate) mod man;
 pub(crate) mod record;
