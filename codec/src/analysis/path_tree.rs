@@ -7,11 +7,15 @@ use super::numbering::Numbering;
 use super::paths::{Node, ROOT, at};
 use crate::MethodId;
 
-/// A path in a [`PathTree`]: methods from the outermost call on.
+/// A path in a [`PathTree`] or a [`Diff`](super::Diff): methods from the outermost call on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PathId(u32);
 
 impl PathId {
+    pub(super) const fn new(number: u32) -> Self {
+        Self(number)
+    }
+
     /// A number for the path, from 1 on, in the order in which paths were first entered. 0 stands for no
     /// methods: what a thread begins with.
     #[must_use]
@@ -78,6 +82,12 @@ impl PathTree {
         self.beyond
     }
 
+    /// The methods that were called, in the order in which they were first met.
+    #[must_use]
+    pub fn methods(&self) -> &[MethodId] {
+        self.numbering.methods()
+    }
+
     /// How many paths there are.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -106,7 +116,8 @@ impl PathTree {
     pub fn children(&self, path: PathId) -> impl Iterator<Item = PathId> {
         let known = |path: u32| (path != ROOT).then_some(path);
         let first = self.node(path).and_then(|node| known(node.last));
-        std::iter::successors(first, move |&path| known(self.nodes.get(at(path))?.after)).map(PathId)
+        std::iter::successors(first, move |&path| known(self.nodes.get(at(path))?.after))
+            .map(PathId)
     }
 
     /// The path without its last method; for one of a single method the [`root`](Self::root).
