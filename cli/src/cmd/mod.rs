@@ -3,7 +3,9 @@
 pub(crate) mod attach;
 pub(crate) mod check;
 pub(crate) mod detach;
+pub(crate) mod diff;
 pub(crate) mod dump;
+pub(crate) mod graph;
 pub(crate) mod info;
 pub(crate) mod record;
 pub(crate) mod replay;

@@ -162,19 +162,9 @@ impl PathTree {
     /// one number for each of them.
     #[must_use]
     pub fn most_called(&self, count: usize) -> Vec<PathId> {
-        self.top(count, |row| row.calls)
-    }
-
-    /// The `count` paths with the largest totals. With a path come all those it goes on from.
-    #[must_use]
-    pub fn heaviest(&self, count: usize) -> Vec<PathId> {
-        self.top(count, |row| row.total)
-    }
-
-    fn top(&self, count: usize, key: impl Fn(&PathRow) -> u64) -> Vec<PathId> {
         let mut best = BinaryHeap::new();
         for (path, row) in self.rows() {
-            best.push(Reverse((key(&row), Reverse(path))));
+            best.push(Reverse((row.calls, Reverse(path))));
             if best.len() > count {
                 best.pop();
             }

@@ -8,18 +8,34 @@ use crate::read::Visit;
 use crate::{MethodId, MethodMap};
 
 /// Hands on the calls of some methods, and all calls made in them, as if nobody had called them. Of a chosen
-/// method within another only the outer one begins anew.
-#[derive(Clone, Debug)]
-pub struct Rooted<F, V> {
+/// method within another only the outer one begins anew. One for each thread.
+///
+/// ```
+/// use flow_codec::analysis::{Graph, Rooted};
+/// use flow_codec::read::{FlowReader, ReadRecords};
+///
+/// // 1 calls 2, which calls 3; then 1 calls 3.
+/// let bytes: &[u8] = &[0x81, 0x82, 0x83, 0x01, 0x83, 0x01];
+/// let mut graph = Graph::default();
+/// let mut rooted = Rooted::new(|method| method.get() == 2, &mut graph);
+/// FlowReader::new(bytes).visit_all(&mut rooted)?;
+/// graph.end_thread();
+/// let tree = graph.into_tree();
+/// let methods: Vec<_> = tree.rows().map(|(_, row)| row.method.get()).collect();
+/// assert_eq!(methods, [2, 3]);
+/// # Ok::<(), flow_codec::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Rooted<'a, F, V> {
     chosen: F,
     /// What `chosen` said.
     known: MethodMap<bool>,
-    inner: V,
+    inner: &'a mut V,
     /// Open frames of the outermost chosen method and those above it.
     inside: u64,
 }
 
-impl<F: FnMut(MethodId) -> bool, V: Visit> Visit for Rooted<F, V> {
+impl<F: FnMut(MethodId) -> bool, V: Visit> Visit for Rooted<'_, F, V> {
     #[inline]
     fn enter(&mut self, method: MethodId) {
         if self.inside > 0 || self.is_chosen(method) {
@@ -38,10 +54,10 @@ impl<F: FnMut(MethodId) -> bool, V: Visit> Visit for Rooted<F, V> {
     }
 }
 
-impl<F: FnMut(MethodId) -> bool, V> Rooted<F, V> {
+impl<'a, F: FnMut(MethodId) -> bool, V: Visit> Rooted<'a, F, V> {
     /// Hands on to `inner` what happens in the methods that `chosen` says yes to. It is asked once for each
     /// method.
-    pub fn new(chosen: F, inner: V) -> Self {
+    pub fn new(chosen: F, inner: &'a mut V) -> Self {
         Self { chosen, known: MethodMap::default(), inner, inside: 0 }
     }
 
@@ -55,20 +71,5 @@ impl<F: FnMut(MethodId) -> bool, V> Rooted<F, V> {
                 is_chosen
             }
         }
-    }
-
-    /// A thread has ended; whoever receives the calls is to be told apart.
-    pub fn end_thread(&mut self) {
-        self.inside = 0;
-    }
-
-    /// Who receives the calls.
-    pub fn inner_mut(&mut self) -> &mut V {
-        &mut self.inner
-    }
-
-    /// Who has received the calls.
-    pub fn into_inner(self) -> V {
-        self.inner
     }
 }
