@@ -156,10 +156,19 @@ fn text(diff: &Diff, shown: &[&Change], out: &mut Out) -> Result<(), Failure> {
         writeln!(out, "{cells}{}{below}", neutral(&method.to_string()))?;
         if !callers.is_empty() {
             let blank = " ".repeat(cells.chars().count());
-            writeln!(out, "{blank}  in {}", neutral(&chain(callers, CHAIN_ENDS)))?;
+            let callers: Vec<_> = callers.iter().map(|method| short(method)).collect();
+            writeln!(out, "{blank}  in {}", neutral(&chain(&callers, CHAIN_ENDS)))?;
         }
     }
     Ok(())
+}
+
+/// A method without its descriptor, where it is told in passing.
+fn short(method: &MethodName) -> String {
+    match method {
+        MethodName::Known { class, name, .. } => format!("{class}.{name}"),
+        MethodName::Unknown(_) => method.to_string(),
+    }
 }
 
 fn kind_word(kind: ChangeKind) -> &'static str {

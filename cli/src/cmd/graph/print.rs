@@ -146,7 +146,11 @@ impl<'a> Print<'a> {
             .flatten()
             .collect();
             let why = why.join(", ");
-            writeln!(out, "… {paths} with {calls} ({of_all}) left out ({why}; 0 for all)")?;
+            let hint = match selected.is_cut_at_min || selected.is_cut_at_max {
+                true => "; 0 for all",
+                false => "",
+            };
+            writeln!(out, "… {paths} with {calls} ({of_all}) left out ({why}{hint})")?;
         }
         if tree.beyond() > 0 {
             writeln!(out, "… {} of further paths not counted", plural(tree.beyond(), "call"))?;

@@ -58,6 +58,7 @@ pub(super) fn run(
             let chosen = neighbours.chosen();
             let calls: u64 = chosen.iter().map(|(_, calls)| calls).sum();
             let methods = match &chosen[..] {
+                [] => "methods that were never called".to_owned(),
                 [(method, _)] => trace.methods.display(*method),
                 _ => plural(chosen.len() as u64, "method"),
             };

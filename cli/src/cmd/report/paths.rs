@@ -99,16 +99,18 @@ impl Paths<'_> {
             writeln!(out, "{}\n", crate::output::neutral(&line))?;
         }
         let mut table = Table::new(&[("depth", Align::Right), ("method", Align::Left)]);
-        let (outer, hidden, inner) = ends(stack, self.max);
-        let numbers = (0..outer.len()).chain(stack.len() - inner.len()..stack.len());
-        for (depth, method) in numbers.zip(outer.iter().chain(inner)) {
+        for frame in ends(stack, self.max) {
+            let (depth, method) = match frame {
+                Frame::Shown(depth, method) => (depth, method),
+                Frame::Hidden(count) => {
+                    table.row(["", &self.hidden(count)]);
+                    continue;
+                }
+            };
             let label = self.labels.get(*method);
             let (name, thread) = (&self.name, file.id);
             match self.format {
                 Format::Text => {
-                    if depth == outer.len() && hidden > 0 {
-                        table.row(["", &format!("… {} …", plural(hidden, "more frame"))]);
-                    }
                     table.row([grouped(depth as u64).as_str(), label]);
                 }
                 Format::Json => writeln!(
@@ -120,7 +122,6 @@ impl Paths<'_> {
         }
         if self.format == Format::Text {
             table.print(out)?;
-            self.tell_hidden(hidden, out)?;
         }
         Ok(())
     }
@@ -133,18 +134,20 @@ impl Paths<'_> {
             ("calls", Align::Right),
             ("method", Align::Left),
         ]);
-        let (outer, hidden, inner) = ends(&path, self.max);
-        let numbers = (0..outer.len()).chain(path.len() - inner.len()..path.len());
-        for (depth, path) in numbers.zip(outer.iter().chain(inner)) {
+        for frame in ends(&path, self.max) {
+            let (depth, path) = match frame {
+                Frame::Shown(depth, path) => (depth, path),
+                Frame::Hidden(count) => {
+                    table.row(["", "", "", &self.hidden(count)]);
+                    continue;
+                }
+            };
             let Some(row) = tree.row(*path) else { continue };
             let (calls, total) = (row.calls, row.total);
             let label = self.labels.get(row.method);
             let name = &self.name;
             match self.format {
                 Format::Text => {
-                    if depth == outer.len() && hidden > 0 {
-                        table.row(["", "", "", &format!("… {} …", plural(hidden, "more frame"))]);
-                    }
                     let percent = percent(total, tree.calls());
                     table.row([grouped(total).as_str(), &percent, &grouped(calls), label]);
                 }
@@ -157,17 +160,21 @@ impl Paths<'_> {
         }
         if self.format == Format::Text {
             table.print(out)?;
-            self.tell_hidden(hidden, out)?;
         }
         Ok(())
     }
 
-    fn tell_hidden(&self, hidden: u64, out: &mut Out) -> Result<(), Failure> {
-        if hidden > 0 {
-            let frames = plural(hidden, "frame");
-            writeln!(out, "… {frames} in the middle left out (--max {}; 0 for all)", self.max)?;
+    /// A method without its descriptor, where it is told in passing.
+    fn short(&self, method: MethodId) -> String {
+        match self.trace.methods.get(method).map(|method| &method.info) {
+            Some(info) => format!("{}.{}", info.class, info.name),
+            None => self.trace.methods.display(method),
         }
-        Ok(())
+    }
+
+    fn hidden(&self, count: u64) -> String {
+        let frames = plural(count, "frame");
+        format!("… {frames} left out (--max {}; 0 for all)", self.max)
     }
 
     fn frequent(&mut self, tree: &PathTree, out: &mut Out) -> Result<(), Failure> {
@@ -214,7 +221,7 @@ impl Paths<'_> {
                 if let Some((_, callers)) =
                     stack.split_last().filter(|(_, callers)| !callers.is_empty())
                 {
-                    let callers: Vec<_> = callers.iter().map(display).collect();
+                    let callers: Vec<_> = callers.iter().map(|id| self.short(*id)).collect();
                     let callers = chain(&callers, CHAIN_ENDS);
                     let blank = " ".repeat(width + 10);
                     writeln!(out, "{blank}in {}", crate::output::neutral(&callers))?;
@@ -238,12 +245,20 @@ impl Paths<'_> {
     }
 }
 
-/// The outermost and innermost frames of a stack, `max` in all, and how many there are between.
-fn ends<T>(frames: &[T], max: usize) -> (&[T], u64, &[T]) {
-    if frames.len() <= max {
-        return (frames, 0, &[]);
-    }
-    let (outer, rest) = frames.split_at(max.div_ceil(2));
-    let (hidden, inner) = rest.split_at(rest.len() - max / 2);
-    (outer, hidden.len() as u64, inner)
+/// One line of a stack.
+enum Frame<'a, T> {
+    /// A frame and its depth.
+    Shown(usize, &'a T),
+    /// So many are left out here.
+    Hidden(u64),
+}
+
+/// The outermost and innermost frames of a stack, `max` in all.
+fn ends<T>(frames: &[T], max: usize) -> impl Iterator<Item = Frame<'_, T>> {
+    let hidden = frames.len().saturating_sub(max);
+    let outer = max.div_ceil(2).min(frames.len());
+    let shown = frames.iter().enumerate().map(|(depth, frame)| Frame::Shown(depth, frame));
+    let inner = shown.clone().skip(outer + hidden);
+    let gap = (hidden > 0).then_some(Frame::Hidden(hidden as u64));
+    shown.take(outer).chain(gap).chain(inner)
 }
