@@ -1,5 +1,6 @@
 //! `flow info`: what was run, how it was recorded, how it ended, and its threads.
 
+use std::cmp::Reverse;
 use std::io::Write;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -8,7 +9,7 @@ use flow_codec::format::manifest::{End, Manifest};
 use flow_codec::read::{ThreadFile, Trace};
 use serde::Serialize;
 
-use crate::args::{Format, InfoArgs};
+use crate::args::{Format, InfoArgs, ThreadKey};
 use crate::failure::{Failure, Status};
 use crate::lock;
 use crate::output::{
@@ -21,7 +22,8 @@ const DEFAULT_ROWS: u64 = 40;
 
 /// Runs the verb.
 pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
-    let source = Source::open(&args.source)?;
+    let mut source = Source::open(&args.source)?;
+    source.choose(&args.threads)?;
     let format = args.source.format;
     if format == Format::Csv {
         writeln!(out, "trace,thread,name,kind,calls,max_frames,bytes,state")?;
@@ -30,9 +32,10 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut status = source.status;
     let mut begun = false;
     for trace in &source.traces {
-        let (mut threads, of_threads) = threads(trace, &mut progress)?;
+        let (mut threads, of_threads) = threads(args, trace, &mut progress)?;
         status = status.and(of_threads);
-        let facts = Facts::new(trace, &threads);
+        let facts = Facts::new(args, trace, &threads);
+        sort(&mut threads, args.sort);
         let name = source.name(&trace.dir);
         let all = threads.len();
         let max = args.max.unwrap_or(if format == Format::Text { DEFAULT_ROWS } else { 0 });
@@ -134,7 +137,7 @@ struct Facts {
 }
 
 impl Facts {
-    fn new(trace: &Trace, threads: &[ThreadRow]) -> Self {
+    fn new(args: &InfoArgs, trace: &Trace, threads: &[ThreadRow]) -> Self {
         Self {
             calls: threads.iter().fold(0, |sum, thread| sum + thread.calls),
             bytes: trace.files.iter().fold(0, |sum, file| sum + file.bytes),
@@ -142,6 +145,7 @@ impl Facts {
             open: trace
                 .threads
                 .iter()
+                .filter(|(id, _)| args.threads.include(trace, *id))
                 .map(|(_, thread)| thread.open.count())
                 .filter(|count| *count > 0)
                 .fold((0, 0), |(frames, threads), count| {
@@ -151,7 +155,11 @@ impl Facts {
     }
 }
 
-fn threads(trace: &Trace, progress: &mut Progress) -> Result<(Vec<ThreadRow>, Status), Failure> {
+fn threads(
+    args: &InfoArgs,
+    trace: &Trace,
+    progress: &mut Progress,
+) -> Result<(Vec<ThreadRow>, Status), Failure> {
     let mut rows = Vec::new();
     let mut status = Status::Done;
     for file in &trace.files {
@@ -172,9 +180,23 @@ fn threads(trace: &Trace, progress: &mut Progress) -> Result<(Vec<ThreadRow>, St
     // Threads that were killed before their first events were written.
     let has_file = |id| trace.files.binary_search_by_key(&id, |file: &ThreadFile| file.id).is_ok();
     let without = trace.threads.iter().filter(|(id, _)| !has_file(*id));
+    let without = without.filter(|(id, _)| args.threads.include(trace, *id));
     rows.extend(without.map(|(id, _)| row(trace, id)));
     rows.sort_by_key(|row| row.thread);
     Ok((rows, status))
+}
+
+/// Sorts rows that come by their ids.
+fn sort(rows: &mut [ThreadRow], key: ThreadKey) {
+    match key {
+        ThreadKey::Thread => {}
+        ThreadKey::Kind => rows.sort_by_key(|row| row.kind),
+        ThreadKey::Calls => rows.sort_by_key(|row| Reverse(row.calls)),
+        ThreadKey::MaxFrames => rows.sort_by_key(|row| Reverse(row.max_frames)),
+        ThreadKey::Bytes => rows.sort_by_key(|row| Reverse(row.bytes)),
+        ThreadKey::State => rows.sort_by_key(|row| row.state),
+        ThreadKey::Name => rows.sort_by(|a, b| a.name.cmp(&b.name)),
+    }
 }
 
 fn row(trace: &Trace, id: ThreadId) -> ThreadRow {
