@@ -495,6 +495,10 @@ com.app.Main.main([Ljava/lang/String;)V  … 4 calls below
              (left 2 frames entered before recording)\ncom.app.Main.work(I)I\n"
         )
     );
+    let args = ["replay", "--thread", "main", "--depth", "1", "--exclude", "a.Boot#run"];
+    let run = flow(&args, trace.path());
+    let first = "thread 1 main\n… a.Boot.\\u{1b}main()V  entered before recording\n";
+    assert!(run.out.starts_with(first), "{}", run.out);
     let run = flow(&["replay", "--format", "json"], trace.path());
     assert_eq!(run.out.lines().count(), 7);
     for note in [

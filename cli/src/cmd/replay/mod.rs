@@ -48,7 +48,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
             let prefix = Lines::prefix(args, &source.name(&trace.dir), file.id);
             threads += 1;
             let mut player = Player::new(args, threads, title, prefix);
-            let reading = replay(trace, file, &mut player, &mut lines, &mut progress)?;
+            let reading = replay(args, (trace, file), &mut player, &mut lines, &mut progress)?;
             status = status.and(reading.tell(file, &progress));
             if reading.ending == Ending::Stopped {
                 return Ok(status);
@@ -67,19 +67,17 @@ fn selections(args: &ReplayArgs, trace: &Trace) -> (Selection, Option<Selection>
 
 /// Replays a whole thread.
 fn replay(
-    trace: &Trace,
-    file: &ThreadFile,
+    args: &ReplayArgs,
+    (trace, file): (&Trace, &ThreadFile),
     player: &mut Player,
     lines: &mut Lines<'_>,
     progress: &mut Progress,
 ) -> Result<Reading, Failure> {
-    let before = trace.threads.get(file.id).map(|thread| &thread.open);
-    if let Some(open) = before {
-        player.entered_before(open, lines)?;
-    }
+    let before = args.filter.open_frames(trace, file.id);
+    player.entered_before(&before, lines)?;
     let reading = read_records(file, progress, |range, record| {
         player.record(Offset::new(range.start), record, lines)
     })?;
-    player.end(reading.ending, before, lines, progress)?;
+    player.end(reading.ending, &before, lines, progress)?;
     Ok(reading)
 }
