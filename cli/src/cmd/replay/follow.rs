@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use flow_codec::format::flow::Record;
 use flow_codec::read::{OpenChunk, ReadRecords, Selection, ThreadFile, Trace, TraceSet};
 use flow_codec::{Offset, ThreadId};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::SIGINT;
 
 use super::lines::{Lines, Printed};
 use super::player::Player;
@@ -40,8 +40,11 @@ pub(super) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
         let begun = Instant::now();
         let (source, unreadable) = Source::open_silently(&args.source.dir)?;
         if follower.is_another_recording(&source) {
-            message("another recording has begun here");
-            return follower.end(&source, false, out);
+            let dir = args.source.dir.display();
+            message(&format!(
+                "another recording has begun in {dir}; the one before is in {dir}.old"
+            ));
+            return Ok(Status::Partial);
         }
         let look = follower.look(&source, out)?;
         out.finish()?;
@@ -67,10 +70,8 @@ pub(super) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
 /// Set by Ctrl-C: what was read until then is printed, with an end.
 fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     let flag = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&flag))
-            .map_err(|error| Failure::Failed(format!("signals cannot be handled: {error}")))?;
-    }
+    signal_hook::flag::register(SIGINT, Arc::clone(&flag))
+        .map_err(|error| Failure::Failed(format!("signals cannot be handled: {error}")))?;
     Ok(flag)
 }
 
