@@ -2,11 +2,12 @@
 
 use std::cmp::Reverse;
 use std::io::Write;
+use std::num::NonZeroU64;
 use std::time::{Duration, UNIX_EPOCH};
 
-use flow_codec::ThreadId;
 use flow_codec::format::manifest::{End, Manifest};
-use flow_codec::read::{ThreadFile, Trace};
+use flow_codec::read::{Selection, ThreadFile, Trace, Visit};
+use flow_codec::{MethodId, ThreadId};
 use serde::Serialize;
 
 use crate::args::{Format, InfoArgs, ThreadKey};
@@ -15,7 +16,7 @@ use crate::lock;
 use crate::output::{
     Align, Out, Progress, Table, bytes, csv_fields, grouped, lost, neutral, plural, seconds,
 };
-use crate::source::{Ending, Flow, Source, walk_thread};
+use crate::source::{Ending, Source, visit_thread};
 
 /// Threads of text that are shown when nobody says how many.
 const DEFAULT_ROWS: u64 = 40;
@@ -32,7 +33,7 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut status = source.status;
     let mut begun = false;
     for trace in &source.traces {
-        let (mut threads, of_threads) = threads(args, trace, &mut progress)?;
+        let (mut threads, of_threads) = threads(args, trace, &mut progress);
         status = status.and(of_threads);
         let facts = Facts::new(args, trace, &threads);
         sort(&mut threads, args.sort);
@@ -155,20 +156,38 @@ impl Facts {
     }
 }
 
-fn threads(
-    args: &InfoArgs,
-    trace: &Trace,
-    progress: &mut Progress,
-) -> Result<(Vec<ThreadRow>, Status), Failure> {
+/// What a thread's records add up to.
+#[derive(Default)]
+struct Counts {
+    calls: u64,
+    frames: u64,
+    max_frames: u64,
+}
+
+impl Visit for Counts {
+    #[inline]
+    fn enter(&mut self, _: MethodId) {
+        self.calls += 1;
+        self.frames += 1;
+        self.max_frames = self.max_frames.max(self.frames);
+    }
+
+    #[inline]
+    fn exit(&mut self, count: NonZeroU64) {
+        self.frames = self.frames.saturating_sub(count.get());
+    }
+}
+
+fn threads(args: &InfoArgs, trace: &Trace, progress: &mut Progress) -> (Vec<ThreadRow>, Status) {
     let mut rows = Vec::new();
     let mut status = Status::Done;
     for file in &trace.files {
-        let (reading, walk) = walk_thread(file, progress, |_| Ok(Flow::Continue))?;
+        let mut counts = Counts::default();
+        let reading = visit_thread(file, &Selection::all(), progress, &mut counts);
         status = status.and(reading.tell(file, progress));
-        let totals = walk.map(|walk| walk.totals()).unwrap_or_default();
         let mut row = row(trace, file.id);
-        row.calls = totals.enters;
-        row.max_frames = totals.max_frames;
+        row.calls = counts.calls;
+        row.max_frames = counts.max_frames;
         row.bytes = file.bytes;
         if !reading.is_sound() {
             row.state = "damaged";
@@ -183,7 +202,7 @@ fn threads(
     let without = without.filter(|(id, _)| args.threads.include(trace, *id));
     rows.extend(without.map(|(id, _)| row(trace, id)));
     rows.sort_by_key(|row| row.thread);
-    Ok((rows, status))
+    (rows, status)
 }
 
 /// Sorts rows that come by their ids.
