@@ -168,6 +168,18 @@ pub(crate) enum SortKey {
     Name,
 }
 
+/// What threads are sorted by.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ThreadKey {
+    Thread,
+    Kind,
+    Calls,
+    MaxFrames,
+    Bytes,
+    State,
+    Name,
+}
+
 /// Where a trace is, and how to show it.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct SourceArgs {
@@ -210,6 +222,11 @@ fn glob(text: &str) -> Result<Glob, Infallible> {
 pub(crate) struct InfoArgs {
     #[command(flatten)]
     pub(crate) source: SourceArgs,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
+    /// What threads are sorted by; of numbers the largest comes first, but for ids
+    #[arg(long, value_name = "COLUMN", default_value = "thread")]
+    pub(crate) sort: ThreadKey,
     /// Name the methods that the engine left out
     #[arg(long)]
     pub(crate) verbose: bool,
@@ -343,7 +360,7 @@ pub(crate) struct DumpArgs {
     pub(crate) source: SourceArgs,
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
-    /// Stop after N records
+    /// Stop after N records; 0 for all
     #[arg(long, value_name = "N")]
     pub(crate) max: Option<u64>,
 }
@@ -367,6 +384,9 @@ pub(crate) struct CheckArgs {
     /// DIR/before-repair
     #[arg(long)]
     pub(crate) repair: bool,
+    /// Show at most N findings; 0 for all [default: 40 in text, else all]
+    #[arg(long, value_name = "N")]
+    pub(crate) max: Option<u64>,
 }
 
 #[derive(ClapArgs, Debug)]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use flow_codec::format::flow::Record;
 use flow_codec::read::{
-    Events, Filtered, ReadRecords, Selection, Tail, ThreadFile, Trace, TraceSet, Visit,
+    Events, Filtered, OpenFrames, ReadRecords, Selection, Tail, ThreadFile, Trace, TraceSet, Visit,
 };
 use flow_codec::tree::{Step, Walk};
 use flow_codec::{Error, Offset, ThreadId};
@@ -294,6 +294,19 @@ impl FilterArgs {
     /// The methods of a trace that are shown.
     pub(crate) fn selection(&self, trace: &Trace) -> Selection {
         Selection::new(&trace.methods, &self.include, &self.exclude)
+    }
+
+    /// The frames that recording found open in a thread, without those that are left out. Of these only
+    /// names are known, `pkg.Class.method(descriptor)`.
+    pub(crate) fn open_frames(&self, trace: &Trace, thread: ThreadId) -> OpenFrames {
+        let open = trace.threads.get(thread).map(|thread| thread.open.clone());
+        let mut open = open.unwrap_or_default();
+        open.frames.retain(|frame| {
+            let name = frame.split('(').next().unwrap_or_default();
+            let (class, method) = name.rsplit_once('.').unwrap_or(("", name));
+            Selection::is_selected(&self.include, &self.exclude, class, method)
+        });
+        open
     }
 }
 

@@ -14,7 +14,7 @@ mod start;
 use std::io::Write;
 
 use flow_codec::Offset;
-use flow_codec::read::{Selection, ThreadFile, Trace};
+use flow_codec::read::{OpenFrames, Selection, ThreadFile, Trace};
 
 use self::lines::{Lines, Printed};
 use self::player::Player;
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
             threads += 1;
             let mut player = Player::new(args, threads, title, prefix);
             let reading = match &args.from {
-                None => replay(trace, file, &mut player, &mut lines, &mut progress)?,
+                None => replay(args, (trace, file), &mut player, &mut lines, &mut progress)?,
                 Some(from) => match from.find(trace, file, &mut progress) {
                     Ok(Some(start)) => {
                         found = true;
@@ -92,20 +92,18 @@ fn selections(args: &ReplayArgs, trace: &Trace) -> (Selection, Option<Selection>
 
 /// Replays a whole thread.
 fn replay(
-    trace: &Trace,
-    file: &ThreadFile,
+    args: &ReplayArgs,
+    (trace, file): (&Trace, &ThreadFile),
     player: &mut Player,
     lines: &mut Lines<'_>,
     progress: &mut Progress,
 ) -> Result<Reading, Failure> {
-    let before = trace.threads.get(file.id).map(|thread| &thread.open);
-    if let Some(open) = before {
-        player.entered_before(open, lines)?;
-    }
+    let before = args.filter.open_frames(trace, file.id);
+    player.entered_before(&before, lines)?;
     let reading = read_records(file, progress, |range, record| {
         player.record(Offset::new(range.start), record, lines)
     })?;
-    player.end(reading.ending, before, lines, progress)?;
+    player.end(reading.ending, &before, lines, progress)?;
     Ok(reading)
 }
 
@@ -121,6 +119,6 @@ fn replay_from(
     let reading = read_records_from(file, start.place.offset, progress, |range, record| {
         player.record(Offset::new(range.start), record, lines)
     })?;
-    player.end(reading.ending, None, lines, progress)?;
+    player.end(reading.ending, &OpenFrames::default(), lines, progress)?;
     Ok(reading)
 }

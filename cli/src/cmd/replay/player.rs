@@ -279,15 +279,15 @@ impl Player {
     pub(super) fn end(
         &mut self,
         ending: Ending,
-        before: Option<&OpenFrames>,
+        before: &OpenFrames,
         lines: &mut Lines<'_>,
         progress: &Progress,
     ) -> Result<(), Failure> {
         self.take_held(lines)?;
         let mut notes = Vec::new();
-        if let Some(open) = before.filter(|open| !self.is_text && open.count() > 0) {
-            let count = plural(open.count(), "frame");
-            let names = chain(&open.frames, open.omitted, String::clone);
+        if !self.is_text && before.count() > 0 {
+            let count = plural(before.count(), "frame");
+            let names = chain(&before.frames, before.omitted, String::clone);
             notes.push(format!("{count} entered before recording: {names}"));
         }
         if self.unseen > 0 {
