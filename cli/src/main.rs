@@ -56,5 +56,7 @@ fn run(verb: &Verb, out: &mut Out) -> Result<Status, Failure> {
         Verb::Report(args) => cmd::report::run(args, out),
         Verb::Dump(args) => cmd::dump::run(args, out),
         Verb::Check(args) => cmd::check::run(args, out),
+        Verb::Completions(args) => cmd::completions::run(args, out),
+        Verb::Man(args) => cmd::man::run(args, out),
     }
 }

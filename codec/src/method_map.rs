@@ -79,6 +79,19 @@ impl<T> MethodMap<T> {
         }
     }
 
+    /// Gives a method a value; the one it had comes back.
+    pub fn insert(&mut self, id: MethodId, value: T) -> Option<T> {
+        if slot(id) >= self.dense.len() {
+            self.make_room(id);
+        }
+        let earlier = match self.dense.get_mut(slot(id)) {
+            Some(slot) => slot.replace(value),
+            None => self.sparse.insert(id, value),
+        };
+        self.len += usize::from(earlier.is_none());
+        earlier
+    }
+
     /// Lets the array grow to `id`, where enough of it is in use.
     #[cold]
     fn make_room(&mut self, id: MethodId) {

@@ -1,0 +1,177 @@
+//! The aggregate tree of a graph that is complete.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::numbering::Numbering;
+use super::paths::{Node, ROOT, at};
+use crate::MethodId;
+
+/// A path in a [`PathTree`]: methods from the outermost call on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct PathId(u32);
+
+impl PathId {
+    /// A number for the path, from 1 on, in the order in which paths were first entered. 0 stands for no
+    /// methods: what a thread begins with.
+    #[must_use]
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
+
+/// What a tree says of one path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PathRow {
+    /// The method at its end.
+    pub method: MethodId,
+    /// How often it was entered.
+    pub calls: u64,
+    /// Calls made in it, its own included.
+    pub total: u64,
+    /// Calls of its own.
+    pub own: u64,
+}
+
+/// Calls added up by path. Memory: about 32 bytes a path.
+#[derive(Clone, Debug)]
+pub struct PathTree {
+    numbering: Numbering,
+    /// `last` is a node's first child now, and `after` its next sibling.
+    nodes: Vec<Node<u64>>,
+    totals: Vec<u64>,
+    beyond: u64,
+}
+
+impl PathTree {
+    pub(super) fn new(numbering: Numbering, mut nodes: Vec<Node<u64>>, beyond: u64) -> Self {
+        nodes.shrink_to_fit();
+        let mut totals: Vec<_> = nodes.iter().map(|node| node.counts).collect();
+        for node in &mut nodes {
+            (node.last, node.after) = (ROOT, ROOT);
+        }
+        // Children stand behind their parents. Backwards, so that of siblings the first is put last.
+        for path in (1..nodes.len()).rev() {
+            let (Some(node), Some(&total)) = (nodes.get(path), totals.get(path)) else { continue };
+            let parent = at(node.parent);
+            if let Some(sum) = totals.get_mut(parent) {
+                *sum += total;
+            }
+            let Some(parent) = nodes.get_mut(parent) else { continue };
+            let first = std::mem::replace(&mut parent.last, u32::try_from(path).unwrap_or(ROOT));
+            if let Some(node) = nodes.get_mut(path) {
+                node.after = first;
+            }
+        }
+        Self { numbering, nodes, totals, beyond }
+    }
+
+    /// All calls of all paths.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        self.totals.first().copied().unwrap_or_default()
+    }
+
+    /// Calls that are left out, because there were more than 2^32 paths.
+    #[must_use]
+    pub fn beyond(&self) -> u64 {
+        self.beyond
+    }
+
+    /// How many paths there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.nodes.len() - 1
+    }
+
+    /// Whether there is no path.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All paths, each behind the one it goes on from, and what happened there.
+    pub fn rows(&self) -> impl Iterator<Item = (PathId, PathRow)> {
+        let numbers = 1..=u32::try_from(self.len()).unwrap_or(u32::MAX);
+        numbers.map(PathId).filter_map(|path| Some((path, self.row(path)?)))
+    }
+
+    /// The path of no methods.
+    #[must_use]
+    pub fn root(&self) -> PathId {
+        PathId(ROOT)
+    }
+
+    /// The paths with one more method, in the order in which they were first entered.
+    pub fn children(&self, path: PathId) -> impl Iterator<Item = PathId> {
+        let known = |path: u32| (path != ROOT).then_some(path);
+        let first = self.node(path).and_then(|node| known(node.last));
+        std::iter::successors(first, move |&path| known(self.nodes.get(at(path))?.after)).map(PathId)
+    }
+
+    /// The path without its last method; for one of a single method the [`root`](Self::root).
+    #[must_use]
+    pub fn parent(&self, path: PathId) -> Option<PathId> {
+        self.node(path).filter(|_| path.0 != ROOT).map(|node| PathId(node.parent))
+    }
+
+    /// What happened at a path; `None` for the root.
+    #[must_use]
+    pub fn row(&self, path: PathId) -> Option<PathRow> {
+        let &Node { counts: calls, method, .. } = self.node(path)?;
+        let method = self.numbering.method(method)?;
+        Some(PathRow { method, calls, total: self.total(path), own: calls })
+    }
+
+    fn total(&self, path: PathId) -> u64 {
+        self.totals.get(at(path.0)).copied().unwrap_or_default()
+    }
+
+    /// The methods of a path, the outermost first.
+    #[must_use]
+    pub fn stack(&self, path: PathId) -> Vec<MethodId> {
+        let mut stack: Vec<_> = std::iter::successors(Some(path), |path| self.parent(*path))
+            .filter_map(|path| Some(self.row(path)?.method))
+            .collect();
+        stack.reverse();
+        stack
+    }
+
+    /// Where the calls went: from the root on, the child with the largest total each time, the first one
+    /// of several.
+    #[must_use]
+    pub fn longest(&self) -> Vec<PathId> {
+        let heaviest = |path: &PathId| {
+            self.children(*path).max_by_key(|child| (self.total(*child), Reverse(*child)))
+        };
+        std::iter::successors(heaviest(&self.root()), heaviest).collect()
+    }
+
+    /// The `count` paths with the most calls, the first entered first where they have as many. Memory:
+    /// one number for each of them.
+    #[must_use]
+    pub fn most_called(&self, count: usize) -> Vec<PathId> {
+        self.top(count, |row| row.calls)
+    }
+
+    /// The `count` paths with the largest totals. With a path come all those it goes on from.
+    #[must_use]
+    pub fn heaviest(&self, count: usize) -> Vec<PathId> {
+        self.top(count, |row| row.total)
+    }
+
+    fn top(&self, count: usize, key: impl Fn(&PathRow) -> u64) -> Vec<PathId> {
+        let mut best = BinaryHeap::new();
+        for (path, row) in self.rows() {
+            best.push(Reverse((key(&row), Reverse(path))));
+            if best.len() > count {
+                best.pop();
+            }
+        }
+        best.into_sorted_vec().into_iter().map(|Reverse((_, Reverse(path)))| path).collect()
+    }
+
+    fn node(&self, path: PathId) -> Option<&Node<u64>> {
+        self.nodes.get(at(path.0))
+    }
+}

@@ -1,0 +1,183 @@
+//! HOT: paths of methods from the outermost call on, each known once.
+//!
+//! A path is its parent and one more method; it goes by its place in an array, behind its parent's.
+//! Which child of a path a method is, is guessed first: what followed the child before the last time,
+//! then that child itself. Programs repeat themselves, so that few calls get as far as the hash table.
+
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::hash::{BuildHasher, RandomState};
+use std::num::NonZeroU32;
+
+use hashbrown::HashTable;
+
+/// The path of no methods: where threads begin.
+pub(super) const ROOT: u32 = 0;
+/// No path: there were too many.
+pub(super) const BEYOND: u32 = u32::MAX;
+
+/// A path, with whatever is counted there. 16 bytes and the counts.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Node<C> {
+    pub(super) counts: C,
+    pub(super) parent: u32,
+    /// The number of its last method; 0 for the root.
+    pub(super) method: u32,
+    /// The child that was entered last, or the root.
+    pub(super) last: u32,
+    /// The sibling that was entered after it the last time, or the root.
+    pub(super) after: u32,
+}
+
+/// All paths so far. About 8 bytes each, and the nodes.
+#[derive(Clone, Debug)]
+pub(super) struct Paths<C> {
+    nodes: Vec<Node<C>>,
+    /// All but the root, by parent and method.
+    known: HashTable<u32>,
+    /// So that nobody can make up a trace in which all hashes are the same.
+    seed: u64,
+    limit: u32,
+}
+
+impl<C: Default> Default for Paths<C> {
+    fn default() -> Self {
+        Self::with_limit(BEYOND)
+    }
+}
+
+impl<C: Default> Paths<C> {
+    /// Room for fewer paths than this, the root included.
+    pub(super) fn with_limit(limit: u32) -> Self {
+        let seed = RandomState::new().hash_one(0);
+        Self { nodes: vec![Node::default()], known: HashTable::new(), seed, limit }
+    }
+
+    /// The path of one more method, which becomes the one entered last. [`BEYOND`] where there is no
+    /// room, and where the parent is.
+    #[inline]
+    pub(super) fn child(&mut self, parent: u32, method: NonZeroU32) -> u32 {
+        let Some(last) = self.node(parent).map(|node| node.last) else { return BEYOND };
+        let guess = self.node(last).map_or(ROOT, |node| node.after);
+        // The root has no number, so it is never mistaken for a child.
+        let child = if self.is_method(guess, method) {
+            guess
+        } else if self.is_method(last, method) {
+            last
+        } else {
+            self.find(parent, last, method)
+        };
+        if let Some(node) = self.nodes.get_mut(at(parent)) {
+            node.last = child;
+        }
+        child
+    }
+
+    fn is_method(&self, path: u32, method: NonZeroU32) -> bool {
+        self.node(path).is_some_and(|node| node.method == method.get())
+    }
+
+    /// The same when the guesses were wrong: `last` learns what comes after it.
+    #[inline(never)]
+    fn find(&mut self, parent: u32, last: u32, method: NonZeroU32) -> u32 {
+        let Self { nodes, known, seed, limit } = self;
+        let found = known.find(hash(*seed, parent, method.get()), |&path| {
+            nodes
+                .get(at(path))
+                .is_some_and(|node| (node.parent, node.method) == (parent, method.get()))
+        });
+        let child = match found {
+            Some(&path) => path,
+            None => {
+                let path = u32::try_from(nodes.len()).unwrap_or(BEYOND);
+                if path >= *limit {
+                    // Not to be remembered: the children of the root would be.
+                    return BEYOND;
+                }
+                nodes.push(Node { parent, method: method.get(), ..Node::default() });
+                let rehash = |&path: &u32| {
+                    nodes.get(at(path)).map_or(0, |node| hash(*seed, node.parent, node.method))
+                };
+                known.insert_unique(hash(*seed, parent, method.get()), path, rehash);
+                path
+            }
+        };
+        if last != ROOT
+            && let Some(node) = nodes.get_mut(at(last))
+        {
+            node.after = child;
+        }
+        child
+    }
+}
+
+impl<C> Paths<C> {
+    #[inline]
+    pub(super) fn node(&self, path: u32) -> Option<&Node<C>> {
+        self.nodes.get(at(path))
+    }
+
+    /// What is counted at a path.
+    #[inline]
+    pub(super) fn counts_mut(&mut self, path: u32) -> Option<&mut C> {
+        self.nodes.get_mut(at(path)).map(|node| &mut node.counts)
+    }
+
+    /// All paths, the root first, each behind its parent.
+    pub(super) fn nodes(&self) -> &[Node<C>] {
+        &self.nodes
+    }
+
+    /// The same, and nothing else that was needed to find them.
+    pub(super) fn into_nodes(self) -> Vec<Node<C>> {
+        self.nodes
+    }
+}
+
+/// A path as an index.
+#[inline]
+pub(super) fn at(path: u32) -> usize {
+    usize::try_from(path).unwrap_or(usize::MAX)
+}
+
+/// Multiplies, and folds the high half onto the low one: the table looks at either end.
+fn hash(seed: u64, parent: u32, method: u32) -> u64 {
+    const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
+    let key = (u64::from(parent) << 32 | u64::from(method)) ^ seed;
+    let wide = u128::from(key) * u128::from(ODD);
+    let folded = wide ^ (wide >> 64);
+    u64::try_from(folded & u128::from(u64::MAX)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(number: u32) -> NonZeroU32 {
+        NonZeroU32::new(number).unwrap()
+    }
+
+    #[test]
+    fn the_same_methods_are_the_same_path_whatever_came_between() {
+        let mut paths = Paths::<u64>::default();
+        let mut order = Vec::new();
+        for method in [1, 2, 1, 1, 3, 2, 1, 3, 3] {
+            order.push(paths.child(ROOT, number(method)));
+        }
+        assert_eq!(order, [1, 2, 1, 1, 3, 2, 1, 3, 3]);
+        assert_eq!(paths.child(1, number(1)), 4);
+        assert_eq!(paths.nodes().len(), 5);
+    }
+
+    #[test]
+    fn when_there_is_no_room_those_that_are_known_are_still_found() {
+        let mut paths = Paths::<u64>::with_limit(3);
+        assert_eq!(paths.child(ROOT, number(1)), 1);
+        assert_eq!(paths.child(1, number(1)), 2);
+        assert_eq!(paths.child(1, number(2)), BEYOND);
+        assert_eq!(paths.child(BEYOND, number(1)), BEYOND);
+        assert_eq!(paths.child(ROOT, number(2)), BEYOND);
+        assert_eq!(paths.child(1, number(1)), 2);
+        assert_eq!(paths.child(ROOT, number(1)), 1);
+    }
+}
