@@ -3,6 +3,7 @@
 #[path = "support/naive_decoder.rs"]
 mod naive_decoder;
 #[path = "support/naive_tree.rs"]
+#[allow(dead_code, reason = "each test binary uses its own part")]
 mod naive_tree;
 #[path = "support/pieces.rs"]
 mod pieces;

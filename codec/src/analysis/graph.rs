@@ -4,9 +4,9 @@
 
 use std::num::NonZeroU64;
 
+use super::numbering::Numbering;
 use super::path_tree::PathTree;
 use super::paths::{BEYOND, Paths, ROOT, at};
-use super::numbering::Numbering;
 use crate::MethodId;
 use crate::read::Visit;
 
@@ -140,7 +140,8 @@ mod tests {
 
     #[test]
     fn threads_counted_apart_and_joined_are_the_same() {
-        let threads: [&[u8]; 2] = [&[0x83, 0x81, 0x82, 0x02, 0x82], &[0x82, 0x00, 0x83, 0x81, 0x81]];
+        let threads: [&[u8]; 2] =
+            [&[0x83, 0x81, 0x82, 0x02, 0x82], &[0x82, 0x00, 0x83, 0x81, 0x81]];
         let (mut one, mut joined) = (Graph::default(), Graph::default());
         for bytes in threads {
             add(&mut one, bytes);

@@ -106,7 +106,8 @@ impl PathTree {
     pub fn children(&self, path: PathId) -> impl Iterator<Item = PathId> {
         let known = |path: u32| (path != ROOT).then_some(path);
         let first = self.node(path).and_then(|node| known(node.last));
-        std::iter::successors(first, move |&path| known(self.nodes.get(at(path))?.after)).map(PathId)
+        std::iter::successors(first, move |&path| known(self.nodes.get(at(path))?.after))
+            .map(PathId)
     }
 
     /// The path without its last method; for one of a single method the [`root`](Self::root).

@@ -6,9 +6,9 @@
 
 use std::num::NonZeroU64;
 
-use crate::read::Visit;
 use super::numbering::{Numbering, index};
 use crate::MethodId;
+use crate::read::Visit;
 
 /// What a report says of one method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,18 +2,22 @@
 //!
 //! As they stand, damage and all; and each byte as an event, so that few methods meet often.
 
-use flow_codec::analysis::Report;
+use std::collections::BTreeMap;
+
+use flow_codec::analysis::{Graph, Report};
 use flow_codec::read::{FlowReader, ReadRecords};
 
 use super::naive_decoder::decode_all;
-use super::naive_tree::{naive_report, naive_walk, rows, walk};
+use super::naive_tree::{naive_paths, naive_report, naive_walk, rows, walk};
 
 /// A naive report looks through the stack at each call.
 const MOST_EVENTS: usize = 1_000;
 
 pub(super) fn check(bytes: &[u8]) {
     compare(bytes);
-    compare(&bytes.iter().take(MOST_EVENTS).map(|&byte| event(byte)).collect::<Vec<_>>());
+    let events: Vec<_> = bytes.iter().take(MOST_EVENTS).map(|&byte| event(byte)).collect();
+    compare(&events);
+    compare_paths(&events);
 }
 
 /// One of eight methods, or one to four exits.
@@ -29,4 +33,34 @@ fn compare(bytes: &[u8]) {
     while reader.visit_all(&mut report).is_err() {}
     report.end_thread();
     assert_eq!(rows(&report), naive_report(&stream));
+}
+
+/// As two threads, added one after the other, and each apart.
+fn compare_paths(bytes: &[u8]) {
+    let (one, other) = bytes.split_at(bytes.len() / 3);
+    let mut expected = naive_paths(&decode_all(one));
+    for (path, calls) in naive_paths(&decode_all(other)) {
+        *expected.entry(path).or_default() += calls;
+    }
+    let (mut graph, mut joined) = (Graph::default(), Graph::default());
+    for bytes in [one, other] {
+        let mut apart = Graph::default();
+        for graph in [&mut graph, &mut apart] {
+            FlowReader::new(bytes).visit_all(graph).expect("sound bytes");
+            graph.end_thread();
+        }
+        joined.merge(&apart);
+    }
+    for graph in [graph, joined] {
+        let tree = graph.into_tree();
+        let mut paths = BTreeMap::new();
+        for (path, row) in tree.rows() {
+            let stack: Vec<_> = tree.stack(path).iter().map(|method| method.get()).collect();
+            let within =
+                expected.range(stack.clone()..).take_while(|(path, _)| path.starts_with(&stack));
+            assert_eq!(row.total, within.map(|(_, calls)| calls).sum::<u64>());
+            paths.insert(stack, row.calls);
+        }
+        assert_eq!(paths, expected);
+    }
 }

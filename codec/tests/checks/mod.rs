@@ -8,8 +8,10 @@ mod analyses;
 mod flow_reader;
 mod fold;
 mod ids;
+mod index;
 mod journal;
 mod jsonl_reader;
+mod lazy_tree;
 mod lines;
 mod manifest;
 mod methods;
@@ -21,6 +23,7 @@ mod naive_fold;
 mod naive_tree;
 #[path = "../support/pieces.rs"]
 mod pieces;
+mod scan;
 mod scratch;
 mod threads;
 mod trace_dir;
@@ -29,15 +32,18 @@ mod trace_dir;
 pub(crate) type Check = fn(&[u8]);
 
 /// All checks, by the names of their fuzz targets.
-pub(crate) const CHECKS: [(&str, Check); 10] = [
+pub(crate) const CHECKS: [(&str, Check); 13] = [
     ("analyses", analyses::check),
     ("flow_reader", flow_reader::check),
     ("fold", fold::check),
     ("ids", ids::check),
+    ("index", index::check),
     ("journal", journal::check),
     ("jsonl_reader", jsonl_reader::check),
+    ("lazy_tree", lazy_tree::check),
     ("manifest", manifest::check),
     ("methods", methods::check),
+    ("scan", scan::check),
     ("threads", threads::check),
     ("trace_dir", trace_dir::check),
 ];

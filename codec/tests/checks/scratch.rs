@@ -16,13 +16,14 @@ thread_local! {
 }
 
 /// Files that a check may have.
-const FILES: [&str; 7] = [
+const FILES: [&str; 8] = [
     names::MANIFEST,
     names::IDS,
     names::METHODS,
     names::THREADS,
     names::JOURNAL,
     "thread-1.flow",
+    "thread-1.idx",
     "thread-2.jsonl",
 ];
 

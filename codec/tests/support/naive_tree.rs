@@ -87,3 +87,58 @@ pub(crate) fn rows(report: &Report) -> BTreeMap<u64, (u64, u64)> {
     let rows = report.rows();
     rows.iter().map(|row| (row.method.get(), (row.calls, row.total))).collect()
 }
+
+/// One call, with all that can be asked of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct NaiveCall {
+    pub(crate) offset: u64,
+    pub(crate) method: u64,
+    pub(crate) depth: u64,
+    pub(crate) parent: Option<usize>,
+    /// Calls in it, its own included.
+    pub(crate) calls: u64,
+    /// Where the record begins that leaves it.
+    pub(crate) left: Option<u64>,
+}
+
+/// All calls in order, however long that takes.
+pub(crate) fn naive_calls(stream: &Stream) -> Vec<NaiveCall> {
+    let mut calls: Vec<NaiveCall> = Vec::new();
+    let mut open: Vec<usize> = Vec::new();
+    for &(offset, seen) in &stream.records {
+        match seen {
+            Seen::Enter(method) => {
+                let (depth, parent) = (open.len() as u64, open.last().copied());
+                open.iter().for_each(|&caller| calls[caller].calls += 1);
+                open.push(calls.len());
+                calls.push(NaiveCall { offset, method, depth, parent, calls: 1, left: None });
+            }
+            Seen::Exits(count) => {
+                for _ in 0..count {
+                    let Some(last) = open.pop() else { break };
+                    calls[last].left = Some(offset);
+                }
+            }
+        }
+    }
+    calls
+}
+
+/// The methods on the stack at each call, the outermost first, and how often it was the same.
+pub(crate) fn naive_paths(stream: &Stream) -> BTreeMap<Vec<u64>, u64> {
+    let mut open: Vec<u64> = Vec::new();
+    let mut paths = BTreeMap::new();
+    for &(_, seen) in &stream.records {
+        match seen {
+            Seen::Enter(method) => {
+                open.push(method);
+                *paths.entry(open.clone()).or_default() += 1;
+            }
+            Seen::Exits(count) => {
+                let count = usize::try_from(count).unwrap_or(usize::MAX);
+                open.truncate(open.len().saturating_sub(count));
+            }
+        }
+    }
+    paths
+}
