@@ -1,28 +1,46 @@
 #!/usr/bin/env bash
-# Fuzzes the readers, the fold and the rewriter: scripts/fuzz.sh [seconds-per-target] [target]
+# Fuzzes every reader, the fold and the rewriter:
 #
-# The seeds are the golden files of codec/tests, and class files of java-harness. What the fuzzer learns
-# stays in the folders corpus beside the targets, what it breaks in artifacts; neither is committed.
+#   scripts/fuzz.sh [--jobs N] [SECONDS [TARGET]…]     each target for so long (60), N at a time (2)
+#   scripts/fuzz.sh --keep [TARGET]…                   puts the best of what was learned into the corpus
+#
+# What holds of any bytes stands in codec/tests/checks. The corpus in codec/fuzz/corpus is kept in the
+# repository, and `cargo test` runs it too; what the fuzzer learns goes to codec/fuzz/learned, what it breaks
+# to codec/fuzz/artifacts, and neither is committed. For the rewriter all of that is in agent/fuzz, and
+# its first files are classes of java-harness.
 # Exit status: 0 nothing found, 1 a target failed, 2 something is missing or misspelt.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-
-readonly golden=codec/tests/golden corpus=codec/fuzz/corpus
-readonly classes=agent/fuzz/corpus/rewrite
-targets=(flow_reader jsonl_reader trace_dir fold rewrite)
 
 refuse() {
     printf 'fuzz.sh: %s\n' "$@" >&2
     exit 2
 }
 
-seconds=${1:-60}
-[[ $seconds =~ ^[1-9][0-9]*$ ]] ||
-    refuse "not a number of seconds: $seconds" "usage: scripts/fuzz.sh [seconds] [target]"
-if [[ $# -ge 2 ]]; then
-    [[ " ${targets[*]} " == *" $2 "* ]] || refuse "no target $2; there are: ${targets[*]}"
-    targets=("$2")
+readonly usage="usage: scripts/fuzz.sh [--jobs N] [SECONDS [TARGET]…], or scripts/fuzz.sh --keep [TARGET]…"
+jobs=2 keep='' seconds=60
+while (($# > 0)); do
+    case $1 in
+        --jobs) (($# >= 2)) || refuse "$usage" && jobs=$2 && shift 2 ;;
+        --keep) keep=yes && shift ;;
+        -*) refuse "$usage" ;;
+        *) break ;;
+    esac
+done
+if [[ -z $keep && $# -gt 0 ]]; then
+    seconds=$1
+    shift
 fi
+[[ $seconds =~ ^[1-9][0-9]*$ && $jobs =~ ^[1-9][0-9]*$ ]] || refuse "not a number" "$usage"
+
+codec_targets=()
+for file in codec/fuzz/fuzz_targets/*.rs; do codec_targets+=("$(basename "$file" .rs)"); done
+targets=("$@")
+((${#targets[@]})) || targets=("${codec_targets[@]}" rewrite)
+for target in "${targets[@]}"; do
+    [[ " ${codec_targets[*]} rewrite " == *" $target "* ]] ||
+        refuse "no target $target; there are: ${codec_targets[*]} rewrite"
+done
 
 cargo +nightly --version >/dev/null 2>&1 ||
     refuse "the nightly compiler is missing; install it: rustup toolchain install nightly --profile minimal"
@@ -31,67 +49,95 @@ cargo fuzz --version >/dev/null 2>&1 ||
 command -v c++ >/dev/null ||
     refuse "a C++ compiler is missing, which libFuzzer is built with; install it: apt-get install g++"
 
-command -v javac >/dev/null ||
-    refuse "javac is missing, which makes seeds; install it: apt-get install openjdk-17-jdk-headless"
-
-# Hex with comments on stdin, bytes on stdout.
-bytes() {
-    printf '%b' "$(sed 's/#.*//' | tr -d ' \n' | sed 's/../\\x&/g')"
+# A target of the codec, which has no unsafe code: without a sanitizer it runs twice as often.
+readonly sanitizer=(--sanitizer none)
+in_codec() {
+    local verb=$1
+    shift
+    cargo +nightly fuzz "$verb" --fuzz-dir codec/fuzz "${sanitizer[@]}" "$@"
 }
 
-# One seed for each paragraph of the hex files, and one for the whole of each.
-seed_streams() {
-    local file paragraphs
-    for file in "$golden"/*.hex; do
-        bytes <"$file" >"$corpus/flow_reader/$(basename "$file" .hex)"
-        paragraphs=$(awk -v RS= 'END { print NR }' "$file")
-        for ((i = 1; i <= paragraphs; i++)); do
-            awk -v RS= -v i="$i" 'NR == i' "$file" | bytes \
-                >"$corpus/flow_reader/$(basename "$file" .hex)-$i"
-        done
+# The best of what was learned: few files that together reach all code that was reached, and for small
+# decoders also as often as they did. Of more than a repository should have (tests/corpus.rs) the largest,
+# which reach most.
+keep_learned() {
+    local target=$1 best counters
+    best=$(mktemp -d)
+    for counters in 0 1; do
+        in_codec run "$target" "$best" "codec/fuzz/corpus/$target" "codec/fuzz/learned/$target" -- \
+            -merge=1 -set_cover_merge=1 -use_counters="$counters" -max_len=4096 -rss_limit_mb=1024
+        (($(find "$best" -type f | wc -l) < 30)) || break
     done
-    for file in "$corpus"/flow_reader/flow*; do
-        { printf '\x07' && cat "$file"; } >"$corpus/fold/$(basename "$file")"
-    done
-}
-
-# The files of a trace, each text file ended by FF; then the length of a thread file, that file, and the
-# journal.
-seed_dirs() {
-    local name trace
-    for trace in trace trace-killed; do
-        for name in trace.json ids.properties methods.jsonl threads.jsonl; do
-            if [[ -f $golden/$trace/$name ]]; then cat "$golden/$trace/$name"; fi
-            printf '\xff'
-        done >"$corpus/trace_dir/$trace"
-        printf '\x03\x80\x81\x82' >>"$corpus/trace_dir/$trace"
-        bytes <"$golden/journal.hex" >>"$corpus/trace_dir/$trace"
-    done
-}
-
-# The folder of a target.
-folder() {
-    if [[ $1 == rewrite ]]; then echo agent/fuzz; else echo codec/fuzz; fi
+    rm -f "codec/fuzz/corpus/$target"/*
+    find "$best" -type f -printf '%s %p\n' | sort -nr |
+        awk 'NR < 100 && (bytes += $1) < 180000 { print $2 }' |
+        xargs -r mv -t "codec/fuzz/corpus/$target"
+    rm -rf "$best"
+    printf 'fuzz.sh: %s: %s files\n' "$target" "$(find "codec/fuzz/corpus/$target" -type f | wc -l)" >&2
 }
 
 # Small classes with constructors, handlers and all kinds of methods.
 seed_classes() {
+    local classes=agent/fuzz/corpus/rewrite
+    command -v javac >/dev/null ||
+        refuse "javac is missing, which makes seeds; install it: apt-get install openjdk-17-jdk-headless"
+    mkdir -p "$classes"
     javac -nowarn -d "$classes" java-harness/src/main/java/harness/{Constructors,Exceptions,Shapes}.java
     find "$classes/harness" -name '*.class' -size -9 -exec mv -t "$classes" {} +
     rm -rf "$classes/harness"
 }
 
-mkdir -p "$classes" "$corpus"/{flow_reader,jsonl_reader,trace_dir,fold}
-seed_streams
-seed_dirs
-seed_classes
-cp "$golden/trace/thread-1.jsonl" "$corpus/jsonl_reader/"
+# Runs a target; its output goes to a file, since others run beside it.
+run() {
+    local target=$1 options=(-max_total_time="$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=1024
+        -print_final_stats=1)
+    if [[ $target == rewrite ]]; then
+        cargo +nightly fuzz run --fuzz-dir agent/fuzz "$target" -- "${options[@]}"
+    else
+        in_codec run "$target" "codec/fuzz/learned/$target" "codec/fuzz/corpus/$target" -- "${options[@]}"
+    fi >"$logs/$target" 2>&1
+}
 
-status=0
 for target in "${targets[@]}"; do
-    printf 'fuzz.sh: %s, %s s\n' "$target" "$seconds" >&2
-    cargo +nightly fuzz run --fuzz-dir "$(folder "$target")" "$target" -- \
-        -max_total_time="$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=1024 \
-        -print_final_stats=1 || status=1
+    [[ $target == rewrite ]] || mkdir -p codec/fuzz/{learned,corpus}/"$target"
 done
+if [[ -n $keep ]]; then
+    for target in "${targets[@]}"; do [[ $target == rewrite ]] || keep_learned "$target"; done
+    exit
+fi
+
+# Once before the clock runs: side by side, they would wait for each other's builds.
+if [[ " ${targets[*]} " == *" rewrite "* ]]; then
+    seed_classes
+    cargo +nightly fuzz build --fuzz-dir agent/fuzz rewrite
+fi
+if [[ ${targets[*]} != rewrite ]]; then in_codec build; fi
+
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
+printf 'fuzz.sh: %s targets, %s s each, %s at a time\n' "${#targets[@]}" "$seconds" "$jobs" >&2
+status=0 running=0
+declare -A of=()
+# Waits for one target, and says what came of it.
+finish_one() {
+    local pid code=0 target
+    wait -n -p pid || code=$?
+    target=${of[$pid]}
+    running=$((running - 1))
+    if ((code == 0)); then
+        printf 'fuzz.sh: %s: nothing found in %s runs\n' "$target" \
+            "$(sed -n 's/^stat::number_of_executed_units: *//p' "$logs/$target")" >&2
+    else
+        printf 'fuzz.sh: %s failed:\n' "$target" >&2
+        tail -n 60 "$logs/$target" >&2
+        status=1
+    fi
+}
+for target in "${targets[@]}"; do
+    ((running < jobs)) || finish_one
+    run "$target" &
+    of[$!]=$target
+    running=$((running + 1))
+done
+while ((running > 0)); do finish_one; done
 exit "$status"

@@ -37,11 +37,13 @@ step "rewritten classes of a JDK and of two libraries"
 scripts/probe.sh --check
 scripts/verify-corpus.sh --fast
 
-# Not on every machine: it needs a nightly compiler and builds a fuzzer.
+# Not on every machine: it needs a nightly compiler and builds fuzzers.
 if [ -n "${FLOW_FUZZ_SECONDS:-}" ]; then
-    step "fuzzing the rewriter for $FLOW_FUZZ_SECONDS seconds"
     cargo +nightly --version >/dev/null 2>&1 ||
         rustup toolchain install nightly --profile minimal --no-self-update
+    step "the codec in an interpreter that sees undefined behaviour"
+    scripts/miri.sh
+    step "fuzzing: each target for $FLOW_FUZZ_SECONDS seconds"
     command -v cargo-fuzz >/dev/null 2>&1 || cargo install --quiet --locked cargo-fuzz
-    scripts/fuzz.sh "$FLOW_FUZZ_SECONDS" rewrite
+    scripts/fuzz.sh "$FLOW_FUZZ_SECONDS"
 fi

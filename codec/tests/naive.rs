@@ -2,15 +2,16 @@
 
 #[path = "support/naive_decoder.rs"]
 mod naive_decoder;
+#[path = "support/naive_tree.rs"]
+#[allow(dead_code, reason = "each test binary uses its own part")]
+mod naive_tree;
 #[path = "support/pieces.rs"]
 mod pieces;
 
-use std::collections::BTreeMap;
-
 use flow_codec::analysis::Report;
 use flow_codec::read::{FlowReader, ReadRecords};
-use flow_codec::tree::{Step, Walk};
 use naive_decoder::{End, Seen, Stream, decode_all, read_all, visit_all};
+use naive_tree::{naive_report, naive_walk, rows, walk};
 use pieces::Pieces;
 use proptest::prelude::*;
 
@@ -31,79 +32,6 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
         prop::collection::vec(border_byte(), 0..256),
         long_numbers,
     ]
-}
-
-/// What a stack of ids makes of the records: the steps of a walk.
-fn naive_walk(stream: &Stream) -> Vec<String> {
-    let mut open: Vec<u64> = Vec::new();
-    let mut steps = Vec::new();
-    for &(offset, seen) in &stream.records {
-        match seen {
-            Seen::Enter(method) => {
-                steps.push(format!("{offset}: enter {method} at {}", open.len()));
-                open.push(method);
-            }
-            Seen::Exits(count) => {
-                let mut left = count;
-                while left > 0
-                    && let Some(method) = open.pop()
-                {
-                    steps.push(format!("{offset}: exit {method} at {}", open.len()));
-                    left -= 1;
-                }
-                if left > 0 {
-                    steps.push(format!("{offset}: {left} unseen"));
-                }
-            }
-        }
-    }
-    steps
-}
-
-fn walk(bytes: &[u8]) -> Vec<String> {
-    let mut walk = Walk::new(FlowReader::new(bytes));
-    let mut steps = Vec::new();
-    loop {
-        let step = match walk.next_step() {
-            Ok(Some(step)) => step,
-            Ok(None) => return steps,
-            Err(_) => continue,
-        };
-        steps.push(match step {
-            Step::Enter { offset, depth, method } => {
-                format!("{offset}: enter {method} at {}", depth.get())
-            }
-            Step::Exit { offset, depth, method } => {
-                format!("{offset}: exit {method} at {}", depth.get())
-            }
-            Step::ExitUnseen { offset, count } => format!("{offset}: {count} unseen"),
-        });
-    }
-}
-
-/// Calls and total of each method: every call looks through the whole stack.
-fn naive_report(stream: &Stream) -> BTreeMap<u64, (u64, u64)> {
-    let mut open: Vec<u64> = Vec::new();
-    let mut rows: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
-    for &(_, seen) in &stream.records {
-        match seen {
-            Seen::Enter(method) => {
-                open.push(method);
-                rows.entry(method).or_default().0 += 1;
-                let mut below = open.clone();
-                below.sort_unstable();
-                below.dedup();
-                for method in below {
-                    rows.entry(method).or_default().1 += 1;
-                }
-            }
-            Seen::Exits(count) => {
-                let count = usize::try_from(count).unwrap_or(usize::MAX);
-                open.truncate(open.len().saturating_sub(count));
-            }
-        }
-    }
-    rows
 }
 
 proptest! {
@@ -136,12 +64,7 @@ proptest! {
         let mut report = Report::default();
         FlowReader::new(&bytes[..]).visit_all(&mut report).unwrap();
         report.end_thread();
-        let rows: BTreeMap<_, _> = report
-            .rows()
-            .iter()
-            .map(|row| (row.method.get(), (row.calls, row.total)))
-            .collect();
-        prop_assert_eq!(rows, naive_report(&decode_all(&bytes)));
+        prop_assert_eq!(rows(&report), naive_report(&decode_all(&bytes)));
     }
 }
 

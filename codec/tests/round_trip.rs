@@ -9,7 +9,7 @@ use flow_codec::format::flow::{Encoded, Record};
 use flow_codec::format::methods::{MethodInfo, MethodLine, flag_names};
 use flow_codec::format::threads::ThreadLine;
 use flow_codec::format::{ids, jsonl};
-use flow_codec::read::{FlowReader, JsonlReader, ReadRecords, Tail};
+use flow_codec::read::{FlowReader, JsonlReader, ReadRecords, Tail, Visit};
 use flow_codec::write::{Fold, RAW_EXIT, count_events};
 use flow_codec::{MethodId, ThreadId};
 use pieces::Pieces;
@@ -122,6 +122,38 @@ fn all(mut reader: impl ReadRecords) -> Vec<Record> {
     records
 }
 
+/// Records as they are handed on together.
+#[derive(Default)]
+struct Visited(Vec<Record>);
+
+impl Visit for Visited {
+    fn enter(&mut self, method: MethodId) {
+        self.0.push(Record::Enter(method));
+    }
+    fn exit(&mut self, count: NonZeroU64) {
+        self.0.push(Record::Exit(count));
+    }
+}
+
+/// The same records, of which by turns one is asked for and some are handed on together, as `turns` say.
+fn by_turns(mut reader: impl ReadRecords, turns: &[bool]) -> Vec<Record> {
+    let mut visited = Visited::default();
+    for one in turns.iter().chain(&[false]).cycle() {
+        let more = if *one {
+            let next = reader.next_record().expect("sound bytes");
+            visited.0.extend(next.map(|(_, record)| record));
+            next.is_some()
+        } else {
+            reader.visit_some(&mut visited).expect("sound bytes")
+        };
+        if !more {
+            break;
+        }
+    }
+    assert_eq!(reader.tail(), Tail::Complete);
+    visited.0
+}
+
 /// The fewest bytes a value needs: six bits in the first, seven in each further one.
 fn fewest_bytes(record: Record) -> usize {
     let value = match record {
@@ -148,6 +180,7 @@ proptest! {
         happenings in happenings(),
         chunk_sizes in sizes(300),
         read_sizes in sizes(40),
+        turns in prop::collection::vec(any::<bool>(), 0..12),
     ) {
         let events = singly(&happenings);
         let expected = canonical(&happenings);
@@ -164,10 +197,17 @@ proptest! {
             .any(|two| matches!(two, [Record::Exit(_), Record::Exit(_)])));
         prop_assert_eq!(&fold(&raw_chunks(&events, &[usize::MAX])), &flow, "chunks leave no trace");
         prop_assert_eq!(&all(FlowReader::new(Pieces::new(&flow, &read_sizes))), &expected);
+        prop_assert_eq!(&by_turns(FlowReader::new(&flow[..]), &turns), &expected);
+        let in_pieces = FlowReader::new(Pieces::new(&flow, &read_sizes));
+        prop_assert_eq!(&by_turns(in_pieces, &turns), &expected);
     }
 
     #[test]
-    fn json_lines_hold_exactly_the_events(happenings in happenings(), read_sizes in sizes(40)) {
+    fn json_lines_hold_exactly_the_events(
+        happenings in happenings(),
+        read_sizes in sizes(40),
+        turns in prop::collection::vec(any::<bool>(), 0..12),
+    ) {
         let events = singly(&happenings);
         let mut text = Vec::new();
         for &record in &happenings {
@@ -175,6 +215,8 @@ proptest! {
         }
         prop_assert_eq!(&all(JsonlReader::new(&text[..])), &events);
         prop_assert_eq!(&all(JsonlReader::new(Pieces::new(&text, &read_sizes))), &events);
+        let in_pieces = JsonlReader::new(Pieces::new(&text, &read_sizes));
+        prop_assert_eq!(&by_turns(in_pieces, &turns), &events);
     }
 
     #[test]

@@ -1,51 +1,5 @@
-//! Any bytes as raw chunks: folded as the plain fold does it, to a whole and canonical stream.
-//!
-//! The first byte says how many bytes a chunk holds.
+//! See `codec/tests/checks/fold.rs`.
 
 #![no_main]
 
-#[path = "../../tests/support/naive_decoder.rs"]
-mod naive_decoder;
-#[path = "../../tests/support/naive_fold.rs"]
-mod naive_fold;
-
-use flow_codec::read::FlowReader;
-use flow_codec::write::Fold;
-use libfuzzer_sys::fuzz_target;
-use naive_decoder::{End, Seen, decode_all, read_all};
-use naive_fold::{Happened, canonical_bytes, naive_fold, parse, raw_bytes};
-
-fuzz_target!(|bytes: &[u8]| {
-    let Some((&size, bytes)) = bytes.split_first() else {
-        return;
-    };
-    let chunks = || bytes.chunks(usize::from(size).max(1));
-
-    let (mut fold, mut folded) = (Fold::default(), Vec::new());
-    let (mut enters, mut exits) = (0, 0);
-    for chunk in chunks() {
-        let counts = fold.push(chunk, &mut folded);
-        enters += counts.enters;
-        exits += counts.exits;
-    }
-    exits += fold.finish(&mut folded).exits;
-    let happened = naive_fold(chunks());
-    assert_eq!(folded, canonical_bytes(&happened));
-
-    let stream = read_all(FlowReader::new(&folded[..]));
-    assert_eq!(stream, decode_all(&folded));
-    assert_eq!(stream.end, End::Complete);
-    let is_exit = |event: &&Happened| **event == Happened::Exit;
-    assert_eq!(exits, happened.iter().filter(is_exit).count() as u64);
-    let is_enter = |(_, seen): &&(u64, Seen)| matches!(seen, Seen::Enter(_));
-    assert_eq!(enters, stream.records.iter().filter(is_enter).count() as u64);
-
-    // Cut at events instead, chunks leave no trace.
-    let events: Vec<Vec<u8>> = chunks().flat_map(parse).map(raw_bytes).collect();
-    let (mut fold, mut again) = (Fold::default(), Vec::new());
-    for event in &events {
-        fold.push(event, &mut again);
-    }
-    fold.finish(&mut again);
-    assert_eq!(again, folded);
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| flow_codec_fuzz::check("fold", bytes));

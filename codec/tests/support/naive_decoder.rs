@@ -103,6 +103,8 @@ pub(crate) fn read_all(mut reader: impl ReadRecords) -> Stream {
                 assert_eq!(reader.position(), next);
                 damage.push((offset.get(), next.get()));
             }
+            // The file does not reach to where the journal goes on.
+            Err(Error::Gap { end, next, .. }) => damage.push((end.get(), next.get())),
             Err(error) => panic!("bytes in memory cannot fail with: {error}"),
         }
     }
@@ -127,6 +129,8 @@ pub(crate) fn visit_all(mut reader: impl ReadRecords) -> (Vec<Seen>, Vec<(u64, u
             Err(Error::OversizedNumber { offset, next, .. }) => {
                 damage.push((offset.get(), next.get()));
             }
+            // The file does not reach to where the journal goes on.
+            Err(Error::Gap { end, next, .. }) => damage.push((end.get(), next.get())),
             Err(error) => panic!("bytes in memory cannot fail with: {error}"),
         }
     }

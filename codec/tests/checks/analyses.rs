@@ -1,0 +1,66 @@
+//! Any bytes as calls: walked and added up as a plain stack does it.
+//!
+//! As they stand, damage and all; and each byte as an event, so that few methods meet often.
+
+use std::collections::BTreeMap;
+
+use flow_codec::analysis::{Graph, Report};
+use flow_codec::read::{FlowReader, ReadRecords};
+
+use super::naive_decoder::decode_all;
+use super::naive_tree::{naive_paths, naive_report, naive_walk, rows, walk};
+
+/// A naive report looks through the stack at each call.
+const MOST_EVENTS: usize = 1_000;
+
+pub(super) fn check(bytes: &[u8]) {
+    compare(bytes);
+    let events: Vec<_> = bytes.iter().take(MOST_EVENTS).map(|&byte| event(byte)).collect();
+    compare(&events);
+    compare_paths(&events);
+}
+
+/// One of eight methods, or one to four exits.
+fn event(byte: u8) -> u8 {
+    if byte < 0xA0 { 0x80 | byte & 0x07 } else { byte & 0x03 }
+}
+
+fn compare(bytes: &[u8]) {
+    let stream = decode_all(bytes);
+    assert_eq!(walk(bytes), naive_walk(&stream));
+
+    let (mut reader, mut report) = (FlowReader::new(bytes), Report::default());
+    while reader.visit_all(&mut report).is_err() {}
+    report.end_thread();
+    assert_eq!(rows(&report), naive_report(&stream));
+}
+
+/// As two threads, added one after the other, and each apart.
+fn compare_paths(bytes: &[u8]) {
+    let (one, other) = bytes.split_at(bytes.len() / 3);
+    let mut expected = naive_paths(&decode_all(one));
+    for (path, calls) in naive_paths(&decode_all(other)) {
+        *expected.entry(path).or_default() += calls;
+    }
+    let (mut graph, mut joined) = (Graph::default(), Graph::default());
+    for bytes in [one, other] {
+        let mut apart = Graph::default();
+        for graph in [&mut graph, &mut apart] {
+            FlowReader::new(bytes).visit_all(graph).expect("sound bytes");
+            graph.end_thread();
+        }
+        joined.merge(&apart);
+    }
+    for graph in [graph, joined] {
+        let tree = graph.into_tree();
+        let mut paths = BTreeMap::new();
+        for (path, row) in tree.rows() {
+            let stack: Vec<_> = tree.stack(path).iter().map(|method| method.get()).collect();
+            let within =
+                expected.range(stack.clone()..).take_while(|(path, _)| path.starts_with(&stack));
+            assert_eq!(row.total, within.map(|(_, calls)| calls).sum::<u64>());
+            paths.insert(stack, row.calls);
+        }
+        assert_eq!(paths, expected);
+    }
+}

@@ -1,0 +1,19 @@
+//! Any bytes as a thread file: what the naive decoder sees, one by one, together, and in pieces.
+
+use flow_codec::read::FlowReader;
+
+use super::naive_decoder::{Stream, decode_all, read_all, visit_all};
+use super::pieces::Pieces;
+
+const PIECES: [usize; 4] = [3, 0, 1, 7];
+
+pub(super) fn check(bytes: &[u8]) {
+    let expected = decode_all(bytes);
+    assert_eq!(read_all(FlowReader::new(bytes)), expected);
+    assert_eq!(read_all(FlowReader::new(Pieces::new(bytes, &PIECES))), expected);
+
+    let Stream { records, damage, end } = expected;
+    let expected = (records.into_iter().map(|(_, seen)| seen).collect(), damage, end);
+    assert_eq!(visit_all(FlowReader::new(bytes)), expected);
+    assert_eq!(visit_all(FlowReader::new(Pieces::new(bytes, &PIECES))), expected);
+}

@@ -1,0 +1,77 @@
+//! Any bytes as an index: it is refused, or what it says of the events is found out when it is wrong.
+//!
+//! Where the first byte is even, as they stand; where it is odd, as the numbers of intervals, which a
+//! check and a sample make believable.
+
+use std::sync::atomic::AtomicU64;
+
+use flow_codec::format::index::{IndexFile, Interval};
+use flow_codec::index::Origin;
+use flow_codec::tree::LazyTree;
+
+use super::lazy_tree::{assert_same, naive_index, open};
+use super::naive_decoder::{Stream, decode_all};
+use super::naive_tree::naive_calls;
+
+/// Down and up again, an exit too many, a long run.
+const EVENTS: [u8; 24] = [
+    0x81, 0x82, 0xC3, 0x01, 0x84, 0x03, 0x85, 0x00, 0x86, 0x87, 0x00, 0x88, 0x01, 0x02, 0x89, 0xC9,
+    0x01, 0x80, 0x80, 0x80, 0x40, 0x01, 0x81, 0x82,
+];
+
+pub(super) fn check(bytes: &[u8]) {
+    let Some((&kind, bytes)) = bytes.split_first() else {
+        return;
+    };
+    let stream = decode_all(&EVENTS);
+    if kind % 2 == 0 {
+        if let Ok(index) = IndexFile::decode(bytes) {
+            assert_eq!(IndexFile::decode(&index.encode()), Ok(index));
+        }
+        ask(bytes, &stream);
+        return;
+    }
+    let intervals: Vec<_> = bytes.chunks_exact(4).map(interval).collect();
+    let covered = intervals.iter().map(|interval| interval.bytes).sum::<u64>();
+    let covered = usize::try_from(covered).expect("bytes are few");
+    // Of a file of so many bytes the sample is right, whatever the intervals say.
+    let events = &EVENTS[..covered.min(EVENTS.len())];
+    let sample = naive_index(events, &decode_all(events), u64::MAX).sample;
+    let thread = flow_codec::ThreadId::new(1);
+    ask(&IndexFile { thread, sample, intervals }.encode(), &stream);
+}
+
+/// Small numbers, and the largest ones.
+fn interval(bytes: &[u8]) -> Interval {
+    let number = |byte: u8| match byte {
+        0xF0.. => u64::MAX - u64::from(byte - 0xF0),
+        0xE0.. => (1 << 63) - 8 + u64::from(byte - 0xE0),
+        byte => byte.into(),
+    };
+    Interval {
+        bytes: bytes[0].into(),
+        enters: number(bytes[1]),
+        exits: number(bytes[2]),
+        fall: number(bytes[3]),
+    }
+}
+
+fn ask(index: &[u8], stream: &Stream) {
+    let trace = open(&EVENTS, index);
+    let mut tree = LazyTree::open(&trace.files[0], &AtomicU64::new(0)).expect("it can be read");
+    let calls = naive_calls(stream);
+    for (number, call) in calls.iter().enumerate() {
+        let Some(node) = tree.call(number as u64).expect("readable") else { continue };
+        let _ = tree.parent(&node).expect("readable");
+        let _ = tree.subtree(&node).expect("readable");
+        let _ = tree.next_sibling(&node).expect("readable");
+        let _ = tree.children(Some(&node), 0, 9).expect("readable");
+        // Asked again, once the index is one of ours.
+        if let Origin::Built | Origin::Rebuilt(_) = tree.origin() {
+            let node = tree.call(number as u64).expect("readable").expect("there are as many");
+            assert_same(&node, call);
+            let parent = tree.parent(&node).expect("readable");
+            assert_eq!(parent.is_some(), call.parent.is_some());
+        }
+    }
+}

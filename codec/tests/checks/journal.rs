@@ -1,0 +1,71 @@
+//! Any bytes as a journal beside two thread files: whatever it adds to them is whole and canonical, and
+//! what is wrong is named with its place.
+
+use std::io::Read;
+
+use flow_codec::format::flow::Record;
+use flow_codec::format::names;
+use flow_codec::format::names::EventFormat;
+use flow_codec::read::{ReadRecords, ThreadFile};
+
+use super::scratch;
+
+const FLOW: (&str, &[u8]) = ("thread-1.flow", &[0x80, 0x81, 0x82]);
+const JSONL: (&str, &[u8]) =
+    ("thread-2.jsonl", b"{\"e\":\"enter\",\"method\":7}\n{\"e\":\"exit\"}\n");
+
+/// A run of exits is a line for each: those of more are left alone.
+const MOST_LINES: u64 = 10_000;
+
+pub(super) fn check(bytes: &[u8]) {
+    let trace = scratch::opened(&[FLOW, JSONL, (names::JOURNAL, bytes)]);
+    for error in &trace.damage {
+        let message = error.to_string();
+        assert!(message.contains("offset") || message.contains("format version"), "{message}");
+        assert!(message.contains(names::JOURNAL) || message.contains("thread-"), "{message}");
+    }
+    let reading = trace.journal.expect("there is one");
+    assert_eq!(reading.is_whole, trace.damage.is_empty());
+    assert!(!reading.is_restless, "nobody writes");
+    for file in &trace.files {
+        if file.format == EventFormat::Binary || events_in_journal(file) <= MOST_LINES {
+            check_file(file);
+        }
+    }
+}
+
+fn events_in_journal(file: &ThreadFile) -> u64 {
+    file.open.as_ref().map_or(0, |open| open.event_count())
+}
+
+fn check_file(file: &ThreadFile) {
+    let mut content = Vec::new();
+    file.content().expect("it is there").read_to_end(&mut content).expect("plain files");
+    assert_eq!(content.len() as u64, file.bytes);
+
+    // From where the journal goes on: enters and exits.
+    let (mut found, mut has_failed) = ((0_u64, 0_u64), false);
+    let mut events = file.events().expect("it is there");
+    let mut in_file = 0;
+    loop {
+        match events.next_record() {
+            Ok(Some((offset, _))) if offset.get() < file.bytes_in_file() => in_file += 1,
+            Ok(Some((_, Record::Enter(_)))) => found.0 += 1,
+            Ok(Some((_, Record::Exit(count)))) => found.1 = found.1.saturating_add(count.get()),
+            Ok(None) => break,
+            Err(_) => has_failed = true,
+        }
+    }
+    assert!(in_file <= 3);
+    if let Some(open) = &file.open
+        && !has_failed
+    {
+        assert_eq!(found, (open.events.enters, open.events.exits));
+        assert_eq!(events.position().get(), file.bytes);
+    }
+    if let Ok(Some(splice)) = file.splice() {
+        let on_disk = std::fs::metadata(&file.path).map_or(0, |metadata| metadata.len());
+        assert_eq!(splice.kept + splice.cut, on_disk);
+        assert_eq!(splice.kept + splice.missing, file.bytes);
+    }
+}

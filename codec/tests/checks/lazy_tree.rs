@@ -1,0 +1,155 @@
+//! Any bytes as a thread file with an index: whatever is asked of a call, the answer is that of a plain
+//! stack.
+//!
+//! The first byte says how long the intervals of the index are: a little more than that.
+
+use std::sync::atomic::AtomicU64;
+
+use flow_codec::format::index::{IndexFile, Interval, sample};
+use flow_codec::index::{Index, Origin};
+use flow_codec::read::{Content, ThreadFile, Trace};
+use flow_codec::tree::{LazyTree, Node};
+use flow_codec::{Offset, ThreadId};
+
+use super::naive_decoder::{End, Seen, Stream, decode_all};
+use super::naive_tree::{NaiveCall, naive_calls};
+use super::scratch;
+
+/// As many calls are asked about, evenly spread.
+const ASKED: usize = 24;
+/// An index of more intervals is refused for a file as small as ours.
+const INTERVALS: usize = 100;
+const FAR_FROM_THE_END: u128 = 1 << 62;
+
+pub(super) fn check(bytes: &[u8]) {
+    let Some((&size, bytes)) = bytes.split_first() else {
+        return;
+    };
+    let stream = decode_all(bytes);
+    let size = 1 + usize::from(size) + bytes.len() / INTERVALS;
+    let index = naive_index(bytes, &stream, size as u64);
+    assert_eq!(IndexFile::decode(&index.encode()), Ok(index.clone()));
+
+    let trace = open(bytes, &index.encode());
+    let mut tree = LazyTree::open(&trace.files[0], &AtomicU64::new(0)).expect("it can be read");
+    ask(&mut tree, &stream);
+    // Where sums stop at the largest number, an index need not be of use, but answers are right.
+    if exits(&stream) < FAR_FROM_THE_END && !index.intervals.is_empty() {
+        assert!(matches!(tree.origin(), Origin::Stored | Origin::Extended), "{:?}", tree.origin());
+        store_and_load(&trace.files[0]);
+    }
+}
+
+fn exits(stream: &Stream) -> u128 {
+    let exits = stream.records.iter().map(|(_, seen)| match seen {
+        Seen::Exits(count) => u128::from(*count),
+        Seen::Enter(_) => 0,
+    });
+    exits.sum()
+}
+
+/// An index that was stored is the one that was made.
+fn store_and_load(file: &ThreadFile) {
+    let content = Content::open(file).expect("it can be read");
+    let made = Index::build(file, &content, &AtomicU64::new(0)).expect("it can be read");
+    made.store(file, &content).expect("there is room");
+    let (loaded, _) = Index::open(file, &content, &AtomicU64::new(0)).expect("it can be read");
+    assert_eq!((loaded.intervals(), loaded.end()), (made.intervals(), made.end()));
+}
+
+/// A trace of these events and this index.
+pub(super) fn open(events: &[u8], index: &[u8]) -> Trace {
+    scratch::opened(&[("thread-1.flow", events), ("thread-1.idx", index)])
+}
+
+/// The index of sound intervals, each of at least so many bytes but for the last.
+pub(super) fn naive_index(bytes: &[u8], stream: &Stream, size: u64) -> IndexFile {
+    let records = stream.records.iter().map(|&(offset, seen)| (offset, Some(seen)));
+    let damage = stream.damage.iter().map(|&(offset, _)| (offset, None));
+    let mut spans: Vec<_> = records.chain(damage).collect();
+    spans.sort_by_key(|(offset, _)| *offset);
+    let end = match stream.end {
+        End::Complete => bytes.len() as u64,
+        End::Truncated(offset) => offset,
+    };
+    let ends = spans.iter().skip(1).map(|(offset, _)| *offset).chain([end]);
+    let mut intervals = Vec::new();
+    let (mut interval, mut depth) = (Interval::default(), 0_i128);
+    for ((start, seen), end) in spans.iter().zip(ends) {
+        interval.bytes += end - start;
+        match *seen {
+            None => {}
+            Some(Seen::Enter(_)) => {
+                interval.enters += 1;
+                depth += 1;
+            }
+            Some(Seen::Exits(count)) => {
+                interval.exits = interval.exits.saturating_add(count);
+                depth -= i128::from(count);
+                // Depths end where a number of 64 bits does.
+                depth = depth.max(i64::MIN.into());
+                let fall = u64::try_from(-depth).unwrap_or_default();
+                interval.fall = interval.fall.max(fall);
+            }
+        }
+        if interval.bytes >= size {
+            intervals.push(std::mem::take(&mut interval));
+            depth = 0;
+        }
+    }
+    intervals.extend((interval.bytes > 0).then_some(interval));
+    let covered = intervals.iter().map(|interval| interval.bytes).sum();
+    let mut crc = crc32fast::Hasher::new();
+    for piece in sample(covered) {
+        let [start, end] = [piece.start, piece.end].map(|at| usize::try_from(at).expect("small"));
+        crc.update(&bytes[start..end]);
+    }
+    IndexFile { thread: ThreadId::new(1), sample: crc.finalize(), intervals }
+}
+
+fn ask(tree: &mut LazyTree, stream: &Stream) {
+    let calls = naive_calls(stream);
+    assert_eq!(tree.end().enters, calls.len() as u64);
+    let offsets = |nodes: &[Node]| nodes.iter().map(|node| node.place.offset.get()).collect();
+    let children = |of: Option<usize>, skip: usize, max: usize| -> Vec<u64> {
+        let own = calls.iter().filter(|call| call.parent == of);
+        own.skip(skip).take(max).map(|call| call.offset).collect()
+    };
+    let found: Vec<u64> = offsets(&tree.children(None, 0, 10).expect("readable"));
+    assert_eq!(found, children(None, 0, 10));
+    for number in (0..calls.len()).step_by((calls.len() / ASKED).max(1)) {
+        let call = calls[number];
+        let node = tree.call(number as u64).expect("readable").expect("there are as many");
+        assert_same(&node, &call);
+        let subtree = tree.subtree(&node).expect("readable");
+        let left = subtree.left.map(|place| place.offset.get());
+        assert_eq!((subtree.calls, left), (call.calls, call.left));
+        let parent = tree.parent(&node).expect("readable");
+        assert_eq!(parent.is_some(), call.parent.is_some());
+        if let (Some(node), Some(parent)) = (parent, call.parent) {
+            assert_same(&node, &calls[parent]);
+        }
+        let found: Vec<u64> = offsets(&tree.children(Some(&node), 1, 3).expect("readable"));
+        assert_eq!(found, children(Some(number), 1, 3));
+        let sibling = tree.next_sibling(&node).expect("readable");
+        let next = calls[number + 1..].iter().find(|next| next.parent == call.parent);
+        assert_eq!(sibling.map(|node| node.place.offset.get()), next.map(|next| next.offset));
+        let frames = tree.frames(node.place).expect("readable");
+        assert_eq!(frames.len() as u64, call.depth);
+        // Two bytes further there may be the middle of a record.
+        let at = Offset::new(call.offset + 2);
+        let next = stream.records.iter().find(|(offset, _)| *offset >= at.get());
+        let found = tree.offset(at).expect("readable").map(|place| place.offset.get());
+        assert_eq!(found, next.map(|(offset, _)| *offset));
+    }
+    assert_eq!(tree.call(calls.len() as u64).expect("readable"), None);
+}
+
+/// A node is the call that it should be.
+pub(super) fn assert_same(node: &Node, call: &NaiveCall) {
+    let place = node.place;
+    assert_eq!(
+        (place.offset.get(), node.method.get(), place.frames),
+        (call.offset, call.method, call.depth)
+    );
+}

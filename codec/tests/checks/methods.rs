@@ -1,0 +1,34 @@
+//! Any bytes as `methods.jsonl`: each line counts for itself, and what it says can be written again.
+
+use std::collections::BTreeMap;
+
+use flow_codec::format::methods::MethodLine;
+use flow_codec::format::names;
+
+use super::lines::{assert_damaged, whole_lines};
+use super::scratch;
+
+pub(super) fn check(bytes: &[u8]) {
+    let mut expected: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    let mut bad = Vec::new();
+    for (text, number) in whole_lines(bytes).iter().zip(1..) {
+        let Ok(line) = serde_json::from_str::<MethodLine>(text) else {
+            bad.push(number);
+            continue;
+        };
+        let again = serde_json::to_string(&line).expect("plain fields");
+        assert!(!again.contains('\n'));
+        assert_eq!(serde_json::from_str::<MethodLine>(&again).expect("our own line"), line);
+        expected.entry(line.id).or_default().push(line.method);
+    }
+
+    let trace = scratch::opened(&[(names::METHODS, bytes)]);
+    assert_damaged(&trace.damage, names::METHODS, &bad);
+    assert_eq!(trace.methods.len(), expected.len());
+    for ((id, method), (expected_id, infos)) in trace.methods.iter().zip(&expected) {
+        assert_eq!((id, &method.info), (*expected_id, &infos[0]));
+        assert!(method.is_described && !method.has_key);
+        let others = infos[1..].iter().map(|info| &info.loader);
+        assert!(method.other_loaders.iter().eq(others));
+    }
+}

@@ -1,0 +1,106 @@
+//! Any bytes through the scanner: what record by record comes of them, as a whole and in pieces.
+//!
+//! The first byte says how long a piece is.
+
+use flow_codec::scan::{Stop, Summary, scan};
+
+use super::naive_decoder::{End, Seen, Stream, decode_all};
+
+/// Sums below this are not near the largest number, where they stop.
+const FAR_FROM_THE_END: i128 = 1 << 62;
+
+pub(super) fn check(bytes: &[u8]) {
+    let Some((&size, bytes)) = bytes.split_first() else {
+        return;
+    };
+    let stream = decode_all(bytes);
+    let (sound_bytes, stop) = sound_part(&stream, bytes.len());
+    let expected = Naive::of(&stream, sound_bytes);
+
+    let mut whole = Summary::default();
+    let scanned = scan(bytes, usize::MAX, &mut whole);
+    assert_eq!((scanned.len, scanned.stop), (sound_bytes, stop));
+    expected.compare(whole);
+
+    let size = usize::from(size).max(1);
+    let (mut joined, mut frames, mut most) = (Summary::default(), 0, 0);
+    let mut at = 0;
+    while at < sound_bytes {
+        let mut piece = Summary::default();
+        let scanned = scan(&bytes[at..], size, &mut piece);
+        assert!(scanned.len >= size || at + scanned.len == sound_bytes);
+        assert_eq!(piece.bytes, scanned.len as u64);
+        at += scanned.len;
+        most = most.max(piece.most_frames(frames));
+        frames = piece.frames_after(frames);
+        joined = joined.then(piece);
+    }
+    assert_eq!((i128::from(frames), i128::from(most)), (expected.frames, expected.most_frames));
+    if expected.exits < FAR_FROM_THE_END {
+        assert_eq!(joined, whole);
+    }
+}
+
+/// Up to where there is no damage, and what stops a scan there.
+fn sound_part(stream: &Stream, len: usize) -> (usize, Stop) {
+    let (offset, stop) = match (stream.damage.first(), stream.end) {
+        (Some(&(offset, _)), _) => (offset, Stop::Damage),
+        (None, End::Truncated(offset)) => (offset, Stop::Incomplete),
+        (None, End::Complete) => (len as u64, Stop::Enough),
+    };
+    (usize::try_from(offset).expect("within the bytes"), stop)
+}
+
+/// The same without any limit, by a stack and by its height.
+#[derive(Default)]
+struct Naive {
+    enters: i128,
+    exits: i128,
+    depth: i128,
+    lowest: i128,
+    highest: i128,
+    rise: i128,
+    frames: i128,
+    most_frames: i128,
+}
+
+impl Naive {
+    fn of(stream: &Stream, sound_bytes: usize) -> Self {
+        let mut naive = Self::default();
+        for &(offset, seen) in &stream.records {
+            if offset >= sound_bytes as u64 {
+                break;
+            }
+            match seen {
+                Seen::Enter(_) => {
+                    naive.enters += 1;
+                    naive.depth += 1;
+                    naive.frames += 1;
+                }
+                Seen::Exits(count) => {
+                    naive.exits += i128::from(count);
+                    naive.depth -= i128::from(count);
+                    naive.frames = (naive.frames - i128::from(count)).max(0);
+                }
+            }
+            naive.lowest = naive.lowest.min(naive.depth);
+            naive.highest = naive.highest.max(naive.depth);
+            naive.rise = naive.rise.max(naive.depth - naive.lowest);
+            naive.most_frames = naive.most_frames.max(naive.frames);
+        }
+        naive
+    }
+
+    fn compare(&self, summary: Summary) {
+        assert_eq!(i128::from(summary.enters), self.enters);
+        assert_eq!(i128::from(summary.frames_after(0)), self.frames);
+        assert_eq!(i128::from(summary.most_frames(0)), self.most_frames);
+        if self.exits < FAR_FROM_THE_END {
+            let Summary { exits, end, lowest, highest, rise, .. } = summary;
+            let found = [end, lowest, highest, rise].map(i128::from);
+            assert_eq!(found, [self.depth, self.lowest, self.highest, self.rise]);
+            assert_eq!(i128::from(exits), self.exits);
+            assert_eq!(i128::from(summary.unseen_exits(0)), -self.lowest);
+        }
+    }
+}

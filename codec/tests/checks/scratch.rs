@@ -1,0 +1,47 @@
+//! A directory in memory for one trace at a time.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use flow_codec::format::names;
+use flow_codec::read::Trace;
+use tempfile::TempDir;
+
+thread_local! {
+    static DIR: TempDir = {
+        let memory = Path::new("/dev/shm");
+        let dir = if memory.is_dir() { TempDir::new_in(memory) } else { TempDir::new() };
+        dir.expect("a folder for temporary files")
+    };
+}
+
+/// Files that a check may have.
+const FILES: [&str; 8] = [
+    names::MANIFEST,
+    names::IDS,
+    names::METHODS,
+    names::THREADS,
+    names::JOURNAL,
+    "thread-1.flow",
+    "thread-1.idx",
+    "thread-2.jsonl",
+];
+
+/// A directory of these files and no others, up to the next call.
+pub(super) fn filled(files: &[(&str, &[u8])]) -> PathBuf {
+    DIR.with(|dir| {
+        for name in FILES {
+            let path = dir.path().join(name);
+            match files.iter().find(|(other, _)| *other == name) {
+                Some((_, bytes)) => fs::write(path, bytes).expect("room for it"),
+                None => drop(fs::remove_file(path)),
+            }
+        }
+        dir.path().to_path_buf()
+    })
+}
+
+/// The trace of these files.
+pub(super) fn opened(files: &[(&str, &[u8])]) -> Trace {
+    Trace::open(&filled(files)).expect("a trace, damaged or not")
+}

@@ -1,0 +1,142 @@
+//! Damage in a thread file of a whole directory: it is named with its place; what stands before it is
+//! there, and so is what stands behind the next byte that ends a record for sure. That holds by every way
+//! to read.
+
+#[path = "support/naive_decoder.rs"]
+mod naive_decoder;
+#[path = "support/naive_fold.rs"]
+#[allow(dead_code, reason = "each test binary uses its own part")]
+mod naive_fold;
+#[path = "support/naive_journal.rs"]
+#[allow(dead_code, reason = "each test binary uses its own part")]
+mod naive_journal;
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use flow_codec::format::names::{EventFormat, JOURNAL};
+use flow_codec::read::{ThreadFile, Trace};
+use naive_decoder::{Seen, Stream, decode_all, read_all, visit_all};
+use naive_fold::RawEvent;
+use naive_journal::{Action, Recorder};
+
+const THREAD_FILE: &str = "thread-1.flow";
+
+/// A thread that has handed over a chunk, and recorded more since: a part of its events stands in the
+/// journal.
+fn write_trace(dir: &Path) {
+    use RawEvent::{Enter, Exit};
+    let events = [
+        Enter(1),
+        Enter(300),
+        Enter(1 << 20),
+        Exit,
+        Exit,
+        Enter(2),
+        Enter(70),
+        Exit,
+        Exit,
+        Exit,
+        Enter(i64::MAX as u64),
+        Exit,
+        Enter(5),
+    ];
+    let record = |event: &RawEvent| (1, Action::Record(*event));
+    let mut actions: Vec<_> = events.iter().map(record).collect();
+    actions.insert(11, (1, Action::HandOver));
+    let mut recorder = Recorder::new(EventFormat::Binary, 64, usize::MAX);
+    recorder.run(&actions).expect("it is not killed");
+    recorder.save(dir);
+    assert!(dir.join(JOURNAL).is_file());
+}
+
+fn thread(dir: &Path) -> ThreadFile {
+    let trace = Trace::open(dir).expect("a trace");
+    assert!(trace.damage.is_empty(), "{:?}", trace.damage);
+    trace.files[0].clone()
+}
+
+/// The events by each way to read, which must agree.
+fn read(dir: &Path) -> Stream {
+    let file = thread(dir);
+    let stream = read_all(file.events().expect("it opens"));
+    let Stream { records, damage, end } = stream.clone();
+    let seen: Vec<Seen> = records.into_iter().map(|(_, seen)| seen).collect();
+    assert_eq!(visit_all(file.events().expect("it opens")), (seen, damage, end));
+    stream
+}
+
+/// The records between these offsets.
+fn between(stream: &Stream, from: u64, to: u64) -> Vec<(u64, Seen)> {
+    let is_between = |(offset, _): &&(u64, Seen)| (from..to).contains(offset);
+    stream.records.iter().filter(is_between).copied().collect()
+}
+
+#[test]
+fn a_changed_byte_costs_no_more_than_up_to_the_next_sure_end_of_a_record() {
+    let dir = tempfile::tempdir().unwrap();
+    write_trace(dir.path());
+    let whole = read(dir.path());
+    assert!(whole.damage.is_empty());
+    let path = dir.path().join(THREAD_FILE);
+    let bytes = fs::read(&path).unwrap();
+    let all = thread(dir.path()).bytes;
+    assert!(bytes.len() > 20 && all > bytes.len() as u64, "some of it is in the journal");
+    let file = File::options().write(true).open(&path).unwrap();
+    let mut damaged = 0;
+    for at in 0..bytes.len() {
+        let record = whole.records.iter().rfind(|(offset, _)| *offset <= at as u64);
+        let (start, _) = *record.expect("the first one begins the file");
+        // Of the bytes behind `at`, none of which is changed.
+        let boundary = bytes[at + 1..].iter().position(|&byte| byte < 0x40);
+        let behind = boundary.map_or(bytes.len(), |further| at + 1 + further + 1) as u64;
+        for change in 1..=u8::MAX {
+            file.write_all_at(&[bytes[at] ^ change], at as u64).unwrap();
+            let changed = read(dir.path());
+            let context = format!("byte {at} ^ {change:02X}: {changed:?}");
+            assert_eq!(between(&changed, 0, start), between(&whole, 0, start), "{context}");
+            let mut in_file = bytes.clone();
+            in_file[at] ^= change;
+            let in_file = decode_all(&in_file).records;
+            assert_eq!(between(&changed, 0, bytes.len() as u64), in_file, "{context}");
+            for &(from, to) in &changed.damage {
+                // Either that of a number, or one that says the journal does not follow.
+                let is_gap = to == bytes.len() as u64;
+                assert!(start <= from && from <= to && (to <= behind || is_gap), "{context}");
+                damaged += 1;
+            }
+            if boundary.is_some() {
+                // What the journal holds follows too.
+                assert_eq!(
+                    between(&changed, behind, all),
+                    between(&whole, behind, all),
+                    "{context}"
+                );
+            }
+        }
+        file.write_all_at(&bytes[at..=at], at as u64).unwrap();
+    }
+    assert!(damaged > 100, "{damaged}");
+}
+
+#[test]
+fn a_file_that_is_cut_is_its_whole_records_and_the_gap_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    write_trace(dir.path());
+    let whole = read(dir.path());
+    let path = dir.path().join(THREAD_FILE);
+    let bytes = fs::read(&path).unwrap();
+    for len in 0..bytes.len() {
+        fs::write(&path, &bytes[..len]).unwrap();
+        let trace = Trace::open(dir.path()).unwrap();
+        let error = trace.damage[0].to_string();
+        let gap = format!("end at offset {len}, {} bytes before", bytes.len() - len);
+        assert!(error.contains(THREAD_FILE) && error.contains(&gap), "{error}");
+        let found = read_all(trace.files[0].events().unwrap());
+        let ends = whole.records.iter().map(|(offset, _)| *offset).skip(1);
+        let records = ends.take_while(|end| *end <= len as u64).count();
+        assert_eq!(found.records, whole.records[..records], "cut at {len}");
+        assert!(found.damage.is_empty());
+    }
+}

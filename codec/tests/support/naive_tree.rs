@@ -1,0 +1,144 @@
+//! Calls as a plain stack sees them, for comparison: slow and obvious. The fuzz targets use it too.
+
+use std::collections::BTreeMap;
+
+use flow_codec::analysis::Report;
+use flow_codec::read::FlowReader;
+use flow_codec::tree::{Step, Walk};
+
+use super::naive_decoder::{Seen, Stream};
+
+/// What a stack of ids makes of the records: the steps of a walk.
+pub(crate) fn naive_walk(stream: &Stream) -> Vec<String> {
+    let mut open: Vec<u64> = Vec::new();
+    let mut steps = Vec::new();
+    for &(offset, seen) in &stream.records {
+        match seen {
+            Seen::Enter(method) => {
+                steps.push(format!("{offset}: enter {method} at {}", open.len()));
+                open.push(method);
+            }
+            Seen::Exits(count) => {
+                let mut left = count;
+                while left > 0
+                    && let Some(method) = open.pop()
+                {
+                    steps.push(format!("{offset}: exit {method} at {}", open.len()));
+                    left -= 1;
+                }
+                if left > 0 {
+                    steps.push(format!("{offset}: {left} unseen"));
+                }
+            }
+        }
+    }
+    steps
+}
+
+/// The same of the crate's own walk.
+pub(crate) fn walk(bytes: &[u8]) -> Vec<String> {
+    let mut walk = Walk::new(FlowReader::new(bytes));
+    let mut steps = Vec::new();
+    loop {
+        let step = match walk.next_step() {
+            Ok(Some(step)) => step,
+            Ok(None) => return steps,
+            Err(_) => continue,
+        };
+        steps.push(match step {
+            Step::Enter { offset, depth, method } => {
+                format!("{offset}: enter {method} at {}", depth.get())
+            }
+            Step::Exit { offset, depth, method } => {
+                format!("{offset}: exit {method} at {}", depth.get())
+            }
+            Step::ExitUnseen { offset, count } => format!("{offset}: {count} unseen"),
+        });
+    }
+}
+
+/// Calls and total of each method: every call looks through the whole stack.
+pub(crate) fn naive_report(stream: &Stream) -> BTreeMap<u64, (u64, u64)> {
+    let mut open: Vec<u64> = Vec::new();
+    let mut rows: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    for &(_, seen) in &stream.records {
+        match seen {
+            Seen::Enter(method) => {
+                open.push(method);
+                rows.entry(method).or_default().0 += 1;
+                let mut below = open.clone();
+                below.sort_unstable();
+                below.dedup();
+                for method in below {
+                    rows.entry(method).or_default().1 += 1;
+                }
+            }
+            Seen::Exits(count) => {
+                let count = usize::try_from(count).unwrap_or(usize::MAX);
+                open.truncate(open.len().saturating_sub(count));
+            }
+        }
+    }
+    rows
+}
+
+/// The same of a report.
+pub(crate) fn rows(report: &Report) -> BTreeMap<u64, (u64, u64)> {
+    let rows = report.rows();
+    rows.iter().map(|row| (row.method.get(), (row.calls, row.total))).collect()
+}
+
+/// One call, with all that can be asked of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct NaiveCall {
+    pub(crate) offset: u64,
+    pub(crate) method: u64,
+    pub(crate) depth: u64,
+    pub(crate) parent: Option<usize>,
+    /// Calls in it, its own included.
+    pub(crate) calls: u64,
+    /// Where the record begins that leaves it.
+    pub(crate) left: Option<u64>,
+}
+
+/// All calls in order, however long that takes.
+pub(crate) fn naive_calls(stream: &Stream) -> Vec<NaiveCall> {
+    let mut calls: Vec<NaiveCall> = Vec::new();
+    let mut open: Vec<usize> = Vec::new();
+    for &(offset, seen) in &stream.records {
+        match seen {
+            Seen::Enter(method) => {
+                let (depth, parent) = (open.len() as u64, open.last().copied());
+                open.iter().for_each(|&caller| calls[caller].calls += 1);
+                open.push(calls.len());
+                calls.push(NaiveCall { offset, method, depth, parent, calls: 1, left: None });
+            }
+            Seen::Exits(count) => {
+                for _ in 0..count {
+                    let Some(last) = open.pop() else { break };
+                    calls[last].left = Some(offset);
+                }
+            }
+        }
+    }
+    calls
+}
+
+/// The methods on the stack at each call, the outermost first, and how often it was the same.
+pub(crate) fn naive_paths(stream: &Stream) -> BTreeMap<Vec<u64>, u64> {
+    let mut open: Vec<u64> = Vec::new();
+    let mut paths = BTreeMap::new();
+    for &(_, seen) in &stream.records {
+        match seen {
+            Seen::Enter(method) => {
+                open.push(method);
+                *paths.entry(open.clone()).or_default() += 1;
+            }
+            Seen::Exits(count) => {
+                let count = usize::try_from(count).unwrap_or(usize::MAX);
+                open.truncate(open.len().saturating_sub(count));
+            }
+        }
+    }
+    paths
+}
