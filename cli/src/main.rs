@@ -11,6 +11,7 @@
 
 mod agent;
 mod args;
+mod at_once;
 mod cmd;
 mod failure;
 mod jvm;
@@ -19,7 +20,6 @@ mod output;
 mod pattern;
 mod repair;
 mod source;
-mod tree;
 
 use std::io::ErrorKind;
 

@@ -6,13 +6,16 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use flow_codec::format::flow::Record;
+use flow_codec::format::names::EventFormat;
 use flow_codec::read::{
     Events, Filtered, OpenFrames, ReadRecords, Selection, Tail, ThreadFile, Trace, TraceSet, Visit,
 };
+use flow_codec::scan::Summary;
 use flow_codec::tree::{Step, Walk};
 use flow_codec::{Error, Offset, ThreadId};
 
 use crate::args::{FilterArgs, Format, SourceArgs, ThreadArgs};
+use crate::at_once::sweep_thread;
 use crate::failure::{Failure, Status};
 use crate::output::{Out, Progress, lost, message, plural};
 
@@ -347,6 +350,32 @@ fn visit_all(file: &ThreadFile, progress: &mut Progress, visitor: &mut impl Visi
     }
     progress.file_done(file.bytes);
     reading
+}
+
+/// Counts what a thread did.
+pub(crate) fn count_thread(file: &ThreadFile, progress: &mut Progress) -> (Summary, Reading) {
+    if file.format == EventFormat::Jsonl {
+        let mut total = Summary::default();
+        let reading = visit_all(file, progress, &mut total);
+        return (total, reading);
+    }
+    let outcome = sweep_thread(file, progress);
+    progress.file_done(file.bytes);
+    match outcome {
+        Err(error) => (Summary::default(), Reading::failed(error)),
+        Ok((content, swept)) => {
+            let mut reading = Reading::new();
+            reading.ending = swept.tail(content.len()).into();
+            reading.more_damage = swept.more_damage;
+            let path = &file.path;
+            reading.damage.extend(swept.damage.iter().map(|place| {
+                let Range { start: offset, end: next } = *place;
+                Error::OversizedNumber { path: path.clone(), offset, next }
+            }));
+            reading.damage.extend(content.gap(path));
+            (swept.total(), reading)
+        }
+    }
 }
 
 /// Hands every step of a thread to `each`, until it has seen enough. The walk comes back as it is

@@ -2,12 +2,11 @@
 
 use std::cmp::Reverse;
 use std::io::Write;
-use std::num::NonZeroU64;
 use std::time::{Duration, UNIX_EPOCH};
 
+use flow_codec::ThreadId;
 use flow_codec::format::manifest::{End, Manifest};
-use flow_codec::read::{Selection, ThreadFile, Trace, Visit};
-use flow_codec::{MethodId, ThreadId};
+use flow_codec::read::{ThreadFile, Trace};
 use serde::Serialize;
 
 use crate::args::{Format, InfoArgs, ThreadKey};
@@ -16,7 +15,7 @@ use crate::lock;
 use crate::output::{
     Align, Out, Progress, Table, bytes, csv_fields, grouped, lost, neutral, plural, seconds,
 };
-use crate::source::{Ending, Source, visit_thread};
+use crate::source::{Ending, Source, count_thread};
 
 /// Threads of text that are shown when nobody says how many.
 const DEFAULT_ROWS: u64 = 40;
@@ -156,38 +155,15 @@ impl Facts {
     }
 }
 
-/// What a thread's records add up to.
-#[derive(Default)]
-struct Counts {
-    calls: u64,
-    frames: u64,
-    max_frames: u64,
-}
-
-impl Visit for Counts {
-    #[inline]
-    fn enter(&mut self, _: MethodId) {
-        self.calls += 1;
-        self.frames += 1;
-        self.max_frames = self.max_frames.max(self.frames);
-    }
-
-    #[inline]
-    fn exit(&mut self, count: NonZeroU64) {
-        self.frames = self.frames.saturating_sub(count.get());
-    }
-}
-
 fn threads(args: &InfoArgs, trace: &Trace, progress: &mut Progress) -> (Vec<ThreadRow>, Status) {
     let mut rows = Vec::new();
     let mut status = Status::Done;
     for file in &trace.files {
-        let mut counts = Counts::default();
-        let reading = visit_thread(file, &Selection::all(), progress, &mut counts);
+        let (total, reading) = count_thread(file, progress);
         status = status.and(reading.tell(file, progress));
         let mut row = row(trace, file.id);
-        row.calls = counts.calls;
-        row.max_frames = counts.max_frames;
+        row.calls = total.enters;
+        row.max_frames = total.most_frames(0);
         row.bytes = file.bytes;
         if !reading.is_sound() {
             row.state = "damaged";

@@ -3,10 +3,11 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::{FlowReader, ReadRecords, ThreadFile};
-use crate::format::flow::{Encoded, Record};
+use crate::format::flow::{Encoded, Record, is_boundary, records};
 use crate::format::names::EventFormat;
 use crate::{Error, Offset, Result, ThreadId};
 
@@ -26,6 +27,9 @@ struct Inner {
     in_file: u64,
     /// The bytes behind those.
     rest: Rest,
+    /// Where the record begins that is not whole behind which the journal's events should follow, and how many
+    /// these are.
+    gap: Option<(Offset, u64)>,
 }
 
 #[derive(Debug)]
@@ -44,7 +48,7 @@ impl Content {
         let thread = file.id;
         if file.format == EventFormat::Jsonl {
             let rest = Rest::Translated(translate(file)?);
-            return Ok(Self(Arc::new(Inner { thread, file: None, in_file: 0, rest })));
+            return Ok(Self(Arc::new(Inner { thread, file: None, in_file: 0, rest, gap: None })));
         }
         let in_file = file.bytes_in_file();
         let opened = match File::open(&file.path) {
@@ -52,9 +56,25 @@ impl Content {
             Err(error) if error.kind() == io::ErrorKind::NotFound && in_file == 0 => None,
             Err(source) => return Err(Error::Io { path: file.path.clone(), source }),
         };
-        let records = file.open.as_ref().map(|open| Arc::clone(&open.records));
-        let rest = Rest::Chunk(records.unwrap_or_default());
-        Ok(Self(Arc::new(Inner { thread, file: opened, in_file, rest })))
+        let (mut chunk, mut gap) = (Arc::default(), None);
+        if let Some(open) = &file.open {
+            let cut = opened.as_ref().map(|opened| cut_record(opened, in_file)).transpose();
+            let io_error = |source| Error::Io { path: file.path.clone(), source };
+            match cut.map_err(io_error)?.flatten() {
+                Some(end) => gap = Some((end, open.event_count())),
+                None => chunk = Arc::clone(&open.records),
+            }
+        }
+        Ok(Self(Arc::new(Inner { thread, file: opened, in_file, rest: Rest::Chunk(chunk), gap })))
+    }
+
+    /// What is wrong where the journal should go on behind the file, if anything is: then what it holds is
+    /// left out.
+    #[must_use]
+    pub fn gap(&self, path: &Path) -> Option<Error> {
+        let (end, events) = self.0.gap?;
+        let next = Offset::new(self.0.in_file);
+        Some(Error::Gap { path: path.to_path_buf(), end, next, events })
     }
 
     /// Whose events they are.
@@ -155,6 +175,24 @@ impl Read for ContentReader {
         self.offset = self.offset.plus(read);
         Ok(read)
     }
+}
+
+/// Where the last record of the first `len` bytes begins, if it is not whole.
+fn cut_record(file: &File, len: u64) -> io::Result<Option<Offset>> {
+    // Far enough for a place where a record ends for sure, but for a recursion, which is taken as whole.
+    let mut bytes = [0; 64];
+    let start = len.saturating_sub(bytes.len() as u64);
+    let bytes = bytes.split_at_mut(usize::try_from(len - start).unwrap_or_default()).0;
+    file.read_exact_at(bytes, start)?;
+    let boundary = bytes.iter().rposition(|&byte| is_boundary(byte));
+    let first = match boundary {
+        Some(at) => at + 1,
+        None if start == 0 => 0,
+        None => return Ok(None),
+    };
+    let behind = bytes.get(first..).unwrap_or_default();
+    let whole = records(behind).last().map_or(0, |(_, end)| end);
+    Ok((whole < behind.len()).then(|| Offset::new(start).plus(first + whole)))
 }
 
 /// The events of a JSONL file as `.flow`. Lines that are no events are left out.

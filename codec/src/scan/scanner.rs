@@ -105,8 +105,8 @@ fn one_by_one(bytes: &[u8], enough: usize, summary: &mut Summary) -> (usize, Sto
         match decode(bytes.get(at..).unwrap_or_default()) {
             Decoded::Record(record, len) => {
                 match record {
-                    Record::Enter(_) => summary.enter(),
-                    Record::Exit(count) => summary.exit(count.get()),
+                    Record::Enter(_) => summary.add_enter(),
+                    Record::Exit(count) => summary.add_exits(count.get()),
                 }
                 summary.bytes += len as u64;
                 at += len;

@@ -1,5 +1,10 @@
 //! What a stretch of records adds up to.
 
+use std::num::NonZeroU64;
+
+use crate::MethodId;
+use crate::read::Visit;
+
 /// The events of some records in a row, and how far depth goes meanwhile. Nothing of it depends on what
 /// came before: stretches are read apart, and put together with [`then`](Self::then).
 ///
@@ -72,8 +77,8 @@ impl Summary {
         frames.saturating_add_signed(self.highest).max(self.rise.unsigned_abs())
     }
 
-    /// An entry of so many bytes.
-    pub(super) fn enter(&mut self) {
+    /// An entry.
+    pub(super) fn add_enter(&mut self) {
         self.enters = self.enters.saturating_add(1);
         self.end = self.end.saturating_add(1);
         self.highest = self.highest.max(self.end);
@@ -81,10 +86,21 @@ impl Summary {
     }
 
     /// So many exits.
-    pub(super) fn exit(&mut self, count: u64) {
+    pub(super) fn add_exits(&mut self, count: u64) {
         self.exits = self.exits.saturating_add(count);
         self.end = self.end.saturating_sub_unsigned(count);
         self.lowest = self.lowest.min(self.end);
+    }
+}
+
+/// Counts records that are read in another way; their bytes are not known.
+impl Visit for Summary {
+    fn enter(&mut self, _: MethodId) {
+        self.add_enter();
+    }
+
+    fn exit(&mut self, count: NonZeroU64) {
+        self.add_exits(count.get());
     }
 }
 
@@ -99,8 +115,8 @@ mod tests {
         for &event in events {
             summary.bytes += 1;
             match event {
-                0 => summary.enter(),
-                exits => summary.exit(exits.unsigned_abs()),
+                0 => summary.add_enter(),
+                exits => summary.add_exits(exits.unsigned_abs()),
             }
         }
         summary
@@ -147,9 +163,9 @@ mod tests {
     fn runs_without_end_stop_at_the_largest_number() {
         let mut summary = Summary::default();
         for _ in 0..3 {
-            summary.exit(1 << 63);
+            summary.add_exits(1 << 63);
         }
-        summary.enter();
+        summary.add_enter();
         assert_eq!((summary.exits, summary.frames_after(1 << 40)), (u64::MAX, 1));
     }
 }

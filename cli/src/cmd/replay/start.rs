@@ -8,8 +8,8 @@ use flow_codec::read::{ReadRecords, Selection, ThreadFile, Trace, Visit};
 use flow_codec::tree::Node;
 use flow_codec::{Error, Glob, MethodId, Offset};
 
+use crate::at_once::open_tree;
 use crate::output::{Progress, grouped};
-use crate::tree::open_tree;
 
 /// What `--from` says.
 #[derive(Clone, Debug)]
