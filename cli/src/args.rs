@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use crate::cmd::replay::From;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use flow_codec::Glob;
@@ -14,6 +15,8 @@ Examples:
   flow record --target com.app. -- mvn test  record the JVMs that a build starts
   flow attach 4711                           record a JVM that is running
   flow report                                calls per method
+  flow report --callers 'com.app.Db#query'   who makes these calls
+  flow graph --depth 8                       where the calls went
   flow replay --depth 3 --thread main        calls in order
   flow check old-trace                       is the trace whole?
 
@@ -37,6 +40,25 @@ Examples:
 
 The process must be a HotSpot JVM of the same user. It is recorded until flow detach, or to its end.
 Of the calls that were entered before, only their names are kept.";
+
+const INDEX_HELP: &str = "\
+An index (thread-ID.idx) has a thousandth of the size of its thread file, and says nothing that this does
+not: replay --from reads it, does as well without, only at the speed of the disk, and never believes it
+against the events. Of small threads there is none. It may be deleted at any time.
+
+Examples:
+  flow index
+  flow replay --from 900000000 --max 50";
+
+const DIFF_HELP: &str = "\
+Calls are compared by path: the methods on the stack, by name, in all threads together. What appeared or
+vanished with all that it called is one line, and counts all of these calls.
+
+Exit status: 0 both were read, whether they differ or not.
+
+Examples:
+  flow diff trace-before trace-after
+  flow diff --depth 5 --max 0 trace-before trace-after";
 
 const CHECK_HELP: &str = "\
 A trace is sound (exit status 0), partial (3: something is missing) or damaged (1: something is wrong).
@@ -90,10 +112,18 @@ pub(crate) enum Verb {
     Replay(ReplayArgs),
     /// Calls, total and self of each method
     Report(ReportArgs),
+    /// Where the calls went: calls by path, as a tree
+    Graph(GraphArgs),
+    /// What changed between two traces
+    #[command(after_help = DIFF_HELP)]
+    Diff(DiffArgs),
     /// What was run, how it ended, and its threads
     Info(InfoArgs),
     /// Raw records with their offsets and bytes
     Dump(DumpArgs),
+    /// Make what large traces are opened with at once
+    #[command(after_help = INDEX_HELP)]
+    Index(IndexArgs),
     /// Verify that a trace is whole, and repair it
     #[command(after_help = CHECK_HELP)]
     Check(CheckArgs),
@@ -135,6 +165,18 @@ pub(crate) enum SortKey {
     Total,
     #[value(name = "self")]
     Own,
+    Name,
+}
+
+/// What threads are sorted by.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ThreadKey {
+    Thread,
+    Kind,
+    Calls,
+    MaxFrames,
+    Bytes,
+    State,
     Name,
 }
 
@@ -180,6 +222,11 @@ fn glob(text: &str) -> Result<Glob, Infallible> {
 pub(crate) struct InfoArgs {
     #[command(flatten)]
     pub(crate) source: SourceArgs,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
+    /// What threads are sorted by; of numbers the largest comes first, but for ids
+    #[arg(long, value_name = "COLUMN", default_value = "thread")]
+    pub(crate) sort: ThreadKey,
     /// Name the methods that the engine left out
     #[arg(long)]
     pub(crate) verbose: bool,
@@ -200,6 +247,10 @@ pub(crate) struct ReplayArgs {
     /// is; repeatable
     #[arg(long, value_name = "GLOB", value_parser = glob)]
     pub(crate) method: Vec<Glob>,
+    /// Begin with call N of the thread, with event:N or offset:N of it, or with the first call like a
+    /// pattern; 'a.B#c > d.E#f' is a call of f below one of c
+    #[arg(long, value_name = "PLACE", conflicts_with = "follow")]
+    pub(crate) from: Option<From>,
     /// Show the N outermost calls of a stack only; with --method the N outermost of each such call
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) depth: Option<u64>,
@@ -229,7 +280,76 @@ pub(crate) struct ReportArgs {
     /// own calls
     #[arg(long, value_name = "COLUMN", default_value = "total")]
     pub(crate) sort: SortKey,
-    /// Show at most N methods; 0 for all [default: 40 in text, else all]
+    /// Show at most N lines; 0 for all [default: 40 in text, else all]
+    #[arg(long, value_name = "N")]
+    pub(crate) max: Option<u64>,
+    /// Instead: who calls methods like this, pkg.Class or pkg.Class#method, and how often; repeatable
+    #[arg(long, value_name = "GLOB", group = "instead", conflicts_with = "sort")]
+    pub(crate) callers: Vec<String>,
+    /// Instead: whom methods like this call
+    #[arg(long, value_name = "GLOB", group = "instead", conflicts_with = "sort")]
+    pub(crate) callees: Vec<String>,
+    /// Instead: one path through the calls, or several
+    #[arg(long, value_name = "WHICH", group = "instead", conflicts_with = "sort")]
+    pub(crate) paths: Option<PathsKind>,
+}
+
+/// Which paths of calls.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum PathsKind {
+    /// From the outermost call on, always to where most calls were made
+    Longest,
+    /// The stack with the most frames
+    Deepest,
+    /// The stacks that calls were made on most often
+    Frequent,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct GraphArgs {
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
+    /// Only what happens in methods like this, pkg.Class or pkg.Class#method; repeatable
+    #[arg(long = "method", value_name = "GLOB")]
+    pub(crate) methods: Vec<String>,
+    /// A tree for each thread
+    #[arg(long)]
+    pub(crate) per_thread: bool,
+    /// Show the N outermost calls of a path only
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) depth: Option<u64>,
+    /// Show paths with at least this part of all calls [default: 1 in text, else 0]
+    #[arg(long, value_name = "PERCENT", value_parser = percentage)]
+    pub(crate) min: Option<f64>,
+    /// Show at most N paths, those with most calls; 0 for all [default: 100 in text, else all]
+    #[arg(long, value_name = "N")]
+    pub(crate) max: Option<u64>,
+    /// What comes first of the calls a method makes
+    #[arg(long, value_name = "COLUMN", default_value = "total")]
+    pub(crate) sort: SortKey,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct DiffArgs {
+    /// The trace directory of the first run
+    #[arg(value_name = "BEFORE", value_hint = ValueHint::DirPath)]
+    pub(crate) before: PathBuf,
+    /// The trace directory of the second run
+    #[arg(value_name = "AFTER", value_hint = ValueHint::DirPath)]
+    pub(crate) after: PathBuf,
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
+    /// What results look like; json has an object a line
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: Format,
+    /// Show what changed in the N outermost calls of a path only
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) depth: Option<u64>,
+    /// Show at most N differences, the largest; 0 for all [default: 40 in text, else all]
     #[arg(long, value_name = "N")]
     pub(crate) max: Option<u64>,
 }
@@ -240,9 +360,20 @@ pub(crate) struct DumpArgs {
     pub(crate) source: SourceArgs,
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
-    /// Stop after N records
+    /// Stop after N records; 0 for all
     #[arg(long, value_name = "N")]
     pub(crate) max: Option<u64>,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct IndexArgs {
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
+    /// Take the indexes away
+    #[arg(long)]
+    pub(crate) remove: bool,
 }
 
 #[derive(ClapArgs, Debug)]
@@ -253,6 +384,9 @@ pub(crate) struct CheckArgs {
     /// DIR/before-repair
     #[arg(long)]
     pub(crate) repair: bool,
+    /// Show at most N findings; 0 for all [default: 40 in text, else all]
+    #[arg(long, value_name = "N")]
+    pub(crate) max: Option<u64>,
 }
 
 #[derive(ClapArgs, Debug)]
@@ -347,6 +481,13 @@ pub(crate) struct AgentArgs {
     /// The agent library [default: beside this program]
     #[arg(long = "agent", value_name = "PATH")]
     pub(crate) library: Option<PathBuf>,
+}
+
+fn percentage(text: &str) -> Result<f64, String> {
+    let number: Option<f64> = text.trim_end_matches('%').parse().ok();
+    number
+        .filter(|number| (0.0..=100.0).contains(number))
+        .ok_or_else(|| "expected a number from 0 to 100".to_owned())
 }
 
 fn key_value(text: &str) -> Result<(String, String), String> {

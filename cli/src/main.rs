@@ -16,8 +16,10 @@ mod failure;
 mod jvm;
 mod lock;
 mod output;
+mod pattern;
 mod repair;
 mod source;
+mod tree;
 
 use std::io::ErrorKind;
 
@@ -54,7 +56,10 @@ fn run(verb: &Verb, out: &mut Out) -> Result<Status, Failure> {
         Verb::Info(args) => cmd::info::run(args, out),
         Verb::Replay(args) => cmd::replay::run(args, out),
         Verb::Report(args) => cmd::report::run(args, out),
+        Verb::Graph(args) => cmd::graph::run(args, out),
+        Verb::Diff(args) => cmd::diff::run(args, out),
         Verb::Dump(args) => cmd::dump::run(args, out),
+        Verb::Index(args) => cmd::index::run(args, out),
         Verb::Check(args) => cmd::check::run(args, out),
         Verb::Completions(args) => cmd::completions::run(args, out),
         Verb::Man(args) => cmd::man::run(args, out),

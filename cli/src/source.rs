@@ -2,10 +2,12 @@
 //! reading of each went.
 
 use std::io::Write;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use flow_codec::format::flow::Record;
 use flow_codec::read::{
-    Events, Filtered, ReadRecords, Selection, Tail, ThreadFile, Trace, TraceSet, Visit,
+    Events, Filtered, OpenFrames, ReadRecords, Selection, Tail, ThreadFile, Trace, TraceSet, Visit,
 };
 use flow_codec::tree::{Step, Walk};
 use flow_codec::{Error, Offset, ThreadId};
@@ -220,7 +222,7 @@ impl Reading {
     }
 
     /// Nothing can be read of it.
-    fn failed(error: Error) -> Self {
+    pub(crate) fn failed(error: Error) -> Self {
         Self { ending: Ending::Failed, damage: vec![error], more_damage: 0 }
     }
 
@@ -292,6 +294,19 @@ impl FilterArgs {
     /// The methods of a trace that are shown.
     pub(crate) fn selection(&self, trace: &Trace) -> Selection {
         Selection::new(&trace.methods, &self.include, &self.exclude)
+    }
+
+    /// The frames that recording found open in a thread, without those that are left out. Of these only
+    /// names are known, `pkg.Class.method(descriptor)`.
+    pub(crate) fn open_frames(&self, trace: &Trace, thread: ThreadId) -> OpenFrames {
+        let open = trace.threads.get(thread).map(|thread| thread.open.clone());
+        let mut open = open.unwrap_or_default();
+        open.frames.retain(|frame| {
+            let name = frame.split('(').next().unwrap_or_default();
+            let (class, method) = name.rsplit_once('.').unwrap_or(("", name));
+            Selection::is_selected(&self.include, &self.exclude, class, method)
+        });
+        open
     }
 }
 
@@ -374,12 +389,19 @@ pub(crate) fn walk_thread(
 pub(crate) fn read_records(
     file: &ThreadFile,
     progress: &mut Progress,
-    mut each: impl FnMut(
-        std::ops::Range<u64>,
-        flow_codec::format::flow::Record,
-    ) -> Result<Flow, Failure>,
+    each: impl FnMut(Range<u64>, Record) -> Result<Flow, Failure>,
 ) -> Result<Reading, Failure> {
-    let mut events = match file.events() {
+    read_records_from(file, Offset::default(), progress, each)
+}
+
+/// The same from a record on.
+pub(crate) fn read_records_from(
+    file: &ThreadFile,
+    offset: Offset,
+    progress: &mut Progress,
+    mut each: impl FnMut(Range<u64>, Record) -> Result<Flow, Failure>,
+) -> Result<Reading, Failure> {
+    let mut events = match file.events_from(offset) {
         Ok(events) => events,
         Err(error) => return Ok(Reading::failed(error)),
     };

@@ -1,5 +1,7 @@
 //! The verbs on traces that are cut short, damaged or hostile.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
 mod common;
 
 use std::fs;
@@ -256,4 +258,65 @@ fn names_cannot_move_the_cursor_or_break_a_line() {
     assert_eq!(line["name"], "w\nork\u{202e}");
     let run = flow(&["replay", "--thread", "no\u{1b}[2Jne"], trace.path());
     assert!(run.err.contains("no thread 'no\\u{1b}[2Jne'"), "{}", run.err);
+}
+
+/// The calls that the lines of a replay stand for: those shown, and those said to be below.
+fn calls_of(out: &str) -> u64 {
+    let number = |text: &str| text.replace(',', "").parse::<u64>().unwrap();
+    let mut calls = 0;
+    for line in out.lines() {
+        if let Some((_, below)) = line.split_once("… ").filter(|(_, text)| text.ends_with(" below"))
+        {
+            calls += number(below.split(' ').next().unwrap());
+        }
+        let shown = line.trim_start();
+        if shown.starts_with("com.app.") || shown.starts_with("?#") {
+            let times = line.split_once('×').map(|(_, text)| text.split(' ').next().unwrap());
+            calls += times.map_or(1, number);
+        }
+    }
+    calls
+}
+
+#[test]
+fn whatever_the_bytes_a_replay_accounts_for_every_call_and_following_says_the_same() {
+    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut random = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    for number in 0..24 {
+        let bytes: Vec<_> = (0..200)
+            .map(|_| match (random() % 8, random().to_le_bytes()[0]) {
+                // Any byte in every third file; else calls of four methods, one without a name.
+                (0, any) if number % 3 == 0 => any,
+                (1..5, any) => 0x80 | (any & 3),
+                (_, any) => any & 1,
+            })
+            .collect();
+        let trace = bare(&bytes);
+        let info = flow(&["info", "--format", "csv"], trace.path());
+        let calls: u64 =
+            info.out.lines().nth(1).unwrap().split(',').nth(4).unwrap().parse().unwrap();
+        for args in [
+            &["replay"][..],
+            &["replay", "--fold"],
+            &["replay", "--depth", "2"],
+            &["replay", "--fold", "--depth", "3"],
+            &["replay", "--verbose", "--include", "**"],
+        ] {
+            let run = flow(args, trace.path());
+            assert!(matches!(run.code, Some(0 | 1 | 3)), "{args:?} {bytes:x?}: {}", run.err);
+            assert_eq!(calls_of(&run.out), calls, "{args:?} {bytes:x?}: {}", run.out);
+            let followed = flow(&[args, &["--follow"]].concat(), trace.path());
+            let (followed, run) = ((followed.code, followed.out), (run.code, run.out));
+            assert_eq!(followed, run, "{args:?} {bytes:x?}");
+        }
+        let methods = ["replay", "--fold", "--depth", "1", "--method"];
+        let of = |glob| calls_of(&flow(&[&methods[..], &[glob]].concat(), trace.path()).out);
+        assert_eq!(of("**"), calls);
+        assert!(of("**#work") <= calls);
+    }
 }

@@ -285,7 +285,7 @@ fn threads_are_chosen_by_id_name_earlier_name_and_glob() {
 #[test]
 fn an_unknown_thread_is_named_and_so_are_those_that_exist() {
     let trace = trace();
-    for verb in ["replay", "report", "dump"] {
+    for verb in ["replay", "report", "dump", "info"] {
         let run = flow(&[verb, "--thread", "mian"], trace.path());
         assert_eq!((run.code, run.out.as_str()), (Some(1), ""), "{verb}");
         assert_eq!(
@@ -412,6 +412,43 @@ thread  kind     calls  max frames  bytes  state         name
     assert!(run.out.ends_with(".,13,,virtual,1,1,1,alive at end\n"), "{}", run.out);
 }
 
+#[test]
+fn info_sorts_chooses_and_cuts_threads() {
+    let trace = trace();
+    let threads = |args: &[&str]| {
+        let run = flow(&[&["info", "--format", "csv"], args].concat(), trace.path());
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+        let ids = run.out.lines().skip(1).map(|line| line.split(',').nth(1).unwrap().to_owned());
+        ids.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(threads(&[]), "1 12 13");
+    assert_eq!(threads(&["--sort", "calls"]), "1 12 13");
+    assert_eq!(threads(&["--sort", "kind"]), "12 1 13");
+    assert_eq!(threads(&["--sort", "name"]), "13 1 12");
+    assert_eq!(threads(&["--sort", "state", "--max", "1"]), "12");
+    assert_eq!(threads(&["--thread", "pool-*", "--thread", "13"]), "12 13");
+    let run = flow(&["info", "--thread", "pool-*"], trace.path());
+    assert!(run.out.contains("\ncalls     1 in 1 thread, 3 B\n"), "{}", run.out);
+    let run = flow(&["info", "--max", "1"], trace.path());
+    assert!(run.out.ends_with("… 2 more threads left out (--max 1; 0 for all)\n"), "{}", run.out);
+}
+
+#[test]
+fn check_names_how_many_findings_it_cuts() {
+    let trace = trace();
+    for name in ["thread-21.flow", "thread-22.flow", "thread-23.flow"] {
+        fs::write(trace.path().join(name), [0xC0]).unwrap();
+    }
+    let all = flow(&["check", "--max", "0", "--format", "csv"], trace.path());
+    let count = all.out.lines().count() - 1;
+    assert!(count > 3, "{}", all.out);
+    let run = flow(&["check", "--max", "2"], trace.path());
+    let note = format!("  … {} more findings left out (--max 2; 0 for all)\n", count - 2);
+    assert!(run.out.ends_with(&note), "{}", run.out);
+    let run = flow(&["check", "--max", "2", "--format", "csv"], trace.path());
+    assert_eq!(run.out.lines().count(), 3);
+}
+
 /// A trace of a JVM that was running when recording began: thread 1 had two frames open, thread 12
 /// more than were named, and thread 40 made no call.
 fn attached() -> TempDir {
@@ -458,6 +495,10 @@ com.app.Main.main([Ljava/lang/String;)V  … 4 calls below
              (left 2 frames entered before recording)\ncom.app.Main.work(I)I\n"
         )
     );
+    let args = ["replay", "--thread", "main", "--depth", "1", "--exclude", "a.Boot#run"];
+    let run = flow(&args, trace.path());
+    let first = "thread 1 main\n… a.Boot.\\u{1b}main()V  entered before recording\n";
+    assert!(run.out.starts_with(first), "{}", run.out);
     let run = flow(&["replay", "--format", "json"], trace.path());
     assert_eq!(run.out.lines().count(), 7);
     for note in [

@@ -134,6 +134,16 @@ impl<T> MethodMap<T> {
     }
 }
 
+impl<T> FromIterator<(MethodId, T)> for MethodMap<T> {
+    fn from_iter<I: IntoIterator<Item = (MethodId, T)>>(values: I) -> Self {
+        let mut map = Self::default();
+        for (id, value) in values {
+            map.insert(id, value);
+        }
+        map
+    }
+}
+
 fn slot(id: MethodId) -> usize {
     usize::try_from(id.get()).unwrap_or(usize::MAX)
 }

@@ -1,27 +1,30 @@
 //! `flow info`: what was run, how it was recorded, how it ended, and its threads.
 
+use std::cmp::Reverse;
 use std::io::Write;
+use std::num::NonZeroU64;
 use std::time::{Duration, UNIX_EPOCH};
 
-use flow_codec::ThreadId;
 use flow_codec::format::manifest::{End, Manifest};
-use flow_codec::read::{ThreadFile, Trace};
+use flow_codec::read::{Selection, ThreadFile, Trace, Visit};
+use flow_codec::{MethodId, ThreadId};
 use serde::Serialize;
 
-use crate::args::{Format, InfoArgs};
+use crate::args::{Format, InfoArgs, ThreadKey};
 use crate::failure::{Failure, Status};
 use crate::lock;
 use crate::output::{
     Align, Out, Progress, Table, bytes, csv_fields, grouped, lost, neutral, plural, seconds,
 };
-use crate::source::{Ending, Flow, Source, walk_thread};
+use crate::source::{Ending, Source, visit_thread};
 
 /// Threads of text that are shown when nobody says how many.
 const DEFAULT_ROWS: u64 = 40;
 
 /// Runs the verb.
 pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
-    let source = Source::open(&args.source)?;
+    let mut source = Source::open(&args.source)?;
+    source.choose(&args.threads)?;
     let format = args.source.format;
     if format == Format::Csv {
         writeln!(out, "trace,thread,name,kind,calls,max_frames,bytes,state")?;
@@ -30,9 +33,10 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut status = source.status;
     let mut begun = false;
     for trace in &source.traces {
-        let (mut threads, of_threads) = threads(trace, &mut progress)?;
+        let (mut threads, of_threads) = threads(args, trace, &mut progress);
         status = status.and(of_threads);
-        let facts = Facts::new(trace, &threads);
+        let facts = Facts::new(args, trace, &threads);
+        sort(&mut threads, args.sort);
         let name = source.name(&trace.dir);
         let all = threads.len();
         let max = args.max.unwrap_or(if format == Format::Text { DEFAULT_ROWS } else { 0 });
@@ -134,7 +138,7 @@ struct Facts {
 }
 
 impl Facts {
-    fn new(trace: &Trace, threads: &[ThreadRow]) -> Self {
+    fn new(args: &InfoArgs, trace: &Trace, threads: &[ThreadRow]) -> Self {
         Self {
             calls: threads.iter().fold(0, |sum, thread| sum + thread.calls),
             bytes: trace.files.iter().fold(0, |sum, file| sum + file.bytes),
@@ -142,6 +146,7 @@ impl Facts {
             open: trace
                 .threads
                 .iter()
+                .filter(|(id, _)| args.threads.include(trace, *id))
                 .map(|(_, thread)| thread.open.count())
                 .filter(|count| *count > 0)
                 .fold((0, 0), |(frames, threads), count| {
@@ -151,16 +156,38 @@ impl Facts {
     }
 }
 
-fn threads(trace: &Trace, progress: &mut Progress) -> Result<(Vec<ThreadRow>, Status), Failure> {
+/// What a thread's records add up to.
+#[derive(Default)]
+struct Counts {
+    calls: u64,
+    frames: u64,
+    max_frames: u64,
+}
+
+impl Visit for Counts {
+    #[inline]
+    fn enter(&mut self, _: MethodId) {
+        self.calls += 1;
+        self.frames += 1;
+        self.max_frames = self.max_frames.max(self.frames);
+    }
+
+    #[inline]
+    fn exit(&mut self, count: NonZeroU64) {
+        self.frames = self.frames.saturating_sub(count.get());
+    }
+}
+
+fn threads(args: &InfoArgs, trace: &Trace, progress: &mut Progress) -> (Vec<ThreadRow>, Status) {
     let mut rows = Vec::new();
     let mut status = Status::Done;
     for file in &trace.files {
-        let (reading, walk) = walk_thread(file, progress, |_| Ok(Flow::Continue))?;
+        let mut counts = Counts::default();
+        let reading = visit_thread(file, &Selection::all(), progress, &mut counts);
         status = status.and(reading.tell(file, progress));
-        let totals = walk.map(|walk| walk.totals()).unwrap_or_default();
         let mut row = row(trace, file.id);
-        row.calls = totals.enters;
-        row.max_frames = totals.max_frames;
+        row.calls = counts.calls;
+        row.max_frames = counts.max_frames;
         row.bytes = file.bytes;
         if !reading.is_sound() {
             row.state = "damaged";
@@ -172,9 +199,23 @@ fn threads(trace: &Trace, progress: &mut Progress) -> Result<(Vec<ThreadRow>, St
     // Threads that were killed before their first events were written.
     let has_file = |id| trace.files.binary_search_by_key(&id, |file: &ThreadFile| file.id).is_ok();
     let without = trace.threads.iter().filter(|(id, _)| !has_file(*id));
+    let without = without.filter(|(id, _)| args.threads.include(trace, *id));
     rows.extend(without.map(|(id, _)| row(trace, id)));
     rows.sort_by_key(|row| row.thread);
-    Ok((rows, status))
+    (rows, status)
+}
+
+/// Sorts rows that come by their ids.
+fn sort(rows: &mut [ThreadRow], key: ThreadKey) {
+    match key {
+        ThreadKey::Thread => {}
+        ThreadKey::Kind => rows.sort_by_key(|row| row.kind),
+        ThreadKey::Calls => rows.sort_by_key(|row| Reverse(row.calls)),
+        ThreadKey::MaxFrames => rows.sort_by_key(|row| Reverse(row.max_frames)),
+        ThreadKey::Bytes => rows.sort_by_key(|row| Reverse(row.bytes)),
+        ThreadKey::State => rows.sort_by_key(|row| row.state),
+        ThreadKey::Name => rows.sort_by(|a, b| a.name.cmp(&b.name)),
+    }
 }
 
 fn row(trace: &Trace, id: ThreadId) -> ThreadRow {

@@ -6,6 +6,7 @@
 mod labels;
 mod lost;
 mod neutral;
+mod path;
 mod progress;
 mod table;
 mod units;
@@ -14,6 +15,7 @@ mod words;
 pub(crate) use labels::{Labels, csv_fields};
 pub(crate) use lost::lost;
 pub(crate) use neutral::neutral;
+pub(crate) use path::{chain, indent};
 pub(crate) use progress::Progress;
 pub(crate) use table::{Align, Table};
 pub(crate) use units::{bytes, grouped, percent, plural, push_number, seconds};

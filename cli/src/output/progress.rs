@@ -4,7 +4,7 @@ use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
 use flow_codec::Offset;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget as DrawTarget, ProgressStyle};
 
 use super::message;
 
@@ -16,10 +16,10 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// How far a read of several files has come.
 #[derive(Debug)]
 pub(crate) struct Progress {
+    /// `None` where nobody would see it. Hidden at first: it learns the rate from the beginning on.
     bar: Option<ProgressBar>,
-    wanted: bool,
+    is_shown: bool,
     started: Instant,
-    total_bytes: u64,
     /// Bytes of the files that are done.
     done_bytes: u64,
     steps: u32,
@@ -29,11 +29,12 @@ impl Progress {
     /// Starts a read of so many bytes. Without a terminal on stderr it stays silent, and so it does
     /// when the results `scroll` on one.
     pub(crate) fn new(total_bytes: u64, scroll: bool) -> Self {
+        let is_wanted = !scroll && stderr().is_terminal();
+        let hidden = || ProgressBar::with_draw_target(Some(total_bytes), DrawTarget::hidden());
         Self {
-            bar: None,
-            wanted: !scroll && stderr().is_terminal(),
+            bar: is_wanted.then(hidden),
+            is_shown: false,
             started: Instant::now(),
-            total_bytes,
             done_bytes: 0,
             steps: 0,
         }
@@ -43,31 +44,28 @@ impl Progress {
     #[inline]
     pub(crate) fn step(&mut self, position: impl FnOnce() -> Offset) {
         self.steps = self.steps.wrapping_add(1);
-        if self.steps.is_multiple_of(STEPS_PER_LOOK) && self.wanted {
+        if self.steps.is_multiple_of(STEPS_PER_LOOK) && self.bar.is_some() {
             self.show(position());
         }
     }
 
     /// To be called now and then.
     pub(crate) fn at(&mut self, position: Offset) {
-        if self.wanted {
+        if self.bar.is_some() {
             self.show(position);
         }
     }
 
     #[cold]
     fn show(&mut self, position: Offset) {
-        if self.bar.is_none() && self.started.elapsed() >= PATIENCE {
-            let bar = ProgressBar::new(self.total_bytes);
+        let Some(bar) = &self.bar else { return };
+        bar.set_position(self.done_bytes.saturating_add(position.get()));
+        if !self.is_shown && self.started.elapsed() >= PATIENCE {
+            self.is_shown = true;
             let style = "{wide_bar} {percent}%  {binary_bytes_per_sec}  {eta} left";
-            bar.set_style(
-                ProgressStyle::with_template(style)
-                    .unwrap_or_else(|_| ProgressStyle::default_bar()),
-            );
-            self.bar = Some(bar);
-        }
-        if let Some(bar) = &self.bar {
-            bar.set_position(self.done_bytes.saturating_add(position.get()));
+            let style = ProgressStyle::with_template(style);
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar.set_draw_target(DrawTarget::stderr());
         }
     }
 

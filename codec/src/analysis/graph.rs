@@ -35,7 +35,8 @@ pub struct Graph {
     paths: Paths<u64>,
     /// The paths of the open frames, behind the root.
     stack: Vec<u32>,
-    /// Calls of paths for which there was no room.
+    calls: u64,
+    /// Those of paths for which there was no room.
     beyond: u64,
 }
 
@@ -56,6 +57,7 @@ impl Visit for Graph {
             None => self.beyond += 1,
         }
         self.stack.push(path);
+        self.calls += 1;
     }
 
     #[inline]
@@ -67,12 +69,18 @@ impl Visit for Graph {
 
 impl Graph {
     fn with_paths(paths: Paths<u64>) -> Self {
-        Self { numbering: Numbering::default(), paths, stack: Vec::new(), beyond: 0 }
+        Self { numbering: Numbering::default(), paths, stack: Vec::new(), calls: 0, beyond: 0 }
     }
 
     /// A thread has ended: what is entered next is called by nobody.
     pub fn end_thread(&mut self) {
         self.stack.clear();
+    }
+
+    /// All calls so far.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        self.calls
     }
 
     /// Adds the calls of another graph of the same trace, so that threads can be counted apart.
@@ -93,6 +101,7 @@ impl Graph {
             }
         }
         self.beyond += other.beyond;
+        self.calls += other.calls;
     }
 
     /// The tree of all that was added. Frames that are open count up to here.

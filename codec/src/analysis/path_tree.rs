@@ -7,11 +7,15 @@ use super::numbering::Numbering;
 use super::paths::{Node, ROOT, at};
 use crate::MethodId;
 
-/// A path in a [`PathTree`]: methods from the outermost call on.
+/// A path in a [`PathTree`] or a [`Diff`](super::Diff): methods from the outermost call on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PathId(u32);
 
 impl PathId {
+    pub(super) const fn new(number: u32) -> Self {
+        Self(number)
+    }
+
     /// A number for the path, from 1 on, in the order in which paths were first entered. 0 stands for no
     /// methods: what a thread begins with.
     #[must_use]
@@ -76,6 +80,12 @@ impl PathTree {
     #[must_use]
     pub fn beyond(&self) -> u64 {
         self.beyond
+    }
+
+    /// The methods that were called, in the order in which they were first met.
+    #[must_use]
+    pub fn methods(&self) -> &[MethodId] {
+        self.numbering.methods()
     }
 
     /// How many paths there are.
@@ -152,19 +162,9 @@ impl PathTree {
     /// one number for each of them.
     #[must_use]
     pub fn most_called(&self, count: usize) -> Vec<PathId> {
-        self.top(count, |row| row.calls)
-    }
-
-    /// The `count` paths with the largest totals. With a path come all those it goes on from.
-    #[must_use]
-    pub fn heaviest(&self, count: usize) -> Vec<PathId> {
-        self.top(count, |row| row.total)
-    }
-
-    fn top(&self, count: usize, key: impl Fn(&PathRow) -> u64) -> Vec<PathId> {
         let mut best = BinaryHeap::new();
         for (path, row) in self.rows() {
-            best.push(Reverse((key(&row), Reverse(path))));
+            best.push(Reverse((row.calls, Reverse(path))));
             if best.len() > count {
                 best.pop();
             }

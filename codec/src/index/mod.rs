@@ -8,14 +8,19 @@
 //!
 //! Memory: 40 bytes for each [`INTERVAL_BYTES`] of the thread file, a thousandth of it.
 
-mod build;
 mod store;
 
-pub use build::INTERVAL_BYTES;
 pub use store::Origin;
 
 use crate::Offset;
-use crate::scan::Summary;
+use std::io;
+use std::sync::atomic::AtomicU64;
+
+use crate::read::Content;
+use crate::scan::{Summary, sweep};
+
+/// About how many bytes of events an interval has. Reading one takes some ten microseconds.
+pub const INTERVAL_BYTES: usize = 32 * 1024;
 
 /// A place between two records of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -84,6 +89,17 @@ impl Index {
     /// An index of nothing, to be made of intervals of about so many bytes.
     pub(crate) fn with_intervals_of(interval_bytes: usize) -> Self {
         Self { intervals: Vec::new(), end: Place::default(), interval_bytes }
+    }
+
+    /// Adds all records behind those it has. `progress` counts the bytes, for others to see.
+    ///
+    /// # Errors
+    /// The events cannot be read.
+    pub fn extend(&mut self, content: &Content, progress: &AtomicU64) -> io::Result<()> {
+        self.forget_short_end();
+        let swept = sweep(content, self.end.offset, self.interval_bytes, progress)?;
+        swept.stretches.into_iter().for_each(|records| self.push(records));
+        Ok(())
     }
 
     /// Adds the next interval.

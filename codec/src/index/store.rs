@@ -1,7 +1,8 @@
 //! The index beside its thread file.
 
-use std::fs;
-use std::io;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
@@ -100,7 +101,7 @@ impl Index {
         let io_error = |source| Error::Io { path: path.clone(), source };
         let stored = self.stored(content).map_err(io_error)?.encode();
         let new = path.with_extension("idx.new");
-        fs::write(&new, &stored).and_then(|()| fs::rename(&new, &path)).map_err(|error| {
+        write_new(&new, &stored).and_then(|()| fs::rename(&new, &path)).map_err(|error| {
             let _ = fs::remove_file(&new);
             io_error(error)
         })?;
@@ -120,6 +121,16 @@ impl Index {
         let sample = sample_of(content, covered)?;
         Ok(IndexFile { thread: content.thread(), sample, intervals })
     }
+}
+
+/// Writes a file that is as private as the trace is, and follows no link.
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(bytes)
 }
 
 fn entry(&super::Interval { start, fall }: &super::Interval, end: Place) -> Interval {

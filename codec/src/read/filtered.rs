@@ -26,22 +26,25 @@ impl Selection {
         Self { named: MethodMap::default(), nameless: true, is_all: true }
     }
 
-    /// Methods that one pattern of `include` matches, if there are any, and none of `exclude`. To the
-    /// patterns an id without a name has an empty one.
+    /// Methods whose names [are selected](Self::is_selected). An id without a name has empty ones.
     #[must_use]
     pub fn new(methods: &Methods, include: &[Glob], exclude: &[Glob]) -> Self {
         if include.is_empty() && exclude.is_empty() {
             return Self::all();
         }
-        let verdict = |class: &str, method: &str| {
-            let matches = |glob: &Glob| glob.matches(class, method);
-            (include.is_empty() || include.iter().any(matches)) && !exclude.iter().any(matches)
-        };
+        let verdict = |class: &str, name: &str| Self::is_selected(include, exclude, class, name);
         let mut named = MethodMap::default();
         for (id, method) in methods.iter() {
             *named.or_default(id) = verdict(&method.info.class, &method.info.name);
         }
         Self { named, nameless: verdict("", ""), is_all: false }
+    }
+
+    /// Whether one pattern of `include` matches, if there are any, and none of `exclude`.
+    #[must_use]
+    pub fn is_selected(include: &[Glob], exclude: &[Glob], class: &str, method: &str) -> bool {
+        let matches = |glob: &Glob| glob.matches(class, method);
+        (include.is_empty() || include.iter().any(matches)) && !exclude.iter().any(matches)
     }
 
     /// Whether nothing is left out, whatever the method.

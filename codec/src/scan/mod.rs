@@ -10,6 +10,8 @@
 mod block;
 mod scanner;
 mod summary;
+mod sweep;
 
 pub use scanner::{Scanned, Stop, scan};
 pub use summary::Summary;
+pub use sweep::{Swept, sweep};

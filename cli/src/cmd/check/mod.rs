@@ -66,10 +66,10 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Status, Failure> {
                 if number > 0 {
                     out.write_all(b"\n")?;
                 }
-                check.print(dir, out)?;
+                check.print(dir, args.max, out)?;
             }
-            Format::Json => check.print_json(&name, out)?,
-            Format::Csv => check.print_csv(&name, out)?,
+            Format::Json => check.print_json(&name, args.max, out)?,
+            Format::Csv => check.print_csv(&name, args.max, out)?,
         }
     }
     Ok(status)

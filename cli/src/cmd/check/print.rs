@@ -11,13 +11,13 @@ use super::inspect::Check;
 use crate::failure::Failure;
 use crate::output::{Out, bytes, csv_fields, neutral, plural};
 
-/// Findings of text that are shown; the graver ones come first.
-const SHOWN_FINDINGS: usize = 40;
+/// Findings of text that are shown when nobody says how many; the graver ones come first.
+const DEFAULT_FINDINGS: u64 = 40;
 /// The columns of [`Check::print_csv`].
 pub(super) const CSV_TITLES: &str = "trace,verdict,severity,place,finding,state";
 
 impl Check {
-    pub(super) fn print(&self, dir: &Path, out: &mut Out) -> Result<(), Failure> {
+    pub(super) fn print(&self, dir: &Path, max: Option<u64>, out: &mut Out) -> Result<(), Failure> {
         out.heading(&format!("{}: {}", dir.display(), self.worst().verdict()))?;
         writeln!(out, "  {}", neutral(&self.state.text()))?;
         let Totals { threads, methods, enters, bytes: size, .. } = self.counted;
@@ -29,7 +29,9 @@ impl Check {
             plural(threads, "thread"),
             bytes(size)
         )?;
-        for Finding { severity, place, text } in self.findings.iter().take(SHOWN_FINDINGS) {
+        let max = max.unwrap_or(DEFAULT_FINDINGS);
+        let shown = self.first(Some(max));
+        for Finding { severity, place, text } in shown {
             // Errors name their file themselves.
             let place = if text.contains(place.as_str()) || place == "trace" {
                 String::new()
@@ -38,14 +40,25 @@ impl Check {
             };
             writeln!(out, "  {}: {}{}", severity.word(), neutral(&place), neutral(text))?;
         }
-        if self.findings.len() > SHOWN_FINDINGS {
-            let more = plural((self.findings.len() - SHOWN_FINDINGS) as u64, "more finding");
-            writeln!(out, "  … {more} (--format json or csv shows all)")?;
+        if self.findings.len() > shown.len() {
+            let more = plural((self.findings.len() - shown.len()) as u64, "more finding");
+            writeln!(out, "  … {more} left out (--max {max}; 0 for all)")?;
         }
         Ok(())
     }
 
-    pub(super) fn print_json(&self, name: &str, out: &mut Out) -> Result<(), Failure> {
+    /// So many findings; without a limit, or with 0, all.
+    fn first(&self, max: Option<u64>) -> &[Finding] {
+        let max = max.filter(|max| *max > 0).and_then(|max| usize::try_from(max).ok());
+        self.findings.get(..max.unwrap_or(usize::MAX)).unwrap_or(&self.findings)
+    }
+
+    pub(super) fn print_json(
+        &self,
+        name: &str,
+        max: Option<u64>,
+        out: &mut Out,
+    ) -> Result<(), Failure> {
         #[derive(Serialize)]
         struct Line<'a> {
             trace: &'a str,
@@ -56,18 +69,23 @@ impl Check {
         }
         let verdict = self.worst().verdict();
         let (state, totals) = (self.state.word(), self.counted);
-        let line = Line { trace: name, verdict, state, totals, findings: &self.findings };
+        let line = Line { trace: name, verdict, state, totals, findings: self.first(max) };
         serde_json::to_writer(&mut *out, &line)?;
         Ok(out.write_all(b"\n")?)
     }
 
-    pub(super) fn print_csv(&self, name: &str, out: &mut Out) -> Result<(), Failure> {
+    pub(super) fn print_csv(
+        &self,
+        name: &str,
+        max: Option<u64>,
+        out: &mut Out,
+    ) -> Result<(), Failure> {
         let verdict = self.worst().verdict();
         let state = self.state.word();
         if self.findings.is_empty() {
             writeln!(out, "{}", csv_fields([name, verdict, "", "", "", state]))?;
         }
-        for Finding { severity, place, text } in &self.findings {
+        for Finding { severity, place, text } in self.first(max) {
             writeln!(out, "{}", csv_fields([name, verdict, severity.word(), place, text, state]))?;
         }
         Ok(())

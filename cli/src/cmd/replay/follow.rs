@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use flow_codec::format::flow::Record;
-use flow_codec::read::{OpenChunk, ReadRecords, Selection, ThreadFile, Trace};
+use flow_codec::read::{OpenChunk, ReadRecords, Selection, ThreadFile, Trace, TraceSet};
 use flow_codec::{Offset, ThreadId};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::SIGINT;
 
 use super::lines::{Lines, Printed};
 use super::player::Player;
@@ -33,13 +33,18 @@ const SHARE: u32 = 5;
 /// Follows all traces of a directory.
 pub(super) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut follower = Follower { args, stop: stop_flag()?, ..Follower::new(args) };
-    let mut is_over = false;
+    // Asked before the first look, which then sees all there is.
+    let directories = TraceSet::directories(&args.source.dir)?;
+    let mut is_over = directories.iter().all(|dir| lock::is_recording(dir) == Some(false));
     loop {
         let begun = Instant::now();
         let (source, unreadable) = Source::open_silently(&args.source.dir)?;
         if follower.is_another_recording(&source) {
-            message("another recording has begun here");
-            return follower.end(&source, false, out);
+            let dir = args.source.dir.display();
+            message(&format!(
+                "another recording has begun in {dir}; the one before is in {dir}.old"
+            ));
+            return Ok(Status::Partial);
         }
         let look = follower.look(&source, out)?;
         out.finish()?;
@@ -65,10 +70,8 @@ pub(super) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
 /// Set by Ctrl-C: what was read until then is printed, with an end.
 fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     let flag = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&flag))
-            .map_err(|error| Failure::Failed(format!("signals cannot be handled: {error}")))?;
-    }
+    signal_hook::flag::register(SIGINT, Arc::clone(&flag))
+        .map_err(|error| Failure::Failed(format!("signals cannot be handled: {error}")))?;
     Ok(flag)
 }
 
@@ -143,7 +146,7 @@ impl<'a> Follower<'a> {
                 if self.stop.load(Ordering::Relaxed) {
                     return Ok(Look::Enough);
                 }
-                match thread.look(trace, file, &mut lines, &self.stop)? {
+                match thread.look(self.args, (trace, file), &mut lines, &self.stop)? {
                     Look::Enough => return Ok(Look::Enough),
                     Look::News => look = Look::News,
                     Look::Nothing => {}
@@ -186,16 +189,16 @@ impl<'a> Follower<'a> {
             message(&error.to_string());
         }
         source.tell_losses();
-        let progress = Progress::new(0, true);
+        let (args, progress) = (self.args, Progress::new(0, true));
         // Who has seen enough of one thread does not ask for the end of the others.
         let mut endings = self.threads.values().map(|thread| thread.reading.ending);
         let is_stopped = endings.any(|ending| ending == Ending::Stopped);
         self.for_each_thread(source, out, |thread, trace, file, lines| {
-            let before = trace.threads.get(file.id).map(|thread| &thread.open);
             if is_stopped && thread.reading.ending != Ending::Stopped {
                 return Ok(());
             }
-            thread.player.end(thread.reading.ending, before, lines, &progress)?;
+            let before = args.filter.open_frames(trace, file.id);
+            thread.player.end(thread.reading.ending, &before, lines, &progress)?;
             status = status.and(thread.reading.tell(file, &progress));
             Ok(())
         })?;
@@ -240,8 +243,8 @@ impl Followed {
     /// Prints what is new.
     fn look(
         &mut self,
-        trace: &Trace,
-        file: &ThreadFile,
+        args: &ReplayArgs,
+        (trace, file): (&Trace, &ThreadFile),
         lines: &mut Lines<'_>,
         stop: &AtomicBool,
     ) -> Result<Look, Failure> {
@@ -250,10 +253,8 @@ impl Followed {
             return Ok(Look::Nothing);
         }
         self.player.title = format!("{}thread {}", self.place, thread_title(trace, file.id));
-        if self.size.replace(size).is_none()
-            && let Some(thread) = trace.threads.get(file.id)
-        {
-            self.player.entered_before(&thread.open, lines)?;
+        if self.size.replace(size).is_none() {
+            self.player.entered_before(&args.filter.open_frames(trace, file.id), lines)?;
         }
         self.read_on(file, lines, stop)
     }

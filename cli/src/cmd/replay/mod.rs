@@ -9,18 +9,21 @@ mod follow;
 mod lines;
 mod notes;
 mod player;
+mod start;
 
 use std::io::Write;
 
 use flow_codec::Offset;
-use flow_codec::read::{Selection, ThreadFile, Trace};
+use flow_codec::read::{OpenFrames, Selection, ThreadFile, Trace};
 
 use self::lines::{Lines, Printed};
 use self::player::Player;
+pub(crate) use self::start::From;
+use self::start::Start;
 use crate::args::{Format, ReplayArgs};
 use crate::failure::{Failure, Status};
-use crate::output::{Out, Progress};
-use crate::source::{Ending, Reading, Source, read_records, thread_title};
+use crate::output::{Out, Progress, plural};
+use crate::source::{Ending, Reading, Source, read_records, read_records_from, thread_title};
 
 /// Runs the verb.
 pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -33,10 +36,17 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
     source.choose(&args.threads)?;
     source.tell_losses();
+    let count: usize = source.traces.iter().map(|trace| trace.files.len()).sum();
+    if let Some(from) = args.from.as_ref().filter(|from| from.is_number() && count != 1) {
+        return Err(Failure::Usage(format!(
+            "--from {from} means a place in one thread, and there are {}: choose one with --thread",
+            plural(count as u64, "thread")
+        )));
+    }
     let mut progress = Progress::new(source.bytes(), out.is_terminal());
     let mut status = source.status;
     let mut printed = Printed::default();
-    let mut threads = 0;
+    let (mut threads, mut found) = (0, false);
     for trace in &source.traces {
         source.begin(trace, args.source.format, out)?;
         printed.thread = None;
@@ -48,14 +58,29 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
             let prefix = Lines::prefix(args, &source.name(&trace.dir), file.id);
             threads += 1;
             let mut player = Player::new(args, threads, title, prefix);
-            let reading = replay(trace, file, &mut player, &mut lines, &mut progress)?;
+            let reading = match &args.from {
+                None => replay(args, (trace, file), &mut player, &mut lines, &mut progress)?,
+                Some(from) => match from.find(trace, file, &mut progress) {
+                    Ok(Some(start)) => {
+                        found = true;
+                        replay_from(file, &start, &mut player, &mut lines, &mut progress)?
+                    }
+                    Ok(None) => continue,
+                    Err(error) => Reading::failed(error),
+                },
+            };
             status = status.and(reading.tell(file, &progress));
             if reading.ending == Ending::Stopped {
                 return Ok(status);
             }
         }
     }
-    Ok(status)
+    match &args.from {
+        Some(from) if !found && status == Status::Done => Err(Failure::Failed(format!(
+            "there is no {from} (flow info tells how many calls there are)"
+        ))),
+        _ => Ok(status),
+    }
 }
 
 /// What is not left out, and what is shown with all it called, where not everything is.
@@ -67,19 +92,33 @@ fn selections(args: &ReplayArgs, trace: &Trace) -> (Selection, Option<Selection>
 
 /// Replays a whole thread.
 fn replay(
-    trace: &Trace,
-    file: &ThreadFile,
+    args: &ReplayArgs,
+    (trace, file): (&Trace, &ThreadFile),
     player: &mut Player,
     lines: &mut Lines<'_>,
     progress: &mut Progress,
 ) -> Result<Reading, Failure> {
-    let before = trace.threads.get(file.id).map(|thread| &thread.open);
-    if let Some(open) = before {
-        player.entered_before(open, lines)?;
-    }
+    let before = args.filter.open_frames(trace, file.id);
+    player.entered_before(&before, lines)?;
     let reading = read_records(file, progress, |range, record| {
         player.record(Offset::new(range.start), record, lines)
     })?;
-    player.end(reading.ending, before, lines, progress)?;
+    player.end(reading.ending, &before, lines, progress)?;
+    Ok(reading)
+}
+
+/// Replays a thread from a place on.
+fn replay_from(
+    file: &ThreadFile,
+    start: &Start,
+    player: &mut Player,
+    lines: &mut Lines<'_>,
+    progress: &mut Progress,
+) -> Result<Reading, Failure> {
+    player.start_at(start, lines)?;
+    let reading = read_records_from(file, start.place.offset, progress, |range, record| {
+        player.record(Offset::new(range.start), record, lines)
+    })?;
+    player.end(reading.ending, &OpenFrames::default(), lines, progress)?;
     Ok(reading)
 }

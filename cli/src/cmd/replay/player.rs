@@ -10,10 +10,14 @@ use flow_codec::{Depth, MethodId, Offset};
 use super::fold::{Fold, Line};
 use super::lines::Lines;
 use super::notes::{chain, left_unseen, path, still_open};
+use super::start::Start;
 use crate::args::{Format, ReplayArgs};
 use crate::failure::Failure;
 use crate::output::{Progress, grouped, plural};
 use crate::source::{Ending, Flow};
+
+/// Of more open frames than this, only the outermost and the innermost are named.
+const NAMED_FRAMES: usize = 64;
 
 /// The state of one thread's replay.
 #[derive(Debug)]
@@ -66,6 +70,45 @@ impl Player {
             deeper: 0,
             unseen: 0,
         }
+    }
+
+    /// Begins in the middle of the thread, and says where that is.
+    pub(super) fn start_at(&mut self, start: &Start, lines: &mut Lines<'_>) -> Result<(), Failure> {
+        let Start { place, frames } = start;
+        self.calls = place.enters;
+        for frame in frames {
+            let is_shown = lines.selection.contains(frame.method);
+            self.shown.enter(is_shown);
+            if is_shown {
+                let is_wanted = lines.wanted.is_some_and(|wanted| wanted.contains(frame.method));
+                self.root = self.root.or(is_wanted.then_some(self.stack.len()));
+                self.stack.push(frame.method);
+            }
+        }
+        if !self.is_text {
+            return Ok(());
+        }
+        lines.head(self.number, &self.title)?;
+        let (call, event, offset) = (grouped(place.enters), grouped(place.events()), place.offset);
+        lines.text(0, &format!("… from call {call}, event {event}, at offset {offset}, in:"))?;
+        self.open_frames(lines)
+    }
+
+    /// Prints the frames that are open, without those that are too deep.
+    fn open_frames(&self, lines: &mut Lines<'_>) -> Result<(), Failure> {
+        let shown = self.stack.len().min(self.max_depth);
+        let hidden =
+            if shown > NAMED_FRAMES { NAMED_FRAMES / 2..shown - NAMED_FRAMES / 2 } else { 0..0 };
+        for (depth, frame) in self.stack.iter().enumerate().take(shown) {
+            if depth == hidden.start && !hidden.is_empty() {
+                let more = plural(hidden.len() as u64, "more frame");
+                lines.text(depth, &format!("… {more}"))?;
+            }
+            if !hidden.contains(&depth) {
+                lines.text(depth, &format!("… {}", lines.methods.display(*frame)))?;
+            }
+        }
+        Ok(())
     }
 
     /// Prints the frames that recording found open. The calls that follow are not indented below
@@ -236,15 +279,15 @@ impl Player {
     pub(super) fn end(
         &mut self,
         ending: Ending,
-        before: Option<&OpenFrames>,
+        before: &OpenFrames,
         lines: &mut Lines<'_>,
         progress: &Progress,
     ) -> Result<(), Failure> {
         self.take_held(lines)?;
         let mut notes = Vec::new();
-        if let Some(open) = before.filter(|open| !self.is_text && open.count() > 0) {
-            let count = plural(open.count(), "frame");
-            let names = chain(&open.frames, open.omitted, String::clone);
+        if !self.is_text && before.count() > 0 {
+            let count = plural(before.count(), "frame");
+            let names = chain(&before.frames, before.omitted, String::clone);
             notes.push(format!("{count} entered before recording: {names}"));
         }
         if self.unseen > 0 {

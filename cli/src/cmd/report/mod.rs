@@ -1,5 +1,8 @@
 //! `flow report`: per method, how often it was called and how much happened in it.
 
+mod neighbours;
+mod paths;
+
 use std::io::Write;
 
 use flow_codec::MethodId;
@@ -11,8 +14,9 @@ use crate::args::{Format, ReportArgs, SortKey};
 use crate::failure::{Failure, Status};
 use crate::output::{Align, Out, Progress, Table, csv_fields, grouped, percent, plural};
 use crate::source::{Source, visit_thread};
+use neighbours::Side;
 
-/// Rows of text that are shown when nobody says how many.
+/// Lines of text that are shown when nobody says how many.
 const DEFAULT_ROWS: u64 = 40;
 
 /// Runs the verb.
@@ -20,6 +24,26 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
     source.choose(&args.threads)?;
     source.tell_losses();
+    if !args.callers.is_empty() {
+        return neighbours::run(Side::Callers, &args.callers, &source, args, out);
+    }
+    if !args.callees.is_empty() {
+        return neighbours::run(Side::Callees, &args.callees, &source, args, out);
+    }
+    if let Some(kind) = args.paths {
+        return paths::run(kind, &source, args, out);
+    }
+    table(&source, args, out)
+}
+
+/// How many lines are shown.
+fn default_max(args: &ReportArgs) -> usize {
+    let max = args.max.unwrap_or(if args.source.format == Format::Text { DEFAULT_ROWS } else { 0 });
+    if max == 0 { usize::MAX } else { usize::try_from(max).unwrap_or(usize::MAX) }
+}
+
+/// Calls, total and self of each method.
+fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     let format = args.source.format;
     if format == Format::Csv {
         out.write_all(b"trace,method,class,name,descriptor,calls,total,self\n")?;
@@ -40,10 +64,8 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
         let mut rows = report.rows();
         sort(&mut rows, args.sort, trace);
         let methods = rows.len();
-        let max = args.max.unwrap_or(if format == Format::Text { DEFAULT_ROWS } else { 0 });
-        if max > 0 {
-            rows.truncate(usize::try_from(max).unwrap_or(usize::MAX));
-        }
+        let max = default_max(args);
+        rows.truncate(max);
         let name = source.name(&trace.dir);
         match format {
             Format::Text => {

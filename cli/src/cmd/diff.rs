@@ -1,0 +1,227 @@
+//! `flow diff`: what changed between two traces.
+
+use std::io::Write;
+use std::path::Path;
+
+use flow_codec::analysis::{Change, ChangeKind, Diff, Graph, MethodName, Run};
+
+use crate::args::{DiffArgs, Format, SourceArgs};
+use crate::failure::{Failure, Status};
+use crate::output::{Out, Progress, chain, csv_fields, grouped, neutral, plural};
+use crate::source::{Source, visit_thread};
+
+/// Differences of text that are shown when nobody says how many.
+const DEFAULT_MAX: u64 = 40;
+/// How many frames are named at either end of a stack.
+const CHAIN_ENDS: usize = 2;
+
+/// Runs the verb.
+pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
+    let open =
+        |dir: &Path| Source::open(&SourceArgs { dir: dir.to_path_buf(), format: args.format });
+    let sources = [(Run::Before, open(&args.before)?), (Run::After, open(&args.after)?)];
+    let bytes = sources.iter().fold(0_u64, |sum, (_, source)| sum.saturating_add(source.bytes()));
+    let mut progress = Progress::new(bytes, false);
+    let mut diff = Diff::default();
+    let mut status = Status::Done;
+    for (run, source) in &sources {
+        source.tell_losses();
+        status = status.and(source.status);
+        for trace in &source.traces {
+            let shown = args.filter.selection(trace);
+            let mut graph = Graph::default();
+            for file in &trace.files {
+                let reading = visit_thread(file, &shown, &mut progress, &mut graph);
+                graph.end_thread();
+                status = status.and(reading.tell(file, &progress));
+            }
+            diff.add(*run, &graph.into_tree(), &trace.methods);
+        }
+    }
+    drop(progress);
+    print(&diff, args, out)?;
+    Ok(status)
+}
+
+fn print(diff: &Diff, args: &DiffArgs, out: &mut Out) -> Result<(), Failure> {
+    let changes = diff.changes();
+    let is_text = args.format == Format::Text;
+    let max = args.max.unwrap_or(if is_text { DEFAULT_MAX } else { 0 });
+    let max = if max == 0 { usize::MAX } else { usize::try_from(max).unwrap_or(usize::MAX) };
+    let depth = args.depth.unwrap_or(u64::MAX);
+    let mut shown: Vec<&Change> = changes
+        .iter()
+        .filter(|change| depth == u64::MAX || diff.stack(change.path).len() as u64 <= depth)
+        .collect();
+    let deeper = changes.len() - shown.len();
+    let more = shown.len().saturating_sub(max);
+    shown.truncate(max);
+    match args.format {
+        Format::Text => {
+            heading(diff, &changes, args, out)?;
+            text(diff, &shown, out)?;
+            if deeper > 0 {
+                let differences = plural(deeper as u64, "deeper difference");
+                writeln!(out, "… {differences} left out (--depth {depth})")?;
+            }
+            if more > 0 {
+                let differences = plural(more as u64, "smaller difference");
+                writeln!(out, "… {differences} left out (--max {max}; 0 for all)")?;
+            }
+            if diff.beyond() > 0 {
+                writeln!(out, "… {} of further paths not compared", plural(diff.beyond(), "call"))?;
+            }
+        }
+        Format::Json => shown.iter().try_for_each(|change| json(diff, change, out))?,
+        Format::Csv => {
+            out.write_all(
+                b"change,class,name,descriptor,depth,calls_before,calls_after,total_before,\
+                  total_after,paths,path\n",
+            )?;
+            shown.iter().try_for_each(|change| csv(diff, change, out))?;
+        }
+    }
+    Ok(())
+}
+
+/// What the two runs came to.
+fn heading(diff: &Diff, changes: &[Change], args: &DiffArgs, out: &mut Out) -> Result<(), Failure> {
+    let calls = diff.calls();
+    let width = grouped(calls.before).len().max(grouped(calls.after).len());
+    for (what, calls, dir) in
+        [("before", calls.before, &args.before), ("after", calls.after, &args.after)]
+    {
+        let dir = dir.display().to_string();
+        writeln!(out, "{what:<6}  {:>width$} calls  {}", grouped(calls), neutral(&dir))?;
+    }
+    let count = |kind| changes.iter().filter(|change| change.kind == kind).count() as u64;
+    if changes.is_empty() {
+        writeln!(
+            out,
+            "\nno difference: {} called equally often",
+            plural(diff.len() as u64, "path")
+        )?;
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "{} appeared, {} vanished, {} called more or less often",
+        grouped(count(ChangeKind::Appeared)),
+        grouped(count(ChangeKind::Vanished)),
+        plural(count(ChangeKind::Changed), "path"),
+    )?;
+    Ok(())
+}
+
+fn text(diff: &Diff, shown: &[&Change], out: &mut Out) -> Result<(), Failure> {
+    if shown.is_empty() {
+        return Ok(());
+    }
+    let rows: Vec<[String; 4]> = shown
+        .iter()
+        .map(|change| {
+            let (counts, word) = match change.kind {
+                ChangeKind::Changed => (change.calls, "calls"),
+                ChangeKind::Appeared => (change.total, "new"),
+                ChangeKind::Vanished => (change.total, "gone"),
+            };
+            let sign = if counts.after > counts.before { "+" } else { "-" };
+            let difference = format!("{sign}{}", grouped(counts.distance()));
+            [difference, grouped(counts.before), grouped(counts.after), word.to_owned()]
+        })
+        .collect();
+    let titles = ["change", "before", "after", ""];
+    let widths: Vec<usize> = titles
+        .iter()
+        .enumerate()
+        .map(|(at, title)| {
+            rows.iter().map(|row| row[at].len()).chain([title.len()]).max().unwrap_or(0)
+        })
+        .collect();
+    let line = |cells: [&str; 4]| {
+        let [a, b, c, d] = cells;
+        let [wa, wb, wc, wd] = [widths[0], widths[1], widths[2], widths[3]];
+        format!("{a:>wa$}  {b:>wb$}  {c:>wc$}  {d:<wd$}  ")
+    };
+    out.write_all(b"\n")?;
+    out.heading(&(line(titles) + "method"))?;
+    for (change, row) in shown.iter().zip(&rows) {
+        let stack = diff.stack(change.path);
+        let Some((method, callers)) = stack.split_last() else { continue };
+        let cells = line([&row[0], &row[1], &row[2], &row[3]]);
+        let below = change.paths - 1;
+        let below = match below {
+            0 => String::new(),
+            below => format!("  and {} below", plural(below, "path")),
+        };
+        writeln!(out, "{cells}{}{below}", neutral(&method.to_string()))?;
+        if !callers.is_empty() {
+            let blank = " ".repeat(cells.chars().count());
+            let callers: Vec<_> = callers.iter().map(|method| short(method)).collect();
+            writeln!(out, "{blank}  in {}", neutral(&chain(&callers, CHAIN_ENDS)))?;
+        }
+    }
+    Ok(())
+}
+
+/// A method without its descriptor, where it is told in passing.
+fn short(method: &MethodName) -> String {
+    match method {
+        MethodName::Known { class, name, .. } => format!("{class}.{name}"),
+        MethodName::Unknown(_) => method.to_string(),
+    }
+}
+
+fn kind_word(kind: ChangeKind) -> &'static str {
+    match kind {
+        ChangeKind::Appeared => "appeared",
+        ChangeKind::Vanished => "vanished",
+        ChangeKind::Changed => "changed",
+    }
+}
+
+/// Class, name and descriptor.
+fn parts(method: Option<&&MethodName>) -> [Option<String>; 3] {
+    match method {
+        Some(MethodName::Known { class, name, descriptor }) => {
+            [class, name, descriptor].map(|part| Some(part.clone()))
+        }
+        _ => [None, None, None],
+    }
+}
+
+fn json(diff: &Diff, change: &Change, out: &mut Out) -> Result<(), Failure> {
+    let stack = diff.stack(change.path);
+    let [class, name, descriptor] = parts(stack.last());
+    let path: Vec<_> = stack.iter().map(ToString::to_string).collect();
+    let line = serde_json::json!({
+        "change": kind_word(change.kind),
+        "class": class, "name": name, "descriptor": descriptor,
+        "depth": stack.len() - 1,
+        "calls_before": change.calls.before, "calls_after": change.calls.after,
+        "total_before": change.total.before, "total_after": change.total.after,
+        "paths": change.paths,
+        "path": path,
+    });
+    writeln!(out, "{line}")?;
+    Ok(())
+}
+
+fn csv(diff: &Diff, change: &Change, out: &mut Out) -> Result<(), Failure> {
+    let stack = diff.stack(change.path);
+    let [class, name, descriptor] = parts(stack.last()).map(Option::unwrap_or_default);
+    let path: Vec<_> = stack.iter().map(ToString::to_string).collect();
+    let numbers = [
+        stack.len() as u64 - 1,
+        change.calls.before,
+        change.calls.after,
+        change.total.before,
+        change.total.after,
+        change.paths,
+    ]
+    .map(|number| number.to_string());
+    let words = [kind_word(change.kind).to_owned(), class, name, descriptor];
+    let fields = words.into_iter().chain(numbers).chain([path.join(" > ")]).collect::<Vec<_>>();
+    writeln!(out, "{}", csv_fields(fields.iter().map(String::as_str)))?;
+    Ok(())
+}

@@ -1,0 +1,204 @@
+//! A tree of calls as lines.
+
+use std::io::Write;
+
+use flow_codec::ThreadId;
+use flow_codec::analysis::PathTree;
+use flow_codec::read::Trace;
+
+use super::select::{Limits, Selected, select};
+use crate::args::{Format, GraphArgs};
+use crate::failure::Failure;
+use crate::output::{Labels, Out, csv_fields, grouped, indent, percent, plural};
+use crate::source::Source;
+
+/// What is shown as text when nobody says how much.
+const DEFAULT_MAX: u64 = 100;
+const DEFAULT_MIN_PERCENT: f64 = 1.0;
+
+pub(super) const CSV_HEADING: &[u8] =
+    b"trace,thread,path,parent,depth,method,class,name,descriptor,calls,total,self\n";
+
+/// Prints the trees of one trace.
+pub(super) struct Print<'a> {
+    args: &'a GraphArgs,
+    trace: &'a Trace,
+    /// Of the trace, as a field.
+    name: String,
+    labels: Labels<'a>,
+    begun: bool,
+}
+
+impl<'a> Print<'a> {
+    pub(super) fn new(args: &'a GraphArgs, source: &Source, trace: &'a Trace) -> Self {
+        let name = source.name(&trace.dir);
+        let name = match args.source.format {
+            Format::Csv => csv_fields([name.as_str()]),
+            _ => serde_json::Value::from(name).to_string(),
+        };
+        let labels = Labels::new(&trace.methods, args.source.format);
+        Self { args, trace, name, labels, begun: false }
+    }
+
+    /// Prints one tree, that of a thread if it has a title.
+    pub(super) fn tree(
+        &mut self,
+        tree: &PathTree,
+        threads: u64,
+        thread: Option<(ThreadId, String)>,
+        out: &mut Out,
+    ) -> Result<(), Failure> {
+        let args = self.args;
+        let limits = self.limits(tree);
+        let selected = select(tree, &self.trace.methods, args.sort, limits);
+        match args.source.format {
+            Format::Text => {
+                if std::mem::replace(&mut self.begun, true) {
+                    out.write_all(b"\n")?;
+                }
+                let (calls, paths) =
+                    (plural(tree.calls(), "call"), plural(tree.len() as u64, "path"));
+                match thread {
+                    Some((_, title)) => {
+                        out.heading(&format!("thread {title}"))?;
+                        writeln!(out, "{calls} by {paths}")?;
+                    }
+                    None => writeln!(out, "{calls} by {paths} in {}", plural(threads, "thread"))?,
+                }
+                self.text(tree, &selected, out)?;
+                self.left_out(tree, &selected, limits, out)
+            }
+            format => self.lines(format, tree, &selected, thread.map(|(id, _)| id), out),
+        }
+    }
+
+    fn limits(&self, tree: &PathTree) -> Limits {
+        let is_text = self.args.source.format == Format::Text;
+        let max = self.args.max.unwrap_or(if is_text { DEFAULT_MAX } else { 0 });
+        let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        Limits {
+            depth: size(self.args.depth.unwrap_or(u64::MAX)),
+            min_total: part_of(tree.calls(), self.min_percent()),
+            max: if max == 0 { usize::MAX } else { size(max) },
+        }
+    }
+
+    fn min_percent(&self) -> f64 {
+        let is_text = self.args.source.format == Format::Text;
+        self.args.min.unwrap_or(if is_text { DEFAULT_MIN_PERCENT } else { 0.0 })
+    }
+
+    fn text(&mut self, tree: &PathTree, selected: &Selected, out: &mut Out) -> Result<(), Failure> {
+        if tree.is_empty() {
+            return Ok(());
+        }
+        let rows = || selected.paths.iter().filter_map(|(path, _)| tree.row(*path));
+        let width =
+            |title: &str, most: Option<u64>| title.len().max(grouped(most.unwrap_or(0)).len());
+        let calls_width = width("calls", rows().map(|row| row.calls).max());
+        let total_width = width("total", rows().map(|row| row.total).max());
+        let own_width = width("self", rows().map(|row| row.own).max());
+        out.write_all(b"\n")?;
+        out.heading(&format!(
+            "{:>calls_width$}  {:>total_width$}  {:>6}  {:>own_width$}  method",
+            "calls", "total", "%", "self"
+        ))?;
+        let mut line = String::new();
+        for &(path, depth) in &selected.paths {
+            let Some(row) = tree.row(path) else { continue };
+            line.clear();
+            indent(depth, &mut line);
+            line.push_str(self.labels.get(row.method));
+            writeln!(
+                out,
+                "{:>calls_width$}  {:>total_width$}  {:>6}  {:>own_width$}  {line}",
+                grouped(row.calls),
+                grouped(row.total),
+                percent(row.total, tree.calls()),
+                grouped(row.own),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Says how much is not shown, and by which options.
+    fn left_out(
+        &self,
+        tree: &PathTree,
+        selected: &Selected,
+        limits: Limits,
+        out: &mut Out,
+    ) -> Result<(), Failure> {
+        let shown = selected.paths.iter().filter_map(|(path, _)| tree.row(*path));
+        let shown_calls: u64 = shown.map(|row| row.calls).sum();
+        let calls = tree.calls() - shown_calls;
+        if selected.paths.len() < tree.len() {
+            let paths = plural((tree.len() - selected.paths.len()) as u64, "more path");
+            let of_all = percent(calls, tree.calls());
+            let calls = plural(calls, "call");
+            let (min, max, depth) = (self.min_percent(), limits.max, limits.depth);
+            let why: Vec<_> = [
+                selected.is_cut_at_depth.then(|| format!("--depth {depth}")),
+                selected.is_cut_at_min.then(|| format!("--min {min}")),
+                selected.is_cut_at_max.then(|| format!("--max {max}")),
+            ]
+            .into_iter()
+            .flatten()
+            .collect();
+            let why = why.join(", ");
+            let hint = match selected.is_cut_at_min || selected.is_cut_at_max {
+                true => "; 0 for all",
+                false => "",
+            };
+            writeln!(out, "… {paths} with {calls} ({of_all}) left out ({why}{hint})")?;
+        }
+        if tree.beyond() > 0 {
+            writeln!(out, "… {} of further paths not counted", plural(tree.beyond(), "call"))?;
+        }
+        Ok(())
+    }
+
+    fn lines(
+        &mut self,
+        format: Format,
+        tree: &PathTree,
+        selected: &Selected,
+        thread: Option<ThreadId>,
+        out: &mut Out,
+    ) -> Result<(), Failure> {
+        let name = &self.name;
+        let nothing = if format == Format::Json { "null" } else { "" };
+        let thread = thread.map_or(nothing.to_owned(), |thread| thread.to_string());
+        for &(path, depth) in &selected.paths {
+            let Some(row) = tree.row(path) else { continue };
+            let parent = tree.parent(path).filter(|parent| *parent != tree.root());
+            let parent = parent.map_or(nothing.to_owned(), |parent| parent.get().to_string());
+            let (path, label) = (path.get(), self.labels.get(row.method));
+            let (calls, total, own) = (row.calls, row.total, row.own);
+            if format == Format::Json {
+                writeln!(
+                    out,
+                    "{{\"trace\":{name},\"thread\":{thread},\"path\":{path},\"parent\":{parent},\
+                     \"depth\":{depth},{label},\"calls\":{calls},\"total\":{total},\"self\":{own}}}"
+                )?;
+            } else {
+                writeln!(
+                    out,
+                    "{name},{thread},{path},{parent},{depth},{label},{calls},{total},{own}"
+                )?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The least number of calls that is at least so much of all.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "a share of a number of calls, where one more or less is all the same"
+)]
+fn part_of(calls: u64, percent: f64) -> u64 {
+    (calls as f64 * percent / 100.0).ceil() as u64
+}

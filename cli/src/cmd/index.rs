@@ -1,0 +1,153 @@
+//! `flow index`: stores what large threads are opened with at once.
+
+use std::fs;
+use std::io::{ErrorKind, Write};
+
+use flow_codec::index::{Index, Origin};
+use flow_codec::read::{ThreadFile, Trace};
+use flow_codec::{Error, ThreadId};
+use serde::Serialize;
+
+use crate::args::{Format, IndexArgs};
+use crate::failure::{Failure, Status};
+use crate::output::{Align, Out, Progress, Table, bytes, csv_fields, grouped, message, plural};
+use crate::source::{Source, thread_title};
+use crate::tree::open_tree;
+
+/// The index of a smaller thread is made in the time it takes to open one.
+const SMALL_BYTES: u64 = 4 << 20;
+
+/// Runs the verb.
+pub(crate) fn run(args: &IndexArgs, out: &mut Out) -> Result<Status, Failure> {
+    let mut source = Source::open(&args.source)?;
+    source.choose(&args.threads)?;
+    let mut status = source.status;
+    let mut progress = Progress::new(source.bytes(), false);
+    let format = args.source.format;
+    if format == Format::Csv && !args.remove {
+        out.write_all(b"trace,thread,calls,events,bytes,index_bytes,state\n")?;
+    }
+    for trace in &source.traces {
+        source.begin(trace, format, out)?;
+        let mut rows = Vec::new();
+        let mut small: u64 = 0;
+        for file in &trace.files {
+            let outcome = if args.remove {
+                remove(file)
+            } else if file.bytes < SMALL_BYTES {
+                small += 1;
+                Ok(())
+            } else {
+                store(file, &source.name(&trace.dir), &mut progress).map(|row| rows.push(row))
+            };
+            progress.file_done(file.bytes);
+            if let Err(error) = outcome {
+                status = status.and(Status::Damaged);
+                progress.message(&error.to_string());
+            }
+        }
+        if args.remove {
+            continue;
+        }
+        print(&rows, small, trace, format, out)?;
+    }
+    Ok(status)
+}
+
+/// What became of a thread.
+#[derive(Serialize)]
+struct Row {
+    trace: String,
+    thread: ThreadId,
+    calls: u64,
+    events: u64,
+    bytes: u64,
+    index_bytes: u64,
+    state: String,
+}
+
+fn store(file: &ThreadFile, trace: &str, progress: &mut Progress) -> Result<Row, Error> {
+    let tree = open_tree(file, progress)?;
+    let path = Index::path(file);
+    let (index_bytes, state) = match tree.origin() {
+        Origin::Stored => (fs::metadata(path).map_or(0, |metadata| metadata.len()), "was there"),
+        Origin::Extended => (tree.index().store(file, tree.content())?, "brought up to date"),
+        Origin::Built => (tree.index().store(file, tree.content())?, "made"),
+        Origin::Rebuilt(reason) => {
+            let index_bytes = tree.index().store(file, tree.content())?;
+            message(&format!("{}: {reason}; made anew", path.display()));
+            (index_bytes, "made anew")
+        }
+    };
+    Ok(Row {
+        trace: trace.to_owned(),
+        thread: file.id,
+        calls: tree.end().enters,
+        events: tree.end().events(),
+        bytes: file.bytes,
+        index_bytes,
+        state: state.to_owned(),
+    })
+}
+
+fn remove(file: &ThreadFile) -> Result<(), Error> {
+    let path = Index::path(file);
+    match fs::remove_file(&path) {
+        Err(source) if source.kind() != ErrorKind::NotFound => Err(Error::Io { path, source }),
+        _ => Ok(()),
+    }
+}
+
+fn print(
+    rows: &[Row],
+    small: u64,
+    trace: &Trace,
+    format: Format,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    match format {
+        Format::Text => {
+            if !rows.is_empty() {
+                let mut table = Table::new(&[
+                    ("calls", Align::Right),
+                    ("size", Align::Right),
+                    ("index", Align::Right),
+                    ("", Align::Left),
+                    ("thread", Align::Left),
+                ]);
+                for row in rows {
+                    table.row([
+                        grouped(row.calls),
+                        bytes(row.bytes),
+                        bytes(row.index_bytes),
+                        row.state.clone(),
+                        thread_title(trace, row.thread),
+                    ]);
+                }
+                table.print(out)?;
+            }
+            if small > 0 {
+                let threads = plural(small, "thread");
+                writeln!(out, "{threads} of less than {} need none", bytes(SMALL_BYTES))?;
+            }
+        }
+        Format::Json => {
+            for row in rows {
+                serde_json::to_writer(&mut *out, row)?;
+                out.write_all(b"\n")?;
+            }
+        }
+        Format::Csv => {
+            for row in rows {
+                let numbers = [row.calls, row.events, row.bytes, row.index_bytes];
+                let numbers = numbers.map(|number| number.to_string());
+                let thread = row.thread.to_string();
+                let mut fields = vec![row.trace.as_str(), &thread];
+                fields.extend(numbers.iter().map(String::as_str));
+                fields.push(&row.state);
+                writeln!(out, "{}", csv_fields(fields))?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,170 @@
+//! `flow replay --from`: where in a thread to begin.
+
+use std::num::NonZeroU64;
+use std::str::FromStr;
+
+use flow_codec::index::Place;
+use flow_codec::read::{ReadRecords, Selection, ThreadFile, Trace, Visit};
+use flow_codec::tree::Node;
+use flow_codec::{Error, Glob, MethodId, Offset};
+
+use crate::output::{Progress, grouped};
+use crate::tree::open_tree;
+
+/// What `--from` says.
+#[derive(Clone, Debug)]
+pub(crate) enum From {
+    /// The call of this number in its thread, from 0.
+    Call(u64),
+    /// The event of this number in its thread, from 0: entries and exits count alike.
+    Event(u64),
+    /// The first record at this offset, or behind it.
+    Offset(u64),
+    /// The first call like the last of these patterns, below one like the one before, and so on.
+    Path(Vec<Glob>),
+}
+
+impl FromStr for From {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |digits: &str| {
+            digits.replace(['_', ','], "").parse().map_err(|_| {
+                format!("expected a number, event:N, offset:N or a pattern such as pkg.Class#method, found '{text}'")
+            })
+        };
+        match text.split_once(':') {
+            Some(("call", digits)) => Ok(Self::Call(number(digits)?)),
+            Some(("event", digits)) => Ok(Self::Event(number(digits)?)),
+            Some(("offset", digits)) => Ok(Self::Offset(number(digits)?)),
+            _ if text.starts_with(|c: char| c.is_ascii_digit()) => Ok(Self::Call(number(text)?)),
+            _ => Ok(Self::Path(text.split('>').map(|part| Glob::new(part.trim())).collect())),
+        }
+    }
+}
+
+impl std::fmt::Display for From {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Call(number) => write!(f, "call {}", grouped(*number)),
+            Self::Event(number) => write!(f, "event {}", grouped(*number)),
+            Self::Offset(offset) => write!(f, "offset {offset}"),
+            Self::Path(_) => f.write_str("such a call"),
+        }
+    }
+}
+
+/// Where a replay begins, and the frames that are open there, the outermost first.
+pub(super) struct Start {
+    pub(super) place: Place,
+    pub(super) frames: Vec<Node>,
+}
+
+impl From {
+    /// Whether it means a place of one thread.
+    pub(super) fn is_number(&self) -> bool {
+        !matches!(self, Self::Path(_))
+    }
+
+    /// Finds the place in a thread; `None` where it has none.
+    pub(super) fn find(
+        &self,
+        trace: &Trace,
+        file: &ThreadFile,
+        progress: &mut Progress,
+    ) -> Result<Option<Start>, Error> {
+        let number = match self {
+            Self::Path(path) => match first_like(trace, file, path, progress)? {
+                Some(number) => Self::Call(number),
+                None => return Ok(None),
+            },
+            number => number.clone(),
+        };
+        let mut tree = open_tree(file, progress)?;
+        let place = match number {
+            Self::Call(number) => tree.call(number)?.map(|node| node.place),
+            Self::Event(number) => tree.event(number)?,
+            Self::Offset(offset) => tree.offset(Offset::new(offset))?,
+            Self::Path(_) => None,
+        };
+        let Some(place) = place else { return Ok(None) };
+        Ok(Some(Start { place, frames: tree.frames(place)? }))
+    }
+}
+
+/// The number of the first call that stands at the end of a path.
+fn first_like(
+    trace: &Trace,
+    file: &ThreadFile,
+    path: &[Glob],
+    progress: &mut Progress,
+) -> Result<Option<u64>, Error> {
+    let pattern = |glob: &Glob| Selection::new(&trace.methods, std::slice::from_ref(glob), &[]);
+    let mut search = Search {
+        path: path.iter().map(pattern).collect(),
+        met: Vec::new(),
+        frames: 0,
+        calls: 0,
+        found: None,
+    };
+    let mut events = file.events()?;
+    while search.found.is_none() {
+        progress.at(events.position());
+        match events.visit_some(&mut search) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(error @ Error::Io { .. }) => return Err(error),
+            // The replay tells of it.
+            Err(_) => {}
+        }
+    }
+    Ok(search.found)
+}
+
+struct Search {
+    path: Vec<Selection>,
+    /// At which depths the first parts of the path have been met; the frames there are open.
+    met: Vec<u64>,
+    frames: u64,
+    calls: u64,
+    found: Option<u64>,
+}
+
+impl Visit for Search {
+    #[inline]
+    fn enter(&mut self, method: MethodId) {
+        if self.path.get(self.met.len()).is_some_and(|part| part.contains(method)) {
+            self.met.push(self.frames);
+            if self.met.len() == self.path.len() && self.found.is_none() {
+                self.found = Some(self.calls);
+            }
+        }
+        self.frames += 1;
+        self.calls += 1;
+    }
+
+    #[inline]
+    fn exit(&mut self, count: NonZeroU64) {
+        self.frames = self.frames.saturating_sub(count.get());
+        while self.met.last().is_some_and(|depth| *depth >= self.frames) {
+            self.met.pop();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_paths_are_told_apart() {
+        assert!(matches!("900_000".parse(), Ok(From::Call(900_000))));
+        assert!(matches!("call:7".parse(), Ok(From::Call(7))));
+        assert!(matches!("event:1,024".parse(), Ok(From::Event(1024))));
+        assert!(matches!("offset:12".parse(), Ok(From::Offset(12))));
+        assert!(matches!("a.B#m > **#n".parse(), Ok(From::Path(path)) if path.len() == 2));
+        for bad in ["12s", "event:x", "offset:"] {
+            assert!(bad.parse::<From>().is_err(), "{bad}");
+        }
+    }
+}

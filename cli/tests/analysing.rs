@@ -1,0 +1,435 @@
+//! The verbs that add up calls, on sound traces: what they print, to the byte.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
+mod common;
+
+use std::fs;
+
+use common::{Run, bare, command, flow, trace, write_trace};
+use tempfile::TempDir;
+
+fn diff(args: &[&str], before: &TempDir, after: &TempDir) -> Run {
+    let mut command = command();
+    command.arg("diff").args(args).arg(before.path()).arg(after.path());
+    command.output().unwrap().into()
+}
+
+#[test]
+fn graph_adds_up_calls_with_the_same_callers() {
+    let trace = trace();
+    let run = flow(&["graph"], trace.path());
+    assert_eq!(
+        run.out,
+        "\
+7 calls by 4 paths in 3 threads
+
+calls  total       %  self  method
+    1      5   71.4%     1  com.app.Main.main([Ljava/lang/String;)V
+    2      4   57.1%     2    com.app.Main.work(I)I
+    2      2   28.5%     2      com.app.Main$Job.<init>()V
+    2      2   28.5%     2  com.app.Main.work(I)I
+"
+    );
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn graph_says_what_it_leaves_out_and_why() {
+    let trace = trace();
+    for (args, end) in [
+        (&["--depth", "1"][..], "… 2 more paths with 4 calls (57.1%) left out (--depth 1)\n"),
+        (&["--min", "50%"], "… 2 more paths with 4 calls (57.1%) left out (--min 50; 0 for all)\n"),
+        (&["--max", "2"], "… 2 more paths with 4 calls (57.1%) left out (--max 2; 0 for all)\n"),
+        (
+            &["--depth", "2", "--max", "1"],
+            "… 3 more paths with 6 calls (85.7%) left out (--depth 2, --max 1; 0 for all)\n",
+        ),
+    ] {
+        let run = flow(&[&["graph"], args].concat(), trace.path());
+        assert!(run.out.ends_with(end), "{args:?}: {}", run.out);
+    }
+    // What is exactly at the border is in.
+    let run = flow(&["graph", "--max", "4", "--min", "28", "--depth", "3"], trace.path());
+    assert!(!run.out.contains('…'), "{}", run.out);
+}
+
+#[test]
+fn graph_sorts_the_calls_that_a_method_makes() {
+    // main > (work, init, init, work > init).
+    let trace = bare(&[0x80, 0x81, 0x00, 0x82, 0x00, 0x82, 0x00, 0x82, 0x00, 0x81, 0x82, 0x02]);
+    let methods = |sort| {
+        let run = flow(&["graph", "--sort", sort, "--format", "csv"], trace.path());
+        let method = |line: &str| line.split(',').nth(5).unwrap().to_owned();
+        run.out.lines().skip(1).map(method).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(methods("total"), "0 1 2 2");
+    assert_eq!(methods("calls"), "0 2 1 2");
+    assert_eq!(methods("self"), "0 2 1 2");
+    assert_eq!(methods("name"), "0 2 1 2");
+}
+
+#[test]
+fn graph_shows_threads_apart_and_only_those_asked_for() {
+    let trace = trace();
+    let run = flow(&["graph", "--per-thread", "--thread", "12", "--thread", "13"], trace.path());
+    assert_eq!(
+        run.out,
+        "\
+thread 12 pool-1
+1 call by 1 path
+
+calls  total       %  self  method
+    1      1  100.0%     1  com.app.Main.work(I)I
+
+thread 13
+1 call by 1 path
+
+calls  total       %  self  method
+    1      1  100.0%     1  com.app.Main.work(I)I
+"
+    );
+}
+
+#[test]
+fn graph_of_a_method_begins_with_it() {
+    let trace = trace();
+    let run = flow(&["graph", "--method", "com.app.*#work"], trace.path());
+    assert_eq!(
+        run.out,
+        "\
+6 calls by 2 paths in 3 threads
+
+calls  total       %  self  method
+    4      6  100.0%     4  com.app.Main.work(I)I
+    2      2   33.3%     2    com.app.Main$Job.<init>()V
+"
+    );
+    let run = flow(&["graph", "--method", "com.app.Mian"], trace.path());
+    assert_eq!((run.code, run.out.as_str()), (Some(1), ""));
+    assert!(run.err.contains("no method like 'com.app.Mian'"), "{}", run.err);
+}
+
+#[test]
+fn graph_for_programs_names_the_parent_of_each_path() {
+    let trace = trace();
+    let run = flow(&["graph", "--format", "csv", "--thread", "main"], trace.path());
+    assert_eq!(
+        run.out,
+        "trace,thread,path,parent,depth,method,class,name,descriptor,calls,total,self\n\
+         .,,1,,0,0,com.app.Main,main,([Ljava/lang/String;)V,1,5,1\n\
+         .,,2,1,1,1,com.app.Main,work,(I)I,2,4,2\n\
+         .,,3,2,2,2,com.app.Main$Job,<init>,()V,2,2,2\n"
+    );
+    let run = flow(&["graph", "--format", "json", "--per-thread", "--thread", "13"], trace.path());
+    let line: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!(
+        line,
+        serde_json::json!({"trace": ".", "thread": 13, "path": 1, "parent": null, "depth": 0,
+            "method": 1, "class": "com.app.Main", "name": "work", "descriptor": "(I)I",
+            "calls": 1, "total": 1, "self": 1})
+    );
+}
+
+#[test]
+fn report_tells_callers_and_callees() {
+    let trace = trace();
+    let run = flow(&["report", "--callers", "com.app.Main#work"], trace.path());
+    assert_eq!(
+        run.out,
+        "\
+callers of com.app.Main.work(I)I: 4 calls
+
+calls      %  caller
+    2  50.0%  (nobody that was recorded)
+    2  50.0%  com.app.Main.main([Ljava/lang/String;)V
+"
+    );
+    let run = flow(&["report", "--callees", "com.app.Main"], trace.path());
+    assert_eq!(
+        run.out,
+        "\
+2 methods, called 5×, made 4 calls
+
+calls      %  callee
+    2  50.0%  com.app.Main.work(I)I
+    2  50.0%  com.app.Main$Job.<init>()V
+"
+    );
+    let run = flow(&["report", "--callers", "**#work", "--max", "1"], trace.path());
+    let end = "… 1 more caller with 2 calls left out (--max 1; 0 for all)\n";
+    assert!(run.out.ends_with(end), "{}", run.out);
+
+    let run = flow(&["report", "--callers", "**#work", "--format", "csv"], trace.path());
+    assert_eq!(
+        run.out,
+        "trace,method,class,name,descriptor,calls\n\
+         .,,,,,2\n\
+         .,0,com.app.Main,main,([Ljava/lang/String;)V,2\n"
+    );
+    let run = flow(&["report", "--callers", "**#work", "--format", "json"], trace.path());
+    let line: serde_json::Value = serde_json::from_str(run.out.lines().next().unwrap()).unwrap();
+    assert_eq!(
+        line,
+        serde_json::json!({"trace": ".", "method": null, "class": null, "name": null,
+            "descriptor": null, "calls": 2})
+    );
+}
+
+#[test]
+fn report_tells_paths() {
+    let trace = trace();
+    let run = flow(&["report", "--paths", "longest"], trace.path());
+    assert_eq!(
+        run.out,
+        "\
+total      %  calls  method
+    5  71.4%      1  com.app.Main.main([Ljava/lang/String;)V
+    4  57.1%      2  com.app.Main.work(I)I
+    2  28.5%      2  com.app.Main$Job.<init>()V
+"
+    );
+    let run = flow(&["report", "--paths", "deepest", "--max", "2"], trace.path());
+    assert_eq!(
+        run.out,
+        "\
+3 frames, first reached by event 2 of thread 1 main
+
+depth  method
+    0  com.app.Main.main([Ljava/lang/String;)V
+       … 1 frame left out (--max 2; 0 for all)
+    2  com.app.Main$Job.<init>()V
+"
+    );
+    let run = flow(&["report", "--paths", "frequent", "--max", "2"], trace.path());
+    assert_eq!(
+        run.out,
+        "\
+7 calls by 4 paths
+
+2   28.5%  com.app.Main.work(I)I
+           in com.app.Main.main
+
+2   28.5%  com.app.Main$Job.<init>()V
+           in com.app.Main.main > com.app.Main.work
+
+… 2 more paths with 3 calls left out (--max 2; 0 for all)
+"
+    );
+    for (paths, line) in [
+        (
+            "longest",
+            r#""depth":1,"method":1,"class":"com.app.Main","name":"work","descriptor":"(I)I","calls":2,"total":4}"#,
+        ),
+        (
+            "deepest",
+            r#""thread":1,"event":2,"depth":1,"method":1,"class":"com.app.Main","name":"work","descriptor":"(I)I"}"#,
+        ),
+        (
+            "frequent",
+            r#""calls":2,"path":["com.app.Main.main([Ljava/lang/String;)V","com.app.Main.work(I)I"]}"#,
+        ),
+    ] {
+        let run = flow(&["report", "--paths", paths, "--format", "json"], trace.path());
+        assert!(run.out.contains(line), "{}", run.out);
+        for line in run.out.lines() {
+            serde_json::from_str::<serde_json::Value>(line).unwrap();
+        }
+        let run = flow(&["report", "--paths", paths, "--format", "csv"], trace.path());
+        let fields: Vec<_> = run.out.lines().map(|line| line.split(',').count()).collect();
+        assert!(fields.iter().all(|count| *count == fields[0]), "{}", run.out);
+    }
+}
+
+#[test]
+fn diff_tells_what_appeared_vanished_and_changed() {
+    let (before, after) = (trace(), trace());
+    // main > (init, init > work): under other ids.
+    fs::write(
+        after.path().join("ids.properties"),
+        "com.app.Main$Job#<init>()V=0\ncom.app.Main#work(I)I=1\n\
+         com.app.Main#main([Ljava/lang/String;)V=2\n",
+    )
+    .unwrap();
+    fs::write(after.path().join("thread-1.flow"), [0x82, 0x80, 0x00, 0x80, 0x81, 0x02]).unwrap();
+    fs::write(after.path().join("thread-13.flow"), []).unwrap();
+    let run = diff(&[], &before, &after);
+    let head = format!(
+        "before  7 calls  {}\nafter   5 calls  {}\n",
+        before.path().display(),
+        after.path().display()
+    );
+    assert_eq!(
+        run.out,
+        head + "\
+1 appeared, 1 vanished, 1 path called more or less often
+
+change  before  after         method
+    -4       4      0  gone   com.app.Main.work(I)I  and 1 path below
+                                in com.app.Main.main
+    +3       0      3  new    com.app.Main$Job.<init>()V  and 1 path below
+                                in com.app.Main.main
+    -1       2      1  calls  com.app.Main.work(I)I
+"
+    );
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+
+    let run = diff(&["--depth", "1"], &before, &after);
+    assert!(
+        run.out.ends_with("work(I)I\n… 2 deeper differences left out (--depth 1)\n"),
+        "{}",
+        run.out
+    );
+    let run = diff(&["--max", "1"], &before, &after);
+    let end = "… 2 smaller differences left out (--max 1; 0 for all)\n";
+    assert!(run.out.ends_with(end), "{}", run.out);
+
+    let run = diff(&["--format", "csv"], &before, &after);
+    assert_eq!(
+        run.out,
+        "change,class,name,descriptor,depth,calls_before,calls_after,total_before,total_after,paths,path\n\
+         vanished,com.app.Main,work,(I)I,1,2,0,4,0,2,com.app.Main.main([Ljava/lang/String;)V > com.app.Main.work(I)I\n\
+         appeared,com.app.Main$Job,<init>,()V,1,0,2,0,3,2,com.app.Main.main([Ljava/lang/String;)V > com.app.Main$Job.<init>()V\n\
+         changed,com.app.Main,work,(I)I,0,2,1,2,1,1,com.app.Main.work(I)I\n"
+    );
+    let run = diff(&["--format", "json"], &before, &after);
+    let line: serde_json::Value = serde_json::from_str(run.out.lines().nth(2).unwrap()).unwrap();
+    assert_eq!(
+        line,
+        serde_json::json!({"change": "changed", "class": "com.app.Main", "name": "work",
+            "descriptor": "(I)I", "depth": 0, "calls_before": 2, "calls_after": 1,
+            "total_before": 2, "total_after": 1, "paths": 1, "path": ["com.app.Main.work(I)I"]})
+    );
+}
+
+#[test]
+fn calls_that_are_filtered_out_make_no_path() {
+    let trace = trace();
+    let run = flow(&["graph", "--exclude", "**#work", "--format", "csv"], trace.path());
+    assert_eq!(
+        run.out.lines().skip(1).collect::<Vec<_>>(),
+        [
+            ".,,1,,0,0,com.app.Main,main,([Ljava/lang/String;)V,1,3,1",
+            ".,,2,1,1,2,com.app.Main$Job,<init>,()V,2,2,2"
+        ]
+    );
+    let run = flow(&["report", "--callers", "**Job", "--exclude", "**#work"], trace.path());
+    assert!(
+        run.out.ends_with("    2  100.0%  com.app.Main.main([Ljava/lang/String;)V\n"),
+        "{}",
+        run.out
+    );
+    let run = flow(&["report", "--paths", "deepest", "--exclude", "**#work"], trace.path());
+    assert!(run.out.starts_with("2 frames, in thread 1 main\n"), "{}", run.out);
+    let work_only = bare(&[0x81, 0x00, 0x81, 0x00, 0x81, 0x00, 0x81, 0x00]);
+    let run = diff(&["--include", "**#work"], &trace, &work_only);
+    assert!(run.out.contains("no difference: 1 path "), "{}", run.out);
+}
+
+#[test]
+fn traces_that_do_not_differ_are_said_to_be_the_same() {
+    let run = diff(&[], &trace(), &trace());
+    assert!(run.out.ends_with("\n\nno difference: 4 paths called equally often\n"), "{}", run.out);
+    assert_eq!(run.code, Some(0));
+}
+
+#[test]
+fn damage_is_told_and_what_is_whole_counts() {
+    // A number of more than 63 bits, then work.
+    let mut bytes = vec![0x80];
+    bytes.extend([0xFF; 20]);
+    bytes.extend([0x01, 0x81, 0x81, 0x80, 0xC0]);
+    let (damaged, sound) = (bare(&bytes), trace());
+    for args in [
+        &["graph"][..],
+        &["report", "--callers", "**"],
+        &["report", "--paths", "longest"],
+        &["report", "--paths", "deepest"],
+        &["report", "--paths", "frequent"],
+    ] {
+        let run = flow(args, damaged.path());
+        assert_eq!(run.code, Some(1), "{args:?}");
+        assert!(run.err.contains("offset 1:") && run.out.contains("com.app.Main.work"), "{args:?}");
+    }
+    let run = diff(&[], &sound, &damaged);
+    assert_eq!(run.code, Some(1));
+    assert!(run.err.contains("offset 1:") && run.out.contains("after   4 calls"), "{}", run.out);
+    // One cannot be read at all.
+    let nothing = tempfile::tempdir().unwrap();
+    assert_eq!(diff(&[], &sound, &nothing).code, Some(1));
+    // A record is cut off at the end.
+    assert_eq!(flow(&["graph"], bare(&[0x80, 0xC0]).path()).code, Some(3));
+}
+
+#[test]
+fn names_are_made_harmless() {
+    let trace = bare(&[0x80, 0x80, 0x01]);
+    let name = "com.app.\u{1b}[2JMain";
+    fs::write(trace.path().join("ids.properties"), format!("{name}#m()V=0\n")).unwrap();
+    let other = bare(&[0x80, 0x00]);
+    for args in [
+        &["graph"][..],
+        &["report", "--callers", "**"],
+        &["report", "--callees", "**"],
+        &["report", "--paths", "longest"],
+        &["report", "--paths", "deepest"],
+        &["report", "--paths", "frequent"],
+    ] {
+        for format in ["text", "csv", "json"] {
+            let run = flow(&[args, &["--format", format]].concat(), trace.path());
+            assert!(!run.out.contains('\u{1b}') && run.out.contains("Main"), "{args:?} {format}");
+        }
+    }
+    for format in ["text", "csv", "json"] {
+        let run = diff(&["--format", format], &other, &trace);
+        assert!(!run.out.contains('\u{1b}') && run.out.contains("Main"), "{format}");
+    }
+}
+
+#[test]
+fn several_traces_have_a_tree_each_and_are_compared_together() {
+    let (one, two) = (trace(), tempfile::tempdir().unwrap());
+    write_trace(two.path());
+    write_trace(&two.path().join("jvm-8-20260131T000000Z"));
+    for args in [&["graph"][..], &["report", "--callers", "**"], &["report", "--paths", "longest"]]
+    {
+        let run = flow(args, two.path());
+        assert_eq!(run.out.matches("jvm-8-20260131T000000Z\n").count(), 1, "{args:?}: {}", run.out);
+    }
+    let run = diff(&["--max", "1"], &one, &two);
+    assert!(run.out.contains("0 appeared, 0 vanished, 4 paths called"), "{}", run.out);
+    assert!(run.out.contains("\n    +2       2      4  calls  "), "{}", run.out);
+}
+
+#[test]
+fn misuse_is_told_with_status_2() {
+    for args in [
+        &["diff", "one"][..],
+        &["graph", "--depth", "0"],
+        &["graph", "--min", "101"],
+        &["graph", "--min", "nan"],
+        &["report", "--callers", "a", "--callees", "b"],
+        &["report", "--paths", "longest", "--sort", "calls"],
+        &["report", "--paths", "shortest"],
+    ] {
+        assert_eq!(command().args(args).output().unwrap().status.code(), Some(2), "{args:?}");
+    }
+}
+
+#[test]
+fn a_very_deep_stack_is_a_tree_like_any() {
+    let trace = bare(&[0x80].repeat(200_000));
+    for args in [
+        &["graph"][..],
+        &["graph", "--max", "0", "--format", "csv"],
+        &["report", "--paths", "longest"],
+        &["report", "--paths", "deepest"],
+        &["report", "--paths", "frequent", "--max", "3"],
+    ] {
+        let run = flow(args, trace.path());
+        assert_eq!(run.code, Some(0), "{args:?}: {}", run.err);
+        assert!(run.out.len() < 30_000_000, "{args:?}");
+    }
+    let run = diff(&[], &trace, &bare(&[0x80]));
+    assert!(run.out.contains("-199,999"), "{}", run.out);
+}

@@ -1,0 +1,107 @@
+//! HOT: the first stack that was as deep as any.
+
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::num::NonZeroU64;
+
+use crate::MethodId;
+use crate::read::Visit;
+
+/// Finds the deepest stack of any number of threads, one after the other, and when it was first reached.
+/// Memory: two ids for each of its frames.
+///
+/// ```
+/// use flow_codec::analysis::Deepest;
+/// use flow_codec::read::{FlowReader, ReadRecords};
+///
+/// // 1 calls 2, then 3, which calls 2.
+/// let bytes: &[u8] = &[0x81, 0x82, 0x00, 0x83, 0x82, 0x02];
+/// let mut deepest = Deepest::default();
+/// FlowReader::new(bytes).visit_all(&mut deepest)?;
+/// deepest.end_thread();
+/// let methods: Vec<_> = deepest.stack().iter().map(|method| method.get()).collect();
+/// assert_eq!(methods, [1, 3, 2]);
+/// // Three entries and an exit came before.
+/// assert_eq!((deepest.thread(), deepest.event()), (0, 4));
+/// # Ok::<(), flow_codec::Error>(())
+/// ```
+#[derive(Clone, Default, Debug)]
+pub struct Deepest {
+    open: Vec<MethodId>,
+    /// The most frames so far, and where they were first reached.
+    depth: usize,
+    thread: usize,
+    event: u64,
+    /// The frames of then, unless `open` still has them.
+    deepest: Vec<MethodId>,
+    is_kept: bool,
+    /// How many of the outermost frames of `open` and `deepest` are the same.
+    same: usize,
+    threads: usize,
+    /// Events of the thread that is being added.
+    events: u64,
+}
+
+impl Visit for Deepest {
+    #[inline]
+    fn enter(&mut self, method: MethodId) {
+        self.open.push(method);
+        if self.open.len() > self.depth {
+            self.depth = self.open.len();
+            (self.thread, self.event) = (self.threads, self.events);
+            self.is_kept = false;
+        }
+        self.events = self.events.saturating_add(1);
+    }
+
+    #[inline]
+    fn exit(&mut self, count: NonZeroU64) {
+        self.keep();
+        let left = usize::try_from(count.get()).unwrap_or(usize::MAX);
+        self.open.truncate(self.open.len().saturating_sub(left));
+        self.same = self.same.min(self.open.len());
+        self.events = self.events.saturating_add(count.get());
+    }
+}
+
+impl Deepest {
+    /// Keeps the frames of a stack that is about to lose some. Those that are kept already are not
+    /// copied again: all copies together take no longer than the calls did.
+    #[inline]
+    fn keep(&mut self) {
+        if !self.is_kept && self.depth > 0 {
+            self.deepest.truncate(self.same);
+            self.deepest.extend_from_slice(self.open.get(self.same..).unwrap_or_default());
+            self.same = self.open.len();
+            self.is_kept = true;
+        }
+    }
+
+    /// A thread has ended.
+    pub fn end_thread(&mut self) {
+        self.keep();
+        self.open.clear();
+        self.same = 0;
+        self.threads += 1;
+        self.events = 0;
+    }
+
+    /// The methods of the deepest stack, the outermost first: complete when threads have ended.
+    #[must_use]
+    pub fn stack(&self) -> &[MethodId] {
+        &self.deepest
+    }
+
+    /// In which thread it was, counted from 0.
+    #[must_use]
+    pub fn thread(&self) -> usize {
+        self.thread
+    }
+
+    /// How many events of the thread came before the one that entered its innermost frame: entries, and
+    /// exits of whatever frames.
+    #[must_use]
+    pub fn event(&self) -> u64 {
+        self.event
+    }
+}

@@ -1,0 +1,260 @@
+//! What changed between two runs.
+//!
+//! Ids differ from trace to trace, so methods are matched by class, name and descriptor, and with them
+//! the paths of two aggregate trees.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::fmt;
+use std::num::NonZeroU32;
+
+use super::path_tree::{PathId, PathTree};
+use super::paths::{BEYOND, Paths, ROOT, at};
+use crate::format::methods::MethodInfo;
+use crate::read::Methods;
+use crate::{MethodId, MethodMap};
+
+/// Which of two runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Run {
+    /// The first one.
+    Before,
+    /// The second one.
+    After,
+}
+
+/// What became of a path.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum ChangeKind {
+    /// It is in the second run only, with all that it called.
+    Appeared,
+    /// It is in the first run only, with all that it called.
+    Vanished,
+    /// It is in both, and was not called as often.
+    Changed,
+}
+
+/// Calls of a path in both runs.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Counts {
+    /// In the first run.
+    pub before: u64,
+    /// In the second run.
+    pub after: u64,
+}
+
+impl Counts {
+    /// How far they are apart.
+    #[must_use]
+    pub fn distance(self) -> u64 {
+        self.before.abs_diff(self.after)
+    }
+
+    fn add(&mut self, other: Self) {
+        self.before += other.before;
+        self.after += other.after;
+    }
+}
+
+/// One difference. What appeared or vanished as a whole is told once, where it begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Change {
+    /// What became of it.
+    pub kind: ChangeKind,
+    /// The path; [`Diff::stack`] knows its methods.
+    pub path: PathId,
+    /// How often it was called.
+    pub calls: Counts,
+    /// Calls made in it, its own included.
+    pub total: Counts,
+    /// How many paths it stands for: itself, and with what appeared or vanished all that go on from it.
+    pub paths: u64,
+}
+
+impl Change {
+    /// How many calls more or fewer it is about.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        match self.kind {
+            ChangeKind::Changed => self.calls.distance(),
+            ChangeKind::Appeared | ChangeKind::Vanished => self.total.distance(),
+        }
+    }
+}
+
+/// A method by what it is called in any trace.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum MethodName {
+    /// A method with a name.
+    Known {
+        /// Binary class name.
+        class: String,
+        /// Method name.
+        name: String,
+        /// JVM descriptor.
+        descriptor: String,
+    },
+    /// An id without one.
+    Unknown(MethodId),
+}
+
+impl MethodName {
+    fn new(id: MethodId, methods: &Methods) -> Self {
+        match methods.get(id).map(|method| &method.info) {
+            Some(MethodInfo { class, name, descriptor, .. }) => Self::Known {
+                class: class.clone(),
+                name: name.clone(),
+                descriptor: descriptor.clone(),
+            },
+            None => Self::Unknown(id),
+        }
+    }
+}
+
+impl fmt::Display for MethodName {
+    /// `pkg.Outer$Inner.method(I)V`; ids without a name show as `?#7`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Known { class, name, descriptor } => write!(f, "{class}.{name}{descriptor}"),
+            Self::Unknown(id) => write!(f, "?#{id}"),
+        }
+    }
+}
+
+/// Compares two runs, each of one trace or of several. Memory: about 40 bytes a path of either.
+#[derive(Default, Debug)]
+pub struct Diff {
+    numbers: HashMap<MethodName, NonZeroU32>,
+    names: Vec<MethodName>,
+    paths: Paths<Counts>,
+    beyond: u64,
+}
+
+impl Diff {
+    /// Adds what was called in a run.
+    pub fn add(&mut self, run: Run, tree: &PathTree, methods: &Methods) {
+        let numbers: MethodMap<_> = tree
+            .methods()
+            .iter()
+            .map(|&method| (method, self.number(MethodName::new(method, methods))))
+            .collect();
+        let mut places = vec![ROOT; tree.len() + 1];
+        for (path, row) in tree.rows() {
+            let Some(&number) = numbers.get(row.method) else { continue };
+            let parent = tree.parent(path).and_then(|parent| places.get(at(parent.get())));
+            let here = self.paths.child(parent.copied().unwrap_or(BEYOND), number);
+            match (self.paths.counts_mut(here), run) {
+                (Some(counts), Run::Before) => counts.before += row.calls,
+                (Some(counts), Run::After) => counts.after += row.calls,
+                (None, _) => self.beyond += row.calls,
+            }
+            if let Some(place) = places.get_mut(at(path.get())) {
+                *place = here;
+            }
+        }
+        self.beyond += tree.beyond();
+    }
+
+    fn number(&mut self, name: MethodName) -> NonZeroU32 {
+        let len = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+        *self.numbers.entry(name).or_insert_with_key(|name| {
+            self.names.push(name.clone());
+            NonZeroU32::MIN.saturating_add(len)
+        })
+    }
+
+    /// All differences, the largest first.
+    #[must_use]
+    pub fn changes(&self) -> Vec<Change> {
+        let totals = self.totals();
+        let mut paths: Vec<u64> = vec![1; totals.len()];
+        let nodes = self.paths.nodes();
+        // Children stand behind their parents.
+        for (path, node) in nodes.iter().enumerate().skip(1).rev() {
+            let own = paths.get(path).copied().unwrap_or_default();
+            if let Some(sum) = paths.get_mut(at(node.parent)) {
+                *sum += own;
+            }
+        }
+        let kind = |path: usize| match nodes.get(path).map(|node| node.counts) {
+            // The root is in both runs, even if nothing was called in one of them.
+            _ if path == at(ROOT) => None,
+            Some(Counts { before: 0, .. }) => Some(ChangeKind::Appeared),
+            Some(Counts { after: 0, .. }) => Some(ChangeKind::Vanished),
+            Some(counts) => (counts.distance() > 0).then_some(ChangeKind::Changed),
+            None => None,
+        };
+        let mut changes = Vec::new();
+        for (path, node) in nodes.iter().enumerate().skip(1) {
+            let Some(kind_here) = kind(path) else { continue };
+            let is_told =
+                kind_here != ChangeKind::Changed && kind(at(node.parent)) == Some(kind_here);
+            let (Ok(number), false) = (u32::try_from(path), is_told) else { continue };
+            changes.push(Change {
+                kind: kind_here,
+                path: PathId::new(number),
+                calls: node.counts,
+                total: totals.get(path).copied().unwrap_or_default(),
+                paths: match kind_here {
+                    ChangeKind::Changed => 1,
+                    _ => paths.get(path).copied().unwrap_or_default(),
+                },
+            });
+        }
+        changes.sort_by_key(|change| (Reverse(change.size()), change.path));
+        changes
+    }
+
+    /// The methods of a path, the outermost first.
+    #[must_use]
+    pub fn stack(&self, path: PathId) -> Vec<&MethodName> {
+        let node = |path: u32| self.paths.node(path).filter(|_| path != ROOT);
+        let path = std::iter::successors(node(path.get()), |last| node(last.parent));
+        let mut stack: Vec<_> = path.filter_map(|last| self.name(last.method)).collect();
+        stack.reverse();
+        stack
+    }
+
+    fn name(&self, number: u32) -> Option<&MethodName> {
+        self.names.get(at(number).checked_sub(1)?)
+    }
+
+    /// All calls of either run.
+    #[must_use]
+    pub fn calls(&self) -> Counts {
+        self.paths.nodes().iter().fold(Counts::default(), |mut sum, node| {
+            sum.add(node.counts);
+            sum
+        })
+    }
+
+    /// How many paths there are, those of both runs counted once.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.paths.nodes().len() - 1
+    }
+
+    /// Whether nothing was called in either run.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Calls that are left out, because there were more than 2^32 paths.
+    #[must_use]
+    pub fn beyond(&self) -> u64 {
+        self.beyond
+    }
+
+    fn totals(&self) -> Vec<Counts> {
+        let nodes = self.paths.nodes();
+        let mut totals: Vec<_> = nodes.iter().map(|node| node.counts).collect();
+        for (path, node) in nodes.iter().enumerate().skip(1).rev() {
+            let own = totals.get(path).copied().unwrap_or_default();
+            if let Some(sum) = totals.get_mut(at(node.parent)) {
+                sum.add(own);
+            }
+        }
+        totals
+    }
+}

@@ -1,0 +1,75 @@
+//! HOT: only what happens in some methods.
+
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::num::NonZeroU64;
+
+use crate::read::Visit;
+use crate::{MethodId, MethodMap};
+
+/// Hands on the calls of some methods, and all calls made in them, as if nobody had called them. Of a chosen
+/// method within another only the outer one begins anew. One for each thread.
+///
+/// ```
+/// use flow_codec::analysis::{Graph, Rooted};
+/// use flow_codec::read::{FlowReader, ReadRecords};
+///
+/// // 1 calls 2, which calls 3; then 1 calls 3.
+/// let bytes: &[u8] = &[0x81, 0x82, 0x83, 0x01, 0x83, 0x01];
+/// let mut graph = Graph::default();
+/// let mut rooted = Rooted::new(|method| method.get() == 2, &mut graph);
+/// FlowReader::new(bytes).visit_all(&mut rooted)?;
+/// graph.end_thread();
+/// let tree = graph.into_tree();
+/// let methods: Vec<_> = tree.rows().map(|(_, row)| row.method.get()).collect();
+/// assert_eq!(methods, [2, 3]);
+/// # Ok::<(), flow_codec::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Rooted<'a, F, V> {
+    chosen: F,
+    /// What `chosen` said.
+    known: MethodMap<bool>,
+    inner: &'a mut V,
+    /// Open frames of the outermost chosen method and those above it.
+    inside: u64,
+}
+
+impl<F: FnMut(MethodId) -> bool, V: Visit> Visit for Rooted<'_, F, V> {
+    #[inline]
+    fn enter(&mut self, method: MethodId) {
+        if self.inside > 0 || self.is_chosen(method) {
+            self.inside += 1;
+            self.inner.enter(method);
+        }
+    }
+
+    #[inline]
+    fn exit(&mut self, count: NonZeroU64) {
+        // Frames outside lie below: nothing else need be known of them.
+        if let Some(left) = NonZeroU64::new(self.inside.min(count.get())) {
+            self.inside -= left.get();
+            self.inner.exit(left);
+        }
+    }
+}
+
+impl<'a, F: FnMut(MethodId) -> bool, V: Visit> Rooted<'a, F, V> {
+    /// Hands on to `inner` what happens in the methods that `chosen` says yes to. It is asked once for each
+    /// method.
+    pub fn new(chosen: F, inner: &'a mut V) -> Self {
+        Self { chosen, known: MethodMap::default(), inner, inside: 0 }
+    }
+
+    #[inline]
+    fn is_chosen(&mut self, method: MethodId) -> bool {
+        match self.known.get(method) {
+            Some(is_chosen) => *is_chosen,
+            None => {
+                let is_chosen = (self.chosen)(method);
+                self.known.insert(method, is_chosen);
+                is_chosen
+            }
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! All of a thread's events: one pass, by as many threads as there are cores.
+
+use std::io;
+use std::num::NonZeroUsize;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use super::{Stop, Summary, scan};
+use crate::Offset;
+use crate::format::flow::is_boundary;
+use crate::read::{Content, Tail};
+
+/// How many bytes are read at a time: what a core has near.
+const BUFFER_BYTES: usize = 256 * 1024;
+/// Fewer bytes are not worth a thread.
+const BYTES_A_THREAD: u64 = 4 << 20;
+/// So far a place is looked for where the work can be cut.
+const CUT_BYTES: usize = 64 * 1024;
+/// Of more places of damage, the others are counted.
+const NAMED_DAMAGE: usize = 8;
+
+/// What a sweep has found.
+#[derive(Clone, Default, Debug)]
+pub struct Swept {
+    /// The stretches, one behind the other, up to the end or to a record that is cut off. None but the last is
+    /// shorter than was asked for.
+    pub stretches: Vec<Summary>,
+    /// The first places of damage: from where to where no record can be told.
+    pub damage: Vec<Range<Offset>>,
+    /// How many further ones there are.
+    pub more_damage: u64,
+}
+
+impl Swept {
+    /// All stretches as one.
+    #[must_use]
+    pub fn total(&self) -> Summary {
+        self.stretches.iter().fold(Summary::default(), |total, next| total.then(*next))
+    }
+
+    /// How the events end, of which there are so many bytes.
+    #[must_use]
+    pub fn tail(&self, bytes: u64) -> Tail {
+        let read = self.total().bytes;
+        if read < bytes { Tail::Truncated { offset: Offset::new(read) } } else { Tail::Complete }
+    }
+
+    fn damaged(&mut self, from: u64, to: u64) {
+        if self.damage.len() < NAMED_DAMAGE {
+            self.damage.push(Offset::new(from)..Offset::new(to));
+        } else {
+            self.more_damage += 1;
+        }
+    }
+
+    fn append(&mut self, mut next: Self) {
+        self.stretches.append(&mut next.stretches);
+        for place in next.damage {
+            self.damaged(place.start.get(), place.end.get());
+        }
+        self.more_damage += next.more_damage;
+    }
+}
+
+/// Adds up the events from `start` on, where a record begins, in stretches of `stretch_bytes` or little more.
+/// `progress` counts the bytes that have been read, for others to see.
+///
+/// # Errors
+/// The events cannot be read.
+pub fn sweep(
+    content: &Content,
+    start: Offset,
+    stretch_bytes: usize,
+    progress: &AtomicU64,
+) -> io::Result<Swept> {
+    let parts = parts(content, start.get()..content.len())?;
+    let sweep = |part: &Range<u64>| sweep_part(content, part.clone(), stretch_bytes, progress);
+    let Some((first, others)) = parts.split_first() else { return Ok(Swept::default()) };
+    let mut swept = Swept::default();
+    thread::scope(|scope| {
+        let others: Vec<_> = others.iter().map(|part| scope.spawn(move || sweep(part))).collect();
+        swept.append(sweep(first)?);
+        for other in others {
+            let other = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            swept.append(other?);
+        }
+        Ok(swept)
+    })
+}
+
+/// Cuts a range at boundaries, for as many threads as it is worth.
+fn parts(content: &Content, range: Range<u64>) -> io::Result<Vec<Range<u64>>> {
+    let len = range.end.saturating_sub(range.start);
+    let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get) as u64;
+    let count = cores.min(len / BYTES_A_THREAD).max(1);
+    let mut parts = Vec::new();
+    let mut start = range.start;
+    let mut bytes = vec![0; if count > 1 { CUT_BYTES } else { 0 }];
+    for part in 1..count {
+        let from = Offset::new(range.start + len / count * part);
+        let read = content.fill_at(from, &mut bytes)?;
+        // Where there is none, as in a recursion without end, one thread does both parts.
+        let boundary = bytes.iter().take(read).position(|&byte| is_boundary(byte));
+        if let Some(at) = boundary {
+            let end = from.plus(at + 1).get();
+            parts.push(start..end);
+            start = end;
+        }
+    }
+    parts.push(start..range.end);
+    Ok(parts)
+}
+
+/// The stretches of a range that begins with a record.
+fn sweep_part(
+    content: &Content,
+    range: Range<u64>,
+    stretch_bytes: usize,
+    progress: &AtomicU64,
+) -> io::Result<Swept> {
+    let mut swept = Swept::default();
+    let mut stretch = Summary::default();
+    let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+    let mut buffer = vec![0; BUFFER_BYTES.min(len)];
+    // Of the range, `position` is how far it has been read, and `unread` what of that is in the buffer
+    // still.
+    let mut position = range.start;
+    let mut unread = 0..0;
+    // Where damage began that goes on.
+    let mut damage = None;
+    loop {
+        buffer.copy_within(unread.clone(), 0);
+        unread = 0..unread.len();
+        let left = usize::try_from(range.end - position).unwrap_or(usize::MAX);
+        let end = buffer.len().min(left.saturating_add(unread.end));
+        let space = buffer.get_mut(unread.end..end).unwrap_or_default();
+        let read = content.fill_at(Offset::new(position), space)?;
+        position += read as u64;
+        unread.end += read;
+        progress.fetch_add(read as u64, Ordering::Relaxed);
+        while !unread.is_empty() {
+            let bytes = buffer.get(unread.clone()).unwrap_or_default();
+            let here = position - unread.len() as u64;
+            if let Some(from) = damage {
+                let boundary = bytes.iter().position(|&byte| is_boundary(byte));
+                let skipped = boundary.map_or(bytes.len(), |at| at + 1);
+                stretch.bytes += skipped as u64;
+                unread.start += skipped;
+                if boundary.is_some() || position == range.end {
+                    swept.damaged(from, here + skipped as u64);
+                    damage = None;
+                }
+            } else {
+                let so_far = usize::try_from(stretch.bytes).unwrap_or(usize::MAX);
+                let enough = stretch_bytes.saturating_sub(so_far).max(1);
+                let scanned = scan(bytes, enough, &mut stretch);
+                unread.start += scanned.len;
+                match scanned.stop {
+                    Stop::Enough => {}
+                    Stop::Incomplete => break,
+                    Stop::Damage => damage = Some(here + scanned.len as u64),
+                }
+            }
+            if stretch.bytes >= stretch_bytes as u64 && damage.is_none() {
+                swept.stretches.push(std::mem::take(&mut stretch));
+            }
+        }
+        if position == range.end || read == 0 {
+            if stretch.bytes > 0 {
+                swept.stretches.push(stretch);
+            }
+            return Ok(swept);
+        }
+    }
+}
