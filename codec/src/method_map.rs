@@ -157,6 +157,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "slow there")]
     fn values_stay_when_the_array_overtakes_them() {
         let mut map = MethodMap::<u64>::default();
         *map.or_default(id(20_000)) = 7;
@@ -178,6 +179,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "slow there")]
     fn ids_far_apart_cost_no_array() {
         let mut map = MethodMap::<u64>::default();
         for number in 0..1_000 {

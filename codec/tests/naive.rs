@@ -34,8 +34,11 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
+/// In Miri, which is slow, a few.
+const CASES: u32 = if cfg!(miri) { 4 } else { 2_000 };
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: CASES, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn both_decoders_see_the_same_in_any_bytes(
@@ -69,6 +72,7 @@ proptest! {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "slow there")]
 fn all_streams_of_up_to_two_bytes_are_read_alike() {
     for first in 0..=u8::MAX {
         let bytes = [first];
@@ -103,6 +107,7 @@ fn all_streams_of_up_to_two_bytes_are_read_alike() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "slow there")]
 fn records_across_any_buffer_border_are_whole() {
     const LONGEST: [u8; 10] = [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01];
     for shift in 0..LONGEST.len() {

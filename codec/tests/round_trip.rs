@@ -274,6 +274,7 @@ proptest! {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "slow there")]
 fn runs_of_many_thousand_exits_survive_any_chunk_border() {
     let happenings = [
         Record::Enter(MethodId::MAX),

@@ -226,6 +226,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "slow there")]
     fn any_other_byte_is_refused() {
         let bytes = small().encode();
         assert_eq!(IndexFile::decode(&bytes), Ok(small()));

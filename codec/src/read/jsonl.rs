@@ -125,6 +125,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "slow there")]
     fn a_line_without_end_is_refused_in_bounded_memory() {
         let endless = std::io::repeat(b'x').take(1 << 30);
         assert!(JsonlReader::new(endless).next_record().is_err());
