@@ -55,6 +55,12 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
             }
         }
     }
+    let patterns = args.method.len() + args.filter.include.len();
+    if printed.calls == 0 && patterns > 0 {
+        progress.message(
+            "no call is like that; patterns are pkg.Class or pkg.Class#method, with ** across packages",
+        );
+    }
     Ok(status)
 }
 
