@@ -139,6 +139,7 @@ call 3 at offset 2, called by com.app.Main.main([Ljava/lang/String;)V > com.app.
     assert!(csv.out.ends_with(",offset\n.,1,2,2,com.app.Main$Job,<init>,()V,2\n.,1,2,2,com.app.Main$Job,<init>,()V,4\n"), "{}", csv.out);
     let none = flow(&["replay", "--method", "no.Such"], trace.path());
     assert_eq!((none.code, none.out.as_str()), (Some(0), ""));
+    assert!(none.err.starts_with("flow: no call is like that; patterns are pkg"), "{}", none.err);
 }
 
 #[test]

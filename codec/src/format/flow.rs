@@ -142,6 +142,7 @@ pub enum Decoded {
 
 /// Decodes the record at the start of `bytes`.
 #[must_use]
+#[inline]
 pub fn decode(bytes: &[u8]) -> Decoded {
     let Some((&first, rest)) = bytes.split_first() else {
         return Decoded::Incomplete;

@@ -88,6 +88,7 @@ impl<R: Read> FlowReader<R> {
         Ok(())
     }
 
+    #[inline]
     fn try_next(&mut self) -> Result<Option<(Offset, Record)>> {
         if self.unread.len() < MAX_RECORD_BYTES && !self.at_end {
             self.refill()?;
@@ -131,6 +132,7 @@ impl<R: Read> FlowReader<R> {
 }
 
 impl<R: Read> ReadRecords for FlowReader<R> {
+    #[inline]
     fn next_record(&mut self) -> Result<Option<(Offset, Record)>> {
         if self.failed {
             return Ok(None);

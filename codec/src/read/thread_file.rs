@@ -202,6 +202,7 @@ impl Events {
 }
 
 impl ReadRecords for Events {
+    #[inline]
     fn next_record(&mut self) -> Result<Option<(Offset, Record)>> {
         let next = match &mut self.reader {
             Reader::Flow(reader) => reader.next_record(),

@@ -34,6 +34,7 @@ pub(super) struct Fold {
 impl Fold {
     /// A shown call is entered. Answers whether it joins the line held back; if not, that line is to
     /// be taken first, and [`hold`](Self::hold) called.
+    #[inline]
     pub(super) fn joins(&mut self, depth: Depth, method: MethodId) -> bool {
         match &mut self.held {
             Some(line) if !self.open && line.depth == depth && line.method == method => {
@@ -47,6 +48,7 @@ impl Fold {
     }
 
     /// Holds back the line of a call that has just been entered.
+    #[inline]
     pub(super) fn hold(&mut self, line: Line) {
         self.held = Some(line);
         self.open = true;
@@ -55,6 +57,7 @@ impl Fold {
 
     /// A call is entered that is too deep to be shown. It counts for the line held back, if that is of a
     /// caller.
+    #[inline]
     pub(super) fn below(&mut self) {
         if let Some(line) = self.held.as_mut().filter(|_| self.open) {
             line.below += 1;
@@ -63,6 +66,7 @@ impl Fold {
     }
 
     /// A frame is left. Answers the lines that nothing can join any more.
+    #[inline]
     pub(super) fn leave(&mut self, depth: Depth) -> [Option<Line>; 2] {
         match &self.held {
             Some(Line { count: 1.., .. }) if self.is_top(depth) => {
@@ -76,6 +80,7 @@ impl Fold {
     }
 
     /// How deep the held line is. Frames above it may be left without a word.
+    #[inline]
     pub(super) fn depth(&self) -> Option<Depth> {
         self.held.map(|line| line.depth)
     }
@@ -85,6 +90,7 @@ impl Fold {
     }
 
     /// Takes what is held back. A last call that has turned out to call others stands alone.
+    #[inline]
     pub(super) fn take(&mut self) -> [Option<Line>; 2] {
         match self.held.take() {
             Some(Line { count: 0, below: 0, .. }) => [None; 2],

@@ -75,12 +75,18 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
             }
         }
     }
-    match &args.from {
-        Some(from) if !found && status == Status::Done => Err(Failure::Failed(format!(
+    if let Some(from) = args.from.as_ref().filter(|_| !found && status == Status::Done) {
+        return Err(Failure::Failed(format!(
             "there is no {from} (flow info tells how many calls there are)"
-        ))),
-        _ => Ok(status),
+        )));
     }
+    let patterns = args.method.len() + args.filter.include.len();
+    if printed.calls == 0 && patterns > 0 {
+        progress.message(
+            "no call is like that; patterns are pkg.Class or pkg.Class#method, with ** across packages",
+        );
+    }
+    Ok(status)
 }
 
 /// What is not left out, and what is shown with all it called, where not everything is.

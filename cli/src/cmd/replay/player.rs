@@ -258,6 +258,7 @@ impl Player {
         self.print(held, lines)
     }
 
+    #[inline]
     fn take_held(&mut self, lines: &mut Lines<'_>) -> Result<(), Failure> {
         if !self.holds {
             return Ok(());
@@ -266,13 +267,18 @@ impl Player {
         self.print(held, lines)
     }
 
+    #[inline]
     fn print(&self, held: [Option<Line>; 2], lines: &mut Lines<'_>) -> Result<(), Failure> {
-        for line in held.into_iter().flatten() {
-            lines.head(self.number, &self.title)?;
-            let root = self.root.unwrap_or(line.depth.as_usize());
-            lines.call(&self.prefix, indent(line.depth.as_usize(), root, lines), line)?;
+        for line in held.iter().flatten() {
+            self.print_line(line, lines)?;
         }
         Ok(())
+    }
+
+    fn print_line(&self, line: &Line, lines: &mut Lines<'_>) -> Result<(), Failure> {
+        lines.head(self.number, &self.title)?;
+        let root = self.root.unwrap_or(line.depth.as_usize());
+        lines.call(&self.prefix, indent(line.depth.as_usize(), root, lines), *line)
     }
 
     /// Ends the thread with what is left to say.
