@@ -278,7 +278,7 @@ done
 
 for name in $only; do
     printf '%s\t%s\n' "$name" "$(figure_name "$name")"
-done | awk -f scripts/bench/table.awk - "$results"
+done | awk -f scripts/bench/median.awk -f scripts/bench/table.awk - "$results"
 
 printf '\nMeasured %s on %s, %s cores, Linux %s; ' "$(date -u +%F)" \
     "$(sed -n 's/^model name[^:]*: //p;T;q' /proc/cpuinfo)" "$(nproc --all)" "$(uname -r)"

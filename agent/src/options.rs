@@ -11,10 +11,11 @@ use std::io::{self, Write};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
+use flow_codec::Glob;
 use flow_codec::format::names::EventFormat;
 use log::LevelFilter;
 
-use crate::filter::{FilterSpec, Glob};
+use crate::filter::FilterSpec;
 
 /// Every key there is, with what a value looks like.
 const KEYS: [(&str, &str); 16] = [

@@ -1,9 +1,12 @@
 //! The command line as plain data. Doc comments are the help texts.
 
+use std::convert::Infallible;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
+use clap_complete::Shell;
+use flow_codec::Glob;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -60,6 +63,19 @@ Examples:
   flow check old-trace
   flow check --repair old-trace";
 
+const COMPLETIONS_HELP: &str = "\
+Examples:
+  source <(flow completions bash)
+  flow completions bash > ~/.local/share/bash-completion/completions/flow
+  flow completions zsh > ~/.zfunc/_flow        with ~/.zfunc in fpath
+  flow completions fish > ~/.config/fish/completions/flow.fish";
+
+const MAN_HELP: &str = "\
+Examples:
+  flow man | man -l -
+  flow man replay | man -l -
+  flow man --out ~/.local/share/man/man1       then: man flow-replay";
+
 /// Records every method call of a JVM program and shows what happened.
 #[derive(Parser, Debug)]
 #[command(name = "flow", version, after_help = EXAMPLES, max_term_width = 100)]
@@ -98,6 +114,12 @@ pub(crate) enum Verb {
     /// Verify that a trace is whole, and repair it
     #[command(after_help = CHECK_HELP)]
     Check(CheckArgs),
+    /// Print a script that completes commands in a shell
+    #[command(after_help = COMPLETIONS_HELP)]
+    Completions(CompletionsArgs),
+    /// Print the manual, as man reads it
+    #[command(after_help = MAN_HELP)]
+    Man(ManArgs),
 }
 
 /// When to use more than plain text.
@@ -137,7 +159,7 @@ pub(crate) enum SortKey {
 #[derive(ClapArgs, Debug)]
 pub(crate) struct SourceArgs {
     /// The trace directory
-    #[arg(value_name = "DIR", default_value = crate::args::DEFAULT_DIR)]
+    #[arg(value_name = "DIR", default_value = DEFAULT_DIR, value_hint = ValueHint::DirPath)]
     pub(crate) dir: PathBuf,
     /// What results look like; json has an object a line
     #[arg(long, value_name = "FORMAT", default_value = "text")]
@@ -153,6 +175,22 @@ pub(crate) struct ThreadArgs {
     /// Only this thread: its id or its name, in which * stands for anything; repeatable
     #[arg(long = "thread", value_name = "ID|NAME")]
     pub(crate) patterns: Vec<String>,
+}
+
+/// Which calls.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct FilterArgs {
+    /// Show only calls of methods like this, pkg.Class or pkg.Class#method: * within a package, **
+    /// across; calls in between are left out; repeatable
+    #[arg(long, value_name = "GLOB", value_parser = glob)]
+    pub(crate) include: Vec<Glob>,
+    /// Leave out calls of methods like this; what they called moves up to their caller; repeatable
+    #[arg(long, value_name = "GLOB", value_parser = glob)]
+    pub(crate) exclude: Vec<Glob>,
+}
+
+fn glob(text: &str) -> Result<Glob, Infallible> {
+    Ok(Glob::new(text))
 }
 
 #[derive(ClapArgs, Debug)]
@@ -173,15 +211,27 @@ pub(crate) struct ReplayArgs {
     pub(crate) source: SourceArgs,
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
-    /// Show the N outermost calls of a stack only
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
+    /// Only calls of methods like this, with all they called, each behind a line that says where it
+    /// is; repeatable
+    #[arg(long, value_name = "GLOB", value_parser = glob)]
+    pub(crate) method: Vec<Glob>,
+    /// Show the N outermost calls of a stack only; with --method the N outermost of each such call
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) depth: Option<u64>,
-    /// Stop after N calls, with --fold after N lines
+    /// Stop after N calls, with --fold after N lines; 0 for all
     #[arg(long, value_name = "N")]
     pub(crate) max: Option<u64>,
     /// One line for calls of a method that follow one another and call nothing shown (text only)
     #[arg(long)]
     pub(crate) fold: bool,
+    /// Add the source file, the first line and the class loader of each method
+    #[arg(long)]
+    pub(crate) verbose: bool,
+    /// Go on with new calls while the trace is being recorded, until that ends or Ctrl-C
+    #[arg(long)]
+    pub(crate) follow: bool,
 }
 
 #[derive(ClapArgs, Debug)]
@@ -190,6 +240,8 @@ pub(crate) struct ReportArgs {
     pub(crate) source: SourceArgs,
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
     /// Calls: how often it was called; total: calls made while it ran, its own included; self: its
     /// own calls
     #[arg(long, value_name = "COLUMN", default_value = "total")]
@@ -225,6 +277,8 @@ pub(crate) struct GraphArgs {
     pub(crate) source: SourceArgs,
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
     /// Only what happens in methods like this, pkg.Class or pkg.Class#method; repeatable
     #[arg(long = "method", value_name = "GLOB")]
     pub(crate) methods: Vec<String>,
@@ -248,11 +302,13 @@ pub(crate) struct GraphArgs {
 #[derive(ClapArgs, Debug)]
 pub(crate) struct DiffArgs {
     /// The trace directory of the first run
-    #[arg(value_name = "BEFORE")]
+    #[arg(value_name = "BEFORE", value_hint = ValueHint::DirPath)]
     pub(crate) before: PathBuf,
     /// The trace directory of the second run
-    #[arg(value_name = "AFTER")]
+    #[arg(value_name = "AFTER", value_hint = ValueHint::DirPath)]
     pub(crate) after: PathBuf,
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
     /// What results look like; json has an object a line
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: Format,
@@ -286,11 +342,27 @@ pub(crate) struct CheckArgs {
 }
 
 #[derive(ClapArgs, Debug)]
+pub(crate) struct CompletionsArgs {
+    /// Of which shell
+    pub(crate) shell: Shell,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct ManArgs {
+    /// The page of this verb
+    pub(crate) verb: Option<String>,
+    /// Write all pages into this directory
+    #[arg(short, long, value_name = "DIR", conflicts_with = "verb")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(ClapArgs, Debug)]
 pub(crate) struct RecordArgs {
     #[command(flatten)]
     pub(crate) agent: AgentArgs,
     /// What to run
     #[arg(value_name = "CMD", required = true, trailing_var_arg = true)]
+    #[arg(value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
 }
 

@@ -59,5 +59,7 @@ fn run(verb: &Verb, out: &mut Out) -> Result<Status, Failure> {
         Verb::Diff(args) => cmd::diff::run(args, out),
         Verb::Dump(args) => cmd::dump::run(args, out),
         Verb::Check(args) => cmd::check::run(args, out),
+        Verb::Completions(args) => cmd::completions::run(args, out),
+        Verb::Man(args) => cmd::man::run(args, out),
     }
 }

@@ -4,11 +4,13 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use flow_codec::read::{Events, ReadRecords, Tail, ThreadFile, Trace, TraceSet, Visit};
+use flow_codec::read::{
+    Events, Filtered, ReadRecords, Selection, Tail, ThreadFile, Trace, TraceSet, Visit,
+};
 use flow_codec::tree::{Step, Walk};
 use flow_codec::{Error, Offset, ThreadId};
 
-use crate::args::{Format, SourceArgs, ThreadArgs};
+use crate::args::{FilterArgs, Format, SourceArgs, ThreadArgs};
 use crate::failure::{Failure, Status};
 use crate::output::{Out, Progress, lost, message, plural};
 
@@ -19,8 +21,9 @@ pub(crate) struct Source {
     pub(crate) traces: Vec<Trace>,
     /// What is wrong with them so far.
     pub(crate) status: Status,
+    /// Whether the directory holds more than one.
+    pub(crate) several: bool,
     dir: PathBuf,
-    several: bool,
 }
 
 impl Source {
@@ -76,7 +79,7 @@ impl Source {
         }
         for trace in &mut self.traces {
             let mut files = std::mem::take(&mut trace.files);
-            files.retain(|file| threads.patterns.iter().any(|p| matches(trace, file.id, p)));
+            files.retain(|file| threads.include(trace, file.id));
             trace.files = files;
         }
         Ok(())
@@ -212,7 +215,7 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { ending: Ending::Whole, damage: Vec::new(), more_damage: 0 }
     }
 
@@ -222,7 +225,7 @@ impl Reading {
     }
 
     /// Keeps what is wrong; answers whether there may be more to read.
-    fn note(&mut self, error: Error) -> Flow {
+    pub(crate) fn note(&mut self, error: Error) -> Flow {
         let flow = match error {
             Error::Io { .. } => {
                 self.ending = Ending::Failed;
@@ -278,12 +281,35 @@ pub(crate) enum Flow {
     Stop,
 }
 
-/// Hands on every record of a thread.
+impl ThreadArgs {
+    /// Whether a thread was asked for.
+    pub(crate) fn include(&self, trace: &Trace, id: ThreadId) -> bool {
+        self.patterns.is_empty() || self.patterns.iter().any(|p| matches(trace, id, p))
+    }
+}
+
+impl FilterArgs {
+    /// The methods of a trace that are shown.
+    pub(crate) fn selection(&self, trace: &Trace) -> Selection {
+        Selection::new(&trace.methods, &self.include, &self.exclude)
+    }
+}
+
+/// Hands on every record of a thread, but for calls that are not selected.
 pub(crate) fn visit_thread(
     file: &ThreadFile,
+    selection: &Selection,
     progress: &mut Progress,
     visitor: &mut impl Visit,
 ) -> Reading {
+    if selection.is_all() {
+        visit_all(file, progress, visitor)
+    } else {
+        visit_all(file, progress, &mut Filtered::new(visitor, selection))
+    }
+}
+
+fn visit_all(file: &ThreadFile, progress: &mut Progress, visitor: &mut impl Visit) -> Reading {
     let mut events = match file.events() {
         Ok(events) => events,
         Err(error) => return Reading::failed(error),
@@ -344,7 +370,7 @@ pub(crate) fn walk_thread(
     Ok((reading, Some(walk)))
 }
 
-/// The same for records, which come with their end.
+/// The same for records as they stand, which come with their end.
 pub(crate) fn read_records(
     file: &ThreadFile,
     progress: &mut Progress,

@@ -303,6 +303,30 @@ change  before  after         method
 }
 
 #[test]
+fn calls_that_are_filtered_out_make_no_path() {
+    let trace = trace();
+    let run = flow(&["graph", "--exclude", "**#work", "--format", "csv"], trace.path());
+    assert_eq!(
+        run.out.lines().skip(1).collect::<Vec<_>>(),
+        [
+            ".,,1,,0,0,com.app.Main,main,([Ljava/lang/String;)V,1,3,1",
+            ".,,2,1,1,2,com.app.Main$Job,<init>,()V,2,2,2"
+        ]
+    );
+    let run = flow(&["report", "--callers", "**Job", "--exclude", "**#work"], trace.path());
+    assert!(
+        run.out.ends_with("    2  100.0%  com.app.Main.main([Ljava/lang/String;)V\n"),
+        "{}",
+        run.out
+    );
+    let run = flow(&["report", "--paths", "deepest", "--exclude", "**#work"], trace.path());
+    assert!(run.out.starts_with("2 frames, in thread 1 main\n"), "{}", run.out);
+    let work_only = bare(&[0x81, 0x00, 0x81, 0x00, 0x81, 0x00, 0x81, 0x00]);
+    let run = diff(&["--include", "**#work"], &trace, &work_only);
+    assert!(run.out.contains("no difference: 1 path "), "{}", run.out);
+}
+
+#[test]
 fn traces_that_do_not_differ_are_said_to_be_the_same() {
     let run = diff(&[], &trace(), &trace());
     assert!(run.out.ends_with("\n\nno difference: 4 paths called equally often\n"), "{}", run.out);

@@ -40,8 +40,16 @@ com.app.Main.work(I)I
 fn replay_says_what_it_leaves_out() {
     let trace = trace();
     let run = flow(&["replay", "--depth", "2", "--thread", "main"], trace.path());
-    assert!(run.out.ends_with("  com.app.Main.work(I)I\n… 2 deeper calls left out (--depth 2)\n"));
-    assert!(!run.out.contains("<init>") && !run.out.contains("thread 12"), "{}", run.out);
+    assert_eq!(
+        run.out,
+        "\
+thread 1 main
+com.app.Main.main([Ljava/lang/String;)V
+  com.app.Main.work(I)I  … 2 calls below
+  com.app.Main.work(I)I
+… 2 deeper calls left out (--depth 2)
+"
+    );
 
     let run = flow(&["replay", "--max", "3"], trace.path());
     assert_eq!(run.out.lines().count(), 5, "{}", run.out);
@@ -70,9 +78,164 @@ com.app.Main.main([Ljava/lang/String;)V
     );
     // With the calls inside hidden, the two around them are alike.
     let run = flow(&["replay", "--fold", "--depth", "2", "--thread", "main"], trace.path());
-    assert!(run.out.contains("  com.app.Main.work(I)I  ×2\n… 2 deeper"), "{}", run.out);
+    assert!(
+        run.out.contains("  com.app.Main.work(I)I  ×2  … 2 calls below\n… 2 deeper"),
+        "{}",
+        run.out
+    );
     let run = flow(&["replay", "--fold", "--max", "3", "--thread", "main"], trace.path());
     assert_eq!(run.out.lines().count(), 5, "{}", run.out);
+}
+
+#[test]
+fn replay_of_a_method_shows_its_subtrees_and_where_they_are() {
+    let trace = trace();
+    let run = flow(&["replay", "--method", "**.Main#work"], trace.path());
+    assert_eq!(
+        run.out,
+        "\
+thread 1 main
+call 2 at offset 1, called by com.app.Main.main([Ljava/lang/String;)V
+  com.app.Main.work(I)I
+    com.app.Main$Job.<init>()V
+    com.app.Main$Job.<init>()V
+call 5 at offset 6, called by com.app.Main.main([Ljava/lang/String;)V
+  com.app.Main.work(I)I
+
+thread 12 pool-1
+call 1 at offset 1
+  com.app.Main.work(I)I
+
+thread 13
+call 1 at offset 0
+  com.app.Main.work(I)I
+… 1 frame still open at the end: com.app.Main.work(I)I
+"
+    );
+    let main = &["replay", "--thread", "main", "--method", "**.Main#work", "--depth", "1"];
+    let run = flow(main, trace.path());
+    assert_eq!(
+        run.out,
+        "\
+thread 1 main
+call 2 at offset 1, called by com.app.Main.main([Ljava/lang/String;)V
+  com.app.Main.work(I)I  … 2 calls below
+call 5 at offset 6, called by com.app.Main.main([Ljava/lang/String;)V
+  com.app.Main.work(I)I
+… 2 deeper calls left out (--depth 1)
+"
+    );
+    // One after the other they are one line, where the first one is.
+    let run = flow(&["replay", "--method", "**#<init>", "--fold"], trace.path());
+    assert_eq!(
+        run.out,
+        "\
+thread 1 main
+call 3 at offset 2, called by com.app.Main.main([Ljava/lang/String;)V > com.app.Main.work(I)I
+  com.app.Main$Job.<init>()V  ×2
+"
+    );
+    let csv = flow(&["replay", "--method", "**#<init>", "--format", "csv"], trace.path());
+    assert!(csv.out.ends_with(",offset\n.,1,2,2,com.app.Main$Job,<init>,()V,2\n.,1,2,2,com.app.Main$Job,<init>,()V,4\n"), "{}", csv.out);
+    let none = flow(&["replay", "--method", "no.Such"], trace.path());
+    assert_eq!((none.code, none.out.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_method_inside_itself_is_shown_once() {
+    // work > init > work; work.
+    let trace = bare(&[0x81, 0x82, 0x81, 0x02, 0x81, 0x00]);
+    let run = flow(&["replay", "--method", "**#work"], trace.path());
+    assert_eq!(
+        run.out,
+        "\
+thread 1
+call 1 at offset 0
+  com.app.Main.work(I)I
+    com.app.Main$Job.<init>()V
+      com.app.Main.work(I)I
+call 4 at offset 4
+  com.app.Main.work(I)I
+"
+    );
+}
+
+#[test]
+fn calls_that_are_filtered_out_give_their_place_to_their_callees() {
+    let trace = trace();
+    let lines = |args: &[&str]| {
+        let run = flow(&[&["replay", "--thread", "main"], args].concat(), trace.path());
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+        run.out
+    };
+    assert_eq!(
+        lines(&["--exclude", "com.app.Main#work"]),
+        "\
+thread 1 main
+com.app.Main.main([Ljava/lang/String;)V
+  com.app.Main$Job.<init>()V
+  com.app.Main$Job.<init>()V
+"
+    );
+    let inits = "thread 1 main\ncom.app.Main$Job.<init>()V  ×2\n";
+    assert_eq!(lines(&["--include", "**.Main$*", "--fold"]), inits);
+    assert_eq!(lines(&["--include", "**", "--exclude", "**.Main", "--fold"]), inits);
+    // Calls keep their number, and callers that are left out are no callers.
+    assert_eq!(
+        lines(&["--exclude", "**#main", "--method", "**#work", "--depth", "1", "--max", "1"]),
+        "\
+thread 1 main
+call 2 at offset 1
+  com.app.Main.work(I)I  … 2 calls below
+… 2 deeper calls left out (--depth 1)
+… stopped after 1 call (--max 1)
+"
+    );
+    let report = flow(&["report", "--exclude", "**#work", "--format", "csv"], trace.path());
+    assert_eq!(
+        report.out,
+        "trace,method,class,name,descriptor,calls,total,self\n\
+         .,0,com.app.Main,main,([Ljava/lang/String;)V,1,3,1\n\
+         .,2,com.app.Main$Job,<init>,()V,2,2,2\n"
+    );
+}
+
+#[test]
+fn verbose_replay_adds_source_line_and_loaders() {
+    let trace = trace();
+    let method = |id, source, loader| {
+        format!(
+            r#"{{"id":{id},"class":"com.app.Main","name":"{}","descriptor":"{}",{source}"loader":"{loader}","flags":[]}}
+"#,
+            ["main", "work"][id],
+            ["([Ljava/lang/String;)V", "(I)I"][id]
+        )
+    };
+    let place = r#""source":"Ma\u001bin.java","line":12,"#;
+    let methods = [method(0, place, "app"), method(1, "", "app"), method(1, "", "x.L@2")];
+    fs::write(trace.path().join("methods.jsonl"), methods.concat()).unwrap();
+    let run = flow(&["replay", "--verbose", "--fold", "--thread", "main"], trace.path());
+    assert_eq!(
+        run.out,
+        "\
+thread 1 main
+com.app.Main.main([Ljava/lang/String;)V  (Ma\\u{1b}in.java:12, app)
+  com.app.Main.work(I)I  (app, x.L@2)
+    com.app.Main$Job.<init>()V  ×2
+  com.app.Main.work(I)I  (app, x.L@2)
+"
+    );
+    let args = ["replay", "--verbose", "--thread", "main", "--max", "2", "--format"];
+    let run = flow(&[&args[..], &["csv"]].concat(), trace.path());
+    assert_eq!(
+        run.out,
+        "trace,thread,depth,method,class,name,descriptor,source,line,loaders,offset\n\
+         .,1,0,0,com.app.Main,main,([Ljava/lang/String;)V,Ma\\u{1b}in.java,12,app,0\n\
+         .,1,1,1,com.app.Main,work,(I)I,,,app x.L@2,1\n"
+    );
+    let run = flow(&[&args[..], &["json"]].concat(), trace.path());
+    let line: serde_json::Value = serde_json::from_str(run.out.lines().nth(1).unwrap()).unwrap();
+    assert_eq!((&line["line"], &line["loaders"][1]), (&serde_json::Value::Null, &"x.L@2".into()));
 }
 
 #[test]
@@ -273,7 +436,7 @@ fn replay_begins_with_the_frames_that_were_open_before() {
 thread 1 main
 … a.Boot.run()V  entered before recording
 … 1 deeper frame entered before recording left out (--depth 1)
-com.app.Main.main([Ljava/lang/String;)V
+com.app.Main.main([Ljava/lang/String;)V  … 4 calls below
 … 4 deeper calls left out (--depth 1)
 "
     );

@@ -84,6 +84,11 @@ pub enum Error {
         /// Where they differ.
         offset: Offset,
     },
+    /// A file says something else when it is read again.
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
     /// A file is not valid JSON, or lacks a field.
     BadJson {
         /// The file; empty for a stream without a name.
@@ -170,6 +175,11 @@ impl fmt::Display for Error {
                 f,
                 "{}: offset {offset}: expected what the journal holds of the thread, found \
                  something else",
+                path.display()
+            ),
+            Self::Changed { path } => write!(
+                f,
+                "{}: changed while it was read; read it again when nobody writes it",
                 path.display()
             ),
             Self::BadJson { path, source } => write!(f, "{}: {source}", path.display()),

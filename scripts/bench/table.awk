@@ -1,4 +1,4 @@
-# Makes the tables of scripts/bench.sh: awk -f table.awk FIGURES RUNS, both tab-separated.
+# Makes the tables of scripts/bench.sh: awk -f median.awk -f table.awk FIGURES RUNS, both tab-separated.
 #
 # FIGURES: workload, what its own figure means (empty: it has none).
 # RUNS:    workload, JDK, variant, turn, wall ns, CPU ns, resident KiB, calls, bytes, own figure.
@@ -84,26 +84,4 @@ function print_figure(row,    n, part) {
     printf "| %s | %s | %s | %s | ", part[1], part[2], part[3], meaning[part[1]]
     printf "%.2f | %.2f | %.2f | %.2f |\n", median(figure_alone, n), median(figure, n),
         median(figure_added, n), median(figure_ratio, n)
-}
-
-function spread(list, n,    sorted) {
-    sort(list, n, sorted)
-    return sprintf("%.2f / **%.2f** / %.2f", sorted[1], middle(sorted, n), sorted[n])
-}
-
-function median(list, n,    sorted) {
-    sort(list, n, sorted)
-    return middle(sorted, n)
-}
-
-function middle(sorted, n) {
-    return n % 2 ? sorted[(n + 1) / 2] : (sorted[n / 2] + sorted[n / 2 + 1]) / 2
-}
-
-# By insertion: there are few, and not every awk has a sort.
-function sort(list, n, sorted,    i, j) {
-    for (i = 1; i <= n; i++) {
-        for (j = i; j > 1 && sorted[j - 1] > list[i] + 0; j--) sorted[j] = sorted[j - 1]
-        sorted[j] = list[i] + 0
-    }
 }

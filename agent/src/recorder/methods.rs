@@ -328,7 +328,7 @@ mod tests {
     fn table(dir: &Path) -> MethodTable {
         let file = |name: &str| LineFile::create(&dir.join(name)).unwrap();
         let ids = IdTable::new(StartIds::default(), file("ids"), file("methods")).unwrap();
-        let exclude = vec![crate::filter::Glob::new("x.**")];
+        let exclude = vec![flow_codec::Glob::new("x.**")];
         let filter = FilterSpec { exclude, ..FilterSpec::default() };
         MethodTable::new(filter, ids)
     }

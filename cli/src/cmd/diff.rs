@@ -28,9 +28,10 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
         source.tell_losses();
         status = status.and(source.status);
         for trace in &source.traces {
+            let shown = args.filter.selection(trace);
             let mut graph = Graph::default();
             for file in &trace.files {
-                let reading = visit_thread(file, &mut progress, &mut graph);
+                let reading = visit_thread(file, &shown, &mut progress, &mut graph);
                 graph.end_thread();
                 status = status.and(reading.tell(file, &progress));
             }

@@ -2,11 +2,13 @@
 
 pub(crate) mod attach;
 pub(crate) mod check;
+pub(crate) mod completions;
 pub(crate) mod detach;
 pub(crate) mod diff;
 pub(crate) mod dump;
 pub(crate) mod graph;
 pub(crate) mod info;
+pub(crate) mod man;
 pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod report;

@@ -1,7 +1,7 @@
 //! What lines say of a method, made once a method instead of once a call.
 
 use flow_codec::format::methods::MethodInfo;
-use flow_codec::read::Methods;
+use flow_codec::read::{Method, Methods};
 use flow_codec::{MethodId, MethodMap};
 use serde::Serialize;
 
@@ -15,10 +15,19 @@ use crate::args::Format;
 /// | text | `pkg.Class.name(I)V` |
 /// | JSON | `"method":7,"class":"pkg.Class","name":"name","descriptor":"(I)V"` |
 /// | CSV | `7,pkg.Class,name,(I)V` |
+///
+/// and on request of where it comes from:
+///
+/// | format | behind that |
+/// |---|---|
+/// | text | `  (Class.java:12, app)` |
+/// | JSON | `,"source":"Class.java","line":12,"loaders":["app"]` |
+/// | CSV | `,Class.java,12,app` |
 #[derive(Debug)]
 pub(crate) struct Labels<'a> {
     methods: &'a Methods,
     format: Format,
+    with_origin: bool,
     /// Of methods with a name; ids without one are made anew each time, for there may be any number.
     known: MethodMap<Box<str>>,
     unknown: String,
@@ -27,7 +36,13 @@ pub(crate) struct Labels<'a> {
 impl<'a> Labels<'a> {
     /// The labels of a trace's methods in one format.
     pub(crate) fn new(methods: &'a Methods, format: Format) -> Self {
-        Self { methods, format, known: MethodMap::default(), unknown: String::new() }
+        let (known, unknown) = (MethodMap::default(), String::new());
+        Self { methods, format, with_origin: false, known, unknown }
+    }
+
+    /// The same, with the source file, first line and class loaders of each method.
+    pub(crate) fn with_origin(self, with_origin: bool) -> Self {
+        Self { with_origin, ..self }
     }
 
     /// The label of a method.
@@ -52,27 +67,81 @@ impl<'a> Labels<'a> {
             class: Option<&'a str>,
             name: Option<&'a str>,
             descriptor: Option<&'a str>,
+            #[serde(flatten)]
+            origin: Option<Origin<'a>>,
         }
         let info = self.methods.get(id).map(|method| &method.info);
         let word = |word: fn(&MethodInfo) -> &str| info.map(word);
         let class = word(|info| &info.class);
         let name = word(|info| &info.name);
         let descriptor = word(|info| &info.descriptor);
+        let origin = self.with_origin.then(|| Origin::of(self.methods.get(id)));
         match self.format {
-            Format::Text => neutral(&self.methods.display(id)).into_owned(),
+            Format::Text => {
+                let mut text = self.methods.display(id);
+                text.extend(origin.and_then(|origin| origin.text()));
+                neutral(&text).into_owned()
+            }
             Format::Json => {
-                let words = Words { method: id, class, name, descriptor };
+                let words = Words { method: id, class, name, descriptor, origin };
                 let object = serde_json::to_string(&words).unwrap_or_default();
                 let inner = object.strip_prefix('{').and_then(|object| object.strip_suffix('}'));
                 inner.unwrap_or_default().to_owned()
             }
-            Format::Csv => csv_fields([
-                id.to_string().as_str(),
-                class.unwrap_or_default(),
-                name.unwrap_or_default(),
-                descriptor.unwrap_or_default(),
-            ]),
+            Format::Csv => {
+                let id = id.to_string();
+                let words = [Some(id.as_str()), class, name, descriptor];
+                let mut fields: Vec<_> =
+                    words.map(|word| word.unwrap_or_default().to_owned()).into();
+                if let Some(origin) = origin {
+                    fields.extend(origin.fields());
+                }
+                csv_fields(fields.iter().map(String::as_str))
+            }
         }
+    }
+}
+
+/// Where a method comes from, as far as that is known.
+#[derive(Serialize)]
+struct Origin<'a> {
+    source: Option<&'a str>,
+    line: Option<u32>,
+    loaders: Vec<&'a str>,
+}
+
+impl<'a> Origin<'a> {
+    fn of(method: Option<&'a Method>) -> Self {
+        let Some(Method { info, other_loaders, .. }) = method else {
+            return Self { source: None, line: None, loaders: Vec::new() };
+        };
+        let loaders = [&info.loader].into_iter().chain(other_loaders);
+        Self {
+            source: info.source.as_deref(),
+            line: info.line,
+            loaders: loaders.map(String::as_str).filter(|loader| !loader.is_empty()).collect(),
+        }
+    }
+
+    /// `  (Class.java:12, app)`, or nothing where nothing is known.
+    fn text(&self) -> Option<String> {
+        let place = match (self.source, self.line) {
+            (Some(source), Some(line)) => Some(format!("{source}:{line}")),
+            (Some(source), None) => Some(source.to_owned()),
+            (None, line) => line.map(|line| format!("line {line}")),
+        };
+        let loaders = self.loaders.iter().map(|loader| (*loader).to_owned());
+        let parts: Vec<_> = place.into_iter().chain(loaders).collect();
+        (!parts.is_empty()).then(|| format!("  ({})", parts.join(", ")))
+    }
+
+    fn fields(&self) -> [String; 3] {
+        let line = self.line.map(|line| line.to_string());
+        [
+            self.source.unwrap_or_default().to_owned(),
+            line.unwrap_or_default(),
+            self.loaders.join(" "),
+        ]
     }
 }
 

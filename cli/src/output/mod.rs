@@ -22,6 +22,10 @@ pub(crate) use units::{bytes, grouped, percent, plural, push_number, seconds};
 pub(crate) use words::shell_word;
 
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 
 use crate::args::ColorWhen;
 
@@ -65,6 +69,19 @@ impl Out {
             writeln!(self, "\u{1b}[1m{text}\u{1b}[0m")
         } else {
             writeln!(self, "{text}")
+        }
+    }
+
+    /// Waits, at most so long. Answers whether somebody may still read what is written: who waits for
+    /// news would not notice by writing.
+    pub(crate) fn wait(&self, patience: Duration) -> io::Result<bool> {
+        let patience = Timespec::try_from(patience).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });
+        let stdout = io::stdout();
+        let mut closed = [PollFd::new(&stdout, PollFlags::empty())];
+        match poll(&mut closed, Some(&patience)) {
+            Ok(ready) => Ok(ready == 0),
+            Err(Errno::INTR) => Ok(true),
+            Err(error) => Err(error.into()),
         }
     }
 

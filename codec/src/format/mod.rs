@@ -13,6 +13,7 @@
 //! | `trace.json` | [`manifest`]: what was run, how, and what came of it | at start; replaced at a clean end |
 //! | `trace.json.new` | room for the manifest of the end | at start; takes the place of `trace.json` |
 //! | `before-repair/` | what `flow check --repair` has replaced, moved or cut off, under its name; of a thread file the end, as `thread-<id>.flow.from-<offset>` | by a repair |
+//! | `thread-<id>.idx` | [`index`]: places in a thread file, to read it from the middle | by readers, when asked to |
 //! | `.lock` | empty; locked (`flock`) by the JVM that writes here | at start |
 //! | `.gate` | empty; locked for a moment by each JVM that starts here | at start |
 //! | `jvm-<pid>-<start>/` | the trace of a further JVM that found this directory in use | |
@@ -34,6 +35,8 @@
 
 pub mod flow;
 pub mod ids;
+#[cfg(feature = "read")]
+pub mod index;
 pub mod journal;
 pub mod jsonl;
 pub mod manifest;

@@ -5,6 +5,8 @@
 //! Nothing here trusts what it reads: lengths are
 //! checked before memory is reserved, and damage is reported with its place.
 
+mod content;
+mod filtered;
 mod flow;
 mod journal;
 mod jsonl;
@@ -17,6 +19,8 @@ mod threads;
 mod trace;
 mod visit;
 
+pub use content::{Content, ContentReader};
+pub use filtered::{Filtered, Selection, ShownFrames};
 pub use flow::{FlowReader, Tail};
 pub use jsonl::JsonlReader;
 pub use methods::{Method, Methods};

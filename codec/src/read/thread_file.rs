@@ -1,7 +1,7 @@
 //! The events of one thread: those in its file, and behind them those that the journal holds.
 
 use std::fs::File;
-use std::io::{self, Read, Take};
+use std::io::{self, Read, Seek, SeekFrom, Take};
 use std::path::PathBuf;
 
 use super::open_chunk::{OpenChunk, OpenChunkBytes};
@@ -37,10 +37,31 @@ impl ThreadFile {
     /// # Errors
     /// The file cannot be opened.
     pub fn events(&self) -> Result<Events> {
-        let (file, bytes) = (Input::File(self.file()?), self.bytes_in_file());
-        let reader = Reader::new(self.format, file, Offset::default(), bytes);
-        let (open, path) = (self.open.clone(), self.path.clone());
-        Ok(Events { reader, format: self.format, open, path, non_canonical: 0 })
+        self.events_from(Offset::default())
+    }
+
+    /// The same from a place on where a record begins.
+    ///
+    /// # Errors
+    /// As those of [`events`](Self::events).
+    pub fn events_from(&self, offset: Offset) -> Result<Events> {
+        let mut open = self.open.clone();
+        let (input, bytes) =
+            match open.take_if(|open| 0 < offset.get() && open.offset <= offset.get()) {
+                Some(open) => {
+                    let mut bytes = open.bytes(self.format);
+                    let before = offset.get() - open.offset;
+                    let skipped = io::copy(&mut (&mut bytes).take(before), &mut io::sink());
+                    skipped.map_err(|source| self.io_error(source))?;
+                    (Input::OpenChunk(bytes), open.records.len() as u64)
+                }
+                None => {
+                    let bytes = self.bytes_in_file().saturating_sub(offset.get());
+                    (Input::File(self.file_from(offset)?), bytes)
+                }
+            };
+        let reader = Reader::new(self.format, input, offset, bytes);
+        Ok(Events { reader, format: self.format, open, path: self.path.clone(), non_canonical: 0 })
     }
 
     /// The bytes that the offsets of the events belong to.
@@ -49,7 +70,7 @@ impl ThreadFile {
     /// The file cannot be opened.
     pub fn content(&self) -> Result<impl Read + use<>> {
         let open = self.open.as_ref().map(|open| Input::OpenChunk(open.bytes(self.format)));
-        Ok(Input::File(self.file()?).chain(open.unwrap_or(Input::Nothing)))
+        Ok(Input::File(self.file_from(Offset::default())?).chain(open.unwrap_or(Input::Nothing)))
     }
 
     /// How many bytes of its events stand in the file.
@@ -76,15 +97,22 @@ impl ThreadFile {
         Ok(())
     }
 
-    /// What counts of the file.
-    fn file(&self) -> Result<Take<OptionalFile>> {
+    /// What counts of the file, from a place on.
+    fn file_from(&self, offset: Offset) -> Result<Take<OptionalFile>> {
         let limit = self.open.as_ref().map_or(u64::MAX, |open| open.offset);
-        let file = match File::open(&self.path) {
+        let mut file = match File::open(&self.path) {
             Ok(file) => Some(file),
             Err(error) if error.kind() == io::ErrorKind::NotFound && limit == 0 => None,
-            Err(source) => return Err(Error::Io { path: self.path.clone(), source }),
+            Err(source) => return Err(self.io_error(source)),
         };
-        Ok(OptionalFile(file).take(limit))
+        if let Some(file) = file.as_mut().filter(|_| offset.get() > 0) {
+            file.seek(SeekFrom::Start(offset.get())).map_err(|source| self.io_error(source))?;
+        }
+        Ok(OptionalFile(file).take(limit.saturating_sub(offset.get())))
+    }
+
+    fn io_error(&self, source: io::Error) -> Error {
+        Error::Io { path: self.path.clone(), source }
     }
 }
 
@@ -220,5 +248,56 @@ impl ReadRecords for Events {
 
     fn non_canonical(&self) -> u64 {
         self.non_canonical + self.reader().non_canonical()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::num::NonZeroU64;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::MethodId;
+    use crate::write::EventCounts;
+
+    fn all(mut events: Events) -> Vec<(u64, Record)> {
+        std::iter::from_fn(|| events.next_record().unwrap())
+            .map(|(offset, record)| (offset.get(), record))
+            .collect()
+    }
+
+    #[test]
+    fn reading_from_a_record_on_is_reading_all_but_those_before() {
+        let dir = tempfile::tempdir().unwrap();
+        let enter = Record::Enter(MethodId::new(1).unwrap());
+        let exits = Record::Exit(NonZeroU64::new(2).unwrap());
+        for (format, text) in [
+            (EventFormat::Binary, &[0x81, 0x81][..]),
+            (
+                EventFormat::Jsonl,
+                b"{\"e\":\"enter\",\"method\":1}\n{\"e\":\"enter\",\"method\":1}\n",
+            ),
+        ] {
+            let path = dir.path().join("events");
+            // What follows the chunk's place does not count.
+            fs::write(&path, [text, &[0x00]].concat()).unwrap();
+            let open = OpenChunk {
+                offset: text.len() as u64,
+                events: EventCounts { enters: 1, exits: 2 },
+                records: Arc::from([0x01, 0x81]),
+            };
+            let id = ThreadId::new(1);
+            let file = ThreadFile { id, format, path, bytes: 0, open: Some(open) };
+            let whole = all(file.events().unwrap());
+            assert_eq!(whole.first(), Some(&(0, enter)));
+            assert!(format == EventFormat::Jsonl || whole[2].1 == exits, "{whole:?}");
+            assert!(whole.len() >= 4, "{whole:?}");
+            for (number, (offset, _)) in whole.iter().enumerate() {
+                let events = file.events_from(Offset::new(*offset)).unwrap();
+                assert_eq!(all(events), whole[number..], "{format:?} from {offset}");
+            }
+            assert_eq!(all(file.events_from(Offset::new(1 << 40)).unwrap()), []);
+        }
     }
 }

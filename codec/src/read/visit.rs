@@ -23,7 +23,27 @@ pub trait Visit {
 #[inline]
 pub(super) fn visit_records<V: Visit>(bytes: &[u8], visitor: &mut V) -> usize {
     let mut rest = bytes;
-    while let Decoded::Record(record, len) = decode(rest) {
+    while let Some((&first, behind)) = rest.split_first() {
+        // All but few records have one or two bytes.
+        if first & 0x40 == 0 {
+            let value = u64::from(first & 0x3F);
+            if first & 0x80 == 0 {
+                visitor.exit(NonZeroU64::MIN.saturating_add(value));
+            } else if let Some(method) = MethodId::new(value) {
+                visitor.enter(method);
+            }
+            rest = behind;
+            continue;
+        }
+        if first & 0x80 != 0
+            && let Some((&second @ ..0x80, behind)) = behind.split_first()
+            && let Some(method) = MethodId::new(u64::from(first & 0x3F) | u64::from(second) << 6)
+        {
+            visitor.enter(method);
+            rest = behind;
+            continue;
+        }
+        let Decoded::Record(record, len) = decode(rest) else { break };
         match record {
             Record::Enter(method) => visitor.enter(method),
             Record::Exit(count) => visitor.exit(count),

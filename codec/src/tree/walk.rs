@@ -65,6 +65,12 @@ impl<R: ReadRecords> Walk<R> {
         Self { records, open: Vec::new(), run: None, totals: WalkTotals::default() }
     }
 
+    /// Starts in the middle, where these frames are open, the outermost first. Totals count from there.
+    pub fn going_on(records: R, open: Vec<MethodId>) -> Self {
+        let totals = WalkTotals { max_frames: open.len() as u64, ..WalkTotals::default() };
+        Self { records, open, run: None, totals }
+    }
+
     /// The next step, or `None` at the end.
     ///
     /// # Errors

@@ -7,12 +7,12 @@ use std::io::Write;
 
 use flow_codec::MethodId;
 use flow_codec::analysis::{Graph, PathTree, Rooted};
-use flow_codec::read::{ThreadFile, Trace};
+use flow_codec::read::{Selection, ThreadFile};
 
 use crate::args::{Format, GraphArgs};
 use crate::failure::{Failure, Status};
 use crate::output::{Out, Progress};
-use crate::pattern::Patterns;
+use crate::pattern::globs;
 use crate::source::{Source, thread_title, visit_thread};
 use print::Print;
 
@@ -20,7 +20,7 @@ use print::Print;
 pub(crate) fn run(args: &GraphArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
     source.choose(&args.threads)?;
-    let patterns = Patterns::new(&args.methods, &source)?;
+    let roots = globs(&args.methods, &source)?;
     source.tell_losses();
     if args.source.format == Format::Csv {
         out.write_all(print::CSV_HEADING)?;
@@ -29,13 +29,15 @@ pub(crate) fn run(args: &GraphArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut status = source.status;
     for trace in &source.traces {
         let mut print = Print::new(args, &source, trace);
+        let shown = args.filter.selection(trace);
+        let roots = Selection::new(&trace.methods, &roots, &[]);
         source.begin(trace, args.source.format, out)?;
         let groups: Vec<_> = match args.per_thread {
             true => trace.files.chunks(1).collect(),
             false => vec![&trace.files[..]],
         };
         for files in groups {
-            let read = read(files, trace, &patterns, &mut progress);
+            let read = read(files, &shown, &roots, &mut progress);
             status = status.and(read.status);
             let title = match files {
                 [file] if args.per_thread => Some((file.id, thread_title(trace, file.id))),
@@ -54,22 +56,22 @@ struct Read {
     status: Status,
 }
 
-/// Adds up the calls of some threads.
+/// Adds up the calls of some threads that are shown, and happen in one of the roots.
 fn read(
     files: &[ThreadFile],
-    trace: &Trace,
-    patterns: &Patterns<'_>,
+    shown: &Selection,
+    roots: &Selection,
     progress: &mut Progress,
 ) -> Read {
-    let chosen = |method: MethodId| patterns.matches(&trace.methods, method);
+    let is_root = |method: MethodId| roots.contains(method);
     let mut graph = Graph::default();
     let (mut threads, mut status) = (0, Status::Done);
     for file in files {
         let before = graph.calls();
-        let reading = if patterns.is_empty() {
-            visit_thread(file, progress, &mut graph)
+        let reading = if roots.is_all() {
+            visit_thread(file, shown, progress, &mut graph)
         } else {
-            visit_thread(file, progress, &mut Rooted::new(chosen, &mut graph))
+            visit_thread(file, shown, progress, &mut Rooted::new(is_root, &mut graph))
         };
         graph.end_thread();
         threads += u64::from(graph.calls() > before);

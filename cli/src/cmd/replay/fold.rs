@@ -1,4 +1,5 @@
-//! Folds calls of one method that follow one another, and call nothing that is shown, into one line.
+//! Lines that are held back: calls of one method that follow one another, and call nothing that is
+//! shown, become one line, and a call whose callees are too deep to be shown says how many there were.
 
 use flow_codec::{Depth, MethodId, Offset};
 
@@ -8,15 +9,26 @@ pub(super) struct Line {
     pub(super) depth: Depth,
     pub(super) method: MethodId,
     pub(super) offset: Offset,
+    /// How many calls; 0 where the call stands above already, and only `below` is to be told.
     pub(super) count: u64,
+    /// Calls inside that are too deep to be shown.
+    pub(super) below: u64,
 }
 
-/// Holds back the last line until it is known whether the next call belongs to it.
+impl Line {
+    pub(super) fn new(depth: Depth, method: MethodId, offset: Offset) -> Self {
+        Self { depth, method, offset, count: 1, below: 0 }
+    }
+}
+
+/// Holds back the last line until it is known what belongs to it.
 #[derive(Debug, Default)]
 pub(super) struct Fold {
     held: Option<Line>,
     /// Whether the last call of the held line has not been left yet.
     open: bool,
+    /// Of the calls below the held line, those inside its last call.
+    below_last: u64,
 }
 
 impl Fold {
@@ -27,6 +39,7 @@ impl Fold {
             Some(line) if !self.open && line.depth == depth && line.method == method => {
                 line.count += 1;
                 self.open = true;
+                self.below_last = 0;
                 true
             }
             _ => false,
@@ -34,15 +47,25 @@ impl Fold {
     }
 
     /// Holds back the line of a call that has just been entered.
-    pub(super) fn hold(&mut self, depth: Depth, method: MethodId, offset: Offset) {
-        self.held = Some(Line { depth, method, offset, count: 1 });
+    pub(super) fn hold(&mut self, line: Line) {
+        self.held = Some(line);
         self.open = true;
+        self.below_last = 0;
+    }
+
+    /// A call is entered that is too deep to be shown. It counts for the line held back, if that is of a
+    /// caller.
+    pub(super) fn below(&mut self) {
+        if let Some(line) = self.held.as_mut().filter(|_| self.open) {
+            line.below += 1;
+            self.below_last += 1;
+        }
     }
 
     /// A frame is left. Answers the lines that nothing can join any more.
     pub(super) fn leave(&mut self, depth: Depth) -> [Option<Line>; 2] {
         match &self.held {
-            Some(line) if self.open && line.depth == depth => {
+            Some(Line { count: 1.., .. }) if self.is_top(depth) => {
                 self.open = false;
                 [None; 2]
             }
@@ -52,15 +75,41 @@ impl Fold {
         }
     }
 
+    /// How deep the held line is. Frames above it may be left without a word.
+    pub(super) fn depth(&self) -> Option<Depth> {
+        self.held.map(|line| line.depth)
+    }
+
+    fn is_top(&self, depth: Depth) -> bool {
+        self.open && self.held.is_some_and(|line| line.depth == depth)
+    }
+
     /// Takes what is held back. A last call that has turned out to call others stands alone.
     pub(super) fn take(&mut self) -> [Option<Line>; 2] {
         match self.held.take() {
+            Some(Line { count: 0, below: 0, .. }) => [None; 2],
             Some(line) if self.open && line.count > 1 => {
-                let before = Line { count: line.count - 1, ..line };
-                [Some(before), Some(Line { count: 1, ..line })]
+                let below = self.below_last;
+                let before = Line { count: line.count - 1, below: line.below - below, ..line };
+                [Some(before), Some(Line { count: 1, below, ..line })]
             }
             line => [line, None],
         }
+    }
+
+    /// Takes what is held back for a reader who wants to see it now. Of a call that is still open only
+    /// what is below it is told later.
+    pub(super) fn show(&mut self) -> [Option<Line>; 2] {
+        let (held, is_open) = (self.held, self.open);
+        if held.is_none_or(|line| line.count == 0) {
+            return [None; 2];
+        }
+        let mut lines = self.take();
+        if is_open && let Some(last) = lines.iter_mut().rev().flatten().next() {
+            self.held = Some(Line { count: 0, ..*last });
+            last.below = 0;
+        }
+        lines
     }
 }
 
@@ -68,21 +117,34 @@ impl Fold {
 mod tests {
     use super::*;
 
-    /// `a` is entered, `.` leaves; upper case calls are written `name:count` with their depth.
+    /// `a` is entered, `.` leaves, `-` enters what is too deep, `!` shows what there is. A line is blanks
+    /// for its depth, name, count, and calls below if there are any.
     fn fold(events: &str) -> Vec<String> {
         let mut fold = Fold::default();
         let mut depth = 0;
         let mut lines = Vec::new();
         for event in events.chars() {
-            if event == '.' {
-                depth -= 1;
-                lines.extend(fold.leave(Depth::new(depth)));
-                continue;
+            match event {
+                '.' => {
+                    depth -= 1;
+                    lines.extend(fold.leave(Depth::new(depth)));
+                    continue;
+                }
+                '-' => {
+                    depth += 1;
+                    fold.below();
+                    continue;
+                }
+                '!' => {
+                    lines.extend(fold.show());
+                    continue;
+                }
+                _ => {}
             }
             let method = MethodId::new(u64::from(event)).unwrap();
             if !fold.joins(Depth::new(depth), method) {
                 lines.extend(fold.take());
-                fold.hold(Depth::new(depth), method, Offset::default());
+                fold.hold(Line::new(Depth::new(depth), method, Offset::default()));
             }
             depth += 1;
         }
@@ -90,9 +152,10 @@ mod tests {
         lines
             .into_iter()
             .flatten()
-            .map(|Line { depth, method, count, .. }| {
+            .map(|Line { depth, method, count, below, .. }| {
                 let name = char::from(u8::try_from(method.get()).unwrap());
-                format!("{}{name}{count}", " ".repeat(depth.as_usize()))
+                let below = if below > 0 { format!(" {below} below") } else { String::new() };
+                format!("{}{name}{count}{below}", " ".repeat(depth.as_usize()))
             })
             .collect()
     }
@@ -112,5 +175,20 @@ mod tests {
     #[test]
     fn what_is_still_open_at_the_end_is_shown() {
         assert_eq!(fold("ab.b"), ["a1", " b1", " b1"]);
+    }
+
+    #[test]
+    fn calls_too_deep_count_for_the_line_they_are_below() {
+        assert_eq!(fold("ab--..-..b-.."), ["a1", " b2 4 below"]);
+        assert_eq!(fold("ab-..b--"), ["a1", " b1 1 below", " b1 2 below"], "the last is open");
+        assert_eq!(fold("ab-..c..d"), ["a1", " b1 1 below", " c1", "d1"]);
+    }
+
+    #[test]
+    fn what_was_shown_early_is_not_shown_again() {
+        assert_eq!(fold("ab-!-...c.."), ["a1", " b1", " b0 2 below", " c1"]);
+        assert_eq!(fold("ab!.!b.!."), ["a1", " b1", " b1"]);
+        assert_eq!(fold("ab-..b-!!-.."), ["a1", " b1 1 below", " b1", " b0 2 below"]);
+        assert_eq!(fold("a!b."), ["a1", " b1"]);
     }
 }

@@ -51,11 +51,12 @@ fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<Status, Fa
     let mut progress = Progress::new(source.bytes(), false);
     let mut status = source.status;
     for trace in &source.traces {
+        let selection = args.filter.selection(trace);
         let mut report = Report::default();
         let mut threads: u64 = 0;
         for file in &trace.files {
             let before = report.calls();
-            let reading = visit_thread(file, &mut progress, &mut report);
+            let reading = visit_thread(file, &selection, &mut progress, &mut report);
             report.end_thread();
             threads += u64::from(report.calls() > before);
             status = status.and(reading.tell(file, &progress));

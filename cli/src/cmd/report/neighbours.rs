@@ -4,13 +4,13 @@ use std::io::Write;
 
 use flow_codec::MethodId;
 use flow_codec::analysis::Neighbours;
-use flow_codec::read::Trace;
+use flow_codec::read::{Selection, Trace};
 
 use super::default_max;
 use crate::args::{Format, ReportArgs};
 use crate::failure::{Failure, Status};
 use crate::output::{Align, Labels, Out, Progress, Table, csv_fields, grouped, percent, plural};
-use crate::pattern::Patterns;
+use crate::pattern::globs;
 use crate::source::{Source, visit_thread};
 
 /// Who is in the caller's place where a thread begins.
@@ -31,7 +31,7 @@ pub(super) fn run(
     args: &ReportArgs,
     out: &mut Out,
 ) -> Result<Status, Failure> {
-    let patterns = Patterns::new(patterns, source)?;
+    let globs = globs(patterns, source)?;
     let format = args.source.format;
     if format == Format::Csv {
         out.write_all(b"trace,method,class,name,descriptor,calls\n")?;
@@ -39,9 +39,11 @@ pub(super) fn run(
     let mut progress = Progress::new(source.bytes(), false);
     let mut status = source.status;
     for trace in &source.traces {
-        let mut neighbours = Neighbours::new(|method| patterns.matches(&trace.methods, method));
+        let shown = args.filter.selection(trace);
+        let chosen = Selection::new(&trace.methods, &globs, &[]);
+        let mut neighbours = Neighbours::new(|method| chosen.contains(method));
         for file in &trace.files {
-            let reading = visit_thread(file, &mut progress, &mut neighbours);
+            let reading = visit_thread(file, &shown, &mut progress, &mut neighbours);
             neighbours.end_thread();
             status = status.and(reading.tell(file, &progress));
         }

@@ -36,6 +36,7 @@ pub(super) fn run(
     let mut progress = Progress::new(source.bytes(), false);
     let mut status = source.status;
     for trace in &source.traces {
+        let shown = args.filter.selection(trace);
         let mut paths = Paths {
             trace,
             name: match args.source.format {
@@ -49,17 +50,19 @@ pub(super) fn run(
         if kind == PathsKind::Deepest {
             let mut deepest = Deepest::default();
             for file in &trace.files {
-                let reading = visit_thread(file, &mut progress, &mut deepest);
+                let reading = visit_thread(file, &shown, &mut progress, &mut deepest);
                 deepest.end_thread();
                 status = status.and(reading.tell(file, &progress));
             }
             source.begin(trace, args.source.format, out)?;
-            paths.deepest(&deepest, out)?;
+            // Of calls that are left out nobody knows how many there were.
+            let event = shown.is_all().then(|| deepest.event());
+            paths.deepest(&deepest, event, out)?;
             continue;
         }
         let mut graph = Graph::default();
         for file in &trace.files {
-            let reading = visit_thread(file, &mut progress, &mut graph);
+            let reading = visit_thread(file, &shown, &mut progress, &mut graph);
             graph.end_thread();
             status = status.and(reading.tell(file, &progress));
         }
@@ -84,20 +87,30 @@ struct Paths<'a> {
 }
 
 impl Paths<'_> {
-    fn deepest(&mut self, deepest: &Deepest, out: &mut Out) -> Result<(), Failure> {
+    fn deepest(
+        &mut self,
+        deepest: &Deepest,
+        event: Option<u64>,
+        out: &mut Out,
+    ) -> Result<(), Failure> {
         let stack = deepest.stack();
         let Some(file) = self.trace.files.get(deepest.thread()).filter(|_| !stack.is_empty())
         else {
             return Ok(());
         };
-        let event = deepest.event();
         if self.format == Format::Text {
             let frames = plural(stack.len() as u64, "frame");
             let title = thread_title(self.trace, file.id);
-            let line =
-                format!("{frames}, first reached by event {} of thread {title}", grouped(event));
+            let line = match event {
+                Some(event) => {
+                    format!("{frames}, first reached by event {} of thread {title}", grouped(event))
+                }
+                None => format!("{frames}, in thread {title}"),
+            };
             writeln!(out, "{}\n", crate::output::neutral(&line))?;
         }
+        let nothing = if self.format == Format::Json { "null" } else { "" };
+        let event = event.map_or(nothing.to_owned(), |event| event.to_string());
         let mut table = Table::new(&[("depth", Align::Right), ("method", Align::Left)]);
         for frame in ends(stack, self.max) {
             let (depth, method) = match frame {

@@ -1,0 +1,18 @@
+//! `flow completions`: what shells need to complete its commands.
+
+use std::io::Write;
+
+use clap::CommandFactory;
+
+use crate::args::{Args, CompletionsArgs};
+use crate::failure::{Failure, Status};
+use crate::output::Out;
+
+/// Runs the verb.
+pub(crate) fn run(args: &CompletionsArgs, out: &mut Out) -> Result<Status, Failure> {
+    // Into memory first: the generator takes a closed pipe for a bug.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Args::command(), "flow", &mut script);
+    out.write_all(&script)?;
+    Ok(Status::Done)
+}

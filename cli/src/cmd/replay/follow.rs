@@ -1,0 +1,309 @@
+//! `flow replay --follow`: goes on while the trace is being recorded.
+//!
+//! What a thread has recorded stands in its file and, behind that, in the journal, where it only grows;
+//! so looking again and again, and reading on where the last look ended, finds every event once and in order.
+//! Only the last run of exits may have become longer.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use flow_codec::format::flow::Record;
+use flow_codec::read::{OpenChunk, ReadRecords, Selection, ThreadFile, Trace};
+use flow_codec::{Offset, ThreadId};
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use super::lines::{Lines, Printed};
+use super::player::Player;
+use super::selections;
+use crate::args::ReplayArgs;
+use crate::failure::{Failure, Status};
+use crate::lock;
+use crate::output::{Out, Progress, message};
+use crate::source::{Ending, Flow, Reading, Source, thread_title};
+
+/// How long to wait between two looks, at least.
+const PAUSE: Duration = Duration::from_millis(100);
+/// A look takes at most one in so many parts of the time, however large the trace is.
+const SHARE: u32 = 5;
+
+/// Follows all traces of a directory.
+pub(super) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
+    let mut follower = Follower { args, stop: stop_flag()?, ..Follower::new(args) };
+    let mut is_over = false;
+    loop {
+        let begun = Instant::now();
+        let (source, unreadable) = Source::open_silently(&args.source.dir)?;
+        if follower.is_another_recording(&source) {
+            message("another recording has begun here");
+            return follower.end(&source, false, out);
+        }
+        let look = follower.look(&source, out)?;
+        out.finish()?;
+        if is_over || look == Look::Enough || follower.is_stopped() {
+            for error in unreadable.iter().map(|(_, error)| error) {
+                message(&error.to_string());
+            }
+            return follower.end(&source, !unreadable.is_empty(), out);
+        }
+        if look == Look::Nothing {
+            // It is over if nobody records any more; what came until then is seen by one more look.
+            is_over = !source.traces.iter().any(is_recording);
+            if is_over {
+                continue;
+            }
+        }
+        if !out.wait(PAUSE.max(begun.elapsed() * SHARE))? {
+            return Ok(Status::Done);
+        }
+    }
+}
+
+/// Set by Ctrl-C: what was read until then is printed, with an end.
+fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&flag))
+            .map_err(|error| Failure::Failed(format!("signals cannot be handled: {error}")))?;
+    }
+    Ok(flag)
+}
+
+fn is_recording(trace: &Trace) -> bool {
+    let has_end = trace.manifest.as_ref().is_some_and(|manifest| manifest.end.is_some());
+    !has_end && lock::is_recording(&trace.dir) != Some(false)
+}
+
+/// What a look has found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Look {
+    Nothing,
+    News,
+    /// No more is wanted.
+    Enough,
+}
+
+struct Follower<'a> {
+    args: &'a ReplayArgs,
+    stop: Arc<AtomicBool>,
+    printed: Printed,
+    threads: BTreeMap<(PathBuf, ThreadId), Followed>,
+    /// When the recording of each trace began.
+    starts: BTreeMap<PathBuf, u64>,
+    /// Made anew when a trace has more methods than it had.
+    selections: BTreeMap<PathBuf, (usize, Selection, Option<Selection>)>,
+}
+
+impl<'a> Follower<'a> {
+    fn new(args: &'a ReplayArgs) -> Self {
+        Self {
+            args,
+            stop: Arc::default(),
+            printed: Printed::default(),
+            threads: BTreeMap::new(),
+            starts: BTreeMap::new(),
+            selections: BTreeMap::new(),
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Whether a trace has made way for a newer one, which must not be taken for its continuation.
+    fn is_another_recording(&mut self, source: &Source) -> bool {
+        let mut starts = source
+            .traces
+            .iter()
+            .filter_map(|trace| Some((&trace.dir, trace.manifest.as_ref()?.start_unix_ns)));
+        starts.any(|(dir, start)| *self.starts.entry(dir.clone()).or_insert(start) != start)
+    }
+
+    /// Prints what is new.
+    fn look(&mut self, source: &Source, out: &mut Out) -> Result<Look, Failure> {
+        let mut look = Look::Nothing;
+        for trace in &source.traces {
+            let methods = trace.methods.len();
+            if self.selections.get(&trace.dir).is_none_or(|(known, ..)| *known != methods) {
+                let (selection, wanted) = selections(self.args, trace);
+                self.selections.insert(trace.dir.clone(), (methods, selection, wanted));
+            }
+            let Some((_, selection, wanted)) = self.selections.get(&trace.dir) else { continue };
+            let selections = (selection, wanted.as_ref());
+            let mut lines = Lines::new(self.args, trace, selections, &mut self.printed, out);
+            for file in trace.files.iter().filter(|f| self.args.threads.include(trace, f.id)) {
+                let number = self.threads.len() as u64;
+                let thread = self
+                    .threads
+                    .entry((trace.dir.clone(), file.id))
+                    .or_insert_with(|| Followed::new(self.args, source, trace, file, number));
+                if self.stop.load(Ordering::Relaxed) {
+                    return Ok(Look::Enough);
+                }
+                match thread.look(trace, file, &mut lines, &self.stop)? {
+                    Look::Enough => return Ok(Look::Enough),
+                    Look::News => look = Look::News,
+                    Look::Nothing => {}
+                }
+            }
+        }
+        if look == Look::Nothing {
+            self.pause(source, out)?;
+        }
+        Ok(look)
+    }
+
+    fn for_each_thread(
+        &mut self,
+        source: &Source,
+        out: &mut Out,
+        mut each: impl FnMut(&mut Followed, &Trace, &ThreadFile, &mut Lines<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        for trace in &source.traces {
+            let Some((_, selection, wanted)) = self.selections.get(&trace.dir) else { continue };
+            let selections = (selection, wanted.as_ref());
+            let mut lines = Lines::new(self.args, trace, selections, &mut self.printed, out);
+            for file in &trace.files {
+                if let Some(thread) = self.threads.get_mut(&(trace.dir.clone(), file.id)) {
+                    each(thread, trace, file, &mut lines)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn pause(&mut self, source: &Source, out: &mut Out) -> Result<(), Failure> {
+        self.for_each_thread(source, out, |thread, _, _, lines| thread.player.pause(lines))
+    }
+
+    fn end(&mut self, source: &Source, damaged: bool, out: &mut Out) -> Result<Status, Failure> {
+        let mut status = if damaged { Status::Damaged } else { Status::Done };
+        for error in source.traces.iter().flat_map(|trace| &trace.damage) {
+            status = Status::Damaged;
+            message(&error.to_string());
+        }
+        source.tell_losses();
+        let progress = Progress::new(0, true);
+        // Who has seen enough of one thread does not ask for the end of the others.
+        let mut endings = self.threads.values().map(|thread| thread.reading.ending);
+        let is_stopped = endings.any(|ending| ending == Ending::Stopped);
+        self.for_each_thread(source, out, |thread, trace, file, lines| {
+            let before = trace.threads.get(file.id).map(|thread| &thread.open);
+            if is_stopped && thread.reading.ending != Ending::Stopped {
+                return Ok(());
+            }
+            thread.player.end(thread.reading.ending, before, lines, &progress)?;
+            status = status.and(thread.reading.tell(file, &progress));
+            Ok(())
+        })?;
+        Ok(status)
+    }
+}
+
+/// A thread, and how far it has been read.
+struct Followed {
+    player: Player,
+    reading: Reading,
+    /// What its title begins with, where there are several traces.
+    place: String,
+    /// Where to read on: at the first record that was not read, or at the last run of exits.
+    next: Offset,
+    /// Exits of the run there that were read.
+    exits: u64,
+    /// Bytes, and events of the open chunk, when it was looked at last.
+    size: Option<(u64, u64)>,
+}
+
+impl Followed {
+    fn new(
+        args: &ReplayArgs,
+        source: &Source,
+        trace: &Trace,
+        file: &ThreadFile,
+        number: u64,
+    ) -> Self {
+        let name = source.name(&trace.dir);
+        let prefix = Lines::prefix(args, &name, file.id);
+        Self {
+            player: Player::new(args, number, String::new(), prefix),
+            reading: Reading::new(),
+            place: if source.several { format!("trace {name}, ") } else { String::new() },
+            next: Offset::default(),
+            exits: 0,
+            size: None,
+        }
+    }
+
+    /// Prints what is new.
+    fn look(
+        &mut self,
+        trace: &Trace,
+        file: &ThreadFile,
+        lines: &mut Lines<'_>,
+        stop: &AtomicBool,
+    ) -> Result<Look, Failure> {
+        let size = (file.bytes, file.open.as_ref().map_or(0, OpenChunk::event_count));
+        if self.size == Some(size) || self.reading.ending == Ending::Failed {
+            return Ok(Look::Nothing);
+        }
+        self.player.title = format!("{}thread {}", self.place, thread_title(trace, file.id));
+        if self.size.replace(size).is_none()
+            && let Some(thread) = trace.threads.get(file.id)
+        {
+            self.player.entered_before(&thread.open, lines)?;
+        }
+        self.read_on(file, lines, stop)
+    }
+
+    fn read_on(
+        &mut self,
+        file: &ThreadFile,
+        lines: &mut Lines<'_>,
+        stop: &AtomicBool,
+    ) -> Result<Look, Failure> {
+        let mut look = Look::Nothing;
+        let mut events = match file.events_from(self.next) {
+            Ok(events) => events,
+            Err(error) => {
+                self.reading.note(error);
+                return Ok(look);
+            }
+        };
+        loop {
+            let record = match events.next_record() {
+                Ok(Some((offset, Record::Exit(count)))) => {
+                    let known = if offset == self.next { self.exits } else { 0 };
+                    (self.next, self.exits) = (offset, count.get().max(known));
+                    NonZeroU64::new(count.get().saturating_sub(known))
+                        .map(|new| (offset, Record::Exit(new)))
+                }
+                Ok(Some(enter)) => {
+                    (self.next, self.exits) = (events.position(), 0);
+                    Some(enter)
+                }
+                Ok(None) => {
+                    self.reading.ending = events.tail().into();
+                    return Ok(look);
+                }
+                Err(error) => {
+                    (self.next, self.exits) = (events.position(), 0);
+                    if self.reading.note(error) == Flow::Stop {
+                        return Ok(look);
+                    }
+                    None
+                }
+            };
+            let Some((offset, record)) = record else { continue };
+            look = Look::News;
+            if self.player.record(offset, record, lines)? == Flow::Stop
+                || stop.load(Ordering::Relaxed)
+            {
+                self.reading.ending = Ending::Stopped;
+                return Ok(Look::Enough);
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! How a call looks as a line of each format, and where lines go.
+
+use std::io::Write;
+
+use flow_codec::read::{Methods, Selection, Trace};
+
+use super::fold::Line;
+use crate::args::{Format, ReplayArgs};
+use crate::failure::Failure;
+use crate::output::{Labels, Out, csv_fields, grouped, neutral, plural, push_number};
+
+/// Deeper calls are indented no further and say how deep they are: a stack overflow would fill the
+/// disk with blanks.
+const DEEPEST_INDENT: usize = 512;
+
+/// What has been printed so far, of all traces and threads.
+#[derive(Debug, Default)]
+pub(super) struct Printed {
+    /// Calls, or lines of folded calls.
+    pub(super) calls: u64,
+    /// The thread whose heading stands above, by a number of the caller's.
+    pub(super) thread: Option<u64>,
+}
+
+/// What to show of a trace, and how.
+pub(super) struct Lines<'a> {
+    pub(super) methods: &'a Methods,
+    /// Calls that are not left out.
+    pub(super) selection: &'a Selection,
+    /// Calls that are shown with all they called, where not all are.
+    pub(super) wanted: Option<&'a Selection>,
+    pub(super) printed: &'a mut Printed,
+    pub(super) out: &'a mut Out,
+    format: Format,
+    labels: Labels<'a>,
+    line: Vec<u8>,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn new(
+        args: &'a ReplayArgs,
+        trace: &'a Trace,
+        (selection, wanted): (&'a Selection, Option<&'a Selection>),
+        printed: &'a mut Printed,
+        out: &'a mut Out,
+    ) -> Self {
+        let format = args.source.format;
+        let labels = Labels::new(&trace.methods, format).with_origin(args.verbose);
+        let (methods, line) = (&trace.methods, Vec::new());
+        Self { methods, selection, wanted, printed, out, format, labels, line }
+    }
+
+    pub(super) fn is_text(&self) -> bool {
+        self.format == Format::Text
+    }
+
+    /// The columns of CSV.
+    pub(super) fn titles(args: &ReplayArgs) -> &'static str {
+        if args.verbose {
+            "trace,thread,depth,method,class,name,descriptor,source,line,loaders,offset\n"
+        } else {
+            "trace,thread,depth,method,class,name,descriptor,offset\n"
+        }
+    }
+
+    /// What all lines of a thread begin with.
+    pub(super) fn prefix(args: &ReplayArgs, trace: &str, thread: flow_codec::ThreadId) -> Vec<u8> {
+        match args.source.format {
+            Format::Text => String::new(),
+            Format::Json => {
+                let name = serde_json::Value::from(trace);
+                format!("{{\"trace\":{name},\"thread\":{thread},\"depth\":")
+            }
+            Format::Csv => csv_fields([trace, &thread.to_string()]) + ",",
+        }
+        .into_bytes()
+    }
+
+    /// Prints a thread's heading, unless it stands above already.
+    #[inline]
+    pub(super) fn head(&mut self, thread: u64, title: &str) -> Result<(), Failure> {
+        if self.printed.thread == Some(thread) || !self.is_text() {
+            return Ok(());
+        }
+        if self.printed.thread.replace(thread).is_some() {
+            self.out.write_all(b"\n")?;
+        }
+        Ok(self.out.heading(title)?)
+    }
+
+    /// Prints one call, or one line of folded calls. Text is indented by `indent`.
+    #[inline]
+    pub(super) fn call(&mut self, prefix: &[u8], indent: usize, call: Line) -> Result<(), Failure> {
+        let line = &mut self.line;
+        line.clear();
+        line.extend_from_slice(prefix);
+        let label = self.labels.get(call.method).as_bytes();
+        match self.format {
+            Format::Text => {
+                if call.count > 0 {
+                    push_indent(indent, line);
+                    line.extend_from_slice(label);
+                } else {
+                    push_indent(indent.saturating_add(1), line);
+                }
+                if call.count != 1 || call.below > 0 {
+                    push_counts(line, call);
+                }
+                line.push(b'\n');
+            }
+            Format::Json => {
+                push_number(line, call.depth.get());
+                line.push(b',');
+                line.extend_from_slice(label);
+                line.extend_from_slice(b",\"offset\":");
+                push_number(line, call.offset.get());
+                line.extend_from_slice(b"}\n");
+            }
+            Format::Csv => {
+                push_number(line, call.depth.get());
+                line.push(b',');
+                line.extend_from_slice(label);
+                line.push(b',');
+                push_number(line, call.offset.get());
+                line.push(b'\n');
+            }
+        }
+        Ok(self.out.write_all(line)?)
+    }
+
+    /// Prints a line of text that is no call.
+    pub(super) fn text(&mut self, indent: usize, text: &str) -> Result<(), Failure> {
+        self.line.clear();
+        push_indent(indent, &mut self.line);
+        self.line.extend_from_slice(neutral(text).as_bytes());
+        self.line.push(b'\n');
+        Ok(self.out.write_all(&self.line)?)
+    }
+}
+
+#[cold]
+fn push_counts(line: &mut Vec<u8>, call: Line) {
+    let mut parts = Vec::new();
+    if call.count > 1 {
+        parts.push(format!("×{}", grouped(call.count)));
+    }
+    if call.below > 0 {
+        parts.push(format!("… {} below", plural(call.below, "call")));
+    }
+    let gap = if call.count > 0 { "  " } else { "" };
+    line.extend_from_slice(format!("{gap}{}", parts.join("  ")).as_bytes());
+}
+
+fn push_indent(depth: usize, line: &mut Vec<u8>) {
+    line.resize(line.len() + 2 * depth.min(DEEPEST_INDENT), b' ');
+    if depth > DEEPEST_INDENT {
+        line.extend_from_slice(format!("[depth {depth}] ").as_bytes());
+    }
+}

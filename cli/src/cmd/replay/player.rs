@@ -1,0 +1,284 @@
+//! One thread's records as lines. What it keeps is all that has to be known of the records before, so
+//! reading may begin, and go on, anywhere.
+
+use std::num::NonZeroU64;
+
+use flow_codec::format::flow::Record;
+use flow_codec::read::{OpenFrames, ShownFrames};
+use flow_codec::{Depth, MethodId, Offset};
+
+use super::fold::{Fold, Line};
+use super::lines::Lines;
+use super::notes::{chain, left_unseen, path, still_open};
+use crate::args::{Format, ReplayArgs};
+use crate::failure::Failure;
+use crate::output::{Progress, grouped, plural};
+use crate::source::{Ending, Flow};
+
+/// The state of one thread's replay.
+#[derive(Debug)]
+pub(super) struct Player {
+    /// What the thread's heading says.
+    pub(super) title: String,
+    /// Tells it from the other threads.
+    number: u64,
+    prefix: Vec<u8>,
+    max_depth: usize,
+    max: u64,
+    is_text: bool,
+    folds: bool,
+    /// Whether lines are held back until their call is left.
+    holds: bool,
+    /// The open frames, without those that are left out.
+    stack: Vec<MethodId>,
+    /// Which of the open frames are in the stack.
+    shown: ShownFrames,
+    /// Where in the stack the call is that is being shown with all it calls. Without `--method`
+    /// everything is inside such a call.
+    root: Option<usize>,
+    fold: Fold,
+    /// Calls so far, whether they are shown or not.
+    calls: u64,
+    /// Those that were too deep.
+    deeper: u64,
+    unseen: u64,
+}
+
+impl Player {
+    /// Begins with no frame open.
+    pub(super) fn new(args: &ReplayArgs, number: u64, title: String, prefix: Vec<u8>) -> Self {
+        let is_text = args.source.format == Format::Text;
+        let limit = |limit: Option<u64>| limit.filter(|limit| *limit > 0).unwrap_or(u64::MAX);
+        Self {
+            title,
+            number,
+            prefix,
+            max_depth: usize::try_from(limit(args.depth)).unwrap_or(usize::MAX),
+            max: limit(args.max),
+            is_text,
+            folds: is_text && args.fold,
+            holds: is_text && (args.fold || args.depth.is_some()),
+            stack: Vec::new(),
+            shown: ShownFrames::default(),
+            root: args.method.is_empty().then_some(0),
+            fold: Fold::default(),
+            calls: 0,
+            deeper: 0,
+            unseen: 0,
+        }
+    }
+
+    /// Prints the frames that recording found open. The calls that follow are not indented below
+    /// them: when they are left is not recorded.
+    pub(super) fn entered_before(
+        &mut self,
+        open: &OpenFrames,
+        lines: &mut Lines<'_>,
+    ) -> Result<(), Failure> {
+        const BEFORE: &str = "entered before recording";
+        if !self.is_text || open.count() == 0 || lines.wanted.is_some() {
+            return Ok(());
+        }
+        lines.head(self.number, &self.title)?;
+        let (frames, omitted) = (&open.frames, open.omitted);
+        if omitted > 0 {
+            lines.text(0, &format!("… {} {BEFORE}", plural(omitted, "frame")))?;
+        }
+        let outside = usize::try_from(omitted).unwrap_or(usize::MAX);
+        let shown = self.max_depth.saturating_sub(outside).min(frames.len());
+        let (shown, deeper) = frames.split_at(shown);
+        for (number, frame) in shown.iter().enumerate() {
+            lines.text(outside.saturating_add(number), &format!("… {frame}  {BEFORE}"))?;
+        }
+        if !deeper.is_empty() {
+            let (deeper, depth) = (plural(deeper.len() as u64, "deeper frame"), self.max_depth);
+            lines.text(0, &format!("… {deeper} {BEFORE} left out (--depth {depth})"))?;
+        }
+        Ok(())
+    }
+
+    /// The next record of the thread, and where it begins.
+    #[inline]
+    pub(super) fn record(
+        &mut self,
+        offset: Offset,
+        record: Record,
+        lines: &mut Lines<'_>,
+    ) -> Result<Flow, Failure> {
+        match record {
+            Record::Enter(method) => self.enter(offset, method, lines),
+            Record::Exit(count) => {
+                self.exit(count, lines)?;
+                Ok(Flow::Continue)
+            }
+        }
+    }
+
+    #[inline]
+    fn enter(
+        &mut self,
+        offset: Offset,
+        method: MethodId,
+        lines: &mut Lines<'_>,
+    ) -> Result<Flow, Failure> {
+        self.calls += 1;
+        if !lines.selection.is_all() {
+            let is_shown = lines.selection.contains(method);
+            self.shown.enter(is_shown);
+            if !is_shown {
+                return Ok(Flow::Continue);
+            }
+        }
+        let top = self.stack.len();
+        let is_root = self.root.is_none();
+        let root = self.root.unwrap_or(top);
+        if is_root && lines.wanted.is_some_and(|wanted| !wanted.contains(method)) {
+            self.stack.push(method);
+            return Ok(Flow::Continue);
+        }
+        let depth = Depth::new(top as u64);
+        if top - root >= self.max_depth {
+            self.deeper += 1;
+            self.fold.below();
+        } else if !(self.folds && self.fold.joins(depth, method)) {
+            if lines.printed.calls == self.max {
+                return Ok(Flow::Stop);
+            }
+            lines.printed.calls += 1;
+            self.take_held(lines)?;
+            lines.head(self.number, &self.title)?;
+            if is_root && self.is_text {
+                self.say_where(offset, lines)?;
+            }
+            let line = Line::new(depth, method, offset);
+            if self.holds {
+                self.fold.hold(line);
+            } else {
+                lines.call(&self.prefix, indent(top, root, lines), line)?;
+            }
+        }
+        self.root = Some(root);
+        self.stack.push(method);
+        Ok(Flow::Continue)
+    }
+
+    #[inline]
+    fn exit(&mut self, count: NonZeroU64, lines: &mut Lines<'_>) -> Result<(), Failure> {
+        let count = if lines.selection.is_all() { Some(count) } else { self.shown.exit(count) };
+        let count = count.map_or(0, NonZeroU64::get);
+        let open = self.stack.len();
+        let left = open - usize::try_from(count).unwrap_or(usize::MAX).min(open);
+        if let Some(held) = self.fold.depth() {
+            // Its own exit and the next are all that can matter to the line.
+            let matter = left..open.min(held.as_usize().saturating_add(1));
+            for depth in matter.rev().take(2) {
+                let held = self.fold.leave(Depth::new(depth as u64));
+                self.print(held, lines)?;
+            }
+        }
+        self.stack.truncate(left);
+        if lines.wanted.is_some() && self.root.is_some_and(|root| root >= left) {
+            self.root = None;
+        }
+        match count - (open - left) as u64 {
+            0 => Ok(()),
+            unseen => self.exit_unseen(unseen, lines),
+        }
+    }
+
+    #[cold]
+    fn exit_unseen(&mut self, count: u64, lines: &mut Lines<'_>) -> Result<(), Failure> {
+        if !self.is_text {
+            self.unseen = self.unseen.saturating_add(count);
+            return Ok(());
+        }
+        self.take_held(lines)?;
+        if lines.wanted.is_some() {
+            return Ok(());
+        }
+        lines.head(self.number, &self.title)?;
+        lines.text(0, &format!("({})", left_unseen(count)))
+    }
+
+    /// Says where in the thread a call is that is shown with all it calls.
+    fn say_where(&self, offset: Offset, lines: &mut Lines<'_>) -> Result<(), Failure> {
+        let mut place = format!("call {} at offset {offset}", grouped(self.calls));
+        if !self.stack.is_empty() {
+            place += &format!(", called by {}", path(&self.stack, lines.methods));
+        }
+        Ok(lines.out.heading(&place)?)
+    }
+
+    /// Prints what is held back, for there will be nothing else for a while.
+    pub(super) fn pause(&mut self, lines: &mut Lines<'_>) -> Result<(), Failure> {
+        let held = self.fold.show();
+        self.print(held, lines)
+    }
+
+    fn take_held(&mut self, lines: &mut Lines<'_>) -> Result<(), Failure> {
+        if !self.holds {
+            return Ok(());
+        }
+        let held = self.fold.take();
+        self.print(held, lines)
+    }
+
+    fn print(&self, held: [Option<Line>; 2], lines: &mut Lines<'_>) -> Result<(), Failure> {
+        for line in held.into_iter().flatten() {
+            lines.head(self.number, &self.title)?;
+            let root = self.root.unwrap_or(line.depth.as_usize());
+            lines.call(&self.prefix, indent(line.depth.as_usize(), root, lines), line)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the thread with what is left to say.
+    pub(super) fn end(
+        &mut self,
+        ending: Ending,
+        before: Option<&OpenFrames>,
+        lines: &mut Lines<'_>,
+        progress: &Progress,
+    ) -> Result<(), Failure> {
+        self.take_held(lines)?;
+        let mut notes = Vec::new();
+        if let Some(open) = before.filter(|open| !self.is_text && open.count() > 0) {
+            let count = plural(open.count(), "frame");
+            let names = chain(&open.frames, open.omitted, String::clone);
+            notes.push(format!("{count} entered before recording: {names}"));
+        }
+        if self.unseen > 0 {
+            notes.push(left_unseen(self.unseen));
+        }
+        if self.deeper > 0 {
+            let (deeper, depth) = (plural(self.deeper, "deeper call"), self.max_depth);
+            notes.push(format!("{deeper} left out (--depth {depth})"));
+        }
+        match ending {
+            Ending::Stopped if lines.printed.calls >= self.max => {
+                let max = self.max;
+                notes.push(format!("stopped after {} (--max {max})", plural(max, "call")));
+            }
+            Ending::Whole | Ending::Truncated(_) if self.root.is_some() => {
+                notes.extend(still_open(&self.stack, lines.methods));
+            }
+            _ => {}
+        }
+        for note in notes {
+            if self.is_text {
+                lines.head(self.number, &self.title)?;
+                lines.text(0, &format!("… {note}"))?;
+            } else {
+                progress.message(&format!("{}: {note}", self.title));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How far a call at this depth is indented: calls shown with all they called stand below the line
+/// that says where they are.
+#[inline]
+fn indent(depth: usize, root: usize, lines: &Lines<'_>) -> usize {
+    if lines.wanted.is_none() { depth } else { depth.saturating_sub(root) + 1 }
+}

@@ -1,0 +1,219 @@
+//! `flow replay --follow`, with a hand that writes as a JVM does.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
+mod common;
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use common::journal::{Slot, write_journal};
+use common::{IDS, command, manifest};
+use tempfile::TempDir;
+
+/// A trace that is being recorded, as long as the lock is held.
+struct Live {
+    dir: TempDir,
+    _lock: File,
+}
+
+impl Live {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("ids.properties"), IDS).unwrap();
+        fs::write(dir.path().join("trace.json"), manifest(0, None)).unwrap();
+        fs::write(dir.path().join(".gate"), "").unwrap();
+        let lock = File::create(dir.path().join(".lock")).unwrap();
+        lock.lock().unwrap();
+        Self { dir, _lock: lock }
+    }
+
+    fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    fn append(&self, thread: u64, bytes: &[u8]) {
+        let path = self.path().join(format!("thread-{thread}.flow"));
+        let mut file = File::options().create(true).append(true).open(path).unwrap();
+        file.write_all(bytes).unwrap();
+    }
+
+    /// Replaces the journal as a whole, which a JVM does not, for a look at an instant in between.
+    fn journal(&self, slots: &[Slot<'_>]) {
+        let aside = self.path().join("aside");
+        fs::create_dir_all(&aside).unwrap();
+        write_journal(&aside, slots);
+        fs::rename(aside.join("journal"), self.path().join("journal")).unwrap();
+    }
+
+    /// Ends the recording without a word, as a kill does.
+    fn kill(self) -> TempDir {
+        self.dir
+    }
+}
+
+struct Following {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Following {
+    fn start(dir: &Path, args: &[&str]) -> Self {
+        let mut child = command()
+            .args(["replay", "--follow"])
+            .args(args)
+            .arg(dir)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        Self { child, lines }
+    }
+
+    /// The next lines, which come without any more being written. There is no deadline but the one of
+    /// whoever runs the tests.
+    fn expect(&mut self, expected: &[&str]) {
+        for expected in expected {
+            let mut line = String::new();
+            self.lines.read_line(&mut line).unwrap();
+            assert_eq!(line.trim_end_matches('\n'), *expected);
+        }
+    }
+
+    /// Waits for the end; what comes until then on stdout and stderr.
+    fn end(mut self) -> (Option<i32>, String, String) {
+        let (mut out, mut err) = (String::new(), String::new());
+        self.lines.read_to_string(&mut out).unwrap();
+        self.child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+        (self.child.wait().unwrap().code(), out, err)
+    }
+}
+
+const MAIN: &str = "com.app.Main.main([Ljava/lang/String;)V";
+const WORK: &str = "  com.app.Main.work(I)I";
+
+fn slot(thread: u64, offset: u64, raw: &[u8]) -> Slot<'_> {
+    Slot { thread, offset, held: 0, raw }
+}
+
+#[test]
+fn new_calls_are_shown_once_and_in_order_until_the_end() {
+    let live = Live::new();
+    // main > work, left.
+    live.append(1, &[0x80, 0x81, 0x00]);
+    let mut run = Following::start(live.path(), &[]);
+    run.expect(&["thread 1", MAIN, WORK]);
+    // In the journal: work, left. Then the exit of main makes that run longer.
+    live.journal(&[slot(1, 3, &[0x81, 0x00])]);
+    run.expect(&[WORK]);
+    live.journal(&[slot(1, 3, &[0x81, 0x00, 0x00, 0x80])]);
+    run.expect(&[MAIN]);
+    // The chunk goes to the file, another one is open, and a second thread begins.
+    live.append(1, &[0x81, 0x01, 0x80]);
+    live.journal(&[slot(1, 6, &[0x81]), slot(12, 0, &[0x80])]);
+    run.expect(&[WORK, "", "thread 12", MAIN]);
+    live.journal(&[slot(1, 6, &[0x81, 0x00, 0x81]), slot(12, 0, &[0x80])]);
+    run.expect(&["", "thread 1", WORK]);
+    let _dir = live.kill();
+    let (code, out, err) = run.end();
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+    assert_eq!(
+        out,
+        format!(
+            "… 2 frames still open at the end: {MAIN} > {}\n\nthread 12\n\
+             … 1 frame still open at the end: {MAIN}\n",
+            WORK.trim()
+        )
+    );
+}
+
+#[test]
+fn a_finished_trace_is_shown_and_that_is_all() {
+    let trace = common::trace();
+    let once = common::flow(&["replay"], trace.path());
+    let run = common::flow(&["replay", "--follow"], trace.path());
+    assert_eq!((run.code, run.out, run.err), (Some(0), once.out, once.err));
+}
+
+#[test]
+fn a_record_cut_in_two_is_no_damage_while_it_may_become_whole() {
+    let live = Live::new();
+    live.append(1, &[0x80, 0xC1]);
+    let mut run = Following::start(live.path(), &[]);
+    run.expect(&["thread 1", MAIN]);
+    live.append(1, &[0x00, 0x81, 0xC2]);
+    run.expect(&[WORK, &format!("  {WORK}")]);
+    let _dir = live.kill();
+    let (code, _, err) = run.end();
+    assert_eq!(code, Some(3));
+    assert!(err.contains("ends inside a record at offset 4"), "{err}");
+}
+
+#[test]
+fn lines_held_back_are_shown_when_nothing_follows() {
+    let live = Live::new();
+    live.append(1, &[0x80, 0x81, 0x82]);
+    let mut run = Following::start(live.path(), &["--depth", "2", "--fold"]);
+    run.expect(&["thread 1", MAIN, WORK]);
+    live.append(1, &[0x00, 0x82, 0x01, 0x81]);
+    run.expect(&["    … 2 calls below", WORK]);
+    let _dir = live.kill();
+    let (code, out, _) = run.end();
+    assert_eq!(code, Some(0));
+    assert!(out.starts_with("… 2 deeper calls left out (--depth 2)\n… 2 frames still"), "{out}");
+}
+
+#[test]
+fn methods_that_appear_later_have_their_names_and_filters() {
+    let live = Live::new();
+    live.append(1, &[0x80]);
+    let mut run = Following::start(live.path(), &["--exclude", "new.*"]);
+    run.expect(&["thread 1", MAIN]);
+    let ids = IDS.to_owned() + "new.C#m()V=3\nold.C#m()V=4\n";
+    fs::write(live.path().join("ids.properties"), ids).unwrap();
+    live.append(1, &[0x83, 0x84]);
+    run.expect(&["  old.C.m()V"]);
+    let _dir = live.kill();
+    assert_eq!(run.end().0, Some(0));
+}
+
+#[test]
+fn max_and_ctrl_c_and_a_closed_pipe_end_it_while_the_recording_goes_on() {
+    let live = Live::new();
+    live.append(1, &[0x80, 0x81, 0x00]);
+    let mut run = Following::start(live.path(), &["--max", "2"]);
+    run.expect(&["thread 1", MAIN, WORK]);
+    live.append(1, &[0x81, 0x00]);
+    let (code, out, _) = run.end();
+    assert_eq!((code, out.as_str()), (Some(0), "… stopped after 2 calls (--max 2)\n"));
+
+    let mut run = Following::start(live.path(), &[]);
+    run.expect(&["thread 1", MAIN, WORK, WORK]);
+    let pid = run.child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let (code, out, _) = run.end();
+    assert_eq!((code, out), (Some(0), format!("… 1 frame still open at the end: {MAIN}\n")));
+
+    let mut run = Following::start(live.path(), &[]);
+    run.expect(&["thread 1", MAIN]);
+    let Following { mut child, lines } = run;
+    // Nothing is written any more, so no write would tell.
+    drop(lines);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_newer_recording_in_the_same_place_is_not_mixed_in() {
+    let live = Live::new();
+    live.append(1, &[0x80, 0x81]);
+    let mut run = Following::start(live.path(), &[]);
+    run.expect(&["thread 1", MAIN, WORK]);
+    fs::write(live.path().join("trace.json"), manifest(1, None)).unwrap();
+    let (code, out, err) = run.end();
+    assert_eq!(code, Some(0));
+    assert!(out.starts_with("… 2 frames still open at the end"), "{out}");
+    assert_eq!(err, "flow: another recording has begun here\n");
+}

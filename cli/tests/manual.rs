@@ -1,0 +1,95 @@
+//! Completions and manual pages: made from the definition of the command line, so what can be wrong
+//! is the making.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
+mod common;
+
+use std::fs;
+use std::io::Write;
+use std::process::Stdio;
+
+use common::{Run, command};
+
+fn run(args: &[&str]) -> Run {
+    command().args(args).output().unwrap().into()
+}
+
+/// The verbs, as the help lists them.
+fn verbs() -> Vec<String> {
+    let help = run(&["--help"]).out;
+    let (_, list) = help.split_once("\nCommands:\n").unwrap();
+    let lines = list.lines().take_while(|line| !line.is_empty());
+    let names = lines.filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| *name != "help").map(str::to_owned).collect()
+}
+
+#[test]
+fn every_verb_has_its_page_and_stands_in_the_manual() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("share/man/man1");
+    let run_out = run(&["man", "--out", out.to_str().unwrap()]);
+    assert_eq!((run_out.code, run_out.out.as_str()), (Some(0), ""), "{}", run_out.err);
+    let manual = run(&["man"]).out;
+    assert_eq!(fs::read_to_string(out.join("flow.1")).unwrap(), manual);
+    let verbs = verbs();
+    assert!(verbs.len() >= 10, "{verbs:?}");
+    for verb in &verbs {
+        assert!(manual.contains(&format!("flow\\-{verb}(1)")), "{verb}: {manual}");
+        let page = run(&["man", verb]).out;
+        assert_eq!(fs::read_to_string(out.join(format!("flow-{verb}.1"))).unwrap(), page);
+        assert!(page.contains(&format!(".TH flow-{verb} 1")), "{verb}: {page}");
+        assert!(page.contains("\\-\\-color"), "flags of all verbs are on each page: {page}");
+    }
+    assert_eq!(fs::read_dir(&out).unwrap().count(), verbs.len() + 1);
+}
+
+#[test]
+fn examples_stand_line_by_line_in_the_manual() {
+    let page = run(&["man", "completions"]).out;
+    let (_, notes) = page.split_once(".SH NOTES\n.nf\n").unwrap();
+    assert!(notes.contains("\n  source <(flow completions bash)\n"), "{notes}");
+}
+
+#[test]
+fn a_page_that_is_not_there_is_refused_with_those_that_are() {
+    let run = run(&["man", "reprot"]);
+    assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
+    assert!(run.err.starts_with("flow: no verb 'reprot'; there are: record, "), "{}", run.err);
+}
+
+#[test]
+fn completions_are_scripts_that_know_every_verb() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = run(&["completions", shell]).out;
+        for verb in verbs() {
+            assert!(script.contains(&verb), "{shell}: {verb}");
+        }
+    }
+    assert_eq!(run(&["completions", "cmd.exe"]).code, Some(2));
+}
+
+#[test]
+fn bash_reads_its_completions_and_completes_verbs_and_flags() {
+    let script = run(&["completions", "bash"]).out
+        + r#"
+complete_line() {
+    COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+    _flow flow "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+    echo "${COMPREPLY[@]}"
+}
+complete_line flow rep
+complete_line flow report --so
+complete_line flow report --sort t
+"#;
+    let mut bash = std::process::Command::new("bash")
+        .args(["--norc", "-s"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    bash.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
+    let run: Run = bash.wait_with_output().unwrap().into();
+    assert_eq!((run.out.as_str(), run.err.as_str()), ("replay report\n--sort\ntotal\n", ""));
+}

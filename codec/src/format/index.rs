@@ -1,0 +1,254 @@
+//! `thread-<id>.idx`: how far counts and depths have come at places of a thread file, to read it from the
+//! middle.
+//!
+//! Readers make it, and only when asked to. It says nothing that the thread file does not, and may be
+//! deleted at any time. It covers the first bytes of its file, up to an end of a record: what is behind
+//! that, because the file has grown since, is to be read.
+//!
+//! All numbers are words of eight bytes, the lowest byte first.
+//!
+//! | offset | word | |
+//! |---:|---|---|
+//! | 0 | magic | `flow-idx` |
+//! | 8 | version | [`VERSION`] |
+//! | 16 | entry | bytes of an interval: at least [`ENTRY_BYTES`], a multiple of eight |
+//! | 24 | thread | whose file it is for |
+//! | 32 | covered | bytes of that file |
+//! | 40 | intervals | how many follow |
+//! | 48 | sample | CRC-32 of some bytes of that file |
+//! | 56 | check | CRC-32 of all words before this one, and of all behind it |
+//!
+//! The *intervals* follow, one behind the other, without a gap in the thread file either. Each begins and ends
+//! with a record:
+//!
+//! | word | |
+//! |---|---|
+//! | bytes | of the thread file |
+//! | enters | method entries in it |
+//! | exits | method exits in it |
+//! | fall | how many frames more than those entered in it had been left at the lowest point |
+//!
+//! None of that depends on what came before. The depth follows from all intervals up to there: an interval
+//! takes it from `d` to the larger of `d + enters - exits` and `enters - exits + fall`, its lowest
+//! is `d - fall`, and neither is less than 0. Damage counts as bytes without events.
+//!
+//! The sample is of [`SAMPLES`] pieces of [`SAMPLE_BYTES`] each: number `k` begins at
+//! `(covered - 64) · k / 63`, rounded down. A file of which less is covered than all pieces have, is taken whole. It tells
+//! a file that has changed or been replaced from one that has grown.
+//!
+//! # What a reader does
+//!
+//! | index | answer |
+//! |---|---|
+//! | none, a wrong check, a shorter thread file, another sample or thread | the index is made anew, in memory |
+//! | another version | the same |
+//! | words behind those of an entry that it knows | passed over |
+//! | an interval that turns out to hold something else when it is read | the same: an index is never believed against its file |
+//!
+//! # Example
+//!
+//! Thread 7 has 4 bytes, `81 82 01 83`: two entries, both left, one entry. One interval:
+//!
+//! | bytes | |
+//! |---|---|
+//! | `66 6C 6F 77 2D 69 64 78` | magic |
+//! | `01 00 00 00 00 00 00 00` | version 1 |
+//! | `20 00 00 00 00 00 00 00` | 32 bytes an interval |
+//! | `07 00 00 00 00 00 00 00` | thread 7 |
+//! | `04 00 00 00 00 00 00 00` | covers 4 bytes |
+//! | `01 00 00 00 00 00 00 00` | one interval |
+//! | `77 22 BA FB 00 00 00 00` | CRC-32 of `81 82 01 83` |
+//! | `CC 64 28 E2 00 00 00 00` | check |
+//! | `04 00 00 00 00 00 00 00` | 4 bytes |
+//! | `03 00 00 00 00 00 00 00` | 3 entries |
+//! | `02 00 00 00 00 00 00 00` | 2 exits |
+//! | `00 00 00 00 00 00 00 00` | never below where it began |
+
+use std::ops::Range;
+
+use crate::ThreadId;
+
+/// The first bytes of the file.
+pub const MAGIC: [u8; 8] = *b"flow-idx";
+/// The version of this format.
+pub const VERSION: u64 = 1;
+/// Bytes of an interval.
+pub const ENTRY_BYTES: usize = 4 * WORD_BYTES;
+/// How many pieces of a thread file make the sample.
+pub const SAMPLES: u64 = 64;
+/// Bytes of each piece.
+pub const SAMPLE_BYTES: u64 = 64;
+
+const WORD_BYTES: usize = 8;
+const HEADER_BYTES: usize = 8 * WORD_BYTES;
+const CHECK: Range<usize> = 7 * WORD_BYTES..HEADER_BYTES;
+
+/// An interval of a thread file.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Interval {
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Method entries.
+    pub enters: u64,
+    /// Method exits.
+    pub exits: u64,
+    /// How far the depth falls below that before it.
+    pub fall: u64,
+}
+
+/// What an index file says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IndexFile {
+    /// Whose file it is for.
+    pub thread: ThreadId,
+    /// CRC-32 of the [`sample`] of that file.
+    pub sample: u32,
+    /// The intervals, from the start of that file on.
+    pub intervals: Vec<Interval>,
+}
+
+/// Which bytes of a thread file make the sample, where so many are covered.
+pub fn sample(covered: u64) -> impl Iterator<Item = Range<u64>> {
+    let whole = covered < SAMPLES * SAMPLE_BYTES;
+    let pieces = if whole { 1 } else { SAMPLES };
+    (0..pieces).map(move |piece| {
+        if whole {
+            return 0..covered;
+        }
+        let last = u128::from(covered - SAMPLE_BYTES);
+        let start = last * u128::from(piece) / u128::from(SAMPLES - 1);
+        // Not beyond `last`, which fits.
+        let start = u64::try_from(start).unwrap_or(u64::MAX);
+        start..start.saturating_add(SAMPLE_BYTES)
+    })
+}
+
+impl IndexFile {
+    /// Bytes of the thread file that are covered; `None` where the sum is none of a file.
+    #[must_use]
+    pub fn covered(&self) -> Option<u64> {
+        self.intervals.iter().try_fold(0_u64, |sum, interval| sum.checked_add(interval.bytes))
+    }
+
+    /// The bytes of the index.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        let header = [
+            VERSION,
+            ENTRY_BYTES as u64,
+            self.thread.get(),
+            self.covered().unwrap_or(u64::MAX),
+            self.intervals.len() as u64,
+            self.sample.into(),
+            0,
+        ];
+        let entries = self
+            .intervals
+            .iter()
+            .flat_map(|entry| [entry.bytes, entry.enters, entry.exits, entry.fall]);
+        bytes.extend(header.into_iter().chain(entries).flat_map(u64::to_le_bytes));
+        let check = u64::from(check(&bytes)).to_le_bytes();
+        if let Some(place) = bytes.get_mut(CHECK) {
+            place.copy_from_slice(&check);
+        }
+        bytes
+    }
+
+    /// Reads the bytes of an index. The error says what is wrong with it.
+    ///
+    /// # Errors
+    /// They are not what this format says.
+    pub fn decode(bytes: &[u8]) -> Result<Self, &'static str> {
+        let Some((header, entries)) = bytes.split_at_checked(HEADER_BYTES) else {
+            return Err("it is cut short");
+        };
+        let mut header = words(header);
+        let mut word = || header.next().unwrap_or_default();
+        if word() != u64::from_le_bytes(MAGIC) {
+            return Err("it is no index");
+        }
+        if word() != VERSION {
+            return Err("it is of another version");
+        }
+        let [entry_bytes, thread, covered, count, sample, said] =
+            [word(), word(), word(), word(), word(), word()];
+        if said != u64::from(check(bytes)) {
+            return Err("it is damaged");
+        }
+        let entry_bytes = usize::try_from(entry_bytes).unwrap_or(usize::MAX);
+        if entry_bytes < ENTRY_BYTES || !entry_bytes.is_multiple_of(WORD_BYTES) {
+            return Err("its entries are too small");
+        }
+        if entries.len() as u64 / entry_bytes as u64 != count
+            || !entries.len().is_multiple_of(entry_bytes)
+        {
+            return Err("it is cut short");
+        }
+        let intervals = entries.chunks_exact(entry_bytes).map(|entry| {
+            let mut words = words(entry);
+            let mut word = || words.next().unwrap_or_default();
+            Interval { bytes: word(), enters: word(), exits: word(), fall: word() }
+        });
+        let index = Self {
+            thread: ThreadId::new(thread),
+            sample: u32::try_from(sample).map_err(|_| "its sample is none")?,
+            intervals: intervals.collect(),
+        };
+        if index.covered() != Some(covered) || index.intervals.iter().any(|entry| entry.bytes == 0)
+        {
+            return Err("its intervals do not add up");
+        }
+        Ok(index)
+    }
+}
+
+fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
+    bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word))
+}
+
+/// The check of an index, of which the check itself is no part.
+fn check(bytes: &[u8]) -> u32 {
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(bytes.get(..CHECK.start).unwrap_or_default());
+    crc.update(bytes.get(CHECK.end..).unwrap_or_default());
+    crc.finalize()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn small() -> IndexFile {
+        let interval = Interval { bytes: 4, enters: 3, exits: 2, fall: 0 };
+        let sample = crc32fast::hash(&[0x81, 0x82, 0x01, 0x83]);
+        IndexFile { thread: ThreadId::new(7), sample, intervals: vec![interval] }
+    }
+
+    #[test]
+    fn any_other_byte_is_refused() {
+        let bytes = small().encode();
+        assert_eq!(IndexFile::decode(&bytes), Ok(small()));
+        for at in 0..bytes.len() {
+            for change in 1..=u8::MAX {
+                let mut other = bytes.clone();
+                other[at] ^= change;
+                assert!(IndexFile::decode(&other).is_err(), "byte {at} ^ {change:02X}");
+            }
+            assert!(IndexFile::decode(&bytes[..at]).is_err());
+        }
+        assert!(IndexFile::decode(&[&bytes[..], &[0]].concat()).is_err());
+    }
+
+    #[test]
+    fn the_sample_reaches_from_the_first_byte_to_the_last() {
+        assert!(sample(0).eq(std::iter::once(0..0)));
+        assert!(sample(4095).eq(std::iter::once(0..4095)));
+        for covered in [4096, 1 << 40, u64::MAX] {
+            let pieces: Vec<_> = sample(covered).collect();
+            assert_eq!((pieces.len(), pieces[0].clone()), (64, 0..64));
+            assert_eq!(pieces[63], covered - 64..covered);
+            assert!(pieces.windows(2).all(|two| two[0].start < two[1].start));
+        }
+    }
+}

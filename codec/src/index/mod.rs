@@ -1,0 +1,133 @@
+//! Places in a thread's events from which they can be read: how many came before, and how many frames
+//! are open there.
+//!
+//! An [`Index`] is made in one pass, by several threads if there are cores for them, and can be
+//! [stored](Index::store) beside the thread file, from where the next reader has it at once. It is never needed,
+//! and never believed: what it says of an interval is compared with what stands there whenever it is
+//! read ([`tree::Calls`](crate::tree::Calls) does that), and then the index is made anew.
+//!
+//! Memory: 40 bytes for each [`INTERVAL_BYTES`] of the thread file, a thousandth of it.
+
+mod build;
+mod store;
+
+pub use build::INTERVAL_BYTES;
+pub use store::Origin;
+
+use crate::Offset;
+use crate::scan::Summary;
+
+/// A place between two records of a thread.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Place {
+    /// Where the next record begins.
+    pub offset: Offset,
+    /// Entries before it.
+    pub enters: u64,
+    /// Exits before it.
+    pub exits: u64,
+    /// Frames open here.
+    pub frames: u64,
+}
+
+impl Place {
+    /// Entries and exits before it.
+    #[must_use]
+    pub fn events(self) -> u64 {
+        self.enters.saturating_add(self.exits)
+    }
+
+    /// The place behind some records.
+    #[must_use]
+    pub fn behind(self, records: Summary) -> Self {
+        Self {
+            offset: Offset::new(self.offset.get().saturating_add(records.bytes)),
+            enters: self.enters.saturating_add(records.enters),
+            exits: self.exits.saturating_add(records.exits),
+            frames: records.frames_after(self.frames),
+        }
+    }
+}
+
+/// Places in the events of a thread, about every [`INTERVAL_BYTES`], and what lies between.
+#[derive(Clone, Debug)]
+pub struct Index {
+    intervals: Vec<Interval>,
+    end: Place,
+    /// About how many bytes further ones will have.
+    interval_bytes: usize,
+}
+
+/// Some records in a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Interval {
+    /// Where it begins.
+    pub start: Place,
+    /// How far the depth falls in it, as if there were frames without end.
+    pub fall: u64,
+}
+
+impl Interval {
+    /// The fewest frames that are open at once in it.
+    #[must_use]
+    pub fn fewest_frames(&self) -> u64 {
+        self.start.frames.saturating_sub(self.fall)
+    }
+}
+
+impl Index {
+    /// An index of nothing.
+    fn empty() -> Self {
+        Self::with_intervals_of(INTERVAL_BYTES)
+    }
+
+    /// An index of nothing, to be made of intervals of about so many bytes.
+    pub(crate) fn with_intervals_of(interval_bytes: usize) -> Self {
+        Self { intervals: Vec::new(), end: Place::default(), interval_bytes }
+    }
+
+    /// Adds the next interval.
+    fn push(&mut self, records: Summary) {
+        if records.bytes == 0 {
+            return;
+        }
+        let start = self.end;
+        self.intervals.push(Interval { start, fall: records.lowest.unsigned_abs() });
+        self.end = start.behind(records);
+    }
+
+    /// Makes room for a longer last interval: a file that is looked at again and again while it grows would else
+    /// have many short ones.
+    fn forget_short_end(&mut self) {
+        let wanted = self.interval_bytes as u64;
+        let is_short = |start: Place| self.end.offset.get() - start.offset.get() < wanted;
+        if let Some(last) = self.intervals.pop_if(|last| is_short(last.start)) {
+            self.end = last.start;
+        }
+    }
+
+    /// The intervals, in order.
+    #[must_use]
+    pub fn intervals(&self) -> &[Interval] {
+        &self.intervals
+    }
+
+    /// Where the last interval ends: behind the last whole record there was.
+    #[must_use]
+    pub fn end(&self) -> Place {
+        self.end
+    }
+
+    /// Where an interval ends.
+    #[must_use]
+    pub fn end_of(&self, interval: usize) -> Place {
+        self.intervals.get(interval + 1).map_or(self.end, |next| next.start)
+    }
+
+    /// The last interval that begins no later than what `count` counts to; 0 where there is none.
+    #[must_use]
+    pub fn interval_at(&self, count: impl Fn(Place) -> u64, wanted: u64) -> usize {
+        let later = self.intervals.partition_point(|interval| count(interval.start) <= wanted);
+        later.saturating_sub(1)
+    }
+}

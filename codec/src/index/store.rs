@@ -1,0 +1,152 @@
+//! The index beside its thread file.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
+
+use super::{Index, Place};
+use crate::format::index::{IndexFile, Interval, sample};
+use crate::read::{Content, ThreadFile};
+use crate::scan::Summary;
+use crate::{Error, Offset, Result};
+
+/// A stored index is not read if it is larger than this part of its thread file. Ours are a thousandth.
+const LARGEST_PART: u64 = 4;
+const SMALLEST_LIMIT: u64 = 4096;
+
+/// Where an index comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// From its file.
+    Stored,
+    /// From its file, and what the thread file has grown by since.
+    Extended,
+    /// From the events: there is none.
+    Built,
+    /// From the events: there is one, but of no use. With the reason.
+    Rebuilt(&'static str),
+}
+
+impl Index {
+    /// Where the index of a thread is stored.
+    #[must_use]
+    pub fn path(file: &ThreadFile) -> PathBuf {
+        file.path.with_extension("idx")
+    }
+
+    /// The index of a thread: the stored one if it is of use, completed, or a new one. `progress` counts
+    /// the bytes that have been read.
+    ///
+    /// # Errors
+    /// The events cannot be read.
+    pub fn open(
+        file: &ThreadFile,
+        content: &Content,
+        progress: &AtomicU64,
+    ) -> Result<(Self, Origin)> {
+        let (mut index, origin) = match Self::load(&Self::path(file), content) {
+            Ok(index) if index.end.offset.get() == content.len() => (index, Origin::Stored),
+            Ok(index) => (index, Origin::Extended),
+            Err(None) => (Self::empty(), Origin::Built),
+            Err(Some(reason)) => (Self::empty(), Origin::Rebuilt(reason)),
+        };
+        let io_error = |source| Error::Io { path: file.path.clone(), source };
+        index.extend(content, progress).map_err(io_error)?;
+        Ok((index, origin))
+    }
+
+    /// The index of a thread, made anew.
+    ///
+    /// # Errors
+    /// The events cannot be read.
+    pub fn build(file: &ThreadFile, content: &Content, progress: &AtomicU64) -> Result<Self> {
+        let mut index = Self::empty();
+        let io_error = |source| Error::Io { path: file.path.clone(), source };
+        index.extend(content, progress).map_err(io_error)?;
+        Ok(index)
+    }
+
+    /// `Err(None)` where there is none, else what is wrong with it.
+    fn load(path: &Path, content: &Content) -> std::result::Result<Self, Option<&'static str>> {
+        let metadata = fs::metadata(path).map_err(|_| None)?;
+        let limit = (content.len_in_file() / LARGEST_PART).max(SMALLEST_LIMIT);
+        if !metadata.is_file() || metadata.len() > limit {
+            return Err(Some("it is too large"));
+        }
+        let bytes = fs::read(path).map_err(|_| Some("it cannot be read"))?;
+        let stored = IndexFile::decode(&bytes).map_err(Some)?;
+        let covered = stored.covered().filter(|covered| *covered <= content.len_in_file());
+        let Some(covered) = covered else { return Err(Some("the thread file is shorter")) };
+        if stored.thread != content.thread()
+            || sample_of(content, covered).map_err(|_| None)? != stored.sample
+        {
+            return Err(Some("it is for other events"));
+        }
+        let mut index = Self::empty();
+        for interval in &stored.intervals {
+            index.push(summary(interval).ok_or(Some("its intervals do not add up"))?);
+        }
+        Ok(index)
+    }
+
+    /// Stores the index beside the thread's file. It covers what that holds; what stands in the journal is
+    /// not there to stay. Answers how many bytes it has.
+    ///
+    /// # Errors
+    /// The file cannot be written, or the events not be read.
+    pub fn store(&self, file: &ThreadFile, content: &Content) -> Result<u64> {
+        let path = Self::path(file);
+        let io_error = |source| Error::Io { path: path.clone(), source };
+        let stored = self.stored(content).map_err(io_error)?.encode();
+        let new = path.with_extension("idx.new");
+        fs::write(&new, &stored).and_then(|()| fs::rename(&new, &path)).map_err(|error| {
+            let _ = fs::remove_file(&new);
+            io_error(error)
+        })?;
+        Ok(stored.len() as u64)
+    }
+
+    fn stored(&self, content: &Content) -> io::Result<IndexFile> {
+        let ends = (0..self.intervals.len()).map(|interval| self.end_of(interval));
+        let intervals: Vec<_> = self
+            .intervals
+            .iter()
+            .zip(ends)
+            .take_while(|(_, end)| end.offset.get() <= content.len_in_file())
+            .map(|(interval, end)| entry(interval, end))
+            .collect();
+        let covered = intervals.iter().map(|interval| interval.bytes).sum();
+        let sample = sample_of(content, covered)?;
+        Ok(IndexFile { thread: content.thread(), sample, intervals })
+    }
+}
+
+fn entry(&super::Interval { start, fall }: &super::Interval, end: Place) -> Interval {
+    Interval {
+        bytes: end.offset.get() - start.offset.get(),
+        enters: end.enters - start.enters,
+        exits: end.exits - start.exits,
+        fall,
+    }
+}
+
+/// `None` where an interval contradicts itself.
+fn summary(&Interval { bytes, enters, exits, fall }: &Interval) -> Option<Summary> {
+    let end = i128::from(enters) - i128::from(exits);
+    let end = i64::try_from(end.max(i64::MIN.into())).ok()?;
+    let lowest = 0_i64.checked_sub_unsigned(fall)?;
+    let summary = Summary { bytes, enters, exits, end, lowest, ..Summary::default() };
+    (lowest <= end).then_some(summary)
+}
+
+fn sample_of(content: &Content, covered: u64) -> io::Result<u32> {
+    let mut crc = crc32fast::Hasher::new();
+    for piece in sample(covered) {
+        let len = usize::try_from(piece.end - piece.start).unwrap_or(usize::MAX);
+        let mut bytes = vec![0; len];
+        let read = content.fill_at(Offset::new(piece.start), &mut bytes)?;
+        crc.update(bytes.get(..read).unwrap_or_default());
+    }
+    Ok(crc.finalize())
+}

@@ -1,0 +1,177 @@
+//! The bytes of one thread, from any place on.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+use super::{FlowReader, ReadRecords, ThreadFile};
+use crate::format::flow::{Encoded, Record};
+use crate::format::names::EventFormat;
+use crate::{Error, Offset, Result, ThreadId};
+
+/// The events of a thread as bytes of [`flow`](crate::format::flow): those in its file, and behind them what
+/// the journal held. Cheap to clone.
+///
+/// Of a thread that is written as [`jsonl`](crate::format::jsonl) it is a translation, in memory, a
+/// twentieth of the size of the file; offsets are those in the translation.
+#[derive(Clone, Debug)]
+pub struct Content(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    thread: ThreadId,
+    /// Holds the first `in_file` bytes.
+    file: Option<File>,
+    in_file: u64,
+    /// The bytes behind those.
+    rest: Rest,
+}
+
+#[derive(Debug)]
+enum Rest {
+    Chunk(Arc<[u8]>),
+    Translated(Vec<u8>),
+}
+
+impl Content {
+    /// Opens a thread, as it is when the trace was opened: what the file has grown by since is left
+    /// out.
+    ///
+    /// # Errors
+    /// The file cannot be opened, or does not hold what the format says where it has to be translated.
+    pub fn open(file: &ThreadFile) -> Result<Self> {
+        let thread = file.id;
+        if file.format == EventFormat::Jsonl {
+            let rest = Rest::Translated(translate(file)?);
+            return Ok(Self(Arc::new(Inner { thread, file: None, in_file: 0, rest })));
+        }
+        let in_file = file.bytes_in_file();
+        let opened = match File::open(&file.path) {
+            Ok(opened) => Some(opened),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && in_file == 0 => None,
+            Err(source) => return Err(Error::Io { path: file.path.clone(), source }),
+        };
+        let records = file.open.as_ref().map(|open| Arc::clone(&open.records));
+        let rest = Rest::Chunk(records.unwrap_or_default());
+        Ok(Self(Arc::new(Inner { thread, file: opened, in_file, rest })))
+    }
+
+    /// Whose events they are.
+    #[must_use]
+    pub fn thread(&self) -> ThreadId {
+        self.0.thread
+    }
+
+    /// How many bytes there are.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.0.in_file.saturating_add(self.rest().len() as u64)
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many of the bytes stand in the thread's file, at the same offsets.
+    #[must_use]
+    pub fn len_in_file(&self) -> u64 {
+        self.0.in_file
+    }
+
+    /// Reads some bytes from `offset` on; 0 is the end.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn read_at(&self, offset: Offset, buffer: &mut [u8]) -> io::Result<usize> {
+        let left_in_file = self.0.in_file.saturating_sub(offset.get());
+        if left_in_file > 0 {
+            let Some(file) = &self.0.file else { return Ok(0) };
+            let len = usize::try_from(left_in_file).unwrap_or(usize::MAX).min(buffer.len());
+            return file.read_at(buffer.get_mut(..len).unwrap_or_default(), offset.get());
+        }
+        let at = offset.get() - self.0.in_file;
+        let at = usize::try_from(at).unwrap_or(usize::MAX);
+        let mut rest = self.rest().get(at..).unwrap_or_default();
+        rest.read(buffer)
+    }
+
+    /// Reads bytes until the buffer is full, or there are no more.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn fill_at(&self, mut offset: Offset, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut filled = 0;
+        while let Some(space) = buffer.get_mut(filled..).filter(|space| !space.is_empty()) {
+            match self.read_at(offset, space) {
+                Ok(0) => break,
+                Ok(read) => {
+                    filled += read;
+                    offset = offset.plus(read);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(filled)
+    }
+
+    /// Reads records from `offset` on, which must be where one begins.
+    #[must_use]
+    pub fn records_at(&self, offset: Offset) -> FlowReader<ContentReader> {
+        let expected = self.len().saturating_sub(offset.get());
+        FlowReader::going_on(ContentReader { content: self.clone(), offset }, offset, expected)
+    }
+
+    /// The same, for a short look.
+    pub(crate) fn some_records_at(
+        &self,
+        offset: Offset,
+        expected: u64,
+    ) -> FlowReader<ContentReader> {
+        FlowReader::going_on(ContentReader { content: self.clone(), offset }, offset, expected)
+    }
+
+    fn rest(&self) -> &[u8] {
+        match &self.0.rest {
+            Rest::Chunk(chunk) => chunk,
+            Rest::Translated(bytes) => bytes,
+        }
+    }
+}
+
+/// The bytes of a [`Content`] one after the other.
+#[derive(Debug)]
+pub struct ContentReader {
+    content: Content,
+    offset: Offset,
+}
+
+impl Read for ContentReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.content.read_at(self.offset, buffer)?;
+        self.offset = self.offset.plus(read);
+        Ok(read)
+    }
+}
+
+/// The events of a JSONL file as `.flow`. Lines that are no events are left out.
+fn translate(file: &ThreadFile) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut events = file.events()?;
+    loop {
+        match events.next_record() {
+            Ok(Some((_, Record::Enter(method)))) => {
+                bytes.extend_from_slice(Encoded::enter(method).as_bytes());
+            }
+            Ok(Some((_, Record::Exit(count)))) => {
+                bytes.extend_from_slice(Encoded::exits(count).as_bytes());
+            }
+            Ok(None) => return Ok(bytes),
+            Err(error @ Error::Io { .. }) => return Err(error),
+            Err(_) => {}
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Counts and depths at the speed of memory, without looking at the records one by one.
+//!
+//! ```text
+//! bytes ─▶ block: 64 bytes at once ─▶ Summary of a stretch ─▶ index, totals
+//! ```
+//!
+//! A stretch is any run of whole records. Its [`Summary`] does not depend on what came before, so that
+//! several can be made at the same time, and kept.
+
+mod block;
+mod scanner;
+mod summary;
+
+pub use scanner::{Scanned, Stop, scan};
+pub use summary::Summary;

@@ -1,0 +1,119 @@
+//! HOT: blocks where they will do, else record by record.
+
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use super::Summary;
+use super::block::{BEFORE, BLOCK, Block, Events};
+use crate::format::flow::{Decoded, Record, decode};
+
+/// How far a scan has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Scanned {
+    /// Bytes that were read, from the first one on.
+    pub len: usize,
+    /// Why it did not get farther.
+    pub stop: Stop,
+}
+
+/// Why a scan has stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stop {
+    /// It has read as much as was asked for, or all there is.
+    Enough,
+    /// The bytes end inside a record.
+    Incomplete,
+    /// What follows is no record.
+    Damage,
+}
+
+/// Adds records to `summary`, from the start of `bytes` on, which is the start of one, to the first end of
+/// a record that is `enough` bytes or more away, or to damage.
+///
+/// ```
+/// use flow_codec::scan::{Summary, scan};
+///
+/// // enter 1, enter 2, two exits, enter 1.
+/// let mut summary = Summary::default();
+/// let scanned = scan(&[0x81, 0x82, 0x01, 0x81], usize::MAX, &mut summary);
+/// assert_eq!((scanned.len, summary.enters, summary.exits), (4, 3, 2));
+/// assert_eq!((summary.most_frames(0), summary.frames_after(0)), (2, 1));
+/// ```
+pub fn scan(bytes: &[u8], enough: usize, summary: &mut Summary) -> Scanned {
+    let enough = enough.min(bytes.len());
+    let mut events = Events::NONE;
+    let mut at = 0;
+    while at < enough {
+        let block = at
+            .checked_sub(BEFORE)
+            .filter(|_| at + BLOCK <= enough)
+            .and_then(|from| bytes.get(from..)?.first_chunk::<{ BEFORE + BLOCK }>())
+            .and_then(|bytes| events.read(bytes));
+        if let Some(block) = block
+            && add(block, &events, summary)
+        {
+            at += block.len;
+            continue;
+        }
+        let (len, stop) = one_by_one(bytes.get(at..).unwrap_or_default(), enough - at, summary);
+        at += len;
+        if stop != Stop::Enough {
+            return Scanned { len: at, stop };
+        }
+    }
+    Scanned { len: at, stop: Stop::Enough }
+}
+
+/// Adds a block, if what it may change about depths can be told.
+#[inline(always)]
+fn add(block: Block, events: &Events, summary: &mut Summary) -> bool {
+    let (enters, exits) = (i64::from(block.enters), i64::from(block.exits));
+    let Summary { end, lowest, highest, rise, .. } = *summary;
+    // Far from its ends: a run of exits can be longer than any trace.
+    if end < i64::MIN / 2 {
+        return false;
+    }
+    let may_climb = end + enters > highest || end + enters - lowest > rise;
+    let may_fall = end - exits < lowest;
+    if may_climb || may_fall {
+        let Some(depths) = events.depths(block) else { return false };
+        if may_climb {
+            let high = end + depths.highest();
+            summary.highest = highest.max(high);
+            summary.rise = rise.max(high - lowest);
+        }
+        let low = if may_fall { end + depths.lowest() } else { lowest };
+        if low < lowest {
+            summary.lowest = low;
+            if enters > summary.rise {
+                summary.rise = summary.rise.max(depths.rise());
+            }
+        }
+    }
+    summary.bytes += block.len as u64;
+    summary.enters = summary.enters.saturating_add(block.enters.into());
+    summary.exits = summary.exits.saturating_add(block.exits.into());
+    summary.end = end + enters - exits;
+    true
+}
+
+/// The records of about a block.
+#[inline(never)]
+fn one_by_one(bytes: &[u8], enough: usize, summary: &mut Summary) -> (usize, Stop) {
+    let enough = enough.min(BLOCK);
+    let mut at = 0;
+    while at < enough {
+        match decode(bytes.get(at..).unwrap_or_default()) {
+            Decoded::Record(record, len) => {
+                match record {
+                    Record::Enter(_) => summary.enter(),
+                    Record::Exit(count) => summary.exit(count.get()),
+                }
+                summary.bytes += len as u64;
+                at += len;
+            }
+            Decoded::Incomplete => return (at, Stop::Incomplete),
+            Decoded::Oversized => return (at, Stop::Damage),
+        }
+    }
+    (at, Stop::Enough)
+}

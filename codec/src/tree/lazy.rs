@@ -1,0 +1,599 @@
+//! The call tree of a thread, read where it is looked at.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::AtomicU64;
+
+use super::Walk;
+use crate::format::flow::Record;
+use crate::index::{Index, Origin, Place};
+use crate::read::{Content, ContentReader, FlowReader, ReadRecords, ThreadFile};
+use crate::scan::Summary;
+use crate::{Depth, Error, MethodId, Offset, Result};
+
+/// One call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Node {
+    /// Where it is entered. So many entries come before it: that is its number in its thread.
+    pub place: Place,
+    /// The method.
+    pub method: MethodId,
+}
+
+impl Node {
+    /// How many frames it stands on.
+    #[must_use]
+    pub fn depth(&self) -> Depth {
+        Depth::new(self.place.frames)
+    }
+}
+
+/// How far a call reaches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Subtree {
+    /// Calls in it, its own included.
+    pub calls: u64,
+    /// Where the record of its exit begins; `None` where it is open at the end.
+    pub left: Option<Place>,
+}
+
+/// The calls of one thread. It holds an [`Index`], and reads those intervals that an answer needs: of a call
+/// that goes on for a billion others only those where it, or what is asked of it, begins and ends. Nothing
+/// else is kept: whoever drops a [`Node`] has forgotten it.
+///
+/// ```no_run
+/// use std::sync::atomic::AtomicU64;
+///
+/// use flow_codec::read::Trace;
+/// use flow_codec::tree::LazyTree;
+///
+/// let trace = Trace::open("flow-trace".as_ref())?;
+/// let mut tree = LazyTree::open(&trace.files[0], &AtomicU64::new(0))?;
+/// for root in tree.children(None, 0, 10)? {
+///     println!("{}: {} calls", trace.methods.display(root.method), tree.subtree(&root)?.calls);
+/// }
+/// # Ok::<(), flow_codec::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct LazyTree {
+    file: ThreadFile,
+    content: Content,
+    index: Index,
+    origin: Origin,
+}
+
+/// Why an answer was not found.
+enum Fault {
+    Read(Error),
+    /// The index says something else than the events.
+    Index,
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self::Read(error)
+    }
+}
+
+type Found<T> = std::result::Result<T, Fault>;
+
+impl LazyTree {
+    /// Opens a thread, with its index: the stored one if there is one that is of use, or else one made
+    /// now. `progress` counts the bytes read for that.
+    ///
+    /// # Errors
+    /// The events cannot be read. Damage is passed over.
+    pub fn open(file: &ThreadFile, progress: &AtomicU64) -> Result<Self> {
+        let content = Content::open(file)?;
+        let (index, origin) = Index::open(file, &content, progress)?;
+        Ok(Self::new(file, content, index, origin))
+    }
+
+    fn new(file: &ThreadFile, content: Content, index: Index, origin: Origin) -> Self {
+        Self { file: file.clone(), content, index, origin }
+    }
+
+    /// Where the index comes from.
+    #[must_use]
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// The index.
+    #[must_use]
+    pub fn index(&self) -> &Index {
+        &self.index
+    }
+
+    /// The bytes that offsets belong to.
+    #[must_use]
+    pub fn content(&self) -> &Content {
+        &self.content
+    }
+
+    /// Behind the last record.
+    #[must_use]
+    pub fn end(&self) -> Place {
+        self.index.end()
+    }
+
+    /// The call of this number; `None` where there are not so many.
+    ///
+    /// # Errors
+    /// The events cannot be read. Damage is none: it is passed over.
+    pub fn call(&mut self, number: u64) -> Result<Option<Node>> {
+        let is_it = |place: Place, record| match record {
+            Record::Enter(method) if place.enters == number => Some(Node { place, method }),
+            _ => None,
+        };
+        self.ask(|tree| tree.find(tree.index.interval_at(|place| place.enters, number), is_it))
+    }
+
+    /// Where the record of event `number` begins: entries and exits count alike.
+    ///
+    /// # Errors
+    /// As those of [`call`](Self::call).
+    pub fn event(&mut self, number: u64) -> Result<Option<Place>> {
+        let is_it = |place: Place, record| {
+            let events = match record {
+                Record::Enter(_) => 1,
+                Record::Exit(count) => count.get(),
+            };
+            (number < place.events().saturating_add(events)).then_some(place)
+        };
+        self.ask(|tree| tree.find(tree.index.interval_at(Place::events, number), is_it))
+    }
+
+    /// Where the first record at `offset` or behind it begins.
+    ///
+    /// # Errors
+    /// As those of [`call`](Self::call).
+    pub fn offset(&mut self, offset: Offset) -> Result<Option<Place>> {
+        let is_it = |place: Place, _| (place.offset >= offset).then_some(place);
+        self.ask(|tree| {
+            tree.find(tree.index.interval_at(|place| place.offset.get(), offset.get()), is_it)
+        })
+    }
+
+    /// The frames open at a place, the outermost first. Those that were entered before recording began are not
+    /// among them.
+    ///
+    /// # Errors
+    /// As those of [`call`](Self::call).
+    pub fn frames(&mut self, place: Place) -> Result<Vec<Node>> {
+        self.ask(|tree| tree.frames_from(place, 0))
+    }
+
+    /// The call that a call was made from.
+    ///
+    /// # Errors
+    /// As those of [`call`](Self::call).
+    pub fn parent(&mut self, node: &Node) -> Result<Option<Node>> {
+        let Some(depth) = node.place.frames.checked_sub(1) else { return Ok(None) };
+        Ok(self.ask(|tree| tree.frames_from(node.place, depth))?.first().copied())
+    }
+
+    /// How many calls a call made, directly and not, and where it was left.
+    ///
+    /// # Errors
+    /// As those of [`call`](Self::call).
+    pub fn subtree(&mut self, node: &Node) -> Result<Subtree> {
+        self.ask(|tree| {
+            let place = tree.left(node)?;
+            let end = place.unwrap_or(tree.end());
+            Ok(Subtree { calls: end.enters - node.place.enters, left: place })
+        })
+    }
+
+    /// Calls that a call made itself, in order: not the first `skip`, and then at most `max`. Without a call:
+    /// those that nobody made.
+    ///
+    /// # Errors
+    /// As those of [`call`](Self::call).
+    pub fn children(&mut self, of: Option<&Node>, skip: u64, max: usize) -> Result<Vec<Node>> {
+        self.ask(|tree| match of {
+            None => tree.calls_at(0, Place::default(), skip, max),
+            Some(node) => {
+                let behind = Summary { bytes: 0, enters: 1, end: 1, ..Summary::default() };
+                let level = node.place.behind(behind).frames;
+                // Its own entry comes first, one level above.
+                tree.calls_at(level, node.place, skip, max)
+            }
+        })
+    }
+
+    /// The next call made from where a call was made.
+    ///
+    /// # Errors
+    /// As those of [`call`](Self::call).
+    pub fn next_sibling(&mut self, node: &Node) -> Result<Option<Node>> {
+        let depth = node.place.frames;
+        self.ask(|tree| {
+            let Some(left) = tree.left(node)? else { return Ok(None) };
+            Ok(tree.calls_at(depth, left, 0, 1)?.first().copied())
+        })
+    }
+
+    /// A walk from a place on: as if all before had been walked.
+    ///
+    /// # Errors
+    /// As those of [`call`](Self::call).
+    pub fn walk_from(&mut self, place: Place) -> Result<Walk<FlowReader<ContentReader>>> {
+        let open = self.frames(place)?.iter().map(|frame| frame.method).collect();
+        Ok(Walk::going_on(self.content.records_at(place.offset), open))
+    }
+
+    /// Answers a question; when the index turns out to be wrong, once more with a new one.
+    fn ask<T>(&mut self, question: impl Fn(&Self) -> Found<T>) -> Result<T> {
+        match question(self) {
+            Ok(answer) => return Ok(answer),
+            Err(Fault::Read(error)) => return Err(error),
+            Err(Fault::Index) => {}
+        }
+        self.index = Index::build(&self.file, &self.content, &AtomicU64::new(0))?;
+        self.origin = Origin::Rebuilt("it does not agree with the events");
+        question(self).map_err(|fault| match fault {
+            Fault::Read(error) => error,
+            Fault::Index => Error::Changed { path: self.file.path.clone() },
+        })
+    }
+
+    /// The first answer of `each` from the start of an interval on.
+    fn find<T>(
+        &self,
+        interval: usize,
+        each: impl Fn(Place, Record) -> Option<T>,
+    ) -> Found<Option<T>> {
+        for interval in interval..self.index.intervals().len() {
+            let found =
+                self.each_in(interval, None, |place, record| match each(place, record) {
+                    Some(answer) => ControlFlow::Break(answer),
+                    None => ControlFlow::Continue(()),
+                })?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The frames open at a place from depth `lowest` on.
+    fn frames_from(&self, place: Place, lowest: u64) -> Found<Vec<Node>> {
+        // Innermost first.
+        let mut frames = Vec::new();
+        // Frames below this depth are wanted still.
+        let mut wanted = place.frames;
+        let last = self.interval_of(place);
+        for interval in (0..=last).rev() {
+            let Some(stretch) = self.index.intervals().get(interval) else { break };
+            if wanted <= lowest {
+                break;
+            }
+            if interval < last && stretch.fewest_frames() >= wanted {
+                continue;
+            }
+            let until = if interval == last { Some(place) } else { None };
+            let (mut open, fewest) = self.open_in(interval, until)?;
+            while let Some(frame) = open.pop() {
+                if frame.place.frames < wanted {
+                    frames.push(frame);
+                }
+            }
+            wanted = wanted.min(fewest);
+        }
+        let keep = frames.iter().take_while(|frame| frame.place.frames >= lowest).count();
+        frames.truncate(keep);
+        frames.reverse();
+        Ok(frames)
+    }
+
+    /// The calls that are entered in an interval and open at its end, or at a place in it; and the fewest
+    /// frames that are open until then.
+    fn open_in(&self, interval: usize, until: Option<Place>) -> Found<(Vec<Node>, u64)> {
+        let mut open: Vec<Node> = Vec::new();
+        let start = self.index.intervals().get(interval).map_or(0, |stretch| stretch.start.frames);
+        let mut fewest = start;
+        self.each_in(interval, None, |place, record| {
+            if until.is_some_and(|until| place.offset >= until.offset) {
+                return ControlFlow::Break(());
+            }
+            match record {
+                Record::Enter(method) => open.push(Node { place, method }),
+                Record::Exit(count) => {
+                    let left = place.frames.saturating_sub(count.get());
+                    fewest = fewest.min(left);
+                    while open.last().is_some_and(|frame| frame.place.frames >= left) {
+                        open.pop();
+                    }
+                }
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok((open, fewest))
+    }
+
+    /// Where the record begins that leaves a call.
+    fn left(&self, node: &Node) -> Found<Option<Place>> {
+        let depth = node.place.frames;
+        let first = self.interval_of(node.place);
+        for interval in first..self.index.intervals().len() {
+            if self.is_above(interval, first, depth + 1) {
+                continue;
+            }
+            let start = (interval == first).then_some(node.place);
+            let left = self.each_in(interval, start, |place, record| match record {
+                Record::Exit(count) if place.frames.saturating_sub(count.get()) <= depth => {
+                    ControlFlow::Break(place)
+                }
+                _ => ControlFlow::Continue(()),
+            })?;
+            if left.is_some() {
+                return Ok(left);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Calls entered where so many frames are open, behind a place, up to where fewer are.
+    fn calls_at(&self, level: u64, place: Place, skip: u64, max: usize) -> Found<Vec<Node>> {
+        let mut calls = Vec::new();
+        let mut skipped = 0;
+        let first = self.interval_of(place);
+        for interval in first..self.index.intervals().len() {
+            if calls.len() == max {
+                break;
+            }
+            if self.is_above(interval, first, level + 1) {
+                continue;
+            }
+            let start = (interval == first).then_some(place);
+            let end = self.each_in(interval, start, |place, record| {
+                match record {
+                    Record::Enter(method) if place.frames == level => {
+                        if skipped < skip {
+                            skipped += 1;
+                        } else {
+                            calls.push(Node { place, method });
+                        }
+                        if calls.len() == max {
+                            return ControlFlow::Break(());
+                        }
+                    }
+                    Record::Enter(_) => {}
+                    Record::Exit(count) => {
+                        if place.frames.saturating_sub(count.get()) < level {
+                            return ControlFlow::Break(());
+                        }
+                    }
+                }
+                ControlFlow::Continue(())
+            })?;
+            if end.is_some() {
+                break;
+            }
+        }
+        Ok(calls)
+    }
+
+    /// Whether at least so many frames are open in all of an interval, which is not the first one to be
+    /// looked at.
+    fn is_above(&self, interval: usize, first: usize, frames: u64) -> bool {
+        let stretch = self.index.intervals().get(interval);
+        interval > first && stretch.is_some_and(|stretch| stretch.fewest_frames() >= frames)
+    }
+
+    fn interval_of(&self, place: Place) -> usize {
+        self.index.interval_at(|start| start.offset.get(), place.offset.get())
+    }
+
+    /// Hands on the records of an interval, or those from a place in it on, until one of them is answered.
+    /// Where none is, the index is compared with what was read.
+    fn each_in<T>(
+        &self,
+        interval: usize,
+        from: Option<Place>,
+        mut each: impl FnMut(Place, Record) -> ControlFlow<T>,
+    ) -> Found<Option<T>> {
+        let Some(stretch) = self.index.intervals().get(interval) else { return Ok(None) };
+        let end = self.index.end_of(interval);
+        let mut place = from.unwrap_or(stretch.start);
+        let mut fewest = place.frames;
+        let expected = end.offset.get().saturating_sub(place.offset.get());
+        let mut records = self.content.some_records_at(place.offset, expected);
+        while records.position() < end.offset {
+            let (offset, record) = match records.next_record() {
+                Ok(Some(next)) => next,
+                Ok(None) => break,
+                Err(error @ Error::Io { .. }) => {
+                    return Err(Fault::Read(error.in_file(&self.file.path)));
+                }
+                // Damage.
+                Err(_) => continue,
+            };
+            place.offset = offset;
+            if let ControlFlow::Break(answer) = each(place, record) {
+                return Ok(Some(answer));
+            }
+            match record {
+                Record::Enter(_) => {
+                    place.enters += 1;
+                    place.frames += 1;
+                }
+                Record::Exit(count) => {
+                    place.exits = place.exits.saturating_add(count.get());
+                    place.frames = place.frames.saturating_sub(count.get());
+                    fewest = fewest.min(place.frames);
+                }
+            }
+        }
+        place.offset = records.position();
+        let agrees = place == end && (from.is_some() || fewest == stretch.fewest_frames());
+        if agrees { Ok(None) } else { Err(Fault::Index) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use proptest::prelude::*;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::ThreadId;
+    use crate::format::names::EventFormat;
+    use crate::tree::{Step, Tree};
+
+    /// A thread file on disk, to be read through short intervals.
+    struct Thread {
+        _dir: TempDir,
+        file: ThreadFile,
+    }
+
+    impl Thread {
+        fn new(bytes: &[u8]) -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("thread-1.flow");
+            fs::write(&path, bytes).unwrap();
+            let (id, format) = (ThreadId::new(1), EventFormat::Binary);
+            let file = ThreadFile { id, format, path, bytes: bytes.len() as u64, open: None };
+            Self { _dir: dir, file }
+        }
+
+        fn tree(&self, interval_bytes: usize) -> LazyTree {
+            let content = Content::open(&self.file).unwrap();
+            let mut index = Index::with_intervals_of(interval_bytes);
+            index.extend(&content, &AtomicU64::new(0)).unwrap();
+            LazyTree::new(&self.file, content, index, Origin::Built)
+        }
+    }
+
+    fn record() -> impl Strategy<Value = Vec<u8>> {
+        prop_oneof![
+            8 => (0x80_u8..0x90).prop_map(|enter| vec![enter]),
+            2 => Just(vec![0xC5, 0x03]),
+            6 => (0_u8..3).prop_map(|exits| vec![exits]),
+            1 => Just(vec![0x45, 0x01]),
+        ]
+    }
+
+    fn events() -> impl Strategy<Value = Vec<u8>> {
+        prop::collection::vec(record(), 0..120).prop_map(|records| records.concat())
+    }
+
+    /// Where each call is entered, by its number.
+    fn offsets(nodes: &[Node]) -> Vec<u64> {
+        nodes.iter().map(|node| node.place.offset.get()).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn answers_are_those_of_the_whole_tree(bytes in events(), interval in 1_usize..40) {
+            let whole = Tree::read(&mut FlowReader::new(&bytes[..])).unwrap();
+            let thread = Thread::new(&bytes);
+            let mut tree = thread.tree(interval);
+            prop_assert_eq!(tree.end().enters, whole.len() as u64);
+            let offset = |id| whole.get(id).unwrap().offset.get();
+            let roots: Vec<_> = whole.roots().map(offset).collect();
+            prop_assert_eq!(offsets(&tree.children(None, 0, usize::MAX).unwrap()), roots);
+            let ids = std::iter::successors(whole.roots().next(), |id| {
+                let next = crate::NodeId::new(id.as_usize() + 1);
+                whole.get(next).map(|_| next)
+            });
+            for id in ids {
+                let expected = *whole.get(id).unwrap();
+                let node = tree.call(id.as_usize() as u64).unwrap().unwrap();
+                prop_assert_eq!((node.place.offset, node.method, node.depth()),
+                    (expected.offset, expected.method, expected.depth));
+                prop_assert_eq!(tree.offset(expected.offset).unwrap(), Some(node.place));
+                prop_assert_eq!(tree.event(node.place.events()).unwrap(), Some(node.place));
+                prop_assert_eq!(tree.subtree(&node).unwrap().calls, expected.calls);
+                let parent = tree.parent(&node).unwrap();
+                prop_assert_eq!(parent.map(|node| node.place.offset.get()), expected.parent.map(offset));
+                let sibling = tree.next_sibling(&node).unwrap();
+                prop_assert_eq!(
+                    sibling.map(|node| node.place.offset.get()),
+                    whole.next_sibling(id).map(offset)
+                );
+                let children: Vec<_> = whole.children(id).map(offset).collect();
+                let found = tree.children(Some(&node), 0, usize::MAX).unwrap();
+                prop_assert_eq!(offsets(&found), children.clone());
+                let some = tree.children(Some(&node), 1, 2).unwrap();
+                let expected: Vec<_> = children.into_iter().skip(1).take(2).collect();
+                prop_assert_eq!(offsets(&some), expected);
+            }
+            prop_assert_eq!(tree.call(whole.len() as u64).unwrap(), None);
+            prop_assert_eq!(tree.origin(), Origin::Built, "the index agrees throughout");
+        }
+
+        #[test]
+        fn a_walk_from_any_place_goes_on_as_one_from_the_start(
+            bytes in events(),
+            interval in 1_usize..40,
+        ) {
+            let thread = Thread::new(&bytes);
+            let mut tree = thread.tree(interval);
+            let steps = |mut walk: Walk<FlowReader<ContentReader>>| {
+                let mut steps = Vec::new();
+                while let Some(step) = walk.next_step().unwrap() {
+                    steps.push(step);
+                }
+                steps
+            };
+            let all = steps(tree.walk_from(Place::default()).unwrap());
+            for at in (0..bytes.len() as u64).step_by(3) {
+                let Some(place) = tree.offset(Offset::new(at)).unwrap() else { break };
+                let rest = steps(tree.walk_from(place).unwrap());
+                let at = |step: &Step| match step {
+                    Step::Enter { offset, .. }
+                    | Step::Exit { offset, .. }
+                    | Step::ExitUnseen { offset, .. } => *offset,
+                };
+                let expected = all.iter().filter(|step| at(step) >= place.offset);
+                prop_assert!(rest.iter().eq(expected));
+            }
+        }
+
+        #[test]
+        fn the_index_of_other_events_is_found_out(
+            bytes in events(),
+            others in events(),
+            interval in 1_usize..40,
+        ) {
+            let thread = Thread::new(&bytes);
+            let mut right = thread.tree(interval);
+            let mut wrong = Thread::new(&others).tree(interval);
+            wrong.content = right.content.clone();
+            wrong.file = thread.file.clone();
+            for number in 0..right.end().enters {
+                let node = right.call(number).unwrap();
+                let found = wrong.call(number).unwrap();
+                // What lies in no interval that was looked at cannot be known to be wrong.
+                if wrong.origin() != Origin::Built {
+                    prop_assert_eq!(found, node);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn calls_behind_damage_are_numbered_and_found() {
+        let mut bytes = vec![0x81, 0x82];
+        bytes.extend([0xFF; 100]);
+        bytes.extend([0x00, 0x83, 0x84]);
+        for interval in [1, 7, 1000] {
+            let mut tree = Thread::new(&bytes).tree(interval);
+            assert_eq!(tree.call(3).unwrap().unwrap().method.get(), 4);
+            assert_eq!(tree.call(2).unwrap().unwrap().place.offset.get(), 103);
+            assert_eq!((tree.end().enters, tree.origin()), (4, Origin::Built));
+        }
+    }
+
+    #[test]
+    fn damage_longer_than_any_buffer_is_passed_over() {
+        let mut bytes = vec![0x81];
+        bytes.extend(std::iter::repeat_n(0xFF, 1_000_000));
+        bytes.extend([0x3F, 0x82]);
+        let mut tree = Thread::new(&bytes).tree(crate::index::INTERVAL_BYTES);
+        assert_eq!(tree.call(1).unwrap().unwrap().place.offset.get(), 1_000_002);
+    }
+}

@@ -1,0 +1,80 @@
+//! The programs that `examples/generate` makes up are what they are said to be: measurements of readers
+//! stand on them.
+
+#[path = "../examples/generate/real.rs"]
+mod real;
+#[path = "../examples/generate/shapes.rs"]
+mod shapes;
+#[path = "../examples/generate/stream.rs"]
+mod stream;
+
+use flow_codec::read::{FlowReader, ReadRecords};
+use flow_codec::tree::{Step, Walk, WalkTotals};
+use shapes::{Program, Shape};
+use stream::Stream;
+
+const CALLS: u64 = 300_000;
+const METHODS: u32 = 500;
+
+fn bytes(shape: Shape, seed: u64) -> Vec<u8> {
+    let program = Program::new(shape, METHODS, CALLS, seed);
+    let mut bytes = Vec::new();
+    let mut stream = Stream::new(&mut bytes, CALLS);
+    program.run(&mut stream, seed).expect("memory takes all");
+    let written = stream.finish().expect("memory takes all");
+    assert_eq!((written.enters, written.exits), (CALLS, CALLS));
+    assert!(program.id_count() >= METHODS || matches!(shape, Shape::Fib | Shape::Deep));
+    assert_eq!(written.bytes, bytes.len() as u64);
+    bytes
+}
+
+/// The totals, and how many calls made none themselves.
+fn survey(bytes: &[u8]) -> (WalkTotals, u64) {
+    let mut walk = Walk::new(FlowReader::new(bytes));
+    let (mut leaves, mut has_entered) = (0, false);
+    while let Some(step) = walk.next_step().expect("sound bytes") {
+        let enters = matches!(step, Step::Enter { .. });
+        leaves += u64::from(has_entered && !enters);
+        has_entered = enters;
+    }
+    assert!(walk.open_frames().is_empty());
+    (walk.totals(), leaves)
+}
+
+#[test]
+fn every_shape_has_as_many_calls_as_wanted_and_leaves_them_all() {
+    for (name, shape) in
+        [("real", Shape::Real), ("fib", Shape::Fib), ("deep", Shape::Deep), ("wide", Shape::Wide)]
+    {
+        assert_eq!(Shape::parse(name), Some(shape));
+        let bytes = bytes(shape, 7);
+        let mut reader = FlowReader::new(&bytes[..]);
+        while reader.next_record().unwrap().is_some() {}
+        assert_eq!(reader.non_canonical(), 0, "{name}");
+        let (totals, _) = survey(&bytes);
+        assert_eq!((totals.enters, totals.exits, totals.unseen_exits), (CALLS, CALLS, 0), "{name}");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_and_another_one_does_not() {
+    assert_eq!(bytes(Shape::Real, 1), bytes(Shape::Real, 1));
+    assert_ne!(bytes(Shape::Real, 1), bytes(Shape::Real, 2));
+}
+
+#[test]
+fn shapes_are_as_deep_and_as_leafy_as_described() {
+    let (totals, leaves) = survey(&bytes(Shape::Deep, 1));
+    assert_eq!(totals.max_frames, CALLS / 4);
+    assert!(leaves < CALLS / 1_000);
+    let (totals, leaves) = survey(&bytes(Shape::Wide, 1));
+    assert_eq!((totals.max_frames, leaves), (2, CALLS - 1));
+    let (totals, _) = survey(&bytes(Shape::Fib, 1));
+    assert_eq!(totals.max_frames, 40);
+    let real = bytes(Shape::Real, 1);
+    let (totals, leaves) = survey(&real);
+    assert!((40..200).contains(&totals.max_frames), "{}", totals.max_frames);
+    let percent = |part: u64| 100 * part / CALLS;
+    assert!((45..55).contains(&percent(leaves)), "{leaves}");
+    assert!((230..270).contains(&percent(real.len() as u64)), "{}", real.len());
+}
