@@ -46,8 +46,14 @@ impl<T> MethodMap<T> {
     pub fn get(&self, id: MethodId) -> Option<&T> {
         match self.dense.get(slot(id)) {
             Some(value) => value.as_ref(),
-            None => self.sparse.get(&id),
+            None => self.get_sparse(id),
         }
+    }
+
+    /// Out of line: what hashing takes would slow down the loops that this is part of.
+    #[cold]
+    fn get_sparse(&self, id: MethodId) -> Option<&T> {
+        self.sparse.get(&id)
     }
 
     /// The value of a method, to be changed.

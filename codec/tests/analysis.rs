@@ -1,11 +1,11 @@
 //! The analyses against deliberately naive ones: the same of any calls.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 
 use flow_codec::MethodId;
 use flow_codec::analysis::{
-    ChangeKind, Deepest, Diff, Graph, Neighbours, PathId, PathTree, Rooted, Run,
+    ChangeKind, Deepest, Diff, Graph, Neighbours, PathId, PathTree, Report, Rooted, Run,
 };
 use flow_codec::read::{Methods, Visit};
 use proptest::prelude::*;
@@ -20,7 +20,7 @@ use Event::{Enter, Exit};
 
 /// Records of several threads, with ids near and far, and more exits than frames.
 fn threads() -> impl Strategy<Value = Vec<Vec<Event>>> {
-    let id = prop_oneof![9 => 0_u64..4, 1 => prop::sample::select(vec![70_000, 1 << 40])];
+    let id = prop_oneof![9 => 0_u64..4, 1 => prop::sample::select(vec![5_000, 70_000, 1 << 18, 1 << 40])];
     let exits = prop_oneof![9 => 1_u64..4, 1 => Just(u64::MAX)];
     let event = prop_oneof![3 => id.prop_map(Enter), 2 => exits.prop_map(Exit)];
     prop::collection::vec(prop::collection::vec(event, 0..60), 0..4)
@@ -95,6 +95,27 @@ fn graph(threads: &[Vec<Event>]) -> Graph {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_report_counts_what_happens_while_a_method_is_on_the_stack(threads in threads()) {
+        let mut report = Report::default();
+        for events in &threads {
+            play(events, &mut report);
+            report.end_thread();
+        }
+        let mut expected: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+        for stack in all_stacks(&threads) {
+            expected.entry(stack[stack.len() - 1]).or_default().0 += 1;
+            for method in stack.iter().collect::<BTreeSet<_>>() {
+                expected.entry(*method).or_default().1 += 1;
+            }
+        }
+        let rows = report.rows();
+        prop_assert!(rows.is_sorted_by_key(|row| u64::MAX - row.total));
+        let seen: BTreeMap<_, _> =
+            rows.iter().map(|row| (row.method.get(), (row.calls, row.total))).collect();
+        prop_assert_eq!((seen.len(), &seen), (rows.len(), &expected));
+    }
 
     #[test]
     fn a_graph_counts_every_stack(threads in threads()) {

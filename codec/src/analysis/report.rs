@@ -32,10 +32,27 @@ struct Sum {
     open: usize,
 }
 
+impl Sum {
+    /// Enters a frame of a method, whose outermost ones these are. Answers 1 if it is recursive.
+    #[inline(always)]
+    fn enter(&mut self) -> usize {
+        std::mem::replace(&mut self.open, 1)
+    }
+
+    /// Leaves a frame in which there were so many calls.
+    #[inline(always)]
+    fn leave(&mut self, calls: u64) {
+        self.calls += 1;
+        // Of recursive frames it counts calls over and over.
+        self.total = self.total.wrapping_add(calls);
+        self.open = 0;
+    }
+}
+
 /// A frame that is open.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
-    /// Where its sum stands.
+    /// Where its sum stands; the complement of that, where it is far.
     sum: usize,
     /// Calls seen before it.
     entered_at: u64,
@@ -59,61 +76,71 @@ struct Frame {
 /// ```
 #[derive(Default, Debug)]
 pub struct Report {
-    numbering: Numbering,
-    /// Of each method two, by twice its number: outermost frames, and behind them recursive ones. So
-    /// an exit need not ask which one it is: the total of recursive frames is counted, and never used.
+    /// Of each method two, by twice its id: outermost frames, and behind them recursive ones. So an exit
+    /// need not ask which one it is: the total of recursive frames is counted, and never used.
     sums: Vec<Sum>,
+    /// The same of ids that are too large for that, by number.
+    far: Vec<Sum>,
+    numbering: Numbering,
     calls: u64,
     /// The frames open in the thread that is being added.
     stack: Vec<Frame>,
 }
 
+/// Ids below this are places in an array: it takes 12 MiB at most. Traces have no others, unless they
+/// are damaged, or made by others.
+const NEAR_IDS: usize = 1 << 18;
+
 impl Visit for Report {
     // Always: all of it is one loop with the decoder, or half as fast.
     #[inline(always)]
     fn enter(&mut self, method: MethodId) {
-        let outermost = 2 * index(self.numbering.number(method));
-        if outermost >= self.sums.len() {
-            self.make_room(outermost);
+        let outermost = usize::try_from(2 * method.get()).unwrap_or(usize::MAX);
+        match self.sums.get_mut(outermost) {
+            Some(sum) => {
+                let sum = outermost + sum.enter();
+                self.stack.push(Frame { sum, entered_at: self.calls });
+                self.calls += 1;
+            }
+            None => self.enter_new(method),
         }
-        let Some(sum) = self.sums.get_mut(outermost) else { return };
-        let frame = Frame { sum: outermost + sum.open, entered_at: self.calls };
-        sum.open = 1;
-        self.stack.push(frame);
-        self.calls += 1;
     }
 
     #[inline(always)]
     fn exit(&mut self, count: NonZeroU64) {
-        for _ in 0..count.get() {
-            if !self.leave() {
-                break;
-            }
-        }
+        let count = usize::try_from(count.get()).unwrap_or(usize::MAX);
+        self.leave(self.stack.len().saturating_sub(count));
     }
 }
 
 impl Report {
     /// A thread has ended: frames that are still open count up to here.
     pub fn end_thread(&mut self) {
-        while self.leave() {}
+        self.leave(0);
     }
 
-    /// Closes the topmost frame. A frame entered before the first record seen here is none of ours.
-    #[inline]
-    fn leave(&mut self) -> bool {
-        let Some(frame) = self.stack.pop() else { return false };
-        if let Some(sum) = self.sums.get_mut(frame.sum) {
-            sum.calls += 1;
-            sum.total = sum.total.wrapping_add(self.calls - frame.entered_at);
-            sum.open = 0;
+    /// Closes all but so many frames.
+    #[inline(always)]
+    fn leave(&mut self, rest: usize) {
+        for frame in self.stack.get(rest..).unwrap_or_default() {
+            let calls = self.calls - frame.entered_at;
+            match self.sums.get_mut(frame.sum) {
+                Some(sum) => sum.leave(calls),
+                None => leave_far(&mut self.far, frame.sum, calls),
+            }
         }
-        true
+        self.stack.truncate(rest);
     }
 
+    /// Enters a method that has no sums yet, or such as stand in `far`.
     #[cold]
-    fn make_room(&mut self, outermost: usize) {
-        self.sums.resize((outermost + 2).next_power_of_two(), Sum::default());
+    fn enter_new(&mut self, method: MethodId) {
+        let sum = match usize::try_from(method.get()) {
+            Ok(id) if id < NEAR_IDS => enter_at(&mut self.sums, id),
+            _ => !enter_at(&mut self.far, index(self.numbering.number(method))),
+        };
+        self.stack.push(Frame { sum, entered_at: self.calls });
+        self.calls += 1;
     }
 
     /// All calls so far.
@@ -122,23 +149,37 @@ impl Report {
         self.calls
     }
 
-    /// The rows, the largest total first. Threads that have not ended count up to their last exit.
+    /// The rows, the largest total first. Calls of a thread that has not ended count when they are left.
     #[must_use]
     pub fn rows(&self) -> Vec<ReportRow> {
-        let sums = self.sums.chunks_exact(2).skip(1);
-        let mut rows: Vec<_> = self
-            .numbering
-            .methods()
-            .iter()
-            .zip(sums)
-            .filter_map(|(&method, sums)| {
-                let [outermost, recursive] = sums else { return None };
-                let calls = outermost.calls + recursive.calls;
-                Some(ReportRow { method, calls, total: outermost.total, own: calls })
-            })
-            .collect();
+        let near = (0..).filter_map(MethodId::new).zip(self.sums.chunks_exact(2));
+        let far = self.numbering.methods().iter().copied();
+        let far = far.zip(self.far.chunks_exact(2).skip(1));
+        let row = |(method, sums): (MethodId, &[Sum])| {
+            let [outermost, recursive] = sums else { return None };
+            let calls = outermost.calls + recursive.calls;
+            (calls > 0).then_some(ReportRow { method, calls, total: outermost.total, own: calls })
+        };
+        let mut rows: Vec<_> = near.chain(far).filter_map(row).collect();
         rows.sort_by(|a, b| (b.total, b.calls, a.method).cmp(&(a.total, a.calls, b.method)));
         rows
+    }
+}
+
+/// Makes room for the sums of a method, and enters a frame of it. Answers where its sum stands.
+fn enter_at(sums: &mut Vec<Sum>, number: usize) -> usize {
+    let outermost = 2 * number;
+    if outermost >= sums.len() {
+        sums.resize(2 * (number + 1).next_power_of_two(), Sum::default());
+    }
+    outermost + sums.get_mut(outermost).map_or(0, Sum::enter)
+}
+
+/// Leaves a frame whose sum stands in `far`, at the complement of its place.
+#[cold]
+fn leave_far(far: &mut [Sum], place: usize, calls: u64) {
+    if let Some(sum) = far.get_mut(!place) {
+        sum.leave(calls);
     }
 }
 
