@@ -13,7 +13,7 @@ cargo +nightly miri --version >/dev/null 2>&1 ||
     rustup component add --toolchain nightly miri rust-src
 
 # Of random tests a few cases: others find mistakes of logic.
-export PROPTEST_CASES=4
+export PROPTEST_CASES=2
 # proptest looks where it is run.
 export MIRIFLAGS=-Zmiri-disable-isolation
 
