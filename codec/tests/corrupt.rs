@@ -396,9 +396,12 @@ fn ten_million_nested_frames_need_no_deep_stack() {
         let stream = || FlowReader::new(io::repeat(0x81).take(FRAMES).chain(exits.as_bytes()));
         let mut walk = Walk::new(stream());
         while walk.next_step().unwrap().is_some() {}
+        // One after the other: memory is short.
+        let (totals, tail) = (walk.totals(), walk.tail());
+        drop(walk);
         let mut report = Report::default();
         stream().visit_all(&mut report).unwrap();
-        (walk.totals(), walk.tail(), report.rows()[0])
+        (totals, tail, report.rows()[0])
     };
     let small_stack = thread::Builder::new().stack_size(64 * 1024);
     let (totals, tail, row) = small_stack.spawn(work).unwrap().join().unwrap();

@@ -79,6 +79,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "slow there")]
     fn every_byte_is_told_at_every_place() {
         for byte in 0..=u8::MAX {
             for at in 0..SIGHT {
