@@ -26,8 +26,11 @@ pub struct ReportRow {
 /// What the frames of one method come to, either its outermost ones or those within them.
 #[derive(Clone, Copy, Default, Debug)]
 struct Sum {
+    /// Of calls that made others.
     calls: u64,
     total: u64,
+    /// Calls that made none: each is its own total.
+    leaves: u64,
     /// Of outermost frames: 1 while one is open.
     open: usize,
 }
@@ -87,7 +90,7 @@ pub struct Report {
     stack: Vec<Frame>,
 }
 
-/// Ids below this are places in an array: it takes 12 MiB at most. Traces have no others, unless they
+/// Ids below this are places in an array: it takes 16 MiB at most. Traces have no others, unless they
 /// are damaged, or made by others.
 const NEAR_IDS: usize = 1 << 18;
 
@@ -103,6 +106,22 @@ impl Visit for Report {
                 self.calls += 1;
             }
             None => self.enter_new(method),
+        }
+    }
+
+    #[inline(always)]
+    fn call(&mut self, method: MethodId, exits: NonZeroU64) {
+        let outermost = usize::try_from(2 * method.get()).unwrap_or(usize::MAX);
+        let sum = self.sums.get(outermost).map(|sum| outermost + sum.open);
+        if let Some(sum) = sum.and_then(|sum| self.sums.get_mut(sum)) {
+            sum.leaves += 1;
+            self.calls += 1;
+            if let Some(further) = NonZeroU64::new(exits.get() - 1) {
+                self.exit(further);
+            }
+        } else {
+            self.enter_new(method);
+            self.exit(exits);
         }
     }
 
@@ -157,8 +176,9 @@ impl Report {
         let far = far.zip(self.far.chunks_exact(2).skip(1));
         let row = |(method, sums): (MethodId, &[Sum])| {
             let [outermost, recursive] = sums else { return None };
-            let calls = outermost.calls + recursive.calls;
-            (calls > 0).then_some(ReportRow { method, calls, total: outermost.total, own: calls })
+            let calls = outermost.calls + outermost.leaves + recursive.calls + recursive.leaves;
+            let total = outermost.total + outermost.leaves;
+            (calls > 0).then_some(ReportRow { method, calls, total, own: calls })
         };
         let mut rows: Vec<_> = near.chain(far).filter_map(row).collect();
         rows.sort_by(|a, b| (b.total, b.calls, a.method).cmp(&(a.total, a.calls, b.method)));

@@ -16,6 +16,14 @@ pub trait Visit {
     /// So many frames were left, the topmost first. There may be fewer: the others had been entered before
     /// recording began.
     fn exit(&mut self, count: NonZeroU64);
+
+    /// A method was entered, called nothing, and then so many frames were left, its own the first of them.
+    /// Half of all calls are such; who needs not do both can save much.
+    #[inline(always)]
+    fn call(&mut self, method: MethodId, exits: NonZeroU64) {
+        self.enter(method);
+        self.exit(exits);
+    }
 }
 
 /// Hands on the records at the start of `bytes`, up to damage or a record that is cut off. Answers
@@ -23,32 +31,39 @@ pub trait Visit {
 #[inline]
 pub(super) fn visit_records<V: Visit>(bytes: &[u8], visitor: &mut V) -> usize {
     let mut rest = bytes;
-    while let Some((&first, behind)) = rest.split_first() {
+    loop {
         // All but few records have one or two bytes.
-        if first & 0x40 == 0 {
-            let value = u64::from(first & 0x3F);
-            if first & 0x80 == 0 {
-                visitor.exit(NonZeroU64::MIN.saturating_add(value));
-            } else if let Some(method) = MethodId::new(value) {
-                visitor.enter(method);
+        let (method, behind) = match rest {
+            [first @ 0x80..=0xBF, behind @ ..] => (u64::from(first & 0x3F), behind),
+            [first @ 0xC0..=0xFF, second @ ..=0x7F, behind @ ..] => {
+                (u64::from(first & 0x3F) | u64::from(*second) << 6, behind)
             }
-            rest = behind;
-            continue;
+            [run @ ..=0x3F, behind @ ..] => {
+                visitor.exit(NonZeroU64::MIN.saturating_add((*run).into()));
+                rest = behind;
+                continue;
+            }
+            _ => {
+                let Decoded::Record(record, len) = decode(rest) else { break };
+                match record {
+                    Record::Enter(method) => visitor.enter(method),
+                    Record::Exit(count) => visitor.exit(count),
+                }
+                rest = rest.get(len..).unwrap_or_default();
+                continue;
+            }
+        };
+        let Some(method) = MethodId::new(method) else { break };
+        match behind {
+            [run @ ..=0x3F, behind @ ..] => {
+                visitor.call(method, NonZeroU64::MIN.saturating_add((*run).into()));
+                rest = behind;
+            }
+            _ => {
+                visitor.enter(method);
+                rest = behind;
+            }
         }
-        if first & 0x80 != 0
-            && let Some((&second @ ..0x80, behind)) = behind.split_first()
-            && let Some(method) = MethodId::new(u64::from(first & 0x3F) | u64::from(second) << 6)
-        {
-            visitor.enter(method);
-            rest = behind;
-            continue;
-        }
-        let Decoded::Record(record, len) = decode(rest) else { break };
-        match record {
-            Record::Enter(method) => visitor.enter(method),
-            Record::Exit(count) => visitor.exit(count),
-        }
-        rest = rest.get(len..).unwrap_or_default();
     }
     bytes.len() - rest.len()
 }
