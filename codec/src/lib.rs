@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! recorder ─▶ write::fold ─▶ thread-<id>.flow ─▶ read::FlowReader ─▶ tree::Walk ─▶ analysis
-//!             format::{ids, methods, threads, manifest}  ─▶ read::Trace
+//!             format::{ids, methods, threads, manifest}  ─▶ read::Trace      │        tree::LazyTree
+//!                                            read::Content ─▶ scan ─▶ index ─┴───────────┘
 //! ```
 //!
 //! The bytes are specified once, in [`mod@format`]. Nothing here knows a JVM, and nothing under

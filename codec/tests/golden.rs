@@ -622,3 +622,24 @@ fn the_golden_trace_opens_as_a_whole() {
     let killed = Trace::open(&golden_dir().join("trace-killed")).unwrap();
     assert_eq!(killed.manifest, Some(manifest(None)));
 }
+
+#[test]
+fn the_example_of_an_index_is_what_the_specification_says() {
+    use flow_codec::format::index::{IndexFile, Interval, sample};
+    let thread = [0x81, 0x82, 0x01, 0x83];
+    let spec = include_str!("../src/format/index.rs");
+    let example = spec.split("//! # Example").nth(1).expect("an example");
+    let rows: String = example
+        .lines()
+        .filter_map(|line| line.strip_prefix("//! | `")?.split_once('`'))
+        .map(|(bytes, _)| format!("{bytes}\n"))
+        .collect();
+    let bytes = parse_hex(&rows);
+    let text = fs::read_to_string(golden_dir().join("index.hex")).expect("the golden file");
+    assert_eq!(bytes, parse_hex(&text));
+    let index = IndexFile::decode(&bytes).expect("sound");
+    assert_eq!(index.encode(), bytes);
+    assert_eq!(index.thread.get(), 7);
+    assert_eq!(index.intervals, [Interval { bytes: 4, enters: 3, exits: 2, fall: 0 }]);
+    assert!(sample(4).eq(std::iter::once(0..4)), "the sample of {thread:?} is all of it");
+}

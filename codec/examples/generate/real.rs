@@ -3,7 +3,7 @@
 //! Half of the calls make no call themselves; a run of exits has two exits on average; most frames lie
 //! 20 to 80 deep, some 110. Of 5000 methods one in fifty makes two thirds of the calls. A call takes
 //! some 2.6 bytes. As there, the number of different paths soon grows no more, and what comes next
-//! can often be guessed, by a processor too, for loops do the same again: gzip makes a fifteenth of a part
+//! can often be guessed, by a processor too, for loops do the same again: gzip makes an eighth of a part
 //! in the middle, where javac's has a twentieth.
 
 use std::io::{self, Write};
@@ -95,7 +95,7 @@ const LOOP_EVERY: usize = 16;
 const MOST_ROUNDS: u32 = 6;
 /// One loop in so many goes round far more often.
 const LONG_LOOPS: u64 = 16;
-const LONG_ROUNDS: u32 = 200;
+const LONG_ROUNDS: u32 = 60;
 
 impl Tape {
     pub(crate) fn new(callees: &Callees, calls: u64, seed: u64) -> Self {

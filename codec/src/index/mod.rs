@@ -4,7 +4,7 @@
 //! An [`Index`] is made in one pass, by several threads if there are cores for them, and can be
 //! [stored](Index::store) beside the thread file, from where the next reader has it at once. It is never needed,
 //! and never believed: what it says of an interval is compared with what stands there whenever it is
-//! read ([`tree::Calls`](crate::tree::Calls) does that), and then the index is made anew.
+//! read ([`tree::LazyTree`](crate::tree::LazyTree) does that), and then the index is made anew.
 //!
 //! Memory: 40 bytes for each [`INTERVAL_BYTES`] of the thread file, a thousandth of it.
 

@@ -114,7 +114,9 @@ impl Index {
             .intervals
             .iter()
             .zip(ends)
-            .take_while(|(_, end)| end.offset.get() <= content.len_in_file())
+            .take_while(|(_, end)| {
+                end.offset.get() <= content.len_in_file() && end.exits < COUNTED_EXITS
+            })
             .map(|(interval, end)| entry(interval, end))
             .collect();
         let covered = intervals.iter().map(|interval| interval.bytes).sum();
@@ -142,13 +144,17 @@ fn entry(&super::Interval { start, fall }: &super::Interval, end: Place) -> Inte
     }
 }
 
-/// `None` where an interval contradicts itself.
+/// More exits than this have stopped to be counted, or nearly so: then entries and exits do not tell the
+/// depth.
+const COUNTED_EXITS: u64 = 1 << 62;
+
+/// `None` where an interval contradicts itself, or does not tell enough.
 fn summary(&Interval { bytes, enters, exits, fall }: &Interval) -> Option<Summary> {
     let end = i128::from(enters) - i128::from(exits);
     let end = i64::try_from(end.max(i64::MIN.into())).ok()?;
     let lowest = 0_i64.checked_sub_unsigned(fall)?;
     let summary = Summary { bytes, enters, exits, end, lowest, ..Summary::default() };
-    (lowest <= end).then_some(summary)
+    (lowest <= end && exits < COUNTED_EXITS).then_some(summary)
 }
 
 fn sample_of(content: &Content, covered: u64) -> io::Result<u32> {

@@ -172,6 +172,11 @@ impl<V: Visit> Visit for &mut V {
     fn exit(&mut self, count: NonZeroU64) {
         (**self).exit(count);
     }
+
+    #[inline]
+    fn call(&mut self, method: MethodId, exits: NonZeroU64) {
+        (**self).call(method, exits);
+    }
 }
 
 impl<R: ReadRecords> ReadRecords for Filtered<'_, R> {

@@ -160,7 +160,15 @@ impl LazyTree {
     /// # Errors
     /// As those of [`call`](Self::call).
     pub fn frames(&mut self, place: Place) -> Result<Vec<Node>> {
-        self.ask(|tree| tree.frames_from(place, 0))
+        self.ask(|tree| tree.frames_from(place, 0, |frame| frame))
+    }
+
+    /// Their methods: for stacks of millions of frames.
+    ///
+    /// # Errors
+    /// As those of [`call`](Self::call).
+    pub fn open_methods(&mut self, place: Place) -> Result<Vec<MethodId>> {
+        self.ask(|tree| tree.frames_from(place, 0, |frame| frame.method))
     }
 
     /// The call that a call was made from.
@@ -169,7 +177,7 @@ impl LazyTree {
     /// As those of [`call`](Self::call).
     pub fn parent(&mut self, node: &Node) -> Result<Option<Node>> {
         let Some(depth) = node.place.frames.checked_sub(1) else { return Ok(None) };
-        Ok(self.ask(|tree| tree.frames_from(node.place, depth))?.first().copied())
+        Ok(self.ask(|tree| tree.frames_from(node.place, depth, |frame| frame))?.first().copied())
     }
 
     /// How many calls a call made, directly and not, and where it was left.
@@ -218,7 +226,7 @@ impl LazyTree {
     /// # Errors
     /// As those of [`call`](Self::call).
     pub fn walk_from(&mut self, place: Place) -> Result<Walk<FlowReader<ContentReader>>> {
-        let open = self.frames(place)?.iter().map(|frame| frame.method).collect();
+        let open = self.open_methods(place)?;
         Ok(Walk::going_on(self.content.records_at(place.offset), open))
     }
 
@@ -256,8 +264,8 @@ impl LazyTree {
         Ok(None)
     }
 
-    /// The frames open at a place from depth `lowest` on.
-    fn frames_from(&self, place: Place, lowest: u64) -> Found<Vec<Node>> {
+    /// Of the frames open at a place those from depth `lowest` on, or what is wanted of them.
+    fn frames_from<T>(&self, place: Place, lowest: u64, keep: impl Fn(Node) -> T) -> Found<Vec<T>> {
         // Innermost first.
         let mut frames = Vec::new();
         // Frames below this depth are wanted still.
@@ -274,14 +282,12 @@ impl LazyTree {
             let until = if interval == last { Some(place) } else { None };
             let (mut open, fewest) = self.open_in(interval, until)?;
             while let Some(frame) = open.pop() {
-                if frame.place.frames < wanted {
-                    frames.push(frame);
+                if (lowest..wanted).contains(&frame.place.frames) {
+                    frames.push(keep(frame));
                 }
             }
             wanted = wanted.min(fewest);
         }
-        let keep = frames.iter().take_while(|frame| frame.place.frames >= lowest).count();
-        frames.truncate(keep);
         frames.reverse();
         Ok(frames)
     }

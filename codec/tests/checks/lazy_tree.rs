@@ -32,8 +32,8 @@ pub(super) fn check(bytes: &[u8]) {
     assert_eq!(IndexFile::decode(&encoded).as_ref(), Ok(&index));
 
     // An index holds sums, and those of more events than there can be stop at the largest number.
+    let trace = open(bytes, if index.intervals.is_empty() { &[] } else { &encoded });
     let is_usual = exits(&stream) < FAR_FROM_THE_END && !index.intervals.is_empty();
-    let trace = open(bytes, if is_usual { &encoded } else { &[] });
     let mut tree = LazyTree::open(&trace.files[0], &AtomicU64::new(0)).expect("it can be read");
     ask(&mut tree, &stream);
     if is_usual {

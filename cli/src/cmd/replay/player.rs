@@ -76,13 +76,13 @@ impl Player {
     pub(super) fn start_at(&mut self, start: &Start, lines: &mut Lines<'_>) -> Result<(), Failure> {
         let Start { place, frames } = start;
         self.calls = place.enters;
-        for frame in frames {
-            let is_shown = lines.selection.contains(frame.method);
+        for &method in frames {
+            let is_shown = lines.selection.contains(method);
             self.shown.enter(is_shown);
             if is_shown {
-                let is_wanted = lines.wanted.is_some_and(|wanted| wanted.contains(frame.method));
+                let is_wanted = lines.wanted.is_some_and(|wanted| wanted.contains(method));
                 self.root = self.root.or(is_wanted.then_some(self.stack.len()));
-                self.stack.push(frame.method);
+                self.stack.push(method);
             }
         }
         if !self.is_text {

@@ -5,7 +5,6 @@ use std::str::FromStr;
 
 use flow_codec::index::Place;
 use flow_codec::read::{ReadRecords, Selection, ThreadFile, Trace, Visit};
-use flow_codec::tree::Node;
 use flow_codec::{Error, Glob, MethodId, Offset};
 
 use crate::at_once::open_tree;
@@ -49,7 +48,7 @@ impl std::fmt::Display for From {
             Self::Call(number) => write!(f, "call {}", grouped(*number)),
             Self::Event(number) => write!(f, "event {}", grouped(*number)),
             Self::Offset(offset) => write!(f, "offset {offset}"),
-            Self::Path(_) => f.write_str("such a call"),
+            Self::Path(_) => f.write_str("such call"),
         }
     }
 }
@@ -57,7 +56,7 @@ impl std::fmt::Display for From {
 /// Where a replay begins, and the frames that are open there, the outermost first.
 pub(super) struct Start {
     pub(super) place: Place,
-    pub(super) frames: Vec<Node>,
+    pub(super) frames: Vec<MethodId>,
 }
 
 impl From {
@@ -88,7 +87,7 @@ impl From {
             Self::Path(_) => None,
         };
         let Some(place) = place else { return Ok(None) };
-        Ok(Some(Start { place, frames: tree.frames(place)? }))
+        Ok(Some(Start { place, frames: tree.open_methods(place)? }))
     }
 }
 

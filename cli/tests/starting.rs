@@ -1,0 +1,91 @@
+//! `flow replay --from` and `flow index`: reading from the middle.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
+mod common;
+
+use std::fs;
+
+use common::{flow, trace};
+
+#[test]
+fn a_replay_begins_with_any_call_event_offset_or_path() {
+    let trace = trace();
+    let expected = "\
+thread 1 main
+… from call 3, event 4, at offset 4, in:
+… com.app.Main.main([Ljava/lang/String;)V
+  … com.app.Main.work(I)I
+    com.app.Main$Job.<init>()V
+  com.app.Main.work(I)I
+";
+    for from in ["3", "call:3", "event:4", "offset:4"] {
+        let run = flow(&["replay", "--thread", "main", "--from", from], trace.path());
+        assert_eq!((run.out.as_str(), run.code), (expected, Some(0)), "{from}: {}", run.err);
+    }
+    let run = flow(&["replay", "--from", "**#main > **Job#*"], trace.path());
+    let expected = "\
+thread 1 main
+… from call 2, event 2, at offset 2, in:
+… com.app.Main.main([Ljava/lang/String;)V
+  … com.app.Main.work(I)I
+    com.app.Main$Job.<init>()V
+    com.app.Main$Job.<init>()V
+  com.app.Main.work(I)I
+";
+    assert_eq!((run.out.as_str(), run.code), (expected, Some(0)), "{}", run.err);
+}
+
+#[test]
+fn a_place_that_is_not_there_is_named() {
+    let trace = trace();
+    let run = flow(&["replay", "--thread", "main", "--from", "5000"], trace.path());
+    assert_eq!(
+        (run.err.as_str(), run.code),
+        ("flow: there is no call 5,000 (flow info tells how many calls there are)\n", Some(1))
+    );
+    let run = flow(&["replay", "--from", "**#nothing"], trace.path());
+    assert!(run.err.contains("there is no such call"), "{}", run.err);
+    // A number counts within a thread.
+    let run = flow(&["replay", "--from", "1"], trace.path());
+    assert!(run.err.contains("choose one with --thread"), "{}", run.err);
+    assert_eq!(run.code, Some(2));
+    let run = flow(&["replay", "--from", "event:x"], trace.path());
+    assert!(run.err.contains("found 'event:x'"), "{}", run.err);
+    assert_eq!(run.code, Some(2));
+}
+
+#[test]
+fn an_index_changes_no_answer_and_can_be_taken_away() {
+    let dir = tempfile::tempdir().unwrap();
+    let round = [0x81, 0x82, 0x00, 0xC3, 0x05, 0x00, 0x00];
+    fs::write(dir.path().join("thread-1.flow"), round.repeat(700_000)).unwrap();
+    fs::write(dir.path().join("thread-2.flow"), round).unwrap();
+    let from = || {
+        let args = ["replay", "--thread", "1", "--from", "2000000", "--max", "20"];
+        let run = flow(&args, dir.path());
+        assert_eq!(run.code, Some(0), "{}", run.err);
+        run.out
+    };
+    let place = dir.path().join("thread-1.idx");
+    let without = from();
+    let run = flow(&["index"], dir.path());
+    assert_eq!(
+        run.out,
+        "    calls    size   index        thread\n\
+         2,100,000  4.6 MB  4.7 KB  made  1\n\
+         1 thread of less than 4.0 MB need none\n"
+    );
+    assert_eq!(from(), without);
+    let run = flow(&["index", "--format", "csv"], dir.path());
+    assert_eq!(run.out.lines().nth(1), Some(".,1,2100000,4200000,4900000,4864,was there"));
+
+    fs::write(&place, "nonsense").unwrap();
+    assert_eq!(from(), without);
+    let run = flow(&["index"], dir.path());
+    assert!(run.out.contains("made anew") && run.err.contains("cut short"), "{}", run.err);
+
+    assert_eq!(flow(&["index", "--remove"], dir.path()).code, Some(0));
+    assert!(!place.exists());
+    assert_eq!(flow(&["index", "--remove"], dir.path()).code, Some(0), "once more does no harm");
+}
