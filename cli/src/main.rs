@@ -18,6 +18,7 @@ mod jvm;
 mod lock;
 mod output;
 mod pattern;
+mod reading;
 mod repair;
 mod source;
 

@@ -1,23 +1,14 @@
-//! A trace directory as the verbs see it: its traces, the threads that were asked for, and how the
-//! reading of each went.
+//! A trace directory as the verbs see it: its traces, and the threads that were asked for.
 
 use std::io::Write;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use flow_codec::format::flow::Record;
-use flow_codec::format::names::EventFormat;
-use flow_codec::read::{
-    Events, Filtered, OpenFrames, ReadRecords, Selection, Tail, ThreadFile, Trace, TraceSet, Visit,
-};
-use flow_codec::scan::Summary;
-use flow_codec::tree::{Step, Walk};
-use flow_codec::{Error, Offset, ThreadId};
+use flow_codec::read::{OpenFrames, Selection, Trace, TraceSet};
+use flow_codec::{Error, ThreadId};
 
 use crate::args::{FilterArgs, Format, SourceArgs, ThreadArgs};
-use crate::at_once::sweep_thread;
 use crate::failure::{Failure, Status};
-use crate::output::{Out, Progress, lost, message, plural};
+use crate::output::{Out, lost, message};
 
 /// The traces of a directory. More than one where several JVMs wrote into it.
 #[derive(Debug)]
@@ -184,108 +175,6 @@ pub(crate) fn is_like(text: &str, pattern: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// How the reading of a thread file ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Ending {
-    /// At its end, after a whole record.
-    Whole,
-    /// At its end, inside a record that begins here.
-    Truncated(Offset),
-    /// Where the system refused to read on.
-    Failed,
-    /// Before its end: enough was seen.
-    Stopped,
-}
-
-impl From<Tail> for Ending {
-    fn from(tail: Tail) -> Self {
-        match tail {
-            Tail::Complete => Self::Whole,
-            Tail::Truncated { offset } => Self::Truncated(offset),
-        }
-    }
-}
-
-/// Of more places of damage than this in a file, the others are counted.
-const NAMED_DAMAGE: usize = 8;
-
-/// What reading a thread file has come to.
-#[derive(Debug)]
-pub(crate) struct Reading {
-    pub(crate) ending: Ending,
-    /// What is wrong with it, from its beginning on. What stands between was read.
-    pub(crate) damage: Vec<Error>,
-    /// How many further places of damage there are.
-    pub(crate) more_damage: u64,
-}
-
-impl Reading {
-    pub(crate) fn new() -> Self {
-        Self { ending: Ending::Whole, damage: Vec::new(), more_damage: 0 }
-    }
-
-    /// Nothing can be read of it.
-    pub(crate) fn failed(error: Error) -> Self {
-        Self { ending: Ending::Failed, damage: vec![error], more_damage: 0 }
-    }
-
-    /// Keeps what is wrong; answers whether there may be more to read.
-    pub(crate) fn note(&mut self, error: Error) -> Flow {
-        let flow = match error {
-            Error::Io { .. } => {
-                self.ending = Ending::Failed;
-                Flow::Stop
-            }
-            _ => Flow::Continue,
-        };
-        if self.damage.len() < NAMED_DAMAGE || flow == Flow::Stop {
-            self.damage.push(error);
-        } else {
-            self.more_damage += 1;
-        }
-        flow
-    }
-
-    /// Whether all of the file was read, damage or not.
-    pub(crate) fn is_sound(&self) -> bool {
-        self.damage.is_empty()
-    }
-
-    /// `… and 7 more places of damage`, if there are more than are named.
-    pub(crate) fn more(&self) -> Option<String> {
-        (self.more_damage > 0)
-            .then(|| format!("… and {} of damage", plural(self.more_damage, "more place")))
-    }
-
-    /// Says what is wrong, if anything is.
-    pub(crate) fn tell(&self, file: &ThreadFile, progress: &Progress) -> Status {
-        for error in &self.damage {
-            progress.message(&error.to_string());
-        }
-        let path = file.path.display();
-        if let Some(more) = self.more() {
-            progress.message(&format!("{path}: {more}"));
-        }
-        match self.ending {
-            _ if !self.is_sound() => Status::Damaged,
-            Ending::Truncated(offset) => {
-                progress.message(&format!(
-                    "{path}: ends inside a record at offset {offset}; everything before it was read",
-                ));
-                Status::Partial
-            }
-            Ending::Whole | Ending::Stopped | Ending::Failed => Status::Done,
-        }
-    }
-}
-
-/// Whether to go on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Flow {
-    Continue,
-    Stop,
-}
-
 impl ThreadArgs {
     /// Whether a thread was asked for.
     pub(crate) fn include(&self, trace: &Trace, id: ThreadId) -> bool {
@@ -311,152 +200,6 @@ impl FilterArgs {
         });
         open
     }
-}
-
-/// Hands on every record of a thread, but for calls that are not selected.
-pub(crate) fn visit_thread(
-    file: &ThreadFile,
-    selection: &Selection,
-    progress: &mut Progress,
-    visitor: &mut impl Visit,
-) -> Reading {
-    if selection.is_all() {
-        visit_all(file, progress, visitor)
-    } else {
-        visit_all(file, progress, &mut Filtered::new(visitor, selection))
-    }
-}
-
-fn visit_all(file: &ThreadFile, progress: &mut Progress, visitor: &mut impl Visit) -> Reading {
-    let mut events = match file.events() {
-        Ok(events) => events,
-        Err(error) => return Reading::failed(error),
-    };
-    let mut reading = Reading::new();
-    loop {
-        progress.at(events.position());
-        match events.visit_some(visitor) {
-            Ok(true) => {}
-            Ok(false) => {
-                reading.ending = events.tail().into();
-                break;
-            }
-            Err(error) => {
-                if reading.note(error) == Flow::Stop {
-                    break;
-                }
-            }
-        }
-    }
-    progress.file_done(file.bytes);
-    reading
-}
-
-/// Counts what a thread did.
-pub(crate) fn count_thread(file: &ThreadFile, progress: &mut Progress) -> (Summary, Reading) {
-    if file.format == EventFormat::Jsonl {
-        let mut total = Summary::default();
-        let reading = visit_all(file, progress, &mut total);
-        return (total, reading);
-    }
-    let outcome = sweep_thread(file, progress);
-    progress.file_done(file.bytes);
-    match outcome {
-        Err(error) => (Summary::default(), Reading::failed(error)),
-        Ok((content, swept)) => {
-            let mut reading = Reading::new();
-            reading.ending = swept.tail(content.len()).into();
-            reading.more_damage = swept.more_damage;
-            let path = &file.path;
-            reading.damage.extend(swept.damage.iter().map(|place| {
-                let Range { start: offset, end: next } = *place;
-                Error::OversizedNumber { path: path.clone(), offset, next }
-            }));
-            reading.damage.extend(content.gap(path));
-            (swept.total(), reading)
-        }
-    }
-}
-
-/// Hands every step of a thread to `each`, until it has seen enough. The walk comes back as it is
-/// then, unless the file could not be opened.
-pub(crate) fn walk_thread(
-    file: &ThreadFile,
-    progress: &mut Progress,
-    mut each: impl FnMut(Step) -> Result<Flow, Failure>,
-) -> Result<(Reading, Option<Walk<Events>>), Failure> {
-    let mut walk = match file.events() {
-        Ok(events) => Walk::new(events),
-        Err(error) => return Ok((Reading::failed(error), None)),
-    };
-    let mut reading = Reading::new();
-    loop {
-        progress.step(|| walk.position());
-        match walk.next_step() {
-            Ok(Some(step)) => {
-                if each(step)? == Flow::Stop {
-                    reading.ending = Ending::Stopped;
-                    break;
-                }
-            }
-            Ok(None) => {
-                reading.ending = walk.tail().into();
-                break;
-            }
-            Err(error) => {
-                if reading.note(error) == Flow::Stop {
-                    break;
-                }
-            }
-        }
-    }
-    progress.file_done(file.bytes);
-    Ok((reading, Some(walk)))
-}
-
-/// The same for records as they stand, which come with their end.
-pub(crate) fn read_records(
-    file: &ThreadFile,
-    progress: &mut Progress,
-    each: impl FnMut(Range<u64>, Record) -> Result<Flow, Failure>,
-) -> Result<Reading, Failure> {
-    read_records_from(file, Offset::default(), progress, each)
-}
-
-/// The same from a record on.
-pub(crate) fn read_records_from(
-    file: &ThreadFile,
-    offset: Offset,
-    progress: &mut Progress,
-    mut each: impl FnMut(Range<u64>, Record) -> Result<Flow, Failure>,
-) -> Result<Reading, Failure> {
-    let mut events = match file.events_from(offset) {
-        Ok(events) => events,
-        Err(error) => return Ok(Reading::failed(error)),
-    };
-    let mut reading = Reading::new();
-    loop {
-        progress.step(|| events.position());
-        match events.next_record() {
-            Ok(Some((offset, record))) => {
-                if each(offset.get()..events.position().get(), record)? == Flow::Stop {
-                    reading.ending = Ending::Stopped;
-                    break;
-                }
-            }
-            Ok(None) => {
-                reading.ending = events.tail().into();
-                break;
-            }
-            Err(error) => {
-                if reading.note(error) == Flow::Stop {
-                    break;
-                }
-            }
-        }
-    }
-    progress.file_done(file.bytes);
-    Ok(reading)
 }
 
 #[cfg(test)]

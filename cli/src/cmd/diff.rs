@@ -8,7 +8,8 @@ use flow_codec::analysis::{Change, ChangeKind, Diff, Graph, MethodName, Run};
 use crate::args::{DiffArgs, Format, SourceArgs};
 use crate::failure::{Failure, Status};
 use crate::output::{Out, Progress, chain, csv_fields, grouped, neutral, plural};
-use crate::source::{Source, visit_thread};
+use crate::reading::visit_thread;
+use crate::source::Source;
 
 /// Differences of text that are shown when nobody says how many.
 const DEFAULT_MAX: u64 = 40;

@@ -11,7 +11,8 @@ use flow_codec::read::{ThreadFile, Trace};
 use crate::args::{DumpArgs, Format};
 use crate::failure::{Failure, Status};
 use crate::output::{Labels, Out, Progress, csv_fields, neutral, plural};
-use crate::source::{Ending, Flow, Reading, Source, read_records, thread_title};
+use crate::reading::{Ending, Flow, Reading, read_records};
+use crate::source::{Source, thread_title};
 
 /// Of a longer record, only the beginning is shown: a line of JSON may have any blanks.
 const SHOWN_BYTES: u64 = 64;

@@ -15,7 +15,8 @@ use crate::lock;
 use crate::output::{
     Align, Out, Progress, Table, bytes, csv_fields, grouped, lost, neutral, plural, seconds,
 };
-use crate::source::{Ending, Source, count_thread};
+use crate::reading::{Ending, count_thread};
+use crate::source::Source;
 
 /// Threads of text that are shown when nobody says how many.
 const DEFAULT_ROWS: u64 = 40;

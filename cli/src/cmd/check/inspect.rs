@@ -1,16 +1,18 @@
 //! What is found in one trace.
 
+use flow_codec::format::flow::Record;
 use flow_codec::format::manifest::{End, Totals};
 use flow_codec::format::names;
-use flow_codec::read::{ThreadFile, Trace};
-use flow_codec::tree::Step;
+use flow_codec::read::{ThreadFile, Trace, Visit};
+use flow_codec::scan::Summary;
 use flow_codec::{Error, MethodMap};
 
 use super::finding::{Finding, Severity};
 use super::state::State;
 use crate::failure::{Failure, Status};
 use crate::output::{Progress, lost, plural};
-use crate::source::{Ending, Flow, thread_title, walk_thread};
+use crate::reading::{Ending, Flow, read_records};
+use crate::source::thread_title;
 
 /// Ids without a name that are named themselves.
 const SHOWN_IDS: usize = 5;
@@ -112,14 +114,20 @@ impl Check {
         let place = file.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut unnamed = Vec::new();
         let mut unnamed_calls: u64 = 0;
-        let (reading, walk) = walk_thread(file, progress, |step| {
-            if let Step::Enter { method, offset, .. } = step
-                && named.get(method).is_none()
-            {
-                unnamed_calls += 1;
-                if unnamed.len() < SHOWN_IDS && unnamed.iter().all(|(id, _)| *id != method) {
-                    unnamed.push((method, offset));
+        let mut total = Summary::default();
+        let reading = read_records(file, progress, |place, record| {
+            match record {
+                Record::Enter(method) => {
+                    total.enter(method);
+                    if named.get(method).is_none() {
+                        unnamed_calls += 1;
+                        let is_new = unnamed.iter().all(|(id, _)| *id != method);
+                        if unnamed.len() < SHOWN_IDS && is_new {
+                            unnamed.push((method, place.start));
+                        }
+                    }
                 }
+                Record::Exit(count) => total.exit(count),
             }
             Ok(Flow::Continue)
         })?;
@@ -152,25 +160,26 @@ impl Check {
                 if trace.manifest.is_some() { Severity::Missing } else { Severity::Note };
             self.add(severity, &place, "threads.jsonl does not tell of this thread".to_owned());
         }
-        let Some(walk) = walk else { return Ok(()) };
-        if walk.non_canonical() > 0 {
-            let records = plural(walk.non_canonical(), "record");
+        if reading.ending == Ending::Failed {
+            return Ok(());
+        }
+        if reading.non_canonical > 0 {
+            let records = plural(reading.non_canonical, "record");
             let text = format!("{records} not in canonical form: another writer's");
             self.add(Severity::Note, &place, text);
         }
-        let totals = walk.totals();
-        self.counted.threads += u64::from(totals.enters > 0 || totals.exits > 0);
-        self.counted.enters = self.counted.enters.saturating_add(totals.enters);
-        self.counted.exits = self.counted.exits.saturating_add(totals.exits);
+        self.counted.threads += u64::from(total.enters > 0 || total.exits > 0);
+        self.counted.enters = self.counted.enters.saturating_add(total.enters);
+        self.counted.exits = self.counted.exits.saturating_add(total.exits);
         self.counted.bytes = self.counted.bytes.saturating_add(file.bytes);
         self.in_journal += file.bytes - file.bytes_in_file();
         let title = thread_title(trace, file.id);
-        if totals.unseen_exits > 0 {
-            let frames = plural(totals.unseen_exits, "frame");
+        if total.unseen_exits(0) > 0 {
+            let frames = plural(total.unseen_exits(0), "frame");
             let text = format!("thread {title} left {frames} entered before recording");
             self.add(Severity::Note, &place, text);
         }
-        let open = walk.open_frames().len() as u64;
+        let open = total.frames_after(0);
         if open > 0 && reading.is_sound() {
             let text = format!("thread {title} has {} open at its end", plural(open, "frame"));
             self.add(Severity::Note, &place, text);

@@ -13,7 +13,8 @@ use crate::args::{Format, GraphArgs};
 use crate::failure::{Failure, Status};
 use crate::output::{Out, Progress};
 use crate::pattern::globs;
-use crate::source::{Source, thread_title, visit_thread};
+use crate::reading::visit_thread;
+use crate::source::{Source, thread_title};
 use print::Print;
 
 /// Runs the verb.

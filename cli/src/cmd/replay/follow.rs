@@ -23,7 +23,8 @@ use crate::args::ReplayArgs;
 use crate::failure::{Failure, Status};
 use crate::lock;
 use crate::output::{Out, Progress, message};
-use crate::source::{Ending, Flow, Reading, Source, thread_title};
+use crate::reading::{Ending, Flow, Reading};
+use crate::source::{Source, thread_title};
 
 /// How long to wait between two looks, at least.
 const PAUSE: Duration = Duration::from_millis(100);

@@ -23,7 +23,8 @@ use self::start::Start;
 use crate::args::{Format, ReplayArgs};
 use crate::failure::{Failure, Status};
 use crate::output::{Out, Progress, plural};
-use crate::source::{Ending, Reading, Source, read_records, read_records_from, thread_title};
+use crate::reading::{Ending, Reading, read_records, read_records_from};
+use crate::source::{Source, thread_title};
 
 /// Runs the verb.
 pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {

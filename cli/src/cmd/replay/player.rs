@@ -14,7 +14,7 @@ use super::start::Start;
 use crate::args::{Format, ReplayArgs};
 use crate::failure::Failure;
 use crate::output::{Progress, grouped, plural};
-use crate::source::{Ending, Flow};
+use crate::reading::{Ending, Flow};
 
 /// Of more open frames than this, only the outermost and the innermost are named.
 const NAMED_FRAMES: usize = 64;

@@ -13,7 +13,8 @@ use serde::Serialize;
 use crate::args::{Format, ReportArgs, SortKey};
 use crate::failure::{Failure, Status};
 use crate::output::{Align, Out, Progress, Table, csv_fields, grouped, percent, plural};
-use crate::source::{Source, visit_thread};
+use crate::reading::visit_thread;
+use crate::source::Source;
 use neighbours::Side;
 
 /// Lines of text that are shown when nobody says how many.

@@ -11,7 +11,8 @@ use crate::args::{Format, ReportArgs};
 use crate::failure::{Failure, Status};
 use crate::output::{Align, Labels, Out, Progress, Table, csv_fields, grouped, percent, plural};
 use crate::pattern::globs;
-use crate::source::{Source, visit_thread};
+use crate::reading::visit_thread;
+use crate::source::Source;
 
 /// Who is in the caller's place where a thread begins.
 const NOBODY: &str = "(nobody that was recorded)";

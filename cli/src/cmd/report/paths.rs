@@ -12,7 +12,8 @@ use crate::failure::{Failure, Status};
 use crate::output::{
     Align, Labels, Out, Progress, Table, chain, csv_fields, grouped, percent, plural,
 };
-use crate::source::{Source, thread_title, visit_thread};
+use crate::reading::visit_thread;
+use crate::source::{Source, thread_title};
 
 /// How many frames are named at either end of a stack.
 const CHAIN_ENDS: usize = 3;
