@@ -1,90 +1,20 @@
 //! The command line as plain data. Doc comments are the help texts.
 
+mod help;
+
 use std::convert::Infallible;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::cmd::replay::From;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use flow_codec::Glob;
 
-const EXAMPLES: &str = "\
-Examples:
-  flow record -- java -jar app.jar           record a program
-  flow record --target com.app. -- mvn test  record the JVMs that a build starts
-  flow attach 4711                           record a JVM that is running
-  flow report                                calls per method
-  flow report --callers 'com.app.Db#query'   who makes these calls
-  flow graph --depth 8                       where the calls went
-  flow replay --depth 3 --thread main        calls in order
-  flow check old-trace                       is the trace whole?
-
-Verbs that read take the trace directory; without one it is flow-trace, where record writes.
-Exit status: 0 done, 1 damaged or failed, 2 usage, 3 partial result; record: the command's own.";
-
-const RECORD_EXAMPLES: &str = "\
-Examples:
-  flow record -- java -jar app.jar
-  flow record -o /tmp/trace --include 'com.app.**' --exclude '**#toString' -- java -jar app.jar
-  flow record --target com.app. -- ./gradlew test --no-daemon
-
-The agent is given to java itself; every other command gets it through JAVA_TOOL_OPTIONS, for all
-JVMs it starts. In DIR, %p stands for the process id, %t for the start time, %h for the host.";
-
-const ATTACH_EXAMPLES: &str = "\
-Examples:
-  flow attach 4711
-  flow attach 4711 -o /tmp/trace --target com.app.
-  flow detach 4711
-
-The process must be a HotSpot JVM of the same user. It is recorded until flow detach, or to its end.
-Of the calls that were entered before, only their names are kept.";
-
-const INDEX_HELP: &str = "\
-An index (thread-ID.idx) has a thousandth of the size of its thread file, and says nothing that this does
-not: replay --from reads it, does as well without, only at the speed of the disk, and never believes it
-against the events. Of small threads there is none. It may be deleted at any time.
-
-Examples:
-  flow index
-  flow replay --from 900000000 --max 50";
-
-const DIFF_HELP: &str = "\
-Calls are compared by path: the methods on the stack, by name, in all threads together. What appeared or
-vanished with all that it called is one line, and counts all of these calls.
-
-Exit status: 0 both were read, whether they differ or not.
-
-Examples:
-  flow diff trace-before trace-after
-  flow diff --depth 5 --max 0 trace-before trace-after";
-
-const CHECK_HELP: &str = "\
-A trace is sound (exit status 0), partial (3: something is missing) or damaged (1: something is wrong).
-That a JVM was killed is no defect: what its threads had recorded last is in the journal, and every
-verb reads it there.
-
---repair writes it into the thread files, completes trace.json and moves the journal away, so that
-other readers of the format find everything. It can be stopped and run again at any time, refuses a
-trace that is still being recorded, and leaves alone what does not fit together.
-
-Examples:
-  flow check old-trace
-  flow check --repair old-trace";
-
-const COMPLETIONS_HELP: &str = "\
-Examples:
-  source <(flow completions bash)
-  flow completions bash > ~/.local/share/bash-completion/completions/flow
-  flow completions zsh > ~/.zfunc/_flow        with ~/.zfunc in fpath
-  flow completions fish > ~/.config/fish/completions/flow.fish";
-
-const MAN_HELP: &str = "\
-Examples:
-  flow man | man -l -
-  flow man replay | man -l -
-  flow man --out ~/.local/share/man/man1       then: man flow-replay";
+use self::help::{
+    ATTACH_EXAMPLES, CHECK_HELP, COMPLETIONS_HELP, DIFF_HELP, EXAMPLES, INDEX_HELP, MAN_HELP,
+    RECORD_EXAMPLES,
+};
+use crate::cmd::replay::From;
 
 /// Records every method call of a JVM program and shows what happened.
 #[derive(Parser, Debug)]
