@@ -33,9 +33,10 @@ The process must be a HotSpot JVM of the same user. It is recorded until flow de
 Of the calls that were entered before, only their names are kept.";
 
 pub(super) const INDEX_HELP: &str = "\
-An index (thread-ID.idx) has a thousandth of the size of its thread file, and says nothing that this does
-not: replay --from reads it, does as well without, only at the speed of the disk, and never believes it
-against the events. Of small threads there is none. It may be deleted at any time.
+An index (thread-ID.idx) has a thousandth of the size of its thread file and says nothing that
+this does not. With it, replay --from opens a trace of any size at once; without, it reads the
+trace first. It is never believed against the events, and may be deleted at any time. Small
+threads need none.
 
 Examples:
   flow index

@@ -28,7 +28,8 @@ pub trait Visit {
 
 /// Hands on the records at the start of `bytes`, up to damage or a record that is cut off. Answers
 /// how many bytes they take.
-#[inline]
+// A function of its own: among others the compiler runs out of registers.
+#[inline(never)]
 pub(super) fn visit_records<V: Visit>(bytes: &[u8], visitor: &mut V) -> usize {
     let mut rest = bytes;
     loop {
