@@ -38,8 +38,10 @@ pub(super) struct Block {
     /// Neither of them, nor a further byte of an ENTER, or one that shows that the ENTER is none or
     /// too long.
     pub(super) others: u64,
+    /// Bytes that fold to nothing: those of settled constructor calls.
+    pub(super) cuts: u64,
     /// All bytes of ENTERs but the first ones.
-    further: u64,
+    pub(super) further: u64,
     /// What the next block must know.
     pub(super) before: Before,
 }
@@ -60,6 +62,7 @@ impl Block {
             enters: high & !further,
             // Of the low bytes only the last ones of ids are not zero, and those never are.
             others: !(high | zero ^ further) | too_long,
+            cuts: 0,
             further,
             before: Before { is_begun: further >> WIDTH & 1 != 0 },
         }
@@ -78,7 +81,7 @@ impl Block {
     }
 
     /// Where the event begins that the first one of some bytes belongs to.
-    fn event_at(&self, bytes: u64) -> usize {
+    pub(super) fn event_at(&self, bytes: u64) -> usize {
         let first_byte = bytes & bytes.wrapping_neg();
         let begun = self.enters & first_byte.wrapping_sub(1);
         if self.further & first_byte == 0 {

@@ -16,9 +16,7 @@ use super::event::{Event, EventCounts};
 use super::notes::Notes;
 use super::output::Output;
 use super::runs::{fold_runs, write_run};
-use super::strip::Strip;
 use crate::format::flow::MAX_RECORD_BYTES;
-use crate::format::raw::{BEGIN, BEGIN_UNKNOWN};
 
 /// A note fewer frames below the top than this is likely to be reached within the next bytes.
 const NEAR: u64 = 8;
@@ -38,9 +36,7 @@ pub struct Fold {
 
 /// Memory that a fold needs while it folds. Nothing in it lasts, so folds may share it.
 #[derive(Debug, Default)]
-pub struct FoldRoom {
-    strip: Strip,
-}
+pub struct FoldRoom {}
 
 impl Fold {
     /// Appends the canonical form of `raw`, which holds whole events, to `out`. Returns what was
@@ -50,25 +46,10 @@ impl Fold {
     }
 
     /// The same, for a recorder with many threads, in memory that is there already.
-    pub fn push_in(
-        &mut self,
-        FoldRoom { strip }: &mut FoldRoom,
-        raw: &[u8],
-        out: &mut Vec<u8>,
-    ) -> EventCounts {
+    pub fn push_in(&mut self, _: &mut FoldRoom, raw: &[u8], out: &mut Vec<u8>) -> EventCounts {
         let before = self.written();
         let mut out = Output::new(out, MAX_RECORD_BYTES + raw.len());
-        let mut rest = raw;
-        loop {
-            rest = self.fold(rest, &mut out, |first| matches!(first, BEGIN | BEGIN_UNKNOWN));
-            if rest.is_empty() {
-                break;
-            }
-            let frames = self.notes.frames_above(self.depth());
-            let (stripped, len) = strip.strip(rest, frames);
-            self.fold(stripped, &mut out, |_| false);
-            rest = rest.get(len..).unwrap_or_default();
-        }
+        self.fold(raw, &mut out);
         out.finish();
         self.written_since(before)
     }
@@ -97,30 +78,21 @@ impl Fold {
         &self.notes
     }
 
-    /// Folds up to an event that begins with a byte at which to stop; returns the rest.
     #[inline]
-    fn fold<'a>(
-        &mut self,
-        raw: &'a [u8],
-        out: &mut Output<'_>,
-        stops_at: impl Fn(u8) -> bool,
-    ) -> &'a [u8] {
+    fn fold(&mut self, raw: &[u8], out: &mut Output<'_>) {
         let mut rest = raw;
         let mut steps = 0;
-        while let Some(&first) = rest.first() {
+        while !rest.is_empty() {
             if steps == 0 && self.may_skim() {
                 let len = rest.len();
                 rest = self.skim(rest, out);
                 // Where blocks do not get far, they are not worth their cost.
                 steps = if len - rest.len() < block::WIDTH / 4 { 4 } else { 1 };
-            } else if stops_at(first) {
-                break;
             } else {
                 rest = self.step(rest, out);
                 steps = steps.max(1) - 1;
             }
         }
-        rest
     }
 
     /// Whether a block is worth being looked at as a whole.
@@ -139,7 +111,10 @@ impl Fold {
                 padded.iter_mut().zip(rest).for_each(|(to, &from)| *to = from);
                 &padded
             });
-            let block = Block::new(window, before);
+            let mut block = Block::new(window, before);
+            if block.others & block::first(block::WIDTH) != 0 {
+                block.settle(window);
+            }
             let len = match self.notes.frames_above(self.depth()) {
                 u64::MAX => block.len(),
                 // At the exit that reaches the note, an ENTER would have to be looked at closely.
@@ -151,11 +126,15 @@ impl Fold {
             self.seen.enters += u64::from((block.enters & block::first(len)).count_ones());
             self.seen.exits += u64::from((block.exits & block::first(len)).count_ones());
             let held = self.held;
-            if let Some(held) = out.write(|room| fold_runs(window, len, block.exits, held, room)) {
+            if let Some(held) = out.write(|room| fold_runs(window, len, block, held, room)) {
                 self.held = held;
             }
             rest = rest.get(len..).unwrap_or_default();
             if len + MAX_BEGUN < block::WIDTH {
+                if len >= block::WIDTH / 4 {
+                    before = Before::default();
+                    continue;
+                }
                 return rest;
             }
             // Otherwise the next block begins with an event.

@@ -33,6 +33,12 @@ pub(super) fn masks(bytes: &[u8; SIGHT]) -> Masks {
     Masks { high, plain, zero }
 }
 
+/// The bytes that are this one.
+#[inline(always)]
+pub(super) fn equal(bytes: &[u8; SIGHT], byte: u8) -> u64 {
+    set(bytes, |other| other == byte.cast_signed())
+}
+
 #[inline(always)]
 fn set(bytes: &[u8; SIGHT], is_in: impl Fn(i8) -> bool + Copy) -> u64 {
     let (vectors, _) = bytes.as_chunks();
