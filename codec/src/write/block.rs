@@ -40,6 +40,8 @@ pub(super) struct Block {
     pub(super) others: u64,
     /// Bytes that fold to nothing: those of settled constructor calls.
     pub(super) cuts: u64,
+    /// Those of the EXITs that are UNWOUND EXITs.
+    pub(super) unwound: u64,
     /// All bytes of ENTERs but the first ones.
     pub(super) further: u64,
     /// What the next block must know.
@@ -63,6 +65,7 @@ impl Block {
             // Of the low bytes only the last ones of ids are not zero, and those never are.
             others: !(high | zero ^ further) | too_long,
             cuts: 0,
+            unwound: 0,
             further,
             before: Before { is_begun: further >> WIDTH & 1 != 0 },
         }

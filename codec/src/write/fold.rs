@@ -17,6 +17,7 @@ use super::notes::Notes;
 use super::output::Output;
 use super::runs::{fold_runs, write_run};
 use crate::format::flow::MAX_RECORD_BYTES;
+use crate::format::raw::EXIT;
 
 /// A note fewer frames below the top than this is likely to be reached within the next bytes.
 const NEAR: u64 = 8;
@@ -106,16 +107,21 @@ impl Fold {
         let mut rest = raw;
         let mut before = Before::default();
         loop {
-            let mut padded = [0; size_of::<Window>()];
-            let window = rest.first_chunk().unwrap_or_else(|| {
-                padded.iter_mut().zip(rest).for_each(|(to, &from)| *to = from);
-                &padded
+            let mut copy = [0; size_of::<Window>()];
+            let mut window = rest.first_chunk().unwrap_or_else(|| {
+                copy.iter_mut().zip(rest).for_each(|(to, &from)| *to = from);
+                &copy
             });
+            let frames = self.notes.frames_above(self.depth());
             let mut block = Block::new(window, before);
             if block.others & block::first(block::WIDTH) != 0 {
-                block.settle(window);
+                block.settle(window, frames > block::WIDTH as u64);
+                if block.unwound != 0 {
+                    copy = exits_for(block.unwound, window);
+                    window = &copy;
+                }
             }
-            let len = match self.notes.frames_above(self.depth()) {
+            let len = match frames {
                 u64::MAX => block.len(),
                 // At the exit that reaches the note, an ENTER would have to be looked at closely.
                 frames if frames >= NEAR => block.len_of_whole(frames),
@@ -207,6 +213,19 @@ impl Fold {
         let now = self.written();
         EventCounts { enters: now.enters - before.enters, exits: now.exits - before.exits }
     }
+}
+
+/// The window with EXITs for these bytes.
+#[cold]
+fn exits_for(mut unwound: u64, window: &Window) -> Window {
+    let mut window = *window;
+    while unwound != 0 {
+        if let Some(byte) = window.get_mut(unwound.trailing_zeros() as usize) {
+            *byte = EXIT;
+        }
+        unwound &= unwound - 1;
+    }
+    window
 }
 
 #[cfg(test)]
