@@ -38,8 +38,8 @@ pub(super) struct Block {
     /// Neither of them, nor a further byte of an ENTER, or one that shows that the ENTER is none or
     /// too long.
     pub(super) others: u64,
-    /// Bytes that fold to nothing: those of settled constructor calls.
-    pub(super) cuts: u64,
+    /// Those of the EXITs that are not in settled calls.
+    pub(super) leaving: u64,
     /// Those of the EXITs that are UNWOUND EXITs.
     pub(super) unwound: u64,
     /// All bytes of ENTERs but the first ones.
@@ -59,16 +59,23 @@ impl Block {
         // Between the first byte of an ENTER and its last one there may be two.
         let between = high & further;
         let too_long = between & between << 1 & between << 2;
+        let exits = zero & !further;
         Self {
-            exits: zero & !further,
+            exits,
             enters: high & !further,
             // Of the low bytes only the last ones of ids are not zero, and those never are.
             others: !(high | zero ^ further) | too_long,
-            cuts: 0,
+            leaving: exits,
             unwound: 0,
             further,
             before: Before { is_begun: further >> WIDTH & 1 != 0 },
         }
+    }
+
+    /// Whether there are only ENTERs and EXITs.
+    #[inline(always)]
+    pub(super) fn is_plain(&self) -> bool {
+        self.others & first(WIDTH) == 0
     }
 
     /// How many bytes at the start belong to ENTERs and EXITs. The last ENTER may go on behind the
@@ -96,7 +103,7 @@ impl Block {
 
     /// How many bytes there are up to the exit of this number, which is not 0, or all.
     fn len_up_to_exit(&self, count: u64) -> usize {
-        let exits = self.exits & first(WIDTH);
+        let exits = self.leaving & first(WIDTH);
         if u64::from(exits.count_ones()) <= count {
             return WIDTH;
         }

@@ -11,7 +11,7 @@
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use super::block::{self, Before, Block, MAX_BEGUN, Window};
+use super::block::{self, Before, Block, Window};
 use super::event::{Event, EventCounts};
 use super::notes::Notes;
 use super::output::Output;
@@ -107,20 +107,24 @@ impl Fold {
         let mut rest = raw;
         let mut before = Before::default();
         loop {
-            let mut copy = [0; size_of::<Window>()];
-            let mut window = rest.first_chunk().unwrap_or_else(|| {
-                copy.iter_mut().zip(rest).for_each(|(to, &from)| *to = from);
-                &copy
+            let mut padded = [0; size_of::<Window>()];
+            let window = rest.first_chunk().unwrap_or_else(|| {
+                padded.iter_mut().zip(rest).for_each(|(to, &from)| *to = from);
+                &padded
             });
             let frames = self.notes.frames_above(self.depth());
             let mut block = Block::new(window, before);
+            let mut cuts = 0;
             if block.others & block::first(block::WIDTH) != 0 {
-                block.settle(window, frames > block::WIDTH as u64);
-                if block.unwound != 0 {
-                    copy = exits_for(block.unwound, window);
-                    window = &copy;
-                }
+                cuts = block.settle(window, frames > block::WIDTH as u64);
             }
+            let with_exits;
+            let window = if block.unwound == 0 {
+                window
+            } else {
+                with_exits = exits_for(block.unwound, window);
+                &with_exits
+            };
             let len = match frames {
                 u64::MAX => block.len(),
                 // At the exit that reaches the note, an ENTER would have to be looked at closely.
@@ -131,16 +135,17 @@ impl Fold {
             let len = len.min(rest.len());
             self.seen.enters += u64::from((block.enters & block::first(len)).count_ones());
             self.seen.exits += u64::from((block.exits & block::first(len)).count_ones());
-            let held = self.held;
-            if let Some(held) = out.write(|room| fold_runs(window, len, block, held, room)) {
+            let (exits, held) = (block.exits, self.held);
+            let folded = if cuts == 0 {
+                out.write(|room| fold_runs(window, len, exits, 0, held, room))
+            } else {
+                out.write(|room| fold_runs(window, len, exits, cuts, held, room))
+            };
+            if let Some(held) = folded {
                 self.held = held;
             }
             rest = rest.get(len..).unwrap_or_default();
-            if len + MAX_BEGUN < block::WIDTH {
-                if len >= block::WIDTH / 4 {
-                    before = Before::default();
-                    continue;
-                }
+            if len < block::WIDTH / 4 {
                 return rest;
             }
             // Otherwise the next block begins with an event.

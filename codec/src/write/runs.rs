@@ -9,7 +9,7 @@
 use std::num::NonZeroU64;
 use std::ops::Range;
 
-use super::block::{self, Block, WIDTH, Window};
+use super::block::{self, WIDTH, Window};
 use crate::format::flow::{Encoded, MAX_RECORD_BYTES};
 
 /// The longest exit run that is one byte.
@@ -22,17 +22,18 @@ pub(super) type Room = [u8; MAX_RECORD_BYTES + WIDTH + 2 * STEP];
 
 /// Folds the first `len` bytes of a block behind a run of `held` exits. Returns how many bytes of
 /// `room` are used, and how many exits are to be held.
-#[inline]
+#[inline(always)]
 pub(super) fn fold_runs(
     window: &Window,
     len: usize,
-    Block { exits, cuts, .. }: Block,
+    exits: u64,
+    cuts: u64,
     held: u64,
     room: &mut Room,
 ) -> (usize, u64) {
     let (exits, cuts) = (exits & block::first(len), cuts & block::first(len));
     let leading = (exits | cuts).trailing_ones() as usize;
-    let held = held + count(exits & block::first(leading));
+    let held = held + if cuts == 0 { leading as u64 } else { count(exits & block::first(leading)) };
     if leading == len {
         return (0, held);
     }
@@ -50,16 +51,22 @@ pub(super) fn fold_runs(
         copy(window, at..run, room, end);
         end += run - at;
         // The record of its first exit becomes that of all: at most 64, so it is one byte.
-        let more =
-            if cuts == 0 { (behind - run) as u64 } else { count(exits & further & !carried) };
-        add(room, end - 1, more);
+        if cuts == 0 {
+            put(room, end - 1, (behind - run) as u64);
+        } else {
+            add(room, end - 1, count(exits & further & !carried));
+        }
         at = behind;
         further &= carried;
     }
     copy(window, at..len, room, end);
     end += len - at;
     // The last run may go on in the next block.
-    let is_open = exits > block::first(len) & !(exits | cuts);
+    let is_open = if cuts == 0 {
+        exits >> (len - 1) != 0
+    } else {
+        exits > block::first(len) & !(exits | cuts)
+    };
     let last = room.get(end - 1).copied().unwrap_or_default();
     let held = if is_open { u64::from(last) + 1 } else { 0 };
     (end - usize::from(is_open), held)

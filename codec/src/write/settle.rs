@@ -10,10 +10,10 @@ impl Block {
     /// Takes settled calls out of the other events. Where no note can be reached, UNWOUND EXITs
     /// become EXITs and CATCHes nothing.
     #[inline(always)]
-    pub(super) fn settle(&mut self, window: &Window, is_far: bool) {
+    pub(super) fn settle(&mut self, window: &Window, is_far: bool) -> u64 {
         let bytes = window.first_chunk().unwrap_or(&[0; SIGHT]);
         let others = self.others & first(WIDTH);
-        let named = equal(bytes, BEGIN) & others;
+        let named = equal(bytes, BEGIN) & others & self.enters >> 1;
         let unnamed = equal(bytes, BEGIN_UNKNOWN) & others;
         let ends = equal(bytes, END) & others;
         let (mut unwound, mut caught) = (0, 0);
@@ -41,7 +41,7 @@ impl Block {
             let inside = end - begin;
             let (entered, left) = (enters & inside, exits & inside);
             let first_left = left & left.wrapping_neg();
-            let is_fresh = enters & (begin - 1) > exits & (begin - 1);
+            let is_fresh = enters & (begin - 1) > (exits | open) & (begin - 1);
             let is_one_call = (entered & !first_left.wrapping_sub(1)) | (special & inside) == 0;
             if !(is_fresh & is_one_call) || entered.count_ones() != left.count_ones() {
                 break;
@@ -56,7 +56,8 @@ impl Block {
         self.others &= !(settled | special);
         // Up to the next event.
         let tails = self.further & !(methods << 1).wrapping_add(self.further);
-        self.cuts = settled | caught & known | methods | tails;
+        let cuts = settled | caught & known | methods | tails;
+        self.leaving = exits;
         self.enters &= !methods;
         // With its ENTER, the next block may hold all of the first call that this one does not.
         let unsettled = open & open.wrapping_neg() & (self.others & self.others.wrapping_neg());
@@ -65,5 +66,6 @@ impl Block {
             let entered = 1 << (self.enters & below).checked_ilog2().unwrap_or_default();
             self.others |= entered & !1;
         }
+        cuts
     }
 }
