@@ -103,6 +103,7 @@ impl Fold {
     }
 
     /// Folds ENTERs and EXITs; returns the rest, where something else may follow.
+    #[inline(never)]
     fn skim<'a>(&mut self, raw: &'a [u8], out: &mut Output<'_>) -> &'a [u8] {
         let mut rest = raw;
         let mut before = Before::default();
