@@ -6,7 +6,8 @@
 //! by the low ones. So one addition tells which bytes are further ones of ENTERs, however long.
 //!
 //! A block tells of the first 61 of its bytes: an ENTER of four bytes that begins there ends in sight.
-//! Longer ones are left to others, and so is everything that is neither ENTER nor EXIT.
+//! Longer ones are left to others, and so is everything that is neither ENTER nor EXIT, unless it can be
+//! [settled](super::settle).
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -40,6 +41,8 @@ pub(super) struct Block {
     pub(super) others: u64,
     /// Those of the EXITs that are not in settled calls.
     pub(super) leaving: u64,
+    /// What folds to nothing.
+    pub(super) cuts: u64,
     /// Those of the EXITs that are UNWOUND EXITs.
     pub(super) unwound: u64,
     /// All bytes of ENTERs but the first ones.
@@ -66,16 +69,11 @@ impl Block {
             // Of the low bytes only the last ones of ids are not zero, and those never are.
             others: !(high | zero ^ further) | too_long,
             leaving: exits,
+            cuts: 0,
             unwound: 0,
             further,
             before: Before { is_begun: further >> WIDTH & 1 != 0 },
         }
-    }
-
-    /// Whether there are only ENTERs and EXITs.
-    #[inline(always)]
-    pub(super) fn is_plain(&self) -> bool {
-        self.others & first(WIDTH) == 0
     }
 
     /// How many bytes at the start belong to ENTERs and EXITs. The last ENTER may go on behind the

@@ -2,9 +2,8 @@
 //!
 //! [`raw`](crate::format::raw) says what a chunk holds and what becomes of it. Parsing every event
 //! would cost as much as recording it. So [`Fold::skim`] goes over 64 bytes at a time, as long as
-//! there are only ENTERs and EXITs; [`Fold::step`] handles one event, where something else comes or a
-//! constructor that may be dead is near the top of the stack. From the first BEGIN on, [`Strip`] takes
-//! most of these other things away before.
+//! there are only ENTERs, EXITs and [settled](super::settle) constructor calls; [`Fold::step`] handles
+//! one event, where something else comes or a constructor that may be dead is near the top of the stack.
 //!
 //! An exit run may go on in the next chunk. It is held back until something else follows or the
 //! thread is finished.
@@ -35,22 +34,25 @@ pub struct Fold {
     notes: Notes,
 }
 
-/// Memory that a fold needs while it folds. Nothing in it lasts, so folds may share it.
-#[derive(Debug, Default)]
-pub struct FoldRoom {}
-
 impl Fold {
     /// Appends the canonical form of `raw`, which holds whole events, to `out`. Returns what was
     /// appended.
     pub fn push(&mut self, raw: &[u8], out: &mut Vec<u8>) -> EventCounts {
-        self.push_in(&mut FoldRoom::default(), raw, out)
-    }
-
-    /// The same, for a recorder with many threads, in memory that is there already.
-    pub fn push_in(&mut self, _: &mut FoldRoom, raw: &[u8], out: &mut Vec<u8>) -> EventCounts {
         let before = self.written();
         let mut out = Output::new(out, MAX_RECORD_BYTES + raw.len());
-        self.fold(raw, &mut out);
+        let mut rest = raw;
+        let mut steps = 0;
+        while !rest.is_empty() {
+            if steps == 0 && self.may_skim() {
+                let len = rest.len();
+                rest = self.skim(rest, &mut out);
+                // Where blocks do not get far, they are not worth their cost.
+                steps = if len - rest.len() < block::WIDTH / 4 { 4 } else { 1 };
+            } else {
+                rest = self.step(rest, &mut out);
+                steps = steps.max(1) - 1;
+            }
+        }
         out.finish();
         self.written_since(before)
     }
@@ -79,30 +81,14 @@ impl Fold {
         &self.notes
     }
 
-    #[inline]
-    fn fold(&mut self, raw: &[u8], out: &mut Output<'_>) {
-        let mut rest = raw;
-        let mut steps = 0;
-        while !rest.is_empty() {
-            if steps == 0 && self.may_skim() {
-                let len = rest.len();
-                rest = self.skim(rest, out);
-                // Where blocks do not get far, they are not worth their cost.
-                steps = if len - rest.len() < block::WIDTH / 4 { 4 } else { 1 };
-            } else {
-                rest = self.step(rest, out);
-                steps = steps.max(1) - 1;
-            }
-        }
-    }
-
     /// Whether a block is worth being looked at as a whole.
     #[inline]
     fn may_skim(&self) -> bool {
         self.notes.frames_above(self.depth()) >= NEAR
     }
 
-    /// Folds ENTERs and EXITs; returns the rest, where something else may follow.
+    /// Folds ENTERs, EXITs and settled calls; returns the rest, where something else may follow. Merged
+    /// with its caller it would be slower.
     #[inline(never)]
     fn skim<'a>(&mut self, raw: &'a [u8], out: &mut Output<'_>) -> &'a [u8] {
         let mut rest = raw;
@@ -115,9 +101,8 @@ impl Fold {
             });
             let frames = self.notes.frames_above(self.depth());
             let mut block = Block::new(window, before);
-            let mut cuts = 0;
             if block.others & block::first(block::WIDTH) != 0 {
-                cuts = block.settle(window, frames > block::WIDTH as u64);
+                block.settle(window, frames > block::WIDTH as u64);
             }
             let with_exits;
             let window = if block.unwound == 0 {
@@ -136,7 +121,9 @@ impl Fold {
             let len = len.min(rest.len());
             self.seen.enters += u64::from((block.enters & block::first(len)).count_ones());
             self.seen.exits += u64::from((block.exits & block::first(len)).count_ones());
-            let (exits, held) = (block.exits, self.held);
+            let Block { exits, cuts, .. } = block;
+            let held = self.held;
+            // Without any cuts, the compiler makes less of it.
             let folded = if cuts == 0 {
                 out.write(|room| fold_runs(window, len, exits, 0, held, room))
             } else {

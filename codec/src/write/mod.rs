@@ -13,4 +13,4 @@ mod settle;
 
 pub use crate::format::raw::EXIT as RAW_EXIT;
 pub use event::{EventCounts, count_events, first_invalid};
-pub use fold::{Fold, FoldRoom};
+pub use fold::Fold;

@@ -1,7 +1,7 @@
-//! HOT: folds the exit runs of a block.
+//! HOT: folds the exit runs of a block, and leaves out its cuts.
 //!
 //! Programs make short runs of random lengths, which no branch predictor can tell. So there is one
-//! round for each run of two or more exits, and what a round does depends on no length: what comes
+//! round for each run of two or more exits or cuts, and what a round does depends on no length: what comes
 //! before the run is copied by 32 bytes, nearly always too many, and the rest is overwritten.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
@@ -20,8 +20,11 @@ const STEP: usize = block::MARGIN;
 /// Where a block is folded to: a run that was held, the block, and what is copied too much.
 pub(super) type Room = [u8; MAX_RECORD_BYTES + WIDTH + 2 * STEP];
 
-/// Folds the first `len` bytes of a block behind a run of `held` exits. Returns how many bytes of
-/// `room` are used, and how many exits are to be held.
+/// Folds the first `len` bytes of a block behind a run of `held` exits. Cuts are left out, as if those
+/// before and behind them were side by side. Returns how many bytes of `room` are used, and how many
+/// exits are to be held.
+///
+/// Inlined, so that `cuts` can be a constant.
 #[inline(always)]
 pub(super) fn fold_runs(
     window: &Window,
