@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use flow_codec::MethodId;
 use flow_codec::format::flow::Encoded;
 use flow_codec::format::raw::{BEGIN, CATCH, END, EXIT, UNWOUND_EXIT};
-use flow_codec::write::{Fold, FoldRoom};
+use flow_codec::write::Fold;
 
 const RAW_BYTES: usize = 4 << 20;
 const CHUNK_BYTES: usize = 64 << 10;
@@ -97,12 +97,12 @@ fn measure(name: &str, chunks: Vec<Vec<u8>>) {
     let (mut folded_bytes, mut events) = (0, 0);
     let mut out = Vec::new();
     while begun.elapsed() < PATIENCE {
-        let (mut fold, mut room) = (Fold::default(), FoldRoom::default());
+        let mut fold = Fold::default();
         (folded_bytes, events) = (0, 0);
         for (chunk, best) in chunks.iter().zip(&mut best) {
             out.clear();
             let started = Instant::now();
-            let counts = fold.push_in(&mut room, chunk, &mut out);
+            let counts = fold.push(chunk, &mut out);
             *best = started.elapsed().min(*best);
             folded_bytes += out.len();
             events += counts.enters + counts.exits;

@@ -29,7 +29,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use flow_codec::ThreadId;
 use flow_codec::format::manifest::{End, Lost, NotRecorded, Totals};
 use flow_codec::format::raw;
-use flow_codec::write::{EventCounts, FoldRoom};
+use flow_codec::write::EventCounts;
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::sink::{FoldedChunk, LineFile, Scope, Sink, SinkError};
@@ -434,7 +434,6 @@ impl Recorder {
 struct Buffer {
     raw: Vec<u8>,
     folded: Vec<u8>,
-    room: FoldRoom,
 }
 
 /// As many threads as may write at once take their room from here: that costs less than as much room

@@ -51,13 +51,9 @@ pub(super) enum OutState {
 
 impl Out {
     /// Makes the canonical form of the raw events in the buffer, and answers how many they are.
-    pub(super) fn fold(
-        &mut self,
-        Buffer { raw, folded, room }: &mut Buffer,
-        last: bool,
-    ) -> EventCounts {
+    pub(super) fn fold(&mut self, Buffer { raw, folded }: &mut Buffer, last: bool) -> EventCounts {
         folded.clear();
-        let mut counts = self.fold.push_in(room, raw, folded);
+        let mut counts = self.fold.push(raw, folded);
         if last {
             let rest = self.fold.finish(folded);
             counts.enters += rest.enters;

@@ -6,7 +6,8 @@
 //! by the low ones. So one addition tells which bytes are further ones of ENTERs, however long.
 //!
 //! A block tells of the first 61 of its bytes: an ENTER of four bytes that begins there ends in sight.
-//! Longer ones are left to others, and so is everything that is neither ENTER nor EXIT.
+//! Longer ones are left to others, and so is everything that is neither ENTER nor EXIT, unless it can be
+//! [settled](super::settle).
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -38,8 +39,14 @@ pub(super) struct Block {
     /// Neither of them, nor a further byte of an ENTER, or one that shows that the ENTER is none or
     /// too long.
     pub(super) others: u64,
+    /// Those of the EXITs that are not in settled calls.
+    pub(super) leaving: u64,
+    /// What folds to nothing.
+    pub(super) cuts: u64,
+    /// Those of the EXITs that are UNWOUND EXITs.
+    pub(super) unwound: u64,
     /// All bytes of ENTERs but the first ones.
-    further: u64,
+    pub(super) further: u64,
     /// What the next block must know.
     pub(super) before: Before,
 }
@@ -55,11 +62,15 @@ impl Block {
         // Between the first byte of an ENTER and its last one there may be two.
         let between = high & further;
         let too_long = between & between << 1 & between << 2;
+        let exits = zero & !further;
         Self {
-            exits: zero & !further,
+            exits,
             enters: high & !further,
             // Of the low bytes only the last ones of ids are not zero, and those never are.
             others: !(high | zero ^ further) | too_long,
+            leaving: exits,
+            cuts: 0,
+            unwound: 0,
             further,
             before: Before { is_begun: further >> WIDTH & 1 != 0 },
         }
@@ -78,7 +89,7 @@ impl Block {
     }
 
     /// Where the event begins that the first one of some bytes belongs to.
-    fn event_at(&self, bytes: u64) -> usize {
+    pub(super) fn event_at(&self, bytes: u64) -> usize {
         let first_byte = bytes & bytes.wrapping_neg();
         let begun = self.enters & first_byte.wrapping_sub(1);
         if self.further & first_byte == 0 {
@@ -90,7 +101,7 @@ impl Block {
 
     /// How many bytes there are up to the exit of this number, which is not 0, or all.
     fn len_up_to_exit(&self, count: u64) -> usize {
-        let exits = self.exits & first(WIDTH);
+        let exits = self.leaving & first(WIDTH);
         if u64::from(exits.count_ones()) <= count {
             return WIDTH;
         }

@@ -2,23 +2,21 @@
 //!
 //! [`raw`](crate::format::raw) says what a chunk holds and what becomes of it. Parsing every event
 //! would cost as much as recording it. So [`Fold::skim`] goes over 64 bytes at a time, as long as
-//! there are only ENTERs and EXITs; [`Fold::step`] handles one event, where something else comes or a
-//! constructor that may be dead is near the top of the stack. From the first BEGIN on, [`Strip`] takes
-//! most of these other things away before.
+//! there are only ENTERs, EXITs and [settled](super::settle) constructor calls; [`Fold::step`] handles
+//! one event, where something else comes or a constructor that may be dead is near the top of the stack.
 //!
 //! An exit run may go on in the next chunk. It is held back until something else follows or the
 //! thread is finished.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use super::block::{self, Before, Block, MAX_BEGUN, Window};
+use super::block::{self, Before, Block, Window};
 use super::event::{Event, EventCounts};
 use super::notes::Notes;
 use super::output::Output;
 use super::runs::{fold_runs, write_run};
-use super::strip::Strip;
 use crate::format::flow::MAX_RECORD_BYTES;
-use crate::format::raw::{BEGIN, BEGIN_UNKNOWN};
+use crate::format::raw::EXIT;
 
 /// A note fewer frames below the top than this is likely to be reached within the next bytes.
 const NEAR: u64 = 8;
@@ -36,38 +34,24 @@ pub struct Fold {
     notes: Notes,
 }
 
-/// Memory that a fold needs while it folds. Nothing in it lasts, so folds may share it.
-#[derive(Debug, Default)]
-pub struct FoldRoom {
-    strip: Strip,
-}
-
 impl Fold {
     /// Appends the canonical form of `raw`, which holds whole events, to `out`. Returns what was
     /// appended.
     pub fn push(&mut self, raw: &[u8], out: &mut Vec<u8>) -> EventCounts {
-        self.push_in(&mut FoldRoom::default(), raw, out)
-    }
-
-    /// The same, for a recorder with many threads, in memory that is there already.
-    pub fn push_in(
-        &mut self,
-        FoldRoom { strip }: &mut FoldRoom,
-        raw: &[u8],
-        out: &mut Vec<u8>,
-    ) -> EventCounts {
         let before = self.written();
         let mut out = Output::new(out, MAX_RECORD_BYTES + raw.len());
         let mut rest = raw;
-        loop {
-            rest = self.fold(rest, &mut out, |first| matches!(first, BEGIN | BEGIN_UNKNOWN));
-            if rest.is_empty() {
-                break;
+        let mut steps = 0;
+        while !rest.is_empty() {
+            if steps == 0 && self.may_skim() {
+                let len = rest.len();
+                rest = self.skim(rest, &mut out);
+                // Where blocks do not get far, they are not worth their cost.
+                steps = if len - rest.len() < block::WIDTH / 4 { 4 } else { 1 };
+            } else {
+                rest = self.step(rest, &mut out);
+                steps = steps.max(1) - 1;
             }
-            let frames = self.notes.frames_above(self.depth());
-            let (stripped, len) = strip.strip(rest, frames);
-            self.fold(stripped, &mut out, |_| false);
-            rest = rest.get(len..).unwrap_or_default();
         }
         out.finish();
         self.written_since(before)
@@ -97,39 +81,15 @@ impl Fold {
         &self.notes
     }
 
-    /// Folds up to an event that begins with a byte at which to stop; returns the rest.
-    #[inline]
-    fn fold<'a>(
-        &mut self,
-        raw: &'a [u8],
-        out: &mut Output<'_>,
-        stops_at: impl Fn(u8) -> bool,
-    ) -> &'a [u8] {
-        let mut rest = raw;
-        let mut steps = 0;
-        while let Some(&first) = rest.first() {
-            if steps == 0 && self.may_skim() {
-                let len = rest.len();
-                rest = self.skim(rest, out);
-                // Where blocks do not get far, they are not worth their cost.
-                steps = if len - rest.len() < block::WIDTH / 4 { 4 } else { 1 };
-            } else if stops_at(first) {
-                break;
-            } else {
-                rest = self.step(rest, out);
-                steps = steps.max(1) - 1;
-            }
-        }
-        rest
-    }
-
     /// Whether a block is worth being looked at as a whole.
     #[inline]
     fn may_skim(&self) -> bool {
         self.notes.frames_above(self.depth()) >= NEAR
     }
 
-    /// Folds ENTERs and EXITs; returns the rest, where something else may follow.
+    /// Folds ENTERs, EXITs and settled calls; returns the rest, where something else may follow. Merged
+    /// with its caller it would be slower.
+    #[inline(never)]
     fn skim<'a>(&mut self, raw: &'a [u8], out: &mut Output<'_>) -> &'a [u8] {
         let mut rest = raw;
         let mut before = Before::default();
@@ -139,8 +99,19 @@ impl Fold {
                 padded.iter_mut().zip(rest).for_each(|(to, &from)| *to = from);
                 &padded
             });
-            let block = Block::new(window, before);
-            let len = match self.notes.frames_above(self.depth()) {
+            let frames = self.notes.frames_above(self.depth());
+            let mut block = Block::new(window, before);
+            if block.others & block::first(block::WIDTH) != 0 {
+                block.settle(window, frames > block::WIDTH as u64);
+            }
+            let with_exits;
+            let window = if block.unwound == 0 {
+                window
+            } else {
+                with_exits = exits_for(block.unwound, window);
+                &with_exits
+            };
+            let len = match frames {
                 u64::MAX => block.len(),
                 // At the exit that reaches the note, an ENTER would have to be looked at closely.
                 frames if frames >= NEAR => block.len_of_whole(frames),
@@ -150,12 +121,19 @@ impl Fold {
             let len = len.min(rest.len());
             self.seen.enters += u64::from((block.enters & block::first(len)).count_ones());
             self.seen.exits += u64::from((block.exits & block::first(len)).count_ones());
+            let Block { exits, cuts, .. } = block;
             let held = self.held;
-            if let Some(held) = out.write(|room| fold_runs(window, len, block.exits, held, room)) {
+            // Without any cuts, the compiler makes less of it.
+            let folded = if cuts == 0 {
+                out.write(|room| fold_runs(window, len, exits, 0, held, room))
+            } else {
+                out.write(|room| fold_runs(window, len, exits, cuts, held, room))
+            };
+            if let Some(held) = folded {
                 self.held = held;
             }
             rest = rest.get(len..).unwrap_or_default();
-            if len + MAX_BEGUN < block::WIDTH {
+            if len < block::WIDTH / 4 {
                 return rest;
             }
             // Otherwise the next block begins with an event.
@@ -228,6 +206,19 @@ impl Fold {
         let now = self.written();
         EventCounts { enters: now.enters - before.enters, exits: now.exits - before.exits }
     }
+}
+
+/// The window with EXITs for these bytes.
+#[cold]
+fn exits_for(mut unwound: u64, window: &Window) -> Window {
+    let mut window = *window;
+    while unwound != 0 {
+        if let Some(byte) = window.get_mut(unwound.trailing_zeros() as usize) {
+            *byte = EXIT;
+        }
+        unwound &= unwound - 1;
+    }
+    window
 }
 
 #[cfg(test)]

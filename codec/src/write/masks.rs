@@ -6,7 +6,7 @@
 //! But the compiler finds the instruction by itself where it sees 16 comparisons put together as a tree
 //! of halves. It does not where a comparison could be a shift, where the bytes are copied out of their
 //! array first, where each result is shifted to its own place, or where these functions are made
-//! smaller one by one before they are one: hence `inline(always)`. Then there are ten times as many
+//! smaller one by one before they are one: hence `inline(always)`, for their callers too. Then there are ten times as many
 //! instructions, and the fold takes three times as long: see the benchmark after any change here.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
@@ -31,6 +31,12 @@ pub(super) fn masks(bytes: &[u8; SIGHT]) -> Masks {
     let high = set(bytes, |byte| byte < 1) ^ zero;
     let plain = set(bytes, |byte| byte < -0x40);
     Masks { high, plain, zero }
+}
+
+/// The bytes that are this one.
+#[inline(always)]
+pub(super) fn equal(bytes: &[u8; SIGHT], byte: u8) -> u64 {
+    set(bytes, |other| other == byte.cast_signed())
 }
 
 #[inline(always)]

@@ -9,8 +9,8 @@ mod notes;
 mod output;
 mod resume;
 mod runs;
-mod strip;
+mod settle;
 
 pub use crate::format::raw::EXIT as RAW_EXIT;
 pub use event::{EventCounts, count_events, first_invalid};
-pub use fold::{Fold, FoldRoom};
+pub use fold::Fold;

@@ -1,7 +1,7 @@
-//! HOT: folds the exit runs of a block.
+//! HOT: folds the exit runs of a block, and leaves out its cuts.
 //!
 //! Programs make short runs of random lengths, which no branch predictor can tell. So there is one
-//! round for each run of two or more exits, and what a round does depends on no length: what comes
+//! round for each run of two or more exits or cuts, and what a round does depends on no length: what comes
 //! before the run is copied by 32 bytes, nearly always too many, and the rest is overwritten.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
@@ -20,26 +20,32 @@ const STEP: usize = block::MARGIN;
 /// Where a block is folded to: a run that was held, the block, and what is copied too much.
 pub(super) type Room = [u8; MAX_RECORD_BYTES + WIDTH + 2 * STEP];
 
-/// Folds the first `len` bytes of a block behind a run of `held` exits. Returns how many bytes of
-/// `room` are used, and how many exits are to be held.
-#[inline]
+/// Folds the first `len` bytes of a block behind a run of `held` exits. Cuts are left out, as if those
+/// before and behind them were side by side. Returns how many bytes of `room` are used, and how many
+/// exits are to be held.
+///
+/// Inlined, so that `cuts` can be a constant.
+#[inline(always)]
 pub(super) fn fold_runs(
     window: &Window,
     len: usize,
     exits: u64,
+    cuts: u64,
     held: u64,
     room: &mut Room,
 ) -> (usize, u64) {
-    let exits = exits & block::first(len);
-    let leading = exits.trailing_ones() as usize;
-    let held = held + leading as u64;
+    let (exits, cuts) = (exits & block::first(len), cuts & block::first(len));
+    let leading = (exits | cuts).trailing_ones() as usize;
+    let held = held + if cuts == 0 { leading as u64 } else { count(exits & block::first(leading)) };
     if leading == len {
         return (0, held);
     }
     let mut end = write_run(held, room);
     let mut at = leading;
-    // All exits of a run but its first.
-    let mut further = exits & exits << 1 & !block::first(leading);
+    // What follows an exit, where carries pass over what is cut.
+    let behind_exits = (exits << 1).wrapping_add(cuts);
+    // All exits of a run but its first, and what is cut.
+    let mut further = (exits & behind_exits | cuts) & !block::first(leading);
     while further != 0 {
         let run = further.trailing_zeros() as usize;
         // The carry goes up to behind the run.
@@ -48,17 +54,30 @@ pub(super) fn fold_runs(
         copy(window, at..run, room, end);
         end += run - at;
         // The record of its first exit becomes that of all: at most 64, so it is one byte.
-        put(room, end - 1, (behind - run) as u64);
+        if cuts == 0 {
+            put(room, end - 1, (behind - run) as u64);
+        } else {
+            add(room, end - 1, count(exits & further & !carried));
+        }
         at = behind;
         further &= carried;
     }
     copy(window, at..len, room, end);
     end += len - at;
     // The last run may go on in the next block.
-    let is_open = exits >> (len - 1);
+    let is_open = if cuts == 0 {
+        exits >> (len - 1) != 0
+    } else {
+        exits > block::first(len) & !(exits | cuts)
+    };
     let last = room.get(end - 1).copied().unwrap_or_default();
-    let held = if is_open == 0 { 0 } else { u64::from(last) + 1 };
-    (end - usize::from(is_open != 0), held)
+    let held = if is_open { u64::from(last) + 1 } else { 0 };
+    (end - usize::from(is_open), held)
+}
+
+#[inline]
+fn count(set: u64) -> u64 {
+    set.count_ones().into()
 }
 
 /// Writes a run to the start of `room`. Returns how many bytes it has.
@@ -81,6 +100,15 @@ fn write_long_run(count: u64, room: &mut Room) -> usize {
         *to = from;
     }
     record.as_bytes().len()
+}
+
+/// Adds exits to a run, or none to any other byte.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "a record of one byte is below 64")]
+fn add(room: &mut Room, at: usize, exits: u64) {
+    if let Some(byte) = room.get_mut(at) {
+        *byte += exits as u8;
+    }
 }
 
 #[inline]

@@ -1,0 +1,86 @@
+//! HOT: settled constructor calls in a block: those that fold to nothing.
+//!
+//! Nearly every BEGIN is soon followed by its END, and nobody died in between. Such a pair is found by
+//! the bits of its block, without a depth, and cut while the block is folded. The rules in
+//! [`raw`](crate::format::raw) have nothing to do for it if
+//!
+//! - the last event before the BEGIN, but for pairs found before, is an ENTER: nobody has a note there;
+//! - between BEGIN and END there are, but for pairs found before, as many EXITs as ENTERs, all behind
+//!   these: at most one call, which returned, and nobody left the constructor;
+//! - nobody was unwound or catches in between. He may have been far above, but this seldom is so.
+//!
+//! A pair leaves the depth as it was, so those around it are found as if it were not there: from each
+//! END, the first one first, back to the last BEGIN that is open. The block ends where this fails.
+
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use super::block::{Block, WIDTH, Window, first};
+use super::masks::{SIGHT, equal};
+use crate::format::raw::{BEGIN, BEGIN_UNKNOWN, CATCH, END, UNWOUND_EXIT};
+
+impl Block {
+    /// Takes settled calls out of the others. If no note can be reached from here, UNWOUND EXITs become
+    /// EXITs, and CATCHes are cut.
+    ///
+    /// Inlined, or the compiler does not find what [`masks`](super::masks) are made by.
+    #[inline(always)]
+    pub(super) fn settle(&mut self, window: &Window, is_far: bool) {
+        let bytes = window.first_chunk().unwrap_or(&[0; SIGHT]);
+        let others = self.others & first(WIDTH);
+        // Those without a method are left alone.
+        let named = equal(bytes, BEGIN) & others & self.enters >> 1;
+        let unnamed = equal(bytes, BEGIN_UNKNOWN) & others;
+        let ends = equal(bytes, END) & others;
+        let (mut unwound, mut caught) = (0, 0);
+        if is_far && others & !(named | unnamed | ends) != 0 {
+            unwound = equal(bytes, UNWOUND_EXIT) & others;
+            caught = equal(bytes, CATCH) & others;
+        }
+        // So is all behind an event that is none of these, such as an ENTER that ends in zeros.
+        let strange = others & !(named | unnamed | ends | unwound | caught) | 1 << WIDTH;
+        let known = first(self.event_at(strange));
+        let methods = named << 1 & self.enters & known;
+        let begins = methods >> 1 | unnamed & known;
+        let ends = ends & known;
+        let (unwound, caught) = (unwound & known, caught & known);
+        self.exits |= unwound;
+        self.unwound = unwound;
+
+        let (mut enters, mut exits) = (self.enters & !methods, self.exits);
+        let (mut open, mut open_ends) = (begins, ends);
+        while open_ends != 0 {
+            let end = open_ends & open_ends.wrapping_neg();
+            let Some(begin) = (open & (end - 1)).checked_ilog2().map(|at| 1_u64 << at) else {
+                break;
+            };
+            let inside = end - begin;
+            let (entered, left) = (enters & inside, exits & inside);
+            let first_left = left & left.wrapping_neg();
+            let is_fresh = enters & (begin - 1) > (exits | open) & (begin - 1);
+            let in_between = entered & !first_left.wrapping_sub(1) | (unwound | caught) & inside;
+            if !is_fresh || in_between != 0 || entered.count_ones() != left.count_ones() {
+                break;
+            }
+            enters &= !entered;
+            exits &= !left;
+            open &= !begin;
+            open_ends &= open_ends - 1;
+        }
+        let settled = begins & !open | ends & !open_ends;
+        let methods = (settled & named) << 1;
+        self.others &= !(settled | unwound | caught);
+        self.leaving = exits;
+        // Their further bytes, which a carry goes through.
+        let tails = self.further & !(methods << 1).wrapping_add(self.further);
+        self.cuts = settled | caught | methods | tails;
+        self.enters &= !methods;
+        // With its ENTER, the next block may hold all of the first call that this one does not.
+        let unsettled = open & open.wrapping_neg() & (self.others & self.others.wrapping_neg());
+        let below = unsettled.wrapping_sub(1);
+        if unsettled != 0 && self.enters & below > self.exits & below {
+            let entered = 1 << (self.enters & below).checked_ilog2().unwrap_or_default();
+            // Unless this is such a block.
+            self.others |= entered & !1;
+        }
+    }
+}
