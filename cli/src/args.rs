@@ -60,6 +60,22 @@ Examples:
   flow diff trace-before trace-after
   flow diff --depth 5 --max 0 trace-before trace-after";
 
+const EXPORT_HELP: &str = "\
+A clock is not recorded yet: a call lasts as long as there are calls in it, its own included, and where
+a viewer knows nothing but time, each takes a microsecond (firefox: a millisecond). Threads all begin at
+0, whenever they ran. Calls that are left out of a timeline take their place all the same, so that call N
+is where flow replay --from N is.
+
+What the viewer of a format could not open is not written, but for --force; flow says what makes it small
+enough.
+
+Examples:
+  flow export --to perfetto -o trace.pftrace       open it in ui.perfetto.dev
+  flow export --to svg -o flame.svg                open it in a browser
+  flow export --to pprof -o trace.pb && go tool pprof -http : trace.pb
+  flow export --to speedscope --thread main --depth 20 -o trace.speedscope.json
+  flow export --to jsonl --include 'com.app.**' | jq .name";
+
 const CHECK_HELP: &str = "\
 A trace is sound (exit status 0), partial (3: something is missing) or damaged (1: something is wrong).
 That a JVM was killed is no defect: what its threads had recorded last is in the journal, and every
@@ -121,6 +137,9 @@ pub(crate) enum Verb {
     Info(InfoArgs),
     /// Raw records with their offsets and bytes
     Dump(DumpArgs),
+    /// Write a trace for another tool
+    #[command(after_help = EXPORT_HELP)]
+    Export(ExportArgs),
     /// Make what large traces are opened with at once
     #[command(after_help = INDEX_HELP)]
     Index(IndexArgs),
@@ -363,6 +382,55 @@ pub(crate) struct DumpArgs {
     /// Stop after N records; 0 for all
     #[arg(long, value_name = "N")]
     pub(crate) max: Option<u64>,
+}
+
+/// For which tool.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Target {
+    /// A timeline for ui.perfetto.dev; the most calls
+    Perfetto,
+    /// A timeline in the Trace Event format, which many tools read
+    Chrome,
+    /// A timeline for speedscope.app
+    Speedscope,
+    /// A timeline for profiler.firefox.com
+    Firefox,
+    /// Calls by path, for pprof
+    Pprof,
+    /// Calls by path as lines of text, for makers of flame graphs
+    Collapsed,
+    /// A flame graph
+    Svg,
+    /// A JSON object for each call
+    Jsonl,
+    /// A row for each call
+    Csv,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct ExportArgs {
+    /// The trace directory
+    #[arg(value_name = "DIR", default_value = DEFAULT_DIR, value_hint = ValueHint::DirPath)]
+    pub(crate) dir: PathBuf,
+    /// What to write
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) to: Target,
+    /// Where to write it [default: standard output]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
+    /// Write the N outermost calls of a stack only; paths count what is deeper for the outermost N
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) depth: Option<u64>,
+    /// Write it even if its viewer cannot open it
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Say how large it would be, and write nothing
+    #[arg(long)]
+    pub(crate) estimate: bool,
 }
 
 #[derive(ClapArgs, Debug)]
