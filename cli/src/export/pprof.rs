@@ -59,9 +59,13 @@ impl Paths for Pprof {
             *numbers.or_default(*method) = index as u64;
         }
         let varint = |number: u64| u64::from(64 - (number | 1).leading_zeros()).div_ceil(7);
-        // Of the names of a method, about so much.
-        let names = 200 * stacks.tree().methods().len() as u64;
-        names + stacks.size(12, |method| varint(numbers.get(method).copied().unwrap_or(0) + 1))
+        let names = stacks.tree().methods().iter().map(|method| {
+            let (readable, key) = names_of(trace, *method);
+            // And about so much for the numbers of all that.
+            (readable.len() + key.map_or(0, |key| key.len())) as u64 + 36
+        });
+        let names: u64 = names.sum();
+        names + stacks.size(8, |method| varint(numbers.get(method).copied().unwrap_or(0) + 1))
     }
 
     fn write(&self, stacks: &Stacks<'_>, trace: &Trace, to: &mut dyn Write) -> io::Result<()> {
@@ -83,6 +87,13 @@ impl Paths for Pprof {
         });
         profile.outcome
     }
+}
+
+/// The name of a method, and its full one as `ids.properties` has it.
+fn names_of(trace: &Trace, method: MethodId) -> (String, Option<String>) {
+    let info = trace.methods.get(method).map(|method| &method.info);
+    let key = info.map(|info| ids::key(&info.class, &info.name, &info.descriptor));
+    (name(&trace.methods, method), key)
 }
 
 /// A profile that is being written.
@@ -114,10 +125,10 @@ impl Profile<'_> {
 
     /// A function and the location that stands for it.
     fn method(&mut self, id: u64, method: MethodId, trace: &Trace) {
-        let readable = self.string(&name(&trace.methods, method));
-        let info = trace.methods.get(method).map(|method| &method.info);
-        let key = info.map(|info| ids::key(&info.class, &info.name, &info.descriptor));
+        let (readable, key) = names_of(trace, method);
+        let readable = self.string(&readable);
         let system = key.map_or(readable, |key| self.string(&key));
+        let info = trace.methods.get(method).map(|method| &method.info);
         let source = info.and_then(|info| info.source.as_deref());
         let source = source.map(|source| self.string(source));
         let line = info.and_then(|info| info.line);
