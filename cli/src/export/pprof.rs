@@ -53,7 +53,7 @@ mod field {
 pub(super) struct Pprof;
 
 impl Paths for Pprof {
-    fn size(&self, stacks: &Stacks<'_>, _trace: &Trace) -> u64 {
+    fn size(&self, stacks: &Stacks<'_>, trace: &Trace) -> u64 {
         let mut numbers = MethodMap::<u64>::default();
         for (index, method) in stacks.tree().methods().iter().enumerate() {
             *numbers.or_default(*method) = index as u64;

@@ -49,8 +49,11 @@ struct Event {
     at: u64,
 }
 
-/// The threads, and of each frame what else is known.
-pub(crate) fn read(bytes: &[u8]) -> (Threads, Vec<(Option<String>, Option<u32>)>) {
+/// Where a method comes from: file and line.
+pub(crate) type Origin = (Option<String>, Option<u32>);
+
+/// The threads, and where the method of each frame comes from.
+pub(crate) fn read(bytes: &[u8]) -> (Threads, Vec<Origin>) {
     let file: File = serde_json::from_slice(bytes).unwrap();
     assert_eq!(file.schema, "https://www.speedscope.app/file-format-schema.json");
     assert!(file.exporter.starts_with("flow ") && !file.name.is_empty());
