@@ -13,7 +13,7 @@
 use flow_codec::read::Trace;
 use flow_codec::{MethodId, ThreadId};
 
-use super::play::Timeline;
+use super::play::{Next, Timeline};
 use crate::args::Format;
 use crate::output::{Labels, push_number};
 
@@ -113,8 +113,8 @@ impl Timeline for Calls<'_> {
         self.row(None, out);
     }
 
-    fn end_thread(&mut self, _at: u64, _out: &mut Vec<u8>) -> bool {
-        false
+    fn end_thread(&mut self, _at: u64, _out: &mut Vec<u8>) -> Next {
+        Next::Thread
     }
 
     fn finish(&mut self, _out: &mut Vec<u8>) {}

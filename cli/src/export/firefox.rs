@@ -15,7 +15,7 @@ use flow_codec::{MethodId, ThreadId};
 
 use super::json::quoted;
 use super::names::{Numbers, name};
-use super::play::Timeline;
+use super::play::{Next, Timeline};
 use super::{GENERATOR, process, program, thread_name};
 use crate::output::push_number;
 
@@ -23,6 +23,9 @@ use crate::output::push_number;
 const VERSION: u32 = 55;
 
 const SCALE: &str = "1 ms is 1 call";
+
+/// Values of a column are written in pieces of so many, where they all are the same.
+const VALUES_AT_ONCE: u64 = 4096;
 
 /// Markers of two kinds: phases are numbers.
 const INTERVAL_START: u64 = 2;
@@ -41,6 +44,9 @@ enum Column {
     MarkerStart,
     MarkerEnd,
     MarkerPhase,
+    /// From here on the same value for all: the events need not be told.
+    MarkerCategory,
+    MarkerData,
 }
 
 impl Column {
@@ -55,6 +61,8 @@ impl Column {
             Self::MarkerStart => "],\n\"startTime\":[",
             Self::MarkerEnd => "],\n\"endTime\":[",
             Self::MarkerPhase => "],\n\"phase\":[",
+            Self::MarkerCategory => "],\n\"category\":[",
+            Self::MarkerData => "],\n\"data\":[",
         }
     }
 
@@ -65,7 +73,9 @@ impl Column {
             Self::MarkerName => Some(Self::MarkerStart),
             Self::MarkerStart => Some(Self::MarkerEnd),
             Self::MarkerEnd => Some(Self::MarkerPhase),
-            Self::MarkerPhase => None,
+            Self::MarkerPhase => Some(Self::MarkerCategory),
+            Self::MarkerCategory => Some(Self::MarkerData),
+            Self::MarkerData => None,
         }
     }
 }
@@ -138,23 +148,17 @@ impl<'a> Firefox<'a> {
         }
     }
 
-    /// The same value so many times.
-    fn values(count: u64, value: &str, out: &mut Vec<u8>) {
-        for number in 0..count {
-            if number > 0 {
-                out.push(b',');
-            }
-            out.extend_from_slice(value.as_bytes());
+    /// A further piece of a column in which each marker has the same value. Answers whether there is more.
+    fn fill(&mut self, value: Option<u64>, out: &mut Vec<u8>) -> bool {
+        let end = self.markers.min(self.values + VALUES_AT_ONCE);
+        while self.values < end {
+            self.value(value, out);
         }
+        end < self.markers
     }
 
     /// All that is known when the events are told.
     fn tables(&mut self, end: u64, out: &mut Vec<u8>) {
-        let mut add = |text: &str| out.extend_from_slice(text.as_bytes());
-        add("],\n\"category\":[");
-        Self::values(self.markers, &JAVA.to_string(), out);
-        out.extend_from_slice(b"],\n\"data\":[");
-        Self::values(self.markers, "null", out);
         let mut add = |text: &str| out.extend_from_slice(text.as_bytes());
         add(&format!("],\"length\":{}}},\n", self.markers));
 
@@ -272,6 +276,7 @@ impl Timeline for Firefox<'_> {
             }
             Column::MarkerEnd => self.value(None, out),
             Column::MarkerPhase => self.value(Some(INTERVAL_START), out),
+            Column::MarkerCategory | Column::MarkerData => {}
         }
     }
 
@@ -280,7 +285,7 @@ impl Timeline for Firefox<'_> {
             Column::SampleStack => {
                 self.open.pop();
             }
-            Column::SampleTime => {}
+            Column::SampleTime | Column::MarkerCategory | Column::MarkerData => {}
             Column::MarkerName => {
                 let method = self.open.pop().map(|(_, method)| method.into());
                 self.value(method, out);
@@ -291,25 +296,30 @@ impl Timeline for Firefox<'_> {
         }
     }
 
-    fn end_thread(&mut self, at: u64, out: &mut Vec<u8>) -> bool {
+    fn end_thread(&mut self, at: u64, out: &mut Vec<u8>) -> Next {
+        let has_more = match self.column {
+            Column::MarkerCategory => self.fill(Some(JAVA), out),
+            Column::MarkerData => self.fill(None, out),
+            _ => false,
+        };
         match self.column {
             Column::SampleStack => self.samples = self.values,
             Column::MarkerName => self.markers = self.values,
             _ => {}
         }
         match self.column.next() {
-            Some(Column::MarkerName) => {
-                out.extend_from_slice(format!("],\"length\":{}", self.samples).as_bytes());
-                self.begin_column(Column::MarkerName, out);
-                true
-            }
+            _ if has_more => Next::More,
             Some(next) => {
+                if next == Column::MarkerName {
+                    out.extend_from_slice(format!("],\"length\":{}", self.samples).as_bytes());
+                }
                 self.begin_column(next, out);
-                true
+                let needs_events = !matches!(next, Column::MarkerCategory | Column::MarkerData);
+                if needs_events { Next::Again } else { Next::More }
             }
             None => {
                 self.tables(at, out);
-                false
+                Next::Thread
             }
         }
     }

@@ -10,7 +10,7 @@ use flow_codec::{MethodId, ThreadId};
 
 use super::clock::{SCALE, nanos};
 use super::names::{Names, Numbers};
-use super::play::Timeline;
+use super::play::{Next, Timeline};
 use super::proto::Fields;
 use super::{process, program, thread_name};
 
@@ -168,8 +168,8 @@ impl Timeline for Perfetto<'_> {
         });
     }
 
-    fn end_thread(&mut self, _at: u64, _out: &mut Vec<u8>) -> bool {
-        false
+    fn end_thread(&mut self, _at: u64, _out: &mut Vec<u8>) -> Next {
+        Next::Thread
     }
 
     fn finish(&mut self, _out: &mut Vec<u8>) {}

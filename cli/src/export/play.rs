@@ -31,12 +31,23 @@ pub(crate) trait Timeline {
     /// The topmost frame is open to the end of the thread's events. Formats that can leave it open do.
     fn unfinished(&mut self, _at: u64, _out: &mut Vec<u8>) {}
 
-    /// The thread's events are told. Answers whether they are to be told once more, without another
-    /// beginning: formats that are stored in columns are written so.
-    fn end_thread(&mut self, at: u64, out: &mut Vec<u8>) -> bool;
+    /// The thread's events are told. Answers what is to come.
+    fn end_thread(&mut self, at: u64, out: &mut Vec<u8>) -> Next;
 
     /// After the last thread.
     fn finish(&mut self, out: &mut Vec<u8>);
+}
+
+/// What comes behind the events of a thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Next {
+    /// The next thread.
+    Thread,
+    /// The same events once more, without another beginning: formats that are stored in columns are written
+    /// so.
+    Again,
+    /// The end of the thread once more: it is written in pieces.
+    More,
 }
 
 /// What of a thread is told.
@@ -155,7 +166,13 @@ impl Play<'_> {
                 }
                 out.flush_if_full()?;
             }
-            if !timeline.end_thread(clock.now(), &mut out.bytes) {
+            let next = loop {
+                match timeline.end_thread(clock.now(), &mut out.bytes) {
+                    Next::More => out.flush_if_full()?,
+                    next => break next,
+                }
+            };
+            if next == Next::Thread {
                 return Ok((reading, calls));
             }
         }

@@ -7,7 +7,7 @@ use flow_codec::{MethodId, ThreadId};
 use super::clock::Clock;
 use super::json::quoted;
 use super::names::{Numbers, name};
-use super::play::Timeline;
+use super::play::{Next, Timeline};
 use super::{GENERATOR, program, thread_name};
 use crate::output::push_number;
 
@@ -92,11 +92,11 @@ impl Timeline for Speedscope<'_> {
         self.exit(at, out);
     }
 
-    fn end_thread(&mut self, at: u64, out: &mut Vec<u8>) -> bool {
+    fn end_thread(&mut self, at: u64, out: &mut Vec<u8>) -> Next {
         out.extend_from_slice(b"\n],\"endValue\":");
         push_number(out, at);
         out.push(b'}');
-        false
+        Next::Thread
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) {

@@ -42,8 +42,8 @@ pub(crate) fn read(bytes: &[u8]) -> (String, Threads) {
             ('B', Some(name)) => {
                 threads.get_mut(&event.tid).unwrap().1.begin(name.to_owned(), event.ts)
             }
-            ('E', None) => {
-                threads.get_mut(&event.tid).unwrap().1.end(event.ts);
+            ('E', Some(name)) => {
+                assert_eq!(threads.get_mut(&event.tid).unwrap().1.end(event.ts), name);
             }
             odd => panic!("{odd:?}"),
         }
