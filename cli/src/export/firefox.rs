@@ -35,6 +35,11 @@ const INTERVAL_END: u64 = 3;
 const CATEGORIES: &str = r#"[{"name":"Other","color":"grey","subcategories":["Other"]},{"name":"Java","color":"blue","subcategories":["Other"]}]"#;
 const JAVA: u64 = 1;
 
+/// What only programs of other kinds have.
+const EMPTY_TABLES: &str = r#""resourceTable":{"length":0,"lib":[],"name":[],"host":[],"type":[]},
+"nativeSymbols":{"length":0,"address":[],"functionSize":[],"libIndex":[],"name":[]},
+"#;
+
 /// What is written of a thread while it is told, in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Column {
@@ -158,67 +163,71 @@ impl<'a> Firefox<'a> {
     }
 
     /// All that is known when the events are told.
-    fn tables(&mut self, end: u64, out: &mut Vec<u8>) {
-        let mut add = |text: &str| out.extend_from_slice(text.as_bytes());
-        add(&format!("],\"length\":{}}},\n", self.markers));
-
-        let mut strings: Vec<String> = Vec::new();
-        let mut files: HashMap<&str, usize> = HashMap::new();
+    fn tables(&self, end: u64, out: &mut Vec<u8>) {
+        text(&format!("],\"length\":{}}},\n", self.markers), out);
         let methods = self.methods.methods();
-        strings.extend(methods.iter().map(|method| name(&self.trace.methods, *method)));
+        let count = methods.len();
         let info = |method: &MethodId| self.trace.methods.get(*method).map(|method| &method.info);
-        let mut file = |method: &MethodId| {
+        let mut strings: Vec<_> =
+            methods.iter().map(|method| quoted(&name(&self.trace.methods, *method))).collect();
+        let mut files: HashMap<&str, u64> = HashMap::new();
+        let file = |method: &MethodId| {
             let source = info(method)?.source.as_deref()?;
             Some(*files.entry(source).or_insert_with(|| {
-                strings.push(source.to_owned());
-                strings.len() - 1
+                strings.push(quoted(source));
+                strings.len() as u64 - 1
             }))
         };
-        let files = column(methods.iter().map(&mut file));
-        let lines = column(methods.iter().map(|method| info(method)?.line));
-        let count = methods.len();
-        let all = |value: &str| format!("[{}]", vec![value; count].join(","));
-        let numbers = column((0..count).map(Some));
-        add(&format!(
-            "\"funcTable\":{{\"length\":{count},\"name\":{numbers},\"isJS\":{},\"relevantForJS\":{},\
-             \"resource\":{},\"fileName\":{files},\"lineNumber\":{lines},\"columnNumber\":{}}},\n",
-            all("false"),
-            all("false"),
-            all("-1"),
-            all("null"),
-        ));
-        add(&format!(
-            "\"frameTable\":{{\"length\":{count},\"address\":{},\"inlineDepth\":{zeros},\
-             \"category\":{},\"subcategory\":{zeros},\"func\":{numbers},\"nativeSymbol\":{nulls},\
-             \"innerWindowID\":{zeros},\"implementation\":{nulls},\"line\":{nulls},\
-             \"column\":{nulls}}},\n",
-            all("-1"),
-            all(&JAVA.to_string()),
-            zeros = all("0"),
-            nulls = all("null"),
-        ));
-        let nodes = &self.paths.nodes;
-        add(&format!(
-            "\"stackTable\":{{\"length\":{},\"prefix\":{},\"frame\":{}}},\n",
-            nodes.len(),
-            column(nodes.iter().map(|(prefix, _)| *prefix)),
-            column(nodes.iter().map(|(_, frame)| Some(*frame))),
-        ));
-        add("\"resourceTable\":{\"length\":0,\"lib\":[],\"name\":[],\"host\":[],\"type\":[]},\n");
-        add(
-            "\"nativeSymbols\":{\"length\":0,\"address\":[],\"functionSize\":[],\"libIndex\":[],\"name\":[]},\n",
+        let all = |value: &str| vec![value; count].join(",");
+        let (zeros, nulls) = (all("0"), all("null"));
+        text(&format!("\"funcTable\":{{\"length\":{count},\"name\":["), out);
+        column((0..count as u64).map(Some), out);
+        text(&format!("],\"isJS\":[{no}],\"relevantForJS\":[{no}],", no = all("false")), out);
+        text(&format!("\"resource\":[{}],\"fileName\":[", all("-1")), out);
+        column(methods.iter().map(file), out);
+        text("],\"lineNumber\":[", out);
+        column(methods.iter().map(|method| info(method)?.line.map(u64::from)), out);
+        text(&format!("],\"columnNumber\":[{nulls}]}},\n"), out);
+        text(&format!("\"frameTable\":{{\"length\":{count},\"func\":["), out);
+        column((0..count as u64).map(Some), out);
+        text(
+            &format!(
+                "],\"address\":[{}],\"inlineDepth\":[{zeros}],\"category\":[{}],\
+                 \"subcategory\":[{zeros}],\"nativeSymbol\":[{nulls}],\"innerWindowID\":[{zeros}],\
+                 \"implementation\":[{nulls}],\"line\":[{nulls}],\"column\":[{nulls}]}},\n",
+                all("-1"),
+                all(&JAVA.to_string()),
+            ),
+            out,
         );
+        let nodes = &self.paths.nodes;
+        text(&format!("\"stackTable\":{{\"length\":{},\"prefix\":[", nodes.len()), out);
+        column(nodes.iter().map(|(prefix, _)| prefix.map(u64::from)), out);
+        text("],\"frame\":[", out);
+        column(nodes.iter().map(|(_, frame)| Some((*frame).into())), out);
+        text("]},\n", out);
+        text(EMPTY_TABLES, out);
         // Behind what named them.
-        let strings: Vec<_> = strings.iter().map(|text| quoted(text)).collect();
-        add(&format!("\"stringArray\":[{}],\n\"unregisterTime\":{end}}}", strings.join(",\n")));
+        text(&format!("\"stringArray\":[{}],\n", strings.join(",\n")), out);
+        text(&format!("\"unregisterTime\":{end}}}"), out);
     }
 }
 
-/// Values as JSON.
-fn column<T: std::fmt::Display>(values: impl Iterator<Item = Option<T>>) -> String {
-    let values: Vec<_> =
-        values.map(|value| value.map_or_else(|| "null".to_owned(), |v| v.to_string())).collect();
-    format!("[{}]", values.join(","))
+fn text(text: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(text.as_bytes());
+}
+
+/// Values with commas in between.
+fn column(values: impl Iterator<Item = Option<u64>>, out: &mut Vec<u8>) {
+    for (number, value) in values.enumerate() {
+        if number > 0 {
+            out.push(b',');
+        }
+        match value {
+            Some(value) => push_number(out, value),
+            None => text("null", out),
+        }
+    }
 }
 
 impl Timeline for Firefox<'_> {

@@ -59,3 +59,35 @@ fn varint(mut value: u64, out: &mut Vec<u8>) {
 fn low_bits(value: u64) -> u8 {
     u8::try_from(value & 0x7F).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_those_of_the_encoding_guide() {
+        let mut out = Vec::new();
+        out.number(1, 150);
+        out.bytes(2, b"testing");
+        out.message(3, |inner| inner.number(1, 150));
+        out.numbers(6, [3, 270, 86_942]);
+        let expected =
+            "08 96 01  12 07 74 65 73 74 69 6e 67  1a 03 08 96 01  32 06 03 8e 02 9e a7 05";
+        let expected = expected.split_whitespace().map(|hex| u8::from_str_radix(hex, 16).unwrap());
+        assert_eq!(out, expected.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn long_messages_have_room_for_their_length() {
+        for (len, head) in [
+            (127, &[0x0A, 0x7F][..]),
+            (128, &[0x0A, 0x80, 0x01]),
+            (20_000, &[0x0A, 0xA0, 0x9C, 0x01]),
+        ] {
+            let mut out = Vec::new();
+            out.message(1, |inner| inner.extend(vec![7; len]));
+            assert_eq!((out.len(), &out[..head.len()]), (head.len() + len, head));
+            assert!(out[head.len()..].iter().all(|byte| *byte == 7));
+        }
+    }
+}

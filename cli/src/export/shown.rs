@@ -14,9 +14,12 @@ pub(crate) struct Which<'a> {
     pub(crate) depth: u64,
 }
 
-/// The open frames of a thread, as far as they matter for what is shown. Memory: a bit each.
+/// The open frames of a thread, as far as they matter for what is shown. Memory: a bit each, unless all
+/// methods are selected.
 pub(super) struct Shown<'a> {
     which: Which<'a>,
+    /// Whether all methods are selected; then nothing else need be known of frames.
+    is_all: bool,
     frames: ShownFrames,
     /// Open frames of selected methods, those that are too deep included.
     selected: u64,
@@ -24,15 +27,19 @@ pub(super) struct Shown<'a> {
 
 impl<'a> Shown<'a> {
     pub(super) fn new(which: Which<'a>) -> Self {
-        Self { which, frames: ShownFrames::default(), selected: 0 }
+        let is_all = which.selection.is_all();
+        Self { which, is_all, frames: ShownFrames::default(), selected: 0 }
     }
 
     /// A method is entered. Answers how deep among the shown it is, if it is shown.
+    #[inline]
     pub(super) fn enter(&mut self, method: MethodId) -> Option<u64> {
-        let is_selected = self.which.selection.contains(method);
-        self.frames.enter(is_selected);
-        if !is_selected {
-            return None;
+        if !self.is_all {
+            let is_selected = self.which.selection.contains(method);
+            self.frames.enter(is_selected);
+            if !is_selected {
+                return None;
+            }
         }
         let depth = self.selected;
         self.selected += 1;
@@ -40,9 +47,11 @@ impl<'a> Shown<'a> {
     }
 
     /// So many frames are left. Answers how many of them were shown.
+    #[inline]
     pub(super) fn exit(&mut self, count: NonZeroU64) -> u64 {
         let before = self.open();
-        let left = self.frames.exit(count).map_or(0, NonZeroU64::get);
+        let left = if self.is_all { Some(count) } else { self.frames.exit(count) };
+        let left = left.map_or(0, NonZeroU64::get);
         self.selected = self.selected.saturating_sub(left);
         before - self.open()
     }
