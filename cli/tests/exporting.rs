@@ -380,29 +380,33 @@ fn what_no_viewer_opens_is_refused_with_what_makes_it_small_enough() {
         let run = flow(&["export", "--to", to], dir.path());
         assert_eq!((run.code, run.out.as_str()), (Some(1), ""), "{to}");
         assert!(run.err.starts_with("flow: not written: about "), "{}", run.err);
-        assert!(run.err.contains(words) && run.err.contains("--force"), "{}", run.err);
-        let (_, depth) = run.err.split_once("--depth ").unwrap();
+        let err = run.err;
+        assert!(err.contains(words) && err.contains("--force"), "{err}");
+        let (_, depth) = err.split_once("--depth ").unwrap();
         let (depth, _) = depth.split_once(' ').unwrap();
-        let run = flow(&["export", "--to", to, "--depth", depth], dir.path());
-        assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{to} --depth {depth}");
+        let run = flow(&["export", "--to", to, "--depth", depth, "--estimate"], dir.path());
+        let estimate = run.out.trim_end().trim_start_matches("about ");
+        assert!(run.code == Some(0) && err.contains(estimate), "{to}: {} {err}", run.out);
     }
+    let run = flow(&["export", "--to", "svg", "--depth", "2000"], dir.path());
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
 }
 
 #[test]
 fn a_timeline_that_is_too_large_is_refused_unless_it_is_forced() {
-    // main > (work > (init, init)), a million times.
-    let mut bytes = vec![0x80];
-    bytes.extend([0x81, 0x82, 0x00, 0x82, 0x01].repeat(1_000_000));
-    let dir = bare(&bytes);
+    // main > (work > 500 inits), ten times; a name so long is legal.
+    let dir = bare(
+        &[&[0x80][..], &[&[0x81][..], &[0x82, 0x00].repeat(500), &[0x00]].concat().repeat(10)]
+            .concat(),
+    );
+    let ids = fs::read_to_string(dir.path().join("ids.properties")).unwrap();
+    let ids = ids.replace("Job", &"Job".repeat(10_000));
+    fs::write(dir.path().join("ids.properties"), ids).unwrap();
     let run = flow(&["export", "--to", "chrome"], dir.path());
     assert_eq!((run.code, run.out.as_str()), (Some(1), ""));
-    for words in [
-        "MB for 3,000,001 calls",
-        "about 250 MB",
-        "--depth 2 makes it about ",
-        "--thread",
-        "--force",
-    ] {
+    for words in
+        ["MB for 5,011 calls", "about 250 MB", "--depth 2 makes it about ", "--thread", "--force"]
+    {
         assert!(run.err.contains(words), "{words}: {}", run.err);
     }
     let run = flow(&["export", "--to", "chrome", "--force", "--out", "/dev/null"], dir.path());

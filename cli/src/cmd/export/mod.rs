@@ -16,9 +16,6 @@ use crate::source::{Source, visit_thread};
 use destination::Destination;
 use size::{Size, frames_that_fit};
 
-/// Of a trace of so few bytes nothing becomes too large.
-const SMALL_BYTES: u64 = 64 << 10;
-
 /// Runs the verb.
 pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
     if args.out.is_none() && out.is_terminal() && is_binary(args.to) && !args.estimate {
@@ -66,7 +63,7 @@ impl Export<'_> {
         out: &mut Out,
     ) -> Result<Status, Failure> {
         let viewer = viewer(self.args.to).filter(|_| !self.args.force);
-        if self.args.estimate || viewer.is_some() && self.bytes() > SMALL_BYTES {
+        if self.args.estimate || viewer.is_some() {
             let size = self.estimate()?;
             if self.args.estimate {
                 return size.print(out);
