@@ -61,13 +61,13 @@ Examples:
   flow diff --depth 5 --max 0 trace-before trace-after";
 
 const EXPORT_HELP: &str = "\
-A clock is not recorded yet: a call lasts as long as there are calls in it, its own included, and where
-a viewer knows nothing but time, each takes a microsecond (firefox: a millisecond). Threads all begin at
-0, whenever they ran. Calls that are left out of a timeline take their place all the same, so that call N
-is where flow replay --from N is.
+No clock is recorded yet: a call lasts as long as there are calls in it, its own included. Where a
+viewer knows nothing but time, each takes a microsecond (firefox: a millisecond). Threads all begin
+at 0, whenever they ran. Calls left out of a timeline take their place all the same, so that call N
+is where flow replay --from N begins.
 
-What the viewer of a format could not open is not written, but for --force; flow says what makes it small
-enough.
+What the viewer of a format could not open is not written, but for --force; flow then says what
+makes it small enough.
 
 Examples:
   flow export --to perfetto -o trace.pftrace       open it in ui.perfetto.dev

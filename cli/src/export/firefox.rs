@@ -194,7 +194,7 @@ impl<'a> Firefox<'a> {
             &format!(
                 "],\"address\":[{}],\"inlineDepth\":[{zeros}],\"category\":[{}],\
                  \"subcategory\":[{zeros}],\"nativeSymbol\":[{nulls}],\"innerWindowID\":[{zeros}],\
-                 \"implementation\":[{nulls}],\"line\":[{nulls}],\"column\":[{nulls}]}},\n",
+                 \"line\":[{nulls}],\"column\":[{nulls}]}},\n",
                 all("-1"),
                 all(&JAVA.to_string()),
             ),

@@ -138,7 +138,7 @@ impl Thread {
         });
         self.func_table.check("name isJS relevantForJS resource fileName lineNumber columnNumber");
         self.frame_table.check(
-            "address inlineDepth category subcategory func nativeSymbol innerWindowID implementation \
+            "address inlineDepth category subcategory func nativeSymbol innerWindowID \
              line column",
         );
         self.resource_table.check("lib name host type");
