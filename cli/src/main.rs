@@ -13,6 +13,7 @@ mod agent;
 mod args;
 mod at_once;
 mod cmd;
+mod export;
 mod failure;
 mod jvm;
 mod lock;
@@ -60,6 +61,7 @@ fn run(verb: &Verb, out: &mut Out) -> Result<Status, Failure> {
         Verb::Graph(args) => cmd::graph::run(args, out),
         Verb::Diff(args) => cmd::diff::run(args, out),
         Verb::Dump(args) => cmd::dump::run(args, out),
+        Verb::Export(args) => cmd::export::run(args, out),
         Verb::Index(args) => cmd::index::run(args, out),
         Verb::Check(args) => cmd::check::run(args, out),
         Verb::Completions(args) => cmd::completions::run(args, out),

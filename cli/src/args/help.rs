@@ -77,3 +77,19 @@ Examples:
   flow man | man -l -
   flow man replay | man -l -
   flow man --out ~/.local/share/man/man1       then: man flow-replay";
+
+pub(super) const EXPORT_HELP: &str = "\
+No clock is recorded yet: a call lasts as long as there are calls in it, its own included. Where a
+viewer knows nothing but time, each takes a microsecond (firefox: a millisecond). Threads all begin
+at 0, whenever they ran. Calls left out of a timeline take their place all the same, so that call N
+is where flow replay --from N begins.
+
+What the viewer of a format could not open is not written, but for --force; flow then says what
+makes it small enough.
+
+Examples:
+  flow export --to perfetto -o trace.pftrace       open it in ui.perfetto.dev
+  flow export --to svg -o flame.svg                open it in a browser
+  flow export --to pprof -o trace.pb && go tool pprof -http : trace.pb
+  flow export --to speedscope --thread main --depth 20 -o trace.speedscope.json
+  flow export --to jsonl --include 'com.app.**' | jq .name";

@@ -11,8 +11,8 @@ use clap_complete::Shell;
 use flow_codec::Glob;
 
 use self::help::{
-    ATTACH_EXAMPLES, CHECK_HELP, COMPLETIONS_HELP, DIFF_HELP, EXAMPLES, INDEX_HELP, MAN_HELP,
-    RECORD_EXAMPLES,
+    ATTACH_EXAMPLES, CHECK_HELP, COMPLETIONS_HELP, DIFF_HELP, EXAMPLES, EXPORT_HELP, INDEX_HELP,
+    MAN_HELP, RECORD_EXAMPLES,
 };
 use crate::cmd::replay::From;
 
@@ -51,6 +51,9 @@ pub(crate) enum Verb {
     Info(InfoArgs),
     /// Raw records with their offsets and bytes
     Dump(DumpArgs),
+    /// Write a trace for another tool
+    #[command(after_help = EXPORT_HELP)]
+    Export(ExportArgs),
     /// Make what large traces are opened with at once
     #[command(after_help = INDEX_HELP)]
     Index(IndexArgs),
@@ -293,6 +296,55 @@ pub(crate) struct DumpArgs {
     /// Stop after N records; 0 for all
     #[arg(long, value_name = "N")]
     pub(crate) max: Option<u64>,
+}
+
+/// For which tool.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Target {
+    /// A timeline for ui.perfetto.dev; the most calls
+    Perfetto,
+    /// A timeline in the Trace Event format, which many tools read
+    Chrome,
+    /// A timeline for speedscope.app
+    Speedscope,
+    /// A timeline for profiler.firefox.com
+    Firefox,
+    /// Calls by path, for pprof
+    Pprof,
+    /// Calls by path as lines of text, for makers of flame graphs
+    Collapsed,
+    /// A flame graph
+    Svg,
+    /// A JSON object for each call
+    Jsonl,
+    /// A row for each call
+    Csv,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct ExportArgs {
+    /// The trace directory
+    #[arg(value_name = "DIR", default_value = DEFAULT_DIR, value_hint = ValueHint::DirPath)]
+    pub(crate) dir: PathBuf,
+    /// What to write
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) to: Target,
+    /// Where to write it [default: standard output]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
+    /// Write the N outermost calls of a stack only; paths count what is deeper for the outermost N
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) depth: Option<u64>,
+    /// Write it even if its viewer cannot open it
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Say how large it would be, and write nothing
+    #[arg(long)]
+    pub(crate) estimate: bool,
 }
 
 #[derive(ClapArgs, Debug)]

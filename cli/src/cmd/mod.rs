@@ -6,6 +6,7 @@ pub(crate) mod completions;
 pub(crate) mod detach;
 pub(crate) mod diff;
 pub(crate) mod dump;
+pub(crate) mod export;
 pub(crate) mod graph;
 pub(crate) mod index;
 pub(crate) mod info;

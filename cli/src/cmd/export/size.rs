@@ -1,0 +1,122 @@
+//! How large an export becomes, before it is written.
+
+use std::cmp::Reverse;
+use std::fmt;
+use std::io::Write;
+
+use flow_codec::analysis::PathTree;
+use flow_codec::read::{ThreadFile, Trace};
+
+use super::Export;
+use crate::export::{Paths, Play, Stacks, Viewer, Writer, writer};
+use crate::failure::{Failure, Status};
+use crate::output::{Out, Progress, bytes, plural};
+use crate::reading::count_thread;
+
+/// The first calls of a thread are its sample.
+const SAMPLED_CALLS: u64 = 1 << 16;
+/// So many threads are sampled, the largest.
+const SAMPLED_THREADS: usize = 16;
+
+/// Depths that are told apart where a trace is to be made smaller.
+const DEPTHS: usize = 1024;
+
+/// About how large something is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Size {
+    pub(super) bytes: u64,
+    pub(super) calls: u64,
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "about {} for {}", bytes(self.bytes), plural(self.calls, "call"))
+    }
+}
+
+impl Size {
+    pub(super) fn print(self, out: &mut Out) -> Result<Status, Failure> {
+        writeln!(out, "{self}")?;
+        Ok(Status::Done)
+    }
+
+    /// The size of so many of the calls.
+    fn of(self, calls: u64) -> Self {
+        let bytes = u128::from(self.bytes) * u128::from(calls) / u128::from(self.calls.max(1));
+        Self { bytes: u64::try_from(bytes).unwrap_or(u64::MAX), calls }
+    }
+}
+
+impl Export<'_> {
+    /// The size of a timeline: a sample is measured, and the calls are counted.
+    pub(super) fn estimate(&self) -> Result<Size, Failure> {
+        let mut progress = Progress::new(self.bytes(), false);
+        let mut files: Vec<&ThreadFile> = self.trace.files.iter().collect();
+        files.sort_by_key(|file| Reverse(file.bytes));
+        let play = Play { which: self.which(), max_calls: SAMPLED_CALLS };
+        let mut sample = Size { bytes: 0, calls: 0 };
+        for file in files.iter().take(SAMPLED_THREADS) {
+            let Writer::Timeline(mut timeline) = writer(self.args.to, self.trace) else { break };
+            let (bytes, calls) = play.measure(file, timeline.as_mut(), &mut progress)?;
+            sample.bytes += bytes;
+            sample.calls += calls;
+        }
+        let mut calls: u64 = 0;
+        for file in files {
+            calls = calls.saturating_add(self.count(file, &mut progress)?);
+        }
+        Ok(sample.of(calls))
+    }
+
+    /// The calls of a thread that are shown.
+    fn count(&self, file: &ThreadFile, progress: &mut Progress) -> Result<u64, Failure> {
+        if self.selection.is_all() && self.args.depth.is_none() {
+            return Ok(count_thread(file, progress).0.enters);
+        }
+        let mut calls = [0];
+        Play::count(self.which(), file, &mut calls, progress)?;
+        Ok(calls.into_iter().sum())
+    }
+
+    /// The most frames with which a timeline of this size becomes small enough, and how large it is then.
+    pub(super) fn depth_that_fits(
+        &self,
+        viewer: &Viewer,
+        size: Size,
+    ) -> Result<Option<(u64, Size)>, Failure> {
+        let mut progress = Progress::new(self.bytes(), false);
+        let mut by_depth = vec![0; DEPTHS];
+        for file in &self.trace.files {
+            Play::count(self.which(), file, &mut by_depth, &mut progress)?;
+        }
+        let mut calls: u64 = 0;
+        let fits = |size: &Size| size.bytes <= viewer.bytes;
+        // The last one counts all that is deeper.
+        let sizes = by_depth.iter().take(DEPTHS - 1).map(|more| {
+            calls = calls.saturating_add(*more);
+            size.of(calls)
+        });
+        Ok((1..).zip(sizes.take_while(fits)).last())
+    }
+}
+
+/// The most frames, fewer than `frames`, with which a format becomes small enough, and how large it is then.
+pub(super) fn frames_that_fit(
+    format: &dyn Paths,
+    tree: &PathTree,
+    trace: &Trace,
+    viewer: &Viewer,
+    frames: usize,
+) -> Option<(u64, Size)> {
+    let size = |frames| Size {
+        bytes: format.size(&Stacks::new(tree, frames), trace),
+        calls: tree.calls(),
+    };
+    // What fits, and what does not.
+    let (mut low, mut high) = (0, frames.min(viewer.frames.saturating_add(1)));
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if size(middle).bytes <= viewer.bytes { low = middle } else { high = middle }
+    }
+    (low > 0).then(|| (low as u64, size(low)))
+}

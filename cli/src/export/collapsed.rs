@@ -1,0 +1,54 @@
+//! Collapsed stacks: a line for each path, its methods separated by semicolons, and its calls.
+
+use std::io::{self, Write};
+
+use flow_codec::read::Trace;
+
+use super::Paths;
+use super::names::Names;
+use super::stacks::Stacks;
+
+/// Stacks as text.
+pub(super) struct Collapsed;
+
+impl Paths for Collapsed {
+    fn size(&self, stacks: &Stacks<'_>, trace: &Trace) -> u64 {
+        let mut names = Names::new(&trace.methods, form);
+        stacks.size(" 1000\n".len() as u64, |method| names.get(method).len() as u64 + 1)
+    }
+
+    fn write(&self, stacks: &Stacks<'_>, trace: &Trace, to: &mut dyn Write) -> io::Result<()> {
+        let mut outcome = Ok(());
+        lines(stacks, trace, |stack, calls| {
+            if outcome.is_ok() {
+                outcome = writeln!(to, "{stack} {calls}");
+            }
+        });
+        outcome
+    }
+}
+
+/// Hands on each stack that has calls, as text.
+pub(super) fn lines(stacks: &Stacks<'_>, trace: &Trace, mut each: impl FnMut(&str, u64)) {
+    let mut names = Names::new(&trace.methods, form);
+    let mut line = String::new();
+    // Where each frame ends.
+    let mut ends: Vec<usize> = Vec::new();
+    stacks.for_each(|stack| {
+        ends.truncate(stack.depth);
+        line.truncate(ends.last().copied().unwrap_or(0));
+        if !line.is_empty() {
+            line.push(';');
+        }
+        line.push_str(names.get(stack.method));
+        ends.push(line.len());
+        if stack.calls > 0 {
+            each(&line, stack.calls);
+        }
+    });
+}
+
+/// A semicolon would end the frame.
+fn form(name: &str) -> String {
+    name.replace(';', ":")
+}

@@ -1,0 +1,339 @@
+//! The processed profile of the Firefox Profiler, version 55: for each thread a table of samples and one of
+//! markers.
+//!
+//! - Each call is a sample, taken where it begins: call tree, flame graph and stack chart count calls.
+//! - Each call is a pair of markers too, where it begins and where it ends: calls of one method that follow
+//!   one another can be told apart only so. Frames that are open at the end have no second one.
+//!
+//! Tables are stored column by column, so a thread is read once for each. Times are in milliseconds, of
+//! which a call takes one: the name of the product says so. Memory: some bytes a path.
+
+use std::collections::HashMap;
+
+use flow_codec::read::Trace;
+use flow_codec::{MethodId, ThreadId};
+
+use super::json::quoted;
+use super::names::{Numbers, name};
+use super::play::{Next, Timeline};
+use super::{GENERATOR, process, program, thread_name};
+use crate::output::push_number;
+
+/// The version of the format; later profilers know how to upgrade it.
+const VERSION: u32 = 55;
+
+const SCALE: &str = "1 ms is 1 call";
+
+/// Values of a column are written in pieces of so many, where they all are the same.
+const VALUES_AT_ONCE: u64 = 4096;
+
+/// Markers of two kinds: phases are numbers.
+const INTERVAL_START: u64 = 2;
+const INTERVAL_END: u64 = 3;
+
+/// The categories: that of calls is the second one.
+const CATEGORIES: &str = r#"[{"name":"Other","color":"grey","subcategories":["Other"]},{"name":"Java","color":"blue","subcategories":["Other"]}]"#;
+const JAVA: u64 = 1;
+
+/// What only programs of other kinds have.
+const EMPTY_TABLES: &str = r#""resourceTable":{"length":0,"lib":[],"name":[],"host":[],"type":[]},
+"nativeSymbols":{"length":0,"address":[],"functionSize":[],"libIndex":[],"name":[]},
+"#;
+
+/// What is written of a thread while it is told, in this order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Column {
+    SampleStack,
+    SampleTime,
+    MarkerName,
+    MarkerStart,
+    MarkerEnd,
+    MarkerPhase,
+    /// From here on the same value for all: the events need not be told.
+    MarkerCategory,
+    MarkerData,
+}
+
+impl Column {
+    /// What stands before it, behind the one before.
+    fn head(self) -> &'static str {
+        match self {
+            Self::SampleStack => {
+                "\"samples\":{\"weightType\":\"samples\",\"weight\":null,\"stack\":["
+            }
+            Self::SampleTime => "],\n\"time\":[",
+            Self::MarkerName => "},\n\"markers\":{\"name\":[",
+            Self::MarkerStart => "],\n\"startTime\":[",
+            Self::MarkerEnd => "],\n\"endTime\":[",
+            Self::MarkerPhase => "],\n\"phase\":[",
+            Self::MarkerCategory => "],\n\"category\":[",
+            Self::MarkerData => "],\n\"data\":[",
+        }
+    }
+
+    fn next(self) -> Option<Self> {
+        match self {
+            Self::SampleStack => Some(Self::SampleTime),
+            Self::SampleTime => Some(Self::MarkerName),
+            Self::MarkerName => Some(Self::MarkerStart),
+            Self::MarkerStart => Some(Self::MarkerEnd),
+            Self::MarkerEnd => Some(Self::MarkerPhase),
+            Self::MarkerPhase => Some(Self::MarkerCategory),
+            Self::MarkerCategory => Some(Self::MarkerData),
+            Self::MarkerData => None,
+        }
+    }
+}
+
+/// A profile for Firefox.
+pub(super) struct Firefox<'a> {
+    trace: &'a Trace,
+    thread: ThreadId,
+    is_first_thread: bool,
+    column: Column,
+    /// Values in it.
+    values: u64,
+    /// Those of the first column of the table: all have to have as many.
+    samples: u64,
+    markers: u64,
+    /// Methods are functions, frames and names at once.
+    methods: Numbers,
+    paths: Paths,
+    /// Paths of the open frames, and their methods.
+    open: Vec<(u32, u32)>,
+}
+
+/// Stacks by number: each is another one and a frame.
+#[derive(Default)]
+struct Paths {
+    numbers: HashMap<(Option<u32>, u32), u32>,
+    nodes: Vec<(Option<u32>, u32)>,
+}
+
+impl Paths {
+    fn child(&mut self, prefix: Option<u32>, frame: u32) -> u32 {
+        *self.numbers.entry((prefix, frame)).or_insert_with(|| {
+            self.nodes.push((prefix, frame));
+            u32::try_from(self.nodes.len() - 1).unwrap_or(u32::MAX)
+        })
+    }
+}
+
+impl<'a> Firefox<'a> {
+    pub(super) fn new(trace: &'a Trace) -> Self {
+        Self {
+            trace,
+            thread: ThreadId::new(0),
+            is_first_thread: true,
+            column: Column::SampleStack,
+            values: 0,
+            samples: 0,
+            markers: 0,
+            methods: Numbers::default(),
+            paths: Paths::default(),
+            open: Vec::new(),
+        }
+    }
+
+    fn begin_column(&mut self, column: Column, out: &mut Vec<u8>) {
+        self.column = column;
+        self.values = 0;
+        self.open.clear();
+        out.extend_from_slice(column.head().as_bytes());
+    }
+
+    fn value(&mut self, value: Option<u64>, out: &mut Vec<u8>) {
+        if self.values > 0 {
+            out.push(b',');
+        }
+        self.values += 1;
+        match value {
+            Some(value) => push_number(out, value),
+            None => out.extend_from_slice(b"null"),
+        }
+    }
+
+    /// A further piece of a column in which each marker has the same value. Answers whether there is more.
+    fn fill(&mut self, value: Option<u64>, out: &mut Vec<u8>) -> bool {
+        let end = self.markers.min(self.values + VALUES_AT_ONCE);
+        while self.values < end {
+            self.value(value, out);
+        }
+        end < self.markers
+    }
+
+    /// All that is known when the events are told.
+    fn tables(&self, end: u64, out: &mut Vec<u8>) {
+        text(&format!("],\"length\":{}}},\n", self.markers), out);
+        let methods = self.methods.methods();
+        let count = methods.len();
+        let info = |method: &MethodId| self.trace.methods.get(*method).map(|method| &method.info);
+        let mut strings: Vec<_> =
+            methods.iter().map(|method| quoted(&name(&self.trace.methods, *method))).collect();
+        let mut files: HashMap<&str, u64> = HashMap::new();
+        let file = |method: &MethodId| {
+            let source = info(method)?.source.as_deref()?;
+            Some(*files.entry(source).or_insert_with(|| {
+                strings.push(quoted(source));
+                strings.len() as u64 - 1
+            }))
+        };
+        let all = |value: &str| vec![value; count].join(",");
+        let (zeros, nulls) = (all("0"), all("null"));
+        text(&format!("\"funcTable\":{{\"length\":{count},\"name\":["), out);
+        column((0..count as u64).map(Some), out);
+        text(&format!("],\"isJS\":[{no}],\"relevantForJS\":[{no}],", no = all("false")), out);
+        text(&format!("\"resource\":[{}],\"fileName\":[", all("-1")), out);
+        column(methods.iter().map(file), out);
+        text("],\"lineNumber\":[", out);
+        column(methods.iter().map(|method| info(method)?.line.map(u64::from)), out);
+        text(&format!("],\"columnNumber\":[{nulls}]}},\n"), out);
+        text(&format!("\"frameTable\":{{\"length\":{count},\"func\":["), out);
+        column((0..count as u64).map(Some), out);
+        text(
+            &format!(
+                "],\"address\":[{}],\"inlineDepth\":[{zeros}],\"category\":[{}],\
+                 \"subcategory\":[{zeros}],\"nativeSymbol\":[{nulls}],\"innerWindowID\":[{zeros}],\
+                 \"line\":[{nulls}],\"column\":[{nulls}]}},\n",
+                all("-1"),
+                all(&JAVA.to_string()),
+            ),
+            out,
+        );
+        let nodes = &self.paths.nodes;
+        text(&format!("\"stackTable\":{{\"length\":{},\"prefix\":[", nodes.len()), out);
+        column(nodes.iter().map(|(prefix, _)| prefix.map(u64::from)), out);
+        text("],\"frame\":[", out);
+        column(nodes.iter().map(|(_, frame)| Some((*frame).into())), out);
+        text("]},\n", out);
+        text(EMPTY_TABLES, out);
+        // Behind what named them.
+        text(&format!("\"stringArray\":[{}],\n", strings.join(",\n")), out);
+        text(&format!("\"unregisterTime\":{end}}}"), out);
+    }
+}
+
+fn text(text: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(text.as_bytes());
+}
+
+/// Values with commas in between.
+fn column(values: impl Iterator<Item = Option<u64>>, out: &mut Vec<u8>) {
+    for (number, value) in values.enumerate() {
+        if number > 0 {
+            out.push(b',');
+        }
+        match value {
+            Some(value) => push_number(out, value),
+            None => text("null", out),
+        }
+    }
+}
+
+impl Timeline for Firefox<'_> {
+    fn begin(&mut self, out: &mut Vec<u8>) {
+        let product = quoted(&format!("{} ({SCALE})", program(self.trace)));
+        let start = self.trace.manifest.as_ref().map_or(0, |manifest| manifest.start_unix_ns);
+        let head = format!(
+            "{{\"meta\":{{\"interval\":1,\"startTime\":{},\"processType\":0,\"product\":{product},\
+             \"importedFrom\":{},\"stackwalk\":0,\"debug\":false,\"version\":24,\
+             \"preprocessedProfileVersion\":{VERSION},\"symbolicated\":true,\
+             \"usesOnlyOneStackType\":true,\"sourceCodeIsNotOnSearchfox\":true,\
+             \"sampleUnits\":{{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"}},\
+             \"extensions\":{{\"length\":0,\"baseURL\":[],\"id\":[],\"name\":[]}},\
+             \"categories\":{CATEGORIES},\"markerSchema\":[]}},\n\
+             \"libs\":[],\"pages\":[],\"counters\":[],\"profilerOverhead\":[],\"threads\":[",
+            start / 1_000_000,
+            quoted(GENERATOR),
+        );
+        out.extend_from_slice(head.as_bytes());
+    }
+
+    fn begin_thread(&mut self, id: ThreadId, out: &mut Vec<u8>) {
+        let is_first = std::mem::take(&mut self.is_first_thread);
+        let comma = if is_first { "" } else { "," };
+        let head = format!(
+            "{comma}\n{{\"name\":{},\"isMainThread\":{is_first},\"pid\":\"{}\",\"tid\":{id},\
+             \"processType\":\"default\",\"processName\":{},\"processStartupTime\":0,\
+             \"processShutdownTime\":null,\"registerTime\":0,\"pausedRanges\":[],\
+             \"showMarkersInTimeline\":false,\n",
+            quoted(&thread_name(self.trace, id)),
+            process(self.trace),
+            quoted(&program(self.trace)),
+        );
+        out.extend_from_slice(head.as_bytes());
+        self.thread = id;
+        (self.samples, self.markers) = (0, 0);
+        self.methods = Numbers::default();
+        self.paths = Paths::default();
+        self.begin_column(Column::SampleStack, out);
+    }
+
+    fn enter(&mut self, method: MethodId, at: u64, out: &mut Vec<u8>) {
+        match self.column {
+            Column::SampleStack => {
+                let (method, _) = self.methods.get(method);
+                let path = self.paths.child(self.open.last().map(|(path, _)| *path), method);
+                self.open.push((path, method));
+                self.value(Some(path.into()), out);
+            }
+            Column::SampleTime | Column::MarkerStart => self.value(Some(at), out),
+            Column::MarkerName => {
+                let (method, _) = self.methods.get(method);
+                self.open.push((0, method));
+                self.value(Some(method.into()), out);
+            }
+            Column::MarkerEnd => self.value(None, out),
+            Column::MarkerPhase => self.value(Some(INTERVAL_START), out),
+            Column::MarkerCategory | Column::MarkerData => {}
+        }
+    }
+
+    fn exit(&mut self, at: u64, out: &mut Vec<u8>) {
+        match self.column {
+            Column::SampleStack => {
+                self.open.pop();
+            }
+            Column::SampleTime | Column::MarkerCategory | Column::MarkerData => {}
+            Column::MarkerName => {
+                let method = self.open.pop().map(|(_, method)| method.into());
+                self.value(method, out);
+            }
+            Column::MarkerStart => self.value(None, out),
+            Column::MarkerEnd => self.value(Some(at), out),
+            Column::MarkerPhase => self.value(Some(INTERVAL_END), out),
+        }
+    }
+
+    fn end_thread(&mut self, at: u64, out: &mut Vec<u8>) -> Next {
+        let has_more = match self.column {
+            Column::MarkerCategory => self.fill(Some(JAVA), out),
+            Column::MarkerData => self.fill(None, out),
+            _ => false,
+        };
+        match self.column {
+            Column::SampleStack => self.samples = self.values,
+            Column::MarkerName => self.markers = self.values,
+            _ => {}
+        }
+        match self.column.next() {
+            _ if has_more => Next::More,
+            Some(next) => {
+                if next == Column::MarkerName {
+                    out.extend_from_slice(format!("],\"length\":{}", self.samples).as_bytes());
+                }
+                self.begin_column(next, out);
+                let needs_events = !matches!(next, Column::MarkerCategory | Column::MarkerData);
+                if needs_events { Next::Again } else { Next::More }
+            }
+            None => {
+                self.tables(at, out);
+                Next::Thread
+            }
+        }
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"\n]}\n");
+    }
+}

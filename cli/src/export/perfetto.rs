@@ -1,0 +1,176 @@
+//! Perfetto's own format: a protobuf `Trace` of packets, as `protos/perfetto/trace` of the Perfetto project
+//! specifies them. Each thread is a sequence of its own with a track of its own, and names a method
+//! where it first calls it.
+//!
+//! A call is a slice: `SLICE_BEGIN` and `SLICE_END`. Frames that are open at the end have no end, which
+//! Perfetto shows as such. [`SCALE`]: the name of the process says so.
+
+use flow_codec::read::Trace;
+use flow_codec::{MethodId, ThreadId};
+
+use super::clock::{SCALE, nanos};
+use super::names::{Names, Numbers};
+use super::play::{Next, Timeline};
+use super::proto::Fields;
+use super::{process, program, thread_name};
+
+/// Field numbers, by message.
+mod field {
+    pub(super) mod trace {
+        pub(in super::super) const PACKET: u32 = 1;
+    }
+    pub(super) mod packet {
+        pub(in super::super) const TIMESTAMP: u32 = 8;
+        pub(in super::super) const SEQUENCE: u32 = 10;
+        pub(in super::super) const TRACK_EVENT: u32 = 11;
+        pub(in super::super) const INTERNED: u32 = 12;
+        pub(in super::super) const SEQUENCE_FLAGS: u32 = 13;
+        pub(in super::super) const DEFAULTS: u32 = 59;
+        pub(in super::super) const TRACK: u32 = 60;
+    }
+    pub(super) mod event {
+        pub(in super::super) const TYPE: u32 = 9;
+        pub(in super::super) const NAME_ID: u32 = 10;
+    }
+    pub(super) mod defaults {
+        pub(in super::super) const EVENT: u32 = 11;
+        /// In `TrackEventDefaults`.
+        pub(in super::super) const EVENT_TRACK: u32 = 11;
+    }
+    pub(super) mod interned {
+        pub(in super::super) const EVENT_NAMES: u32 = 2;
+        /// In `EventName`.
+        pub(in super::super) const ID: u32 = 1;
+        /// In `EventName`.
+        pub(in super::super) const NAME: u32 = 2;
+    }
+    pub(super) mod track {
+        pub(in super::super) const ID: u32 = 1;
+        pub(in super::super) const NAME: u32 = 2;
+        pub(in super::super) const PROCESS: u32 = 3;
+        pub(in super::super) const THREAD: u32 = 4;
+        pub(in super::super) const PARENT: u32 = 5;
+    }
+    pub(super) mod process {
+        pub(in super::super) const ID: u32 = 1;
+        pub(in super::super) const NAME: u32 = 6;
+    }
+    pub(super) mod thread {
+        pub(in super::super) const PROCESS: u32 = 1;
+        pub(in super::super) const ID: u32 = 2;
+        pub(in super::super) const NAME: u32 = 5;
+    }
+}
+
+/// `TrackEvent.Type`.
+const SLICE_BEGIN: u64 = 1;
+const SLICE_END: u64 = 2;
+
+/// `SequenceFlags`: nothing was interned before; and what was is needed.
+const CLEARED: u64 = 1;
+const NEEDED: u64 = 2;
+
+/// The track of the process, and the sequence of what belongs to no thread.
+const PROCESS_TRACK: u64 = 1;
+
+/// A trace for Perfetto.
+pub(super) struct Perfetto<'a> {
+    trace: &'a Trace,
+    names: Names<'a>,
+    /// Those of the thread at hand.
+    numbers: Numbers,
+    /// The sequence of the thread at hand, and its track.
+    sequence: u64,
+}
+
+impl<'a> Perfetto<'a> {
+    pub(super) fn new(trace: &'a Trace) -> Self {
+        let names = Names::new(&trace.methods, str::to_owned);
+        Self { trace, names, numbers: Numbers::default(), sequence: PROCESS_TRACK }
+    }
+}
+
+impl Timeline for Perfetto<'_> {
+    fn begin(&mut self, out: &mut Vec<u8>) {
+        let name = format!("{} ({SCALE})", program(self.trace));
+        out.message(field::trace::PACKET, |packet| {
+            packet.number(field::packet::SEQUENCE, PROCESS_TRACK);
+            packet.message(field::packet::TRACK, |track| {
+                track.number(field::track::ID, PROCESS_TRACK);
+                track.message(field::track::PROCESS, |fields| {
+                    fields.number(field::process::ID, process(self.trace).into());
+                    fields.bytes(field::process::NAME, name.as_bytes());
+                });
+            });
+        });
+    }
+
+    fn begin_thread(&mut self, id: ThreadId, out: &mut Vec<u8>) {
+        self.sequence += 1;
+        self.numbers = Numbers::default();
+        let name = thread_name(self.trace, id);
+        out.message(field::trace::PACKET, |packet| {
+            packet.number(field::packet::SEQUENCE, self.sequence);
+            packet.number(field::packet::SEQUENCE_FLAGS, CLEARED);
+            packet.message(field::packet::DEFAULTS, |defaults| {
+                defaults.message(field::defaults::EVENT, |event| {
+                    event.number(field::defaults::EVENT_TRACK, self.sequence);
+                });
+            });
+            packet.message(field::packet::TRACK, |track| {
+                track.number(field::track::ID, self.sequence);
+                // Perfetto's thread ids have 31 bits; Java's have no end.
+                if i32::try_from(id.get()).is_ok() {
+                    track.message(field::track::THREAD, |thread| {
+                        thread.number(field::thread::PROCESS, process(self.trace).into());
+                        thread.number(field::thread::ID, id.get());
+                        thread.bytes(field::thread::NAME, name.as_bytes());
+                    });
+                } else {
+                    track.number(field::track::PARENT, PROCESS_TRACK);
+                    track.bytes(field::track::NAME, name.as_bytes());
+                }
+            });
+        });
+    }
+
+    fn enter(&mut self, method: MethodId, at: u64, out: &mut Vec<u8>) {
+        let (number, is_new) = self.numbers.get(method);
+        // 0 stands for no name.
+        let name_id = u64::from(number) + 1;
+        out.message(field::trace::PACKET, |packet| {
+            packet.number(field::packet::TIMESTAMP, nanos(at));
+            packet.number(field::packet::SEQUENCE, self.sequence);
+            packet.message(field::packet::TRACK_EVENT, |event| {
+                event.number(field::event::TYPE, SLICE_BEGIN);
+                event.number(field::event::NAME_ID, name_id);
+            });
+            if is_new {
+                packet.message(field::packet::INTERNED, |interned| {
+                    interned.message(field::interned::EVENT_NAMES, |name| {
+                        name.number(field::interned::ID, name_id);
+                        name.bytes(field::interned::NAME, self.names.get(method).as_bytes());
+                    });
+                });
+            }
+            packet.number(field::packet::SEQUENCE_FLAGS, NEEDED);
+        });
+    }
+
+    fn exit(&mut self, at: u64, out: &mut Vec<u8>) {
+        out.message(field::trace::PACKET, |packet| {
+            packet.number(field::packet::TIMESTAMP, nanos(at));
+            packet.number(field::packet::SEQUENCE, self.sequence);
+            packet.message(field::packet::TRACK_EVENT, |event| {
+                event.number(field::event::TYPE, SLICE_END);
+            });
+            packet.number(field::packet::SEQUENCE_FLAGS, NEEDED);
+        });
+    }
+
+    fn end_thread(&mut self, _at: u64, _out: &mut Vec<u8>) -> Next {
+        Next::Thread
+    }
+
+    fn finish(&mut self, _out: &mut Vec<u8>) {}
+}

@@ -1,0 +1,180 @@
+//! The profile of pprof: a protobuf `Profile`, as `proto/profile.proto` of the pprof project specifies it. A
+//! method is a function and a location, a path is a sample, and its value counts calls.
+
+use std::io::{self, Write};
+
+use flow_codec::format::ids;
+use flow_codec::read::Trace;
+use flow_codec::{MethodId, MethodMap};
+
+use super::clock::Clock;
+use super::names::name;
+use super::proto::Fields;
+use super::stacks::Stacks;
+use super::{GENERATOR, Paths};
+
+/// Field numbers, by message.
+mod field {
+    pub(super) mod profile {
+        pub(in super::super) const SAMPLE_TYPE: u32 = 1;
+        pub(in super::super) const SAMPLE: u32 = 2;
+        pub(in super::super) const LOCATION: u32 = 4;
+        pub(in super::super) const FUNCTION: u32 = 5;
+        pub(in super::super) const STRING: u32 = 6;
+        pub(in super::super) const TIME_NANOS: u32 = 9;
+        pub(in super::super) const COMMENT: u32 = 13;
+    }
+    pub(super) mod value_type {
+        pub(in super::super) const TYPE: u32 = 1;
+        pub(in super::super) const UNIT: u32 = 2;
+    }
+    pub(super) mod sample {
+        pub(in super::super) const LOCATIONS: u32 = 1;
+        pub(in super::super) const VALUES: u32 = 2;
+    }
+    pub(super) mod location {
+        pub(in super::super) const ID: u32 = 1;
+        pub(in super::super) const LINE: u32 = 4;
+        /// In `Line`.
+        pub(in super::super) const LINE_FUNCTION: u32 = 1;
+        /// In `Line`.
+        pub(in super::super) const LINE_NUMBER: u32 = 2;
+    }
+    pub(super) mod function {
+        pub(in super::super) const ID: u32 = 1;
+        pub(in super::super) const NAME: u32 = 2;
+        pub(in super::super) const SYSTEM_NAME: u32 = 3;
+        pub(in super::super) const FILE: u32 = 4;
+        pub(in super::super) const START_LINE: u32 = 5;
+    }
+}
+
+/// A profile for pprof.
+pub(super) struct Pprof;
+
+impl Paths for Pprof {
+    fn size(&self, stacks: &Stacks<'_>, trace: &Trace) -> u64 {
+        let mut numbers = MethodMap::<u64>::default();
+        for (index, method) in stacks.tree().methods().iter().enumerate() {
+            *numbers.or_default(*method) = index as u64;
+        }
+        let varint = |number: u64| u64::from(64 - (number | 1).leading_zeros()).div_ceil(7);
+        let names = stacks.tree().methods().iter().map(|method| {
+            let (readable, key) = names_of(trace, *method);
+            // And about so much for the numbers of all that.
+            (readable.len() + key.map_or(0, |key| key.len())) as u64 + 36
+        });
+        let names: u64 = names.sum();
+        names + stacks.size(8, |method| varint(numbers.get(method).copied().unwrap_or(0) + 1))
+    }
+
+    fn write(&self, stacks: &Stacks<'_>, trace: &Trace, to: &mut dyn Write) -> io::Result<()> {
+        let mut profile = Profile { out: Vec::new(), to, strings: 0, outcome: Ok(()) };
+        profile.head(trace);
+        let mut locations = MethodMap::<u64>::default();
+        for (method, id) in stacks.tree().methods().iter().zip(1..) {
+            *locations.or_default(*method) = id;
+            profile.method(id, *method, trace);
+        }
+        // The stack at hand, the outermost first.
+        let mut stack: Vec<u64> = Vec::new();
+        stacks.for_each(|path| {
+            stack.truncate(path.depth);
+            stack.push(locations.get(path.method).copied().unwrap_or_default());
+            if path.calls > 0 {
+                profile.sample(&stack, path.calls);
+            }
+        });
+        profile.outcome
+    }
+}
+
+/// The name of a method, and its full one as `ids.properties` has it.
+fn names_of(trace: &Trace, method: MethodId) -> (String, Option<String>) {
+    let info = trace.methods.get(method).map(|method| &method.info);
+    let key = info.map(|info| ids::key(&info.class, &info.name, &info.descriptor));
+    (name(&trace.methods, method), key)
+}
+
+/// A profile that is being written.
+struct Profile<'a> {
+    /// The next field.
+    out: Vec<u8>,
+    to: &'a mut dyn Write,
+    strings: u64,
+    outcome: io::Result<()>,
+}
+
+impl Profile<'_> {
+    fn head(&mut self, trace: &Trace) {
+        // The first one has to be empty: it stands for nothing.
+        self.string("");
+        let kind = self.string(Clock::UNIT);
+        let unit = self.string("count");
+        self.out.message(field::profile::SAMPLE_TYPE, |value| {
+            value.number(field::value_type::TYPE, kind);
+            value.number(field::value_type::UNIT, unit);
+        });
+        let comment = self.string(GENERATOR);
+        self.out.number(field::profile::COMMENT, comment);
+        if let Some(manifest) = &trace.manifest {
+            self.out.number(field::profile::TIME_NANOS, manifest.start_unix_ns);
+        }
+        self.flush();
+    }
+
+    /// A function and the location that stands for it.
+    fn method(&mut self, id: u64, method: MethodId, trace: &Trace) {
+        let (readable, key) = names_of(trace, method);
+        let readable = self.string(&readable);
+        let system = key.map_or(readable, |key| self.string(&key));
+        let info = trace.methods.get(method).map(|method| &method.info);
+        let source = info.and_then(|info| info.source.as_deref());
+        let source = source.map(|source| self.string(source));
+        let line = info.and_then(|info| info.line);
+        self.out.message(field::profile::FUNCTION, |function| {
+            function.number(field::function::ID, id);
+            function.number(field::function::NAME, readable);
+            function.number(field::function::SYSTEM_NAME, system);
+            if let Some(source) = source {
+                function.number(field::function::FILE, source);
+            }
+            if let Some(line) = line {
+                function.number(field::function::START_LINE, line.into());
+            }
+        });
+        self.out.message(field::profile::LOCATION, |location| {
+            location.number(field::location::ID, id);
+            location.message(field::location::LINE, |place| {
+                place.number(field::location::LINE_FUNCTION, id);
+                if let Some(line) = line {
+                    place.number(field::location::LINE_NUMBER, line.into());
+                }
+            });
+        });
+        self.flush();
+    }
+
+    fn sample(&mut self, stack: &[u64], calls: u64) {
+        self.out.message(field::profile::SAMPLE, |sample| {
+            // The innermost comes first.
+            sample.numbers(field::sample::LOCATIONS, stack.iter().rev().copied());
+            sample.numbers(field::sample::VALUES, [calls]);
+        });
+        self.flush();
+    }
+
+    /// Adds a string, and answers its number.
+    fn string(&mut self, text: &str) -> u64 {
+        self.out.bytes(field::profile::STRING, text.as_bytes());
+        self.strings += 1;
+        self.strings - 1
+    }
+
+    fn flush(&mut self) {
+        if self.outcome.is_ok() {
+            self.outcome = self.to.write_all(&self.out);
+        }
+        self.out.clear();
+    }
+}

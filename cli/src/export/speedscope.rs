@@ -1,0 +1,119 @@
+//! The file format of speedscope: a profile a thread, of events that open and close frames. Frames that
+//! are open at the end are closed there: the viewer refuses a profile that leaves some open.
+
+use flow_codec::read::Trace;
+use flow_codec::{MethodId, ThreadId};
+
+use super::clock::Clock;
+use super::json::quoted;
+use super::names::{Numbers, name};
+use super::play::{Next, Timeline};
+use super::{GENERATOR, program, thread_name};
+use crate::output::push_number;
+
+const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
+
+/// A file for speedscope.
+pub(super) struct Speedscope<'a> {
+    trace: &'a Trace,
+    /// The frames of the file are methods.
+    frames: Numbers,
+    /// The numbers of open frames.
+    open: Vec<u32>,
+    /// Before the first of its kind, nothing stands in between.
+    is_first_thread: bool,
+    is_first_event: bool,
+}
+
+impl<'a> Speedscope<'a> {
+    pub(super) fn new(trace: &'a Trace) -> Self {
+        Self {
+            trace,
+            frames: Numbers::default(),
+            open: Vec::new(),
+            is_first_thread: true,
+            is_first_event: true,
+        }
+    }
+
+    fn event(&mut self, kind: u8, frame: u32, at: u64, out: &mut Vec<u8>) {
+        if !std::mem::take(&mut self.is_first_event) {
+            out.push(b',');
+        }
+        out.extend_from_slice(b"\n{\"type\":\"");
+        out.push(kind);
+        out.extend_from_slice(b"\",\"frame\":");
+        push_number(out, frame.into());
+        out.extend_from_slice(b",\"at\":");
+        push_number(out, at);
+        out.push(b'}');
+    }
+}
+
+impl Timeline for Speedscope<'_> {
+    fn begin(&mut self, out: &mut Vec<u8>) {
+        let head = format!(
+            "{{\"$schema\":{},\"exporter\":{},\"name\":{},\"activeProfileIndex\":0,\"profiles\":[",
+            quoted(SCHEMA),
+            quoted(GENERATOR),
+            quoted(&program(self.trace))
+        );
+        out.extend_from_slice(head.as_bytes());
+    }
+
+    fn begin_thread(&mut self, id: ThreadId, out: &mut Vec<u8>) {
+        if !std::mem::take(&mut self.is_first_thread) {
+            out.push(b',');
+        }
+        // Speedscope has no unit of that name.
+        let name = format!("{} ({})", thread_name(self.trace, id), Clock::UNIT);
+        let head = format!(
+            "\n{{\"type\":\"evented\",\"name\":{},\"unit\":\"none\",\"startValue\":0,\"events\":[",
+            quoted(&name)
+        );
+        out.extend_from_slice(head.as_bytes());
+        self.open.clear();
+        self.is_first_event = true;
+    }
+
+    fn enter(&mut self, method: MethodId, at: u64, out: &mut Vec<u8>) {
+        let (frame, _) = self.frames.get(method);
+        self.open.push(frame);
+        self.event(b'O', frame, at, out);
+    }
+
+    fn exit(&mut self, at: u64, out: &mut Vec<u8>) {
+        if let Some(frame) = self.open.pop() {
+            self.event(b'C', frame, at, out);
+        }
+    }
+
+    fn unfinished(&mut self, at: u64, out: &mut Vec<u8>) {
+        self.exit(at, out);
+    }
+
+    fn end_thread(&mut self, at: u64, out: &mut Vec<u8>) -> Next {
+        out.extend_from_slice(b"\n],\"endValue\":");
+        push_number(out, at);
+        out.push(b'}');
+        Next::Thread
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"\n],\"shared\":{\"frames\":[");
+        for (number, method) in self.frames.methods().iter().enumerate() {
+            let info = self.trace.methods.get(*method).map(|method| &method.info);
+            let comma = if number > 0 { "," } else { "" };
+            let name = quoted(&name(&self.trace.methods, *method));
+            out.extend_from_slice(format!("{comma}\n{{\"name\":{name}").as_bytes());
+            if let Some(source) = info.and_then(|info| info.source.as_deref()) {
+                out.extend_from_slice(format!(",\"file\":{}", quoted(source)).as_bytes());
+            }
+            if let Some(line) = info.and_then(|info| info.line) {
+                out.extend_from_slice(format!(",\"line\":{line}").as_bytes());
+            }
+            out.push(b'}');
+        }
+        out.extend_from_slice(b"\n]}}\n");
+    }
+}

@@ -1,0 +1,138 @@
+//! Calls by path, as the formats of flame graphs want them: stacks with a weight.
+
+use flow_codec::MethodId;
+use flow_codec::analysis::PathTree;
+
+/// The paths of a tree, the calls of those that are left out added to the path they go on from.
+pub(crate) struct Stacks<'a> {
+    tree: &'a PathTree,
+    /// Paths of at most so many methods.
+    depth: usize,
+    /// Paths with at least so many calls in them.
+    min_total: u64,
+}
+
+/// One path.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stack {
+    /// Frames below its last one.
+    pub(super) depth: usize,
+    pub(super) method: MethodId,
+    /// Calls made on this very stack, and on those that are left out.
+    pub(super) calls: u64,
+}
+
+impl<'a> Stacks<'a> {
+    /// The stacks of at most so many frames.
+    pub(crate) fn new(tree: &'a PathTree, depth: usize) -> Self {
+        Self { tree, depth, min_total: 1 }
+    }
+
+    /// Leaves out stacks with fewer calls in them.
+    pub(super) fn at_least(&self, min_total: u64) -> Self {
+        Self { min_total: min_total.max(1), ..*self }
+    }
+
+    /// The tree they are from.
+    pub(super) fn tree(&self) -> &'a PathTree {
+        self.tree
+    }
+
+    /// Hands on all stacks, each behind the one it goes on from, with no other in between but those that
+    /// go on from that as well. Memory: a number for each sibling on the way.
+    pub(super) fn for_each(&self, mut each: impl FnMut(Stack)) {
+        let mut to_do = vec![(self.tree.root(), 0)];
+        while let Some((path, frames)) = to_do.pop() {
+            let row = self.tree.row(path);
+            let mut calls = row.map_or(0, |row| row.own);
+            let start = to_do.len();
+            for child in self.tree.children(path) {
+                let total = self.tree.row(child).map_or(0, |row| row.total);
+                if frames < self.depth && total >= self.min_total {
+                    to_do.push((child, frames + 1));
+                } else {
+                    calls += total;
+                }
+            }
+            // The first is to come first.
+            if let Some(children) = to_do.get_mut(start..) {
+                children.reverse();
+            }
+            if let Some(row) = row {
+                each(Stack { depth: frames - 1, method: row.method, calls });
+            }
+        }
+    }
+
+    /// The bytes of all stacks that have calls, where each frame takes as many as `frame` says, and a stack
+    /// some more.
+    pub(super) fn size(&self, per_stack: u64, mut frame: impl FnMut(MethodId) -> u64) -> u64 {
+        let mut size: u64 = 0;
+        // Up to each open depth.
+        let mut lengths: Vec<u64> = Vec::new();
+        self.for_each(|stack| {
+            lengths.truncate(stack.depth);
+            let before = lengths.last().copied().unwrap_or(0);
+            let length = before.saturating_add(frame(stack.method));
+            lengths.push(length);
+            if stack.calls > 0 {
+                size = size.saturating_add(length).saturating_add(per_stack);
+            }
+        });
+        size
+    }
+
+    /// The most frames of a stack.
+    pub(super) fn most_frames(&self) -> usize {
+        let mut most = 0;
+        self.for_each(|stack| most = most.max(stack.depth + 1));
+        most
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU64;
+
+    use flow_codec::analysis::Graph;
+    use flow_codec::read::Visit;
+
+    use super::*;
+
+    /// 1 > (2 > (3, 3), 4); 2.
+    fn tree() -> PathTree {
+        let mut graph = Graph::default();
+        for (method, exits) in [(1, 0), (2, 0), (3, 1), (3, 2), (4, 2), (2, 1)] {
+            graph.enter(MethodId::new(method).unwrap());
+            if let Some(exits) = NonZeroU64::new(exits) {
+                graph.exit(exits);
+            }
+        }
+        graph.into_tree()
+    }
+
+    fn lines(stacks: &Stacks<'_>) -> Vec<String> {
+        let mut lines = Vec::new();
+        stacks.for_each(|stack| {
+            lines.push(format!("{}{} {}", " ".repeat(stack.depth), stack.method, stack.calls));
+        });
+        lines
+    }
+
+    #[test]
+    fn what_is_left_out_counts_for_the_path_it_goes_on_from() {
+        let tree = tree();
+        let all = Stacks::new(&tree, usize::MAX);
+        assert_eq!(lines(&all), ["1 1", " 2 1", "  3 2", " 4 1", "2 1"]);
+        assert_eq!(lines(&Stacks::new(&tree, 1)), ["1 5", "2 1"]);
+        assert_eq!(lines(&all.at_least(2)), ["1 2", " 2 1", "  3 2"]);
+        assert_eq!((all.most_frames(), Stacks::new(&tree, 2).most_frames()), (3, 2));
+    }
+
+    #[test]
+    fn sizes_are_those_of_whole_stacks() {
+        let tree = tree();
+        // 1, 1 2, 1 2 3, 1 4, 2: nine frames of five stacks.
+        assert_eq!(Stacks::new(&tree, usize::MAX).size(10, |_| 100), 950);
+    }
+}

@@ -1,0 +1,56 @@
+//! A flame graph, drawn by inferno: as wide as there are calls.
+
+use std::io::{self, Write};
+
+use flow_codec::read::Trace;
+use inferno::flamegraph::{self, Options};
+
+use super::clock::Clock;
+use super::stacks::Stacks;
+use super::{Paths, collapsed, program};
+
+/// A picture in a page of its own, with a search and a zoom.
+pub(super) struct Svg;
+
+/// Frames that are narrower than this part of the picture are not drawn: they would have a tenth of a
+/// pixel. Percent.
+const MIN_WIDTH: f64 = 0.01;
+/// The same as a divisor.
+const MIN_PART: u64 = 10_000;
+
+/// What is drawn for each frame.
+const RECTANGLE_BYTES: u64 = 300;
+
+impl Paths for Svg {
+    fn size(&self, stacks: &Stacks<'_>, _trace: &Trace) -> u64 {
+        let mut frames: u64 = 0;
+        drawn(stacks).for_each(|_| frames += 1);
+        frames.saturating_mul(RECTANGLE_BYTES)
+    }
+
+    fn frames(&self, stacks: &Stacks<'_>) -> usize {
+        drawn(stacks).most_frames()
+    }
+
+    fn write(&self, stacks: &Stacks<'_>, trace: &Trace, to: &mut dyn Write) -> io::Result<()> {
+        let mut lines = Vec::new();
+        collapsed::lines(&drawn(stacks), trace, |stack, calls| {
+            lines.push(format!("{stack} {calls}"))
+        });
+        if lines.is_empty() {
+            return Err(io::Error::other("there are no calls to draw"));
+        }
+        let mut options = Options::default();
+        options.title = program(trace);
+        options.count_name = Clock::UNIT.to_owned();
+        options.min_width = MIN_WIDTH;
+        // The same method has the same colour in each picture.
+        options.hash = true;
+        flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), to)
+    }
+}
+
+/// The stacks that are wide enough to be drawn.
+pub(super) fn drawn<'a>(stacks: &Stacks<'a>) -> Stacks<'a> {
+    stacks.at_least(stacks.tree().calls().div_ceil(MIN_PART))
+}

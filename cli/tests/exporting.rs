@@ -1,0 +1,464 @@
+//! Exports, as independent readers of their formats understand them, against a naive account of what was
+//! recorded.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
+mod common;
+mod readers;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use common::{Run, bare, command, flow, text, trace, write_trace};
+use readers::{Call, Paths, Stack, Threads};
+use tempfile::TempDir;
+
+const METHODS: &str = r#"{"id":0,"class":"com.app.Main","name":"main","descriptor":"([Ljava/lang/String;)V","source":"Main.java","line":7}
+{"id":1,"class":"com.app.Main","name":"work","descriptor":"(I[[JLjava/util/Map$Entry;)I","source":"Main.java"}
+{"id":2,"class":"com.app.Main$Job","name":"<init>","descriptor":"()V"}
+{"id":3,"class":"odd.\"Q\\","name":"<a&b>;\u0007","descriptor":"()V"}
+"#;
+
+/// What the methods are called in other tools; the last one has no name.
+const NAMES: [&str; 5] = [
+    "com.app.Main.main(String[])",
+    "com.app.Main.work(int, long[][], Map$Entry)",
+    "com.app.Main$Job.<init>()",
+    r#"odd."Q\.<a&b>;\u{7}()"#,
+    "?#4",
+];
+
+const THREADS: &str = r#"{"event":"start","id":1,"name":"main","daemon":false,"virtual":false,"at_ns":1}
+{"event":"start","id":13,"name":"","daemon":true,"virtual":true,"at_ns":3}
+{"event":"start","id":99999999999,"name":"\"far\"","daemon":true,"virtual":true,"at_ns":3}
+"#;
+
+/// The threads, with their names.
+const IDS: [(u64, &str); 4] = [
+    (1, "main"),
+    (12, "thread 12"),
+    (13, "thread 13 (virtual)"),
+    (99_999_999_999, "\"far\" (virtual)"),
+];
+
+/// A method is entered, or so many frames are left.
+#[derive(Clone, Copy)]
+enum Event {
+    Enter(usize),
+    Exit(usize),
+}
+
+/// Some calls of all methods, always the same, ending with some open; the first exits find no frame.
+fn events(seed: u64, count: usize) -> Vec<Event> {
+    let mut state = seed;
+    let mut next = |below: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from((state >> 33) % below).unwrap()
+    };
+    let mut events = vec![Event::Exit(3), Event::Enter(0)];
+    events.extend((0..count).map(|_| match next(5) {
+        0 | 1 => Event::Exit(1 + next(3)),
+        _ => Event::Enter(next(5)),
+    }));
+    events.extend([Event::Exit(63), Event::Enter(1), Event::Enter(1)]);
+    events
+}
+
+fn bytes(events: &[Event]) -> Vec<u8> {
+    let byte = |event: &Event| match event {
+        Event::Enter(method) => 0x80 | u8::try_from(*method).unwrap(),
+        Event::Exit(count) => u8::try_from(*count - 1).unwrap(),
+    };
+    events.iter().map(byte).collect()
+}
+
+/// What of a trace is exported.
+struct Case {
+    args: &'static [&'static str],
+    methods: &'static [usize],
+    depth: usize,
+}
+
+const CASES: [Case; 4] = [
+    Case { args: &[], methods: &[0, 1, 2, 3, 4], depth: usize::MAX },
+    Case { args: &["--depth", "3"], methods: &[0, 1, 2, 3, 4], depth: 3 },
+    Case { args: &["--exclude", "com.app.Main#work"], methods: &[0, 2, 3, 4], depth: usize::MAX },
+    Case { args: &["--include", "com.app.**", "--depth", "2"], methods: &[0, 1, 2], depth: 2 },
+];
+
+impl Case {
+    /// The calls of a thread, with the method in the place of a name.
+    fn calls(&self, events: &[Event]) -> Vec<Call> {
+        let mut stack = Stack::default();
+        // Of each open frame, whether it is selected, and whether it is shown.
+        let mut frames: Vec<(bool, bool)> = Vec::new();
+        let mut now = 0;
+        for event in events {
+            match event {
+                Event::Enter(method) => {
+                    let depth = frames.iter().filter(|(is_selected, _)| *is_selected).count();
+                    let is_selected = self.methods.contains(method);
+                    let is_shown = is_selected && depth < self.depth;
+                    frames.push((is_selected, is_shown));
+                    if is_shown {
+                        stack.begin(method.to_string(), now);
+                    }
+                    now += 1;
+                }
+                Event::Exit(count) => {
+                    for _ in 0..*count {
+                        if let Some((_, true)) = frames.pop() {
+                            stack.end(now);
+                        }
+                    }
+                }
+            }
+        }
+        stack.finish()
+    }
+
+    /// The paths of all threads.
+    fn paths(&self, form: fn(&str) -> String) -> Paths {
+        let whole = Case { depth: usize::MAX, ..*self };
+        let mut paths = Paths::new();
+        for (_, events) in recorded() {
+            let mut stack: Vec<String> = Vec::new();
+            for call in whole.calls(&events) {
+                stack.truncate(call.depth);
+                stack.push(form(name(&call)));
+                let shown = stack.iter().take(self.depth).cloned().collect();
+                *paths.entry(shown).or_default() += 1;
+            }
+        }
+        paths
+    }
+
+    fn export(&self, to: &str, dir: &Path) -> Vec<u8> {
+        let mut command = command();
+        command.args(["export", "--to", to]).args(self.args).arg(dir);
+        let output = command.output().unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), err.as_str()), (Some(0), ""));
+        output.stdout
+    }
+}
+
+fn name(call: &Call) -> &'static str {
+    NAMES[call.name.parse::<usize>().unwrap()]
+}
+
+fn recorded() -> Vec<(u64, Vec<Event>)> {
+    let lengths = [900, 200, 0, 30];
+    (1..)
+        .zip(IDS.iter().zip(lengths))
+        .map(|(seed, ((id, _), count))| (*id, events(seed, count)))
+        .collect()
+}
+
+fn large_trace() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("methods.jsonl"), METHODS).unwrap();
+    fs::write(dir.path().join("threads.jsonl"), THREADS).unwrap();
+    for (id, events) in recorded() {
+        fs::write(dir.path().join(format!("thread-{id}.flow")), bytes(&events)).unwrap();
+    }
+    dir
+}
+
+/// What a timeline is to show.
+fn timeline(case: &Case) -> Threads {
+    let threads = recorded().into_iter().zip(IDS).map(|((_, events), (_, thread))| {
+        let named = |call: Call| Call { name: name(&call).to_owned(), ..call };
+        (thread.to_owned(), case.calls(&events).into_iter().map(named).collect())
+    });
+    threads.collect()
+}
+
+#[test]
+fn timelines_tell_each_call_with_its_begin_and_end() {
+    let dir = large_trace();
+    for case in &CASES {
+        let expected = timeline(case);
+        assert!(expected["main"].len() > 100);
+        let (process, threads) = readers::perfetto::read(&case.export("perfetto", dir.path()));
+        assert_eq!((process.as_str(), &threads), ("JVM (1 µs is 1 call)", &expected));
+        let (process, threads) = readers::chrome::read(&case.export("chrome", dir.path()));
+        assert_eq!((process.as_str(), &threads), ("JVM (1 µs is 1 call)", &expected));
+        let (product, threads) = readers::firefox::read(&case.export("firefox", dir.path()));
+        assert_eq!((product.as_str(), &threads), ("JVM (1 ms is 1 call)", &expected));
+    }
+}
+
+#[test]
+fn speedscope_gets_an_end_for_every_call() {
+    let dir = large_trace();
+    for case in &CASES {
+        let (threads, _) = readers::speedscope::read(&case.export("speedscope", dir.path()));
+        let mut expected = timeline(case);
+        for ((_, events), (_, thread)) in recorded().iter().zip(IDS) {
+            let all = events.iter().filter(|event| matches!(event, Event::Enter(_))).count();
+            for call in expected.get_mut(thread).unwrap() {
+                call.end.get_or_insert(all as u64);
+            }
+        }
+        assert_eq!(threads, expected);
+    }
+    let (_, frames) = readers::speedscope::read(&CASES[0].export("speedscope", dir.path()));
+    let main = Some("Main.java".to_owned());
+    assert!(frames.contains(&(main.clone(), Some(7))) && frames.contains(&(main, None)));
+}
+
+#[test]
+fn rows_have_a_call_each_with_its_caller() {
+    let dir = large_trace();
+    let keys = |bell: &str| {
+        [
+            "com.app.Main#main([Ljava/lang/String;)V".to_owned(),
+            "com.app.Main#work(I[[JLjava/util/Map$Entry;)I".to_owned(),
+            "com.app.Main$Job#<init>()V".to_owned(),
+            format!("odd.\"Q\\#<a&b>;{bell}()V"),
+            "#".to_owned(),
+        ]
+    };
+    let expected = |case: &Case, keys: [String; 5]| -> BTreeMap<u64, Vec<Call>> {
+        let named =
+            |call: Call| Call { name: keys[call.name.parse::<usize>().unwrap()].clone(), ..call };
+        let threads = recorded().into_iter().map(|(id, events)| {
+            (id, case.calls(&events).into_iter().map(named).collect::<Vec<_>>())
+        });
+        threads.filter(|(_, calls)| !calls.is_empty()).collect()
+    };
+    for case in &CASES {
+        let rows = readers::rows::jsonl(&case.export("jsonl", dir.path()));
+        assert_eq!(rows, expected(case, keys("\u{7}")));
+        let rows = readers::rows::csv(&case.export("csv", dir.path()));
+        assert_eq!(rows, expected(case, keys(r"\u{7}")));
+    }
+}
+
+#[test]
+fn paths_have_the_calls_made_on_them() {
+    let dir = large_trace();
+    for case in &CASES {
+        let (paths, methods) = readers::pprof::read(&case.export("pprof", dir.path()));
+        assert_eq!(paths, case.paths(str::to_owned));
+        let main =
+            ("com.app.Main#main([Ljava/lang/String;)V".to_owned(), "Main.java".to_owned(), 7);
+        assert_eq!(methods["com.app.Main.main(String[])"], main);
+
+        let collapsed = String::from_utf8(case.export("collapsed", dir.path())).unwrap();
+        let path = |line: &str| {
+            let (path, calls) = line.rsplit_once(' ').unwrap();
+            (path.split(';').map(str::to_owned).collect(), calls.parse().unwrap())
+        };
+        let paths: Paths = collapsed.lines().map(path).collect();
+        assert_eq!(
+            (paths.len(), &paths),
+            (collapsed.lines().count(), &case.paths(semicolons_gone))
+        );
+    }
+}
+
+fn semicolons_gone(name: &str) -> String {
+    name.replace(';', ":")
+}
+
+#[test]
+fn a_flame_graph_has_a_rectangle_for_each_path_as_wide_as_its_calls() {
+    let dir = large_trace();
+    for case in &CASES {
+        let mut totals = Paths::new();
+        for (path, calls) in case.paths(semicolons_gone) {
+            for frames in 0..=path.len() {
+                *totals.entry(path[..frames].to_vec()).or_default() += calls;
+            }
+        }
+        let last = |(path, calls): (Vec<String>, u64)| {
+            (path.last().map_or_else(|| "all".to_owned(), String::clone), calls)
+        };
+        let mut expected: Vec<_> = totals.into_iter().map(last).collect();
+        expected.sort();
+        let mut frames = readers::svg::read(&case.export("svg", dir.path()));
+        frames.sort();
+        assert_eq!(frames, expected);
+        // What makes pictures of collapsed stacks makes the same one of ours.
+        let collapsed = case.export("collapsed", dir.path());
+        let mut picture = Vec::new();
+        let mut options = inferno::flamegraph::Options::default();
+        options.count_name = "calls".to_owned();
+        options.min_width = 0.0;
+        inferno::flamegraph::from_reader(&mut options, &collapsed[..], &mut picture).unwrap();
+        let mut frames = readers::svg::read(&picture);
+        frames.sort();
+        assert_eq!(frames, expected);
+    }
+}
+
+#[test]
+fn frames_too_narrow_to_see_count_for_their_callers() {
+    // main > work, 20,000 times; one of them > init.
+    let mut bytes = vec![0x80];
+    bytes.extend([0x81, 0x00].repeat(19_999));
+    bytes.extend([0x81, 0x82, 0x02]);
+    let dir = bare(&bytes);
+    let mut frames = readers::svg::read(&CASES[0].export("svg", dir.path()));
+    frames.sort();
+    let expected = [
+        ("all", 20_002),
+        ("com.app.Main.main(String[])", 20_002),
+        ("com.app.Main.work(int)", 20_001),
+    ];
+    assert_eq!(frames, expected.map(|(name, calls)| (name.to_owned(), calls)));
+}
+
+#[test]
+fn only_the_threads_that_are_asked_for_are_exported() {
+    let dir = trace();
+    for (to, thread) in [("perfetto", "12"), ("chrome", "pool-*"), ("jsonl", "worker-1")] {
+        let case = Case { args: &[], methods: &[], depth: 0 };
+        let export = |thread: &str| {
+            let mut command = command();
+            command.args(["export", "--to", to, "--thread", thread]).arg(dir.path());
+            command.output().unwrap().stdout
+        };
+        assert!(case.export(to, dir.path()).len() > export(thread).len());
+        assert_eq!(export(thread), export("12"));
+    }
+    let (process, threads) = readers::chrome::read(&CASES[0].export("chrome", dir.path()));
+    assert_eq!(process, "java -jar app.jar (1 µs is 1 call)");
+    assert_eq!(threads.keys().collect::<Vec<_>>(), ["main", "pool-1", "thread 13 (virtual)"]);
+}
+
+#[test]
+fn a_file_has_what_standard_output_would_get() {
+    let dir = trace();
+    let file = dir.path().join("out.json");
+    fs::write(&file, "an earlier one, which is longer".repeat(1000)).unwrap();
+    let run = flow(&["export", "--to", "chrome", "--out", &text(&file)], dir.path());
+    assert_eq!((run.code, run.out.as_str(), run.err.as_str()), (Some(0), "", ""));
+    assert_eq!(fs::read(&file).unwrap(), CASES[0].export("chrome", dir.path()));
+    let run = flow(&["export", "--to", "chrome", "--out", &text(dir.path())], dir.path());
+    assert_eq!((run.code, run.out.as_str()), (Some(1), ""));
+    assert!(run.err.contains("Is a directory"), "{}", run.err);
+}
+
+#[test]
+fn an_estimate_is_about_what_is_written() {
+    let dir = large_trace();
+    for to in ["perfetto", "chrome", "speedscope", "firefox", "jsonl", "csv", "collapsed", "pprof"]
+    {
+        let run = flow(&["export", "--estimate", "--to", to, "--depth", "4"], dir.path());
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+        let estimate = run.out.strip_prefix("about ").unwrap();
+        let (estimate, unit) = estimate.split_once(' ').unwrap();
+        let scale = if unit.starts_with("KB") { 1024.0 } else { 1.0 };
+        let estimate = estimate.parse::<f64>().unwrap() * scale;
+        let command = Case { args: &["--depth", "4"], methods: &[], depth: 0 };
+        let written = command.export(to, dir.path()).len();
+        let written = f64::from(u32::try_from(written).unwrap());
+        assert!((0.8..1.25).contains(&(estimate / written)), "{to}: {estimate} of {written}");
+    }
+}
+
+/// A chain of calls so deep that all its stacks together are too long for anything.
+fn deep_trace(frames: usize) -> TempDir {
+    bare(&vec![0x81; frames])
+}
+
+#[test]
+fn what_no_viewer_opens_is_refused_with_what_makes_it_small_enough() {
+    let dir = deep_trace(30_000);
+    for (to, words) in [
+        (
+            "svg",
+            "on up to 29,998 frames, and browsers show images of about 2,000 frames; --depth 2000 ",
+        ),
+        ("collapsed", "for 30,000 calls, on up to 30,000 frames, and readers of stacks"),
+    ] {
+        let run = flow(&["export", "--to", to], dir.path());
+        assert_eq!((run.code, run.out.as_str()), (Some(1), ""), "{to}");
+        assert!(run.err.starts_with("flow: not written: about "), "{}", run.err);
+        let err = run.err;
+        assert!(err.contains(words) && err.contains("--force"), "{err}");
+        let (_, depth) = err.split_once("--depth ").unwrap();
+        let (depth, _) = depth.split_once(' ').unwrap();
+        let run = flow(&["export", "--to", to, "--depth", depth, "--estimate"], dir.path());
+        let estimate = run.out.trim_end().trim_start_matches("about ");
+        assert!(run.code == Some(0) && err.contains(estimate), "{to}: {} {err}", run.out);
+    }
+    let run = flow(&["export", "--to", "svg", "--depth", "2000"], dir.path());
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_timeline_that_is_too_large_is_refused_unless_it_is_forced() {
+    // main > (work > 500 inits), ten times; a name so long is legal.
+    let dir = bare(
+        &[&[0x80][..], &[&[0x81][..], &[0x82, 0x00].repeat(500), &[0x00]].concat().repeat(10)]
+            .concat(),
+    );
+    let ids = fs::read_to_string(dir.path().join("ids.properties")).unwrap();
+    let ids = ids.replace("Job", &"Job".repeat(10_000));
+    fs::write(dir.path().join("ids.properties"), ids).unwrap();
+    let run = flow(&["export", "--to", "chrome"], dir.path());
+    assert_eq!((run.code, run.out.as_str()), (Some(1), ""));
+    for words in
+        ["MB for 5,011 calls", "about 250 MB", "--depth 2 makes it about ", "--thread", "--force"]
+    {
+        assert!(run.err.contains(words), "{words}: {}", run.err);
+    }
+    let run = flow(&["export", "--to", "chrome", "--force", "--out", "/dev/null"], dir.path());
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn damage_is_told_and_the_rest_is_exported() {
+    // work; a number that is too large; init, which is cut off behind a first byte.
+    let mut bytes = vec![0x81, 0x00];
+    bytes.extend([0xFF; 12]);
+    bytes.extend([0x00, 0x82, 0x00, 0xC0]);
+    let dir = bare(&bytes);
+    for to in
+        ["perfetto", "chrome", "speedscope", "firefox", "pprof", "collapsed", "svg", "jsonl", "csv"]
+    {
+        let file = dir.path().join("out");
+        let run = flow(&["export", "--to", to, "-o", &text(&file)], dir.path());
+        assert_eq!(run.code, Some(1), "{to}");
+        assert_eq!(run.err.matches("offset 2").count(), 1, "{to}: {}", run.err);
+        assert!(fs::metadata(&file).unwrap().len() > 0, "{to}");
+    }
+    let (_, threads) = readers::chrome::read(&{
+        let mut command = command();
+        command.args(["export", "--to", "chrome"]).arg(dir.path());
+        command.output().unwrap().stdout
+    });
+    let names: Vec<_> = threads["thread 1"].iter().map(|call| call.name.as_str()).collect();
+    assert_eq!(names, ["com.app.Main.work(int)", "com.app.Main$Job.<init>()"]);
+}
+
+#[test]
+fn a_trace_without_calls_makes_an_empty_file_but_no_picture() {
+    let dir = bare(&[]);
+    assert_eq!(readers::perfetto::read(&CASES[0].export("perfetto", dir.path())).1["thread 1"], []);
+    assert_eq!(readers::chrome::read(&CASES[0].export("chrome", dir.path())).1["thread 1"], []);
+    assert_eq!(readers::firefox::read(&CASES[0].export("firefox", dir.path())).1["thread 1"], []);
+    let (threads, _) = readers::speedscope::read(&CASES[0].export("speedscope", dir.path()));
+    assert_eq!(threads["thread 1"], []);
+    assert_eq!(readers::pprof::read(&CASES[0].export("pprof", dir.path())).0, Paths::new());
+    let run = flow(&["export", "--to", "svg"], dir.path());
+    assert_eq!((run.code, run.out.as_str()), (Some(1), ""));
+    assert!(run.err.contains("no calls to draw"), "{}", run.err);
+}
+
+#[test]
+fn of_several_traces_one_has_to_be_named() {
+    let dir = trace();
+    write_trace(&dir.path().join("jvm-8-1"));
+    let run = flow(&["export", "--to", "csv"], dir.path());
+    assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
+    assert!(run.err.contains("jvm-8-1"), "{}", run.err);
+    let run: Run = flow(&["export", "--to", "csv"], &dir.path().join("jvm-8-1"));
+    assert_eq!((run.code, run.out.lines().count()), (Some(0), 8));
+}

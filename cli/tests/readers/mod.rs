@@ -1,0 +1,59 @@
+//! Reads exported files as their viewers do, with the means of others: protobuf by prost, JSON by serde, which
+//! knows these fields and no others, CSV by its crate, pictures as XML. Each reader tells what the file says:
+//! calls with their times, or paths with their weights.
+
+#![allow(clippy::unwrap_used, reason = "what cannot be read is wrong")]
+
+pub(crate) mod chrome;
+pub(crate) mod firefox;
+pub(crate) mod perfetto;
+pub(crate) mod pprof;
+pub(crate) mod rows;
+pub(crate) mod speedscope;
+pub(crate) mod svg;
+
+use std::collections::BTreeMap;
+
+/// A call as a timeline shows it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Call {
+    /// When it begins, in calls; no two of a thread begin at once.
+    pub(crate) begin: u64,
+    /// `None`: not before the end of the thread.
+    pub(crate) end: Option<u64>,
+    pub(crate) depth: usize,
+    pub(crate) name: String,
+}
+
+/// The calls of each thread, in order, by the thread's name.
+pub(crate) type Threads = BTreeMap<String, Vec<Call>>;
+
+/// The calls of each path, outermost method first.
+pub(crate) type Paths = BTreeMap<Vec<String>, u64>;
+
+/// Puts together the calls of one thread from where they begin and end.
+#[derive(Default)]
+pub(crate) struct Stack {
+    calls: Vec<Call>,
+    /// Places of calls that are open.
+    open: Vec<usize>,
+}
+
+impl Stack {
+    pub(crate) fn begin(&mut self, name: String, begin: u64) {
+        self.open.push(self.calls.len());
+        self.calls.push(Call { begin, end: None, depth: self.open.len() - 1, name });
+    }
+
+    /// Ends the topmost call. Answers its name.
+    pub(crate) fn end(&mut self, end: u64) -> String {
+        let call = &mut self.calls[self.open.pop().unwrap()];
+        call.end = Some(end);
+        call.name.clone()
+    }
+
+    pub(crate) fn finish(self) -> Vec<Call> {
+        assert!(self.calls.is_sorted_by(|a, b| a.begin < b.begin));
+        self.calls
+    }
+}

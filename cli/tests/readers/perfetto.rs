@@ -1,0 +1,165 @@
+//! The messages of `protos/perfetto/trace`, as far as a timeline has them. What is not among them ends the
+//! test: prost passes over unknown fields, so a message has to have the size of what was understood.
+
+use std::collections::{BTreeMap, HashMap};
+
+use prost::Message;
+
+use super::{Stack, Threads};
+
+#[derive(Message)]
+struct Trace {
+    #[prost(message, repeated, tag = "1")]
+    packet: Vec<TracePacket>,
+}
+
+#[derive(Message)]
+struct TracePacket {
+    #[prost(uint64, optional, tag = "8")]
+    timestamp: Option<u64>,
+    #[prost(uint32, optional, tag = "10")]
+    trusted_packet_sequence_id: Option<u32>,
+    #[prost(message, optional, tag = "11")]
+    track_event: Option<TrackEvent>,
+    #[prost(message, optional, tag = "12")]
+    interned_data: Option<InternedData>,
+    #[prost(uint32, optional, tag = "13")]
+    sequence_flags: Option<u32>,
+    #[prost(message, optional, tag = "59")]
+    trace_packet_defaults: Option<TracePacketDefaults>,
+    #[prost(message, optional, tag = "60")]
+    track_descriptor: Option<TrackDescriptor>,
+}
+
+#[derive(Message)]
+struct TrackEvent {
+    #[prost(int32, optional, tag = "9")]
+    r#type: Option<i32>,
+    #[prost(uint64, optional, tag = "10")]
+    name_iid: Option<u64>,
+}
+
+#[derive(Message)]
+struct InternedData {
+    #[prost(message, repeated, tag = "2")]
+    event_names: Vec<EventName>,
+}
+
+#[derive(Message)]
+struct EventName {
+    #[prost(uint64, optional, tag = "1")]
+    iid: Option<u64>,
+    #[prost(string, optional, tag = "2")]
+    name: Option<String>,
+}
+
+#[derive(Message)]
+struct TracePacketDefaults {
+    #[prost(message, optional, tag = "11")]
+    track_event_defaults: Option<TrackEventDefaults>,
+}
+
+#[derive(Message)]
+struct TrackEventDefaults {
+    #[prost(uint64, optional, tag = "11")]
+    track_uuid: Option<u64>,
+}
+
+#[derive(Message)]
+struct TrackDescriptor {
+    #[prost(uint64, optional, tag = "1")]
+    uuid: Option<u64>,
+    #[prost(string, optional, tag = "2")]
+    name: Option<String>,
+    #[prost(message, optional, tag = "3")]
+    process: Option<ProcessDescriptor>,
+    #[prost(message, optional, tag = "4")]
+    thread: Option<ThreadDescriptor>,
+    #[prost(uint64, optional, tag = "5")]
+    parent_uuid: Option<u64>,
+}
+
+#[derive(Message)]
+struct ProcessDescriptor {
+    #[prost(int32, optional, tag = "1")]
+    pid: Option<i32>,
+    #[prost(string, optional, tag = "6")]
+    process_name: Option<String>,
+}
+
+#[derive(Message)]
+struct ThreadDescriptor {
+    #[prost(int32, optional, tag = "1")]
+    pid: Option<i32>,
+    #[prost(int32, optional, tag = "2")]
+    tid: Option<i32>,
+    #[prost(string, optional, tag = "5")]
+    thread_name: Option<String>,
+}
+
+/// What a sequence has said so far.
+#[derive(Default)]
+struct Sequence {
+    names: HashMap<u64, String>,
+    default_track: Option<u64>,
+}
+
+/// The name of the process, and the threads.
+pub(crate) fn read(bytes: &[u8]) -> (String, Threads) {
+    let trace = Trace::decode(bytes).unwrap();
+    assert_eq!(
+        trace.encoded_len(),
+        bytes.len(),
+        "all fields are known, and encoded the shortest way"
+    );
+    let mut sequences: HashMap<u32, Sequence> = HashMap::new();
+    let mut process = None;
+    let mut tracks: BTreeMap<u64, (String, Stack)> = BTreeMap::new();
+    for packet in trace.packet {
+        let sequence = sequences.entry(packet.trusted_packet_sequence_id.unwrap()).or_default();
+        let flags = packet.sequence_flags.unwrap_or(0);
+        if flags & 1 != 0 {
+            *sequence = Sequence::default();
+        }
+        if let Some(defaults) = packet.trace_packet_defaults {
+            sequence.default_track = defaults.track_event_defaults.unwrap().track_uuid;
+        }
+        for name in packet.interned_data.into_iter().flat_map(|data| data.event_names) {
+            assert_ne!(name.iid, Some(0), "is kept for no name");
+            sequence.names.insert(name.iid.unwrap(), name.name.unwrap());
+        }
+        if let Some(track) = packet.track_descriptor {
+            if let Some(of_process) = track.process {
+                process = Some((track.uuid, of_process.pid, of_process.process_name.unwrap()));
+            } else {
+                let (uuid, pid, _) = process.as_ref().unwrap();
+                let name = match track.thread {
+                    Some(thread) => {
+                        assert!(thread.pid == *pid && thread.tid.unwrap() >= 0);
+                        thread.thread_name.unwrap()
+                    }
+                    None => {
+                        assert_eq!(track.parent_uuid, *uuid);
+                        track.name.unwrap()
+                    }
+                };
+                tracks.insert(track.uuid.unwrap(), (name, Stack::default()));
+            }
+        }
+        if let Some(event) = packet.track_event {
+            assert_eq!(flags & 2, 2, "names and the track are of the sequence");
+            let (_, stack) = tracks.get_mut(&sequence.default_track.unwrap()).unwrap();
+            let nanos = packet.timestamp.unwrap();
+            assert_eq!(nanos % 1000, 0);
+            match (event.r#type.unwrap(), event.name_iid) {
+                (1, Some(name)) => stack.begin(sequence.names[&name].clone(), nanos / 1000),
+                (2, None) => {
+                    stack.end(nanos / 1000);
+                }
+                odd => panic!("{odd:?}"),
+            }
+        }
+    }
+    let threads = tracks.into_values().map(|(name, stack)| (name, stack.finish()));
+    (process.unwrap().2, threads.collect())
+}
