@@ -41,8 +41,6 @@ scripts/verify-corpus.sh --fast
 if [ -n "${FLOW_FUZZ_SECONDS:-}" ]; then
     cargo +nightly --version >/dev/null 2>&1 ||
         rustup toolchain install nightly --profile minimal --no-self-update
-    step "the codec in an interpreter that sees undefined behaviour"
-    scripts/miri.sh
     step "fuzzing: each target for $FLOW_FUZZ_SECONDS seconds"
     command -v cargo-fuzz >/dev/null 2>&1 || cargo install --quiet --locked cargo-fuzz
     scripts/fuzz.sh "$FLOW_FUZZ_SECONDS"
