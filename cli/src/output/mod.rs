@@ -15,7 +15,7 @@ mod words;
 pub(crate) use labels::{Labels, csv_fields};
 pub(crate) use lost::lost;
 pub(crate) use neutral::neutral;
-pub(crate) use path::{chain, indent};
+pub(crate) use path::{chain, indent, indentation};
 pub(crate) use progress::Progress;
 pub(crate) use table::{Align, Table};
 pub(crate) use units::{bytes, grouped, percent, plural, push_number, seconds};

@@ -8,12 +8,17 @@ use super::grouped;
 /// disk with blanks.
 const DEEPEST_INDENT: usize = 512;
 
+/// What stands before a call at this depth: so many blanks, and then this.
+pub(crate) fn indentation(depth: usize) -> (usize, String) {
+    let rest = if depth > DEEPEST_INDENT { format!("[depth {depth}] ") } else { String::new() };
+    (2 * depth.min(DEEPEST_INDENT), rest)
+}
+
 /// Appends what stands before a call at this depth.
 pub(crate) fn indent(depth: usize, line: &mut String) {
-    line.extend(std::iter::repeat_n("  ", depth.min(DEEPEST_INDENT)));
-    if depth > DEEPEST_INDENT {
-        line.push_str(&format!("[depth {depth}] "));
-    }
+    let (blanks, rest) = indentation(depth);
+    line.extend(std::iter::repeat_n(' ', blanks));
+    line.push_str(&rest);
 }
 
 /// `a > b > … 3 more … > y > z`: a stack, of a deep one the `ends` outermost and innermost frames.

@@ -141,11 +141,10 @@ impl Content {
     /// Reads records from `offset` on, which must be where one begins.
     #[must_use]
     pub fn records_at(&self, offset: Offset) -> FlowReader<ContentReader> {
-        let expected = self.len().saturating_sub(offset.get());
-        FlowReader::going_on(ContentReader { content: self.clone(), offset }, offset, expected)
+        self.some_records_at(offset, self.len().saturating_sub(offset.get()))
     }
 
-    /// The same, for a short look.
+    /// The same, of about so many bytes: for a short look.
     pub(crate) fn some_records_at(
         &self,
         offset: Offset,

@@ -7,11 +7,7 @@ use flow_codec::read::{Methods, Selection, Trace};
 use super::fold::Line;
 use crate::args::{Format, ReplayArgs};
 use crate::failure::Failure;
-use crate::output::{Labels, Out, csv_fields, grouped, neutral, plural, push_number};
-
-/// Deeper calls are indented no further and say how deep they are: a stack overflow would fill the
-/// disk with blanks.
-const DEEPEST_INDENT: usize = 512;
+use crate::output::{Labels, Out, csv_fields, grouped, indentation, neutral, plural, push_number};
 
 /// What has been printed so far, of all traces and threads.
 #[derive(Debug, Default)]
@@ -152,8 +148,7 @@ fn push_counts(line: &mut Vec<u8>, call: Line) {
 }
 
 fn push_indent(depth: usize, line: &mut Vec<u8>) {
-    line.resize(line.len() + 2 * depth.min(DEEPEST_INDENT), b' ');
-    if depth > DEEPEST_INDENT {
-        line.extend_from_slice(format!("[depth {depth}] ").as_bytes());
-    }
+    let (blanks, rest) = indentation(depth);
+    line.resize(line.len() + blanks, b' ');
+    line.extend_from_slice(rest.as_bytes());
 }
