@@ -623,11 +623,8 @@ fn the_golden_trace_opens_as_a_whole() {
     assert_eq!(killed.manifest, Some(manifest(None)));
 }
 
-#[test]
-fn the_example_of_an_index_is_what_the_specification_says() {
-    use flow_codec::format::index::{IndexFile, Interval, sample};
-    let thread = [0x81, 0x82, 0x01, 0x83];
-    let spec = include_str!("../src/format/index.rs");
+/// The bytes in the example of a specification, which a golden file has too.
+fn example(spec: &str, golden: &str) -> Vec<u8> {
     let example = spec.split("//! # Example").nth(1).expect("an example");
     let rows: String = example
         .lines()
@@ -635,8 +632,45 @@ fn the_example_of_an_index_is_what_the_specification_says() {
         .map(|(bytes, _)| format!("{bytes}\n"))
         .collect();
     let bytes = parse_hex(&rows);
-    let text = fs::read_to_string(golden_dir().join("index.hex")).expect("the golden file");
+    let text = fs::read_to_string(golden_dir().join(golden)).expect("the golden file");
     assert_eq!(bytes, parse_hex(&text));
+    bytes
+}
+
+#[test]
+fn the_example_of_marks_is_what_the_specification_says() {
+    use flow_codec::Offset;
+    use flow_codec::format::marks::{Decoded, HEADER, Mark, MarkDecoder, MarkEncoder, Position};
+    let bytes = example(include_str!("../src/format/marks.rs"), "marks.hex");
+    let marks = [
+        (1, Mark::Time { by_ns: 5000, from_ns: 9000 }),
+        (
+            4,
+            Mark::Unwound {
+                exits: NonZeroU64::MIN.saturating_add(1),
+                thrown: Some("com.app.Oops".into()),
+            },
+        ),
+    ];
+    let (mut encoder, mut written) = (MarkEncoder::default(), HEADER.to_vec());
+    let (mut decoder, mut at) = (MarkDecoder::default(), HEADER.len());
+    for (offset, mark) in marks {
+        let position = Position::before(Offset::new(offset));
+        encoder.encode(position, &mark, &mut written);
+        let Decoded::Mark(seen_at, seen, len) = decoder.decode(&bytes[at..]) else {
+            panic!("{at}")
+        };
+        assert_eq!((seen_at, seen), (position, mark));
+        at += len;
+    }
+    assert_eq!((written, at), (bytes.clone(), bytes.len()));
+}
+
+#[test]
+fn the_example_of_an_index_is_what_the_specification_says() {
+    use flow_codec::format::index::{IndexFile, Interval, sample};
+    let thread = [0x81, 0x82, 0x01, 0x83];
+    let bytes = example(include_str!("../src/format/index.rs"), "index.hex");
     let index = IndexFile::decode(&bytes).expect("sound");
     assert_eq!(index.encode(), bytes);
     assert_eq!(index.thread.get(), 7);

@@ -10,12 +10,14 @@ mod filtered;
 mod flow;
 mod journal;
 mod jsonl;
+mod marks;
 mod methods;
 mod open_chunk;
 mod splice;
 mod text;
 mod thread_file;
 mod threads;
+mod times;
 mod trace;
 mod visit;
 
@@ -23,11 +25,13 @@ pub use content::{Content, ContentReader};
 pub use filtered::{Filtered, Selection, ShownFrames};
 pub use flow::{FlowReader, Tail};
 pub use jsonl::JsonlReader;
+pub use marks::Marks;
 pub use methods::{Method, Methods};
 pub use open_chunk::{OpenChunk, OpenChunkBytes};
 pub use splice::Splice;
 pub use thread_file::{Events, ThreadFile};
 pub use threads::{OpenFrames, Thread, Threads};
+pub use times::{Bounds, Times};
 pub use trace::{JournalReading, Trace, TraceSet};
 pub use visit::Visit;
 

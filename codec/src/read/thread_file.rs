@@ -5,9 +5,9 @@ use std::io::{self, Read, Seek, SeekFrom, Take};
 use std::path::PathBuf;
 
 use super::open_chunk::{OpenChunk, OpenChunkBytes};
-use super::{FlowReader, JsonlReader, ReadRecords, Tail, Visit};
+use super::{FlowReader, JsonlReader, Marks, ReadRecords, Tail, Visit};
 use crate::format::flow::Record;
-use crate::format::names::EventFormat;
+use crate::format::names::{EventFormat, MARKS_EXTENSION};
 use crate::{Error, Offset, Result, ThreadId};
 
 /// A run of exits is one record, but a line for each of them. A chunk with more lines than this is not
@@ -71,6 +71,22 @@ impl ThreadFile {
     pub fn content(&self) -> Result<impl Read + use<>> {
         let open = self.open.as_ref().map(|open| Input::OpenChunk(open.bytes(self.format)));
         Ok(Input::File(self.file_from(Offset::default())?).chain(open.unwrap_or(Input::Nothing)))
+    }
+
+    /// Its marks; `None` where it has none.
+    ///
+    /// # Errors
+    /// Their file cannot be opened.
+    pub fn marks(&self) -> Result<Option<Marks<File>>> {
+        if self.format != EventFormat::Binary {
+            return Ok(None);
+        }
+        let path = self.path.with_extension(MARKS_EXTENSION);
+        match File::open(&path) {
+            Ok(file) => Ok(Some(Marks::new(file, &path))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(Error::Io { path, source }),
+        }
     }
 
     /// How many bytes of its events stand in the file.
