@@ -15,19 +15,25 @@ use super::Recorder;
 
 /// Looking may take this part of a core.
 const SHARE: u32 = 20;
-/// After so many looks without an event they become rarer.
-const PATIENCE: u32 = 1000;
+/// After so long without an event looks become rarer.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// By this factor.
 const RARER: u32 = 10;
 
 /// Looks every `period` until the recording ends.
 pub fn run(recorder: &Recorder, period: Duration) {
-    let mut idle = 0_u32;
+    let mut last_event = Instant::now();
+    let mut due = last_event;
     while recorder.is_on() {
         let before = Instant::now();
-        idle = if recorder.look_at_threads() { 0 } else { idle.saturating_add(1) };
-        let took = before.elapsed();
-        let pause = if idle < PATIENCE { period } else { period * RARER };
-        thread::sleep(pause.max(took * SHARE).saturating_sub(took));
+        if recorder.look_at_threads() {
+            last_event = before;
+        }
+        let now = Instant::now();
+        let pause = if now - last_event < PATIENCE { period } else { period * RARER };
+        // From when it was due: the system wakes us late, and half a period may be gone by then. But not
+        // to make up for what was missed.
+        due = (due + pause).max(now + period / 4).max(now + (now - before) * SHARE);
+        thread::sleep(due - now);
     }
 }

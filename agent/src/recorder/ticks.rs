@@ -13,9 +13,10 @@ use flow_codec::write::Tick;
 
 use super::journal::Slot;
 
-/// This part of a slot is for marks, within bounds: the smallest slot has room for two ticks.
+/// This part of a slot is for marks, within bounds.
 const SHARE: usize = 8;
-const MIN_BYTES: usize = MARKS_HEADER_BYTES + 2 * TICK_WORDS * WORD_BYTES;
+/// The smallest slot has room for three ticks: when the thread started, where it then waits, and one more.
+const MIN_BYTES: usize = MARKS_HEADER_BYTES + 3 * TICK_WORDS * WORD_BYTES;
 const MAX_BYTES: usize = 8 * 1024;
 
 /// How many bytes a slot has for marks.
@@ -47,12 +48,13 @@ impl Ticks {
         Self { first: words - left, count: 0, room: left / TICK_WORDS }
     }
 
-    /// Notes that the thread was seen. Where there is no room, the last tick goes.
+    /// Notes that the thread was seen. Where there is no room, the last tick goes: that of a thread which
+    /// was called to hand over, and still has not come.
     pub(super) fn push(&mut self, slot: &Slot, tick: Tick) {
         if self.room == 0 {
             return;
         }
-        if self.is_full() {
+        if self.count == self.room {
             self.count -= 1;
             // Half of the one and half of the other would be a lie.
             self.store(slot, self.count, 0, 0);
@@ -72,9 +74,9 @@ impl Ticks {
         }
     }
 
-    /// Whether the next one takes the place of the last one.
+    /// Whether the thread should hand over: there is room for one more at most.
     pub(super) fn is_full(&self) -> bool {
-        self.count == self.room
+        self.count + 1 >= self.room
     }
 
     /// All of them, in order.
@@ -120,13 +122,13 @@ mod tests {
     fn the_last_tick_goes_where_there_is_no_room() {
         let slot = Journal::private().unwrap().claim(256).unwrap();
         let mut ticks = Ticks::begin(&slot, Some(0));
-        for number in 0..4 {
+        for number in 0..5 {
             assert_eq!(ticks.is_full(), number >= 2);
             ticks.push(&slot, tick(number, 10 + number as u64));
         }
-        assert_eq!(all(&ticks, &slot), [tick(0, 10), tick(3, 13)]);
+        assert_eq!(all(&ticks, &slot), [tick(0, 10), tick(1, 11), tick(4, 14)]);
         let last = slot.words().last().unwrap().load(Ordering::Relaxed);
-        assert_eq!(last, 13, "up to the end of the slot");
+        assert_eq!(last, 14, "up to the end of the slot");
     }
 
     #[test]
@@ -146,7 +148,7 @@ mod tests {
         for bytes in [256, 1024, 65536, 1 << 20] {
             let slot = journal.claim(bytes).unwrap();
             let ticks = Ticks::begin(&slot, Some(pending_room(bytes)));
-            assert!(ticks.room >= 2 && ticks.first * 8 + ticks.room * 24 <= bytes, "{ticks:?}");
+            assert!(ticks.room >= 3 && ticks.first * 8 + ticks.room * 24 <= bytes, "{ticks:?}");
         }
         let none = Ticks::begin(&journal.claim(256).unwrap(), None);
         assert_eq!((none.room, none.is_full()), (0, true));
