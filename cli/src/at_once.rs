@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use flow_codec::read::{Content, ThreadFile};
-use flow_codec::scan::{Swept, sweep};
+use flow_codec::scan::{Depths, Swept, sweep};
 use flow_codec::tree::LazyTree;
 use flow_codec::{Error, Offset};
 
@@ -29,7 +29,8 @@ pub(crate) fn sweep_thread(
     watch(file, progress, |read| {
         let content = Content::open(file)?;
         let io_error = |source| Error::Io { path: file.path.clone(), source };
-        let swept = sweep(&content, Offset::default(), usize::MAX, read).map_err(io_error)?;
+        let swept = sweep(&content, Offset::default(), usize::MAX, Depths::Both, read);
+        let swept = swept.map_err(io_error)?;
         Ok((content, swept))
     })
 }
