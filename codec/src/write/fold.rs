@@ -325,4 +325,13 @@ mod tests {
         Fold::default().push(&raw, &mut out);
         assert_eq!(out, expected);
     }
+
+    #[test]
+    fn the_last_exit_of_a_block_may_reach_a_note() {
+        // The one called is entered, and seven frames more: the block begins with as many exits.
+        let raw = [&[0x81, 0x7B, 0x83, 0x83][..], &[0x84; 7], &[0x00; 8], &[0x85; 60]].concat();
+        let mut out = Vec::new();
+        Fold::default().push(&raw, &mut out);
+        assert_eq!(out, [&[0x81, 0x83][..], &[0x84; 7], &[0x08], &[0x85; 60]].concat());
+    }
 }
