@@ -45,6 +45,18 @@ impl Bounds {
     }
 }
 
+/// The events between two time marks, of which only is known that they happened between these.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stretch {
+    /// When all of them happened.
+    pub bounds: Bounds,
+    /// The instants at which they are thought to have begun and ended, evenly; `None` where nothing is known
+    /// before or behind them.
+    pub estimates: Option<(u64, u64)>,
+    /// How many bytes lie between these two.
+    pub bytes: u64,
+}
+
 /// Tells times of positions, one behind the other.
 #[derive(Debug)]
 pub struct Times<R> {
@@ -106,6 +118,19 @@ impl<R: Read> Times<R> {
         // The times around two neighbours may overlap.
         self.estimate_ns = self.estimate_ns.max(from_ns.saturating_add(share));
         Ok(Some(self.estimate_ns))
+    }
+
+    /// What there is to know of all events from a position on, which is the first one asked for or that of
+    /// a time mark, up to [`until`](Self::until).
+    ///
+    /// # Errors
+    /// As those of [`at`](Self::at).
+    pub fn stretch(&mut self, position: Position) -> Result<Stretch> {
+        let begin = self.estimate(position)?;
+        let bounds = self.at(position)?;
+        let bytes = self.after.map_or(0, |after| distance(position, after.position));
+        let end = self.after.and(begin).map(|begin| bounds.by_ns.max(begin));
+        Ok(Stretch { bounds, estimates: begin.map(|begin| (begin, end.unwrap_or(begin))), bytes })
     }
 
     fn move_to(&mut self, position: Position) -> Result<()> {
