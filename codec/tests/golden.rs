@@ -11,7 +11,7 @@ use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
 use flow_codec::format::flow::{Encoded, Record};
-use flow_codec::format::manifest::{End, Jvm, Lost, Manifest, NotRecorded, Totals, VERSION};
+use flow_codec::format::manifest::{Clock, End, Jvm, Lost, Manifest, NotRecorded, Totals, VERSION};
 use flow_codec::format::methods::{MethodInfo, MethodLine, flag_names};
 use flow_codec::format::names::{self, EventFormat};
 use flow_codec::format::threads::ThreadLine;
@@ -455,7 +455,8 @@ fn thread_lines() -> Vec<ThreadLine> {
         start(31, "pool-1 \"quoted\"\n", true, false, 50_000_000),
         start(32, "", true, true, 51_000_000),
         ThreadLine::Rename { id: ThreadId::new(31), name: "worker".into(), at_ns: 52_000_000 },
-        ThreadLine::End { id: ThreadId::new(32), at_ns: 61_000_000 },
+        ThreadLine::End { id: ThreadId::new(31), at_ns: 60_000_000, cpu_ns: Some(4_100_000) },
+        ThreadLine::End { id: ThreadId::new(32), at_ns: 61_000_000, cpu_ns: None },
     ]
 }
 
@@ -478,6 +479,7 @@ fn manifest(end: Option<End>) -> Manifest {
         tool: "flow-agent 0.1.0".into(),
         engine: "events".into(),
         event_format: "jsonl".into(),
+        clock: Some(Clock { kind: "tick".into(), period_ns: 100_000 }),
         options: options
             .map(|(key, value)| (key.into(), value.into()))
             .into_iter()

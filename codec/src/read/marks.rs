@@ -225,7 +225,8 @@ mod tests {
 
     #[test]
     fn marks_of_any_length_are_read_from_any_stream() {
-        let expected = [3, 100, 70_000, 1_000_000].map(|len| (position(len), note(len as usize)));
+        let expected =
+            [3_u32, 100, 70_000, 1_000_000].map(|len| (position(len.into()), note(len as usize)));
         let bytes = file(&expected);
         assert_eq!(all(&mut read(&bytes[..])), expected);
         let few = &expected[..2];

@@ -1,10 +1,11 @@
 //! The events of one thread: those in its file, and behind them those that the journal holds.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Take};
+use std::io::{self, Chain, Cursor, Read, Seek, SeekFrom, Take};
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use super::open_chunk::{OpenChunk, OpenChunkBytes};
+use super::open_chunk::{OpenChunk, OpenChunkBytes, OpenMarks};
 use super::{FlowReader, JsonlReader, Marks, ReadRecords, Tail, Visit};
 use crate::format::flow::Record;
 use crate::format::names::{EventFormat, MARKS_EXTENSION};
@@ -77,16 +78,29 @@ impl ThreadFile {
     ///
     /// # Errors
     /// Their file cannot be opened.
-    pub fn marks(&self) -> Result<Option<Marks<File>>> {
+    pub fn marks(&self) -> Result<Option<Marks<MarksInput>>> {
         if self.format != EventFormat::Binary {
             return Ok(None);
         }
         let path = self.path.with_extension(MARKS_EXTENSION);
-        match File::open(&path) {
-            Ok(file) => Ok(Some(Marks::new(file, &path))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(Error::Io { path, source }),
+        let file = match File::open(&path) {
+            Ok(file) => Some(file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(source) => return Err(Error::Io { path, source }),
+        };
+        let open = self.open.as_ref().map(OpenChunk::marks);
+        if file.is_none() && open.is_none_or(OpenMarks::is_empty) {
+            return Ok(None);
         }
+        let Some(open) = open else {
+            return Ok(Some(Marks::new(MarksInput::new(file, u64::MAX, Arc::default()), &path)));
+        };
+        let len = file.as_ref().map_or(Ok(0), |file| file.metadata().map(|facts| facts.len()));
+        let len = len.map_err(|source| Error::Io { path: path.clone(), source })?;
+        // They follow what the file should hold, and mean nothing behind something else.
+        let pending = if len < open.offset { Arc::default() } else { Arc::clone(&open.pending) };
+        let input = MarksInput::new(file, open.offset, pending);
+        Ok(Some(Marks::new(input, &path).and_then(Arc::clone(&open.marks))))
     }
 
     /// How many bytes of its events stand in the file.
@@ -129,6 +143,22 @@ impl ThreadFile {
 
     fn io_error(&self, source: io::Error) -> Error {
         Error::Io { path: self.path.clone(), source }
+    }
+}
+
+/// What counts of a file with marks, and what follows that.
+#[derive(Debug)]
+pub struct MarksInput(Chain<Take<OptionalFile>, Cursor<Arc<[u8]>>>);
+
+impl MarksInput {
+    fn new(file: Option<File>, limit: u64, pending: Arc<[u8]>) -> Self {
+        Self(OptionalFile(file).take(limit).chain(Cursor::new(pending)))
+    }
+}
+
+impl Read for MarksInput {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
     }
 }
 
@@ -281,7 +311,6 @@ impl ReadRecords for Events {
 mod tests {
     use std::fs;
     use std::num::NonZeroU64;
-    use std::sync::Arc;
 
     use super::*;
     use crate::MethodId;
@@ -312,6 +341,7 @@ mod tests {
                 offset: text.len() as u64,
                 events: EventCounts { enters: 1, exits: 2 },
                 records: Arc::from([0x01, 0x81]),
+                marks: Default::default(),
             };
             let id = ThreadId::new(1);
             let file = ThreadFile { id, format, path, bytes: 0, open: Some(open) };
