@@ -1,9 +1,8 @@
 //! The records of a thread with the time.
 
-use std::fs::File;
 use std::num::NonZeroU64;
 
-use super::{Clock, Clocked, Events, ReadRecords, Tail, ThreadFile, Times, Visit};
+use super::{Clock, Clocked, Events, MarksInput, ReadRecords, Tail, ThreadFile, Times, Visit};
 use crate::format::flow::Record;
 use crate::format::marks::Position;
 use crate::{Error, Offset, Result};
@@ -14,7 +13,7 @@ use crate::{Error, Offset, Result};
 pub struct TimedEvents<'c> {
     events: Events,
     /// `None` where there are no marks.
-    times: Option<Times<File>>,
+    times: Option<Times<MarksInput>>,
     clock: &'c Clock,
     /// A run of exits that a mark stands in: how many were handed on, and how many there are.
     run: Option<(Offset, u64, u64)>,
@@ -93,8 +92,8 @@ impl<'c> TimedEvents<'c> {
 
     /// What is wrong with the marks, if anything is.
     #[must_use]
-    pub fn damage(&self) -> Option<&Error> {
-        self.damage.as_ref()
+    pub fn into_damage(self) -> Option<Error> {
+        self.damage
     }
 
     /// How far the records have been read.

@@ -10,6 +10,7 @@ mod lines;
 mod notes;
 mod player;
 mod start;
+mod times;
 
 use std::io::Write;
 
@@ -25,6 +26,7 @@ use crate::failure::{Failure, Status};
 use crate::output::{Out, Progress, plural};
 use crate::reading::{Ending, Reading, read_records, read_records_from};
 use crate::source::{Source, thread_title};
+use crate::times::{has_clock, no_clock};
 
 /// Runs the verb.
 pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -59,12 +61,15 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
             let prefix = Lines::prefix(args, &source.name(&trace.dir), file.id);
             threads += 1;
             let mut player = Player::new(args, threads, title, prefix);
+            if args.is_timed() && !has_clock(trace) {
+                return Err(no_clock(trace));
+            }
             let reading = match &args.from {
                 None => replay(args, (trace, file), &mut player, &mut lines, &mut progress)?,
                 Some(from) => match from.find(trace, file, &mut progress) {
                     Ok(Some(start)) => {
                         found = true;
-                        replay_from(file, &start, &mut player, &mut lines, &mut progress)?
+                        replay_from(args, file, &start, &mut player, &mut lines, &mut progress)?
                     }
                     Ok(None) => continue,
                     Err(error) => Reading::failed(error),
@@ -107,15 +112,20 @@ fn replay(
 ) -> Result<Reading, Failure> {
     let before = args.filter.open_frames(trace, file.id);
     player.entered_before(&before, lines)?;
-    let reading = read_records(file, progress, |range, record| {
+    if args.is_timed() {
+        player.keep_time(file, Offset::default());
+    }
+    let mut reading = read_records(file, progress, |range, record| {
         player.record(Offset::new(range.start), record, lines)
     })?;
     player.end(reading.ending, &before, lines, progress)?;
+    reading.marks = player.marks_damage();
     Ok(reading)
 }
 
 /// Replays a thread from a place on.
 fn replay_from(
+    args: &ReplayArgs,
     file: &ThreadFile,
     start: &Start,
     player: &mut Player,
@@ -123,9 +133,13 @@ fn replay_from(
     progress: &mut Progress,
 ) -> Result<Reading, Failure> {
     player.start_at(start, lines)?;
-    let reading = read_records_from(file, start.place.offset, progress, |range, record| {
+    if args.is_timed() {
+        player.keep_time(file, start.place.offset);
+    }
+    let mut reading = read_records_from(file, start.place.offset, progress, |range, record| {
         player.record(Offset::new(range.start), record, lines)
     })?;
     player.end(reading.ending, &OpenFrames::default(), lines, progress)?;
+    reading.marks = player.marks_damage();
     Ok(reading)
 }

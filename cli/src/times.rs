@@ -1,0 +1,90 @@
+//! Times of calls: whether a trace has any, and how threads are read with them.
+
+use flow_codec::format::marks::Mark;
+use flow_codec::read::{Clock, Filtered, Selection, ThreadFile, TimedEvents, Trace, Visit};
+
+use crate::args::By;
+use crate::failure::Failure;
+use crate::output::{Progress, duration};
+use crate::reading::{Ending, Flow, Reading};
+
+/// Whether a clock has marked events of a trace.
+pub(crate) fn has_clock(trace: &Trace) -> bool {
+    trace.files.iter().any(|file| {
+        let Ok(Some(mut marks)) = file.marks() else { return false };
+        std::iter::from_fn(|| marks.next_mark().ok().flatten())
+            .any(|(_, mark)| matches!(mark, Mark::Time { .. }))
+    })
+}
+
+/// Whether calls are weighed by time: as it was asked for, or where that can be.
+pub(crate) fn by_time(by: Option<By>, trace: &Trace) -> Result<bool, Failure> {
+    match by {
+        Some(By::Calls) => Ok(false),
+        None => Ok(has_clock(trace)),
+        Some(By::Time) if has_clock(trace) => Ok(true),
+        Some(By::Time) => Err(no_clock(trace)),
+    }
+}
+
+/// Times were asked for, and there are none.
+pub(crate) fn no_clock(trace: &Trace) -> Failure {
+    Failure::Failed(format!("{}: no times were recorded (clock=off)", trace.dir.display()))
+}
+
+/// What people must know of times that were added up.
+pub(crate) fn caution(trace: &Trace) -> String {
+    let clock = trace.manifest.as_ref().and_then(|manifest| manifest.clock.as_ref());
+    let period =
+        clock.map_or("the period of the clock".to_owned(), |clock| duration(clock.period_ns));
+    format!(
+        "times are estimates, as good as those of a profiler that samples every {period}; \
+         --format json has bounds"
+    )
+}
+
+/// Hands on every record of a thread with the time, but for calls that are not selected.
+pub(crate) fn visit_timed(
+    file: &ThreadFile,
+    selection: &Selection,
+    progress: &mut Progress,
+    clock: &Clock,
+    visitor: &mut impl Visit,
+) -> Reading {
+    if selection.is_all() {
+        visit_all(file, progress, clock, visitor)
+    } else {
+        visit_all(file, progress, clock, &mut Filtered::new(visitor, selection))
+    }
+}
+
+fn visit_all(
+    file: &ThreadFile,
+    progress: &mut Progress,
+    clock: &Clock,
+    visitor: &mut impl Visit,
+) -> Reading {
+    let mut events = match TimedEvents::open(file, clock) {
+        Ok(events) => events,
+        Err(error) => return Reading::failed(error),
+    };
+    let mut reading = Reading::new();
+    loop {
+        progress.at(events.position());
+        match events.visit_some(visitor) {
+            Ok(true) => {}
+            Ok(false) => {
+                reading.ending = Ending::from(events.tail());
+                break;
+            }
+            Err(error) => {
+                if reading.note(error) == Flow::Stop {
+                    break;
+                }
+            }
+        }
+    }
+    reading.marks = events.into_damage();
+    progress.file_done(file.bytes);
+    reading
+}
