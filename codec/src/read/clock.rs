@@ -121,7 +121,7 @@ fn bytes_of(number: u64) -> u64 {
     match number {
         0..0x40 => 1,
         0x40..0x2000 => 2,
-        more => 1 + u64::from((u64::BITS - more.leading_zeros() + 1).div_ceil(7)),
+        more => 1 + u64::from((u64::BITS - more.leading_zeros() - 6).div_ceil(7)),
     }
 }
 

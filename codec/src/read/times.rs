@@ -101,13 +101,20 @@ impl<R: Read> Times<R> {
     }
 
     /// An instant for the event at `position`, where events between two marks are thought to have come
-    /// evenly; `None` where nothing is known before or behind it. It never goes back.
+    /// evenly, and those before the first one or behind the last one at that; `None` where there are no
+    /// marks. It never goes back.
     ///
     /// # Errors
     /// As those of [`at`](Self::at).
     pub fn estimate(&mut self, position: Position) -> Result<Option<u64>> {
         let Bounds { from_ns, by_ns } = self.at(position)?;
-        let Some(before) = self.before else { return Ok(None) };
+        let Some(before) = self.before else {
+            // Nothing says since when.
+            return Ok(self.after.map(|after| {
+                self.estimate_ns = self.estimate_ns.max(after.by_ns);
+                self.estimate_ns
+            }));
+        };
         // Behind the last mark, time stands still.
         let share = self.after.map_or(0, |after| {
             let all = distance(before.position, after.position);
@@ -129,7 +136,8 @@ impl<R: Read> Times<R> {
         let begin = self.estimate(position)?;
         let bounds = self.at(position)?;
         let bytes = self.after.map_or(0, |after| distance(position, after.position));
-        let end = self.after.and(begin).map(|begin| bounds.by_ns.max(begin));
+        let ends = self.before.and(self.after).and(begin);
+        let end = ends.map(|begin| bounds.by_ns.max(begin));
         Ok(Stretch { bounds, estimates: begin.map(|begin| (begin, end.unwrap_or(begin))), bytes })
     }
 
@@ -230,5 +238,17 @@ mod tests {
         let mut times = times(&[]);
         assert_eq!(times.at(position(3, 0)).unwrap(), Bounds::UNKNOWN);
         assert_eq!(times.estimate(position(3, 0)).unwrap(), None);
+    }
+
+    #[test]
+    fn before_the_first_mark_and_behind_the_last_one_time_stands_still() {
+        let mut times = times(&[(4, 0, 50, 60), (8, 0, 100, 110)]);
+        assert_eq!(times.at(position(1, 0)).unwrap(), Bounds { from_ns: 0, by_ns: 50 });
+        let stretch = times.stretch(position(1, 0)).unwrap();
+        assert_eq!((stretch.estimates, times.until()), (Some((50, 50)), Some(position(4, 0))));
+        let stretch = times.stretch(position(6, 0)).unwrap();
+        assert_eq!((stretch.estimates, stretch.bytes), (Some((80, 100)), 2));
+        let stretch = times.stretch(position(9, 0)).unwrap();
+        assert_eq!((stretch.estimates, stretch.bytes), (Some((110, 110)), 0));
     }
 }

@@ -132,10 +132,10 @@ fn replay_from(
     lines: &mut Lines<'_>,
     progress: &mut Progress,
 ) -> Result<Reading, Failure> {
-    player.start_at(start, lines)?;
     if args.is_timed() {
         player.keep_time(file, start.place.offset);
     }
+    player.start_at(start, lines)?;
     let mut reading = read_records_from(file, start.place.offset, progress, |range, record| {
         player.record(Offset::new(range.start), record, lines)
     })?;

@@ -121,13 +121,18 @@ impl Player {
         for (depth, frame) in self.stack.iter().enumerate().take(shown) {
             if depth == hidden.start && !hidden.is_empty() {
                 let more = plural(hidden.len() as u64, "more frame");
-                lines.text(depth, &format!("… {more}"))?;
+                self.beside(depth, &format!("… {more}"), lines)?;
             }
             if !hidden.contains(&depth) {
-                lines.text(depth, &format!("… {}", lines.methods.display(*frame)))?;
+                self.beside(depth, &format!("… {}", lines.methods.display(*frame)), lines)?;
             }
         }
         Ok(())
+    }
+
+    /// Prints a line among calls.
+    fn beside(&self, depth: usize, text: &str, lines: &mut Lines<'_>) -> Result<(), Failure> {
+        if self.times.is_some() { lines.aside(depth, text) } else { lines.text(depth, text) }
     }
 
     /// Prints the frames that recording found open. The calls that follow are not indented below
