@@ -35,12 +35,10 @@ pub(crate) fn no_clock(trace: &Trace) -> Failure {
 /// What people must know of times that were added up.
 pub(crate) fn caution(trace: &Trace) -> String {
     let clock = trace.manifest.as_ref().and_then(|manifest| manifest.clock.as_ref());
-    let period =
-        clock.map_or("the period of the clock".to_owned(), |clock| duration(clock.period_ns));
-    format!(
-        "times are estimates, as good as those of a profiler that samples every {period}; \
-         --format json has bounds"
-    )
+    let often = clock.map_or("as often as there are marks".to_owned(), |clock| {
+        format!("every {}", duration(clock.period_ns))
+    });
+    format!("times are estimates, as good as those of a profiler that samples {often}")
 }
 
 /// Hands on every record of a thread with the time, but for calls that are not selected.

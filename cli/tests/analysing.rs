@@ -309,8 +309,8 @@ fn calls_that_are_filtered_out_make_no_path() {
     assert_eq!(
         run.out.lines().skip(1).collect::<Vec<_>>(),
         [
-            ".,,1,,0,0,com.app.Main,main,([Ljava/lang/String;)V,1,3,1",
-            ".,,2,1,1,2,com.app.Main$Job,<init>,()V,2,2,2"
+            ".,,1,,0,0,com.app.Main,main,([Ljava/lang/String;)V,1,3,1,calls",
+            ".,,2,1,1,2,com.app.Main$Job,<init>,()V,2,2,2,calls"
         ]
     );
     let run = flow(&["report", "--callers", "**Job", "--exclude", "**#work"], trace.path());

@@ -59,7 +59,7 @@ pub(super) fn table(
                 let more = plural((methods - rows.len()) as u64, "more method");
                 writeln!(out, "… {more} left out (--max {max}; 0 for all)")?;
             }
-            writeln!(out, "\n{}", caution(trace))?;
+            writeln!(out, "\n{}; --format json has bounds", caution(trace))?;
         }
         Format::Json | Format::Csv => {
             let name = source.name(&trace.dir);
