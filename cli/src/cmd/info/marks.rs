@@ -95,6 +95,7 @@ impl MarkFacts {
 /// Eight steps for each power of two are told apart.
 const STEPS: u64 = 8;
 const STEP_BITS: u32 = STEPS.trailing_zeros();
+const PLACES: usize = 64 * 8;
 
 /// How often there were which distances, about.
 #[derive(Debug)]
@@ -104,7 +105,7 @@ struct Distances {
 
 impl Default for Distances {
     fn default() -> Self {
-        Self { counts: vec![0; (64 * STEPS) as usize] }
+        Self { counts: vec![0; PLACES] }
     }
 }
 

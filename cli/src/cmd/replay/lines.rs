@@ -110,8 +110,12 @@ impl<'a> Lines<'a> {
                 if call.count != 1 || call.below > 0 {
                     push_counts(line, call);
                 }
-                if let Some(class) = thrown {
-                    line.extend_from_slice(format!("  ! {}", neutral(class)).as_bytes());
+                match thrown {
+                    Some("?") => line.extend_from_slice(b"  !"),
+                    Some(class) => {
+                        line.extend_from_slice(format!("  ! {}", neutral(class)).as_bytes());
+                    }
+                    None => {}
                 }
                 line.push(b'\n');
             }
