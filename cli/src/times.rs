@@ -1,20 +1,37 @@
 //! Times of calls: whether a trace has any, and how threads are read with them.
 
+use flow_codec::Error;
 use flow_codec::format::marks::Mark;
-use flow_codec::read::{Clock, Filtered, Selection, ThreadFile, TimedEvents, Trace, Visit};
+use flow_codec::read::{
+    Clock, Filtered, Marks, MarksInput, Selection, ThreadFile, TimedEvents, Trace, Visit,
+};
 
 use crate::args::By;
 use crate::failure::Failure;
-use crate::output::{Progress, duration};
+use crate::output::{Progress, duration, message};
 use crate::reading::{Ending, Flow, Reading};
 
-/// Whether a clock has marked events of a trace.
+/// Whether a clock has marked events of a trace. Marks that cannot be read are told of.
 pub(crate) fn has_clock(trace: &Trace) -> bool {
     trace.files.iter().any(|file| {
-        let Ok(Some(mut marks)) = file.marks() else { return false };
-        std::iter::from_fn(|| marks.next_mark().ok().flatten())
-            .any(|(_, mark)| matches!(mark, Mark::Time { .. }))
+        let found = file.marks().and_then(|marks| match marks {
+            Some(marks) => has_time(marks),
+            None => Ok(false),
+        });
+        found.unwrap_or_else(|error| {
+            message(&error.to_string());
+            false
+        })
     })
+}
+
+fn has_time(mut marks: Marks<MarksInput>) -> Result<bool, Error> {
+    while let Some((_, mark)) = marks.next_mark()? {
+        if matches!(mark, Mark::Time { .. }) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Whether calls are weighed by time: as it was asked for, or where that can be.

@@ -10,7 +10,7 @@ use std::fs;
 use std::num::NonZeroU64;
 use std::path::Path;
 
-use common::{MAIN, bare, command, flow, manifest};
+use common::{MAIN, bare, command, flow, manifest, text};
 use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
 use readers::{Call, Threads};
@@ -284,6 +284,35 @@ fn between_two_marks_times_are_bounded() {
     );
     let run = flow(&["report", "--format", "csv", "--sort", "self"], dir.path());
     assert!(run.out.contains("work,(I)I,2,2,2,800000,800000,0,2000000\n"), "{}", run.out);
+}
+
+#[test]
+fn times_of_two_runs_are_compared_on_request() {
+    let dir = exact();
+    let diff = |other: &TempDir, args: &[&str]| {
+        flow(&[&["diff"], args, &[&text(other.path())]].concat(), dir.path())
+    };
+    let run = diff(&exact(), &["--by", "time"]);
+    assert!(run.out.ends_with("no difference: 3 paths took as long\n"), "{}", run.out);
+    // The first run makes one more call, behind the last mark: it took no time that is known.
+    let longer = with_marks(&[MAIN, &[0x82, 0x00]].concat(), &exact_marks());
+    let run = diff(&longer, &["--by", "time", "--format", "csv"]);
+    assert!(
+        run.out.starts_with("change,class,name,descriptor,depth,self_ns_before,"),
+        "{}",
+        run.out
+    );
+    assert!(run.out.contains("vanished,com.app.Main$Job,<init>,()V,0,1,0,1,0,1,"), "{}", run.out);
+    let run = flow(&["diff", "--by", "time", &text(dir.path())], bare(MAIN).path());
+    assert!(run.code == Some(1) && run.err.contains("no times were recorded"), "{}", run.err);
+}
+
+#[test]
+fn marks_that_cannot_be_read_at_all_are_told_of() {
+    let dir = with_marks(MAIN, b"flow-mrk\x09");
+    let run = flow(&["report"], dir.path());
+    assert!(run.err.contains("format version 9"), "{}", run.err);
+    assert_eq!(run.out, flow(&["report"], bare(MAIN).path()).out);
 }
 
 /// The calls as rows, without what is said of times.

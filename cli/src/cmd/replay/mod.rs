@@ -51,6 +51,9 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut printed = Printed::default();
     let (mut threads, mut found) = (0, false);
     for trace in &source.traces {
+        if args.is_timed() && !has_clock(trace) {
+            return Err(no_clock(trace));
+        }
         source.begin(trace, args.source.format, out)?;
         printed.thread = None;
         let (selection, wanted) = selections(args, trace);
@@ -61,9 +64,6 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
             let prefix = Lines::prefix(args, &source.name(&trace.dir), file.id);
             threads += 1;
             let mut player = Player::new(args, threads, title, prefix);
-            if args.is_timed() && !has_clock(trace) {
-                return Err(no_clock(trace));
-            }
             let reading = match &args.from {
                 None => replay(args, (trace, file), &mut player, &mut lines, &mut progress)?,
                 Some(from) => match from.find(trace, file, &mut progress) {

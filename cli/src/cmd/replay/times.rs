@@ -121,5 +121,7 @@ pub(super) fn push_csv(line: &mut Vec<u8>, span: Span, thrown: Option<&str>) {
         line.extend_from_slice(number.as_bytes());
     }
     line.push(b',');
-    line.extend_from_slice(csv_fields([&*neutral(thrown.unwrap_or_default())]).as_bytes());
+    if let Some(class) = thrown {
+        line.extend_from_slice(csv_fields([&*neutral(class)]).as_bytes());
+    }
 }
