@@ -1,7 +1,7 @@
 #!/bin/sh
 # Loads the exports of a trace with code of the viewers themselves, as far as that comes without a screen:
 #
-#   scripts/verify-exports.sh [DIR]      without one: a trace of three threads, made here
+#   scripts/verify-exports.sh [DIR]      without one: a trace of three threads, and one with times, made here
 #
 # What is missing on this machine is named and left out. Downloads npm and PyPI packages.
 set -eu
@@ -24,14 +24,23 @@ else
     printf '\200\201\202\000\202\001\201\001' >"$trace/thread-1.flow"
     printf '\201' >"$trace/thread-12.flow"
     printf '\001\202\000' >"$trace/thread-13.flow"
+    cargo run --quiet --package flow-codec --example generate -- \
+        --calls 20k --threads 2 --clock 10000 "$work/timed"
+    trace="$trace $work/timed"
 fi
-for format in perfetto:pftrace chrome:trace.json speedscope:speedscope.json pprof:pb collapsed:collapsed.txt; do
-    "$flow" export --to "${format%%:*}" --out "$work/export.${format#*:}" "$trace"
+# Directories without blanks in their names.
+number=0
+for dir in $trace; do
+    number=$((number + 1))
+    mkdir "$work/$number"
+    for format in perfetto:pftrace chrome:trace.json speedscope:speedscope.json pprof:pb collapsed:collapsed.txt; do
+        "$flow" export --to "${format%%:*}" --out "$work/$number/export.${format#*:}" "$dir"
+    done
 done
 
 step "pprof: go tool pprof"
 if command -v go >/dev/null 2>&1; then
-    go tool pprof -top -nodecount=5 "$work/export.pb" 2>/dev/null
+    for file in "$work"/*/export.pb; do go tool pprof -top -nodecount=5 "$file" 2>/dev/null; done
 else
     missing="$missing go"
 fi
@@ -39,7 +48,9 @@ fi
 step "perfetto: its own descriptors"
 if python3 -m venv "$work/venv" 2>/dev/null &&
     "$work/venv/bin/pip" --quiet install perfetto protobuf 2>/dev/null; then
-    "$work/venv/bin/python" scripts/exports/read_perfetto.py "$work/export.pftrace"
+    for file in "$work"/*/export.pftrace; do
+        "$work/venv/bin/python" scripts/exports/read_perfetto.py "$file"
+    done
 else
     missing="$missing python3-with-the-package-perfetto"
 fi
@@ -47,8 +58,8 @@ fi
 step "speedscope, chrome, collapsed: the importers and the schema of speedscope"
 if command -v npm >/dev/null 2>&1 &&
     npm install --silent --prefix "$work" speedscope@1.25 ajv@8 >/dev/null 2>&1; then
-    node scripts/exports/read_speedscope.mjs "$work/node_modules" "$work/export.speedscope.json" \
-        "$work/export.trace.json" "$work/export.collapsed.txt"
+    node scripts/exports/read_speedscope.mjs "$work/node_modules" "$work"/*/export.speedscope.json \
+        "$work"/*/export.trace.json "$work"/*/export.collapsed.txt
 else
     missing="$missing npm-with-the-package-speedscope"
 fi

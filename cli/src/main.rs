@@ -22,6 +22,7 @@ mod pattern;
 mod reading;
 mod repair;
 mod source;
+mod times;
 
 use std::io::ErrorKind;
 

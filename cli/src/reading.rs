@@ -46,18 +46,26 @@ pub(crate) struct Reading {
     pub(crate) damage: Vec<Error>,
     /// How many further places of damage there are.
     pub(crate) more_damage: u64,
+    /// What is wrong with the marks, where they were read: what they say behind that is not known.
+    pub(crate) marks: Option<Error>,
     /// Records that flow would have written otherwise, where they were read one by one.
     pub(crate) non_canonical: u64,
 }
 
 impl Reading {
     pub(crate) fn new() -> Self {
-        Self { ending: Ending::Whole, damage: Vec::new(), more_damage: 0, non_canonical: 0 }
+        Self {
+            ending: Ending::Whole,
+            damage: Vec::new(),
+            more_damage: 0,
+            marks: None,
+            non_canonical: 0,
+        }
     }
 
     /// Nothing can be read of it.
     pub(crate) fn failed(error: Error) -> Self {
-        Self { ending: Ending::Failed, damage: vec![error], more_damage: 0, non_canonical: 0 }
+        Self { ending: Ending::Failed, damage: vec![error], ..Self::new() }
     }
 
     /// Keeps what is wrong; answers whether there may be more to read.
@@ -97,8 +105,11 @@ impl Reading {
         if let Some(more) = self.more() {
             progress.message(&format!("{path}: {more}"));
         }
+        if let Some(error) = &self.marks {
+            progress.message(&format!("{error}; times behind that are not known"));
+        }
         match self.ending {
-            _ if !self.is_sound() => Status::Damaged,
+            _ if !self.is_sound() || self.marks.is_some() => Status::Damaged,
             Ending::Truncated(offset) => {
                 progress.message(&format!(
                     "{path}: ends inside a record at offset {offset}; everything before it was read",

@@ -169,10 +169,10 @@ fn graph_for_programs_names_the_parent_of_each_path() {
     let run = flow(&["graph", "--format", "csv", "--thread", "main"], trace.path());
     assert_eq!(
         run.out,
-        "trace,thread,path,parent,depth,method,class,name,descriptor,calls,total,self\n\
-         .,,1,,0,0,com.app.Main,main,([Ljava/lang/String;)V,1,5,1\n\
-         .,,2,1,1,1,com.app.Main,work,(I)I,2,4,2\n\
-         .,,3,2,2,2,com.app.Main$Job,<init>,()V,2,2,2\n"
+        "trace,thread,path,parent,depth,method,class,name,descriptor,calls,total,self,unit\n\
+         .,,1,,0,0,com.app.Main,main,([Ljava/lang/String;)V,1,5,1,calls\n\
+         .,,2,1,1,1,com.app.Main,work,(I)I,2,4,2,calls\n\
+         .,,3,2,2,2,com.app.Main$Job,<init>,()V,2,2,2,calls\n"
     );
     let run = flow(&["graph", "--format", "json", "--per-thread", "--thread", "13"], trace.path());
     let line: serde_json::Value = serde_json::from_str(&run.out).unwrap();
@@ -180,7 +180,7 @@ fn graph_for_programs_names_the_parent_of_each_path() {
         line,
         serde_json::json!({"trace": ".", "thread": 13, "path": 1, "parent": null, "depth": 0,
             "method": 1, "class": "com.app.Main", "name": "work", "descriptor": "(I)I",
-            "calls": 1, "total": 1, "self": 1})
+            "calls": 1, "total": 1, "self": 1, "unit": "calls"})
     );
 }
 
@@ -362,8 +362,8 @@ fn calls_that_are_filtered_out_make_no_path() {
     assert_eq!(
         run.out.lines().skip(1).collect::<Vec<_>>(),
         [
-            ".,,1,,0,0,com.app.Main,main,([Ljava/lang/String;)V,1,3,1",
-            ".,,2,1,1,2,com.app.Main$Job,<init>,()V,2,2,2"
+            ".,,1,,0,0,com.app.Main,main,([Ljava/lang/String;)V,1,3,1,calls",
+            ".,,2,1,1,2,com.app.Main$Job,<init>,()V,2,2,2,calls"
         ]
     );
     let run = flow(&["report", "--callers", "**Job", "--exclude", "**#work"], trace.path());

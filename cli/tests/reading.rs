@@ -195,9 +195,9 @@ call 2 at offset 1
     let report = flow(&["report", "--exclude", "**#work", "--format", "csv"], trace.path());
     assert_eq!(
         report.out,
-        "trace,method,class,name,descriptor,calls,total,self\n\
-         .,0,com.app.Main,main,([Ljava/lang/String;)V,1,3,1\n\
-         .,2,com.app.Main$Job,<init>,()V,2,2,2\n"
+        "trace,method,class,name,descriptor,calls,total,self,total_ns,self_ns,total_from_ns,total_by_ns\n\
+         .,0,com.app.Main,main,([Ljava/lang/String;)V,1,3,1,,,,\n\
+         .,2,com.app.Main$Job,<init>,()V,2,2,2,,,,\n"
     );
 }
 
@@ -319,10 +319,10 @@ calls  total      %  self  method
         flow(&["report", "--format", "csv", "--sort", "calls", "--thread", "1"], trace.path());
     assert_eq!(
         run.out,
-        "trace,method,class,name,descriptor,calls,total,self\n\
-         .,1,com.app.Main,work,(I)I,2,4,2\n\
-         .,2,com.app.Main$Job,<init>,()V,2,2,2\n\
-         .,0,com.app.Main,main,([Ljava/lang/String;)V,1,5,1\n"
+        "trace,method,class,name,descriptor,calls,total,self,total_ns,self_ns,total_from_ns,total_by_ns\n\
+         .,1,com.app.Main,work,(I)I,2,4,2,,,,\n\
+         .,2,com.app.Main$Job,<init>,()V,2,2,2,,,,\n\
+         .,0,com.app.Main,main,([Ljava/lang/String;)V,1,5,1,,,,\n"
     );
     let run = flow(&["report", "--format", "json"], trace.path());
     assert_eq!(

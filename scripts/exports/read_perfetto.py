@@ -25,6 +25,7 @@ def main():
     with open(sys.argv[1], "rb") as file:
         trace.ParseFromString(file.read())
     names, tracks, titles, open_slices, counts = {}, {}, {}, {}, {}
+    last, instants = {}, {}
     for packet in trace.packet:
         assert unknown(packet) == 0, packet
         sequence = packet.trusted_packet_sequence_id
@@ -41,15 +42,21 @@ def main():
         if packet.HasField("track_event"):
             track = tracks[sequence]
             assert packet.HasField("timestamp") and track in titles
+            assert last.get(track, 0) <= packet.timestamp, "time does not go back"
+            last[track] = packet.timestamp
             stack = open_slices.setdefault(track, [])
             if packet.track_event.type == TrackEvent.TYPE_SLICE_BEGIN:
                 stack.append(names[sequence][packet.track_event.name_iid])
                 counts[track] = counts.get(track, 0) + 1
-            else:
-                assert packet.track_event.type == TrackEvent.TYPE_SLICE_END
+            elif packet.track_event.type == TrackEvent.TYPE_SLICE_END:
                 stack.pop()
+            else:
+                assert packet.track_event.type == TrackEvent.TYPE_INSTANT
+                assert packet.track_event.name and packet.track_event.categories
+                instants[track] = instants.get(track, 0) + 1
     for track, title in titles.items():
-        print(f"  {title}: {counts.get(track, 0)} slices, {len(open_slices.get(track, []))} open")
+        print(f"  {title}: {counts.get(track, 0)} slices, {len(open_slices.get(track, []))} open, "
+              f"{instants.get(track, 0)} instants, up to {last.get(track, 0)} ns")
 
 
 main()

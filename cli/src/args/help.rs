@@ -5,10 +5,12 @@ Examples:
   flow record -- java -jar app.jar           record a program
   flow record --target com.app. -- mvn test  record the JVMs that a build starts
   flow attach 4711                           record a JVM that is running
-  flow report                                calls per method
+  flow report                                time and calls per method
+  flow report --slowest 20                   the longest calls
   flow report --callers 'com.app.Db#query'   who makes these calls
-  flow graph --depth 8                       where the calls went
+  flow graph --depth 8                       where the time went
   flow replay --depth 3 --thread main        calls in order
+  flow replay --min-duration 5ms             those that took long, with their times
   flow check old-trace                       is the trace whole?
 
 Verbs that read take the trace directory; without one it is flow-trace, where record writes.
@@ -79,10 +81,10 @@ Examples:
   flow man --out ~/.local/share/man/man1       then: man flow-replay";
 
 pub(super) const EXPORT_HELP: &str = "\
-No clock is recorded yet: a call lasts as long as there are calls in it, its own included. Where a
-viewer knows nothing but time, each takes a microsecond (firefox: a millisecond). Threads all begin
-at 0, whenever they ran. Calls left out of a timeline take their place all the same, so that call N
-is where flow replay --from N begins.
+Times are estimates between the marks of the clock, about 100 µs apart; jsonl and csv have bounds too.
+Of a trace without a clock, and with --by calls, a call lasts as long as there are calls in it, its own
+included. Where a viewer knows nothing but time, each takes a microsecond (firefox: a millisecond), and
+threads all begin at 0, whenever they ran. Calls left out of a timeline take their place all the same.
 
 What the viewer of a format could not open is not written, but for --force; flow then says what
 makes it small enough.
@@ -92,4 +94,5 @@ Examples:
   flow export --to svg -o flame.svg                open it in a browser
   flow export --to pprof -o trace.pb && go tool pprof -http : trace.pb
   flow export --to speedscope --thread main --depth 20 -o trace.speedscope.json
+  flow export --to chrome --time 1.5s..2s --min-duration 1ms -o part.json
   flow export --to jsonl --include 'com.app.**' | jq .name";

@@ -101,6 +101,15 @@ pub(crate) enum SortKey {
     Name,
 }
 
+/// What calls are weighed by.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum By {
+    /// How many there are
+    Calls,
+    /// How long they took
+    Time,
+}
+
 /// What threads are sorted by.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ThreadKey {
@@ -180,8 +189,8 @@ pub(crate) struct ReplayArgs {
     /// is; repeatable
     #[arg(long, value_name = "GLOB", value_parser = glob)]
     pub(crate) method: Vec<Glob>,
-    /// Begin with call N of the thread, with event:N or offset:N of it, or with the first call like a
-    /// pattern; 'a.B#c > d.E#f' is a call of f below one of c
+    /// Begin with call N of the thread, with event:N or offset:N of it, at a time such as 1.5s since the
+    /// start of the trace, or with the first call like a pattern; 'a.B#c > d.E#f' is a call of f below one of c
     #[arg(long, value_name = "PLACE", conflicts_with = "follow")]
     pub(crate) from: Option<From>,
     /// Show the N outermost calls of a stack only; with --method the N outermost of each such call
@@ -193,6 +202,14 @@ pub(crate) struct ReplayArgs {
     /// One line for calls of a method that follow one another and call nothing shown (text only)
     #[arg(long)]
     pub(crate) fold: bool,
+    /// Show when each call began and how long it took, as far as that is known, exceptions that ended
+    /// calls (!), and what the program said
+    #[arg(long, conflicts_with_all = ["fold", "follow"])]
+    pub(crate) time: bool,
+    /// Leave out calls that took less, such as 5ms; implies --time
+    #[arg(long, value_name = "TIME", value_parser = nanoseconds)]
+    #[arg(conflicts_with_all = ["fold", "follow"])]
+    pub(crate) min_duration: Option<u64>,
     /// Add the source file, the first line and the class loader of each method
     #[arg(long)]
     pub(crate) verbose: bool,
@@ -209,13 +226,19 @@ pub(crate) struct ReportArgs {
     pub(crate) threads: ThreadArgs,
     #[command(flatten)]
     pub(crate) filter: FilterArgs,
-    /// Calls: how often it was called; total: calls made while it ran, its own included; self: its
-    /// own calls
+    /// Calls: how often it was called; total: how long it ran, or without times the calls made while it
+    /// ran, its own included; self: the time, or the calls, of its own
     #[arg(long, value_name = "COLUMN", default_value = "total")]
     pub(crate) sort: SortKey,
+    /// What total and self mean [default: time, where times were recorded]
+    #[arg(long, value_name = "WHAT", conflicts_with = "instead")]
+    pub(crate) by: Option<By>,
     /// Show at most N lines; 0 for all [default: 40 in text, else all]
     #[arg(long, value_name = "N")]
     pub(crate) max: Option<u64>,
+    /// Instead: the N calls that took longest
+    #[arg(long, value_name = "N", group = "instead", conflicts_with = "sort")]
+    pub(crate) slowest: Option<usize>,
     /// Instead: who calls methods like this, pkg.Class or pkg.Class#method, and how often; repeatable
     #[arg(long, value_name = "GLOB", group = "instead", conflicts_with = "sort")]
     pub(crate) callers: Vec<String>,
@@ -264,6 +287,9 @@ pub(crate) struct GraphArgs {
     /// What comes first of the calls a method makes
     #[arg(long, value_name = "COLUMN", default_value = "total")]
     pub(crate) sort: SortKey,
+    /// What total and self mean [default: time, where times were recorded]
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) by: Option<By>,
 }
 
 #[derive(ClapArgs, Debug)]
@@ -279,6 +305,9 @@ pub(crate) struct DiffArgs {
     /// What results look like; json has an object a line
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: Format,
+    /// What is compared: how often paths were called, or how long they took
+    #[arg(long, value_name = "WHAT", default_value = "calls")]
+    pub(crate) by: By,
     /// Show what changed in the N outermost calls of a path only
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) depth: Option<u64>,
@@ -293,6 +322,9 @@ pub(crate) struct DumpArgs {
     pub(crate) source: SourceArgs,
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
+    /// Show the marks instead: times, exits by exception, gaps, and what the program said
+    #[arg(long)]
+    pub(crate) marks: bool,
     /// Stop after N records; 0 for all
     #[arg(long, value_name = "N")]
     pub(crate) max: Option<u64>,
@@ -339,6 +371,17 @@ pub(crate) struct ExportArgs {
     /// Write the N outermost calls of a stack only; paths count what is deeper for the outermost N
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) depth: Option<u64>,
+    /// What the width of a path means in pprof, collapsed and svg [default: time, where times were
+    /// recorded]
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) by: Option<By>,
+    /// Write only what happened between two times since the start of the trace, such as 1.5s..2s; calls
+    /// that began before, or go on, are cut off
+    #[arg(long, value_name = "FROM..TO", value_parser = window)]
+    pub(crate) time: Option<Window>,
+    /// Leave out calls that took less, such as 5ms
+    #[arg(long, value_name = "TIME", value_parser = nanoseconds)]
+    pub(crate) min_duration: Option<u64>,
     /// Write it even if its viewer cannot open it
     #[arg(long)]
     pub(crate) force: bool,
@@ -465,6 +508,52 @@ pub(crate) struct AgentArgs {
     pub(crate) library: Option<PathBuf>,
 }
 
+impl ReplayArgs {
+    /// Whether times are shown.
+    pub(crate) fn is_timed(&self) -> bool {
+        self.time || self.min_duration.is_some()
+    }
+}
+
+/// A stretch of time, in nanoseconds since the start of a trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Window {
+    pub(crate) from_ns: u64,
+    pub(crate) to_ns: u64,
+}
+
+fn window(text: &str) -> Result<Window, String> {
+    let expected = || format!("expected FROM..TO, such as 1.5s..2s, found '{text}'");
+    let (from, to) = text.split_once("..").ok_or_else(expected)?;
+    let part = |text: &str, missing| if text.is_empty() { Ok(missing) } else { nanoseconds(text) };
+    let window = Window { from_ns: part(from, 0)?, to_ns: part(to, u64::MAX)? };
+    if window.from_ns > window.to_ns { Err(expected()) } else { Ok(window) }
+}
+
+/// A time with its unit: `250us`, `1.5s`.
+pub(crate) fn nanoseconds(text: &str) -> Result<u64, String> {
+    let expected = || format!("expected a time such as 250us, 5ms or 1.5s, found '{text}'");
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let unit_ns: u64 = match unit {
+        "ns" => 1,
+        "us" | "µs" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        "m" | "min" => 60_000_000_000,
+        "h" => 3_600_000_000_000,
+        _ => return Err(expected()),
+    };
+    let (whole, part) = number.split_once('.').unwrap_or((number, "0"));
+    let whole: u64 = whole.parse().map_err(|_| expected())?;
+    let places =
+        u32::try_from(part.len()).ok().filter(|places| *places <= 12).ok_or_else(expected)?;
+    let part: u64 = part.parse().map_err(|_| expected())?;
+    let part_ns = u128::from(part) * u128::from(unit_ns) / 10_u128.pow(places);
+    let part_ns = u64::try_from(part_ns).map_err(|_| expected())?;
+    whole.checked_mul(unit_ns).and_then(|ns| ns.checked_add(part_ns)).ok_or_else(expected)
+}
+
 fn percentage(text: &str) -> Result<f64, String> {
     let number: Option<f64> = text.trim_end_matches('%').parse().ok();
     number
@@ -489,6 +578,20 @@ mod tests {
     #[test]
     fn the_definition_is_consistent() {
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn times_have_units() {
+        for (text, ns) in [("250us", 250_000), ("1.5s", 1_500_000_000), ("0.25ms", 250_000)] {
+            assert_eq!(nanoseconds(text), Ok(ns), "{text}");
+        }
+        for odd in ["", "5", "ms", "1..2s", "-1s", "1e3s", "999999999999h", "1.0000000000001s"] {
+            assert!(nanoseconds(odd).is_err(), "{odd}");
+        }
+        let second = 1_000_000_000;
+        assert_eq!(window("1s..2s"), Ok(Window { from_ns: second, to_ns: 2 * second }));
+        assert_eq!(window("1s.."), Ok(Window { from_ns: second, to_ns: u64::MAX }));
+        assert!(window("2s..1s").is_err() && window("2s").is_err());
     }
 
     #[test]

@@ -3,13 +3,15 @@
 use std::io::Write;
 use std::path::Path;
 
-use flow_codec::analysis::{Change, ChangeKind, Diff, Graph, MethodName, Run};
+use flow_codec::analysis::{Change, ChangeKind, Diff, Graph, MethodName, Run, TimedGraph};
+use flow_codec::read::Clock;
 
-use crate::args::{DiffArgs, Format, SourceArgs};
+use crate::args::{By, DiffArgs, Format, SourceArgs};
 use crate::failure::{Failure, Status};
-use crate::output::{Out, Progress, chain, csv_fields, grouped, neutral, plural};
+use crate::output::{Out, Progress, chain, csv_fields, duration, grouped, neutral, plural};
 use crate::reading::visit_thread;
 use crate::source::Source;
+use crate::times::{by_time, visit_timed};
 
 /// Differences of text that are shown when nobody says how many.
 const DEFAULT_MAX: u64 = 40;
@@ -30,6 +32,17 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
         status = status.and(source.status);
         for trace in &source.traces {
             let shown = args.filter.selection(trace);
+            if by_time(Some(args.by), trace)? {
+                let clock = Clock::default();
+                let mut graph = TimedGraph::new(&clock);
+                for file in &trace.files {
+                    let reading = visit_timed(file, &shown, &mut progress, &clock, &mut graph);
+                    graph.end_thread();
+                    status = status.and(reading.tell(file, &progress));
+                }
+                diff.add(*run, &graph.into_tree(), &trace.methods);
+                continue;
+            }
             let mut graph = Graph::default();
             for file in &trace.files {
                 let reading = visit_thread(file, &shown, &mut progress, &mut graph);
@@ -60,7 +73,7 @@ fn print(diff: &Diff, args: &DiffArgs, out: &mut Out) -> Result<(), Failure> {
     match args.format {
         Format::Text => {
             heading(diff, &changes, args, out)?;
-            text(diff, &shown, out)?;
+            text(diff, &shown, args.by, out)?;
             if deeper > 0 {
                 let differences = plural(deeper as u64, "deeper difference");
                 writeln!(out, "… {differences} left out (--depth {depth})")?;
@@ -73,11 +86,13 @@ fn print(diff: &Diff, args: &DiffArgs, out: &mut Out) -> Result<(), Failure> {
                 writeln!(out, "… {} of further paths not compared", plural(diff.beyond(), "call"))?;
             }
         }
-        Format::Json => shown.iter().try_for_each(|change| json(diff, change, out))?,
+        Format::Json => shown.iter().try_for_each(|change| json(diff, change, args.by, out))?,
         Format::Csv => {
-            out.write_all(
-                b"change,class,name,descriptor,depth,calls_before,calls_after,total_before,\
-                  total_after,paths,path\n",
+            let own = own_word(args.by);
+            writeln!(
+                out,
+                "change,class,name,descriptor,depth,{own}_before,{own}_after,total_before,\
+                 total_after,paths,path"
             )?;
             shown.iter().try_for_each(|change| csv(diff, change, out))?;
         }
@@ -88,47 +103,63 @@ fn print(diff: &Diff, args: &DiffArgs, out: &mut Out) -> Result<(), Failure> {
 /// What the two runs came to.
 fn heading(diff: &Diff, changes: &[Change], args: &DiffArgs, out: &mut Out) -> Result<(), Failure> {
     let calls = diff.calls();
-    let width = grouped(calls.before).len().max(grouped(calls.after).len());
+    let amount = |number| match args.by {
+        By::Calls => format!("{} calls", grouped(number)),
+        By::Time => duration(number),
+    };
+    let width = amount(calls.before).chars().count().max(amount(calls.after).chars().count());
     for (what, calls, dir) in
         [("before", calls.before, &args.before), ("after", calls.after, &args.after)]
     {
         let dir = dir.display().to_string();
-        writeln!(out, "{what:<6}  {:>width$} calls  {}", grouped(calls), neutral(&dir))?;
+        writeln!(out, "{what:<6}  {:>width$}  {}", amount(calls), neutral(&dir))?;
     }
     let count = |kind| changes.iter().filter(|change| change.kind == kind).count() as u64;
     if changes.is_empty() {
         writeln!(
             out,
-            "\nno difference: {} called equally often",
-            plural(diff.len() as u64, "path")
+            "\nno difference: {} {}",
+            plural(diff.len() as u64, "path"),
+            match args.by {
+                By::Calls => "called equally often",
+                By::Time => "took as long",
+            }
         )?;
         return Ok(());
     }
     writeln!(
         out,
-        "{} appeared, {} vanished, {} called more or less often",
+        "{} appeared, {} vanished, {} {}",
         grouped(count(ChangeKind::Appeared)),
         grouped(count(ChangeKind::Vanished)),
         plural(count(ChangeKind::Changed), "path"),
+        match args.by {
+            By::Calls => "called more or less often",
+            By::Time => "took more or less time",
+        },
     )?;
     Ok(())
 }
 
-fn text(diff: &Diff, shown: &[&Change], out: &mut Out) -> Result<(), Failure> {
+fn text(diff: &Diff, shown: &[&Change], by: By, out: &mut Out) -> Result<(), Failure> {
     if shown.is_empty() {
         return Ok(());
     }
+    let (amount, own): (fn(u64) -> String, _) = match by {
+        By::Calls => (grouped, "calls"),
+        By::Time => (duration, "self"),
+    };
     let rows: Vec<[String; 4]> = shown
         .iter()
         .map(|change| {
             let (counts, word) = match change.kind {
-                ChangeKind::Changed => (change.calls, "calls"),
+                ChangeKind::Changed => (change.calls, own),
                 ChangeKind::Appeared => (change.total, "new"),
                 ChangeKind::Vanished => (change.total, "gone"),
             };
             let sign = if counts.after > counts.before { "+" } else { "-" };
-            let difference = format!("{sign}{}", grouped(counts.distance()));
-            [difference, grouped(counts.before), grouped(counts.after), word.to_owned()]
+            let difference = format!("{sign}{}", amount(counts.distance()));
+            [difference, amount(counts.before), amount(counts.after), word.to_owned()]
         })
         .collect();
     let titles = ["change", "before", "after", ""];
@@ -136,7 +167,7 @@ fn text(diff: &Diff, shown: &[&Change], out: &mut Out) -> Result<(), Failure> {
         .iter()
         .enumerate()
         .map(|(at, title)| {
-            rows.iter().map(|row| row[at].len()).chain([title.len()]).max().unwrap_or(0)
+            rows.iter().map(|row| row[at].chars().count()).chain([title.len()]).max().unwrap_or(0)
         })
         .collect();
     let line = |cells: [&str; 4]| {
@@ -191,7 +222,16 @@ fn parts(method: Option<&&MethodName>) -> [Option<String>; 3] {
     }
 }
 
-fn json(diff: &Diff, change: &Change, out: &mut Out) -> Result<(), Failure> {
+/// What a change of a path itself is counted in, for programs.
+fn own_word(by: By) -> &'static str {
+    match by {
+        By::Calls => "calls",
+        By::Time => "self_ns",
+    }
+}
+
+fn json(diff: &Diff, change: &Change, by: By, out: &mut Out) -> Result<(), Failure> {
+    let own = own_word(by);
     let stack = diff.stack(change.path);
     let [class, name, descriptor] = parts(stack.last());
     let path: Vec<_> = stack.iter().map(ToString::to_string).collect();
@@ -199,7 +239,8 @@ fn json(diff: &Diff, change: &Change, out: &mut Out) -> Result<(), Failure> {
         "change": kind_word(change.kind),
         "class": class, "name": name, "descriptor": descriptor,
         "depth": stack.len() - 1,
-        "calls_before": change.calls.before, "calls_after": change.calls.after,
+        format!("{own}_before"): change.calls.before,
+        format!("{own}_after"): change.calls.after,
         "total_before": change.total.before, "total_after": change.total.after,
         "paths": change.paths,
         "path": path,

@@ -1,19 +1,23 @@
 //! The Trace Event format of Chrome, as JSON: an array of events, `B` where a call begins and `E` where it
-//! ends. That has the name too: some readers look for it. Frames that are open at the end have no `E`. [`SCALE`]: the name of the process says so.
+//! ends. That has the name too: some readers look for it. Frames that are open at the end
+//! have no `E`. Notes and exceptions are instant events, `i`, and a call that an exception ended has that among the
+//! arguments of its `E`. Times are microseconds; without a clock [a call takes one](Scale::told), and the name
+//! of the process says so.
 
 use flow_codec::read::Trace;
 use flow_codec::{MethodId, ThreadId};
 
-use super::clock::SCALE;
+use super::clock::Scale;
 use super::json::quoted;
 use super::names::Names;
-use super::play::{Next, Timeline};
-use super::{GENERATOR, process, program, thread_name};
-use crate::output::push_number;
+use super::play::{Exit, Instant, Next, Timeline};
+use super::{GENERATOR, kind, label, process, program, thread_name};
+use crate::output::{neutral, push_number};
 
 /// A trace as Chrome writes them.
 pub(super) struct Chrome<'a> {
     trace: &'a Trace,
+    scale: Scale,
     names: Names<'a>,
     /// `,"pid":4711,"tid":1`, of the thread at hand.
     place: String,
@@ -21,9 +25,9 @@ pub(super) struct Chrome<'a> {
 }
 
 impl<'a> Chrome<'a> {
-    pub(super) fn new(trace: &'a Trace) -> Self {
+    pub(super) fn new(trace: &'a Trace, scale: Scale) -> Self {
         let names = Names::new(&trace.methods, quoted);
-        Self { trace, names, place: String::new(), open: Vec::new() }
+        Self { trace, scale, names, place: String::new(), open: Vec::new() }
     }
 
     fn metadata(&self, kind: &str, value: &str, out: &mut Vec<u8>) {
@@ -35,16 +39,26 @@ impl<'a> Chrome<'a> {
         out.extend_from_slice(line.as_bytes());
     }
 
+    /// Behind the phase: when, and where.
+    fn when(&self, at: u64, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"\",\"ts\":");
+        match self.scale {
+            // Microseconds, of which a call takes one.
+            Scale::Calls => push_number(out, at),
+            Scale::Nanos => {
+                push_number(out, at / 1000);
+                out.extend_from_slice(format!(".{:03}", at % 1000).as_bytes());
+            }
+        }
+        out.extend_from_slice(self.place.as_bytes());
+    }
+
     fn event(&mut self, phase: u8, method: MethodId, at: u64, out: &mut Vec<u8>) {
         out.extend_from_slice(b",\n{\"ph\":\"");
         out.push(phase);
-        // Microseconds, of which a call takes one.
-        out.extend_from_slice(b"\",\"ts\":");
-        push_number(out, at);
-        out.extend_from_slice(self.place.as_bytes());
+        self.when(at, out);
         out.extend_from_slice(b",\"name\":");
         out.extend_from_slice(self.names.get(method).as_bytes());
-        out.push(b'}');
     }
 }
 
@@ -52,13 +66,13 @@ impl Timeline for Chrome<'_> {
     fn begin(&mut self, out: &mut Vec<u8>) {
         self.place = format!(",\"pid\":{},\"tid\":0", process(self.trace));
         let head = format!(
-            "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"generator\":{},\"time\":{}}},\n\
+            "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"generator\":{},\"time\":\"{}\"}},\n\
              \"traceEvents\":[\n",
             quoted(GENERATOR),
-            quoted(SCALE)
+            self.scale.unit()
         );
         out.extend_from_slice(head.as_bytes());
-        let name = format!("{} ({SCALE})", program(self.trace));
+        let name = self.scale.told(&program(self.trace));
         self.metadata("process_name", &name, out);
     }
 
@@ -72,12 +86,32 @@ impl Timeline for Chrome<'_> {
     fn enter(&mut self, method: MethodId, at: u64, out: &mut Vec<u8>) {
         self.open.push(method);
         self.event(b'B', method, at, out);
+        out.push(b'}');
     }
 
     fn exit(&mut self, at: u64, out: &mut Vec<u8>) {
         if let Some(method) = self.open.pop() {
             self.event(b'E', method, at, out);
+            out.push(b'}');
         }
+    }
+
+    fn left(&mut self, exit: Exit<'_>, out: &mut Vec<u8>) {
+        let Some(thrown) = exit.thrown else { return self.exit(exit.now.at, out) };
+        if let Some(method) = self.open.pop() {
+            self.event(b'E', method, exit.now.at, out);
+            let class = quoted(&neutral(thrown.unwrap_or("?")));
+            out.extend_from_slice(format!(",\"args\":{{\"exception\":{class}}}}}").as_bytes());
+        }
+    }
+
+    fn instant(&mut self, what: Instant<'_>, at: u64, out: &mut Vec<u8>) {
+        out.extend_from_slice(b",\n{\"ph\":\"i");
+        self.when(at, out);
+        let (kind, name) = (kind(&what), quoted(&label(&what)));
+        out.extend_from_slice(
+            format!(",\"s\":\"t\",\"cat\":\"{kind}\",\"name\":{name}}}").as_bytes(),
+        );
     }
 
     fn end_thread(&mut self, _at: u64, _out: &mut Vec<u8>) -> Next {

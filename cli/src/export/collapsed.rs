@@ -14,7 +14,8 @@ pub(super) struct Collapsed;
 impl Paths for Collapsed {
     fn size(&self, stacks: &Stacks<'_>, trace: &Trace) -> u64 {
         let mut names = Names::new(&trace.methods, form);
-        stacks.size(" 1000\n".len() as u64, |method| names.get(method).len() as u64 + 1)
+        let weight = if stacks.tree().is_timed() { " 1000000\n" } else { " 1000\n" };
+        stacks.size(weight.len() as u64, |method| names.get(method).len() as u64 + 1)
     }
 
     fn write(&self, stacks: &Stacks<'_>, trace: &Trace, to: &mut dyn Write) -> io::Result<()> {

@@ -1,22 +1,27 @@
 //! The processed profile of the Firefox Profiler, version 55: for each thread a table of samples and one of
 //! markers.
 //!
-//! - Each call is a sample, taken where it begins: call tree, flame graph and stack chart count calls.
+//! - With a clock there is a sample wherever a call begins or ends, which weighs as much as the time up to the next
+//!   one: call tree, flame graph and stack chart show time. Without one each call is a sample, taken where it
+//!   begins, and they count calls.
 //! - Each call is a pair of markers too, where it begins and where it ends: calls of one method that follow
 //!   one another can be told apart only so. Frames that are open at the end have no second one.
+//! - Notes and exceptions are markers of an instant.
 //!
-//! Tables are stored column by column, so a thread is read once for each. Times are in milliseconds, of
-//! which a call takes one: the name of the product says so. Memory: some bytes a path.
+//! Tables are stored column by column, so a thread is read once for each. Times are in milliseconds;
+//! without a clock a call takes one, and the name of the product says so. Memory: some bytes a path, and the
+//! texts of notes.
 
 use std::collections::HashMap;
 
 use flow_codec::read::Trace;
 use flow_codec::{MethodId, ThreadId};
 
+use super::clock::Scale;
 use super::json::quoted;
 use super::names::{Numbers, name};
-use super::play::{Next, Timeline};
-use super::{GENERATOR, process, program, thread_name};
+use super::play::{Instant, Next, Timeline};
+use super::{GENERATOR, label, process, program, thread_name};
 use crate::output::push_number;
 
 /// The version of the format; later profilers know how to upgrade it.
@@ -27,7 +32,8 @@ const SCALE: &str = "1 ms is 1 call";
 /// Values of a column are written in pieces of so many, where they all are the same.
 const VALUES_AT_ONCE: u64 = 4096;
 
-/// Markers of two kinds: phases are numbers.
+/// Markers of three kinds: phases are numbers.
+const INSTANT: u64 = 0;
 const INTERVAL_START: u64 = 2;
 const INTERVAL_END: u64 = 3;
 
@@ -45,6 +51,8 @@ const EMPTY_TABLES: &str = r#""resourceTable":{"length":0,"lib":[],"name":[],"ho
 enum Column {
     SampleStack,
     SampleTime,
+    /// With a clock only.
+    SampleWeight,
     MarkerName,
     MarkerStart,
     MarkerEnd,
@@ -56,8 +64,12 @@ enum Column {
 
 impl Column {
     /// What stands before it, behind the one before.
-    fn head(self) -> &'static str {
+    fn head(self, scale: Scale) -> &'static str {
         match self {
+            Self::SampleStack if scale == Scale::Nanos => {
+                "\"samples\":{\"weightType\":\"tracing-ms\",\"stack\":["
+            }
+            Self::SampleWeight => "],\n\"weight\":[",
             Self::SampleStack => {
                 "\"samples\":{\"weightType\":\"samples\",\"weight\":null,\"stack\":["
             }
@@ -71,10 +83,11 @@ impl Column {
         }
     }
 
-    fn next(self) -> Option<Self> {
+    fn next(self, scale: Scale) -> Option<Self> {
         match self {
             Self::SampleStack => Some(Self::SampleTime),
-            Self::SampleTime => Some(Self::MarkerName),
+            Self::SampleTime if scale == Scale::Nanos => Some(Self::SampleWeight),
+            Self::SampleTime | Self::SampleWeight => Some(Self::MarkerName),
             Self::MarkerName => Some(Self::MarkerStart),
             Self::MarkerStart => Some(Self::MarkerEnd),
             Self::MarkerEnd => Some(Self::MarkerPhase),
@@ -88,6 +101,7 @@ impl Column {
 /// A profile for Firefox.
 pub(super) struct Firefox<'a> {
     trace: &'a Trace,
+    scale: Scale,
     thread: ThreadId,
     is_first_thread: bool,
     column: Column,
@@ -101,6 +115,26 @@ pub(super) struct Firefox<'a> {
     paths: Paths,
     /// Paths of the open frames, and their methods.
     open: Vec<(u32, u32)>,
+    /// When the last sample was taken.
+    last: Option<u64>,
+    /// What instants are called: strings behind the names of methods.
+    texts: Texts,
+}
+
+/// Texts by number, from 0.
+#[derive(Default)]
+struct Texts {
+    numbers: HashMap<String, u64>,
+    all: Vec<String>,
+}
+
+impl Texts {
+    fn number(&mut self, text: String) -> u64 {
+        *self.numbers.entry(text).or_insert_with_key(|text| {
+            self.all.push(text.clone());
+            self.all.len() as u64 - 1
+        })
+    }
 }
 
 /// Stacks by number: each is another one and a frame.
@@ -120,9 +154,10 @@ impl Paths {
 }
 
 impl<'a> Firefox<'a> {
-    pub(super) fn new(trace: &'a Trace) -> Self {
+    pub(super) fn new(trace: &'a Trace, scale: Scale) -> Self {
         Self {
             trace,
+            scale,
             thread: ThreadId::new(0),
             is_first_thread: true,
             column: Column::SampleStack,
@@ -132,6 +167,8 @@ impl<'a> Firefox<'a> {
             methods: Numbers::default(),
             paths: Paths::default(),
             open: Vec::new(),
+            last: None,
+            texts: Texts::default(),
         }
     }
 
@@ -139,18 +176,35 @@ impl<'a> Firefox<'a> {
         self.column = column;
         self.values = 0;
         self.open.clear();
-        out.extend_from_slice(column.head().as_bytes());
+        self.last = None;
+        out.extend_from_slice(column.head(self.scale).as_bytes());
+    }
+
+    /// A time in milliseconds.
+    fn time(&mut self, at: u64, out: &mut Vec<u8>) {
+        self.value_with(out, |scale, out| milliseconds(at, scale, out));
+    }
+
+    /// What has passed since the last sample is what that weighs.
+    fn weigh(&mut self, at: u64, out: &mut Vec<u8>) {
+        if let Some(last) = self.last.replace(at) {
+            self.time(at.saturating_sub(last), out);
+        }
     }
 
     fn value(&mut self, value: Option<u64>, out: &mut Vec<u8>) {
+        self.value_with(out, |_, out| match value {
+            Some(value) => push_number(out, value),
+            None => out.extend_from_slice(b"null"),
+        });
+    }
+
+    fn value_with(&mut self, out: &mut Vec<u8>, push: impl FnOnce(Scale, &mut Vec<u8>)) {
         if self.values > 0 {
             out.push(b',');
         }
         self.values += 1;
-        match value {
-            Some(value) => push_number(out, value),
-            None => out.extend_from_slice(b"null"),
-        }
+        push(self.scale, out);
     }
 
     /// A further piece of a column in which each marker has the same value. Answers whether there is more.
@@ -170,6 +224,7 @@ impl<'a> Firefox<'a> {
         let info = |method: &MethodId| self.trace.methods.get(*method).map(|method| &method.info);
         let mut strings: Vec<_> =
             methods.iter().map(|method| quoted(&name(&self.trace.methods, *method))).collect();
+        strings.extend(self.texts.all.iter().map(|text| quoted(text)));
         let mut files: HashMap<&str, u64> = HashMap::new();
         let file = |method: &MethodId| {
             let source = info(method)?.source.as_deref()?;
@@ -209,7 +264,20 @@ impl<'a> Firefox<'a> {
         text(EMPTY_TABLES, out);
         // Behind what named them.
         text(&format!("\"stringArray\":[{}],\n", strings.join(",\n")), out);
-        text(&format!("\"unregisterTime\":{end}}}"), out);
+        text("\"unregisterTime\":", out);
+        milliseconds(end, self.scale, out);
+        text("}", out);
+    }
+}
+
+/// A time; without a clock calls are milliseconds.
+fn milliseconds(at: u64, scale: Scale, out: &mut Vec<u8>) {
+    match scale {
+        Scale::Calls => push_number(out, at),
+        Scale::Nanos => {
+            push_number(out, at / 1_000_000);
+            text(&format!(".{:06}", at % 1_000_000), out);
+        }
     }
 }
 
@@ -232,10 +300,14 @@ fn column(values: impl Iterator<Item = Option<u64>>, out: &mut Vec<u8>) {
 
 impl Timeline for Firefox<'_> {
     fn begin(&mut self, out: &mut Vec<u8>) {
-        let product = quoted(&format!("{} ({SCALE})", program(self.trace)));
+        let (product, interval) = match self.scale {
+            Scale::Calls => (format!("{} ({SCALE})", program(self.trace)), "1"),
+            Scale::Nanos => (program(self.trace), "0.1"),
+        };
+        let product = quoted(&product);
         let start = self.trace.manifest.as_ref().map_or(0, |manifest| manifest.start_unix_ns);
         let head = format!(
-            "{{\"meta\":{{\"interval\":1,\"startTime\":{},\"processType\":0,\"product\":{product},\
+            "{{\"meta\":{{\"interval\":{interval},\"startTime\":{},\"processType\":0,\"product\":{product},\
              \"importedFrom\":{},\"stackwalk\":0,\"debug\":false,\"version\":24,\
              \"preprocessedProfileVersion\":{VERSION},\"symbolicated\":true,\
              \"usesOnlyOneStackType\":true,\"sourceCodeIsNotOnSearchfox\":true,\
@@ -266,6 +338,7 @@ impl Timeline for Firefox<'_> {
         (self.samples, self.markers) = (0, 0);
         self.methods = Numbers::default();
         self.paths = Paths::default();
+        self.texts = Texts::default();
         self.begin_column(Column::SampleStack, out);
     }
 
@@ -277,7 +350,8 @@ impl Timeline for Firefox<'_> {
                 self.open.push((path, method));
                 self.value(Some(path.into()), out);
             }
-            Column::SampleTime | Column::MarkerStart => self.value(Some(at), out),
+            Column::SampleTime | Column::MarkerStart => self.time(at, out),
+            Column::SampleWeight => self.weigh(at, out),
             Column::MarkerName => {
                 let (method, _) = self.methods.get(method);
                 self.open.push((0, method));
@@ -293,15 +367,34 @@ impl Timeline for Firefox<'_> {
         match self.column {
             Column::SampleStack => {
                 self.open.pop();
+                if self.scale == Scale::Nanos {
+                    self.value(self.open.last().map(|(path, _)| (*path).into()), out);
+                }
             }
+            Column::SampleTime if self.scale == Scale::Nanos => self.time(at, out),
+            Column::SampleWeight => self.weigh(at, out),
             Column::SampleTime | Column::MarkerCategory | Column::MarkerData => {}
             Column::MarkerName => {
                 let method = self.open.pop().map(|(_, method)| method.into());
                 self.value(method, out);
             }
             Column::MarkerStart => self.value(None, out),
-            Column::MarkerEnd => self.value(Some(at), out),
+            Column::MarkerEnd => self.time(at, out),
             Column::MarkerPhase => self.value(Some(INTERVAL_END), out),
+        }
+    }
+
+    fn instant(&mut self, what: Instant<'_>, at: u64, out: &mut Vec<u8>) {
+        match self.column {
+            Column::MarkerName => {
+                // All methods are known since the first column.
+                let text = self.texts.number(label(&what));
+                self.value(Some(self.methods.methods().len() as u64 + text), out);
+            }
+            Column::MarkerStart => self.time(at, out),
+            Column::MarkerEnd => self.value(None, out),
+            Column::MarkerPhase => self.value(Some(INSTANT), out),
+            _ => {}
         }
     }
 
@@ -313,10 +406,12 @@ impl Timeline for Firefox<'_> {
         };
         match self.column {
             Column::SampleStack => self.samples = self.values,
+            // Up to the end.
+            Column::SampleWeight => self.weigh(at, out),
             Column::MarkerName => self.markers = self.values,
             _ => {}
         }
-        match self.column.next() {
+        match self.column.next(self.scale) {
             _ if has_more => Next::More,
             Some(next) => {
                 if next == Column::MarkerName {

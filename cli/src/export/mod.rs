@@ -1,8 +1,8 @@
 //! Traces in the formats of other tools, one file a format.
 //!
 //! ```text
-//! records ─▶ play (which calls, and when) ─▶ Timeline: perfetto chrome speedscope firefox jsonl csv
-//! records ─▶ analysis::Graph ─▶ Stacks (calls by path): collapsed svg pprof
+//! records, marks ─▶ play (which calls, and when) ─▶ Timeline: perfetto chrome speedscope firefox jsonl csv
+//! records, marks ─▶ analysis::Graph, TimedGraph ─▶ Stacks (weights by path): collapsed svg pprof
 //! ```
 //!
 //! Formats only turn calls into bytes, and append them to a buffer; what reads and what writes is
@@ -24,15 +24,18 @@ mod shown;
 mod speedscope;
 mod stacks;
 mod svg;
+mod window;
 
 use flow_codec::ThreadId;
 use flow_codec::read::Trace;
 
 use crate::args::Target;
 
+pub(crate) use clock::Scale;
 pub(crate) use play::{Play, Timeline};
 pub(crate) use shown::Which;
 pub(crate) use stacks::Stacks;
+pub(crate) use window::Spans;
 
 /// What wrote the file, for formats that have a place for that.
 const GENERATOR: &str = concat!("flow ", env!("CARGO_PKG_VERSION"));
@@ -68,14 +71,14 @@ pub(crate) trait Paths {
 }
 
 /// The writer of a format.
-pub(crate) fn writer(target: Target, trace: &Trace) -> Writer<'_> {
+pub(crate) fn writer(target: Target, trace: &Trace, scale: Scale) -> Writer<'_> {
     match target {
-        Target::Perfetto => Writer::Timeline(Box::new(perfetto::Perfetto::new(trace))),
-        Target::Chrome => Writer::Timeline(Box::new(chrome::Chrome::new(trace))),
-        Target::Speedscope => Writer::Timeline(Box::new(speedscope::Speedscope::new(trace))),
-        Target::Firefox => Writer::Timeline(Box::new(firefox::Firefox::new(trace))),
-        Target::Jsonl => Writer::Timeline(Box::new(calls::Calls::jsonl(trace))),
-        Target::Csv => Writer::Timeline(Box::new(calls::Calls::csv(trace))),
+        Target::Perfetto => Writer::Timeline(Box::new(perfetto::Perfetto::new(trace, scale))),
+        Target::Chrome => Writer::Timeline(Box::new(chrome::Chrome::new(trace, scale))),
+        Target::Speedscope => Writer::Timeline(Box::new(speedscope::Speedscope::new(trace, scale))),
+        Target::Firefox => Writer::Timeline(Box::new(firefox::Firefox::new(trace, scale))),
+        Target::Jsonl => Writer::Timeline(Box::new(calls::Calls::jsonl(trace, scale))),
+        Target::Csv => Writer::Timeline(Box::new(calls::Calls::csv(trace, scale))),
         Target::Pprof => Writer::Paths(&pprof::Pprof),
         Target::Collapsed => Writer::Paths(&collapsed::Collapsed),
         Target::Svg => Writer::Paths(&svg::Svg),
@@ -142,5 +145,33 @@ fn thread_name(trace: &Trace, id: ThreadId) -> String {
     match thread {
         Some(thread) if thread.is_virtual => format!("{name} (virtual)"),
         _ => name,
+    }
+}
+
+/// What a moment is called in a timeline.
+fn label(what: &play::Instant<'_>) -> String {
+    use play::Instant;
+    let text = match what {
+        Instant::Note(text) => return crate::output::neutral(text).into_owned(),
+        Instant::Thrown(Some(class)) => format!("exception {class}"),
+        Instant::Thrown(None) => "exception".to_owned(),
+        Instant::Gap(Some(events)) => {
+            format!("{} missing", crate::output::plural(*events, "event"))
+        }
+        Instant::Gap(None) => "events missing".to_owned(),
+        Instant::Paused => "recording paused".to_owned(),
+        Instant::Resumed => "recording resumed".to_owned(),
+    };
+    crate::output::neutral(&text).into_owned()
+}
+
+/// Of which kind it is, for formats that tell kinds apart.
+fn kind(what: &play::Instant<'_>) -> &'static str {
+    use play::Instant;
+    match what {
+        Instant::Note(_) => "note",
+        Instant::Thrown(_) => "exception",
+        Instant::Gap(_) => "gap",
+        Instant::Paused | Instant::Resumed => "recording",
     }
 }

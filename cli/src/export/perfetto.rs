@@ -3,16 +3,18 @@
 //! where it first calls it.
 //!
 //! A call is a slice: `SLICE_BEGIN` and `SLICE_END`. Frames that are open at the end have no end, which
-//! Perfetto shows as such. [`SCALE`]: the name of the process says so.
+//! Perfetto shows as such. Notes and exceptions are instants, and a call that an exception ended has that as an
+//! argument. Without a clock [a call takes a microsecond](Scale::told): the name of the process says so.
 
 use flow_codec::read::Trace;
 use flow_codec::{MethodId, ThreadId};
 
-use super::clock::{SCALE, nanos};
+use super::clock::Scale;
 use super::names::{Names, Numbers};
-use super::play::{Next, Timeline};
+use super::play::{Exit, Instant, Next, Timeline};
 use super::proto::Fields;
-use super::{process, program, thread_name};
+use super::{kind, label, process, program, thread_name};
+use crate::output::neutral;
 
 /// Field numbers, by message.
 mod field {
@@ -30,7 +32,14 @@ mod field {
     }
     pub(super) mod event {
         pub(in super::super) const TYPE: u32 = 9;
+        pub(in super::super) const ANNOTATION: u32 = 4;
         pub(in super::super) const NAME_ID: u32 = 10;
+        pub(in super::super) const CATEGORY: u32 = 22;
+        pub(in super::super) const NAME: u32 = 23;
+        /// In `DebugAnnotation`.
+        pub(in super::super) const ANNOTATION_TEXT: u32 = 6;
+        /// In `DebugAnnotation`.
+        pub(in super::super) const ANNOTATION_NAME: u32 = 10;
     }
     pub(super) mod defaults {
         pub(in super::super) const EVENT: u32 = 11;
@@ -65,6 +74,7 @@ mod field {
 /// `TrackEvent.Type`.
 const SLICE_BEGIN: u64 = 1;
 const SLICE_END: u64 = 2;
+const INSTANT: u64 = 3;
 
 /// `SequenceFlags`: nothing was interned before; and what was is needed.
 const CLEARED: u64 = 1;
@@ -76,6 +86,7 @@ const PROCESS_TRACK: u64 = 1;
 /// A trace for Perfetto.
 pub(super) struct Perfetto<'a> {
     trace: &'a Trace,
+    scale: Scale,
     names: Names<'a>,
     /// Those of the thread at hand.
     numbers: Numbers,
@@ -84,15 +95,27 @@ pub(super) struct Perfetto<'a> {
 }
 
 impl<'a> Perfetto<'a> {
-    pub(super) fn new(trace: &'a Trace) -> Self {
+    pub(super) fn new(trace: &'a Trace, scale: Scale) -> Self {
         let names = Names::new(&trace.methods, str::to_owned);
-        Self { trace, names, numbers: Numbers::default(), sequence: PROCESS_TRACK }
+        Self { trace, scale, names, numbers: Numbers::default(), sequence: PROCESS_TRACK }
+    }
+}
+
+impl Perfetto<'_> {
+    /// Something of the thread at hand.
+    fn event(&self, at: u64, out: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>)) {
+        out.message(field::trace::PACKET, |packet| {
+            packet.number(field::packet::TIMESTAMP, self.scale.nanos(at));
+            packet.number(field::packet::SEQUENCE, self.sequence);
+            packet.message(field::packet::TRACK_EVENT, fill);
+            packet.number(field::packet::SEQUENCE_FLAGS, NEEDED);
+        });
     }
 }
 
 impl Timeline for Perfetto<'_> {
     fn begin(&mut self, out: &mut Vec<u8>) {
-        let name = format!("{} ({SCALE})", program(self.trace));
+        let name = self.scale.told(&program(self.trace));
         out.message(field::trace::PACKET, |packet| {
             packet.number(field::packet::SEQUENCE, PROCESS_TRACK);
             packet.message(field::packet::TRACK, |track| {
@@ -139,7 +162,7 @@ impl Timeline for Perfetto<'_> {
         // 0 stands for no name.
         let name_id = u64::from(number) + 1;
         out.message(field::trace::PACKET, |packet| {
-            packet.number(field::packet::TIMESTAMP, nanos(at));
+            packet.number(field::packet::TIMESTAMP, self.scale.nanos(at));
             packet.number(field::packet::SEQUENCE, self.sequence);
             packet.message(field::packet::TRACK_EVENT, |event| {
                 event.number(field::event::TYPE, SLICE_BEGIN);
@@ -158,13 +181,26 @@ impl Timeline for Perfetto<'_> {
     }
 
     fn exit(&mut self, at: u64, out: &mut Vec<u8>) {
-        out.message(field::trace::PACKET, |packet| {
-            packet.number(field::packet::TIMESTAMP, nanos(at));
-            packet.number(field::packet::SEQUENCE, self.sequence);
-            packet.message(field::packet::TRACK_EVENT, |event| {
-                event.number(field::event::TYPE, SLICE_END);
+        self.event(at, out, |event| event.number(field::event::TYPE, SLICE_END));
+    }
+
+    fn left(&mut self, exit: Exit<'_>, out: &mut Vec<u8>) {
+        let Some(thrown) = exit.thrown else { return self.exit(exit.now.at, out) };
+        self.event(exit.now.at, out, |event| {
+            event.number(field::event::TYPE, SLICE_END);
+            event.message(field::event::ANNOTATION, |argument| {
+                argument.bytes(field::event::ANNOTATION_NAME, b"exception");
+                let class = neutral(thrown.unwrap_or("?"));
+                argument.bytes(field::event::ANNOTATION_TEXT, class.as_bytes());
             });
-            packet.number(field::packet::SEQUENCE_FLAGS, NEEDED);
+        });
+    }
+
+    fn instant(&mut self, what: Instant<'_>, at: u64, out: &mut Vec<u8>) {
+        self.event(at, out, |event| {
+            event.number(field::event::TYPE, INSTANT);
+            event.bytes(field::event::CATEGORY, kind(&what).as_bytes());
+            event.bytes(field::event::NAME, label(&what).as_bytes());
         });
     }
 

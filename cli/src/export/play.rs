@@ -1,11 +1,15 @@
 //! Tells a format what a thread did, call by call.
 
-use flow_codec::format::flow::Record;
-use flow_codec::read::{ThreadFile, Trace};
-use flow_codec::{MethodId, ThreadId};
+use std::num::NonZeroU64;
 
-use super::clock::Clock;
+use flow_codec::format::flow::Record;
+use flow_codec::format::marks::{Mark, Position};
+use flow_codec::read::{ThreadFile, Trace};
+use flow_codec::{MethodId, Offset, ThreadId};
+
+use super::clock::{Moment, Scale, Timekeeper};
 use super::shown::{Shown, Which};
+use super::window::{Held, Spans};
 use crate::failure::{Failure, Status};
 use crate::output::Progress;
 use crate::reading::{Flow, Reading, read_records};
@@ -13,8 +17,31 @@ use crate::reading::{Flow, Reading, read_records};
 /// A buffer of more bytes than this is written out.
 const FULL_BYTES: usize = 64 * 1024;
 
-/// A format that tells every call. Each function appends what is to be written; times are those of
-/// [`Clock`].
+/// A frame is left.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Exit<'a> {
+    pub(crate) now: Moment,
+    /// By an exception, and the class of that where it is known.
+    pub(crate) thrown: Option<Option<&'a str>>,
+}
+
+/// Something that takes no time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Instant<'a> {
+    /// The program said so.
+    Note(&'a str),
+    /// An exception of this class ends the topmost frame, and maybe others below.
+    Thrown(Option<&'a str>),
+    /// Here so many events are missing; unknown how many where that is `None`.
+    Gap(Option<u64>),
+    /// What follows was not recorded.
+    Paused,
+    /// Recording goes on.
+    Resumed,
+}
+
+/// A format that tells every call. Each function appends what is to be written; times are those of the
+/// [`Scale`] it is written in.
 pub(crate) trait Timeline {
     /// Before the first thread.
     fn begin(&mut self, out: &mut Vec<u8>);
@@ -27,6 +54,19 @@ pub(crate) trait Timeline {
 
     /// The topmost frame is left.
     fn exit(&mut self, at: u64, out: &mut Vec<u8>);
+
+    /// The same with all that is known of when.
+    fn entered(&mut self, method: MethodId, now: Moment, out: &mut Vec<u8>) {
+        self.enter(method, now.at, out);
+    }
+
+    /// The topmost frame is left, with all that is known of when and why.
+    fn left(&mut self, exit: Exit<'_>, out: &mut Vec<u8>) {
+        self.exit(exit.now.at, out);
+    }
+
+    /// Something happened that takes no time. Formats that have no place for that leave it out.
+    fn instant(&mut self, _what: Instant<'_>, _at: u64, _out: &mut Vec<u8>) {}
 
     /// The topmost frame is open to the end of the thread's events. Formats that can leave it open do.
     fn unfinished(&mut self, _at: u64, _out: &mut Vec<u8>) {}
@@ -56,6 +96,10 @@ pub(crate) struct Play<'a> {
     pub(crate) which: Which<'a>,
     /// So many; frames that are open then are left.
     pub(crate) max_calls: u64,
+    /// What times are.
+    pub(crate) scale: Scale,
+    /// What is left out by its time.
+    pub(crate) spans: Spans,
 }
 
 impl Play<'_> {
@@ -71,7 +115,7 @@ impl Play<'_> {
         let mut status = Status::Done;
         timeline.begin(&mut out.bytes);
         for file in &trace.files {
-            let (reading, _) = self.thread(file, timeline, progress, &mut out)?;
+            let (reading, _) = self.thread(trace, file, timeline, progress, &mut out)?;
             status = status.and(reading.tell(file, progress));
         }
         timeline.finish(&mut out.bytes);
@@ -82,7 +126,7 @@ impl Play<'_> {
     /// Tells one thread, and answers how many bytes that makes and how many calls they hold.
     pub(crate) fn measure(
         &self,
-        file: &ThreadFile,
+        (trace, file): (&Trace, &ThreadFile),
         timeline: &mut dyn Timeline,
         progress: &mut Progress,
     ) -> Result<(u64, u64), Failure> {
@@ -92,7 +136,7 @@ impl Play<'_> {
             Ok(())
         };
         let mut out = Buffer { bytes: Vec::new(), write: &mut write };
-        let (_, calls) = self.thread(file, timeline, progress, &mut out)?;
+        let (_, calls) = self.thread(trace, file, timeline, progress, &mut out)?;
         out.flush()?;
         Ok((bytes, calls))
     }
@@ -127,6 +171,7 @@ impl Play<'_> {
 
     fn thread(
         &self,
+        trace: &Trace,
         file: &ThreadFile,
         timeline: &mut dyn Timeline,
         progress: &mut Progress,
@@ -134,40 +179,33 @@ impl Play<'_> {
     ) -> Result<(Reading, u64), Failure> {
         timeline.begin_thread(file.id, &mut out.bytes);
         loop {
-            let mut clock = Clock::default();
-            let mut shown = Shown::new(self.which);
-            let mut calls = 0;
-            let reading = read_records(file, progress, |_, record| {
-                match record {
-                    Record::Enter(_) if calls == self.max_calls => return Ok(Flow::Stop),
-                    Record::Enter(method) => {
-                        let at = clock.call();
-                        if shown.enter(method).is_some() {
-                            calls += 1;
-                            timeline.enter(method, at, &mut out.bytes);
-                            out.flush_if_full()?;
-                        }
-                    }
-                    // One by one: a run may leave more frames than there is memory for what they make.
-                    Record::Exit(count) => {
-                        for _ in 0..shown.exit(count) {
-                            timeline.exit(clock.now(), &mut out.bytes);
-                            out.flush_if_full()?;
-                        }
-                    }
-                }
-                Ok(Flow::Continue)
+            let keeper = Timekeeper::new(trace, file, self.scale);
+            let (shown, held) = (Shown::new(self.which), Held::new(self.spans));
+            let mut thread = Thread {
+                keeper,
+                shown,
+                held,
+                timeline,
+                calls: 0,
+                is_unwinding: false,
+                is_cut: false,
+            };
+            let mut reading = read_records(file, progress, |range, record| {
+                thread.record(Offset::new(range.start), record, self.max_calls, out)
             })?;
-            for _ in 0..shown.open() {
-                if calls == self.max_calls {
-                    timeline.exit(clock.now(), &mut out.bytes);
+            let Thread { keeper, mut held, calls, is_cut, .. } = thread;
+            let (open, now) = held.end(keeper.now(), timeline, &mut out.bytes);
+            for _ in 0..open {
+                if is_cut {
+                    timeline.left(Exit { now, thrown: None }, &mut out.bytes);
                 } else {
-                    timeline.unfinished(clock.now(), &mut out.bytes);
+                    timeline.unfinished(now.at, &mut out.bytes);
                 }
                 out.flush_if_full()?;
             }
+            reading.marks = keeper.into_damage();
             let next = loop {
-                match timeline.end_thread(clock.now(), &mut out.bytes) {
+                match timeline.end_thread(now.at, &mut out.bytes) {
                     Next::More => out.flush_if_full()?,
                     next => break next,
                 }
@@ -176,6 +214,107 @@ impl Play<'_> {
                 return Ok((reading, calls));
             }
         }
+    }
+}
+
+/// A thread that is being told.
+struct Thread<'a> {
+    keeper: Timekeeper,
+    shown: Shown<'a>,
+    held: Held,
+    timeline: &'a mut dyn Timeline,
+    /// Those that were told.
+    calls: u64,
+    /// Whether the last event was an exit by exception: others belong to the same.
+    is_unwinding: bool,
+    /// Whether frames that are open are cut off, as more is not told.
+    is_cut: bool,
+}
+
+impl Thread<'_> {
+    fn record(
+        &mut self,
+        offset: Offset,
+        record: Record,
+        max_calls: u64,
+        out: &mut Buffer<'_>,
+    ) -> Result<Flow, Failure> {
+        let position = Position::before(offset);
+        self.asides(position, out)?;
+        match record {
+            Record::Enter(method) => {
+                self.is_unwinding = false;
+                let now = self.keeper.call(offset);
+                self.is_cut = self.calls >= max_calls || self.held.is_over(now);
+                if self.is_cut {
+                    return Ok(Flow::Stop);
+                }
+                if self.shown.enter(method).is_some() {
+                    self.calls += self.held.enter(method, now, self.timeline, &mut out.bytes);
+                    out.flush_if_full()?;
+                }
+            }
+            // One by one: a run may leave more frames than there is memory for what they make.
+            Record::Exit(count) if self.keeper.splits(offset) => {
+                let mut left = count.get();
+                while left > 0 && self.shown.open() > 0 {
+                    let position = Position { offset, exits: count.get() - left };
+                    self.asides(position, out)?;
+                    let now = self.keeper.at(position);
+                    for _ in 0..self.shown.exit(NonZeroU64::MIN) {
+                        self.exit(position, now, out)?;
+                    }
+                    left -= 1;
+                }
+                // What is left of the run leaves nothing that is told.
+                if let Some(left) = NonZeroU64::new(left) {
+                    self.shown.exit(left);
+                }
+            }
+            Record::Exit(count) => {
+                self.is_unwinding = false;
+                let now = self.keeper.at(position);
+                for _ in 0..self.shown.exit(count) {
+                    self.exit(position, now, out)?;
+                }
+            }
+        }
+        Ok(Flow::Continue)
+    }
+
+    fn exit(
+        &mut self,
+        position: Position,
+        now: Moment,
+        out: &mut Buffer<'_>,
+    ) -> Result<(), Failure> {
+        let thrown = self.keeper.unwound(position);
+        if let Some(class) = thrown.filter(|_| !self.is_unwinding && self.held.is_within(now)) {
+            self.timeline.instant(Instant::Thrown(class), now.at, &mut out.bytes);
+        }
+        self.is_unwinding = thrown.is_some();
+        let exit = Exit { now, thrown };
+        self.calls += self.held.exit(exit, self.timeline, &mut out.bytes);
+        out.flush_if_full()
+    }
+
+    /// Tells what is known beside the events before a position.
+    fn asides(&mut self, position: Position, out: &mut Buffer<'_>) -> Result<(), Failure> {
+        while let Some(mark) = self.keeper.aside(position) {
+            let now = self.keeper.at(position);
+            let what = match &mark {
+                Mark::Note(text) => Instant::Note(text),
+                Mark::Gap { events } => Instant::Gap(events.map(NonZeroU64::get)),
+                Mark::Paused => Instant::Paused,
+                Mark::Resumed => Instant::Resumed,
+                _ => continue,
+            };
+            if self.held.is_within(now) {
+                self.timeline.instant(what, now.at, &mut out.bytes);
+                out.flush_if_full()?;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -1,5 +1,5 @@
 //! The profile of pprof: a protobuf `Profile`, as `proto/profile.proto` of the pprof project specifies it. A
-//! method is a function and a location, a path is a sample, and its value counts calls.
+//! method is a function and a location, a path is a sample, and its value counts calls, or nanoseconds.
 
 use std::io::{self, Write};
 
@@ -7,10 +7,11 @@ use flow_codec::format::ids;
 use flow_codec::read::Trace;
 use flow_codec::{MethodId, MethodMap};
 
-use super::clock::Clock;
+use super::clock::Scale;
 use super::names::name;
 use super::proto::Fields;
 use super::stacks::Stacks;
+use super::svg::scale_of;
 use super::{GENERATOR, Paths};
 
 /// Field numbers, by message.
@@ -70,7 +71,7 @@ impl Paths for Pprof {
 
     fn write(&self, stacks: &Stacks<'_>, trace: &Trace, to: &mut dyn Write) -> io::Result<()> {
         let mut profile = Profile { out: Vec::new(), to, strings: 0, outcome: Ok(()) };
-        profile.head(trace);
+        profile.head(trace, scale_of(stacks));
         let mut locations = MethodMap::<u64>::default();
         for (method, id) in stacks.tree().methods().iter().zip(1..) {
             *locations.or_default(*method) = id;
@@ -106,11 +107,14 @@ struct Profile<'a> {
 }
 
 impl Profile<'_> {
-    fn head(&mut self, trace: &Trace) {
+    fn head(&mut self, trace: &Trace, scale: Scale) {
         // The first one has to be empty: it stands for nothing.
         self.string("");
-        let kind = self.string(Clock::UNIT);
-        let unit = self.string("count");
+        let (kind, unit) = match scale {
+            Scale::Calls => (scale.unit(), "count"),
+            Scale::Nanos => ("time", "nanoseconds"),
+        };
+        let (kind, unit) = (self.string(kind), self.string(unit));
         self.out.message(field::profile::SAMPLE_TYPE, |value| {
             value.number(field::value_type::TYPE, kind);
             value.number(field::value_type::UNIT, unit);

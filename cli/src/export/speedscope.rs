@@ -4,7 +4,7 @@
 use flow_codec::read::Trace;
 use flow_codec::{MethodId, ThreadId};
 
-use super::clock::Clock;
+use super::clock::Scale;
 use super::json::quoted;
 use super::names::{Numbers, name};
 use super::play::{Next, Timeline};
@@ -16,6 +16,7 @@ const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
 /// A file for speedscope.
 pub(super) struct Speedscope<'a> {
     trace: &'a Trace,
+    scale: Scale,
     /// The frames of the file are methods.
     frames: Numbers,
     /// The numbers of open frames.
@@ -26,9 +27,10 @@ pub(super) struct Speedscope<'a> {
 }
 
 impl<'a> Speedscope<'a> {
-    pub(super) fn new(trace: &'a Trace) -> Self {
+    pub(super) fn new(trace: &'a Trace, scale: Scale) -> Self {
         Self {
             trace,
+            scale,
             frames: Numbers::default(),
             open: Vec::new(),
             is_first_thread: true,
@@ -65,10 +67,14 @@ impl Timeline for Speedscope<'_> {
         if !std::mem::take(&mut self.is_first_thread) {
             out.push(b',');
         }
-        // Speedscope has no unit of that name.
-        let name = format!("{} ({})", thread_name(self.trace, id), Clock::UNIT);
+        let name = thread_name(self.trace, id);
+        let (name, unit) = match self.scale {
+            // Speedscope has no unit of that name.
+            Scale::Calls => (format!("{name} ({})", self.scale.unit()), "none"),
+            Scale::Nanos => (name, "nanoseconds"),
+        };
         let head = format!(
-            "\n{{\"type\":\"evented\",\"name\":{},\"unit\":\"none\",\"startValue\":0,\"events\":[",
+            "\n{{\"type\":\"evented\",\"name\":{},\"unit\":\"{unit}\",\"startValue\":0,\"events\":[",
             quoted(&name)
         );
         out.extend_from_slice(head.as_bytes());

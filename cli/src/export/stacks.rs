@@ -18,7 +18,7 @@ pub(super) struct Stack {
     /// Frames below its last one.
     pub(super) depth: usize,
     pub(super) method: MethodId,
-    /// Calls made on this very stack, and on those that are left out.
+    /// Calls made on this very stack, and on those that are left out; or nanoseconds.
     pub(super) calls: u64,
 }
 

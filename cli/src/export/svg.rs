@@ -1,11 +1,11 @@
-//! A flame graph, drawn by inferno: as wide as there are calls.
+//! A flame graph, drawn by inferno: as wide as there are calls, or time.
 
 use std::io::{self, Write};
 
 use flow_codec::read::Trace;
 use inferno::flamegraph::{self, Options};
 
-use super::clock::Clock;
+use super::clock::Scale;
 use super::stacks::Stacks;
 use super::{Paths, collapsed, program};
 
@@ -42,7 +42,7 @@ impl Paths for Svg {
         }
         let mut options = Options::default();
         options.title = program(trace);
-        options.count_name = Clock::UNIT.to_owned();
+        options.count_name = scale_of(stacks).unit().to_owned();
         options.min_width = MIN_WIDTH;
         // The same method has the same colour in each picture.
         options.hash = true;
@@ -50,7 +50,12 @@ impl Paths for Svg {
     }
 }
 
+/// What stacks weigh.
+pub(super) fn scale_of(stacks: &Stacks<'_>) -> Scale {
+    if stacks.tree().is_timed() { Scale::Nanos } else { Scale::Calls }
+}
+
 /// The stacks that are wide enough to be drawn.
 pub(super) fn drawn<'a>(stacks: &Stacks<'a>) -> Stacks<'a> {
-    stacks.at_least(stacks.tree().calls().div_ceil(MIN_PART))
+    stacks.at_least(stacks.tree().weight().div_ceil(MIN_PART))
 }

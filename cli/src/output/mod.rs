@@ -18,7 +18,9 @@ pub(crate) use neutral::neutral;
 pub(crate) use path::{chain, indent, indentation};
 pub(crate) use progress::Progress;
 pub(crate) use table::{Align, Table};
-pub(crate) use units::{bytes, grouped, percent, plural, push_number, seconds};
+pub(crate) use units::{
+    between, bytes, duration, grouped, instant, percent, plural, push_number, seconds,
+};
 pub(crate) use words::shell_word;
 
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};

@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::time::Duration;
 
+use flow_codec::read::Bounds;
+
 /// `1,234,567`.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
@@ -72,9 +74,94 @@ pub(crate) fn seconds(at_ns: u64) -> String {
     humantime::format_duration(duration).to_string()
 }
 
+/// Units of time, and how many nanoseconds each has.
+const UNITS: [(&str, u64); 4] = [("ns", 1), ("µs", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
+
+/// The largest unit of which a time has one at least.
+fn unit_of(ns: u64) -> (&'static str, u64) {
+    UNITS.into_iter().rev().find(|(_, unit_ns)| ns >= *unit_ns).unwrap_or(("ns", 1))
+}
+
+/// So many nanoseconds in a unit, with so many decimals, rounded.
+fn in_unit(ns: u64, unit_ns: u64, decimals: u32) -> String {
+    let scale = 10_u128.pow(decimals);
+    let scaled = (u128::from(ns) * scale + u128::from(unit_ns) / 2) / u128::from(unit_ns);
+    let whole = grouped(u64::try_from(scaled / scale).unwrap_or(u64::MAX));
+    match usize::try_from(decimals) {
+        Ok(places @ 1..) => format!("{whole}.{:0>places$}", scaled % scale),
+        _ => whole,
+    }
+}
+
+/// `850 ns`, `12.3 ms`, `4.56 s`: three digits.
+pub(crate) fn duration(ns: u64) -> String {
+    let (unit, unit_ns) = unit_of(ns);
+    let decimals = match ns / unit_ns {
+        _ if unit_ns == 1 => 0,
+        0..10 => 2,
+        10..100 => 1,
+        _ => 0,
+    };
+    format!("{} {unit}", in_unit(ns, unit_ns, decimals))
+}
+
+/// How long something took, as far as that is known: `12.3 ms ± 0.1`; `≤ 90 µs` where it may have taken no
+/// time at all; `≥ 2.00 s` where the end is not known.
+pub(crate) fn between(took: Bounds) -> String {
+    let Bounds { from_ns, by_ns } = took;
+    if by_ns == u64::MAX {
+        return format!("≥ {}", duration(from_ns));
+    }
+    if from_ns == by_ns {
+        return duration(from_ns);
+    }
+    if from_ns == 0 {
+        return format!("≤ {}", duration(by_ns));
+    }
+    let (unit, unit_ns) = unit_of(took.middle_ns());
+    // As many decimals as the error needs, which is rounded up.
+    let decimals =
+        (0..3).find(|decimals| took.error_ns().saturating_mul(10_u64.pow(*decimals)) >= unit_ns);
+    let decimals = if unit_ns == 1 { 0 } else { decimals.unwrap_or(3) };
+    let step = unit_ns / 10_u64.pow(decimals);
+    let error_ns = took.error_ns().div_ceil(step).saturating_mul(step);
+    let (middle, error) =
+        (in_unit(took.middle_ns(), unit_ns, decimals), in_unit(error_ns, unit_ns, decimals));
+    format!("{middle} {unit} ± {error}")
+}
+
+/// An instant since the start of the trace, in seconds: `12.034567 s`.
+pub(crate) fn instant(ns: u64) -> String {
+    format!("{} s", in_unit(ns, 1_000_000_000, 6))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn durations_have_three_digits_and_their_resolution() {
+        for (ns, text) in
+            [(0, "0 ns"), (999, "999 ns"), (1_234, "1.23 µs"), (12_345_678, "12.3 ms")]
+        {
+            assert_eq!(duration(ns), text);
+        }
+        assert_eq!(duration(4_560_000_000_000), "4,560 s");
+        let ms = 1_000_000;
+        for (from_ns, by_ns, text) in [
+            (12_200_000, 12_400_000, "12.3 ms ± 0.1"),
+            (12_290_000, 12_310_000, "12.30 ms ± 0.01"),
+            (5, 5, "5 ns"),
+            (0, 90_000, "≤ 90.0 µs"),
+            (2_000 * ms, u64::MAX, "≥ 2.00 s"),
+            (100 * ms, 400 * ms, "250 ms ± 150"),
+            (10_000 * ms, 10_000 * ms + 1, "10.000 s ± 0.001"),
+            (1, 4, "2 ns ± 2"),
+        ] {
+            assert_eq!(between(Bounds { from_ns, by_ns }), text);
+        }
+        assert_eq!(instant(12_034_567_891), "12.034568 s");
+    }
 
     #[test]
     fn thousands_are_separated() {

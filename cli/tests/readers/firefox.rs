@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Call, Threads};
+use super::{Call, Instants, Threads};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -23,7 +23,7 @@ struct Profile {
 struct Meta {
     preprocessed_profile_version: u32,
     product: String,
-    interval: u32,
+    interval: f64,
     categories: Vec<Category>,
     marker_schema: [(); 0],
 }
@@ -48,7 +48,7 @@ struct Thread {
     process_startup_time: u64,
     process_shutdown_time: Option<u64>,
     register_time: u64,
-    unregister_time: u64,
+    unregister_time: Ms,
     paused_ranges: [(); 0],
     show_markers_in_timeline: bool,
     samples: Samples,
@@ -61,14 +61,28 @@ struct Thread {
     string_array: Vec<String>,
 }
 
+/// Milliseconds, as they are written.
+#[derive(Deserialize, Clone, PartialEq, PartialOrd, Debug)]
+struct Ms(f64);
+
+impl Ms {
+    /// In steps of which a millisecond has so many.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]
+    fn steps(&self, of_one: f64) -> u64 {
+        let steps = (self.0 * of_one).round();
+        assert!((steps / of_one - self.0).abs() < 1e-9, "{}", self.0);
+        steps as u64
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Samples {
     length: usize,
     weight_type: String,
-    weight: Option<Vec<u64>>,
-    stack: Vec<usize>,
-    time: Vec<u64>,
+    weight: Option<Vec<Ms>>,
+    stack: Vec<Option<usize>>,
+    time: Vec<Ms>,
 }
 
 #[derive(Deserialize)]
@@ -76,8 +90,8 @@ struct Samples {
 struct Markers {
     length: usize,
     name: Vec<usize>,
-    start_time: Vec<Option<u64>>,
-    end_time: Vec<Option<u64>>,
+    start_time: Vec<Option<Ms>>,
+    end_time: Vec<Option<Ms>>,
     phase: Vec<u8>,
     category: Vec<usize>,
     data: Vec<Option<()>>,
@@ -118,9 +132,13 @@ impl Thread {
     fn check(&self) {
         let Samples { length, stack, time, .. } = &self.samples;
         assert_eq!((stack.len(), time.len()), (*length, *length));
-        assert_eq!((self.samples.weight_type.as_str(), &self.samples.weight), ("samples", &None));
+        match (self.samples.weight_type.as_str(), &self.samples.weight) {
+            ("samples", None) => {}
+            ("tracing-ms", Some(weight)) => assert_eq!(weight.len(), *length),
+            odd => panic!("{odd:?}"),
+        }
         assert!(
-            time.is_sorted_by(|a, b| a < b) && time.iter().all(|at| *at < self.unregister_time)
+            time.is_sorted_by(|a, b| a <= b) && time.iter().all(|at| *at <= self.unregister_time)
         );
         let table = &self.markers;
         let columns = [
@@ -167,15 +185,43 @@ impl Thread {
         names
     }
 
+    /// What samples weigh is the time of the calls, each without those that it made.
+    fn check_weights(&self, calls: &[Call], of_one: f64) {
+        let mut of_samples: HashMap<Vec<&str>, u64> = HashMap::new();
+        for (stack, weight) in self.samples.stack.iter().zip(self.samples.weight.iter().flatten()) {
+            let stack = stack.map_or(Vec::new(), |stack| self.stack(stack));
+            *of_samples.entry(stack).or_default() += weight.steps(of_one);
+        }
+        let end = self.unregister_time.steps(of_one);
+        let mut of_calls: HashMap<Vec<&str>, u64> = HashMap::new();
+        let mut stack: Vec<&str> = Vec::new();
+        for call in calls {
+            stack.truncate(call.depth);
+            let took = call.end.unwrap_or(end) - call.begin;
+            if let Some(caller) = of_calls.get_mut(&stack) {
+                *caller -= took;
+            }
+            stack.push(&call.name);
+            *of_calls.entry(stack.clone()).or_default() += took;
+        }
+        of_samples.remove(&Vec::new());
+        assert_eq!(of_samples, of_calls);
+    }
+
     /// The calls that markers tell: an end belongs to the last beginning of that name.
-    fn calls(&self) -> Vec<Call> {
+    fn calls(&self, of_one: f64) -> (Vec<Call>, Instants) {
+        let mut instants = Instants::new();
         let mut calls: Vec<Call> = Vec::new();
         let mut open: HashMap<usize, Vec<usize>> = HashMap::new();
         let mut depth = 0;
         let table = &self.markers;
         for row in 0..table.length {
             let name = table.name[row];
-            match (table.phase[row], table.start_time[row], table.end_time[row]) {
+            let steps = |time: &Option<Ms>| time.as_ref().map(|time| time.steps(of_one));
+            match (table.phase[row], steps(&table.start_time[row]), steps(&table.end_time[row])) {
+                (0, Some(at), None) => {
+                    instants.push((self.name.clone(), at, self.string_array[name].clone()));
+                }
                 (2, Some(begin), None) => {
                     open.entry(name).or_default().push(calls.len());
                     let name = self.string_array[name].clone();
@@ -189,15 +235,27 @@ impl Thread {
                 odd => panic!("{odd:?}"),
             }
         }
-        calls
+        (calls, instants)
     }
 }
 
 /// The name of the product, and the threads, as markers and samples tell them alike.
 pub(crate) fn read(bytes: &[u8]) -> (String, Threads) {
+    let (product, threads, instants) = told(bytes, 1.0, 1.0);
+    assert_eq!(instants, []);
+    (product, threads)
+}
+
+/// The same with a clock: times are nanoseconds.
+pub(crate) fn timed(bytes: &[u8]) -> (String, Threads, Instants) {
+    told(bytes, 0.1, 1_000_000.0)
+}
+
+fn told(bytes: &[u8], interval: f64, of_one: f64) -> (String, Threads, Instants) {
+    let mut instants = Instants::new();
     let profile: Profile = serde_json::from_slice(bytes).unwrap();
     let meta = profile.meta;
-    assert_eq!((meta.preprocessed_profile_version, meta.interval), (55, 1));
+    assert_eq!((meta.preprocessed_profile_version, meta.interval), (55, interval));
     assert_eq!((meta.marker_schema, profile.libs, profile.pages), ([], [], []));
     assert_eq!((profile.counters, profile.profiler_overhead), ([], []));
     for category in &meta.categories {
@@ -209,16 +267,22 @@ pub(crate) fn read(bytes: &[u8]) -> (String, Threads) {
         thread.check();
         assert_eq!(thread.is_main_thread, number == 0);
         assert!(thread.markers.category.iter().all(|category| *category < meta.categories.len()));
-        let calls = thread.calls();
+        let (calls, of_thread) = thread.calls(of_one);
+        instants.extend(of_thread);
+        if thread.samples.weight.is_some() {
+            thread.check_weights(&calls, of_one);
+            threads.insert(thread.name.clone(), calls);
+            continue;
+        }
         assert_eq!(calls.len(), thread.samples.length, "thread {}", thread.tid);
         let mut stack: Vec<&str> = Vec::new();
         for (number, call) in calls.iter().enumerate() {
             stack.truncate(call.depth);
             stack.push(&call.name);
-            assert_eq!(thread.samples.time[number], call.begin);
-            assert_eq!(thread.stack(thread.samples.stack[number]), stack);
+            assert_eq!(thread.samples.time[number].steps(of_one), call.begin);
+            assert_eq!(thread.stack(thread.samples.stack[number].unwrap()), stack);
         }
         threads.insert(thread.name.clone(), calls);
     }
-    (meta.product, threads)
+    (meta.product, threads, instants)
 }

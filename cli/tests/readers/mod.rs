@@ -2,6 +2,7 @@
 //! knows these fields and no others, CSV by its crate, pictures as XML. Each reader tells what the file says:
 //! calls with their times, or paths with their weights.
 
+#![allow(dead_code, reason = "each test binary uses its own part")]
 #![allow(clippy::unwrap_used, reason = "what cannot be read is wrong")]
 
 pub(crate) mod chrome;
@@ -17,7 +18,7 @@ use std::collections::BTreeMap;
 /// A call as a timeline shows it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Call {
-    /// When it begins, in calls; no two of a thread begin at once.
+    /// When it begins, in calls, or in nanoseconds.
     pub(crate) begin: u64,
     /// `None`: not before the end of the thread.
     pub(crate) end: Option<u64>,
@@ -27,6 +28,9 @@ pub(crate) struct Call {
 
 /// The calls of each thread, in order, by the thread's name.
 pub(crate) type Threads = BTreeMap<String, Vec<Call>>;
+
+/// What happened at an instant: thread, time, and what it is called.
+pub(crate) type Instants = Vec<(String, u64, String)>;
 
 /// The calls of each path, outermost method first.
 pub(crate) type Paths = BTreeMap<Vec<String>, u64>;
@@ -52,8 +56,9 @@ impl Stack {
         call.name.clone()
     }
 
+    /// No two calls begin at once, unless there are times that say so.
     pub(crate) fn finish(self) -> Vec<Call> {
-        assert!(self.calls.is_sorted_by(|a, b| a.begin < b.begin));
+        assert!(self.calls.is_sorted_by(|a, b| a.begin <= b.begin));
         self.calls
     }
 }

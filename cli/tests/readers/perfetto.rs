@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use prost::Message;
 
-use super::{Stack, Threads};
+use super::{Instants, Stack, Threads};
 
 #[derive(Message)]
 struct Trace {
@@ -33,10 +33,24 @@ struct TracePacket {
 
 #[derive(Message)]
 struct TrackEvent {
+    #[prost(message, repeated, tag = "4")]
+    debug_annotations: Vec<DebugAnnotation>,
     #[prost(int32, optional, tag = "9")]
     r#type: Option<i32>,
     #[prost(uint64, optional, tag = "10")]
     name_iid: Option<u64>,
+    #[prost(string, repeated, tag = "22")]
+    categories: Vec<String>,
+    #[prost(string, optional, tag = "23")]
+    name: Option<String>,
+}
+
+#[derive(Message)]
+struct DebugAnnotation {
+    #[prost(string, optional, tag = "6")]
+    string_value: Option<String>,
+    #[prost(string, optional, tag = "10")]
+    name: Option<String>,
 }
 
 #[derive(Message)]
@@ -106,6 +120,18 @@ struct Sequence {
 
 /// The name of the process, and the threads.
 pub(crate) fn read(bytes: &[u8]) -> (String, Threads) {
+    let (process, threads, instants) = told(bytes, 1000);
+    assert_eq!(instants, []);
+    (process, threads)
+}
+
+/// The same with a clock: times are nanoseconds.
+pub(crate) fn timed(bytes: &[u8]) -> (String, Threads, Instants) {
+    told(bytes, 1)
+}
+
+fn told(bytes: &[u8], unit_ns: u64) -> (String, Threads, Instants) {
+    let mut instants = Instants::new();
     let trace = Trace::decode(bytes).unwrap();
     assert_eq!(
         trace.encoded_len(),
@@ -148,18 +174,28 @@ pub(crate) fn read(bytes: &[u8]) -> (String, Threads) {
         }
         if let Some(event) = packet.track_event {
             assert_eq!(flags & 2, 2, "names and the track are of the sequence");
-            let (_, stack) = tracks.get_mut(&sequence.default_track.unwrap()).unwrap();
+            let (thread, stack) = tracks.get_mut(&sequence.default_track.unwrap()).unwrap();
             let nanos = packet.timestamp.unwrap();
-            assert_eq!(nanos % 1000, 0);
+            assert_eq!(nanos % unit_ns, 0);
+            let at = nanos / unit_ns;
             match (event.r#type.unwrap(), event.name_iid) {
-                (1, Some(name)) => stack.begin(sequence.names[&name].clone(), nanos / 1000),
+                (1, Some(name)) => stack.begin(sequence.names[&name].clone(), at),
                 (2, None) => {
-                    stack.end(nanos / 1000);
+                    stack.end(at);
+                    for argument in event.debug_annotations {
+                        assert_eq!(argument.name.as_deref(), Some("exception"));
+                        let what = format!("ended by {}", argument.string_value.unwrap());
+                        instants.push((thread.clone(), at, what));
+                    }
+                }
+                (3, None) => {
+                    let what = format!("{}: {}", event.categories[0], event.name.unwrap());
+                    instants.push((thread.clone(), at, what));
                 }
                 odd => panic!("{odd:?}"),
             }
         }
     }
     let threads = tracks.into_values().map(|(name, stack)| (name, stack.finish()));
-    (process.unwrap().2, threads.collect())
+    (process.unwrap().2, threads.collect(), instants)
 }

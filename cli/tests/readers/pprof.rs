@@ -70,13 +70,25 @@ struct Function {
     start_line: i64,
 }
 
+/// The nanoseconds of each path.
+pub(crate) fn timed(bytes: &[u8]) -> Paths {
+    told(bytes, ("time", "nanoseconds")).0
+}
+
 /// The paths; and of each method its full name, file and line.
 pub(crate) fn read(bytes: &[u8]) -> (Paths, HashMap<String, (String, String, i64)>) {
+    told(bytes, ("calls", "count"))
+}
+
+fn told(
+    bytes: &[u8],
+    (kind, unit): (&str, &str),
+) -> (Paths, HashMap<String, (String, String, i64)>) {
     let profile = Profile::decode(bytes).unwrap();
     let text = |index: i64| profile.string_table[usize::try_from(index).unwrap()].clone();
     assert_eq!(text(0), "");
     let [value] = &profile.sample_type[..] else { panic!("one value a sample") };
-    assert_eq!((text(value.r#type), text(value.unit)), ("calls".to_owned(), "count".to_owned()));
+    assert_eq!((text(value.r#type), text(value.unit)), (kind.to_owned(), unit.to_owned()));
     assert!(text(profile.comment[0]).starts_with("flow ") && profile.time_nanos >= 0);
     let mut methods = HashMap::new();
     let mut functions = HashMap::new();

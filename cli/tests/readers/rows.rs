@@ -14,11 +14,29 @@ struct Row {
     caller: Option<u64>,
     depth: usize,
     total: Option<u64>,
+    start_ns: Option<u64>,
+    end_ns: Option<u64>,
+    duration_from_ns: Option<u64>,
+    duration_by_ns: Option<u64>,
+    thrown: Option<String>,
     #[serde(rename = "method")]
     _method: u64,
     class: Option<String>,
     name: Option<String>,
     descriptor: Option<String>,
+}
+
+/// The times of each call as far as a row has them: start, end, shortest and longest duration, and the exception.
+pub(crate) type Times = (Option<u64>, Option<u64>, Option<u64>, Option<u64>, Option<String>);
+
+/// Calls by name, in the order of their rows.
+pub(crate) fn times(bytes: &[u8]) -> Vec<(String, Times)> {
+    let row = |row: Row| {
+        let times =
+            (row.start_ns, row.end_ns, row.duration_from_ns, row.duration_by_ns, row.thrown);
+        (row.name.unwrap(), times)
+    };
+    csv::Reader::from_reader(bytes).deserialize().map(Result::unwrap).map(row).collect()
 }
 
 pub(crate) fn jsonl(bytes: &[u8]) -> BTreeMap<u64, Vec<Call>> {

@@ -54,6 +54,15 @@ pub(crate) type Origin = (Option<String>, Option<u32>);
 
 /// The threads, and where the method of each frame comes from.
 pub(crate) fn read(bytes: &[u8]) -> (Threads, Vec<Origin>) {
+    told(bytes, "none", " (calls)")
+}
+
+/// The same with a clock.
+pub(crate) fn timed(bytes: &[u8]) -> Threads {
+    told(bytes, "nanoseconds", "").0
+}
+
+fn told(bytes: &[u8], unit: &str, behind: &str) -> (Threads, Vec<Origin>) {
     let file: File = serde_json::from_slice(bytes).unwrap();
     assert_eq!(file.schema, "https://www.speedscope.app/file-format-schema.json");
     assert!(file.exporter.starts_with("flow ") && !file.name.is_empty());
@@ -61,7 +70,7 @@ pub(crate) fn read(bytes: &[u8]) -> (Threads, Vec<Origin>) {
     let frames = file.shared.frames;
     let mut threads = Threads::new();
     for profile in file.profiles {
-        assert_eq!((profile.r#type.as_str(), profile.unit.as_str()), ("evented", "none"));
+        assert_eq!((profile.r#type.as_str(), profile.unit.as_str()), ("evented", unit));
         let mut now = profile.start_value;
         let mut stack = Stack::default();
         for event in profile.events {
@@ -75,7 +84,7 @@ pub(crate) fn read(bytes: &[u8]) -> (Threads, Vec<Origin>) {
             }
         }
         assert!(now <= profile.end_value && stack.open.is_empty());
-        let name = profile.name.strip_suffix(" (calls)").unwrap();
+        let name = profile.name.strip_suffix(behind).unwrap();
         threads.insert(name.to_owned(), stack.finish());
     }
     (threads, frames.into_iter().map(|frame| (frame.file, frame.line)).collect())

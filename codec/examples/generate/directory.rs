@@ -6,19 +6,20 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 use flow_codec::format::ids;
-use flow_codec::format::manifest::{End, Jvm, Manifest, Totals, VERSION};
+use flow_codec::format::manifest::{Clock, End, Jvm, Manifest, Totals, VERSION};
 use flow_codec::format::methods::{MethodInfo, MethodLine, flag_names};
 use flow_codec::format::names::{self, EventFormat};
 use flow_codec::format::threads::ThreadLine;
 use flow_codec::{MethodId, ThreadId};
 
+use crate::clock::{ENTER_NS, EXIT_NS};
 use crate::options::Options;
 use crate::stream::Written;
 
 const METHODS_A_CLASS: u32 = 12;
 const PUBLIC: u32 = 1;
-/// What a call is said to take: the times of threads should look like times.
-const CALL_NS: u64 = 5;
+/// What a call takes.
+const CALL_NS: u64 = ENTER_NS + EXIT_NS;
 
 /// A trace directory that is being written.
 #[derive(Debug)]
@@ -27,6 +28,7 @@ pub(crate) struct Directory {
     seed: u64,
     totals: Totals,
     threads: String,
+    clock: Option<Clock>,
 }
 
 impl Directory {
@@ -39,7 +41,11 @@ impl Directory {
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, error));
         }
         let totals = Totals { methods: id_count.into(), ..Totals::default() };
-        let directory = Self { path, seed: options.seed, totals, threads: String::new() };
+        let clock = options
+            .clock
+            .map(|period_ns| Clock { kind: "tick".to_owned(), period_ns: Some(period_ns) });
+        let (seed, threads) = (options.seed, String::new());
+        let directory = Self { path, seed, totals, threads, clock };
         directory.write_methods(id_count)?;
         Ok(directory)
     }
@@ -64,6 +70,11 @@ impl Directory {
     /// Where the events of the thread of this number go, which counts from 0.
     pub(crate) fn thread_file(&self, thread: u64) -> PathBuf {
         self.path.join(names::thread_file(ThreadId::new(thread + 1), EventFormat::Binary))
+    }
+
+    /// Where its marks go.
+    pub(crate) fn marks_file(&self, thread: u64) -> PathBuf {
+        self.thread_file(thread).with_extension(names::MARKS_EXTENSION)
     }
 
     /// The next thread is written.
@@ -95,7 +106,7 @@ impl Directory {
             tool: concat!("flow-codec generate ", env!("CARGO_PKG_VERSION")).to_owned(),
             engine: "instrument".to_owned(),
             event_format: EventFormat::Binary.name().to_owned(),
-            clock: None,
+            clock: self.clock,
             options: [("seed".to_owned(), self.seed.to_string())].into(),
             pid: 1,
             host: "none".to_owned(),

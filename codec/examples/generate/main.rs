@@ -2,14 +2,18 @@
 //!
 //! ```text
 //! cargo run --release -p flow-codec --example generate -- \
-//!     [--calls N] [--shape real|fib|deep|wide] [--threads T] [--seed S] [--methods M] DIR
+//!     [--calls N] [--shape real|fib|deep|wide] [--threads T] [--seed S] [--methods M] \
+//!     [--clock NANOSECONDS] DIR
 //! ```
 //!
 //! The same options give the same bytes. `N` may end in `k`, `M` or `G`. What the shapes are like stands
-//! in `shapes.rs` and `real.rs`.
+//! in `shapes.rs` and `real.rs`. With a clock there are marks beside the events, of a program in which every
+//! call takes [`ENTER_NS`](clock::ENTER_NS) and every exit [`EXIT_NS`](clock::EXIT_NS), with some notes and
+//! exceptions.
 
 #![expect(clippy::print_stderr, reason = "messages of a command")]
 
+mod clock;
 mod directory;
 mod options;
 mod real;
@@ -19,6 +23,7 @@ mod stream;
 use std::fs::File;
 use std::process::ExitCode;
 
+use clock::Clock;
 use directory::Directory;
 use options::Options;
 use shapes::Program;
@@ -52,7 +57,10 @@ fn generate(options: &Options) -> std::io::Result<()> {
             break;
         }
         let file = File::create_new(directory.thread_file(thread))?;
-        let mut stream = Stream::new(file, calls);
+        let clock = options.clock.map(|period_ns| {
+            File::create_new(directory.marks_file(thread)).map(|file| Clock::new(file, period_ns))
+        });
+        let mut stream = Stream::new(file, calls, clock.transpose()?);
         program.run(&mut stream, options.seed.wrapping_add(thread))?;
         directory.add(stream.finish()?);
     }

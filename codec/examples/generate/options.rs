@@ -6,7 +6,7 @@ use crate::shapes::Shape;
 
 /// Shown when the command line is wrong.
 pub(crate) const USAGE: &str = "usage: generate [--calls N] [--shape real|fib|deep|wide] \
-                                [--threads T] [--seed S] [--methods M] DIR";
+                                [--threads T] [--seed S] [--methods M] [--clock NANOSECONDS] DIR";
 
 /// What to write, and where.
 #[derive(Debug)]
@@ -16,6 +16,8 @@ pub(crate) struct Options {
     pub(crate) threads: u64,
     pub(crate) seed: u64,
     pub(crate) methods: u32,
+    /// Nanoseconds between two time marks.
+    pub(crate) clock: Option<u64>,
     pub(crate) dir: PathBuf,
 }
 
@@ -27,6 +29,7 @@ impl Options {
             threads: 1,
             seed: 1,
             methods: 5_000,
+            clock: None,
             dir: PathBuf::new(),
         };
         while let Some(word) = words.next() {
@@ -43,6 +46,7 @@ impl Options {
                 "--calls" => options.calls = count(&value).ok_or_else(bad)?,
                 "--shape" => options.shape = Shape::parse(&value).ok_or_else(bad)?,
                 "--threads" => options.threads = count(&value).ok_or_else(bad)?,
+                "--clock" => options.clock = Some(count(&value).ok_or_else(bad)?),
                 "--seed" => options.seed = value.parse().map_err(|_| bad())?,
                 "--methods" => {
                     let methods = count(&value).and_then(|count| u32::try_from(count).ok());

@@ -6,6 +6,8 @@ use std::num::NonZeroU64;
 use flow_codec::MethodId;
 use flow_codec::format::flow::Encoded;
 
+use crate::clock::Clock;
+
 const BLOCK_BYTES: usize = 1 << 20;
 /// Bytes stored for each record, of which only those of the record count.
 const STORED_BYTES: usize = 8;
@@ -50,12 +52,13 @@ pub(crate) struct Stream<W> {
     calls: u64,
     left: u64,
     bytes: u64,
+    clock: Option<Clock<W>>,
 }
 
 impl<W: Write> Stream<W> {
-    pub(crate) fn new(out: W, calls: u64) -> Self {
+    pub(crate) fn new(out: W, calls: u64, clock: Option<Clock<W>>) -> Self {
         let block = vec![0; BLOCK_BYTES];
-        Self { out, block, len: 0, exits: 0, open: 0, calls, left: calls, bytes: 0 }
+        Self { out, block, len: 0, exits: 0, open: 0, calls, left: calls, bytes: 0, clock }
     }
 
     /// Enters a method. Answers whether there is another call to be made.
@@ -68,6 +71,9 @@ impl<W: Write> Stream<W> {
             self.flush()?;
         }
         self.encode_exits();
+        if let Some(clock) = &mut self.clock {
+            clock.enter(self.bytes + self.len as u64)?;
+        }
         self.store(call.bytes, call.len.into());
         self.open += 1;
         self.left -= 1;
@@ -90,6 +96,9 @@ impl<W: Write> Stream<W> {
     pub(crate) fn finish(mut self) -> io::Result<Written> {
         self.exit(self.open);
         self.encode_exits();
+        if let Some(clock) = &mut self.clock {
+            clock.finish(self.bytes + self.len as u64)?;
+        }
         self.flush()?;
         self.out.flush()?;
         let calls = self.calls - self.left;
@@ -98,6 +107,9 @@ impl<W: Write> Stream<W> {
 
     #[inline]
     fn encode_exits(&mut self) {
+        if let Some(clock) = &mut self.clock {
+            clock.exit(self.bytes + self.len as u64, self.exits);
+        }
         match NonZeroU64::new(self.exits) {
             None => {}
             // By far the most runs have one byte.

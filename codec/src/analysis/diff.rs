@@ -34,7 +34,7 @@ pub enum ChangeKind {
     Changed,
 }
 
-/// Calls of a path in both runs.
+/// Calls of a path in both runs, or its nanoseconds where trees with times are compared.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counts {
     /// In the first run.
@@ -131,7 +131,7 @@ pub struct Diff {
 }
 
 impl Diff {
-    /// Adds what was called in a run.
+    /// Adds what was called in a run: calls, or for trees with times nanoseconds.
     pub fn add(&mut self, run: Run, tree: &PathTree, methods: &Methods) {
         let numbers: MethodMap<_> = tree
             .methods()
@@ -143,9 +143,11 @@ impl Diff {
             let Some(&number) = numbers.get(row.method) else { continue };
             let parent = tree.parent(path).and_then(|parent| places.get(at(parent.get())));
             let here = self.paths.child(parent.copied().unwrap_or(BEYOND), number);
+            // What was called is there, even if no time can be told from none.
+            let own = if tree.is_timed() { row.own.max(1) } else { row.own };
             match (self.paths.counts_mut(here), run) {
-                (Some(counts), Run::Before) => counts.before += row.calls,
-                (Some(counts), Run::After) => counts.after += row.calls,
+                (Some(counts), Run::Before) => counts.before += own,
+                (Some(counts), Run::After) => counts.after += own,
                 (None, _) => self.beyond += row.calls,
             }
             if let Some(place) = places.get_mut(at(path.get())) {

@@ -1,4 +1,4 @@
-//! HOT: the aggregate tree, added up call by call.
+//! HOT: the aggregate tree, added up call by call, and with a clock event by event.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -8,7 +8,7 @@ use super::numbering::Numbering;
 use super::path_tree::PathTree;
 use super::paths::{BEYOND, Paths, ROOT, at};
 use crate::MethodId;
-use crate::read::Visit;
+use crate::read::{Clock, Visit};
 
 /// Adds up the calls of any number of threads, one after the other: calls with the same methods on the
 /// stack count as one path. Memory: about 32 bytes a path, 4 bytes an open frame.
@@ -38,6 +38,87 @@ pub struct Graph {
     calls: u64,
     /// Those of paths for which there was no room.
     beyond: u64,
+}
+
+/// The same with the time that passed while the last method of a path was the innermost frame, by the
+/// clock that is kept while it receives records. Memory: 16 bytes more a path.
+#[derive(Clone, Debug)]
+pub struct TimedGraph<'c> {
+    clock: &'c Clock,
+    graph: Graph,
+    /// By path, in parts of a nanosecond.
+    own: Vec<u128>,
+    /// When the last event happened.
+    last: u64,
+}
+
+impl Visit for TimedGraph<'_> {
+    #[inline]
+    fn enter(&mut self, method: MethodId) {
+        self.pass();
+        self.graph.enter(method);
+    }
+
+    #[inline]
+    fn exit(&mut self, count: NonZeroU64) {
+        self.pass();
+        self.graph.exit(count);
+    }
+}
+
+impl<'c> TimedGraph<'c> {
+    /// By this clock.
+    #[must_use]
+    pub fn new(clock: &'c Clock) -> Self {
+        Self { clock, graph: Graph::default(), own: Vec::new(), last: 0 }
+    }
+
+    #[inline]
+    fn pass(&mut self) {
+        let now = self.clock.now();
+        let passed = now.saturating_sub(std::mem::replace(&mut self.last, now));
+        let Some(&path) = self.graph.stack.last().filter(|_| passed > 0) else { return };
+        match self.own.get_mut(at(path)) {
+            Some(own) => *own += u128::from(passed),
+            None => self.meet(path, passed),
+        }
+    }
+
+    #[cold]
+    fn meet(&mut self, path: u32, passed: u64) {
+        if path != BEYOND {
+            self.own.resize(self.graph.paths.nodes().len(), 0);
+            if let Some(own) = self.own.get_mut(at(path)) {
+                *own += u128::from(passed);
+            }
+        }
+    }
+
+    /// A thread has ended: what is entered next is called by nobody.
+    pub fn end_thread(&mut self) {
+        self.pass();
+        self.last = 0;
+        self.graph.end_thread();
+    }
+
+    /// All calls so far.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        self.graph.calls()
+    }
+
+    /// The tree of all that was added, of which totals and own are nanoseconds.
+    #[must_use]
+    pub fn into_tree(self) -> PathTree {
+        let mut own: Vec<_> = self.own.into_iter().map(Clock::to_ns).collect();
+        own.resize(self.graph.paths.nodes().len(), 0);
+        PathTree::new(
+            self.graph.numbering,
+            self.graph.paths.into_nodes(),
+            self.graph.beyond,
+            Some(own),
+        )
+    }
 }
 
 impl Default for Graph {
@@ -107,7 +188,7 @@ impl Graph {
     /// The tree of all that was added. Frames that are open count up to here.
     #[must_use]
     pub fn into_tree(self) -> PathTree {
-        PathTree::new(self.numbering, self.paths.into_nodes(), self.beyond)
+        PathTree::new(self.numbering, self.paths.into_nodes(), self.beyond, None)
     }
 }
 

@@ -4,13 +4,15 @@
 //! |---|---|
 //! | How often was each method called, and how much happened in it? | [`Report`] |
 //! | Where did the calls go? The aggregate tree: calls with the same methods on the stack are one path. | [`Graph`], then [`PathTree`] |
+//! | How long did each method run? Where did the time go? Which calls took longest? | [`TimedReport`], [`TimedGraph`], [`Slowest`] |
 //! | The same, of what happens in some methods only | [`Rooted`] around a [`Graph`] |
 //! | Who calls a method, and whom does it call? | [`Neighbours`] |
 //! | What was the deepest stack? | [`Deepest`] |
 //! | What changed between two runs? | [`Diff`] |
 //!
 //! All but the last receive records ([`Visit`](crate::read::Visit)) of one thread after the other, each
-//! followed by `end_thread`. None opens a file.
+//! followed by `end_thread`; those that ask for times receive them from
+//! [`TimedEvents`](crate::read::TimedEvents), and hold its clock. None opens a file.
 
 mod deepest;
 mod diff;
@@ -21,11 +23,15 @@ mod path_tree;
 mod paths;
 mod report;
 mod rooted;
+mod slowest;
+mod timed_report;
 
 pub use deepest::Deepest;
 pub use diff::{Change, ChangeKind, Counts, Diff, MethodName, Run};
-pub use graph::Graph;
+pub use graph::{Graph, TimedGraph};
 pub use neighbours::Neighbours;
 pub use path_tree::{PathId, PathRow, PathTree};
 pub use report::{Report, ReportRow};
 pub use rooted::Rooted;
+pub use slowest::{SlowCall, Slowest};
+pub use timed_report::{TimedReport, TimedRow};

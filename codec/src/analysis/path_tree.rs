@@ -31,9 +31,9 @@ pub struct PathRow {
     pub method: MethodId,
     /// How often it was entered.
     pub calls: u64,
-    /// Calls made in it, its own included.
+    /// Calls made in it, its own included; or the time while it was on the stack, in nanoseconds.
     pub total: u64,
-    /// Calls of its own.
+    /// Calls of its own; or the time while it was all that was on the stack.
     pub own: u64,
 }
 
@@ -43,14 +43,25 @@ pub struct PathTree {
     numbering: Numbering,
     /// `last` is a node's first child now, and `after` its next sibling.
     nodes: Vec<Node<u64>>,
+    /// By path; `None` where that are its calls.
+    own: Option<Vec<u64>>,
     totals: Vec<u64>,
+    calls: u64,
     beyond: u64,
 }
 
 impl PathTree {
-    pub(super) fn new(numbering: Numbering, mut nodes: Vec<Node<u64>>, beyond: u64) -> Self {
+    /// Paths that are weighed by their calls, or by other numbers, one for each node.
+    pub(super) fn new(
+        numbering: Numbering,
+        mut nodes: Vec<Node<u64>>,
+        beyond: u64,
+        own: Option<Vec<u64>>,
+    ) -> Self {
         nodes.shrink_to_fit();
-        let mut totals: Vec<_> = nodes.iter().map(|node| node.counts).collect();
+        let calls = nodes.iter().map(|node| node.counts).sum();
+        let by_calls = || nodes.iter().map(|node| node.counts).collect();
+        let mut totals: Vec<u64> = own.clone().unwrap_or_else(by_calls);
         for node in &mut nodes {
             (node.last, node.after) = (ROOT, ROOT);
         }
@@ -59,7 +70,7 @@ impl PathTree {
             let (Some(node), Some(&total)) = (nodes.get(path), totals.get(path)) else { continue };
             let parent = at(node.parent);
             if let Some(sum) = totals.get_mut(parent) {
-                *sum += total;
+                *sum = sum.saturating_add(total);
             }
             let Some(parent) = nodes.get_mut(parent) else { continue };
             let first = std::mem::replace(&mut parent.last, u32::try_from(path).unwrap_or(ROOT));
@@ -67,13 +78,25 @@ impl PathTree {
                 node.after = first;
             }
         }
-        Self { numbering, nodes, totals, beyond }
+        Self { numbering, nodes, own, totals, calls, beyond }
     }
 
     /// All calls of all paths.
     #[must_use]
     pub fn calls(&self) -> u64 {
-        self.totals.first().copied().unwrap_or_default()
+        self.calls
+    }
+
+    /// What all paths weigh: as many as the calls, or nanoseconds.
+    #[must_use]
+    pub fn weight(&self) -> u64 {
+        self.total(self.root())
+    }
+
+    /// Whether totals and own are nanoseconds, and no calls.
+    #[must_use]
+    pub fn is_timed(&self) -> bool {
+        self.own.is_some()
     }
 
     /// Calls that are left out, because there were more than 2^32 paths.
@@ -131,7 +154,11 @@ impl PathTree {
     pub fn row(&self, path: PathId) -> Option<PathRow> {
         let &Node { counts: calls, method, .. } = self.node(path)?;
         let method = self.numbering.method(method)?;
-        Some(PathRow { method, calls, total: self.total(path), own: calls })
+        let own = match &self.own {
+            None => calls,
+            Some(own) => own.get(at(path.0)).copied().unwrap_or_default(),
+        };
+        Some(PathRow { method, calls, total: self.total(path), own })
     }
 
     fn total(&self, path: PathId) -> u64 {

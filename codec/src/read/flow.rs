@@ -166,6 +166,35 @@ impl<R: Read> ReadRecords for FlowReader<R> {
         Ok(true)
     }
 
+    fn visit_until<V: Visit>(&mut self, end: Offset, visitor: &mut V) -> Result<bool> {
+        if self.failed || self.position >= end {
+            return Ok(!self.failed);
+        }
+        // What is at hand is enough: stretches are far shorter than the buffer.
+        if self.unread.len() < MAX_RECORD_BYTES
+            && !self.at_end
+            && let Err(error) = self.refill()
+        {
+            self.failed = true;
+            return Err(error);
+        }
+        let unread = self.buffer.get(self.unread.clone()).unwrap_or_default();
+        let wanted = usize::try_from(end.get() - self.position.get()).unwrap_or(usize::MAX);
+        let read = visit_records(unread.get(..wanted).unwrap_or(unread), visitor);
+        self.unread.start += read;
+        self.position = self.position.plus(read);
+        self.last_was_exit = false;
+        if read > 0 {
+            return Ok(true);
+        }
+        match self.next_record()? {
+            Some((_, Record::Enter(method))) => visitor.enter(method),
+            Some((_, Record::Exit(count))) => visitor.exit(count),
+            None => return Ok(false),
+        }
+        Ok(true)
+    }
+
     fn tail(&self) -> Tail {
         if self.unread.is_empty() {
             Tail::Complete

@@ -83,7 +83,7 @@ impl<R: Read> Marks<R> {
     /// Where in the file the next mark begins.
     #[must_use]
     pub fn offset(&self) -> Offset {
-        self.offset
+        if self.has_begun { self.offset } else { Offset::new(HEADER_BYTES as u64) }
     }
 
     /// What writes marks behind those that have been read.

@@ -5,7 +5,9 @@
 //! Nothing here trusts what it reads: lengths are
 //! checked before memory is reserved, and damage is reported with its place.
 
+mod asides;
 mod canonical;
+mod clock;
 mod content;
 mod filtered;
 mod flow;
@@ -18,11 +20,14 @@ mod splice;
 mod text;
 mod thread_file;
 mod threads;
+mod timed;
 mod times;
 mod trace;
 mod visit;
 
+pub use asides::Asides;
 pub use canonical::CanonicalLen;
+pub use clock::{Clock, Clocked};
 pub use content::{Content, ContentReader};
 pub use filtered::{Filtered, Selection, ShownFrames};
 pub use flow::{FlowReader, Tail};
@@ -33,7 +38,8 @@ pub use open_chunk::{OpenChunk, OpenChunkBytes, OpenMarks};
 pub use splice::Splice;
 pub use thread_file::{Events, MarksInput, ThreadFile};
 pub use threads::{OpenFrames, Thread, Threads};
-pub use times::{Bounds, Times};
+pub use timed::TimedEvents;
+pub use times::{Bounds, Stretch, Times};
 pub use trace::{JournalReading, Trace, TraceSet};
 pub use visit::Visit;
 
@@ -62,6 +68,27 @@ pub trait ReadRecords {
         Self: Sized,
     {
         for _ in 0..RECORDS_AT_ONCE {
+            match self.next_record()? {
+                Some((_, Record::Enter(method))) => visitor.enter(method),
+                Some((_, Record::Exit(count))) => visitor.exit(count),
+                None => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    /// The same for records that begin before `end` only; there it has nothing to do.
+    ///
+    /// # Errors
+    /// As those of [`next_record`](Self::next_record); the records before were handed on.
+    fn visit_until<V: Visit>(&mut self, end: Offset, visitor: &mut V) -> Result<bool>
+    where
+        Self: Sized,
+    {
+        for _ in 0..RECORDS_AT_ONCE {
+            if self.position() >= end {
+                break;
+            }
             match self.next_record()? {
                 Some((_, Record::Enter(method))) => visitor.enter(method),
                 Some((_, Record::Exit(count))) => visitor.exit(count),

@@ -275,6 +275,18 @@ impl Events {
     }
 }
 
+impl Events {
+    /// Hands on one record: the first of the open chunk, if there is one.
+    fn visit_next(&mut self, visitor: &mut impl Visit) -> Result<bool> {
+        match self.next_record()? {
+            Some((_, Record::Enter(method))) => visitor.enter(method),
+            Some((_, Record::Exit(count))) => visitor.exit(count),
+            None => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
 impl ReadRecords for Events {
     #[inline]
     fn next_record(&mut self) -> Result<Option<(Offset, Record)>> {
@@ -296,21 +308,18 @@ impl ReadRecords for Events {
             Reader::Flow(reader) => reader.visit_some(visitor),
             Reader::Jsonl(reader) => reader.visit_some(visitor),
         };
-        match more.map_err(|error| self.failed(error))? {
-            true => Ok(true),
-            // On to the open chunk, if there is one.
-            false => match self.next_record()? {
-                Some((_, Record::Enter(method))) => {
-                    visitor.enter(method);
-                    Ok(true)
-                }
-                Some((_, Record::Exit(count))) => {
-                    visitor.exit(count);
-                    Ok(true)
-                }
-                None => Ok(false),
-            },
+        if more.map_err(|error| self.failed(error))? { Ok(true) } else { self.visit_next(visitor) }
+    }
+
+    fn visit_until<V: Visit>(&mut self, end: Offset, visitor: &mut V) -> Result<bool> {
+        if self.position() >= end {
+            return Ok(true);
         }
+        let more = match &mut self.reader {
+            Reader::Flow(reader) => reader.visit_until(end, visitor),
+            Reader::Jsonl(reader) => reader.visit_until(end, visitor),
+        };
+        if more.map_err(|error| self.failed(error))? { Ok(true) } else { self.visit_next(visitor) }
     }
 
     fn tail(&self) -> Tail {

@@ -45,6 +45,18 @@ impl Bounds {
     }
 }
 
+/// The events between two time marks, of which only is known that they happened between these.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stretch {
+    /// When all of them happened.
+    pub bounds: Bounds,
+    /// The instants at which they are thought to have begun and ended, evenly; `None` where nothing is known
+    /// before or behind them.
+    pub estimates: Option<(u64, u64)>,
+    /// How many bytes lie between these two.
+    pub bytes: u64,
+}
+
 /// Tells times of positions, one behind the other.
 #[derive(Debug)]
 pub struct Times<R> {
@@ -96,13 +108,20 @@ impl<R: Read> Times<R> {
     }
 
     /// An instant for the event at `position`, where events between two marks are thought to have come
-    /// evenly; `None` where nothing is known before or behind it. It never goes back.
+    /// evenly, and those before the first one or behind the last one at that; `None` where there are no
+    /// marks. It never goes back.
     ///
     /// # Errors
     /// As those of [`at`](Self::at).
     pub fn estimate(&mut self, position: Position) -> Result<Option<u64>> {
         let Bounds { from_ns, by_ns } = self.at(position)?;
-        let Some(before) = self.before else { return Ok(None) };
+        let Some(before) = self.before else {
+            // Nothing says since when.
+            return Ok(self.after.map(|after| {
+                self.estimate_ns = self.estimate_ns.max(after.by_ns);
+                self.estimate_ns
+            }));
+        };
         // Behind the last mark, time stands still.
         let share = self.after.map_or(0, |after| {
             let all = distance(before.position, after.position);
@@ -113,6 +132,20 @@ impl<R: Read> Times<R> {
         // The times around two neighbours may overlap.
         self.estimate_ns = self.estimate_ns.max(from_ns.saturating_add(share));
         Ok(Some(self.estimate_ns))
+    }
+
+    /// What there is to know of all events from a position on, which is the first one asked for or that of
+    /// a time mark, up to [`until`](Self::until).
+    ///
+    /// # Errors
+    /// As those of [`at`](Self::at).
+    pub fn stretch(&mut self, position: Position) -> Result<Stretch> {
+        let begin = self.estimate(position)?;
+        let bounds = self.at(position)?;
+        let bytes = self.after.map_or(0, |after| distance(position, after.position));
+        let ends = self.before.and(self.after).and(begin);
+        let end = ends.map(|begin| bounds.by_ns.max(begin));
+        Ok(Stretch { bounds, estimates: begin.map(|begin| (begin, end.unwrap_or(begin))), bytes })
     }
 
     fn move_to(&mut self, position: Position) -> Result<()> {
@@ -232,5 +265,17 @@ mod tests {
         let mut times = times(&[]);
         assert_eq!(times.at(position(3, 0)).unwrap(), Bounds::UNKNOWN);
         assert_eq!(times.estimate(position(3, 0)).unwrap(), None);
+    }
+
+    #[test]
+    fn before_the_first_mark_and_behind_the_last_one_time_stands_still() {
+        let mut times = times(&[(4, 0, 50, 60), (8, 0, 100, 110)]);
+        assert_eq!(times.at(position(1, 0)).unwrap(), Bounds { from_ns: 0, by_ns: 50 });
+        let stretch = times.stretch(position(1, 0)).unwrap();
+        assert_eq!((stretch.estimates, times.until()), (Some((50, 50)), Some(position(4, 0))));
+        let stretch = times.stretch(position(6, 0)).unwrap();
+        assert_eq!((stretch.estimates, stretch.bytes), (Some((80, 100)), 2));
+        let stretch = times.stretch(position(9, 0)).unwrap();
+        assert_eq!((stretch.estimates, stretch.bytes), (Some((110, 110)), 0));
     }
 }

@@ -26,6 +26,21 @@ pub trait Visit {
     }
 }
 
+/// Two that receive the same records.
+impl<A: Visit, B: Visit> Visit for (A, B) {
+    #[inline]
+    fn enter(&mut self, method: MethodId) {
+        self.0.enter(method);
+        self.1.enter(method);
+    }
+
+    #[inline]
+    fn exit(&mut self, count: NonZeroU64) {
+        self.0.exit(count);
+        self.1.exit(count);
+    }
+}
+
 /// Hands on the records at the start of `bytes`, up to damage or a record that is cut off. Answers
 /// how many bytes they take.
 // A function of its own: among others the compiler runs out of registers.

@@ -5,12 +5,15 @@
 //! |---|---|---|
 //! | [`Walk`] | from the first call to the last | an id for each open frame |
 //! | [`LazyTree`] | any | an [`Index`](crate::index::Index), a thousandth of the thread file |
+//! | [`Spans`] | when calls began and ended, in order | 100 bytes for each of at most a million calls |
 //! | [`Tree`] | any | 48 bytes for each call |
 
 mod lazy;
+mod spans;
 mod walk;
 mod whole;
 
 pub use lazy::{LazyTree, Node, Subtree};
+pub use spans::{Span, Spans};
 pub use walk::{Step, Walk, WalkTotals};
 pub use whole::{Tree, TreeNode};

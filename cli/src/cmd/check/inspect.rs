@@ -1,9 +1,12 @@
 //! What is found in one trace.
 
+use std::path::Path;
+
 use flow_codec::format::manifest::{End, Totals};
+use flow_codec::format::marks::Mark;
 use flow_codec::format::names;
-use flow_codec::read::{ThreadFile, Trace};
-use flow_codec::{Error, MethodMap};
+use flow_codec::read::{Tail, ThreadFile, Trace};
+use flow_codec::{Error, MethodMap, Offset};
 
 use super::contents::Contents;
 use super::finding::{Finding, Severity};
@@ -147,6 +150,7 @@ impl Check {
             let text = format!("{records} not in canonical form: another writer's");
             self.add(Severity::Note, &place, text);
         }
+        self.marks(file, &place);
         self.counted.threads += u64::from(total.enters > 0 || total.exits > 0);
         self.counted.enters = self.counted.enters.saturating_add(total.enters);
         self.counted.exits = self.counted.exits.saturating_add(total.exits);
@@ -164,6 +168,51 @@ impl Check {
             self.add(Severity::Note, &place, text);
         }
         Ok(())
+    }
+
+    /// Marks are needed for times, never for calls: but what is there has to be right.
+    fn marks(&mut self, file: &ThreadFile, events: &str) {
+        let place = Path::new(events).with_extension(names::MARKS_EXTENSION);
+        let place = place.display().to_string();
+        let mut marks = match file.marks() {
+            Ok(Some(marks)) => marks,
+            Ok(None) => return,
+            Err(error) => return self.add(Severity::Damage, &place, error.to_string()),
+        };
+        let (mut not_before, mut back, mut behind): (u64, Option<Offset>, u64) = (0, None, 0);
+        loop {
+            let offset = marks.offset();
+            let (position, mark) = match marks.next_mark() {
+                Ok(Some(mark)) => mark,
+                Ok(None) => break,
+                Err(error) => {
+                    self.add(Severity::Damage, &place, error.to_string());
+                    if matches!(error, Error::Io { .. }) {
+                        break;
+                    }
+                    continue;
+                }
+            };
+            behind += u64::from(position.offset.get() > file.bytes);
+            if let Mark::Time { by_ns, from_ns } = mark {
+                if by_ns < not_before {
+                    back = back.or(Some(offset));
+                }
+                not_before = not_before.max(from_ns);
+            }
+        }
+        if let Tail::Truncated { offset } = marks.tail() {
+            let text = format!("ends inside a mark at offset {offset}");
+            self.add(Severity::Missing, &place, text);
+        }
+        if let Some(offset) = back {
+            let text = format!("the time goes back at offset {offset}");
+            self.add(Severity::Damage, &place, text);
+        }
+        if behind > 0 {
+            let text = format!("{} behind the end of the events", plural(behind, "mark"));
+            self.add(Severity::Note, &place, text);
+        }
     }
 
     /// What the journal holds is as good as in the files; but it is worth knowing.

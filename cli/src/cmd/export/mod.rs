@@ -3,17 +3,18 @@
 mod destination;
 mod size;
 
-use flow_codec::analysis::{Graph, PathTree};
-use flow_codec::read::{Selection, Trace};
+use flow_codec::analysis::{Graph, PathTree, TimedGraph};
+use flow_codec::read::{Clock, Selection, Trace};
 
 use crate::args::{ExportArgs, Format, SourceArgs};
 use crate::export::{
-    Paths, Play, Stacks, Timeline, Viewer, Which, Writer, is_binary, viewer, writer,
+    Paths, Play, Scale, Spans, Stacks, Timeline, Viewer, Which, Writer, is_binary, viewer, writer,
 };
 use crate::failure::{Failure, Status};
 use crate::output::{Out, Progress, plural};
 use crate::reading::visit_thread;
 use crate::source::Source;
+use crate::times::{by_time, no_clock, visit_timed};
 use destination::Destination;
 use size::{Size, frames_that_fit};
 
@@ -33,12 +34,28 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
         let dirs = dirs.join(", ");
         return Err(Failure::Usage(format!("here are several traces, export one of: {dirs}")));
     };
-    let export = Export { args, trace, selection: args.filter.selection(trace) };
-    let status = match writer(args.to, trace) {
+    let scale = if by_time(args.by, trace)? { Scale::Nanos } else { Scale::Calls };
+    let spans = spans(args);
+    if spans != Spans::ALL && scale == Scale::Calls {
+        return Err(no_clock(trace));
+    }
+    let export = Export { args, trace, selection: args.filter.selection(trace), scale, spans };
+    let status = match writer(args.to, trace, scale) {
         Writer::Timeline(timeline) => export.timeline(timeline, out)?,
+        Writer::Paths(_) if spans != Spans::ALL => {
+            return Err(Failure::Usage(
+                "--time and --min-duration are for formats that show when calls happened"
+                    .to_owned(),
+            ));
+        }
         Writer::Paths(format) => export.paths(format, out)?,
     };
     Ok(source.status.and(status))
+}
+
+/// What is left out by its time.
+fn spans(args: &ExportArgs) -> Spans {
+    Spans { min_ns: args.min_duration.unwrap_or(0), window: args.time.unwrap_or(Spans::ALL.window) }
 }
 
 /// What is exported of what.
@@ -46,11 +63,17 @@ struct Export<'a> {
     args: &'a ExportArgs,
     trace: &'a Trace,
     selection: Selection,
+    scale: Scale,
+    spans: Spans,
 }
 
 impl Export<'_> {
     fn which(&self) -> Which<'_> {
         Which { selection: &self.selection, depth: self.args.depth.unwrap_or(u64::MAX) }
+    }
+
+    fn play(&self, max_calls: u64) -> Play<'_> {
+        Play { which: self.which(), max_calls, scale: self.scale, spans: self.spans }
     }
 
     /// Of all thread files.
@@ -76,7 +99,7 @@ impl Export<'_> {
         }
         let mut to = Destination::new(self.args.out.as_deref(), out)?;
         let mut progress = Progress::new(self.bytes(), to.is_terminal());
-        let play = Play { which: self.which(), max_calls: u64::MAX };
+        let play = self.play(u64::MAX);
         let mut write = |bytes: &[u8]| to.put(bytes);
         let status = play.trace(self.trace, timeline.as_mut(), &mut progress, &mut write)?;
         to.finish()?;
@@ -109,14 +132,25 @@ impl Export<'_> {
     /// All calls of selected methods, by path.
     fn tree(&self) -> (PathTree, Status) {
         let mut progress = Progress::new(self.bytes(), false);
-        let mut graph = Graph::default();
         let mut status = Status::Done;
-        for file in &self.trace.files {
-            let reading = visit_thread(file, &self.selection, &mut progress, &mut graph);
-            graph.end_thread();
-            status = status.and(reading.tell(file, &progress));
-        }
-        let tree = graph.into_tree();
+        let tree = if self.scale == Scale::Nanos {
+            let clock = Clock::default();
+            let mut graph = TimedGraph::new(&clock);
+            for file in &self.trace.files {
+                let reading = visit_timed(file, &self.selection, &mut progress, &clock, &mut graph);
+                graph.end_thread();
+                status = status.and(reading.tell(file, &progress));
+            }
+            graph.into_tree()
+        } else {
+            let mut graph = Graph::default();
+            for file in &self.trace.files {
+                let reading = visit_thread(file, &self.selection, &mut progress, &mut graph);
+                graph.end_thread();
+                status = status.and(reading.tell(file, &progress));
+            }
+            graph.into_tree()
+        };
         if tree.beyond() > 0 {
             let calls = plural(tree.beyond(), "call");
             progress.message(&format!("{calls} by more than 2^32 paths are left out"));

@@ -8,7 +8,7 @@ use flow_codec::analysis::PathTree;
 use flow_codec::read::{ThreadFile, Trace};
 
 use super::Export;
-use crate::export::{Paths, Play, Stacks, Viewer, Writer, writer};
+use crate::export::{Paths, Play, Spans, Stacks, Viewer, Writer, writer};
 use crate::failure::{Failure, Status};
 use crate::output::{Out, Progress, bytes, plural};
 use crate::reading::count_thread;
@@ -53,13 +53,24 @@ impl Export<'_> {
         let mut progress = Progress::new(self.bytes(), false);
         let mut files: Vec<&ThreadFile> = self.trace.files.iter().collect();
         files.sort_by_key(|file| Reverse(file.bytes));
-        let play = Play { which: self.which(), max_calls: SAMPLED_CALLS };
+        // How much is left out by its time is known only when all is done.
+        let is_whole = self.spans != Spans::ALL;
+        let (max_calls, threads) =
+            if is_whole { (u64::MAX, usize::MAX) } else { (SAMPLED_CALLS, SAMPLED_THREADS) };
+        let play = self.play(max_calls);
         let mut sample = Size { bytes: 0, calls: 0 };
-        for file in files.iter().take(SAMPLED_THREADS) {
-            let Writer::Timeline(mut timeline) = writer(self.args.to, self.trace) else { break };
-            let (bytes, calls) = play.measure(file, timeline.as_mut(), &mut progress)?;
+        for file in files.iter().take(threads) {
+            let Writer::Timeline(mut timeline) = writer(self.args.to, self.trace, self.scale)
+            else {
+                break;
+            };
+            let place = (self.trace, *file);
+            let (bytes, calls) = play.measure(place, timeline.as_mut(), &mut progress)?;
             sample.bytes += bytes;
             sample.calls += calls;
+        }
+        if is_whole {
+            return Ok(sample);
         }
         let mut calls: u64 = 0;
         for file in files {

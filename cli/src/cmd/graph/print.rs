@@ -9,15 +9,17 @@ use flow_codec::read::Trace;
 use super::select::{Limits, Selected, select};
 use crate::args::{Format, GraphArgs};
 use crate::failure::Failure;
-use crate::output::{Labels, Out, csv_fields, grouped, indent, percent, plural};
+use crate::output::{Labels, Out, csv_fields, duration, grouped, indent, percent, plural};
 use crate::source::Source;
+use crate::times::caution;
 
 /// What is shown as text when nobody says how much.
 const DEFAULT_MAX: u64 = 100;
 const DEFAULT_MIN_PERCENT: f64 = 1.0;
 
 pub(super) const CSV_HEADING: &[u8] =
-    b"trace,thread,path,parent,depth,method,class,name,descriptor,calls,total,self\n";
+    b"trace,thread,path,parent,depth,method,class,name,descriptor,calls,total,self,\
+      unit\n";
 
 /// Prints the trees of one trace.
 pub(super) struct Print<'a> {
@@ -66,7 +68,11 @@ impl<'a> Print<'a> {
                     None => writeln!(out, "{calls} by {paths} in {}", plural(threads, "thread"))?,
                 }
                 self.text(tree, &selected, out)?;
-                self.left_out(tree, &selected, limits, out)
+                self.left_out(tree, &selected, limits, out)?;
+                if tree.is_timed() {
+                    writeln!(out, "\n{}", caution(self.trace))?;
+                }
+                Ok(())
             }
             format => self.lines(format, tree, &selected, thread.map(|(id, _)| id), out),
         }
@@ -78,7 +84,7 @@ impl<'a> Print<'a> {
         let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         Limits {
             depth: size(self.args.depth.unwrap_or(u64::MAX)),
-            min_total: part_of(tree.calls(), self.min_percent()),
+            min_total: part_of(tree.weight(), self.min_percent()),
             max: if max == 0 { usize::MAX } else { size(max) },
         }
     }
@@ -93,11 +99,13 @@ impl<'a> Print<'a> {
             return Ok(());
         }
         let rows = || selected.paths.iter().filter_map(|(path, _)| tree.row(*path));
-        let width =
-            |title: &str, most: Option<u64>| title.len().max(grouped(most.unwrap_or(0)).len());
-        let calls_width = width("calls", rows().map(|row| row.calls).max());
-        let total_width = width("total", rows().map(|row| row.total).max());
-        let own_width = width("self", rows().map(|row| row.own).max());
+        let weight = if tree.is_timed() { duration } else { grouped };
+        let width = |title: &str, cells: &mut dyn Iterator<Item = String>| {
+            cells.map(|cell| cell.chars().count()).fold(title.len(), usize::max)
+        };
+        let calls_width = width("calls", &mut rows().map(|row| grouped(row.calls)));
+        let total_width = width("total", &mut rows().map(|row| weight(row.total)));
+        let own_width = width("self", &mut rows().map(|row| weight(row.own)));
         out.write_all(b"\n")?;
         out.heading(&format!(
             "{:>calls_width$}  {:>total_width$}  {:>6}  {:>own_width$}  method",
@@ -113,9 +121,9 @@ impl<'a> Print<'a> {
                 out,
                 "{:>calls_width$}  {:>total_width$}  {:>6}  {:>own_width$}  {line}",
                 grouped(row.calls),
-                grouped(row.total),
-                percent(row.total, tree.calls()),
-                grouped(row.own),
+                weight(row.total),
+                percent(row.total, tree.weight()),
+                weight(row.own),
             )?;
         }
         Ok(())
@@ -130,11 +138,12 @@ impl<'a> Print<'a> {
         out: &mut Out,
     ) -> Result<(), Failure> {
         let shown = selected.paths.iter().filter_map(|(path, _)| tree.row(*path));
-        let shown_calls: u64 = shown.map(|row| row.calls).sum();
-        let calls = tree.calls() - shown_calls;
+        let (calls, weight) = shown.fold((tree.calls(), tree.weight()), |(calls, weight), row| {
+            (calls - row.calls, weight.saturating_sub(row.own))
+        });
         if selected.paths.len() < tree.len() {
             let paths = plural((tree.len() - selected.paths.len()) as u64, "more path");
-            let of_all = percent(calls, tree.calls());
+            let of_all = percent(weight, tree.weight());
             let calls = plural(calls, "call");
             let (min, max, depth) = (self.min_percent(), limits.max, limits.depth);
             let why: Vec<_> = [
@@ -167,6 +176,7 @@ impl<'a> Print<'a> {
         out: &mut Out,
     ) -> Result<(), Failure> {
         let name = &self.name;
+        let unit = if tree.is_timed() { "ns" } else { "calls" };
         let nothing = if format == Format::Json { "null" } else { "" };
         let thread = thread.map_or(nothing.to_owned(), |thread| thread.to_string());
         for &(path, depth) in &selected.paths {
@@ -179,12 +189,13 @@ impl<'a> Print<'a> {
                 writeln!(
                     out,
                     "{{\"trace\":{name},\"thread\":{thread},\"path\":{path},\"parent\":{parent},\
-                     \"depth\":{depth},{label},\"calls\":{calls},\"total\":{total},\"self\":{own}}}"
+                     \"depth\":{depth},{label},\"calls\":{calls},\"total\":{total},\"self\":{own},\
+                     \"unit\":\"{unit}\"}}"
                 )?;
             } else {
                 writeln!(
                     out,
-                    "{name},{thread},{path},{parent},{depth},{label},{calls},{total},{own}"
+                    "{name},{thread},{path},{parent},{depth},{label},{calls},{total},{own},{unit}"
                 )?;
             }
         }

@@ -12,7 +12,7 @@ use crate::args::SortKey;
 pub(super) struct Limits {
     /// Paths of at most so many methods.
     pub(super) depth: usize,
-    /// Paths with at least so many calls in them.
+    /// Paths with at least so many calls in them, or nanoseconds.
     pub(super) min_total: u64,
     /// So many paths, those with most calls.
     pub(super) max: usize,

@@ -1,6 +1,7 @@
 //! Lines that are held back: calls of one method that follow one another, and call nothing that is
 //! shown, become one line, and a call whose callees are too deep to be shown says how many there were.
 
+use flow_codec::tree::Span;
 use flow_codec::{Depth, MethodId, Offset};
 
 /// A line to be printed: a call, or so many calls in a row.
@@ -13,11 +14,13 @@ pub(super) struct Line {
     pub(super) count: u64,
     /// Calls inside that are too deep to be shown.
     pub(super) below: u64,
+    /// When it happened, where that is asked for.
+    pub(super) span: Option<Span>,
 }
 
 impl Line {
     pub(super) fn new(depth: Depth, method: MethodId, offset: Offset) -> Self {
-        Self { depth, method, offset, count: 1, below: 0 }
+        Self { depth, method, offset, count: 1, below: 0, span: None }
     }
 }
 

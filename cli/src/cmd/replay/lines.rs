@@ -5,6 +5,7 @@ use std::io::Write;
 use flow_codec::read::{Methods, Selection, Trace};
 
 use super::fold::Line;
+use super::times;
 use crate::args::{Format, ReplayArgs};
 use crate::failure::Failure;
 use crate::output::{Labels, Out, csv_fields, grouped, indentation, neutral, plural, push_number};
@@ -51,12 +52,10 @@ impl<'a> Lines<'a> {
     }
 
     /// The columns of CSV.
-    pub(super) fn titles(args: &ReplayArgs) -> &'static str {
-        if args.verbose {
-            "trace,thread,depth,method,class,name,descriptor,source,line,loaders,offset\n"
-        } else {
-            "trace,thread,depth,method,class,name,descriptor,offset\n"
-        }
+    pub(super) fn titles(args: &ReplayArgs) -> String {
+        let origin = if args.verbose { ",source,line,loaders" } else { "" };
+        let times = if args.is_timed() { times::CSV_TITLES } else { "" };
+        format!("trace,thread,depth,method,class,name,descriptor{origin},offset{times}\n")
     }
 
     /// What all lines of a thread begin with.
@@ -86,13 +85,22 @@ impl<'a> Lines<'a> {
 
     /// Prints one call, or one line of folded calls. Text is indented by `indent`.
     #[inline]
-    pub(super) fn call(&mut self, prefix: &[u8], indent: usize, call: Line) -> Result<(), Failure> {
+    pub(super) fn call(
+        &mut self,
+        prefix: &[u8],
+        indent: usize,
+        call: Line,
+        thrown: Option<&str>,
+    ) -> Result<(), Failure> {
         let line = &mut self.line;
         line.clear();
         line.extend_from_slice(prefix);
         let label = self.labels.get(call.method).as_bytes();
         match self.format {
             Format::Text => {
+                if let Some(span) = call.span {
+                    times::push_columns(line, (call.count > 0).then_some(span));
+                }
                 if call.count > 0 {
                     push_indent(indent, line);
                     line.extend_from_slice(label);
@@ -102,6 +110,13 @@ impl<'a> Lines<'a> {
                 if call.count != 1 || call.below > 0 {
                     push_counts(line, call);
                 }
+                match thrown {
+                    Some("?") => line.extend_from_slice(b"  !"),
+                    Some(class) => {
+                        line.extend_from_slice(format!("  ! {}", neutral(class)).as_bytes());
+                    }
+                    None => {}
+                }
                 line.push(b'\n');
             }
             Format::Json => {
@@ -110,6 +125,9 @@ impl<'a> Lines<'a> {
                 line.extend_from_slice(label);
                 line.extend_from_slice(b",\"offset\":");
                 push_number(line, call.offset.get());
+                if let Some(span) = call.span {
+                    times::push_json(line, span, thrown);
+                }
                 line.extend_from_slice(b"}\n");
             }
             Format::Csv => {
@@ -118,10 +136,23 @@ impl<'a> Lines<'a> {
                 line.extend_from_slice(label);
                 line.push(b',');
                 push_number(line, call.offset.get());
+                if let Some(span) = call.span {
+                    times::push_csv(line, span, thrown);
+                }
                 line.push(b'\n');
             }
         }
         Ok(self.out.write_all(line)?)
+    }
+
+    /// Prints a line of text that stands beside calls with times.
+    pub(super) fn aside(&mut self, indent: usize, text: &str) -> Result<(), Failure> {
+        self.line.clear();
+        times::push_columns(&mut self.line, None);
+        push_indent(indent, &mut self.line);
+        self.line.extend_from_slice(neutral(text).as_bytes());
+        self.line.push(b'\n');
+        Ok(self.out.write_all(&self.line)?)
     }
 
     /// Prints a line of text that is no call.

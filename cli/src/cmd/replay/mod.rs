@@ -10,6 +10,7 @@ mod lines;
 mod notes;
 mod player;
 mod start;
+mod times;
 
 use std::io::Write;
 
@@ -25,6 +26,7 @@ use crate::failure::{Failure, Status};
 use crate::output::{Out, Progress, plural};
 use crate::reading::{Ending, Reading, read_records, read_records_from};
 use crate::source::{Source, thread_title};
+use crate::times::{has_clock, no_clock};
 
 /// Runs the verb.
 pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -49,6 +51,9 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut printed = Printed::default();
     let (mut threads, mut found) = (0, false);
     for trace in &source.traces {
+        if args.is_timed() && !has_clock(trace) {
+            return Err(no_clock(trace));
+        }
         source.begin(trace, args.source.format, out)?;
         printed.thread = None;
         let (selection, wanted) = selections(args, trace);
@@ -64,7 +69,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
                 Some(from) => match from.find(trace, file, &mut progress) {
                     Ok(Some(start)) => {
                         found = true;
-                        replay_from(file, &start, &mut player, &mut lines, &mut progress)?
+                        replay_from(args, file, &start, &mut player, &mut lines, &mut progress)?
                     }
                     Ok(None) => continue,
                     Err(error) => Reading::failed(error),
@@ -107,25 +112,34 @@ fn replay(
 ) -> Result<Reading, Failure> {
     let before = args.filter.open_frames(trace, file.id);
     player.entered_before(&before, lines)?;
-    let reading = read_records(file, progress, |range, record| {
+    if args.is_timed() {
+        player.keep_time(file, Offset::default());
+    }
+    let mut reading = read_records(file, progress, |range, record| {
         player.record(Offset::new(range.start), record, lines)
     })?;
     player.end(reading.ending, &before, lines, progress)?;
+    reading.marks = player.marks_damage();
     Ok(reading)
 }
 
 /// Replays a thread from a place on.
 fn replay_from(
+    args: &ReplayArgs,
     file: &ThreadFile,
     start: &Start,
     player: &mut Player,
     lines: &mut Lines<'_>,
     progress: &mut Progress,
 ) -> Result<Reading, Failure> {
+    if args.is_timed() {
+        player.keep_time(file, start.place.offset);
+    }
     player.start_at(start, lines)?;
-    let reading = read_records_from(file, start.place.offset, progress, |range, record| {
+    let mut reading = read_records_from(file, start.place.offset, progress, |range, record| {
         player.record(Offset::new(range.start), record, lines)
     })?;
     player.end(reading.ending, &OpenFrames::default(), lines, progress)?;
+    reading.marks = player.marks_damage();
     Ok(reading)
 }

@@ -4,16 +4,17 @@
 use std::num::NonZeroU64;
 
 use flow_codec::format::flow::Record;
-use flow_codec::read::{OpenFrames, ShownFrames};
-use flow_codec::{Depth, MethodId, Offset};
+use flow_codec::read::{OpenFrames, ShownFrames, ThreadFile};
+use flow_codec::{Depth, Error, MethodId, Offset};
 
 use super::fold::{Fold, Line};
 use super::lines::Lines;
 use super::notes::{chain, left_unseen, path, still_open};
 use super::start::Start;
+use super::times::Times;
 use crate::args::{Format, ReplayArgs};
 use crate::failure::Failure;
-use crate::output::{Progress, grouped, plural};
+use crate::output::{Progress, duration, grouped, plural};
 use crate::reading::{Ending, Flow};
 
 /// Of more open frames than this, only the outermost and the innermost are named.
@@ -46,6 +47,11 @@ pub(super) struct Player {
     /// Those that were too deep.
     deeper: u64,
     unseen: u64,
+    /// When calls happened, where that is asked for.
+    times: Option<Times>,
+    /// Calls that took less are left out, and how many were.
+    min_ns: u64,
+    shorter: u64,
 }
 
 impl Player {
@@ -61,7 +67,7 @@ impl Player {
             max: limit(args.max),
             is_text,
             folds: is_text && args.fold,
-            holds: is_text && (args.fold || args.depth.is_some()),
+            holds: is_text && (args.fold || args.depth.is_some() || args.min_duration.is_some()),
             stack: Vec::new(),
             shown: ShownFrames::default(),
             root: args.method.is_empty().then_some(0),
@@ -69,7 +75,20 @@ impl Player {
             calls: 0,
             deeper: 0,
             unseen: 0,
+            times: None,
+            min_ns: args.min_duration.unwrap_or(0),
+            shorter: 0,
         }
+    }
+
+    /// Tells when calls happened, of the records from this one on.
+    pub(super) fn keep_time(&mut self, file: &ThreadFile, from: Offset) {
+        self.times = Some(Times::new(file, from));
+    }
+
+    /// What is wrong with the marks.
+    pub(super) fn marks_damage(&mut self) -> Option<Error> {
+        self.times.take().and_then(Times::into_damage)
     }
 
     /// Begins in the middle of the thread, and says where that is.
@@ -102,13 +121,18 @@ impl Player {
         for (depth, frame) in self.stack.iter().enumerate().take(shown) {
             if depth == hidden.start && !hidden.is_empty() {
                 let more = plural(hidden.len() as u64, "more frame");
-                lines.text(depth, &format!("… {more}"))?;
+                self.beside(depth, &format!("… {more}"), lines)?;
             }
             if !hidden.contains(&depth) {
-                lines.text(depth, &format!("… {}", lines.methods.display(*frame)))?;
+                self.beside(depth, &format!("… {}", lines.methods.display(*frame)), lines)?;
             }
         }
         Ok(())
+    }
+
+    /// Prints a line among calls.
+    fn beside(&self, depth: usize, text: &str, lines: &mut Lines<'_>) -> Result<(), Failure> {
+        if self.times.is_some() { lines.aside(depth, text) } else { lines.text(depth, text) }
     }
 
     /// Prints the frames that recording found open. The calls that follow are not indented below
@@ -148,6 +172,9 @@ impl Player {
         record: Record,
         lines: &mut Lines<'_>,
     ) -> Result<Flow, Failure> {
+        if self.times.is_some() {
+            self.asides(offset, lines)?;
+        }
         match record {
             Record::Enter(method) => self.enter(offset, method, lines),
             Record::Exit(count) => {
@@ -165,6 +192,10 @@ impl Player {
         lines: &mut Lines<'_>,
     ) -> Result<Flow, Failure> {
         self.calls += 1;
+        let span = match &mut self.times {
+            Some(times) => times.next_span()?,
+            None => None,
+        };
         if !lines.selection.is_all() {
             let is_shown = lines.selection.contains(method);
             self.shown.enter(is_shown);
@@ -180,7 +211,11 @@ impl Player {
             return Ok(Flow::Continue);
         }
         let depth = Depth::new(top as u64);
-        if top - root >= self.max_depth {
+        let is_short = span.is_some_and(|span| span.took_ns < self.min_ns);
+        if is_short && top - root < self.max_depth {
+            self.shorter += 1;
+            self.fold.below();
+        } else if top - root >= self.max_depth {
             self.deeper += 1;
             self.fold.below();
         } else if !(self.folds && self.fold.joins(depth, method)) {
@@ -193,11 +228,11 @@ impl Player {
             if is_root && self.is_text {
                 self.say_where(offset, lines)?;
             }
-            let line = Line::new(depth, method, offset);
+            let line = Line { span, ..Line::new(depth, method, offset) };
             if self.holds {
                 self.fold.hold(line);
             } else {
-                lines.call(&self.prefix, indent(top, root, lines), line)?;
+                self.call(indent(top, root, lines), line, lines)?;
             }
         }
         self.root = Some(root);
@@ -278,7 +313,28 @@ impl Player {
     fn print_line(&self, line: &Line, lines: &mut Lines<'_>) -> Result<(), Failure> {
         lines.head(self.number, &self.title)?;
         let root = self.root.unwrap_or(line.depth.as_usize());
-        lines.call(&self.prefix, indent(line.depth.as_usize(), root, lines), *line)
+        self.call(indent(line.depth.as_usize(), root, lines), *line, lines)
+    }
+
+    fn call(&self, indent: usize, line: Line, lines: &mut Lines<'_>) -> Result<(), Failure> {
+        let class = line.span.and_then(|span| span.thrown);
+        let thrown = class.zip(self.times.as_ref()).map(|(class, times)| times.class(class));
+        lines.call(&self.prefix, indent, line, thrown)
+    }
+
+    /// Prints what is known beside the events before a record.
+    fn asides(&mut self, offset: Offset, lines: &mut Lines<'_>) -> Result<(), Failure> {
+        while let Some(text) = self.times.as_mut().and_then(|times| times.aside(offset)) {
+            if !self.is_text || self.root.is_none() {
+                continue;
+            }
+            self.take_held(lines)?;
+            lines.head(self.number, &self.title)?;
+            let root = self.root.unwrap_or(self.stack.len());
+            let depth = self.stack.len().min(root.saturating_add(self.max_depth));
+            lines.aside(indent(depth, root, lines), &text)?;
+        }
+        Ok(())
     }
 
     /// Ends the thread with what is left to say.
@@ -302,6 +358,10 @@ impl Player {
         if self.deeper > 0 {
             let (deeper, depth) = (plural(self.deeper, "deeper call"), self.max_depth);
             notes.push(format!("{deeper} left out (--depth {depth})"));
+        }
+        if self.shorter > 0 {
+            let calls = plural(self.shorter, "shorter call");
+            notes.push(format!("{calls} left out (--min-duration {})", duration(self.min_ns)));
         }
         match ending {
             Ending::Stopped if lines.printed.calls >= self.max => {

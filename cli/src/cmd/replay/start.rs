@@ -3,12 +3,14 @@
 use std::num::NonZeroU64;
 use std::str::FromStr;
 
+use flow_codec::format::marks::Mark;
 use flow_codec::index::Place;
 use flow_codec::read::{ReadRecords, Selection, ThreadFile, Trace, Visit};
 use flow_codec::{Error, Glob, MethodId, Offset};
 
+use crate::args::nanoseconds;
 use crate::at_once::open_tree;
-use crate::output::{Progress, grouped};
+use crate::output::{Progress, grouped, instant};
 
 /// What `--from` says.
 #[derive(Clone, Debug)]
@@ -19,6 +21,8 @@ pub(crate) enum From {
     Event(u64),
     /// The first record at this offset, or behind it.
     Offset(u64),
+    /// The last time mark that was not later, in nanoseconds since the start of the trace.
+    Time(u64),
     /// The first call like the last of these patterns, below one like the one before, and so on.
     Path(Vec<Glob>),
 }
@@ -29,14 +33,17 @@ impl FromStr for From {
     fn from_str(text: &str) -> Result<Self, String> {
         let number = |digits: &str| {
             digits.replace(['_', ','], "").parse().map_err(|_| {
-                format!("expected a number, event:N, offset:N or a pattern such as pkg.Class#method, found '{text}'")
+                format!("expected a number, event:N, offset:N, a time such as 1.5s or a pattern such as pkg.Class#method, found '{text}'")
             })
         };
         match text.split_once(':') {
             Some(("call", digits)) => Ok(Self::Call(number(digits)?)),
             Some(("event", digits)) => Ok(Self::Event(number(digits)?)),
             Some(("offset", digits)) => Ok(Self::Offset(number(digits)?)),
-            _ if text.starts_with(|c: char| c.is_ascii_digit()) => Ok(Self::Call(number(text)?)),
+            _ if text.starts_with(|c: char| c.is_ascii_digit()) => match nanoseconds(text) {
+                Ok(at_ns) => Ok(Self::Time(at_ns)),
+                Err(_) => Ok(Self::Call(number(text)?)),
+            },
             _ => Ok(Self::Path(text.split('>').map(|part| Glob::new(part.trim())).collect())),
         }
     }
@@ -48,6 +55,7 @@ impl std::fmt::Display for From {
             Self::Call(number) => write!(f, "call {}", grouped(*number)),
             Self::Event(number) => write!(f, "event {}", grouped(*number)),
             Self::Offset(offset) => write!(f, "offset {offset}"),
+            Self::Time(at_ns) => write!(f, "event at {}", instant(*at_ns)),
             Self::Path(_) => f.write_str("such call"),
         }
     }
@@ -62,7 +70,7 @@ pub(super) struct Start {
 impl From {
     /// Whether it means a place of one thread.
     pub(super) fn is_number(&self) -> bool {
-        !matches!(self, Self::Path(_))
+        !matches!(self, Self::Path(_) | Self::Time(_))
     }
 
     /// Finds the place in a thread; `None` where it has none.
@@ -77,6 +85,10 @@ impl From {
                 Some(number) => Self::Call(number),
                 None => return Ok(None),
             },
+            Self::Time(at_ns) => match last_mark(file, *at_ns)? {
+                Some(offset) => Self::Offset(offset),
+                None => return Ok(None),
+            },
             number => number.clone(),
         };
         let mut tree = open_tree(file, progress)?;
@@ -84,10 +96,34 @@ impl From {
             Self::Call(number) => tree.call(number)?.map(|node| node.place),
             Self::Event(number) => tree.event(number)?,
             Self::Offset(offset) => tree.offset(Offset::new(offset))?,
-            Self::Path(_) => None,
+            Self::Path(_) | Self::Time(_) => None,
         };
         let Some(place) = place else { return Ok(None) };
         Ok(Some(Start { place, frames: tree.open_methods(place)? }))
+    }
+}
+
+/// Where the last time mark stands that was not later; `None` where there is none behind that.
+fn last_mark(file: &ThreadFile, at_ns: u64) -> Result<Option<u64>, Error> {
+    let Some(mut marks) = file.marks()? else { return Ok(None) };
+    let mut offset = 0;
+    loop {
+        match marks.next_mark() {
+            Ok(Some((position, Mark::Time { by_ns, from_ns }))) => {
+                if by_ns > at_ns {
+                    return Ok(Some(offset));
+                }
+                offset = position.offset.get();
+                if from_ns > at_ns {
+                    return Ok(Some(offset));
+                }
+            }
+            Ok(Some(_)) => {}
+            Ok(None) => return Ok(None),
+            // What follows from the journal, if anything, is in order.
+            Err(error @ Error::Io { .. }) => return Err(error),
+            Err(_) => {}
+        }
     }
 }
 
@@ -162,7 +198,8 @@ mod tests {
         assert!(matches!("event:1,024".parse(), Ok(From::Event(1024))));
         assert!(matches!("offset:12".parse(), Ok(From::Offset(12))));
         assert!(matches!("a.B#m > **#n".parse(), Ok(From::Path(path)) if path.len() == 2));
-        for bad in ["12s", "event:x", "offset:"] {
+        assert!(matches!("1.5s".parse(), Ok(From::Time(1_500_000_000))));
+        for bad in ["12x", "event:x", "offset:"] {
             assert!(bad.parse::<From>().is_err(), "{bad}");
         }
     }

@@ -2,11 +2,13 @@
 
 mod neighbours;
 mod paths;
+mod slowest;
+mod timed;
 
 use std::io::Write;
 
 use flow_codec::MethodId;
-use flow_codec::analysis::{Report, ReportRow};
+use flow_codec::analysis::{Report, ReportRow, TimedRow};
 use flow_codec::read::{Selection, ThreadFile, Trace};
 use serde::Serialize;
 
@@ -16,6 +18,7 @@ use crate::failure::{Failure, Status};
 use crate::output::{Align, Out, Progress, Table, csv_fields, grouped, percent, plural};
 use crate::reading::{Reading, visit_thread};
 use crate::source::Source;
+use crate::times::by_time;
 use neighbours::Side;
 
 /// Lines of text that are shown when nobody says how many.
@@ -35,6 +38,9 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     if let Some(kind) = args.paths {
         return paths::run(kind, &source, args, out);
     }
+    if let Some(count) = args.slowest {
+        return slowest::run(count, &source, args, out);
+    }
     table(&source, args, out)
 }
 
@@ -48,11 +54,18 @@ fn default_max(args: &ReportArgs) -> usize {
 fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     let format = args.source.format;
     if format == Format::Csv {
-        out.write_all(b"trace,method,class,name,descriptor,calls,total,self\n")?;
+        out.write_all(
+            b"trace,method,class,name,descriptor,calls,total,self,\
+              total_ns,self_ns,total_from_ns,total_by_ns\n",
+        )?;
     }
     let mut progress = Progress::new(source.bytes(), false);
     let mut status = source.status;
     for trace in &source.traces {
+        if by_time(args.by, trace)? {
+            status = status.and(timed::table(source, trace, args, &mut progress, out)?);
+            continue;
+        }
         let selection = args.filter.selection(trace);
         let mut report = Report::default();
         let mut threads: u64 = 0;
@@ -162,6 +175,17 @@ struct Line<'a> {
     total: u64,
     #[serde(rename = "self")]
     own: u64,
+    #[serde(flatten)]
+    times: Option<Times>,
+}
+
+/// How long a method ran, for programs.
+#[derive(Serialize)]
+struct Times {
+    total_ns: u64,
+    self_ns: u64,
+    total_from_ns: u64,
+    total_by_ns: u64,
 }
 
 impl<'a> Line<'a> {
@@ -176,10 +200,24 @@ impl<'a> Line<'a> {
             calls: row.calls,
             total: row.total,
             own: row.own,
+            times: None,
         }
     }
 
-    fn fields(&self) -> [String; 8] {
+    fn with_times(self, row: &TimedRow) -> Self {
+        let times = Times {
+            total_ns: row.total_ns,
+            self_ns: row.own_ns,
+            total_from_ns: row.total.from_ns,
+            total_by_ns: row.total.by_ns,
+        };
+        Self { times: Some(times), ..self }
+    }
+
+    fn fields(&self) -> [String; 12] {
+        let time = |time: fn(&Times) -> u64| {
+            self.times.as_ref().map_or(String::new(), |times| time(times).to_string())
+        };
         let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
         [
             self.trace.to_owned(),
@@ -190,6 +228,10 @@ impl<'a> Line<'a> {
             self.calls.to_string(),
             self.total.to_string(),
             self.own.to_string(),
+            time(|times| times.total_ns),
+            time(|times| times.self_ns),
+            time(|times| times.total_from_ns),
+            time(|times| times.total_by_ns),
         ]
     }
 }

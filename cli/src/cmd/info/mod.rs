@@ -1,5 +1,7 @@
 //! `flow info`: what was run, how it was recorded, how it ended, and its threads.
 
+mod marks;
+
 use std::cmp::Reverse;
 use std::io::Write;
 use std::time::{Duration, UNIX_EPOCH};
@@ -17,6 +19,7 @@ use crate::output::{
 };
 use crate::reading::{Ending, count_thread};
 use crate::source::Source;
+use marks::MarkFacts;
 
 /// Threads of text that are shown when nobody says how many.
 const DEFAULT_ROWS: u64 = 40;
@@ -63,6 +66,7 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
                     methods: trace.methods.met(),
                     calls: facts.calls,
                     bytes: facts.bytes,
+                    marks: &facts.marks,
                     manifest: trace.manifest.as_ref(),
                     threads: &threads,
                 };
@@ -89,6 +93,7 @@ struct Line<'a> {
     methods: usize,
     calls: u64,
     bytes: u64,
+    marks: &'a MarkFacts,
     manifest: Option<&'a Manifest>,
     threads: &'a [ThreadRow],
 }
@@ -133,6 +138,7 @@ struct Facts {
     calls: u64,
     bytes: u64,
     threads: u64,
+    marks: MarkFacts,
     /// Frames that were open before, and in how many threads.
     open: (u64, u64),
 }
@@ -143,6 +149,7 @@ impl Facts {
             calls: threads.iter().fold(0, |sum, thread| sum + thread.calls),
             bytes: trace.files.iter().fold(0, |sum, file| sum + file.bytes),
             threads: threads.iter().filter(|thread| thread.calls > 0).count() as u64,
+            marks: MarkFacts::read(trace),
             open: trace
                 .threads
                 .iter()
@@ -282,6 +289,12 @@ fn print(args: &InfoArgs, trace: &Trace, facts: &Facts, out: &mut Out) -> Result
             bytes(facts.bytes)
         ),
     )?;
+    if let Some(clock) = facts.marks.text(trace) {
+        fact("clock", &clock)?;
+    }
+    if let Some(other) = facts.marks.other() {
+        fact("marked", &other)?;
+    }
     if let (frames @ 1.., threads) = facts.open {
         let (frames, threads) = (plural(frames, "frame"), plural(threads, "thread"));
         fact("before", &format!("{frames} entered before recording, in {threads}"))?;

@@ -1,4 +1,6 @@
-//! `flow dump`: raw records, with offsets and bytes.
+//! `flow dump`: raw records, with offsets and bytes; or marks.
+
+mod marks;
 
 use std::fmt::Write as _;
 use std::io::{self, BufReader, Read, Write};
@@ -22,8 +24,11 @@ pub(crate) fn run(args: &DumpArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
     source.choose(&args.threads)?;
     let format = args.source.format;
-    if format == Format::Csv {
+    if format == Format::Csv && !args.marks {
         writeln!(out, "trace,thread,offset,bytes,event,count,depth,method,class,name,descriptor")?;
+    }
+    if args.marks {
+        return marks::run(&source, args, out);
     }
     let max = args.max.filter(|max| *max > 0).unwrap_or(u64::MAX);
     let mut progress = Progress::new(source.bytes(), out.is_terminal());

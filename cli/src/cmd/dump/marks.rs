@@ -1,0 +1,168 @@
+//! `flow dump --marks`: what stands beside the events, with offsets.
+
+use std::io::Write;
+
+use flow_codec::format::marks::{Mark, Position};
+use flow_codec::read::{Tail, ThreadFile};
+
+use crate::args::{DumpArgs, Format};
+use crate::failure::{Failure, Status};
+use crate::output::{Out, csv_fields, message, neutral, plural};
+use crate::source::{Source, thread_title};
+
+/// What a mark comes to: its kind, two numbers and a text, of which it has those that it has.
+struct Parts<'a> {
+    kind: &'static str,
+    by_ns: Option<u64>,
+    from_ns: Option<u64>,
+    count: Option<u64>,
+    text: Option<&'a str>,
+}
+
+impl<'a> Parts<'a> {
+    fn new(mark: &'a Mark) -> Self {
+        let parts = Parts { kind: "", by_ns: None, from_ns: None, count: None, text: None };
+        match mark {
+            Mark::Time { by_ns, from_ns } => {
+                Parts { kind: "time", by_ns: Some(*by_ns), from_ns: Some(*from_ns), ..parts }
+            }
+            Mark::Unwound { exits, thrown } => Parts {
+                kind: "unwound",
+                count: Some(exits.get()),
+                text: thrown.as_deref(),
+                ..parts
+            },
+            Mark::Gap { events } => {
+                Parts { kind: "gap", count: events.map(|events| events.get()), ..parts }
+            }
+            Mark::Paused => Parts { kind: "paused", ..parts },
+            Mark::Resumed => Parts { kind: "resumed", ..parts },
+            Mark::Note(text) => Parts { kind: "note", text: Some(text), ..parts },
+            Mark::Unknown(kind) => Parts { kind: "unknown", count: Some((*kind).into()), ..parts },
+            _ => Parts { kind: "other", ..parts },
+        }
+    }
+}
+
+/// Runs the verb.
+pub(super) fn run(source: &Source, args: &DumpArgs, out: &mut Out) -> Result<Status, Failure> {
+    let format = args.source.format;
+    if format == Format::Csv {
+        writeln!(out, "trace,thread,mark_offset,offset,exits,kind,by_ns,from_ns,count,text")?;
+    }
+    let mut left = args.max.filter(|max| *max > 0).unwrap_or(u64::MAX);
+    let mut status = source.status;
+    for trace in &source.traces {
+        source.begin(trace, format, out)?;
+        let name = source.name(&trace.dir);
+        for (number, file) in trace.files.iter().enumerate() {
+            if format == Format::Text {
+                if number > 0 {
+                    out.write_all(b"\n")?;
+                }
+                out.heading(&format!("thread {}", thread_title(trace, file.id)))?;
+                out.heading(&format!(
+                    "{:>10}  {:>10}  {:>6}  mark",
+                    "in marks", "offset", "exits"
+                ))?;
+            }
+            status = status.and(thread(file, &name, format, &mut left, out)?);
+            if left == 0 {
+                let note = format!("stopped after {}", plural(args.max.unwrap_or(0), "mark"));
+                match format {
+                    Format::Text => writeln!(out, "… {note}")?,
+                    _ => message(&note),
+                }
+                return Ok(status);
+            }
+        }
+    }
+    Ok(status)
+}
+
+fn thread(
+    file: &ThreadFile,
+    name: &str,
+    format: Format,
+    left: &mut u64,
+    out: &mut Out,
+) -> Result<Status, Failure> {
+    let Some(mut marks) = file.marks()? else { return Ok(Status::Done) };
+    let mut status = Status::Done;
+    while *left > 0 {
+        let offset = marks.offset().get();
+        match marks.next_mark() {
+            Ok(Some((position, mark))) => {
+                *left -= 1;
+                let parts = Parts::new(&mark);
+                match format {
+                    Format::Text => text(offset, position, &parts, out)?,
+                    _ => line((name, file, format), offset, position, &parts, out)?,
+                }
+            }
+            Ok(None) => {
+                if let Tail::Truncated { offset } = marks.tail() {
+                    message(&format!(
+                        "{}: marks end inside one at offset {offset}",
+                        file.path.display()
+                    ));
+                    status = status.and(Status::Partial);
+                }
+                break;
+            }
+            Err(error) => {
+                message(&error.to_string());
+                status = Status::Damaged;
+            }
+        }
+    }
+    Ok(status)
+}
+
+fn text(offset: u64, position: Position, parts: &Parts<'_>, out: &mut Out) -> Result<(), Failure> {
+    let Position { offset: of, exits } = position;
+    write!(out, "{offset:>10}  {of:>10}  {exits:>6}  {:<7}", parts.kind)?;
+    let numbers = [("by", parts.by_ns), ("from", parts.from_ns), ("", parts.count)];
+    for (word, number) in numbers {
+        if let Some(number) = number {
+            let gap = if word.is_empty() { "" } else { " " };
+            write!(out, "  {word}{gap}{number}")?;
+        }
+    }
+    if let Some(text) = parts.text {
+        write!(out, "  {}", neutral(text))?;
+    }
+    Ok(writeln!(out)?)
+}
+
+fn line(
+    (name, file, format): (&str, &ThreadFile, Format),
+    offset: u64,
+    position: Position,
+    parts: &Parts<'_>,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    if format == Format::Json {
+        let line = serde_json::json!({
+            "trace": name, "thread": file.id, "mark_offset": offset,
+            "offset": position.offset.get(), "exits": position.exits, "kind": parts.kind,
+            "by_ns": parts.by_ns, "from_ns": parts.from_ns, "count": parts.count,
+            "text": parts.text,
+        });
+        return Ok(writeln!(out, "{line}")?);
+    }
+    let number = |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
+    let fields = [
+        name.to_owned(),
+        file.id.to_string(),
+        offset.to_string(),
+        position.offset.to_string(),
+        position.exits.to_string(),
+        parts.kind.to_owned(),
+        number(parts.by_ns),
+        number(parts.from_ns),
+        number(parts.count),
+        parts.text.unwrap_or_default().to_owned(),
+    ];
+    Ok(writeln!(out, "{}", csv_fields(fields.iter().map(String::as_str)))?)
+}

@@ -1,0 +1,153 @@
+//! `flow report --slowest`: the calls that took longest, and where they were made.
+
+use std::io::Write;
+
+use flow_codec::MethodId;
+use flow_codec::analysis::{SlowCall, Slowest};
+use flow_codec::read::{Clock, Selection, Trace};
+
+use crate::args::{Format, ReportArgs};
+use crate::at_once::open_tree;
+use crate::failure::{Failure, Status};
+use crate::output::{Align, Labels, Out, Progress, Table, between, chain, csv_fields, instant};
+use crate::source::{Source, thread_title};
+use crate::times::{has_clock, no_clock, visit_timed};
+
+/// How many frames are named at either end of a stack.
+const CHAIN_ENDS: usize = 3;
+
+const CSV_TITLES: &[u8] = b"trace,thread,call,method,class,name,descriptor,start_ns,start_from_ns,\
+    start_by_ns,duration_ns,duration_from_ns,duration_by_ns,open,depth\n";
+
+/// Runs the verb for the `count` longest calls of each trace.
+pub(super) fn run(
+    count: usize,
+    source: &Source,
+    args: &ReportArgs,
+    out: &mut Out,
+) -> Result<Status, Failure> {
+    let format = args.source.format;
+    if format == Format::Csv {
+        out.write_all(CSV_TITLES)?;
+    }
+    let mut progress = Progress::new(source.bytes(), false);
+    let mut status = source.status;
+    for trace in &source.traces {
+        if !has_clock(trace) {
+            return Err(no_clock(trace));
+        }
+        let selection = args.filter.selection(trace);
+        let clock = Clock::default();
+        let mut slowest = Slowest::new(&clock, count);
+        for file in &trace.files {
+            let reading = visit_timed(file, &selection, &mut progress, &clock, &mut slowest);
+            slowest.end_thread();
+            status = status.and(reading.tell(file, &progress));
+        }
+        let calls = slowest.into_calls();
+        let stacks = stacks(&calls, trace, &selection, &mut progress);
+        source.begin(trace, format, out)?;
+        match format {
+            Format::Text => print(&calls, &stacks, trace, out)?,
+            _ => lines(&calls, &stacks, trace, &source.name(&trace.dir), format, out)?,
+        }
+    }
+    Ok(status)
+}
+
+/// The frames each call was made on, without those that are left out: empty where they cannot be read again.
+fn stacks(
+    calls: &[SlowCall],
+    trace: &Trace,
+    selection: &Selection,
+    progress: &mut Progress,
+) -> Vec<Vec<MethodId>> {
+    let mut stacks = vec![Vec::new(); calls.len()];
+    for (number, file) in trace.files.iter().enumerate() {
+        let mut of_thread =
+            calls.iter().zip(&mut stacks).filter(|(call, _)| call.thread == number).peekable();
+        if of_thread.peek().is_none() {
+            continue;
+        }
+        let Ok(mut tree) = open_tree(file, progress) else { continue };
+        for (call, stack) in of_thread {
+            let Ok(Some(node)) = tree.call(call.call) else { continue };
+            *stack = tree.open_methods(node.place).unwrap_or_default();
+            stack.retain(|method| selection.contains(*method));
+        }
+    }
+    stacks
+}
+
+fn print(
+    calls: &[SlowCall],
+    stacks: &[Vec<MethodId>],
+    trace: &Trace,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    let mut table = Table::new(&[
+        ("took", Align::Right),
+        ("start", Align::Right),
+        ("thread", Align::Left),
+        ("method", Align::Left),
+        ("called by", Align::Left),
+    ]);
+    for (call, stack) in calls.iter().zip(stacks) {
+        let thread = trace.files.get(call.thread).map(|file| thread_title(trace, file.id));
+        let names: Vec<_> = stack.iter().map(|method| trace.methods.display(*method)).collect();
+        let open = if call.is_open { ", still open" } else { "" };
+        table.row([
+            format!("{}{open}", between(call.took)),
+            instant(call.start_ns),
+            thread.unwrap_or_default(),
+            trace.methods.display(call.method),
+            chain(&names, CHAIN_ENDS),
+        ]);
+    }
+    Ok(table.print(out)?)
+}
+
+fn lines(
+    calls: &[SlowCall],
+    stacks: &[Vec<MethodId>],
+    trace: &Trace,
+    name: &str,
+    format: Format,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    let mut labels = Labels::new(&trace.methods, format);
+    for (call, stack) in calls.iter().zip(stacks) {
+        let Some(file) = trace.files.get(call.thread) else { continue };
+        let (thread, label, depth) = (file.id, labels.get(call.method), stack.len());
+        let SlowCall { call: number, start_ns, start, took_ns, took, is_open, .. } = *call;
+        let (start_from, start_by) = (start.from_ns, start.by_ns);
+        let took_from = took.from_ns;
+        if format == Format::Json {
+            let name = serde_json::Value::from(name);
+            let took_by = known(took.by_ns).map_or("null".to_owned(), |ns| ns.to_string());
+            let stack: Vec<_> = stack.iter().map(|method| trace.methods.display(*method)).collect();
+            let stack = serde_json::Value::from(stack);
+            writeln!(
+                out,
+                "{{\"trace\":{name},\"thread\":{thread},\"call\":{number},{label},\
+                 \"start_ns\":{start_ns},\"start_from_ns\":{start_from},\"start_by_ns\":{start_by},\
+                 \"duration_ns\":{took_ns},\"duration_from_ns\":{took_from},\
+                 \"duration_by_ns\":{took_by},\"open\":{is_open},\"depth\":{depth},\"stack\":{stack}}}"
+            )?;
+        } else {
+            let name = csv_fields([name]);
+            let took_by = known(took.by_ns).map_or(String::new(), |ns| ns.to_string());
+            writeln!(
+                out,
+                "{name},{thread},{number},{label},{start_ns},{start_from},{start_by},{took_ns},\
+                 {took_from},{took_by},{is_open},{depth}"
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// A bound, where there is one.
+fn known(by_ns: u64) -> Option<u64> {
+    (by_ns != u64::MAX).then_some(by_ns)
+}

@@ -1,0 +1,418 @@
+//! Times, exceptions and notes: a thread of which every event's time is known exactly, and marks that are cut,
+//! damaged or missing.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
+mod common;
+mod readers;
+
+use std::fs;
+use std::num::NonZeroU64;
+use std::path::Path;
+
+use common::{MAIN, bare, command, flow, manifest, text};
+use flow_codec::Offset;
+use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
+use readers::{Call, Threads};
+use tempfile::TempDir;
+
+const MS: u64 = 1_000_000;
+
+/// When event `number` of [`MAIN`] happens; none on a whole microsecond.
+fn at(number: u64) -> u64 {
+    (number + 1) * MS + 7
+}
+
+/// Where the events of [`MAIN`] stand: main > work > (init, init); main > work.
+const EVENTS: [(u64, u64); 10] =
+    [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (5, 0), (5, 1), (6, 0), (7, 0), (7, 1)];
+
+fn encoded(marks: &[(u64, u64, Mark)]) -> Vec<u8> {
+    let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
+    for (offset, exits, mark) in marks {
+        let position = Position { offset: Offset::new(*offset), exits: *exits };
+        encoder.encode(position, mark, &mut bytes);
+    }
+    bytes
+}
+
+/// A time mark before each event: it had not happened before its time, and had by the mark behind it.
+fn exact_marks() -> Vec<u8> {
+    let mut marks = Vec::new();
+    for (number, (offset, exits)) in (0..).zip(EVENTS) {
+        let by_ns = if number == 0 { 0 } else { at(number - 1) };
+        marks.push((offset, exits, Mark::Time { by_ns, from_ns: at(number) }));
+        if offset == 4 {
+            marks.push((offset, exits, Mark::Note("step \u{7}2".to_owned())));
+        }
+        if (offset, exits) == (5, 0) {
+            let thrown = Some("x.Oops".to_owned());
+            let exits_by_it = NonZeroU64::new(2).unwrap();
+            marks.push((offset, exits, Mark::Unwound { exits: exits_by_it, thrown }));
+        }
+    }
+    marks.push((8, 0, Mark::Time { by_ns: at(9), from_ns: at(9) }));
+    encoded(&marks)
+}
+
+fn with_marks(events: &[u8], marks: &[u8]) -> TempDir {
+    let dir = bare(events);
+    fs::write(dir.path().join("thread-1.marks"), marks).unwrap();
+    dir
+}
+
+fn exact() -> TempDir {
+    with_marks(MAIN, &exact_marks())
+}
+
+/// The calls of the thread, from event to event.
+fn calls(spans: &[(&str, usize, u64, u64)]) -> Threads {
+    let call = |&(name, depth, begin, end): &(&str, usize, u64, u64)| Call {
+        begin: at(begin),
+        end: Some(at(end)),
+        depth,
+        name: format!("com.app.{name}"),
+    };
+    [("thread 1".to_owned(), spans.iter().map(call).collect())].into()
+}
+
+const MAIN_NAME: &str = "Main.main(String[])";
+const WORK: &str = "Main.work(int)";
+const INIT: &str = "Main$Job.<init>()";
+const ALL: [(&str, usize, u64, u64); 5] =
+    [(MAIN_NAME, 0, 0, 9), (WORK, 1, 1, 6), (INIT, 2, 2, 3), (INIT, 2, 4, 5), (WORK, 1, 7, 8)];
+
+fn export(to: &str, args: &[&str], dir: &Path) -> Vec<u8> {
+    let mut command = command();
+    let output = command.args(["export", "--to", to]).args(args).arg(dir).output().unwrap();
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "", "{to} {args:?}");
+    assert_eq!(output.status.code(), Some(0));
+    output.stdout
+}
+
+#[test]
+fn timelines_have_the_times_of_the_clock_and_what_else_is_known() {
+    let dir = exact();
+    let expected = calls(&ALL);
+    let instant = |at, what: &str| ("thread 1".to_owned(), at, what.to_owned());
+    let told = [
+        instant(at(4), r"note: step \u{7}2"),
+        instant(at(5), "exception: exception x.Oops"),
+        instant(at(5), "ended by x.Oops"),
+        instant(at(6), "ended by x.Oops"),
+    ];
+    let (process, threads, instants) =
+        readers::perfetto::timed(&export("perfetto", &[], dir.path()));
+    assert_eq!((process.as_str(), &threads), ("JVM", &expected));
+    assert_eq!(instants, told);
+    let (process, threads, instants) = readers::chrome::timed(&export("chrome", &[], dir.path()));
+    assert_eq!((process.as_str(), &threads), ("JVM", &expected));
+    assert_eq!(instants, told);
+    let (product, threads, instants) = readers::firefox::timed(&export("firefox", &[], dir.path()));
+    assert_eq!((product.as_str(), &threads), ("JVM", &expected));
+    assert_eq!(instants, [instant(at(4), r"step \u{7}2"), instant(at(5), "exception x.Oops")]);
+    let threads = readers::speedscope::timed(&export("speedscope", &[], dir.path()));
+    assert_eq!(threads, expected);
+}
+
+#[test]
+fn rows_have_times_and_their_bounds() {
+    let dir = exact();
+    let oops = || Some("x.Oops".to_owned());
+    let took = |begin, end, thrown| {
+        let ns = at(end) - at(begin);
+        (Some(at(begin)), Some(at(end)), Some(ns), Some(ns), thrown)
+    };
+    let expected = [
+        ("<init>", took(2, 3, None)),
+        ("<init>", took(4, 5, oops())),
+        ("work", took(1, 6, oops())),
+        ("work", took(7, 8, None)),
+        ("main", took(0, 9, None)),
+    ]
+    .map(|(name, times)| (name.to_owned(), times));
+    assert_eq!(readers::rows::times(&export("csv", &[], dir.path())), expected);
+    // By calls nothing is said of times.
+    let by_calls = export("csv", &["--by", "calls"], dir.path());
+    assert_eq!(by_calls, export("csv", &[], bare(MAIN).path()));
+}
+
+#[test]
+fn paths_weigh_as_long_as_they_took() {
+    let dir = exact();
+    let collapsed = String::from_utf8(export("collapsed", &[], dir.path())).unwrap();
+    let name = |name: &str| format!("com.app.{name}");
+    let (main, work, init) = (name(MAIN_NAME), name(WORK), name(INIT));
+    let expected =
+        format!("{main} 3000000\n{main};{work} 4000000\n{main};{work};{init} 2000000\n",);
+    assert_eq!(collapsed, expected);
+    let paths = readers::pprof::timed(&export("pprof", &[], dir.path()));
+    let weights: Vec<_> = paths.values().copied().collect();
+    assert_eq!(weights, [3 * MS, 4 * MS, 2 * MS]);
+    let run = flow(&["graph", "--format", "csv"], dir.path());
+    let rows: Vec<_> = run
+        .out
+        .lines()
+        .skip(1)
+        .map(|row| {
+            row.rsplit_once(")V,")
+                .map_or_else(|| row.rsplit_once(")I,").unwrap().1, |(_, numbers)| numbers)
+        })
+        .collect();
+    assert_eq!(rows, ["1,9000000,3000000,ns", "2,6000000,4000000,ns", "2,2000000,2000000,ns"]);
+}
+
+#[test]
+fn only_what_is_asked_for_by_its_time_is_told() {
+    let dir = exact();
+    let told = |args: &[&str]| {
+        let speedscope = readers::speedscope::timed(&export("speedscope", args, dir.path()));
+        let (_, perfetto, _) = readers::perfetto::timed(&export("perfetto", args, dir.path()));
+        assert_eq!(speedscope, perfetto);
+        speedscope
+    };
+    assert_eq!(told(&["--min-duration", "2ms"]), calls(&[ALL[0], ALL[1]]));
+    assert_eq!(told(&["--min-duration", "1ms"]), calls(&ALL));
+    // From between events 3 and 4 to between 7 and 8.
+    let (from, to) = (at(3) + 5, at(7) + 5);
+    let window = format!("{from}ns..{to}ns");
+    let mut expected = calls(&[ALL[0], ALL[1], ALL[3], ALL[4]]);
+    let calls = expected.get_mut("thread 1").unwrap();
+    (calls[0].begin, calls[0].end) = (from, Some(to));
+    calls[1].begin = from;
+    calls[3].end = Some(to);
+    assert_eq!(told(&["--time", &window]), expected);
+    let late = told(&["--time", "1s.."]);
+    assert_eq!(late["thread 1"], []);
+
+    let run = flow(&["export", "--to", "svg", "--time", "1s.."], dir.path());
+    assert_eq!(run.code, Some(2), "{}", run.err);
+    let run = flow(&["export", "--to", "chrome", "--time", "1s.."], bare(MAIN).path());
+    assert_eq!(run.code, Some(1));
+    assert!(run.err.contains("no times were recorded"), "{}", run.err);
+}
+
+#[test]
+fn report_weighs_by_time_where_there_is_one() {
+    let dir = exact();
+    let run = flow(&["report"], dir.path());
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    let expected = "5 calls of 3 methods took 9.00 ms\n\n\
+        calls    total       %     self      %  method\n    \
+            1  9.00 ms  100.0%  3.00 ms  33.3%  com.app.Main.main([Ljava/lang/String;)V\n    \
+            2  6.00 ms   66.6%  4.00 ms  44.4%  com.app.Main.work(I)I\n    \
+            2  2.00 ms   22.2%  2.00 ms  22.2%  com.app.Main$Job.<init>()V\n";
+    assert!(run.out.starts_with(expected), "{}", run.out);
+    let sorted = |by: &str| {
+        let run = flow(&["report", "--format", "csv", "--sort", by], dir.path());
+        run.out.lines().nth(1).unwrap().to_owned()
+    };
+    assert_eq!(sorted("self"), ".,1,com.app.Main,work,(I)I,2,4,2,6000000,4000000,6000000,6000000");
+    assert!(sorted("total").contains(",main,"));
+    let by_calls = flow(&["report", "--by", "calls"], dir.path());
+    assert_eq!(by_calls.out, flow(&["report"], bare(MAIN).path()).out);
+    let run = flow(&["report", "--by", "time"], bare(MAIN).path());
+    assert!(run.code == Some(1) && run.err.contains("no times were recorded"), "{}", run.err);
+}
+
+#[test]
+fn the_slowest_calls_come_with_their_callers() {
+    let dir = exact();
+    let run = flow(&["report", "--slowest", "2"], dir.path());
+    let lines: Vec<_> = run.out.lines().collect();
+    assert_eq!(lines.len(), 3, "{}", run.out);
+    assert!(lines[1].starts_with("9.00 ms  0.001000 s  1 "), "{}", run.out);
+    assert!(
+        lines[2].starts_with("5.00 ms  0.002000 s  1 ")
+            && lines[2].contains("work(I)I")
+            && lines[2].ends_with("com.app.Main.main([Ljava/lang/String;)V"),
+        "{}",
+        run.out
+    );
+    let args = ["report", "--slowest", "1", "--include", "**.Main$Job", "--format", "json"];
+    let line: serde_json::Value = serde_json::from_str(&flow(&args, dir.path()).out).unwrap();
+    let numbers = ["call", "start_ns", "duration_from_ns", "duration_by_ns", "depth"]
+        .map(|key| line[key].as_u64().unwrap());
+    assert_eq!(numbers, [2, at(2), MS, MS, 0]);
+}
+
+#[test]
+fn replay_shows_when_calls_began_how_long_they_took_and_how_they_ended() {
+    let dir = exact();
+    let run = flow(&["replay", "--time"], dir.path());
+    let expected = "thread 1
+    0.001000 s             9.00 ms  com.app.Main.main([Ljava/lang/String;)V
+    0.002000 s             5.00 ms    com.app.Main.work(I)I  ! x.Oops
+    0.003000 s             1.00 ms      com.app.Main$Job.<init>()V
+                                        # step \\u{7}2
+    0.005000 s             1.00 ms      com.app.Main$Job.<init>()V  ! x.Oops
+    0.008000 s             1.00 ms    com.app.Main.work(I)I
+";
+    assert_eq!((run.out.as_str(), run.code), (expected, Some(0)));
+    // Below the first line stands the second one, and below that a note.
+    let run = flow(&["replay", "--min-duration", "2ms"], dir.path());
+    let expected = "thread 1
+    0.001000 s             9.00 ms  com.app.Main.main([Ljava/lang/String;)V
+    0.002000 s             5.00 ms    com.app.Main.work(I)I  … 1 call below  ! x.Oops
+                                        # step \\u{7}2
+… 3 shorter calls left out (--min-duration 2.00 ms)
+";
+    assert_eq!((run.out.as_str(), run.code), (expected, Some(0)));
+    let run = flow(&["replay", "--from", "7.5ms", "--format", "csv", "--time"], dir.path());
+    let begun = format!(",6,{},{},{},1000000,1000000,1000000,", at(7), at(7), at(7));
+    assert!(run.out.lines().nth(1).is_some_and(|line| line.ends_with(&begun)), "{}", run.out);
+    let run = flow(&["replay", "--from", "1s"], dir.path());
+    assert!(run.code == Some(1) && run.err.contains("no event at 1.000000 s"), "{}", run.err);
+    let run = flow(&["replay", "--time"], bare(MAIN).path());
+    assert!(run.code == Some(1) && run.err.contains("no times were recorded"), "{}", run.err);
+}
+
+#[test]
+fn between_two_marks_times_are_bounded() {
+    // Main, in which two calls follow one another, at 1 ms and 3 ms.
+    let marks = [
+        (0, 0, Mark::Time { by_ns: MS, from_ns: MS }),
+        (5, 0, Mark::Time { by_ns: 3 * MS, from_ns: 3 * MS }),
+    ];
+    let dir = with_marks(&[0x80, 0x81, 0x00, 0x81, 0x00, 0x00], &encoded(&marks));
+    let run = flow(&["replay", "--time"], dir.path());
+    let columns = run.out.lines().skip(2).map(|line| line.chars().take(36).collect());
+    let took = "           ≤ 2.00 ms  ";
+    assert_eq!(
+        columns.collect::<Vec<String>>(),
+        [format!("    0.001400 s{took}"), format!("    0.002200 s{took}")]
+    );
+    let run = flow(&["report", "--format", "csv", "--sort", "self"], dir.path());
+    assert!(run.out.contains("work,(I)I,2,2,2,800000,800000,0,2000000\n"), "{}", run.out);
+}
+
+#[test]
+fn times_of_two_runs_are_compared_on_request() {
+    let dir = exact();
+    let diff = |other: &TempDir, args: &[&str]| {
+        flow(&[&["diff"], args, &[&text(other.path())]].concat(), dir.path())
+    };
+    let run = diff(&exact(), &["--by", "time"]);
+    assert!(run.out.ends_with("no difference: 3 paths took as long\n"), "{}", run.out);
+    // The first run makes one more call, behind the last mark: it took no time that is known.
+    let longer = with_marks(&[MAIN, &[0x82, 0x00]].concat(), &exact_marks());
+    let run = diff(&longer, &["--by", "time", "--format", "csv"]);
+    assert!(
+        run.out.starts_with("change,class,name,descriptor,depth,self_ns_before,"),
+        "{}",
+        run.out
+    );
+    assert!(run.out.contains("vanished,com.app.Main$Job,<init>,()V,0,1,0,1,0,1,"), "{}", run.out);
+    let run = flow(&["diff", "--by", "time", &text(dir.path())], bare(MAIN).path());
+    assert!(run.code == Some(1) && run.err.contains("no times were recorded"), "{}", run.err);
+}
+
+#[test]
+fn marks_that_cannot_be_read_at_all_are_told_of() {
+    let dir = with_marks(MAIN, b"flow-mrk\x09");
+    let run = flow(&["report"], dir.path());
+    assert!(run.err.contains("format version 9"), "{}", run.err);
+    assert_eq!(run.out, flow(&["report"], bare(MAIN).path()).out);
+}
+
+/// The calls as rows, without what is said of times.
+fn rows(dir: &Path) -> (Option<i32>, String) {
+    let run = flow(&["export", "--to", "csv"], dir);
+    assert!(run.code != Some(101) && run.code.is_some(), "{}", run.err);
+    let row = |row: &str| {
+        let fields: Vec<_> = row.split(',').collect();
+        [&fields[..5], &fields[10..]].concat().join(",")
+    };
+    (run.code, run.out.lines().map(row).collect::<Vec<_>>().join("\n"))
+}
+
+#[test]
+fn whatever_becomes_of_marks_the_calls_are_the_same() {
+    let marks = exact_marks();
+    let (code, expected) = rows(bare(MAIN).path());
+    assert_eq!(code, Some(0));
+    let dir = exact();
+    let file = dir.path().join("thread-1.marks");
+    let check = |bytes: &[u8]| {
+        fs::write(&file, bytes).unwrap();
+        let (code, rows) = rows(dir.path());
+        assert_eq!(rows, expected, "{bytes:02X?}");
+        code
+    };
+    for end in (0..marks.len()).step_by(3) {
+        assert_eq!(check(&marks[..end]), Some(0), "{end}");
+    }
+    for at in (0..marks.len()).step_by(2) {
+        let mut damaged = marks.clone();
+        damaged[at] ^= 0x81;
+        check(&damaged);
+    }
+    let mut damaged = marks;
+    damaged[30] = 0xFF;
+    check(&damaged);
+    for verb in [
+        &["report"][..],
+        &["graph", "--min", "0"],
+        &["replay", "--time"],
+        &["report", "--slowest", "3"],
+    ] {
+        let run = flow(verb, dir.path());
+        assert_eq!(run.code, Some(1), "{verb:?} {}", run.err);
+        assert!(run.err.contains("thread-1.marks") && run.err.contains("offset"), "{}", run.err);
+        assert!(run.out.contains("com.app.Main.work(I)I"), "{verb:?} {}", run.out);
+    }
+}
+
+#[test]
+fn check_names_what_is_wrong_with_marks() {
+    let found = |marks: &[u8]| flow(&["check"], with_marks(MAIN, marks).path());
+    let run = flow(&["check"], exact().path());
+    assert!(run.code == Some(0) && !run.out.contains("marks"), "{}", run.out);
+    let mut marks = exact_marks();
+    let last = marks.pop().unwrap();
+    let run = found(&marks);
+    assert_eq!(run.code, Some(3));
+    assert!(run.out.contains("thread-1.marks: ends inside a mark at offset "), "{}", run.out);
+    marks.push(last);
+    marks[9] = 0xFF;
+    let run = found(&marks);
+    assert_eq!(run.code, Some(1));
+    assert!(run.out.contains("offset 9"), "{}", run.out);
+    let back = [
+        (1, 0, Mark::Time { by_ns: 10, from_ns: 500 }),
+        (2, 0, Mark::Time { by_ns: 20, from_ns: 30 }),
+        (99, 0, Mark::Paused),
+    ];
+    let run = found(&encoded(&back));
+    assert_eq!(run.code, Some(1));
+    assert!(run.out.contains("the time goes back at offset 16"), "{}", run.out);
+    assert!(run.out.contains("1 mark behind the end of the events"), "{}", run.out);
+}
+
+#[test]
+fn info_and_dump_tell_of_marks() {
+    let dir = exact();
+    let text = manifest(0, None)
+        .replace(r#""engine""#, r#""clock":{"kind":"tick","period_ns":100000},"engine""#);
+    fs::write(dir.path().join("trace.json"), text).unwrap();
+    let run = flow(&["info"], dir.path());
+    assert!(
+        run.out.contains("clock     tick every 100 µs, 11 marks, events known to 0 ns (median)\n"),
+        "{}",
+        run.out
+    );
+    assert!(
+        run.out.contains("marked    2 exits by exception, 1 note of the program\n"),
+        "{}",
+        run.out
+    );
+    let run = flow(&["report"], dir.path());
+    assert!(run.out.contains("samples every 100 µs"), "{}", run.out);
+    let run = flow(&["dump", "--marks", "--format", "csv"], dir.path());
+    let lines: Vec<_> = run.out.lines().collect();
+    assert_eq!(lines.len(), 1 + 13);
+    assert_eq!(lines[1], ".,1,9,0,0,time,0,1000007,,");
+    assert!(run.out.contains(",5,0,unwound,,,2,x.Oops\n"), "{}", run.out);
+    let run = flow(&["dump", "--marks"], dir.path());
+    assert!(run.out.contains("note     step \\u{7}2\n"), "{}", run.out);
+}

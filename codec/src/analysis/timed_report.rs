@@ -1,0 +1,185 @@
+//! HOT: per method, how long it ran.
+//!
+//! Of a method that calls itself only the outermost call counts in the total. Self is the time while it was
+//! the innermost frame, whoever called it.
+
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::num::NonZeroU64;
+
+use super::numbering::{Numbering, index};
+use crate::MethodId;
+use crate::read::{Bounds, Clock, Visit};
+
+/// How long a method ran.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TimedRow {
+    /// The method.
+    pub method: MethodId,
+    /// How often it was entered.
+    pub calls: u64,
+    /// Nanoseconds while it was on the stack, where events between two marks are thought to have come evenly.
+    pub total_ns: u64,
+    /// The same while it was the innermost frame.
+    pub own_ns: u64,
+    /// The total for sure: a method that is entered or left between two marks ran for nothing to all of the
+    /// time between them.
+    pub total: Bounds,
+}
+
+#[derive(Clone, Copy, Default, Debug)]
+struct Sum {
+    calls: u64,
+    /// In parts of a nanosecond, as [`Clock::now`].
+    total: u128,
+    own: u128,
+    /// Frames that are open; when the outermost one was entered, for sure by then, and in which stretch.
+    open: u64,
+    entered_at: u64,
+    entered_by_ns: u64,
+    entered_in: u64,
+    /// Nanoseconds for sure, and those of stretches in which it was entered or left, the last of them this one.
+    sure_ns: u64,
+    may_be_ns: u64,
+    touched: u64,
+}
+
+impl Sum {
+    #[inline(always)]
+    fn touch(&mut self, stretch: u64, bounds: Bounds) {
+        if self.touched != stretch {
+            self.touched = stretch;
+            // Where nothing is known, nothing can be added up.
+            let width = if bounds.by_ns == u64::MAX { 0 } else { bounds.by_ns - bounds.from_ns };
+            self.may_be_ns = self.may_be_ns.saturating_add(width);
+        }
+    }
+}
+
+/// Adds up the times of any number of threads, one after the other. It is told the time by the clock that is
+/// kept while it receives records.
+///
+/// ```no_run
+/// use flow_codec::analysis::TimedReport;
+/// use flow_codec::read::{Clock, TimedEvents, Trace};
+///
+/// let trace = Trace::open("flow-trace".as_ref())?;
+/// let clock = Clock::default();
+/// let mut report = TimedReport::new(&clock);
+/// for file in &trace.files {
+///     let mut events = TimedEvents::open(file, &clock)?;
+///     while events.visit_some(&mut report)? {}
+///     report.end_thread();
+/// }
+/// for row in report.rows() {
+///     println!("{} ns: {}", row.total_ns, trace.methods.display(row.method));
+/// }
+/// # Ok::<(), flow_codec::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct TimedReport<'c> {
+    clock: &'c Clock,
+    numbering: Numbering,
+    /// By number of the method; the first is of nobody.
+    sums: Vec<Sum>,
+    /// Numbers of the open frames' methods.
+    stack: Vec<usize>,
+    /// When the last event happened.
+    last: u64,
+}
+
+impl Visit for TimedReport<'_> {
+    #[inline]
+    fn enter(&mut self, method: MethodId) {
+        let number = index(self.numbering.number(method));
+        if number >= self.sums.len() {
+            self.sums.resize(number + 1, Sum::default());
+        }
+        self.pass();
+        let Some(sum) = self.sums.get_mut(number) else { return };
+        sum.calls += 1;
+        if sum.open == 0 {
+            let (bounds, stretch) = (self.clock.bounds(), self.clock.stretch());
+            sum.entered_at = self.last;
+            sum.entered_by_ns = bounds.by_ns;
+            sum.entered_in = stretch;
+            sum.touch(stretch, bounds);
+        }
+        sum.open += 1;
+        self.stack.push(number);
+    }
+
+    #[inline]
+    fn exit(&mut self, count: NonZeroU64) {
+        self.pass();
+        let count = usize::try_from(count.get()).unwrap_or(usize::MAX);
+        let rest = self.stack.len().saturating_sub(count);
+        for &number in self.stack.get(rest..).unwrap_or_default() {
+            let Some(sum) = self.sums.get_mut(number) else { continue };
+            sum.open -= 1;
+            if sum.open > 0 {
+                continue;
+            }
+            sum.total += u128::from(self.last - sum.entered_at);
+            let stretch = self.clock.stretch();
+            if sum.entered_in != stretch {
+                let bounds = self.clock.bounds();
+                let sure = bounds.from_ns.saturating_sub(sum.entered_by_ns);
+                sum.sure_ns = sum.sure_ns.saturating_add(sure);
+                sum.touch(stretch, bounds);
+            }
+        }
+        self.stack.truncate(rest);
+    }
+}
+
+impl<'c> TimedReport<'c> {
+    /// By this clock.
+    #[must_use]
+    pub fn new(clock: &'c Clock) -> Self {
+        let (numbering, sums) = (Numbering::default(), vec![Sum::default()]);
+        Self { clock, numbering, sums, stack: Vec::new(), last: 0 }
+    }
+
+    /// A thread has ended: frames that are still open count up to the last instant that is known of it.
+    pub fn end_thread(&mut self) {
+        self.exit(NonZeroU64::MAX);
+        self.last = 0;
+    }
+
+    /// What has passed since the last event belongs to the innermost frame.
+    #[inline(always)]
+    fn pass(&mut self) {
+        let now = self.clock.now();
+        let innermost = self.stack.last().copied().unwrap_or_default();
+        if let Some(sum) = self.sums.get_mut(innermost) {
+            sum.own += u128::from(now.saturating_sub(self.last));
+        }
+        self.last = now;
+    }
+
+    /// How long all methods together ran: the time of all threads while a frame was open.
+    #[must_use]
+    pub fn total_ns(&self) -> u64 {
+        Clock::to_ns(self.sums.iter().skip(1).map(|sum| sum.own).sum())
+    }
+
+    /// The rows, the largest total first.
+    #[must_use]
+    pub fn rows(&self) -> Vec<TimedRow> {
+        let row = |(&method, sum): (&MethodId, &Sum)| TimedRow {
+            method,
+            calls: sum.calls,
+            total_ns: Clock::to_ns(sum.total),
+            own_ns: Clock::to_ns(sum.own),
+            total: Bounds {
+                from_ns: sum.sure_ns,
+                by_ns: sum.sure_ns.saturating_add(sum.may_be_ns),
+            },
+        };
+        let mut rows: Vec<_> =
+            self.numbering.methods().iter().zip(self.sums.iter().skip(1)).map(row).collect();
+        rows.sort_by(|a, b| (b.total_ns, b.calls, a.method).cmp(&(a.total_ns, a.calls, b.method)));
+        rows
+    }
+}

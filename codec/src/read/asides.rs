@@ -1,0 +1,105 @@
+//! What marks say beside times, for those that read events in order.
+
+use std::io::Read;
+
+use super::Marks;
+use crate::Result;
+use crate::format::marks::{Mark, Position};
+
+/// Hands on the marks of a thread that are no times, as its events are read, and knows which exits were
+/// by exception.
+#[derive(Debug)]
+pub struct Asides<R> {
+    marks: Marks<R>,
+    next: Option<(Position, Mark)>,
+    is_open: bool,
+    /// Exits that were by exception: the first one, and how many of this run and by what.
+    unwound: Option<(Position, u64, Option<String>)>,
+}
+
+impl<R: Read> Asides<R> {
+    /// Of these marks.
+    pub fn new(marks: Marks<R>) -> Self {
+        Self { marks, next: None, is_open: true, unwound: None }
+    }
+
+    /// The next mark that stands before the event at `position`: to be asked until there is none.
+    /// Exits by exception and times are not among them.
+    ///
+    /// # Errors
+    /// The marks cannot be read further: then there are no more.
+    pub fn next_before(&mut self, position: Position) -> Result<Option<Mark>> {
+        loop {
+            if self.next.is_none() && self.is_open {
+                self.next = self.marks.next_mark().inspect_err(|_| self.is_open = false)?;
+                self.is_open = self.next.is_some();
+            }
+            match self.next.take_if(|(at, _)| *at <= position) {
+                None => return Ok(None),
+                Some((_, Mark::Time { .. } | Mark::Unknown(_))) => {}
+                Some((at, Mark::Unwound { exits, thrown })) => {
+                    self.unwound = Some((at, exits.get(), thrown));
+                }
+                Some((_, mark)) => return Ok(Some(mark)),
+            }
+        }
+    }
+
+    /// Whether the exit at `position` was by exception, and the class of that where it is known; when
+    /// [`next_before`](Self::next_before) it has answered that there is nothing more.
+    #[must_use]
+    pub fn unwound(&self, position: Position) -> Option<Option<&str>> {
+        let (first, exits, thrown) = self.unwound.as_ref()?;
+        let is_it = first.offset == position.offset
+            && position.exits.checked_sub(first.exits).is_some_and(|number| number < *exits);
+        is_it.then_some(thrown.as_deref())
+    }
+
+    /// The first exit behind this one of the same run that is known to be another kind of exit: up to it
+    /// nothing has to be asked.
+    #[must_use]
+    pub fn until(&self) -> Option<Position> {
+        self.next.as_ref().map(|(at, _)| *at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU64;
+    use std::path::Path;
+
+    use super::*;
+    use crate::Offset;
+    use crate::format::marks::{HEADER, MarkEncoder};
+
+    #[test]
+    fn marks_come_before_their_events_and_exits_by_exception_are_known() {
+        let position = |offset, exits| Position { offset: Offset::new(offset), exits };
+        let two = NonZeroU64::new(2).unwrap();
+        let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
+        for (at, mark) in [
+            (position(1, 0), Mark::Note("one".into())),
+            (position(1, 0), Mark::Time { by_ns: 1, from_ns: 1 }),
+            (position(4, 1), Mark::Unwound { exits: two, thrown: Some("x.Oops".into()) }),
+            (position(4, 5), Mark::Unwound { exits: two, thrown: None }),
+            (position(9, 0), Mark::Paused),
+        ] {
+            encoder.encode(at, &mark, &mut bytes);
+        }
+        let mut asides = Asides::new(Marks::new(&bytes[..], Path::new("")));
+        assert_eq!(asides.next_before(position(0, 0)).unwrap(), None);
+        assert_eq!(asides.next_before(position(3, 0)).unwrap(), Some(Mark::Note("one".into())));
+        let mut unwound = Vec::new();
+        for exit in 0..8 {
+            assert_eq!(asides.next_before(position(4, exit)).unwrap(), None);
+            unwound.push(
+                asides.unwound(position(4, exit)).map(|class| class.unwrap_or("?").to_owned()),
+            );
+        }
+        let [oops, unknown] = [Some("x.Oops".to_owned()), Some("?".to_owned())];
+        let expected = [&None, &oops, &oops, &None, &None, &unknown, &unknown, &None];
+        assert_eq!(unwound.iter().collect::<Vec<_>>(), expected);
+        assert_eq!(asides.next_before(position(10, 0)).unwrap(), Some(Mark::Paused));
+        assert_eq!(asides.next_before(position(11, 0)).unwrap(), None);
+    }
+}

@@ -1,0 +1,142 @@
+//! HOT: the time while records are handed on.
+
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::cell::Cell;
+use std::num::NonZeroU64;
+
+use super::{Bounds, Stretch, Visit};
+use crate::MethodId;
+
+/// Parts of a nanosecond that are told apart, so that many short calls add up to what they took together.
+const PARTS_BITS: u32 = 10;
+/// Later instants, 208 days after the start, are taken for this one.
+const LATEST_NS: u64 = u64::MAX >> PARTS_BITS;
+
+/// What time it is in the thread that is being read, for whoever receives its records. Between two
+/// marks events are thought to have come evenly, so that each takes as long as it has bytes.
+#[derive(Debug, Default)]
+pub struct Clock {
+    /// In parts of nanoseconds, as all of these.
+    now: Cell<u64>,
+    per_byte: Cell<u64>,
+    /// Time stands still when it has come here.
+    end: Cell<u64>,
+    bounds: Cell<Bounds>,
+    stretch: Cell<u64>,
+    calls: Cell<u64>,
+}
+
+impl Clock {
+    /// When the record happened that is being handed on, as far as anybody can think, in parts of a
+    /// nanosecond: for sums, which [`to_ns`](Self::to_ns) makes to times.
+    #[must_use]
+    #[inline(always)]
+    pub fn now(&self) -> u64 {
+        self.now.get()
+    }
+
+    /// Nanoseconds of a sum of differences of [`now`](Self::now).
+    #[must_use]
+    pub fn to_ns(parts: u128) -> u64 {
+        u64::try_from((parts + (1 << (PARTS_BITS - 1))) >> PARTS_BITS).unwrap_or(u64::MAX)
+    }
+
+    /// When it happened for sure.
+    #[must_use]
+    #[inline]
+    pub fn bounds(&self) -> Bounds {
+        self.bounds.get()
+    }
+
+    /// The number of the stretch between two marks that it happened in: no two have the same one, of
+    /// whatever thread.
+    #[must_use]
+    #[inline]
+    pub fn stretch(&self) -> u64 {
+        self.stretch.get()
+    }
+
+    /// Calls of this thread made before, those included that are left out.
+    #[must_use]
+    #[inline]
+    pub fn calls(&self) -> u64 {
+        self.calls.get()
+    }
+
+    /// A thread begins.
+    pub(super) fn begin_thread(&self) {
+        self.now.set(0);
+        self.calls.set(0);
+        self.begin(Stretch { bounds: Bounds::UNKNOWN, estimates: None, bytes: 0 });
+    }
+
+    /// A stretch begins.
+    pub(super) fn begin(&self, stretch: Stretch) {
+        let parts = |ns: u64| ns.min(LATEST_NS) << PARTS_BITS;
+        self.stretch.set(self.stretch.get() + 1);
+        self.bounds.set(stretch.bounds);
+        let (begin, end) = stretch.estimates.unwrap_or_default();
+        // An earlier stretch may have ended later, where marks do not agree.
+        let begin = parts(begin).max(self.now.get());
+        let end = parts(end).max(begin);
+        self.now.set(begin);
+        self.end.set(end);
+        self.per_byte.set((end - begin) / stretch.bytes.max(1));
+    }
+
+    /// A record of so many bytes is passed.
+    #[inline(always)]
+    fn pass(&self, bytes: u64) {
+        let taken = bytes.saturating_mul(self.per_byte.get());
+        self.now.set(self.now.get().saturating_add(taken).min(self.end.get()));
+    }
+}
+
+/// Keeps a clock while it hands on records: around all else, so that what is left out takes its time.
+#[derive(Debug)]
+pub struct Clocked<'c, V> {
+    pub(super) clock: &'c Clock,
+    pub(super) inner: V,
+}
+
+impl<V: Visit> Visit for Clocked<'_, V> {
+    #[inline(always)]
+    fn enter(&mut self, method: MethodId) {
+        self.inner.enter(method);
+        self.clock.calls.set(self.clock.calls.get() + 1);
+        self.clock.pass(bytes_of(method.get()));
+    }
+
+    #[inline(always)]
+    fn exit(&mut self, count: NonZeroU64) {
+        self.inner.exit(count);
+        self.clock.pass(bytes_of(count.get() - 1));
+    }
+}
+
+/// The bytes of a record with this number.
+#[inline(always)]
+fn bytes_of(number: u64) -> u64 {
+    match number {
+        0..0x40 => 1,
+        0x40..0x2000 => 2,
+        more => 1 + u64::from((u64::BITS - more.leading_zeros() - 6).div_ceil(7)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::flow::Encoded;
+
+    #[test]
+    fn records_have_as_many_bytes_as_are_written() {
+        for bits in 0..63 {
+            for number in [(1_u64 << bits) - 1, 1 << bits] {
+                let encoded = Encoded::enter(MethodId::new(number).unwrap());
+                assert_eq!(bytes_of(number), encoded.as_bytes().len() as u64, "{number}");
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The records of a thread with the time.
+
+use std::num::NonZeroU64;
+
+use super::{Clock, Clocked, Events, MarksInput, ReadRecords, Tail, ThreadFile, Times, Visit};
+use crate::format::flow::Record;
+use crate::format::marks::Position;
+use crate::{Error, Offset, Result};
+
+/// The records of a thread, handed on while a [`Clock`] tells when they happened: from one time mark to the next
+/// as fast as without. Marks that are damaged leave the rest of the thread without times, and nothing else.
+#[derive(Debug)]
+pub struct TimedEvents<'c> {
+    events: Events,
+    /// `None` where there are no marks.
+    times: Option<Times<MarksInput>>,
+    clock: &'c Clock,
+    /// A run of exits that a mark stands in: how many were handed on, and how many there are.
+    run: Option<(Offset, u64, u64)>,
+    damage: Option<Error>,
+}
+
+impl<'c> TimedEvents<'c> {
+    /// Opens a thread.
+    ///
+    /// # Errors
+    /// Its events cannot be opened.
+    pub fn open(file: &ThreadFile, clock: &'c Clock) -> Result<Self> {
+        clock.begin_thread();
+        let (marks, damage) = match file.marks() {
+            Ok(marks) => (marks, None),
+            Err(error) => (None, Some(error)),
+        };
+        let (events, times) = (file.events()?, marks.map(Times::new));
+        Ok(Self { events, times, clock, run: None, damage })
+    }
+
+    /// Hands on some further records, and answers whether there may be more.
+    ///
+    /// # Errors
+    /// As those of [`ReadRecords::next_record`]; the records before were handed on.
+    pub fn visit_some(&mut self, visitor: &mut impl Visit) -> Result<bool> {
+        let (offset, exits) = match self.run {
+            Some((offset, done, _)) => (offset, done),
+            None => (self.events.position(), 0),
+        };
+        let end = self.begin_stretch(Position { offset, exits });
+        let mut visitor = Clocked { clock: self.clock, inner: visitor };
+        match (self.run, end) {
+            (Some((offset, done, all)), end) => {
+                let until = end.filter(|end| end.offset == offset).map_or(all, |end| end.exits);
+                let until = until.min(all);
+                if let Some(count) = NonZeroU64::new(until - done) {
+                    visitor.exit(count);
+                }
+                self.run = (until < all).then_some((offset, until, all));
+                Ok(true)
+            }
+            (None, None) => self.events.visit_some(&mut visitor),
+            (None, Some(end)) if offset < end.offset => {
+                self.events.visit_until(end.offset, &mut visitor)
+            }
+            // The mark stands in a run of exits: or that is what it says.
+            (None, Some(_)) => match self.events.next_record()? {
+                Some((offset, Record::Exit(count))) => {
+                    self.run = Some((offset, 0, count.get()));
+                    Ok(true)
+                }
+                Some((_, Record::Enter(method))) => {
+                    visitor.enter(method);
+                    Ok(true)
+                }
+                None => Ok(false),
+            },
+        }
+    }
+
+    /// Sets the clock to a position. Answers up to where it then goes evenly.
+    fn begin_stretch(&mut self, position: Position) -> Option<Position> {
+        let times = self.times.as_mut()?;
+        loop {
+            match times.stretch(position) {
+                Ok(stretch) => {
+                    self.clock.begin(stretch);
+                    return times.until();
+                }
+                // It goes on with what was read before.
+                Err(error) => self.damage = Some(error),
+            }
+        }
+    }
+
+    /// What is wrong with the marks, if anything is.
+    #[must_use]
+    pub fn into_damage(self) -> Option<Error> {
+        self.damage
+    }
+
+    /// How far the records have been read.
+    #[must_use]
+    pub fn position(&self) -> Offset {
+        self.events.position()
+    }
+
+    /// How they ended.
+    #[must_use]
+    pub fn tail(&self) -> Tail {
+        self.events.tail()
+    }
+}

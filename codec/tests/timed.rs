@@ -1,0 +1,246 @@
+//! Times of methods, paths and calls against deliberately naive ones, of any calls and any marks.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::num::NonZeroU64;
+
+use flow_codec::analysis::{Slowest, TimedGraph, TimedReport};
+use flow_codec::format::flow::Encoded;
+use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
+use flow_codec::format::names::EventFormat;
+use flow_codec::read::{Bounds, Clock, ThreadFile, TimedEvents, Times};
+use flow_codec::tree::Spans;
+use flow_codec::{MethodId, Offset, ThreadId};
+use proptest::prelude::*;
+
+/// A record, and how many nanoseconds pass before each of its events.
+#[derive(Clone, Debug)]
+enum Record {
+    Enter(u64, u64),
+    Exit(Vec<u64>),
+}
+
+fn records() -> impl Strategy<Value = Vec<Record>> {
+    let gap = || prop_oneof![8 => 0_u64..50, 1 => 1_000_u64..1_000_000];
+    let id = prop_oneof![8 => 0_u64..4, 1 => Just(70_u64), 1 => Just(9_000_u64)];
+    let enter = (id, gap()).prop_map(|(id, gap)| Record::Enter(id, gap));
+    let exit = prop::collection::vec(gap(), 1..4).prop_map(Record::Exit);
+    prop::collection::vec(prop_oneof![3 => enter, 2 => exit], 0..80).prop_map(|mut records| {
+        // Runs of exits are one record.
+        records.dedup_by(|a, b| matches!((a, b), (Record::Exit(_), Record::Exit(_))));
+        records
+    })
+}
+
+/// An event with its position, method if it enters one, and true time.
+struct Event {
+    position: Position,
+    enters: Option<u64>,
+    at_ns: u64,
+}
+
+struct Thread {
+    bytes: Vec<u8>,
+    events: Vec<Event>,
+}
+
+fn thread(records: &[Record]) -> Thread {
+    let mut thread = Thread { bytes: Vec::new(), events: Vec::new() };
+    let mut now = 1_000;
+    for record in records {
+        let offset = Offset::new(thread.bytes.len() as u64);
+        match record {
+            Record::Enter(id, gap) => {
+                now += gap;
+                let position = Position::before(offset);
+                thread.events.push(Event { position, enters: Some(*id), at_ns: now });
+                thread.bytes.extend(Encoded::enter(MethodId::new(*id).expect("small")).as_bytes());
+            }
+            Record::Exit(gaps) => {
+                for (exits, gap) in (0..).zip(gaps) {
+                    now += gap;
+                    let position = Position { offset, exits };
+                    thread.events.push(Event { position, enters: None, at_ns: now });
+                }
+                let count = NonZeroU64::new(gaps.len() as u64).expect("one at least");
+                thread.bytes.extend(Encoded::exits(count).as_bytes());
+            }
+        }
+    }
+    thread
+}
+
+/// Marks that are true: at some events, between the time of the event before and its own.
+fn marks(thread: &Thread, picks: &[bool], lies: &[(u64, u64)]) -> Vec<u8> {
+    let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
+    let mut before = 1_000;
+    for (number, event) in thread.events.iter().enumerate() {
+        if picks.get(number % picks.len().max(1)).copied().unwrap_or(false) {
+            let (mut by_ns, mut from_ns) = (before, event.at_ns);
+            if let Some((by, from)) = lies.get(number % lies.len().max(1)) {
+                (by_ns, from_ns) = (*by, *from);
+            }
+            encoder.encode(event.position, &Mark::Time { by_ns, from_ns }, &mut bytes);
+        }
+        before = event.at_ns;
+    }
+    bytes
+}
+
+/// The estimate of each event, and of the end: of a run of exits, those up to a mark within it happen at once.
+fn estimates(file: &ThreadFile, thread: &Thread) -> Vec<(u64, Bounds)> {
+    let mut times = file.marks().expect("a file").map(Times::new);
+    let mut at = Position::default();
+    let mut estimates = Vec::new();
+    for event in &thread.events {
+        if event.position.offset != at.offset || at == Position::default() {
+            at = Position::before(event.position.offset);
+        }
+        let Some(times) = &mut times else {
+            estimates.push((0, Bounds::UNKNOWN));
+            continue;
+        };
+        let _ = times.at(at);
+        // Whether a mark stands at this exit.
+        while let Some(mark) = times.until()
+            && mark <= event.position
+        {
+            at = mark;
+            let _ = times.at(at);
+        }
+        let estimate = times.estimate(at).expect("sound").unwrap_or(0);
+        estimates.push((estimate, times.at(at).expect("sound")));
+    }
+    let end = Position::before(Offset::new(thread.bytes.len() as u64));
+    let end = times.and_then(|mut times| times.estimate(end).expect("sound"));
+    estimates.push((end.unwrap_or(0), Bounds::UNKNOWN));
+    estimates
+}
+
+/// Total and own of each method, own of each path, and the time of each call that was left.
+#[derive(Default, Debug)]
+struct Naive {
+    total: BTreeMap<u64, u64>,
+    own: BTreeMap<u64, u64>,
+    paths: BTreeMap<Vec<u64>, u64>,
+    calls: Vec<(u64, u64)>,
+}
+
+fn naive(thread: &Thread, estimates: &[(u64, Bounds)]) -> Naive {
+    let mut naive = Naive::default();
+    let mut stack: Vec<(u64, u64, usize)> = Vec::new();
+    let mut last = 0;
+    let end = estimates.last().map_or(0, |(at, _)| *at);
+    let mut step = |naive: &mut Naive, stack: &[(u64, u64, usize)], now: u64| {
+        let methods: Vec<_> = stack.iter().map(|(method, ..)| *method).collect();
+        if let Some(method) = methods.last() {
+            *naive.own.entry(*method).or_default() += now - last;
+            *naive.paths.entry(methods.clone()).or_default() += now - last;
+        }
+        let distinct: std::collections::BTreeSet<_> = methods.iter().collect();
+        for method in distinct {
+            *naive.total.entry(*method).or_default() += now - last;
+        }
+        last = now;
+    };
+    for (event, (now, _)) in thread.events.iter().zip(estimates) {
+        step(&mut naive, &stack, *now);
+        match event.enters {
+            Some(method) => {
+                stack.push((method, *now, naive.calls.len()));
+                naive.calls.push((*now, end.saturating_sub(*now)));
+            }
+            None => {
+                if let Some((_, entered, call)) = stack.pop() {
+                    naive.calls[call].1 = now - entered;
+                }
+            }
+        }
+    }
+    step(&mut naive, &stack, end);
+    naive
+}
+
+/// Parts of nanoseconds are dropped at each event.
+fn is_about(a: u64, b: u64, events: usize) -> bool {
+    a.abs_diff(b) <= 2 + events as u64
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn times_are_those_that_marks_tell_event_by_event(
+        records in records(),
+        picks in prop::collection::vec(any::<bool>(), 1..7),
+        lies in prop_oneof![4 => Just(Vec::new()),
+            1 => prop::collection::vec((0_u64..1 << 40, 0_u64..1 << 40), 1..4)],
+    ) {
+        let thread = thread(&records);
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("thread-1.flow");
+        fs::write(&path, &thread.bytes).expect("written");
+        fs::write(path.with_extension("marks"), marks(&thread, &picks, &lies)).expect("written");
+        let file = ThreadFile {
+            id: ThreadId::new(1),
+            format: EventFormat::Binary,
+            path,
+            bytes: thread.bytes.len() as u64,
+            open: None,
+        };
+        let estimates = estimates(&file, &thread);
+        let expected = naive(&thread, &estimates);
+        let count = thread.events.len();
+
+        let clock = Clock::default();
+        let mut all = (
+            TimedReport::new(&clock),
+            (TimedGraph::new(&clock), Slowest::new(&clock, usize::MAX)),
+        );
+        let mut events = TimedEvents::open(&file, &clock).expect("a file");
+        while events.visit_some(&mut all).expect("sound") {}
+        let (mut report, (mut graph, mut slowest)) = all;
+        report.end_thread();
+        graph.end_thread();
+        slowest.end_thread();
+        prop_assert!(events.into_damage().is_none());
+
+        let rows = report.rows();
+        let tree = graph.into_tree();
+        prop_assert!(tree.is_timed());
+        if lies.is_empty() {
+            for row in rows {
+                let of = |map: &BTreeMap<u64, u64>| map.get(&row.method.get()).copied().unwrap_or(0);
+                prop_assert!(is_about(row.total_ns, of(&expected.total), count), "{row:?}");
+                prop_assert!(is_about(row.own_ns, of(&expected.own), count), "{row:?}");
+                prop_assert!(row.total.from_ns <= row.total_ns + 2 + count as u64, "{row:?}");
+            }
+            for (path, row) in tree.rows() {
+                let methods: Vec<_> = tree.stack(path).iter().map(|method| method.get()).collect();
+                let own = expected.paths.get(&methods).copied().unwrap_or(0);
+                prop_assert!(is_about(row.own, own, count), "{methods:?}");
+            }
+        }
+
+        // Each call, in order; with true marks the true times are within the bounds.
+        let mut slow = slowest.into_calls();
+        slow.sort_by_key(|call| call.call);
+        prop_assert_eq!(slow.len(), expected.calls.len());
+        let mut spans = Spans::new(&file, Offset::default());
+        let begun = thread.events.iter().filter(|event| event.enters.is_some());
+        for ((slow, (start, took)), event) in slow.iter().zip(&expected.calls).zip(begun) {
+            let span = spans.next_span().expect("sound").expect("a call");
+            // Where marks do not agree, sums go on from the later one.
+            if lies.is_empty() {
+                prop_assert!(is_about(slow.start_ns, *start, count), "{slow:?} {start}");
+                prop_assert!(is_about(slow.took_ns, *took, count), "{slow:?} {took}");
+            }
+            prop_assert_eq!(span.start, slow.start);
+            prop_assert_eq!(span.took, slow.took);
+            if lies.is_empty() {
+                prop_assert!(slow.start.from_ns <= event.at_ns && event.at_ns <= slow.start.by_ns);
+            }
+        }
+        prop_assert_eq!(spans.next_span().expect("sound"), None);
+    }
+}
