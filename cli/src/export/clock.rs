@@ -5,23 +5,23 @@
 /// answers is the only thing formats know of time: a recorded clock is read here, and
 /// [`UNIT`](Self::UNIT) becomes what it counts.
 #[derive(Debug, Default)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     calls: u64,
 }
 
 impl Clock {
     /// What time is counted in.
-    pub(super) const UNIT: &str = "calls";
+    pub(crate) const UNIT: &str = "calls";
 
     /// A call is made, shown or not. Answers when.
-    pub(super) fn call(&mut self) -> u64 {
+    pub(crate) fn call(&mut self) -> u64 {
         let now = self.now();
         self.calls = self.calls.saturating_add(1);
         now
     }
 
     /// The time.
-    pub(super) fn now(&self) -> u64 {
+    pub(crate) fn now(&self) -> u64 {
         self.calls
     }
 }

@@ -1,5 +1,6 @@
 //! `flow report`: per method, how often it was called and how much happened in it.
 
+mod html;
 mod neighbours;
 mod paths;
 
@@ -25,6 +26,9 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
     source.choose(&args.threads)?;
     source.tell_losses();
+    if let Some(to) = &args.html {
+        return html::run(to, &source, args, out);
+    }
     if !args.callers.is_empty() {
         return neighbours::run(Side::Callers, &args.callers, &source, args, out);
     }

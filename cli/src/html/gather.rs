@@ -1,0 +1,150 @@
+//! One pass over the calls of all threads: what the page shows of them.
+//!
+//! Everything counts in units of the clock, and asks it nothing but when a call begins and ends. Memory: the open
+//! frames, what [`Timeline`] and [`Paths`] are allowed, and some bytes a method.
+
+use std::num::NonZeroU64;
+
+use flow_codec::MethodId;
+use flow_codec::read::Visit;
+
+use super::chart::ChartBox;
+use super::paths::Paths;
+use super::timeline::Timeline;
+use crate::export::{Clock, Numbers};
+
+/// What is told of one method.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Sums {
+    pub(super) calls: u64,
+    /// What its outermost frames took, with all they called.
+    pub(super) total: u64,
+    /// What all of its frames took, without what they called.
+    pub(super) own: u64,
+    /// Frames that are open.
+    open: u64,
+}
+
+/// A frame that is open.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    method: u32,
+    at: u64,
+    /// Calls before it.
+    calls: u64,
+    /// What the calls it made took.
+    inside: u64,
+}
+
+/// What is told of one thread.
+#[derive(Debug)]
+pub(super) struct ThreadSums {
+    pub(super) calls: u64,
+    pub(super) most_frames: u64,
+    /// When it ended.
+    pub(super) end: u64,
+    /// Its timeline, if it has one.
+    pub(super) boxes: Option<Vec<ChartBox>>,
+}
+
+/// Adds up the calls of any number of threads, one after the other.
+#[derive(Default, Debug)]
+pub(super) struct Gather {
+    clock: Clock,
+    numbers: Numbers,
+    sums: Vec<Sums>,
+    paths: Paths,
+    timeline: Option<Timeline>,
+    open: Vec<Frame>,
+    /// Of the thread.
+    calls: u64,
+    most_frames: usize,
+}
+
+impl Visit for Gather {
+    #[inline]
+    fn enter(&mut self, method: MethodId) {
+        let at = self.clock.call();
+        self.enter_at(method, at);
+    }
+
+    #[inline]
+    fn exit(&mut self, count: NonZeroU64) {
+        let now = self.clock.now();
+        let count = usize::try_from(count.get()).unwrap_or(usize::MAX);
+        for _ in 0..count.min(self.open.len()) {
+            self.leave_at(now);
+        }
+    }
+}
+
+impl Gather {
+    /// A thread begins; its timeline is to have so many boxes, or there is to be none.
+    pub(super) fn begin_thread(&mut self, budget: Option<usize>) {
+        self.timeline = budget.map(Timeline::new);
+        self.clock = Clock::default();
+        (self.calls, self.most_frames) = (0, 0);
+    }
+
+    /// The thread has ended: frames that are still open last up to here.
+    pub(super) fn end_thread(&mut self) -> ThreadSums {
+        let end = self.clock.now();
+        while !self.open.is_empty() {
+            self.leave_at(end);
+        }
+        ThreadSums {
+            calls: self.calls,
+            most_frames: self.most_frames as u64,
+            end,
+            boxes: self.timeline.take().map(Timeline::finish),
+        }
+    }
+
+    /// The methods in the order of their numbers, what is told of each, and the paths.
+    pub(super) fn finish(self) -> (Vec<(MethodId, Sums)>, Paths) {
+        let methods = self.numbers.methods().iter().copied();
+        (methods.zip(self.sums).collect(), self.paths)
+    }
+
+    fn enter_at(&mut self, method: MethodId, at: u64) {
+        let (method, is_new) = self.numbers.get(method);
+        if is_new {
+            self.sums.push(Sums::default());
+        }
+        if let Some(sums) = sums_mut(&mut self.sums, method) {
+            sums.calls += 1;
+            sums.open += 1;
+        }
+        self.paths.enter(method);
+        if let Some(timeline) = &mut self.timeline {
+            timeline.enter();
+        }
+        self.open.push(Frame { method, at, calls: self.calls, inside: 0 });
+        self.calls += 1;
+        self.most_frames = self.most_frames.max(self.open.len());
+    }
+
+    fn leave_at(&mut self, end: u64) {
+        let Some(frame) = self.open.pop() else { return };
+        let took = end.saturating_sub(frame.at);
+        if let Some(sums) = sums_mut(&mut self.sums, frame.method) {
+            sums.open -= 1;
+            sums.own += took.saturating_sub(frame.inside);
+            // Recursive calls lie within the outermost one.
+            if sums.open == 0 {
+                sums.total += took;
+            }
+        }
+        if let Some(caller) = self.open.last_mut() {
+            caller.inside += took;
+        }
+        self.paths.leave(took);
+        if let Some(timeline) = &mut self.timeline {
+            timeline.leave(frame.method, frame.at, end, self.calls - frame.calls);
+        }
+    }
+}
+
+fn sums_mut(sums: &mut [Sums], method: u32) -> Option<&mut Sums> {
+    sums.get_mut(usize::try_from(method).ok()?)
+}
