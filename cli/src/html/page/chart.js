@@ -112,6 +112,13 @@ class Chart {
     this.glide(at[box] - margin, at[box] + width[box] + margin);
   }
 
+  // Zooms so far that a box can be told from those beside it.
+  enlarge(box) {
+    const { at, width } = this.boxes;
+    if ((width[box] / (this.to - this.from)) * this.width > 4) return;
+    this.glide(at[box] - 20 * width[box], at[box] + 21 * width[box]);
+  }
+
   // Scrolls so that a box is on the canvas.
   reveal(box) {
     const y = this.boxes.depth[box] * ROW;
@@ -204,7 +211,7 @@ class Chart {
       context.strokeRect(left + 1, y + 1, Math.max(width - 2, 1), ROW - 3);
     }
     const letters = Math.floor((Math.min(left + width, this.width) - Math.max(left, 0) - 6) / this.letter);
-    if (letters < 2) return;
+    if (letters < 3) return;
     context.fillStyle = colours.text;
     context.fillText(this.label(box, letters), Math.max(left, 0) + 3, y + ROW / 2);
   }

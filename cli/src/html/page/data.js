@@ -18,7 +18,7 @@ function parameters(descriptor) {
   if (types.join("") !== inner[1]) return null;
   return types.map((type) => {
     const element = type.replace(/^\[+/, "");
-    const name = primitive[element] ?? element.slice(element.lastIndexOf("/") + 1, -1).replace(/^L/, "");
+    const name = primitive[element] ?? element.slice(Math.max(element.lastIndexOf("/"), 0) + 1, -1);
     return name + "[]".repeat(type.length - element.length);
   }).join(", ");
 }

@@ -28,6 +28,7 @@ function showChart() {
   byId("chart").setAttribute("aria-labelledby", isFlame ? "tab-flame" : "tab-timeline");
   chart.show(boxes);
   showStatus(-1);
+  showMarks();
 }
 
 // What is known of a box, as lines.
@@ -76,7 +77,21 @@ function chooseThread(place) {
 function chooseMethod(place) {
   table.choose(place);
   chart.chosen = place;
+  showMarks();
+}
+
+// What was searched for or chosen stands out in the chart, and can be stepped through.
+function showMarks() {
+  byId("previous").disabled = byId("next").disabled = nextMarked(chart, 1) < 0;
   chart.redraw();
+}
+
+function step(by) {
+  const box = nextMarked(chart, by);
+  if (box < 0) return;
+  byId("charts").scrollIntoView({ block: "nearest" });
+  chart.select(box);
+  chart.enlarge(box);
 }
 
 function showHead() {
@@ -132,12 +147,15 @@ byId("zoom-in").addEventListener("click", () => chart.zoom(0.5));
 byId("zoom-out").addEventListener("click", () => chart.zoom(2));
 byId("reset").addEventListener("click", () => chart.reset());
 
+byId("next").addEventListener("click", () => step(1));
+byId("previous").addEventListener("click", () => step(-1));
+
 const input = byId("search");
 input.addEventListener("input", () => {
   chart.found = search(input.value);
   byId("found").textContent = chart.found ? account(chart.found, flame) : "";
   table.filter(chart.found);
-  chart.redraw();
+  showMarks();
 });
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -150,10 +168,8 @@ document.addEventListener("keydown", (event) => {
     input.focus();
     event.preventDefault();
   }
-  if (event.key === "n" || event.key === "p") {
-    const found = nextFound(chart, event.key === "n" ? 1 : -1);
-    if (found >= 0) chart.select(found);
-  }
+  if (event.key === "n") step(1);
+  if (event.key === "p") step(-1);
 });
 
 new ResizeObserver(() => chart.redraw()).observe(byId("canvas"));

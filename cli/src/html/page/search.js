@@ -21,8 +21,8 @@ function account(found, flame) {
   return `${plural(count, "method")}, ${least}${percent(share, flame.end)} of all ${isTime ? "time" : "calls"} in them`;
 }
 
-// The boxes of what was found, from left to right and down, one after the other.
-function nextFound(chart, by) {
+// The boxes that stand out, in the order of calls, one after the other; -1 where there is none.
+function nextMarked(chart, by) {
   const { boxes } = chart;
   for (let step = 1; step <= boxes.count; step++) {
     const start = chart.selected < 0 && by < 0 ? 0 : chart.selected;
