@@ -175,7 +175,9 @@ impl Paths {
         let first = order.partition_point(|child| parent_of(*child) < path);
         let start = to_do.len();
         for &child in order.get(first..).unwrap_or_default() {
-            let Some(child_node) = self.node(child).filter(|node| node.parent == path) else { break };
+            let Some(child_node) = self.node(child).filter(|node| node.parent == path) else {
+                break;
+            };
             let Node { method, calls, total, .. } = *child_node;
             let end = at + total;
             to_do.push((Some(child), ChartBox { depth, kind: Kind::Call, method, at, end, calls }));
@@ -256,7 +258,8 @@ impl Paths {
     /// Gives up all other paths.
     fn keep(&mut self, stays: &[bool]) {
         // What is inside a path stands behind it.
-        for path in (1..self.nodes.len()).rev().filter(|path| !stays.get(*path).is_some_and(|s| *s)) {
+        for path in (1..self.nodes.len()).rev().filter(|path| !stays.get(*path).is_some_and(|s| *s))
+        {
             let Some(&node) = self.nodes.get(path) else { continue };
             if let Some(parent) = self.node_mut(node.parent) {
                 parent.more.calls += node.calls + node.more.calls;
@@ -314,7 +317,9 @@ mod tests {
                 open.push(now);
                 now += 1;
             }
-            if c != b'(' && let Some(at) = open.pop() {
+            if c != b'('
+                && let Some(at) = open.pop()
+            {
                 paths.leave(now - at);
             }
         }

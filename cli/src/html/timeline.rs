@@ -241,8 +241,10 @@ mod tests {
             assert!(boxes.len() <= budget, "{} of {budget}", boxes.len());
             assert_eq!(outermost_calls(&boxes), calls);
             for (place, cell) in boxes.iter().enumerate() {
-                let inside: Vec<_> =
-                    boxes[place + 1..].iter().take_while(|inner| inner.depth > cell.depth).collect();
+                let inside: Vec<_> = boxes[place + 1..]
+                    .iter()
+                    .take_while(|inner| inner.depth > cell.depth)
+                    .collect();
                 assert!(inside.iter().all(|inner| inner.at > cell.at && inner.end <= cell.end));
                 let callees = inside.iter().filter(|inner| inner.depth == cell.depth + 1);
                 let callees: u64 = callees.map(|inner| inner.calls).sum();
