@@ -55,8 +55,8 @@ fn boxes(flat: &Value) -> Vec<Drawn> {
     for cell in numbers(flat).chunks_exact(5) {
         let &[up, method, gap, width, calls] = cell else { unreachable!() };
         let depth = drawn.last().map_or(0, |last| last.depth + 1) - usize::try_from(up).unwrap();
-        let beside = drawn.iter().rev().take_while(|other| other.depth >= depth);
-        let beside = beside.filter(|other| other.depth == depth).next();
+        let mut not_around = drawn.iter().rev().take_while(|other| other.depth >= depth);
+        let beside = not_around.find(|other| other.depth == depth);
         let around = drawn.iter().rev().find(|other| other.depth + 1 == depth);
         let begin = match (beside, around) {
             (Some(beside), _) if up > 0 => beside.at + beside.width,
@@ -322,7 +322,7 @@ fn a_page_is_there_whole_or_not_at_all() {
         assert_eq!((run.code, run.out.as_str(), lines), (Some(1), "", 1), "{}", run.err);
         assert!(run.err.contains(what), "{}", run.err);
     };
-    says(out.path(), "is a directory; name a file in it");
+    says(out.path(), "is a directory; --html names the file to write");
     says(&out.path().join("no/page.html"), "No such file or directory");
     says(Path::new("/dev/full"), "/dev/full: No space left on device");
     let file = out.path().join("page.html");

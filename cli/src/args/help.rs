@@ -6,6 +6,7 @@ Examples:
   flow record --target com.app. -- mvn test  record the JVMs that a build starts
   flow attach 4711                           record a JVM that is running
   flow report                                calls per method
+  flow report --html page.html               all of it in a browser
   flow report --callers 'com.app.Db#query'   who makes these calls
   flow graph --depth 8                       where the calls went
   flow replay --depth 3 --thread main        calls in order

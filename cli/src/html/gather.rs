@@ -41,7 +41,8 @@ struct Frame {
 pub(super) struct ThreadSums {
     pub(super) calls: u64,
     pub(super) most_frames: u64,
-    /// When it ended.
+    /// When it began and ended.
+    pub(super) begin: u64,
     pub(super) end: u64,
     /// Its timeline, if it has one.
     pub(super) boxes: Option<Vec<ChartBox>>,
@@ -56,7 +57,8 @@ pub(super) struct Gather {
     paths: Paths,
     timeline: Option<Timeline>,
     open: Vec<Frame>,
-    /// Of the thread.
+    /// When the thread began, and its calls.
+    begin: u64,
     calls: u64,
     most_frames: usize,
 }
@@ -83,6 +85,7 @@ impl Gather {
     pub(super) fn begin_thread(&mut self, budget: Option<usize>) {
         self.timeline = budget.map(Timeline::new);
         self.clock = Clock::default();
+        self.begin = self.clock.now();
         (self.calls, self.most_frames) = (0, 0);
     }
 
@@ -95,6 +98,7 @@ impl Gather {
         ThreadSums {
             calls: self.calls,
             most_frames: self.most_frames as u64,
+            begin: self.begin,
             end,
             boxes: self.timeline.take().map(Timeline::finish),
         }

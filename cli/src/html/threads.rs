@@ -42,6 +42,7 @@ pub(super) struct ThreadRow {
     state: &'static str,
     calls: u64,
     frames: u64,
+    begin: u64,
     end: u64,
     /// As [`flat_boxes`] makes them; absent where there is no timeline.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -121,6 +122,7 @@ impl<'a> Threads<'a> {
             state,
             calls: sums.calls,
             frames: sums.most_frames,
+            begin: sums.begin,
             end: sums.end,
             boxes: sums.boxes.as_ref().map(|boxes| flat_boxes(boxes, names)),
         }

@@ -59,7 +59,9 @@ impl Place {
         match fs::metadata(path) {
             Ok(meta) if meta.is_dir() => {
                 let path = path.display();
-                Err(Failure::Failed(format!("{path}: is a directory; name a file in it")))
+                Err(Failure::Failed(format!(
+                    "{path}: is a directory; --html names the file to write"
+                )))
             }
             // Behind a link, it is the file that is replaced.
             Ok(meta) if meta.is_file() => match fs::canonicalize(path) {

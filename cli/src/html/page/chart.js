@@ -3,14 +3,12 @@
 const ROW = 19;
 const AXIS = 24;
 const FONT = "12px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace";
-// The shortest that can be looked at: one call, or a nanosecond.
-const SHORTEST = 1;
 
 class Chart {
   constructor(canvas) {
     this.canvas = canvas;
     this.context = canvas.getContext("2d");
-    this.boxes = new Boxes([], 0, false);
+    this.boxes = new Boxes([], 0, 0, false);
     // What is in view: from, to; and how far down, in pixels.
     this.from = 0;
     this.to = 1;
@@ -29,8 +27,8 @@ class Chart {
     this.boxes = boxes;
     this.selected = this.hovered = -1;
     this.down = 0;
-    this.from = 0;
-    this.to = Math.max(boxes.end, SHORTEST);
+    this.from = boxes.begin;
+    this.to = boxes.end;
     this.target = null;
     this.redraw();
   }
@@ -77,9 +75,9 @@ class Chart {
   }
 
   set(from, to) {
-    const end = Math.max(this.boxes.end, SHORTEST);
-    const length = Math.min(end, Math.max(to - from, SHORTEST));
-    this.from = Math.max(0, Math.min(from, end - length));
+    const { begin, end } = this.boxes;
+    const length = Math.min(end - begin, Math.max(to - from, SHORTEST));
+    this.from = Math.max(begin, Math.min(from, end - length));
     this.to = this.from + length;
   }
 
@@ -102,7 +100,7 @@ class Chart {
 
   reset() {
     this.setDown(0);
-    this.glide(0, this.boxes.end);
+    this.glide(this.boxes.begin, this.boxes.end);
   }
 
   zoomTo(box) {
@@ -265,11 +263,11 @@ class Chart {
   // Where the view is in the whole: to the right, and down.
   drawBars() {
     const { context } = this;
-    const end = Math.max(this.boxes.end, SHORTEST);
+    const { begin, length } = this.boxes;
     context.fillStyle = colours.link;
-    if (this.to - this.from < end) {
-      const width = Math.max(((this.to - this.from) / end) * this.width, 4);
-      context.fillRect((this.from / end) * (this.width - 4), 0, width, 3);
+    if (this.to - this.from < length) {
+      const width = Math.max(((this.to - this.from) / length) * this.width, 4);
+      context.fillRect(((this.from - begin) / length) * (this.width - 4), 0, width, 3);
     }
     const rows = this.boxes.rows.length * ROW + 8;
     const space = this.height - AXIS;

@@ -8,6 +8,8 @@ const amount = (number) => (isTime ? nanos(number) : plural(number, "call"));
 const cell = (number) => (isTime ? nanos(number) : grouped(number));
 
 const NO_METHOD = -1;
+// The shortest that can be looked at: one call, or a nanosecond.
+const SHORTEST = 1;
 
 // `Map$Entry[]` for `[Ljava/util/Map$Entry;`, of all parameters; null where the descriptor is odd.
 function parameters(descriptor) {
@@ -46,10 +48,12 @@ const unnamed = methods.length - 1;
 
 // The boxes of one chart, in columns. Each stands behind the one it is in.
 class Boxes {
-  constructor(flat, end, isFlame) {
+  constructor(flat, begin, end, isFlame) {
     const count = flat.length / 5;
     this.count = count;
-    this.end = end;
+    // What is as wide as the chart; at least one call, or a nanosecond.
+    this.begin = begin;
+    this.end = Math.max(end, begin + SHORTEST);
     this.isFlame = isFlame;
     this.at = new Float64Array(count);
     this.width = new Float64Array(count);
@@ -85,6 +89,8 @@ class Boxes {
       (this.rows[depth] ??= []).push(box);
     }
   }
+
+  get length() { return this.end - this.begin; }
 
   // What its own calls took, as far as it is told.
   own(box) {

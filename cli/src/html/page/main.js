@@ -1,6 +1,6 @@
 // Puts the parts together: what is chosen in one shows in the others.
 
-const flame = new Boxes(data.flame, flameEnd, true);
+const flame = new Boxes(data.flame, 0, flameEnd, true);
 const timelines = new Map();
 const chart = new Chart(byId("canvas"));
 let thread = 0;
@@ -8,8 +8,8 @@ let isFlame = false;
 
 function timeline(place) {
   if (!timelines.has(place)) {
-    const { boxes, end } = data.threads[place] ?? {};
-    timelines.set(place, new Boxes(boxes ?? [], end ?? 0, false));
+    const { boxes, begin, end } = data.threads[place] ?? {};
+    timelines.set(place, new Boxes(boxes ?? [], begin ?? 0, end ?? 0, false));
   }
   return timelines.get(place);
 }
@@ -34,7 +34,7 @@ function showChart() {
 // What is known of a box, as lines.
 function describe(boxes, box) {
   const [width, calls] = [boxes.width[box], boxes.calls[box]];
-  const share = `${percent(width, boxes.end)} of ${boxes.isFlame ? "all" : "the thread"}`;
+  const share = `${percent(width, boxes.length)} of ${boxes.isFlame ? "all" : "the thread"}`;
   const method = methods[boxes.method[box]];
   const lines = [element("b", {}, boxes.title(box))];
   if (boxes.isMore[box]) {

@@ -17,8 +17,8 @@ function account(found, flame) {
   if (!count) return "nothing found";
   const share = flame.share(found);
   // What was merged may hold more of them.
-  const least = flame.hasMore && share < flame.end ? "at least " : "";
-  return `${plural(count, "method")}, ${least}${percent(share, flame.end)} of all ${isTime ? "time" : "calls"} in them`;
+  const least = flame.hasMore && share < flame.length ? "at least " : "";
+  return `${plural(count, "method")}, ${least}${percent(share, flame.length)} of all ${isTime ? "time" : "calls"} in them`;
 }
 
 // The boxes that stand out, in the order of calls, one after the other; -1 where there is none.
