@@ -3,8 +3,8 @@
 #
 #   scripts/verify-html.sh [DIR]      also the page of this trace; checks less of it
 #
-# Three traces are made here: a small one, one of 20 million calls, one whose names try to become code. Screenshots go to
-# target/html/. What is missing is installed in target/browser/, from npm.
+# Three traces are made here: a small one, one of 20 million calls, one whose names try to become
+# code. Screenshots go to target/html/. What is missing is installed in target/browser/, from npm.
 set -eu
 cd "$(dirname "$0")/.."
 target=${CARGO_TARGET_DIR:-target}
@@ -32,7 +32,8 @@ flow=$target/debug/flow
 step "traces"
 rm -rf "$work/small" "$work/hostile"
 mkdir "$work/small" "$work/hostile"
-printf '%s\n' 'a.B#main([Ljava/lang/String;)V=0' 'a.B#work(ILList;)I=1' 'a.B$C#<init>()V=2' >"$work/small/ids.properties"
+printf '%s\n' 'a.B#main([Ljava/lang/String;)V=0' 'a.B#work(ILList;)I=1' 'a.B$C#<init>()V=2' \
+    >"$work/small/ids.properties"
 # main > (work > (init, init), work); work, still open; two exits of unseen frames, then init.
 printf '\200\201\202\000\202\001\201\001' >"$work/small/thread-1.flow"
 printf '\201' >"$work/small/thread-12.flow"

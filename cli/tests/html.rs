@@ -1,4 +1,5 @@
-//! The page of `flow report --html`, without a browser: what it says, what it must not hold, how large it gets.
+//! The page of `flow report --html`, without a browser: what it says, what it must not hold, how
+//! large it gets.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 

@@ -5,7 +5,12 @@ const path = require("node:path");
 const { chromium } = require("playwright-core");
 
 const [, , executablePath, work, name] = process.argv;
-const lines = (file) => fs.readFileSync(file, "utf8").split("\n").filter(Boolean).map((line) => JSON.parse(line));
+const lines = (file) =>
+  fs
+    .readFileSync(file, "utf8")
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
 const file = path.resolve(work, `${name}.html`);
 const report = lines(path.join(work, `${name}.report`));
 const info = lines(path.join(work, `${name}.info`))[0];
@@ -13,25 +18,45 @@ const grouped = (number) => number.toLocaleString("en-US");
 const size = fs.statSync(file).size;
 
 // What a browser makes of what can do something in a name.
-const shown = (text) => text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
+const shown = (text) =>
+  text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
 
 async function open(browser, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: "reduce", ...options });
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 900 },
+    reducedMotion: "reduce",
+    ...options,
+  });
   const page = await context.newPage();
   const wrong = [];
   page.on("console", (message) => wrong.push(`console: ${message.text()}`));
   page.on("pageerror", (error) => wrong.push(`error: ${error.stack}`));
-  page.on("dialog", (dialog) => { wrong.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
-  page.on("request", (request) => { if (request.url() !== `file://${file}`) wrong.push(`request: ${request.url()}`); });
+  page.on("dialog", (dialog) => {
+    wrong.push(`dialog: ${dialog.message()}`);
+    dialog.dismiss();
+  });
+  page.on("request", (request) => {
+    if (request.url() !== `file://${file}`) wrong.push(`request: ${request.url()}`);
+  });
   const start = Date.now();
   await page.goto(`file://${file}`);
   await page.waitForSelector("html[data-ready]");
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await page.evaluate(
+    () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+  );
   return { page, wrong, ms: Date.now() - start };
 }
 
 // Pixels of the chart, to see whether it has changed.
-const pixels = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(document.getElementById("canvas").toDataURL())))));
+const pixels = (page) =>
+  page.evaluate(
+    () =>
+      new Promise((done) =>
+        requestAnimationFrame(() =>
+          requestAnimationFrame(() => done(document.getElementById("canvas").toDataURL())),
+        ),
+      ),
+  );
 const count = (page, fact) => page.textContent(`[data-fact=${fact}]`);
 const shot = (page, what) => page.screenshot({ path: path.join(work, `${name}-${what}.png`) });
 
@@ -48,14 +73,22 @@ async function verify(browser) {
   // What is told is what the report tells.
   assert.equal(await count(page, "calls"), grouped(info.calls));
   assert.equal(await count(page, "methods"), grouped(report.length));
-  assert.equal(await page.locator("#threads li").count(), Math.min(info.threads.filter((thread) => thread.bytes > 0).length, 1000));
-  const rows = await page.$$eval("tbody tr", (rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  assert.equal(
+    await page.locator("#threads li").count(),
+    Math.min(info.threads.filter((thread) => thread.bytes > 0).length, 1000),
+  );
+  const rows = await page.$$eval("tbody tr", (rows) =>
+    rows.map((row) => [...row.cells].map((cell) => cell.textContent)),
+  );
   assert.equal(rows.length, Math.min(report.length, 100));
   for (const [at, row] of rows.entries()) {
     const { calls, total, self } = report[at];
     assert.deepEqual([row[0], row[1], row[3]], [calls, total, self].map(grouped));
     const { class: className, name: method } = report[at];
-    assert.ok(row[4].startsWith(shown(`${className}.${method}`)), `${row[4]} is ${className}.${method}`);
+    assert.ok(
+      row[4].startsWith(shown(`${className}.${method}`)),
+      `${row[4]} is ${className}.${method}`,
+    );
   }
 
   // Sorting, and choosing a row.
@@ -66,8 +99,14 @@ async function verify(browser) {
   await page.click("tbody tr:nth-child(2)");
   assert.match(await page.textContent("#detail"), /Called by/);
   const second = report[1];
-  const callers = await page.$$eval("#detail ul:first-of-type span:first-child", (cells) => cells.map((cell) => Number(cell.textContent.replaceAll(",", ""))));
-  assert.equal(callers.filter(Number.isFinite).reduce((a, b) => a + b, 0), second.calls, "callers add up");
+  const callers = await page.$$eval("#detail ul:first-of-type span:first-child", (cells) =>
+    cells.map((cell) => Number(cell.textContent.replaceAll(",", ""))),
+  );
+  assert.equal(
+    callers.filter(Number.isFinite).reduce((a, b) => a + b, 0),
+    second.calls,
+    "callers add up",
+  );
   await page.click("#detail button:has-text('Clear')");
 
   // Zooming, moving, selecting.
@@ -103,11 +142,16 @@ async function verify(browser) {
 
   // Searching.
   const word = report[report.length >> 1].name ?? "?";
-  const found = report.filter((row) => `${row.class}.${row.name}`.toLowerCase().includes(shown(word).toLowerCase()));
+  const found = report.filter((row) =>
+    `${row.class}.${row.name}`.toLowerCase().includes(shown(word).toLowerCase()),
+  );
   await changes(page, "searching", () => page.fill("#search", shown(word)));
   assert.match(await page.textContent("#found"), /% of all calls/);
   if (report.length < 8000 && !/\s/.test(word) && found.length) {
-    assert.equal(await page.textContent("#method-count"), `${grouped(found.length)} of ${grouped(report.length)}`);
+    assert.equal(
+      await page.textContent("#method-count"),
+      `${grouped(found.length)} of ${grouped(report.length)}`,
+    );
   }
   await shot(page, "searched");
   await page.fill("#search", "no such name anywhere");
@@ -117,38 +161,59 @@ async function verify(browser) {
   assert.equal(await page.locator("tbody tr").count(), rows.length);
 
   // Frames of a glide through it all.
-  const frame = await page.evaluate(() => new Promise((done) => {
-    const canvas = document.getElementById("canvas");
-    const times = [];
-    let last = performance.now();
-    const next = () => {
-      const now = performance.now();
-      times.push(now - last);
-      last = now;
-      if (times.length === 60) return done(times.sort((a, b) => a - b));
-      const area = canvas.getBoundingClientRect();
-      canvas.dispatchEvent(new WheelEvent("wheel", { deltaY: times.length < 30 ? -40 : 40, clientX: area.x + area.width / 2, clientY: area.y + 50, cancelable: true }));
-      requestAnimationFrame(next);
-    };
-    requestAnimationFrame(next);
-  }));
+  const frame = await page.evaluate(
+    () =>
+      new Promise((done) => {
+        const canvas = document.getElementById("canvas");
+        const times = [];
+        let last = performance.now();
+        const next = () => {
+          const now = performance.now();
+          times.push(now - last);
+          last = now;
+          if (times.length === 60) return done(times.sort((a, b) => a - b));
+          const area = canvas.getBoundingClientRect();
+          canvas.dispatchEvent(
+            new WheelEvent("wheel", {
+              deltaY: times.length < 30 ? -40 : 40,
+              clientX: area.x + area.width / 2,
+              clientY: area.y + 50,
+              cancelable: true,
+            }),
+          );
+          requestAnimationFrame(next);
+        };
+        requestAnimationFrame(next);
+      }),
+  );
 
   // Dark, and narrow.
-  const others = [["dark", { colorScheme: "dark" }], ["narrow", { viewport: { width: 400, height: 900 } }]];
+  const others = [
+    ["dark", { colorScheme: "dark" }],
+    ["narrow", { viewport: { width: 400, height: 900 } }],
+  ];
   for (const [what, options] of others) {
     const other = await open(browser, options);
     await shot(other.page, what);
-    const width = await other.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    const width = await other.page.evaluate(
+      () => document.documentElement.scrollWidth - innerWidth,
+    );
     assert.ok(width <= 0, `${what}: nothing is wider than the window, by ${width}`);
     wrong.push(...other.wrong);
     await other.page.close();
   }
 
   // No name became anything but text.
-  const foreign = await page.evaluate(() => [document.images.length, document.scripts.length, document.querySelectorAll("svg, iframe, u, i, em").length]);
+  const foreign = await page.evaluate(() => [
+    document.images.length,
+    document.scripts.length,
+    document.querySelectorAll("svg, iframe, u, i, em").length,
+  ]);
   assert.deepEqual(foreign, [0, 2, 0]);
   assert.deepEqual(wrong, []);
-  console.log(`${name}: ${grouped(info.calls)} calls, ${grouped(size)} bytes, open in ${ms} ms, frames of ${frame[30].toFixed(1)} ms (median) to ${frame.at(-1).toFixed(1)} ms`);
+  console.log(
+    `${name}: ${grouped(info.calls)} calls, ${grouped(size)} bytes, open in ${ms} ms, frames of ${frame[30].toFixed(1)} ms (median) to ${frame.at(-1).toFixed(1)} ms`,
+  );
 }
 
 (async () => {

@@ -19,16 +19,16 @@ pub(super) struct ChartBox {
     pub(super) method: u32,
     pub(super) at: u64,
     pub(super) end: u64,
-    /// In a timeline the calls in it, its own included; in a flame graph how often the path was entered;
-    /// for [`Kind::More`] always all calls in it.
+    /// In a timeline the calls in it, its own included; in a flame graph how often the path was
+    /// entered; for [`Kind::More`] always all calls in it.
     pub(super) calls: u64,
 }
 
 /// Nobody's number.
 pub(super) const NO_METHOD: u32 = u32::MAX;
 
-/// A call must be wider the deeper it is, to be drawn: twice as wide at this depth. So the first frames of
-/// an endless recursion are, and not none of them.
+/// A call must be wider the deeper it is, to be drawn: twice as wide at this depth. So the first
+/// frames of an endless recursion are, and not none of them.
 const DEPTH_SCALE: f64 = 64.0;
 /// What is wide enough grows by this factor.
 const GROWTH: f64 = 1.25;

@@ -1,16 +1,16 @@
 //! What the script of the page gets, as JSON.
 //!
-//! Lists that are long are flat arrays of numbers. `method` is a place in `methods`; one behind the last stands for
-//! a method that is not named.
+//! Lists that are long are flat arrays of numbers. `method` is a place in `methods`; one behind the
+//! last stands for a method that is not named.
 //!
 //! | array | numbers of each entry |
 //! |---|---|
 //! | `boxes`, `flame` | `up`, `method`, `gap`, `width`, `calls`: each box behind the one it is in |
 //! | `edges` | `caller`, `callee`, `calls`; -1 for nobody as a caller, and for all further callees |
 //!
-//! `up`: 0 where the box is the first in the one before, 1 where it is the next one beside that, and so on. `gap`: from the end
-//! of the one beside it, or the beginning of the one around it. `calls` is 0 where it equals the width. A *more* box has
-//! -2 - `method` for a method, or -1.
+//! `up`: 0 where the box is the first in the one before, 1 where it is the next one beside that, and
+//! so on. `gap`: from the end of the one beside it, or the beginning of the one around it. `calls` is
+//! 0 where it equals the width. A *more* box has -2 - `method` for a method, or -1.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};

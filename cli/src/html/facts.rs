@@ -119,8 +119,8 @@ impl Facts {
     pub(super) fn many_paths(&mut self, calls: u64) {
         let calls = plural(calls, "call");
         let text = format!(
-            "there are very many paths: {calls} of the smallest are counted without their place in the flame graph, \
-             and among callers and callees"
+            "there are very many paths: {calls} by the smallest of them have no place of their own in \
+             the flame graph, nor among callers and callees"
         );
         self.notes.push(Note::info(&text));
     }

@@ -1,7 +1,7 @@
 //! One pass over the calls of all threads: what the page shows of them.
 //!
-//! Everything counts in units of the clock, and asks it nothing but when a call begins and ends. Memory: the open
-//! frames, what [`Timeline`] and [`Paths`] are allowed, and some bytes a method.
+//! Everything counts in units of the clock, and asks it nothing but when a call begins and ends.
+//! Memory: the open frames, what [`Timeline`] and [`Paths`] are allowed, and some bytes a method.
 
 use std::num::NonZeroU64;
 

@@ -2,16 +2,16 @@
 //!
 //! ```text
 //! records ─▶ gather (one pass) ─┬▶ timeline  calls of a thread, as boxes ─┐
-//!                               ├▶ paths     calls by path: a flame graph ├▶ data (JSON) ─▶ page ─▶ one file
+//!                               ├▶ paths     calls by path: a flame graph ├▶ data ─▶ page ─▶ one file
 //!                               └▶ sums      calls, total, self           ─┘
 //! ```
 //!
-//! The page holds what can be seen of the calls, not the calls: every part has a budget, whatever the trace, and what a
-//! budget leaves out is counted and shown as such. It is one file that loads nothing. What is drawn, and what happens when somebody
-//! clicks, is in `page/`.
+//! The page holds what can be seen of the calls, not the calls: every part has a budget, whatever the
+//! trace, and what a budget leaves out is counted and shown as such. It is one file that loads
+//! nothing. What is drawn, and what happens when somebody clicks, is in `page/`.
 //!
-//! Names come from class files. They reach the page as JSON in which nothing ends a script, the script turns them into text
-//! and nothing else, and the page's policy forbids all code but its own.
+//! Names come from class files. They reach the page as JSON in which nothing ends a script, the
+//! script turns them into text and nothing else, and the page's policy forbids all code but its own.
 
 mod chart;
 mod data;

@@ -1,4 +1,5 @@
-//! The methods of the page, each told once: what is drawn comes first, then what took most, up to a size.
+//! The methods of the page, each told once: what is drawn comes first, then what took most, up to a
+//! size.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

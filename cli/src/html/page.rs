@@ -8,15 +8,17 @@ use crate::failure::Failure;
 const MARKUP: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/style.css");
 /// In this order: each may use what those before it define.
-const SCRIPTS: [&str; 9] = [
+const SCRIPTS: [&str; 11] = [
     include_str!("page/words.js"),
     include_str!("page/data.js"),
     include_str!("page/colours.js"),
     include_str!("page/chart.js"),
     include_str!("page/input.js"),
     include_str!("page/search.js"),
+    include_str!("page/describe.js"),
     include_str!("page/table.js"),
     include_str!("page/threads.js"),
+    include_str!("page/head.js"),
     include_str!("page/main.js"),
 ];
 

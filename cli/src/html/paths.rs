@@ -10,42 +10,41 @@ use std::collections::HashMap;
 
 use super::chart::{ChartBox, Kind, NO_METHOD, between, wider, width_at};
 
-/// So many paths are known at once: about 40 MB.
-const PATHS: usize = 1 << 19;
+/// So many paths are known at once: about 20 MB.
+const PATHS: usize = 1 << 18;
 /// A deeper frame is part of the *more* on top of these.
 const FRAMES: usize = 10_000;
 /// The path of no methods: where threads begin.
 const ROOT: u32 = 0;
 
-/// A path.
+/// Where a path goes on from, and what is likely to come next. Every call looks at some of these:
+/// they are small, and apart from what is counted.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     parent: u32,
     method: u32,
-    /// How often it was entered.
-    calls: u64,
-    /// What its calls took, with all they called.
-    total: u64,
-    /// The same of paths that go on from it and are not known.
-    more: More,
-    /// The child that was entered last, and the sibling that followed this path the last time; or the root. Programs
-    /// repeat themselves, so that few calls have to be looked up.
+    /// The child that was entered last, and the sibling that followed this path the last time; or the
+    /// root. Programs repeat themselves, so that few calls have to be looked up.
     last: u32,
     after: u32,
 }
 
-/// What is known of paths that are not.
-#[derive(Clone, Copy, Default, Debug)]
-struct More {
-    calls: u64,
-    total: u64,
-}
-
 impl Node {
     fn new(parent: u32, method: u32) -> Self {
-        let more = More::default();
-        Self { parent, method, calls: 0, total: 0, more, last: ROOT, after: ROOT }
+        Self { parent, method, last: ROOT, after: ROOT }
     }
+}
+
+/// What is counted at a path. Calls count when they are left.
+#[derive(Clone, Copy, Default, Debug)]
+struct Counts {
+    /// How often it was entered.
+    calls: u64,
+    /// What its calls took, with all they called.
+    total: u64,
+    /// Calls by paths that go on from it and are not known, and what the outermost of them took.
+    more_calls: u64,
+    more_total: u64,
 }
 
 /// Adds up the calls of any number of threads, one after the other.
@@ -53,6 +52,7 @@ impl Node {
 pub(super) struct Paths {
     /// Each behind its parent.
     nodes: Vec<Node>,
+    counts: Vec<Counts>,
     known: HashMap<(u32, u32), u32>,
     /// The paths of the open frames.
     open: Vec<u32>,
@@ -73,6 +73,7 @@ impl Paths {
     fn with_limit(limit: usize) -> Self {
         Self {
             nodes: vec![Node::new(ROOT, NO_METHOD)],
+            counts: vec![Counts::default()],
             known: HashMap::new(),
             open: Vec::new(),
             beyond: 0,
@@ -86,15 +87,12 @@ impl Paths {
         let parent = self.open.last().copied().unwrap_or(ROOT);
         if self.open.len() >= FRAMES.min(self.limit / 2) {
             self.beyond += 1;
-            if let Some(node) = self.node_mut(parent) {
-                node.more.calls += 1;
+            if let Some(counts) = self.counts_mut(parent) {
+                counts.more_calls += 1;
             }
             return;
         }
         let path = self.child(parent, method);
-        if let Some(node) = self.node_mut(path) {
-            node.calls += 1;
-        }
         self.open.push(path);
         if self.nodes.len() > self.limit {
             self.shrink(self.limit / 2);
@@ -107,31 +105,32 @@ impl Paths {
             self.beyond -= 1;
             let top = self.open.last().copied();
             if self.beyond == 0
-                && let Some(node) = top.and_then(|path| self.node_mut(path))
+                && let Some(counts) = top.and_then(|path| self.counts_mut(path))
             {
-                node.more.total += total;
+                counts.more_total += total;
             }
         } else if let Some(path) = self.open.pop()
-            && let Some(node) = self.node_mut(path)
+            && let Some(counts) = self.counts_mut(path)
         {
-            node.total += total;
+            counts.calls += 1;
+            counts.total += total;
         }
     }
 
-    /// How often each method called each other one; nobody is [`NO_METHOD`]. Calls by paths that are not known are
-    /// missing.
+    /// How often each method called each other one; nobody is [`NO_METHOD`]. Calls by paths that are
+    /// not known are missing.
     pub(super) fn edges(&self) -> HashMap<(u32, u32), u64> {
         let mut edges = HashMap::new();
-        for node in self.nodes.iter().skip(1) {
+        for (node, counts) in self.nodes.iter().zip(&self.counts).skip(1) {
             let caller = self.nodes.get(at(node.parent)).map_or(NO_METHOD, |parent| parent.method);
-            *edges.entry((caller, node.method)).or_default() += node.calls;
+            *edges.entry((caller, node.method)).or_default() += counts.calls;
         }
         edges
     }
 
     /// Calls by paths that are not known.
     pub(super) fn more_calls(&self) -> u64 {
-        self.nodes.iter().map(|node| node.more.calls).sum()
+        self.counts.iter().map(|counts| counts.more_calls).sum()
     }
 
     /// The flame graph of at most so many boxes: each path behind the one it goes on from, of siblings
@@ -140,7 +139,7 @@ impl Paths {
         let mut target = budget;
         loop {
             self.shrink(target);
-            let more = self.nodes.iter().filter(|node| node.more.calls > 0).count();
+            let more = self.counts.iter().filter(|counts| counts.more_calls > 0).count();
             if self.nodes.len() - 1 + more <= budget {
                 break;
             }
@@ -148,7 +147,7 @@ impl Paths {
         }
         // The paths of the same parent side by side.
         let mut order: Vec<u32> = (1..).take(self.nodes.len() - 1).collect();
-        order.sort_by_key(|&path| self.node(path).map(|node| (node.parent, Reverse(node.total))));
+        order.sort_by_key(|&path| (self.parent(path), Reverse(self.counts(path).total)));
         let mut boxes = Vec::new();
         let mut to_do = Vec::new();
         self.push_inside(ROOT, 0, 0, &order, &mut to_do);
@@ -170,22 +169,21 @@ impl Paths {
         order: &[u32],
         to_do: &mut Vec<(Option<u32>, ChartBox)>,
     ) {
-        let Some(node) = self.node(path) else { return };
-        let parent_of = |path: u32| self.node(path).map_or(ROOT, |node| node.parent);
-        let first = order.partition_point(|child| parent_of(*child) < path);
+        let first = order.partition_point(|child| self.parent(*child) < path);
         let start = to_do.len();
         for &child in order.get(first..).unwrap_or_default() {
-            let Some(child_node) = self.node(child).filter(|node| node.parent == path) else {
+            let Some(node) = self.node(child).filter(|node| node.parent == path) else {
                 break;
             };
-            let Node { method, calls, total, .. } = *child_node;
+            let Counts { calls, total, .. } = self.counts(child);
+            let method = node.method;
             let end = at + total;
             to_do.push((Some(child), ChartBox { depth, kind: Kind::Call, method, at, end, calls }));
             at = end;
         }
-        let More { calls, total } = node.more;
+        let Counts { more_calls: calls, more_total, .. } = self.counts(path);
         if calls > 0 {
-            let (kind, method, end) = (Kind::More, NO_METHOD, at + total);
+            let (kind, method, end) = (Kind::More, NO_METHOD, at + more_total);
             to_do.push((None, ChartBox { depth, kind, method, at, end, calls }));
         }
         if let Some(pushed) = to_do.get_mut(start..) {
@@ -208,6 +206,7 @@ impl Paths {
             let child = *self.known.entry((parent, method)).or_insert(new);
             if child == new {
                 self.nodes.push(Node::new(parent, method));
+                self.counts.push(Counts::default());
             }
             if last != ROOT
                 && let Some(node) = self.node_mut(last)
@@ -222,7 +221,8 @@ impl Paths {
         child
     }
 
-    /// Gives up the paths with the least total, until there are at most so many. Those that are open stay.
+    /// Gives up the paths with the least total, until there are at most so many. Those that are open
+    /// stay.
     fn shrink(&mut self, target: usize) {
         if self.nodes.len() - 1 <= target {
             return;
@@ -239,10 +239,10 @@ impl Paths {
         }
         let stays = loop {
             self.min = wider(self.min);
-            let is_large = |(node, depth): (&Node, &usize)| {
-                between(0, node.total) >= width_at(depth.saturating_sub(1), self.min)
+            let is_large = |(counts, depth): (&Counts, &usize)| {
+                between(0, counts.total) >= width_at(depth.saturating_sub(1), self.min)
             };
-            let large = self.nodes.iter().zip(&depths).map(is_large);
+            let large = self.counts.iter().zip(&depths).map(is_large);
             let mut stays: Vec<_> =
                 is_open.iter().zip(large).map(|(is_open, is_large)| *is_open || is_large).collect();
             if let Some(root) = stays.first_mut() {
@@ -260,17 +260,20 @@ impl Paths {
         // What is inside a path stands behind it.
         for path in (1..self.nodes.len()).rev().filter(|path| !stays.get(*path).is_some_and(|s| *s))
         {
-            let Some(&node) = self.nodes.get(path) else { continue };
-            if let Some(parent) = self.node_mut(node.parent) {
-                parent.more.calls += node.calls + node.more.calls;
-                parent.more.total += node.total;
+            let (Some(node), Some(&counts)) = (self.nodes.get(path), self.counts.get(path)) else {
+                continue;
+            };
+            if let Some(parent) = self.counts_mut(node.parent) {
+                parent.more_calls += counts.calls + counts.more_calls;
+                parent.more_total += counts.total;
             }
         }
-        let before = std::mem::take(&mut self.nodes);
+        let before = std::mem::take(&mut self.nodes).into_iter();
+        let before = before.zip(std::mem::take(&mut self.counts));
         self.known.clear();
         // Where each path stands now.
         let mut places = Vec::with_capacity(before.len());
-        for (node, stays) in before.into_iter().zip(stays) {
+        for ((node, counts), stays) in before.zip(stays) {
             if !stays {
                 places.push(ROOT);
                 continue;
@@ -278,7 +281,8 @@ impl Paths {
             let place = u32::try_from(self.nodes.len()).unwrap_or(ROOT);
             let parent = places.get(at(node.parent)).copied().unwrap_or(ROOT);
             places.push(place);
-            self.nodes.push(Node { parent, last: ROOT, after: ROOT, ..node });
+            self.nodes.push(Node::new(parent, node.method));
+            self.counts.push(counts);
             if place != ROOT {
                 self.known.insert((parent, node.method), place);
             }
@@ -290,6 +294,18 @@ impl Paths {
 
     fn node(&self, path: u32) -> Option<&Node> {
         self.nodes.get(at(path))
+    }
+
+    fn parent(&self, path: u32) -> u32 {
+        self.node(path).map_or(ROOT, |node| node.parent)
+    }
+
+    fn counts(&self, path: u32) -> Counts {
+        self.counts.get(at(path)).copied().unwrap_or_default()
+    }
+
+    fn counts_mut(&mut self, path: u32) -> Option<&mut Counts> {
+        self.counts.get_mut(at(path))
     }
 
     fn node_mut(&mut self, path: u32) -> Option<&mut Node> {
@@ -306,8 +322,8 @@ fn at(path: u32) -> usize {
 mod tests {
     use super::*;
 
-    /// Plays a program as [`Timeline`](super::super::timeline)'s tests do: `(` enters, `)` leaves, letters
-    /// are calls that make none.
+    /// Plays a program as [`Timeline`](super::super::timeline)'s tests do: `(` enters, `)` leaves,
+    /// letters are calls that make none.
     fn play(paths: &mut Paths, program: &str) {
         let mut open = Vec::new();
         let mut now: u64 = 0;

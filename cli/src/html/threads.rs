@@ -1,5 +1,5 @@
-//! The threads of a trace as the page shows them: the largest with a timeline, further ones with their numbers, and the rest
-//! as a count.
+//! The threads of a trace as the page shows them: the largest with a timeline, further ones with
+//! their numbers, and the rest as a count.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -57,7 +57,8 @@ pub(super) struct More {
 }
 
 impl<'a> Threads<'a> {
-    /// The threads of a trace, of which nothing has been read. The larger a thread's file is, the more boxes it gets.
+    /// The threads of a trace, of which nothing has been read. The larger a thread's file is, the
+    /// more boxes it gets.
     pub(super) fn new(trace: &'a Trace) -> Self {
         let mut files: Vec<_> = trace.files.iter().map(|file| (file.bytes, file.id)).collect();
         files.sort_by_key(|&(bytes, id)| (Reverse(bytes), id));

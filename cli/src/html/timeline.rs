@@ -1,8 +1,8 @@
 //! The calls of one thread as the boxes of a chart, in bounded memory whatever their number.
 //!
 //! A call is kept while it is wide enough to be seen at all; those that are not are merged with their
-//! neighbours into *more* boxes. What is wide enough grows whenever there are too many boxes: so a small trace is kept
-//! whole, and of a large one the same picture remains, with less to zoom into.
+//! neighbours into *more* boxes. What is wide enough grows whenever there are too many boxes: so a
+//! small trace is kept whole, and of a large one the same picture remains, with less to zoom into.
 //!
 //! Boxes stand behind those inside them, so that a call that is too narrow takes away what it has
 //! made from the end.
@@ -13,8 +13,8 @@ use super::chart::{ChartBox, Kind, between, wider, width_at};
 const FRAMES: usize = 10_000;
 /// While a thread is read, so many times the boxes that are wanted are kept.
 const WHILE_READ: usize = 4;
-/// Where boxes are merged, *more* boxes are so many times as wide as a call has to be to be kept: a long loop is a row
-/// of them, and not a single one.
+/// Where boxes are merged, *more* boxes are so many times as wide as a call has to be to be kept: a
+/// long loop is a row of them, and not a single one.
 const MORE_WIDTH: f64 = 8.0;
 /// A box, and how many before it are inside it.
 #[derive(Clone, Copy, Debug)]

@@ -2,6 +2,8 @@
 
 const ROW = 19;
 const AXIS = 24;
+// Canvases have a largest size, and nobody scrolls for ever.
+const HIGHEST = 6000;
 const FONT = "12px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace";
 
 class Chart {
@@ -33,10 +35,18 @@ class Chart {
     this.redraw();
   }
 
-  get width() { return this.canvas.clientWidth; }
-  get height() { return this.canvas.clientHeight; }
-  toX(time) { return ((time - this.from) / (this.to - this.from)) * this.width; }
-  toTime(x) { return this.from + (x / this.width) * (this.to - this.from); }
+  get width() {
+    return this.canvas.clientWidth;
+  }
+  get height() {
+    return this.canvas.clientHeight;
+  }
+  toX(time) {
+    return ((time - this.from) / (this.to - this.from)) * this.width;
+  }
+  toTime(x) {
+    return this.from + (x / this.width) * (this.to - this.from);
+  }
 
   redraw() {
     if (!this.isDrawn) return;
@@ -93,6 +103,11 @@ class Chart {
     this.view(this.from + shift, this.to + shift);
   }
 
+  // All rows, if that is not too much.
+  wholeHeight() {
+    return Math.min(HIGHEST, Math.max(this.boxes.rows.length, 8) * ROW + AXIS + 8);
+  }
+
   setDown(down) {
     const most = Math.max(0, this.boxes.rows.length * ROW + AXIS + 8 - this.height);
     this.down = Math.max(0, Math.min(down, most));
@@ -121,7 +136,8 @@ class Chart {
   reveal(box) {
     const y = this.boxes.depth[box] * ROW;
     if (y < this.down) this.setDown(y - ROW);
-    if (y > this.down + this.height - AXIS - 2 * ROW) this.setDown(y - this.height + AXIS + 3 * ROW);
+    if (y > this.down + this.height - AXIS - 2 * ROW)
+      this.setDown(y - this.height + AXIS + 3 * ROW);
     const [left, right] = [this.boxes.at[box], this.boxes.at[box] + this.boxes.width[box]];
     if (right <= this.from || left >= this.to) {
       const half = (this.to - this.from) / 2;
@@ -145,14 +161,18 @@ class Chart {
     const time = this.toTime(x);
     const box = row[this.boxes.firstBehind(row, time)] ?? row.at(-1);
     const slack = (this.to - this.from) / this.width;
-    return this.boxes.at[box] <= time + slack && this.boxes.at[box] + this.boxes.width[box] >= time - slack ? box : -1;
+    return this.boxes.at[box] <= time + slack &&
+      this.boxes.at[box] + this.boxes.width[box] >= time - slack
+      ? box
+      : -1;
   }
 
   draw() {
     const { canvas, context } = this;
     const scale = devicePixelRatio || 1;
     const [width, height] = [Math.round(this.width * scale), Math.round(this.height * scale)];
-    if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+    if (canvas.width !== width || canvas.height !== height)
+      Object.assign(canvas, { width, height });
     context.setTransform(scale, 0, 0, scale, 0, 0);
     context.fillStyle = colours.back;
     context.fillRect(0, 0, this.width, this.height);
@@ -165,7 +185,10 @@ class Chart {
       return;
     }
     const first = Math.floor(this.down / ROW);
-    const last = Math.min(this.boxes.rows.length, Math.ceil((this.down + this.height - AXIS) / ROW));
+    const last = Math.min(
+      this.boxes.rows.length,
+      Math.ceil((this.down + this.height - AXIS) / ROW),
+    );
     for (let depth = first; depth < last; depth++) this.drawRow(depth);
     this.drawAxis();
     this.drawBars();
@@ -191,7 +214,10 @@ class Chart {
   }
 
   isMarked(box) {
-    return !this.boxes.isMore[box] && (this.found?.[this.boxes.method[box]] === 1 || this.boxes.method[box] === this.chosen);
+    return (
+      !this.boxes.isMore[box] &&
+      (this.found?.[this.boxes.method[box]] === 1 || this.boxes.method[box] === this.chosen)
+    );
   }
 
   drawBox(box, left, y, width) {
@@ -200,7 +226,7 @@ class Chart {
     const marked = this.isMarked(box);
     const faded = (this.found || this.chosen !== NO_METHOD) && !marked;
     const own = faded ? colours.faded[method] : colours.boxes[method];
-    context.fillStyle = marked ? colours.marked : own ?? colours.none;
+    context.fillStyle = marked ? colours.marked : (own ?? colours.none);
     context.fillRect(left, y, width, ROW - 1);
     if (boxes.isMore[box] && width > 2) this.drawStripes(left, y, width);
     if (box === this.selected || (box === this.hovered && width > 2)) {
@@ -208,7 +234,9 @@ class Chart {
       context.lineWidth = box === this.selected ? 2 : 1;
       context.strokeRect(left + 1, y + 1, Math.max(width - 2, 1), ROW - 3);
     }
-    const letters = Math.floor((Math.min(left + width, this.width) - Math.max(left, 0) - 6) / this.letter);
+    const letters = Math.floor(
+      (Math.min(left + width, this.width) - Math.max(left, 0) - 6) / this.letter,
+    );
     if (letters < 3) return;
     context.fillStyle = colours.text;
     context.fillText(this.label(box, letters), Math.max(left, 0) + 3, y + ROW / 2);
@@ -218,7 +246,12 @@ class Chart {
     const { context } = this;
     context.save();
     context.beginPath();
-    context.rect(Math.max(left, 0), y, Math.min(left + width, this.width) - Math.max(left, 0), ROW - 1);
+    context.rect(
+      Math.max(left, 0),
+      y,
+      Math.min(left + width, this.width) - Math.max(left, 0),
+      ROW - 1,
+    );
     context.clip();
     context.strokeStyle = colours.stripe;
     context.lineWidth = 3;
@@ -237,7 +270,11 @@ class Chart {
     const { boxes } = this;
     const method = methods[boxes.method[box]];
     const forms = boxes.isMore[box]
-      ? [`… ${plural(boxes.calls[box], "more call")}${method ? `, ${method.forms[1]}` : ""}`, `… ${plural(boxes.calls[box], "more call")}`, `… ${grouped(boxes.calls[box])}`]
+      ? [
+          `… ${plural(boxes.calls[box], "more call")}${method ? `, ${method.forms[1]}` : ""}`,
+          `… ${plural(boxes.calls[box], "more call")}`,
+          `… ${grouped(boxes.calls[box])}`,
+        ]
       : method.forms;
     const fitting = forms.find((form) => form.length <= letters);
     return fitting ?? `${forms.at(-1).slice(0, letters - 1)}…`;
@@ -273,7 +310,12 @@ class Chart {
     const space = this.height - AXIS;
     if (rows > space) {
       const length = Math.max((space / rows) * space, 8);
-      context.fillRect(this.width - 4, AXIS + (this.down / (rows - space)) * (space - length), 4, length);
+      context.fillRect(
+        this.width - 4,
+        AXIS + (this.down / (rows - space)) * (space - length),
+        4,
+        length,
+      );
     }
   }
 }

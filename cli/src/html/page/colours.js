@@ -28,7 +28,11 @@ function paint() {
     const dot = method.className.lastIndexOf(".");
     const hue = hash(method.className.slice(0, Math.max(dot, 0))) % 360;
     const shade = hash(method.forms[0]) % 9;
-    colours.boxes[place] = dark ? `hsl(${hue} 38% ${27 + shade}%)` : `hsl(${hue} 62% ${76 + shade}%)`;
-    colours.faded[place] = dark ? `hsl(${hue} 12% ${19 + shade / 2}%)` : `hsl(${hue} 22% ${90 + shade / 2}%)`;
+    colours.boxes[place] = dark
+      ? `hsl(${hue} 38% ${27 + shade}%)`
+      : `hsl(${hue} 62% ${76 + shade}%)`;
+    colours.faded[place] = dark
+      ? `hsl(${hue} 12% ${19 + shade / 2}%)`
+      : `hsl(${hue} 22% ${90 + shade / 2}%)`;
   });
 }

@@ -13,16 +13,28 @@ const SHORTEST = 1;
 
 // `Map$Entry[]` for `[Ljava/util/Map$Entry;`, of all parameters; null where the descriptor is odd.
 function parameters(descriptor) {
-  const primitive = { B: "byte", C: "char", D: "double", F: "float", I: "int", J: "long", S: "short", Z: "boolean" };
+  const primitive = {
+    B: "byte",
+    C: "char",
+    D: "double",
+    F: "float",
+    I: "int",
+    J: "long",
+    S: "short",
+    Z: "boolean",
+  };
   const inner = /^\(([^)]*)\)/.exec(descriptor);
   if (!inner) return null;
   const types = inner[1].match(/\[*(?:[BCDFIJSZ]|L[^;]+;)/g) ?? [];
   if (types.join("") !== inner[1]) return null;
-  return types.map((type) => {
-    const element = type.replace(/^\[+/, "");
-    const name = primitive[element] ?? element.slice(Math.max(element.lastIndexOf("/"), 0) + 1, -1);
-    return name + "[]".repeat(type.length - element.length);
-  }).join(", ");
+  return types
+    .map((type) => {
+      const element = type.replace(/^\[+/, "");
+      const name =
+        primitive[element] ?? element.slice(Math.max(element.lastIndexOf("/"), 0) + 1, -1);
+      return name + "[]".repeat(type.length - element.length);
+    })
+    .join(", ");
 }
 
 // The methods, in the order that boxes name them by.
@@ -32,17 +44,36 @@ const methods = data.methods.map(([classPlace, name, descriptor, calls, total, o
   const label = types === null ? name + descriptor : `${name}(${types})`;
   const dot = className ? "." : "";
   return {
-    place, className, name, descriptor, label, calls, total, own,
+    place,
+    className,
+    name,
+    descriptor,
+    label,
+    calls,
+    total,
+    own,
     // From the longest that may fit on a box to the shortest.
-    forms: [`${className}${dot}${label}`, `${className.slice(className.lastIndexOf(".") + 1)}${dot}${name}`, name],
+    forms: [
+      `${className}${dot}${label}`,
+      `${className.slice(className.lastIndexOf(".") + 1)}${dot}${name}`,
+      name,
+    ],
     // What a search looks into.
     text: `${className}${dot}${label}\n${className}${dot}${name}${descriptor}`.toLowerCase(),
   };
 });
 // What a box shows whose method did not fit on the page.
 methods.push({
-  place: methods.length, className: "", name: "", descriptor: "", label: "", calls: 0, total: 0, own: 0,
-  forms: ["(a method this page has no room for)", "(no room)", "…"], text: "",
+  place: methods.length,
+  className: "",
+  name: "",
+  descriptor: "",
+  label: "",
+  calls: 0,
+  total: 0,
+  own: 0,
+  forms: ["(a method this page has no room for)", "(no room)", "…"],
+  text: "",
 });
 const unnamed = methods.length - 1;
 
@@ -75,8 +106,14 @@ class Boxes {
       const parent = depth > 0 ? open[depth - 1] : -1;
       open.length = depth;
       open.push(box);
-      const begin = beside >= 0 ? this.at[beside] + this.width[beside] : parent >= 0 ? this.at[parent] : 0;
-      const before = beside >= 0 ? this.before[beside] + this.calls[beside] : parent >= 0 ? this.before[parent] + 1 : 0;
+      const begin =
+        beside >= 0 ? this.at[beside] + this.width[beside] : parent >= 0 ? this.at[parent] : 0;
+      const before =
+        beside >= 0
+          ? this.before[beside] + this.calls[beside]
+          : parent >= 0
+            ? this.before[parent] + 1
+            : 0;
       this.at[box] = begin + gap;
       this.width[box] = width;
       this.calls[box] = calls || width;
@@ -90,7 +127,9 @@ class Boxes {
     }
   }
 
-  get length() { return this.end - this.begin; }
+  get length() {
+    return this.end - this.begin;
+  }
 
   // What its own calls took, as far as it is told.
   own(box) {

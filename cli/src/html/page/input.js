@@ -7,15 +7,23 @@ function listen(chart, tip) {
     return [event.clientX - area.left, event.clientY - area.top];
   };
 
-  canvas.addEventListener("wheel", (event) => {
-    event.preventDefault();
-    // A wheel counts in lines, a touchpad in pixels.
-    const unit = event.deltaMode === 1 ? 16 : 1;
-    if (event.shiftKey) chart.move(0, (event.deltaY || event.deltaX) * unit);
-    else if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) chart.move(event.deltaX * unit, 0);
-    else chart.zoom(Math.exp(Math.max(-200, Math.min(200, event.deltaY * unit)) * 0.0025), place(event)[0]);
-    hover(event);
-  }, { passive: false });
+  canvas.addEventListener(
+    "wheel",
+    (event) => {
+      event.preventDefault();
+      // A wheel counts in lines, a touchpad in pixels.
+      const unit = event.deltaMode === 1 ? 16 : 1;
+      if (event.shiftKey) chart.move(0, (event.deltaY || event.deltaX) * unit);
+      else if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) chart.move(event.deltaX * unit, 0);
+      else
+        chart.zoom(
+          Math.exp(Math.max(-200, Math.min(200, event.deltaY * unit)) * 0.0025),
+          place(event)[0],
+        );
+      hover(event);
+    },
+    { passive: false },
+  );
 
   let drag = null;
   canvas.addEventListener("pointerdown", (event) => {
@@ -83,7 +91,7 @@ function listen(chart, tip) {
     "+": () => chart.zoom(0.7),
     "=": () => chart.zoom(0.7),
     "-": () => chart.zoom(1 / 0.7),
-    "0": () => chart.reset(),
+    0: () => chart.reset(),
     Home: () => chart.reset(),
     a: () => chart.move(-chart.width / 5, 0),
     d: () => chart.move(chart.width / 5, 0),

@@ -18,7 +18,8 @@ function account(found, flame) {
   const share = flame.share(found);
   // What was merged may hold more of them.
   const least = flame.hasMore && share < flame.length ? "at least " : "";
-  return `${plural(count, "method")}, ${least}${percent(share, flame.length)} of all ${isTime ? "time" : "calls"} in them`;
+  const part = `${least}${percent(share, flame.length)} of all ${isTime ? "time" : "calls"}`;
+  return `${plural(count, "method")}, ${part} in them`;
 }
 
 // The boxes that stand out, in the order of calls, one after the other; -1 where there is none.

@@ -2,10 +2,34 @@
 
 const ROWS_AT_ONCE = 100;
 const COLUMNS = [
-  { key: "calls", title: "calls", value: (method) => method.calls, show: (method) => grouped(method.calls), hint: "How often it was called" },
-  { key: "total", title: "total", value: (method) => method.total, show: (method) => cell(method.total), hint: "With all it called; a recursive call lies within the outer one" },
-  { key: "share", title: "%", value: (method) => method.total, show: (method) => percent(method.total, flameEnd), hint: "Total, as part of all" },
-  { key: "own", title: "self", value: (method) => method.own, show: (method) => cell(method.own), hint: "Without what it called" },
+  {
+    key: "calls",
+    title: "calls",
+    value: (method) => method.calls,
+    show: (method) => grouped(method.calls),
+    hint: "How often it was called",
+  },
+  {
+    key: "total",
+    title: "total",
+    value: (method) => method.total,
+    show: (method) => cell(method.total),
+    hint: "With all it called; a recursive call lies within the outer one",
+  },
+  {
+    key: "share",
+    title: "%",
+    value: (method) => method.total,
+    show: (method) => percent(method.total, flameEnd),
+    hint: "Total, as part of all",
+  },
+  {
+    key: "own",
+    title: "self",
+    value: (method) => method.own,
+    show: (method) => cell(method.own),
+    hint: "Without what it called",
+  },
   { key: "name", title: "method", value: (method) => method.forms[0], show: null, hint: "Name" },
 ];
 
@@ -23,10 +47,16 @@ class Table {
     this.limit = ROWS_AT_ONCE;
     this.found = null;
     const { methods: left, calls } = data.more_methods;
+    const rest = `${plural(left, "more method")} with ${plural(calls, "call")}`;
     section.querySelector(".scroll .rest").textContent = left
-      ? `${plural(left, "more method")} with ${plural(calls, "call")} ${left === 1 ? "has" : "have"} no room on this page; flow report --max 0 lists all.` : "";
+      ? `Not on this page: ${rest}; flow report --max 0 lists all.`
+      : "";
     for (const column of COLUMNS) {
-      const button = element("button", { type: "button", title: column.hint, onclick: () => this.sort(column.key) });
+      const button = element("button", {
+        type: "button",
+        title: column.hint,
+        onclick: () => this.sort(column.key),
+      });
       this.head.append(element("th", { scope: "col", "data-key": column.key }, button));
     }
     this.more.addEventListener("click", () => {
@@ -56,16 +86,20 @@ class Table {
 
   choose(place) {
     this.chosen = place;
-    for (const row of this.body.rows) row.classList.toggle("chosen", Number(row.dataset.place) === place);
+    for (const row of this.body.rows)
+      row.classList.toggle("chosen", Number(row.dataset.place) === place);
     this.drawDetail();
   }
 
   rows() {
     const { value } = COLUMNS.find((column) => column.key === this.key);
-    const rows = methods.filter((method) => method.place !== unnamed && (!this.found || this.found[method.place]));
-    const compare = this.key === "name"
-      ? (a, b) => (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0)
-      : (a, b) => value(a) - value(b) || b.place - a.place;
+    const rows = methods.filter(
+      (method) => method.place !== unnamed && (!this.found || this.found[method.place]),
+    );
+    const compare =
+      this.key === "name"
+        ? (a, b) => (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0)
+        : (a, b) => value(a) - value(b) || b.place - a.place;
     return rows.sort((a, b) => (this.isDown ? compare(b, a) : compare(a, b)));
   }
 
@@ -77,14 +111,19 @@ class Table {
       head.setAttribute("aria-sort", is ? (this.isDown ? "descending" : "ascending") : "none");
       head.firstChild.textContent = column.title + (is ? (this.isDown ? " ▾" : " ▴") : "");
     }
-    this.count.textContent = this.found ? `${grouped(rows.length)} of ${grouped(unnamed)}` : grouped(unnamed + data.more_methods.methods);
+    this.count.textContent = this.found
+      ? `${grouped(rows.length)} of ${grouped(unnamed)}`
+      : grouped(unnamed + data.more_methods.methods);
     this.body.replaceChildren(...rows.slice(0, this.limit).map((method) => this.row(method)));
     this.more.hidden = rows.length <= this.limit;
     this.more.textContent = `Show more of ${plural(rows.length - this.limit, "further method")}`;
   }
 
   row(method) {
-    const row = element("tr", { "data-place": method.place, class: method.place === this.chosen ? "chosen" : undefined });
+    const row = element("tr", {
+      "data-place": method.place,
+      class: method.place === this.chosen ? "chosen" : undefined,
+    });
     for (const column of COLUMNS) {
       row.append(element("td", {}, column.show ? column.show(method) : nameButton(method)));
     }
@@ -98,19 +137,32 @@ class Table {
     }
     const method = methods[this.chosen];
     const list = (pairs, rest, nobody, all) => {
-      const items = pairs.slice(0, 40).map(({ method: other, calls }) => element("li", {},
-        element("span", {}, grouped(calls)),
-        other === NO_METHOD ? nobody : nameButton(methods[other], () => this.onchoose(other))));
+      const items = pairs
+        .slice(0, 40)
+        .map(({ method: other, calls }) =>
+          element(
+            "li",
+            {},
+            element("span", {}, grouped(calls)),
+            other === NO_METHOD ? nobody : nameButton(methods[other], () => this.onchoose(other)),
+          ),
+        );
       const cut = pairs.slice(40).reduce((sum, pair) => sum + pair.calls, 0) + rest;
-      if (cut > 0) items.push(element("li", {}, element("span", {}, grouped(cut)), `… by others${all}`));
+      if (cut > 0)
+        items.push(element("li", {}, element("span", {}, grouped(cut)), `… by others${all}`));
       return items.length ? element("ul", {}, ...items) : element("p", { class: "rest" }, "none");
     };
     const from = callers.get(method.place) ?? [];
     const to = callees.get(method.place) ?? [];
+    const total = `${amount(method.total)} (${percent(method.total, flameEnd)})`;
     const sum = (pairs) => pairs.reduce((total, pair) => total + pair.calls, 0);
     this.detail.replaceChildren(
       element("h3", {}, method.forms[0]),
-      element("div", {}, `called ${grouped(method.calls)}×, total ${amount(method.total)} (${percent(method.total, flameEnd)}), self ${amount(method.own)}`),
+      element(
+        "div",
+        {},
+        `called ${grouped(method.calls)}×, total ${total}, self ${amount(method.own)}`,
+      ),
       element("code", {}, method.descriptor),
       " ",
       element("button", { type: "button", onclick: () => this.onchoose(NO_METHOD) }, "Clear"),
@@ -125,5 +177,18 @@ class Table {
 // A method's name to press: the package stands back.
 function nameButton(method, onclick) {
   const name = element("span", { class: "class" }, method.className ? `${method.className}.` : "");
-  return element("button", { type: "button", onclick: onclick ? (event) => { event.stopPropagation(); onclick(); } : () => {} }, name, method.label || method.forms[0]);
+  return element(
+    "button",
+    {
+      type: "button",
+      onclick: onclick
+        ? (event) => {
+            event.stopPropagation();
+            onclick();
+          }
+        : () => {},
+    },
+    name,
+    method.label || method.forms[0],
+  );
 }

@@ -14,15 +14,25 @@ function percent(part, whole) {
 
 // A time, exact enough to tell it from one that is `step` away.
 function nanos(ns, step = ns / 1000) {
-  const units = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
+  const units = [
+    ["s", 1e9],
+    ["ms", 1e6],
+    ["µs", 1e3],
+    ["ns", 1],
+  ];
   const [name, size] = units.find(([, size]) => ns >= size) ?? units.at(-1);
   const digits = Math.max(0, Math.min(9, Math.ceil(Math.log10(size / Math.max(step, 1e-9)))));
-  return `${Number((ns / size).toFixed(digits)).toLocaleString("en-US", { maximumFractionDigits: 9 })} ${name}`;
+  const number = Number((ns / size).toFixed(digits));
+  return `${number.toLocaleString("en-US", { maximumFractionDigits: 9 })} ${name}`;
 }
 
 // `1.2M`, for the axis of a chart.
 function short(number) {
-  const units = [["G", 1e9], ["M", 1e6], ["k", 1e3]];
+  const units = [
+    ["G", 1e9],
+    ["M", 1e6],
+    ["k", 1e3],
+  ];
   const unit = units.find(([, size]) => number >= size);
   return unit ? `${Number((number / unit[1]).toFixed(6))}${unit[0]}` : String(number);
 }
