@@ -14,20 +14,17 @@ use crate::source::Source;
 const STDOUT: &str = "-";
 
 /// Writes the page of a trace to a file.
-pub(super) fn run(
-    to: &Path,
-    source: &Source,
-    args: &ReportArgs,
-    out: &mut Out,
-) -> Result<Status, Failure> {
+pub(super) fn run(to: &Path, args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
+    // What can be known before anything is read is said before.
+    let place = if to == Path::new(STDOUT) { None } else { Some(Place::find(to)?) };
+    let mut source = Source::open(&args.source)?;
+    source.choose(&args.threads)?;
+    source.tell_losses();
     let [trace] = &source.traces[..] else {
         let dirs = source.traces.iter().map(|trace| trace.dir.display().to_string());
         let dirs = dirs.collect::<Vec<_>>().join(", ");
         return Err(Failure::Usage(format!("here are several traces, name one of: {dirs}")));
     };
-    let is_stdout = to == Path::new(STDOUT);
-    // Reading takes a while: what can be known before is said before.
-    let place = if is_stdout { None } else { Some(Place::find(to)?) };
     let selection = args.filter.selection(trace);
     let mut notes = Vec::new();
     if !selection.is_all() {

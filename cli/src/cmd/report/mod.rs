@@ -23,12 +23,12 @@ const DEFAULT_ROWS: u64 = 40;
 
 /// Runs the verb.
 pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
+    if let Some(to) = &args.html {
+        return html::run(to, args, out);
+    }
     let mut source = Source::open(&args.source)?;
     source.choose(&args.threads)?;
     source.tell_losses();
-    if let Some(to) = &args.html {
-        return html::run(to, &source, args, out);
-    }
     if !args.callers.is_empty() {
         return neighbours::run(Side::Callers, &args.callers, &source, args, out);
     }

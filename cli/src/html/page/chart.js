@@ -105,7 +105,8 @@ class Chart {
 
   // All rows, if that is not too much.
   wholeHeight() {
-    return Math.min(HIGHEST, Math.max(this.boxes.rows.length, 8) * ROW + AXIS + 8);
+    const border = 2;
+    return Math.min(HIGHEST, Math.max(this.boxes.rows.length, 8) * ROW + AXIS + 8 + border);
   }
 
   setDown(down) {

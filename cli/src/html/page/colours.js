@@ -1,4 +1,5 @@
-// Colours of boxes: a hue for each package, a shade for each method, the same in every page.
+// Colours of boxes: a hue for each package, a shade for each method, the same in every page. Methods
+// without a package have hues of their own.
 
 const isDark = matchMedia("(prefers-color-scheme: dark)");
 
@@ -26,7 +27,8 @@ function paint() {
   colours.none = dark ? "#3a3f47" : "#dcdfe4";
   methods.forEach((method, place) => {
     const dot = method.className.lastIndexOf(".");
-    const hue = hash(method.className.slice(0, Math.max(dot, 0))) % 360;
+    const group = dot > 0 ? method.className.slice(0, dot) : method.forms[0];
+    const hue = hash(group) % 360;
     const shade = hash(method.forms[0]) % 9;
     colours.boxes[place] = dark
       ? `hsl(${hue} 38% ${27 + shade}%)`

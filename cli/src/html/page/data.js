@@ -100,7 +100,9 @@ class Boxes {
     this.hasMore = false;
     const open = [];
     for (let box = 0; box < count; box++) {
-      const [up, method, gap, width, calls] = flat.slice(5 * box, 5 * box + 5);
+      const first = 5 * box;
+      const [up, method, gap] = [flat[first], flat[first + 1], flat[first + 2]];
+      const width = flat[first + 3];
       const depth = open.length - up;
       const beside = up > 0 ? open[depth] : -1;
       const parent = depth > 0 ? open[depth - 1] : -1;
@@ -116,7 +118,7 @@ class Boxes {
             : 0;
       this.at[box] = begin + gap;
       this.width[box] = width;
-      this.calls[box] = calls || width;
+      this.calls[box] = flat[first + 4] || width;
       this.before[box] = before;
       this.isMore[box] = method < 0 ? 1 : 0;
       this.method[box] = method < 0 ? -2 - method : method;

@@ -48,4 +48,5 @@ class ThreadList {
   }
 }
 
-const threadTitle = (thread) => `${thread.id} ${thread.name}`.trim();
+const threadTitle = (thread) =>
+  thread.name ? `${thread.id} ${thread.name}` : `thread ${thread.id}`;
