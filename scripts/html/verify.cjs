@@ -74,7 +74,7 @@ async function verify(browser) {
   assert.equal(await count(page, "calls"), grouped(info.calls));
   assert.equal(await count(page, "methods"), grouped(report.length));
   assert.equal(
-    await page.locator("#threads li").count(),
+    await page.locator("#threads li [data-thread]:not([data-thread='-1'])").count(),
     Math.min(info.threads.filter((thread) => thread.bytes > 0).length, 1000),
   );
   const rows = await page.$$eval("tbody tr", (rows) =>
@@ -139,6 +139,14 @@ async function verify(browser) {
   // The flame graph.
   await changes(page, "the flame graph", () => page.click("#tab-flame"));
   await shot(page, "flame");
+
+  // A flame graph of each thread, and of all of them.
+  if (await page.locator("[data-thread='-1']").count()) {
+    await changes(page, "the flame graph of another thread", () => page.click("[data-thread='1']"));
+    await changes(page, "that of all threads", () => page.click("[data-thread='-1']"));
+    await changes(page, "the timeline of one", () => page.click("#tab-timeline"));
+    await page.click("#tab-flame");
+  }
 
   // Searching.
   const word = report[report.length >> 1].name ?? "?";

@@ -44,8 +44,22 @@ pub(super) struct ThreadSums {
     /// When it began and ended.
     pub(super) begin: u64,
     pub(super) end: u64,
-    /// Its timeline, if it has one.
-    pub(super) boxes: Option<Vec<ChartBox>>,
+    /// Its timeline and its flame graph, if it has them.
+    pub(super) charts: Option<Charts>,
+}
+
+/// So many boxes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Budget {
+    pub(super) timeline: usize,
+    pub(super) flame: usize,
+}
+
+/// What is drawn of a thread.
+#[derive(Debug)]
+pub(super) struct Charts {
+    pub(super) timeline: Vec<ChartBox>,
+    pub(super) flame: Vec<ChartBox>,
 }
 
 /// Adds up the calls of any number of threads, one after the other.
@@ -54,8 +68,11 @@ pub(super) struct Gather {
     clock: Clock,
     numbers: Numbers,
     sums: Vec<Sums>,
+    /// Of all threads before.
     paths: Paths,
+    of_thread: Paths,
     timeline: Option<Timeline>,
+    budget: Option<Budget>,
     open: Vec<Frame>,
     /// When the thread began, and its calls.
     begin: u64,
@@ -81,9 +98,10 @@ impl Visit for Gather {
 }
 
 impl Gather {
-    /// A thread begins; its timeline is to have so many boxes, or there is to be none.
-    pub(super) fn begin_thread(&mut self, budget: Option<usize>) {
-        self.timeline = budget.map(Timeline::new);
+    /// A thread begins; its charts are to have so many boxes, or there are to be none.
+    pub(super) fn begin_thread(&mut self, budget: Option<Budget>) {
+        self.budget = budget;
+        self.timeline = budget.map(|budget| Timeline::new(budget.timeline));
         self.clock = Clock::default();
         self.begin = self.clock.now();
         (self.calls, self.most_frames) = (0, 0);
@@ -95,12 +113,19 @@ impl Gather {
         while !self.open.is_empty() {
             self.leave_at(end);
         }
+        let paths = std::mem::take(&mut self.of_thread);
+        self.paths.merge(&paths);
+        let timeline = self.timeline.take().map(Timeline::finish);
+        let charts = timeline.zip(self.budget);
         ThreadSums {
             calls: self.calls,
             most_frames: self.most_frames as u64,
             begin: self.begin,
             end,
-            boxes: self.timeline.take().map(Timeline::finish),
+            charts: charts.map(|(timeline, budget)| {
+                let flame = paths.finish(budget.flame);
+                Charts { timeline, flame }
+            }),
         }
     }
 
@@ -119,7 +144,7 @@ impl Gather {
             sums.calls += 1;
             sums.open += 1;
         }
-        self.paths.enter(method);
+        self.of_thread.enter(method);
         if let Some(timeline) = &mut self.timeline {
             timeline.enter();
         }
@@ -142,7 +167,7 @@ impl Gather {
         if let Some(caller) = self.open.last_mut() {
             caller.inside += took;
         }
-        self.paths.leave(took);
+        self.of_thread.leave(took);
         if let Some(timeline) = &mut self.timeline {
             timeline.leave(frame.method, frame.at, end, self.calls - frame.calls);
         }
@@ -151,4 +176,44 @@ impl Gather {
 
 fn sums_mut(sums: &mut [Sums], method: u32) -> Option<&mut Sums> {
     sums.get_mut(usize::try_from(method).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use flow_codec::analysis::Report;
+    use flow_codec::read::{FlowReader, ReadRecords};
+
+    use super::*;
+
+    #[test]
+    fn methods_add_up_as_in_a_report() {
+        let mut state: u64 = 5;
+        let (mut gather, mut report) = (Gather::default(), Report::default());
+        for thread in 0..20 {
+            let mut bytes = Vec::new();
+            for _ in 0..2000 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let random = u8::try_from(state >> 56).unwrap();
+                // Few methods, so that there is recursion; and sometimes many exits at once.
+                bytes.push(if random < 120 { random % 5 } else { 0x80 | random % 7 });
+            }
+            gather.begin_thread((thread % 2 == 0).then_some(Budget { timeline: 50, flame: 50 }));
+            FlowReader::new(&bytes[..]).visit_all(&mut gather).unwrap();
+            FlowReader::new(&bytes[..]).visit_all(&mut report).unwrap();
+            report.end_thread();
+            let sums = gather.end_thread();
+            let charts = sums.charts.into_iter().flat_map(|charts| [charts.timeline, charts.flame]);
+            for boxes in charts {
+                let outermost = boxes.iter().filter(|cell| cell.depth == 0);
+                let width: u64 = outermost.map(|cell| cell.end - cell.at).sum();
+                assert!(boxes.len() <= 50 && width == sums.calls);
+            }
+        }
+        let (methods, paths) = gather.finish();
+        assert_eq!(paths.finish(1000).iter().map(|cell| cell.end).max(), Some(report.calls()));
+        for row in report.rows() {
+            let (_, sums) = methods.iter().find(|(method, _)| *method == row.method).unwrap();
+            assert_eq!((sums.calls, sums.total, sums.own), (row.calls, row.total, row.own));
+        }
+    }
 }

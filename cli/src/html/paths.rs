@@ -117,6 +117,26 @@ impl Paths {
         }
     }
 
+    /// Adds the calls of other threads. No frame is open here or there.
+    pub(super) fn merge(&mut self, other: &Self) {
+        // Where each path of the other stands here; parents stand before their children.
+        let mut places = Vec::with_capacity(other.nodes.len());
+        for (node, more) in other.nodes.iter().zip(&other.counts) {
+            let parent = places.get(at(node.parent)).copied();
+            let here = parent.map_or(ROOT, |parent| self.child(parent, node.method));
+            if let Some(counts) = self.counts_mut(here) {
+                counts.calls += more.calls;
+                counts.total += more.total;
+                counts.more_calls += more.more_calls;
+                counts.more_total += more.more_total;
+            }
+            places.push(here);
+        }
+        if self.nodes.len() > self.limit {
+            self.shrink(self.limit / 2);
+        }
+    }
+
     /// How often each method called each other one; nobody is [`NO_METHOD`]. Calls by paths that are
     /// not known are missing.
     pub(super) fn edges(&self) -> HashMap<(u32, u32), u64> {
@@ -364,6 +384,21 @@ mod tests {
     }
 
     #[test]
+    fn threads_counted_apart_and_joined_are_the_same() {
+        let programs = ["(ab(c))(ab)a", "(b(cc)d)x", "((((("];
+        let mut one = Paths::default();
+        let mut joined = Paths::default();
+        for program in programs {
+            play(&mut one, program);
+            let mut apart = Paths::default();
+            play(&mut apart, program);
+            joined.merge(&apart);
+        }
+        assert_eq!(joined.edges(), one.edges());
+        assert_eq!(lines(&joined.finish(100)), lines(&one.finish(100)));
+    }
+
+    #[test]
     fn whatever_is_given_up_all_calls_are_in_some_box() {
         let mut state: u64 = 11;
         let mut program = String::new();
@@ -373,8 +408,10 @@ mod tests {
         }
         let calls = program.bytes().filter(|c| *c != b')').count() as u64;
         for (limit, budget) in [(50, 30), (1000, 30), (1 << 19, 500), (1 << 19, 1 << 19)] {
+            let mut apart = Paths::with_limit(limit);
+            play(&mut apart, &program);
             let mut paths = Paths::with_limit(limit);
-            play(&mut paths, &program);
+            paths.merge(&apart);
             let boxes = paths.finish(budget);
             assert!(boxes.len() <= budget);
             let outermost = boxes.iter().filter(|cell| cell.depth == 0);

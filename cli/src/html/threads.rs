@@ -1,4 +1,4 @@
-//! The threads of a trace as the page shows them: the largest with a timeline, further ones with
+//! The threads of a trace as the page shows them: the largest with charts, further ones with
 //! their numbers, and the rest as a count.
 
 use std::cmp::Reverse;
@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::chart::ChartBox;
 use super::data::flat_boxes;
-use super::gather::ThreadSums;
+use super::gather::{Budget, ThreadSums};
 use super::names::{Names, cut};
 use crate::reading::{Ending, Reading};
 
@@ -18,8 +18,11 @@ use crate::reading::{Ending, Reading};
 const BOXES: usize = 40_000;
 const MOST_BOXES: usize = 20_000;
 const LEAST_BOXES: usize = 64;
-/// Threads that have a timeline.
-const TIMELINES: usize = 100;
+/// The same of flame graphs, where there are several threads.
+const FLAME_BOXES: usize = 15_000;
+const MOST_FLAME_BOXES: usize = 5_000;
+/// Threads that have charts.
+const CHARTS: usize = 100;
 /// Threads that are listed.
 const ROWS: usize = 1000;
 /// Characters of a name.
@@ -28,8 +31,8 @@ const NAME_CHARS: usize = 120;
 /// What becomes of the threads.
 pub(super) struct Threads<'a> {
     trace: &'a Trace,
-    /// Boxes for the timeline of those that have one.
-    budgets: HashMap<ThreadId, usize>,
+    /// Of those that have charts.
+    budgets: HashMap<ThreadId, Budget>,
     threads: Vec<(ThreadId, ThreadSums, &'static str)>,
 }
 
@@ -44,9 +47,12 @@ pub(super) struct ThreadRow {
     frames: u64,
     begin: u64,
     end: u64,
-    /// As [`flat_boxes`] makes them; absent where there is no timeline.
+    /// As [`flat_boxes`] makes them; absent where there are no charts.
     #[serde(skip_serializing_if = "Option::is_none")]
     boxes: Option<Vec<i64>>,
+    /// The same; a single thread's is that of the page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flame: Option<Vec<i64>>,
 }
 
 /// Threads that are not listed.
@@ -62,18 +68,22 @@ impl<'a> Threads<'a> {
     pub(super) fn new(trace: &'a Trace) -> Self {
         let mut files: Vec<_> = trace.files.iter().map(|file| (file.bytes, file.id)).collect();
         files.sort_by_key(|&(bytes, id)| (Reverse(bytes), id));
-        files.truncate(TIMELINES);
+        files.truncate(CHARTS);
         let bytes: u128 = files.iter().map(|(bytes, _)| u128::from(*bytes)).sum();
-        let share = |of: u64| {
-            let share = u128::from(of) * BOXES as u128 / bytes.max(1);
-            usize::try_from(share).unwrap_or(BOXES).clamp(LEAST_BOXES, MOST_BOXES)
+        let share = |of: u64, boxes: usize, most| {
+            let share = u128::from(of) * boxes as u128 / bytes.max(1);
+            usize::try_from(share).unwrap_or(boxes).clamp(LEAST_BOXES, most)
         };
-        let budgets = files.into_iter().map(|(bytes, id)| (id, share(bytes))).collect();
+        let budget = |of| Budget {
+            timeline: share(of, BOXES, MOST_BOXES),
+            flame: share(of, FLAME_BOXES, MOST_FLAME_BOXES),
+        };
+        let budgets = files.into_iter().map(|(bytes, id)| (id, budget(bytes))).collect();
         Self { trace, budgets, threads: Vec::new() }
     }
 
-    /// How many boxes its timeline may have, if it has one.
-    pub(super) fn budget(&self, id: ThreadId) -> Option<usize> {
+    /// How many boxes its charts may have, if it has any.
+    pub(super) fn budget(&self, id: ThreadId) -> Option<Budget> {
         self.budgets.get(&id).copied()
     }
 
@@ -92,14 +102,15 @@ impl<'a> Threads<'a> {
         self.threads.push((id, sums, state));
     }
 
-    /// All boxes of all timelines.
+    /// All boxes of all charts.
     pub(super) fn boxes(&self) -> impl Iterator<Item = &ChartBox> {
-        self.threads.iter().filter_map(|(_, sums, _)| sums.boxes.as_ref()).flatten()
+        let charts = self.threads.iter().filter_map(|(_, sums, _)| sums.charts.as_ref());
+        charts.flat_map(|charts| charts.timeline.iter().chain(&charts.flame))
     }
 
     /// The threads that are listed, those with most calls first.
     pub(super) fn rows(&mut self, names: &Names) -> Vec<ThreadRow> {
-        self.threads.sort_by_key(|(id, sums, _)| (sums.boxes.is_none(), Reverse(sums.calls), *id));
+        self.threads.sort_by_key(|(id, sums, _)| (sums.charts.is_none(), Reverse(sums.calls), *id));
         let mut rows: Vec<_> =
             self.threads.iter().take(ROWS).map(|thread| self.row(thread, names)).collect();
         rows.sort_by_key(|row| (Reverse(row.calls), row.id));
@@ -112,6 +123,8 @@ impl<'a> Threads<'a> {
         names: &Names,
     ) -> ThreadRow {
         let thread = self.trace.threads.get(*id);
+        let charts = sums.charts.as_ref();
+        let flame = charts.filter(|_| self.threads.len() > 1);
         ThreadRow {
             id: *id,
             name: thread.map(|thread| cut(&thread.name, NAME_CHARS)).unwrap_or_default(),
@@ -125,7 +138,8 @@ impl<'a> Threads<'a> {
             frames: sums.most_frames,
             begin: sums.begin,
             end: sums.end,
-            boxes: sums.boxes.as_ref().map(|boxes| flat_boxes(boxes, names)),
+            boxes: charts.map(|charts| flat_boxes(&charts.timeline, names)),
+            flame: flame.map(|charts| flat_boxes(&charts.flame, names)),
         }
     }
 

@@ -82,9 +82,6 @@ class Boxes {
   constructor(flat, begin, end, isFlame) {
     const count = flat.length / 5;
     this.count = count;
-    // What is as wide as the chart; at least one call, or a nanosecond.
-    this.begin = begin;
-    this.end = Math.max(end, begin + SHORTEST);
     this.isFlame = isFlame;
     this.at = new Float64Array(count);
     this.width = new Float64Array(count);
@@ -127,6 +124,11 @@ class Boxes {
       this.hasMore ||= method < 0;
       (this.rows[depth] ??= []).push(box);
     }
+    // What is as wide as the chart; at least one call, or a nanosecond.
+    const last = this.rows[0]?.at(-1);
+    this.begin = begin;
+    this.end = isFlame && count ? this.at[last] + this.width[last] : end;
+    this.end = Math.max(this.end, begin + SHORTEST);
   }
 
   get length() {

@@ -3,14 +3,15 @@
 // What a chart shows, of which thread.
 function caption(boxes, thread) {
   const merged = boxes.hasMore ? "; striped boxes hold several calls" : "";
+  const name = thread ? threadTitle(thread) : "all threads";
+  if (thread && !thread.boxes) {
+    return `${name}: the page has no room for its calls; flow replay shows them`;
+  }
   if (boxes.isFlame) {
     const width = isTime ? "its time" : "the calls in it";
-    return `all threads: the same path is one box, as wide as ${width}${merged}`;
+    return `${name}: the same path is one box, as wide as ${width}${merged}`;
   }
-  if (!thread) return "";
-  const what = isTime ? "time to the right" : "calls so far to the right";
-  const none = "the page has no room for its calls; flow replay shows them";
-  return `${threadTitle(thread)}: ${thread.boxes ? what + merged : none}`;
+  return `${name}: ${isTime ? "time" : "calls so far"} to the right${merged}`;
 }
 
 // What is known of a box, as lines.
@@ -22,7 +23,7 @@ function describe(boxes, box) {
 function fact(boxes, box) {
   const width = boxes.width[box];
   const calls = boxes.calls[box];
-  const share = `${percent(width, boxes.length)} of ${boxes.isFlame ? "all" : "the thread"}`;
+  const share = `${percent(width, boxes.length)} of ${boxes === flame ? "all" : "the thread"}`;
   if (boxes.isMore[box]) {
     const within = isTime ? ` within ${nanos(width)}` : "";
     const why = `too ${boxes.isFlame ? "few" : "short"} to be told apart here`;

@@ -1,21 +1,29 @@
 // Puts the parts together: what is chosen in one shows in the others.
 
-const flame = new Boxes(data.flame, 0, flameEnd, true);
-const timelines = new Map();
+const flame = new Boxes(data.flame, 0, 0, true);
+const charts = new Map();
 const chart = new Chart(byId("canvas"));
-let thread = 0;
+// Whose calls are drawn, and how. All threads have no timeline.
+let thread = ALL_THREADS;
 let isFlame = false;
 
-function timeline(place) {
-  if (!timelines.has(place)) {
-    const { boxes, begin, end } = data.threads[place] ?? {};
-    timelines.set(place, new Boxes(boxes ?? [], begin ?? 0, end ?? 0, false));
+// What is drawn is read when it is first wanted.
+function boxesOf(thread, isFlame) {
+  const key = `${thread} ${isFlame}`;
+  if (!charts.has(key)) {
+    const { boxes, flame: paths, begin = 0, end = 0 } = data.threads[thread] ?? {};
+    const made = isFlame
+      ? new Boxes(paths ?? [], 0, 0, true)
+      : new Boxes(boxes ?? [], begin, end, false);
+    charts.set(key, made);
   }
-  return timelines.get(place);
+  return charts.get(key);
 }
 
 function showChart() {
-  const boxes = isFlame ? flame : timeline(thread);
+  const isWhole = thread === ALL_THREADS || data.threads.length === 1;
+  const boxes = isFlame && isWhole ? flame : boxesOf(thread, isFlame);
+  threads.choose(thread);
   byId("what").textContent = caption(boxes, data.threads[thread]);
   for (const [id, is] of [
     ["tab-timeline", !isFlame],
@@ -41,8 +49,13 @@ function showStatus(box) {
 
 function chooseThread(place) {
   thread = place;
-  isFlame = false;
-  threads.choose(place);
+  isFlame ||= place === ALL_THREADS;
+  showChart();
+}
+
+function chooseChart(flame) {
+  isFlame = flame;
+  if (!isFlame && thread === ALL_THREADS) thread = 0;
   showChart();
 }
 
@@ -77,13 +90,12 @@ chart.onselect = (box) => {
   }
 };
 listen(chart, byId("tip"));
-chooseThread(0);
+chooseThread(data.threads.length ? 0 : ALL_THREADS);
 
 const tabs = [byId("tab-timeline"), byId("tab-flame")];
 for (const [at, tab] of tabs.entries()) {
   tab.addEventListener("click", () => {
-    isFlame = at === 1;
-    showChart();
+    chooseChart(at === 1);
   });
   tab.addEventListener("keydown", (event) => {
     if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
