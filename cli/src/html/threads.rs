@@ -113,7 +113,7 @@ impl<'a> Threads<'a> {
         self.threads.sort_by_key(|(id, sums, _)| (sums.charts.is_none(), Reverse(sums.calls), *id));
         let mut rows: Vec<_> =
             self.threads.iter().take(ROWS).map(|thread| self.row(thread, names)).collect();
-        rows.sort_by_key(|row| (Reverse(row.calls), row.id));
+        rows.sort_by_key(|row| (Reverse(row.calls), row.boxes.is_none(), row.id));
         rows
     }
 

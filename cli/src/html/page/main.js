@@ -90,7 +90,7 @@ chart.onselect = (box) => {
   }
 };
 listen(chart, byId("tip"));
-chooseThread(data.threads.length ? 0 : ALL_THREADS);
+chooseThread(data.threads.findIndex((thread) => thread.boxes));
 
 const tabs = [byId("tab-timeline"), byId("tab-flame")];
 for (const [at, tab] of tabs.entries()) {
