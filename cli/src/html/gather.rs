@@ -195,7 +195,7 @@ mod tests {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 let random = u8::try_from(state >> 56).unwrap();
                 // Few methods, so that there is recursion; and sometimes many exits at once.
-                bytes.push(if random < 120 { random % 5 } else { 0x80 | random % 7 });
+                bytes.push(if random < 120 { random % 5 } else { 0x80 | (random % 7) });
             }
             gather.begin_thread((thread % 2 == 0).then_some(Budget { timeline: 50, flame: 50 }));
             FlowReader::new(&bytes[..]).visit_all(&mut gather).unwrap();
