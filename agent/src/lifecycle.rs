@@ -24,13 +24,13 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use flow_codec::format::manifest::{End, Jvm, Manifest, VERSION};
-use flow_codec::format::names;
+use flow_codec::format::manifest::{self, End, Jvm, Manifest, VERSION};
+use flow_codec::format::names::{self, EventFormat};
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 
-use crate::options::{EngineKind, OnError, Options};
-use crate::recorder::{IdTable, Journal, MethodTable, Patience, Recorder, StartIds};
+use crate::options::{Clock, EngineKind, OnError, Options};
+use crate::recorder::{Beside, IdTable, Journal, MethodTable, Patience, Recorder, StartIds, clock};
 use crate::sink::{
     Budget, FileSink, JournalFile, LineFile, Replacement, TraceDirectory, expand, host,
 };
@@ -136,10 +136,17 @@ pub fn start(
     let jvm = prepare(&options).map_err(StartError)?;
     let agent = Agent::new(&options, jvm)?;
     log::info!("recording into {}", agent.directory.path().display());
-    match earlier {
-        None => Ok(FIRST.get_or_init(|| agent)),
-        Some(earlier) => Ok(earlier.next.get_or_init(|| Box::new(agent))),
+    let agent = match earlier {
+        None => FIRST.get_or_init(|| agent),
+        Some(earlier) => earlier.next.get_or_init(|| Box::new(agent)),
+    };
+    if let Clock::Tick { period } = options.clock
+        && let Err(error) =
+            crate::ffi::spawn("flow-clock", move || clock::run(&agent.recorder, period))
+    {
+        log::warn!("no clock: {error}; the trace has few times");
     }
+    Ok(agent)
 }
 
 fn environment(name: &str) -> Option<String> {
@@ -174,11 +181,16 @@ impl Agent {
             true => options.chunk_bytes,
             false => options.chunk_bytes.min(UNSAFE_CHUNK_BYTES),
         };
+        let beside = match (options.format, options.clock) {
+            (EventFormat::Jsonl, _) => Beside::Nothing,
+            (EventFormat::Binary, Clock::Off) => Beside::Marks,
+            (EventFormat::Binary, Clock::Tick { .. }) => Beside::MarksAndTimes,
+        };
         let recorder = Recorder::new(
             MethodTable::new(options.filter.clone(), ids),
             line_file(names::THREADS)?,
             journal,
-            chunk_bytes,
+            (chunk_bytes, beside),
             Box::new(FileSink::new(directory.clone(), options.format, budget)),
             started,
         );
@@ -294,6 +306,13 @@ fn manifest(options: &Options, jvm: Jvm, session: Option<String>) -> Manifest {
         tool: format!("flow-agent {}", env!("CARGO_PKG_VERSION")),
         engine: options.engine.name().to_owned(),
         event_format: options.format.name().to_owned(),
+        clock: match options.clock {
+            Clock::Off => None,
+            Clock::Tick { period } => Some(manifest::Clock {
+                kind: "tick".to_owned(),
+                period_ns: u64::try_from(period.as_nanos()).unwrap_or(u64::MAX),
+            }),
+        },
         options: options.set.clone().into_iter().collect::<BTreeMap<_, _>>(),
         pid: std::process::id(),
         host: host(),

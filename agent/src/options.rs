@@ -10,6 +10,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use flow_codec::Glob;
 use flow_codec::format::names::EventFormat;
@@ -18,7 +19,7 @@ use log::LevelFilter;
 use crate::filter::FilterSpec;
 
 /// Every key there is, with what a value looks like.
-const KEYS: [(&str, &str); 16] = [
+const KEYS: [(&str, &str); 17] = [
     ("out", "a directory"),
     ("target", "class name prefixes, separated by '+'"),
     ("include", "globs over pkg.Class or pkg.Class#method, separated by ';'"),
@@ -27,6 +28,7 @@ const KEYS: [(&str, &str); 16] = [
     ("natives", "true or false"),
     ("engine", "instrument or events"),
     ("format", "binary or jsonl"),
+    ("clock", "off, tick, or tick:PERIOD with a period from 20us to 1s, such as tick:1ms"),
     ("ids", "an ids.properties file"),
     ("optimize", "the directory of an earlier trace"),
     ("chunk", "a size from 64 to 16m, such as 64k"),
@@ -39,6 +41,8 @@ const KEYS: [(&str, &str); 16] = [
 
 const DEFAULT_OUT: &str = "flow-trace";
 const DEFAULT_CHUNK_BYTES: usize = 64 * 1024;
+const DEFAULT_PERIOD: Duration = Duration::from_micros(100);
+const PERIODS: RangeInclusive<Duration> = Duration::from_micros(20)..=Duration::from_secs(1);
 const CHUNK_BYTES: RangeInclusive<u64> = 64..=16 << 20;
 const MAX_SIZE_BYTES: RangeInclusive<u64> = 1 << 20..=u64::MAX;
 
@@ -60,6 +64,18 @@ impl EngineKind {
             Self::Events => "events",
         }
     }
+}
+
+/// What tells times of events.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Clock {
+    /// Nothing.
+    Off,
+    /// Threads are looked at again and again.
+    Tick {
+        /// How often.
+        period: Duration,
+    },
 }
 
 /// What to do when the recording cannot start.
@@ -93,6 +109,8 @@ pub struct Options {
     pub engine: EngineKind,
     /// How events are written.
     pub format: EventFormat,
+    /// What tells times of events.
+    pub clock: Clock,
     /// Where ids come from.
     pub ids: IdSource,
     /// How much a thread records before that is written to its file, at most.
@@ -202,6 +220,24 @@ impl Options {
             (None, Some(debug)) if parse_bool(debug)? => LevelFilter::Debug,
             _ => LevelFilter::Warn,
         };
+        let format = match value("format").map(|format| (format, format.value.as_str())) {
+            None | Some((_, "binary")) => EventFormat::Binary,
+            Some((_, "jsonl")) => EventFormat::Jsonl,
+            Some((format, _)) => return Err(bad_value(format)),
+        };
+        let clock = match (value("clock"), format) {
+            (Some(setting), _) => match parse_clock(setting)? {
+                Clock::Tick { .. } if format == EventFormat::Jsonl => {
+                    return Err(OptionError(format!(
+                        "{}={} ({}): format=jsonl has no times; use format=binary, or clock=off",
+                        setting.key, setting.value, setting.place
+                    )));
+                }
+                clock => clock,
+            },
+            (None, EventFormat::Binary) => Clock::Tick { period: DEFAULT_PERIOD },
+            (None, EventFormat::Jsonl) => Clock::Off,
+        };
         Ok(Self {
             out: value("out").map_or(Ok(DEFAULT_OUT), non_empty)?.to_owned(),
             filter: FilterSpec {
@@ -216,11 +252,8 @@ impl Options {
                 Some((_, "events")) => EngineKind::Events,
                 Some((engine, _)) => return Err(bad_value(engine)),
             },
-            format: match value("format").map(|format| (format, format.value.as_str())) {
-                None | Some((_, "binary")) => EventFormat::Binary,
-                Some((_, "jsonl")) => EventFormat::Jsonl,
-                Some((format, _)) => return Err(bad_value(format)),
-            },
+            format,
+            clock,
             ids,
             chunk_bytes: match size("chunk", CHUNK_BYTES)? {
                 Some(bytes) => usize::try_from(bytes).unwrap_or(DEFAULT_CHUNK_BYTES),
@@ -414,6 +447,18 @@ fn parse_size(setting: &Setting, allowed: &RangeInclusive<u64>) -> Result<u64, O
     bytes.filter(|bytes| allowed.contains(bytes)).ok_or_else(|| bad_value(setting))
 }
 
+/// `off`, `tick`, or `tick` and a period.
+fn parse_clock(setting: &Setting) -> Result<Clock, OptionError> {
+    let period = match setting.value.split_once(':') {
+        None if setting.value == "off" => return Ok(Clock::Off),
+        None if setting.value == "tick" => Some(DEFAULT_PERIOD),
+        Some(("tick", period)) => humantime::parse_duration(period).ok(),
+        _ => None,
+    };
+    let period = period.filter(|period| PERIODS.contains(period));
+    period.map(|period| Clock::Tick { period }).ok_or_else(|| bad_value(setting))
+}
+
 /// The items of a list. None at all is a mistake, such as a variable that is not set: as a filter
 /// it would be the opposite of what is meant.
 fn list(setting: &Setting, separator: char) -> Result<Vec<String>, OptionError> {
@@ -447,6 +492,15 @@ mod tests {
         assert_eq!(options.ids, IdSource::Fresh);
         assert!(options.filter.constructors && !options.filter.natives);
         assert!(options.set.is_empty());
+        assert_eq!(options.clock, Clock::Tick { period: Duration::from_micros(100) });
+    }
+
+    #[test]
+    fn a_clock_has_a_period_where_the_format_has_times() {
+        let tick = |period| Clock::Tick { period };
+        assert_eq!(parse("clock=tick:1ms").unwrap().clock, tick(Duration::from_millis(1)));
+        assert_eq!(parse("clock=off").unwrap().clock, Clock::Off);
+        assert_eq!(parse("format=jsonl").unwrap().clock, Clock::Off);
     }
 
     #[test]
@@ -465,7 +519,7 @@ mod tests {
             (
                 "zzz=1",
                 "unknown option 'zzz' (agent options); known are out, target, include, \
-              exclude, constructors, natives, engine, format, ids, optimize, chunk, max-size, log, debug, \
+              exclude, constructors, natives, engine, format, clock, ids, optimize, chunk, max-size, log, debug, \
               config, onerror",
             ),
             ("out", "'out' (agent options): expected key=value; did you mean 'out=…'?"),
@@ -479,6 +533,15 @@ mod tests {
             ),
             ("engine=jit", "engine=jit (agent options): expected instrument or events"),
             ("format=xml", "format=xml (agent options): expected binary or jsonl"),
+            (
+                "clock=tick:1us",
+                "clock=tick:1us (agent options): expected off, tick, or tick:PERIOD with a period from \
+                 20us to 1s, such as tick:1ms",
+            ),
+            (
+                "clock=tick,format=jsonl",
+                "clock=tick (agent options): format=jsonl has no times; use format=binary, or clock=off",
+            ),
             (
                 "log=loud",
                 "log=loud (agent options): expected off, error, warn, info, debug or trace",

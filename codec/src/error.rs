@@ -66,6 +66,15 @@ pub enum Error {
         /// What stands there.
         found: String,
     },
+    /// The marks of a thread are not what the format says.
+    BadMarks {
+        /// The file; empty for a stream without a name.
+        path: PathBuf,
+        /// Where in it.
+        offset: Offset,
+        /// What should stand there.
+        expected: String,
+    },
     /// A thread's file ends before the part of it that the journal holds.
     Gap {
         /// The thread's file.
@@ -106,6 +115,8 @@ impl Error {
             Self::Io { path, .. }
             | Self::OversizedNumber { path, .. }
             | Self::BadLine { path, .. }
+            | Self::BadMarks { path, .. }
+            | Self::UnsupportedVersion { path, .. }
             | Self::BadJson { path, .. }
                 if path.as_os_str().is_empty() =>
             {
@@ -163,6 +174,12 @@ impl fmt::Display for Error {
             ),
             Self::BadJournal { path, offset, expected, found } => {
                 write!(f, "{}: offset {offset}: expected {expected}, found {found}", path.display())
+            }
+            Self::BadMarks { path, offset, expected } => {
+                if !path.as_os_str().is_empty() {
+                    write!(f, "{}: ", path.display())?;
+                }
+                write!(f, "offset {offset}: expected {expected}; marks from there on are left out")
             }
             Self::Gap { path, end, next, events } => write!(
                 f,

@@ -11,7 +11,7 @@ use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
 use flow_codec::format::flow::{Encoded, Record};
-use flow_codec::format::manifest::{End, Jvm, Lost, Manifest, NotRecorded, Totals, VERSION};
+use flow_codec::format::manifest::{Clock, End, Jvm, Lost, Manifest, NotRecorded, Totals, VERSION};
 use flow_codec::format::methods::{MethodInfo, MethodLine, flag_names};
 use flow_codec::format::names::{self, EventFormat};
 use flow_codec::format::threads::ThreadLine;
@@ -455,7 +455,8 @@ fn thread_lines() -> Vec<ThreadLine> {
         start(31, "pool-1 \"quoted\"\n", true, false, 50_000_000),
         start(32, "", true, true, 51_000_000),
         ThreadLine::Rename { id: ThreadId::new(31), name: "worker".into(), at_ns: 52_000_000 },
-        ThreadLine::End { id: ThreadId::new(32), at_ns: 61_000_000 },
+        ThreadLine::End { id: ThreadId::new(31), at_ns: 60_000_000, cpu_ns: Some(4_100_000) },
+        ThreadLine::End { id: ThreadId::new(32), at_ns: 61_000_000, cpu_ns: None },
     ]
 }
 
@@ -478,6 +479,7 @@ fn manifest(end: Option<End>) -> Manifest {
         tool: "flow-agent 0.1.0".into(),
         engine: "events".into(),
         event_format: "jsonl".into(),
+        clock: Some(Clock { kind: "tick".into(), period_ns: 100_000 }),
         options: options
             .map(|(key, value)| (key.into(), value.into()))
             .into_iter()
@@ -623,11 +625,8 @@ fn the_golden_trace_opens_as_a_whole() {
     assert_eq!(killed.manifest, Some(manifest(None)));
 }
 
-#[test]
-fn the_example_of_an_index_is_what_the_specification_says() {
-    use flow_codec::format::index::{IndexFile, Interval, sample};
-    let thread = [0x81, 0x82, 0x01, 0x83];
-    let spec = include_str!("../src/format/index.rs");
+/// The bytes in the example of a specification, which a golden file has too.
+fn example(spec: &str, golden: &str) -> Vec<u8> {
     let example = spec.split("//! # Example").nth(1).expect("an example");
     let rows: String = example
         .lines()
@@ -635,8 +634,45 @@ fn the_example_of_an_index_is_what_the_specification_says() {
         .map(|(bytes, _)| format!("{bytes}\n"))
         .collect();
     let bytes = parse_hex(&rows);
-    let text = fs::read_to_string(golden_dir().join("index.hex")).expect("the golden file");
+    let text = fs::read_to_string(golden_dir().join(golden)).expect("the golden file");
     assert_eq!(bytes, parse_hex(&text));
+    bytes
+}
+
+#[test]
+fn the_example_of_marks_is_what_the_specification_says() {
+    use flow_codec::Offset;
+    use flow_codec::format::marks::{Decoded, HEADER, Mark, MarkDecoder, MarkEncoder, Position};
+    let bytes = example(include_str!("../src/format/marks.rs"), "marks.hex");
+    let marks = [
+        (1, Mark::Time { by_ns: 5000, from_ns: 9000 }),
+        (
+            4,
+            Mark::Unwound {
+                exits: NonZeroU64::MIN.saturating_add(1),
+                thrown: Some("com.app.Oops".into()),
+            },
+        ),
+    ];
+    let (mut encoder, mut written) = (MarkEncoder::default(), HEADER.to_vec());
+    let (mut decoder, mut at) = (MarkDecoder::default(), HEADER.len());
+    for (offset, mark) in marks {
+        let position = Position::before(Offset::new(offset));
+        encoder.encode(position, &mark, &mut written);
+        let Decoded::Mark(seen_at, seen, len) = decoder.decode(&bytes[at..]) else {
+            panic!("{at}")
+        };
+        assert_eq!((seen_at, seen), (position, mark));
+        at += len;
+    }
+    assert_eq!((written, at), (bytes.clone(), bytes.len()));
+}
+
+#[test]
+fn the_example_of_an_index_is_what_the_specification_says() {
+    use flow_codec::format::index::{IndexFile, Interval, sample};
+    let thread = [0x81, 0x82, 0x01, 0x83];
+    let bytes = example(include_str!("../src/format/index.rs"), "index.hex");
     let index = IndexFile::decode(&bytes).expect("sound");
     assert_eq!(index.encode(), bytes);
     assert_eq!(index.thread.get(), 7);

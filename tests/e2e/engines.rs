@@ -16,10 +16,11 @@ use crate::on_every_jdk;
 
 /// Programs of the harness of which no two runs are the same, that need arguments, or that do not end by
 /// themselves.
-const DIFFERENT_EACH_TIME: [&str; 13] = [
+const DIFFERENT_EACH_TIME: [&str; 14] = [
     "Attached",
     "Busy",
     "Children",
+    "Clocked",
     "Crowd",
     "Daemons",
     "Forked",
@@ -32,8 +33,8 @@ const DIFFERENT_EACH_TIME: [&str; 13] = [
     "Unloading",
 ];
 
-/// A call: how many are around it, and the key of the method.
-type Call<'a> = (usize, &'a str);
+/// A call: how many are around it, the key of the method, and whether it was left by an exception.
+type Call<'a> = (usize, &'a str, bool);
 
 /// The calls of each thread, by its name. Several threads of one name are in no order.
 type Calls<'a> = BTreeMap<&'a str, Vec<Vec<Call<'a>>>>;
@@ -54,15 +55,22 @@ fn calls<'a>(thread: &DecodedThread, visible: &Visible<'a>) -> Vec<Call<'a>> {
     let mut depth = 0;
     let mut open = Vec::new();
     let mut calls = Vec::new();
-    for event in &thread.events {
+    let unwound = thread.unwound();
+    for (number, event) in thread.events.iter().enumerate() {
         match event {
             Event::Enter(id) => {
-                let visible = visible[id];
-                calls.extend(visible.map(|key| (depth, key)));
-                depth += usize::from(visible.is_some());
-                open.push(visible.is_some());
+                open.push(visible[id].map(|key| {
+                    calls.push((depth, key, false));
+                    depth += 1;
+                    calls.len() - 1
+                }));
             }
-            Event::Exit => depth -= usize::from(open.pop().unwrap()),
+            Event::Exit => {
+                if let Some(call) = open.pop().unwrap() {
+                    depth -= 1;
+                    calls[call].2 = unwound.contains(&number);
+                }
+            }
         }
     }
     calls

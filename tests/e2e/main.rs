@@ -4,6 +4,7 @@
 
 mod attach;
 mod behaviour;
+mod clock;
 mod coexistence;
 mod counts;
 mod ends;

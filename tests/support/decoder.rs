@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::ThreadTree;
 use crate::journal::open_chunks;
+use crate::marks::{Mark, decode_marks};
 
 /// One event of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,6 +35,33 @@ pub struct DecodedThread {
     pub events: Vec<Event>,
     /// The bytes of its file.
     pub bytes: Vec<u8>,
+    /// What is known of places between its events: how many come before each.
+    pub marks: Vec<(usize, Mark)>,
+}
+
+impl DecodedThread {
+    /// Which of the events are exits by exception.
+    #[must_use]
+    pub fn unwound(&self) -> HashSet<usize> {
+        let unwound = self.marks.iter().filter_map(|(place, mark)| match mark {
+            Mark::Unwound(count) => Some(*place..place + count),
+            _ => None,
+        });
+        unwound.flatten().collect()
+    }
+
+    /// Between which two instants each event happened, in nanoseconds since the trace began.
+    #[must_use]
+    pub fn times(&self) -> Vec<(u64, u64)> {
+        let mut times = vec![(0, u64::MAX); self.events.len()];
+        for (place, mark) in &self.marks {
+            if let Mark::Time { by_ns, from_ns } = mark {
+                times[..*place].iter_mut().for_each(|(_, by)| *by = (*by).min(*by_ns));
+                times[*place..].iter_mut().for_each(|(from, _)| *from = (*from).max(*from_ns));
+            }
+        }
+        times
+    }
 }
 
 /// A whole trace.
@@ -216,6 +244,7 @@ fn decode(dir: &Path, damaged: Option<&str>) -> Decoded {
                     ended: false,
                     events: Vec::new(),
                     bytes: Vec::new(),
+                    marks: Vec::new(),
                 };
                 assert!(threads.insert(id, thread).is_none(), "thread {id} starts twice");
             }
@@ -237,6 +266,9 @@ fn decode(dir: &Path, damaged: Option<&str>) -> Decoded {
         let Some(rest) = name.strip_prefix("thread-") else {
             continue;
         };
+        if rest.ends_with(".marks") {
+            continue;
+        }
         let id = rest.strip_suffix(".flow").or(rest.strip_suffix(".jsonl"));
         let id = id.unwrap_or_else(|| panic!("unexpected file {name}"));
         let id: u64 = id.parse().expect("a thread id");
@@ -266,7 +298,13 @@ fn decode(dir: &Path, damaged: Option<&str>) -> Decoded {
             assert!(length <= thread.bytes.len(), "thread {id} has less in its file than {length}");
             let (file, tail) = thread.bytes.split_at(length);
             thread.events = decode_records(file);
-            let Some(chunk) = chunk else { continue };
+            let marks = dir.join(format!("thread-{id}.marks"));
+            let mut marks =
+                if marks.exists() { fs::read(marks).expect("readable") } else { vec![] };
+            let Some(chunk) = chunk else {
+                thread.marks = decode_marks(&marks, &thread.events, file);
+                continue;
+            };
             // What is in the file already stands in the chunk too. Trailing exits may be held back.
             let end = chunk.events.iter().rposition(|event| *event != Event::Exit);
             let without_exits = &chunk.events[..end.map_or(0, |last| last + 1)];
@@ -274,7 +312,17 @@ fn decode(dir: &Path, damaged: Option<&str>) -> Decoded {
                 [without_exits, &chunk.events].iter().any(|all| encode(all).starts_with(tail)),
                 "thread {id}: what stands behind {length} in its file is not in its chunk"
             );
+            let first = thread.events.len();
             thread.events.extend(chunk.events);
+            assert!(marks.len() >= chunk.marks_offset, "thread {id} has less marks in its file");
+            marks.truncate(chunk.marks_offset);
+            marks.extend(chunk.pending);
+            thread.marks = decode_marks(&marks, &thread.events, file);
+            for (events, by_ns, from_ns) in chunk.ticks {
+                thread.marks.push((first + events, Mark::Time { by_ns, from_ns }));
+            }
+            let unwound = chunk.unwound.into_iter();
+            thread.marks.extend(unwound.map(|event| (first + event, Mark::Unwound(1))));
         }
         assert!(open.values().all(|chunk| chunk.events.is_empty()), "threads without start line");
     }

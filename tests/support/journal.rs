@@ -12,6 +12,14 @@ pub(crate) struct OpenChunk {
     pub(crate) offset: usize,
     /// What follows.
     pub(crate) events: Vec<Event>,
+    /// Which of these are exits by exception.
+    pub(crate) unwound: Vec<usize>,
+    /// So much of the thread's marks file comes before.
+    pub(crate) marks_offset: usize,
+    /// The marks that follow there.
+    pub(crate) pending: Vec<u8>,
+    /// Times: how many of the events had happened, by when, and from when on others did.
+    pub(crate) ticks: Vec<(usize, u64, u64)>,
 }
 
 /// The open chunks by thread.
@@ -34,12 +42,33 @@ pub(crate) fn open_chunks(bytes: &[u8]) -> BTreeMap<u64, OpenChunk> {
             continue;
         }
         let offset = usize::try_from(word(slot, 3)).expect("an offset");
-        let resume = usize::try_from(word(slot, 4)).expect("a length");
-        let chunk = &slot[40 + resume.div_ceil(8) * 8..];
-        let events = Fold::resume(&slot[40..40 + resume]).run(&raw(chunk));
+        let resume = usize::try_from(word(slot, 4) % (1 << 32)).expect("a length");
+        let marks = usize::try_from(word(slot, 4) >> 32).expect("a length");
+        let (slot, marks) = slot.split_at(size - marks);
+        let raw = raw(&slot[40 + resume.div_ceil(8) * 8..]);
+        let fold = || Fold::resume(&slot[40..40 + resume]);
+        let Fold { events, unwound, .. } = fold().run(&raw);
+        let mut chunk =
+            OpenChunk { offset, events, unwound, marks_offset: 0, pending: vec![], ticks: vec![] };
+        if !marks.is_empty() {
+            chunk.marks_offset = usize::try_from(word(marks, 0)).expect("an offset");
+            let pending = usize::try_from(word(marks, 1)).expect("a length");
+            chunk.pending = marks[16..16 + pending].to_vec();
+            let words: Vec<u64> = marks[16 + pending.next_multiple_of(8)..]
+                .chunks(8)
+                .map(|bytes| word(bytes, 0))
+                .collect();
+            for tick in words.chunks_exact(3).take_while(|tick| tick[0] > 0) {
+                let bytes = usize::try_from(tick[0] - 1).expect("a place");
+                // The last of these may be of an event that was not stored any more.
+                if let Some(raw) = raw.get(..bytes) {
+                    chunk.ticks.push((fold().run(raw).events.len(), tick[1], tick[2]));
+                }
+            }
+        }
         let better = found.get(&word(slot, 2)).is_none_or(|other| other.offset < offset);
         if better {
-            found.insert(word(slot, 2), OpenChunk { offset, events });
+            found.insert(word(slot, 2), chunk);
         }
     }
     found
@@ -72,6 +101,7 @@ struct Fold {
     depth: i64,
     notes: Vec<Note>,
     events: Vec<Event>,
+    unwound: Vec<usize>,
 }
 
 impl Fold {
@@ -99,10 +129,11 @@ impl Fold {
             notes.push(Note { depth, callee });
         }
         notes.reverse();
-        Self { depth: 0, notes, events: (0..held).map(|_| Event::Exit).collect() }
+        let events = (0..held).map(|_| Event::Exit).collect();
+        Self { depth: 0, notes, events, unwound: Vec::new() }
     }
 
-    fn run(mut self, raw: &[u8]) -> Vec<Event> {
+    fn run(mut self, raw: &[u8]) -> Self {
         let mut at = 0;
         while at < raw.len() {
             let (first, rest) = (raw[at], &raw[at + 1..]);
@@ -114,7 +145,7 @@ impl Fold {
                 }
                 0x7F => {
                     self.kill_at_top();
-                    self.exit();
+                    self.unwind();
                     // The call that a constructor waits for threw.
                     while let Some(note) = self.notes.last()
                         && note.depth == self.depth
@@ -148,7 +179,7 @@ impl Fold {
                 other => panic!("{other:02X} is no event"),
             }
         }
-        self.events
+        self
     }
 
     fn note(&mut self, callee: Callee) {
@@ -160,10 +191,15 @@ impl Fold {
         self.depth -= 1;
     }
 
+    fn unwind(&mut self) {
+        self.unwound.push(self.events.len());
+        self.exit();
+    }
+
     /// The constructor that the topmost note is of has died.
     fn kill(&mut self) {
         self.notes.pop();
-        self.exit();
+        self.unwind();
     }
 
     fn kill_at_top(&mut self) {
@@ -233,7 +269,8 @@ mod tests {
     #[test]
     fn the_documented_chunk_is_folded() {
         let raw = [0x80, 0x81, 0x7B, 0x82, 0x82, 0x7F, 0x7E, 0x00];
-        let events = Fold::resume(&[]).run(&raw);
+        let Fold { events, unwound, .. } = Fold::resume(&[]).run(&raw);
+        assert_eq!(unwound, [3, 4]);
         let expected = [0, 1, 2].map(Event::Enter).into_iter().chain([Event::Exit; 3]);
         assert_eq!(events, expected.collect::<Vec<_>>());
     }

@@ -8,6 +8,7 @@ mod faults;
 mod harness;
 mod jdk;
 mod journal;
+mod marks;
 mod rounds;
 mod run;
 mod tree;
@@ -20,6 +21,7 @@ pub use decoder::{
 pub use faults::Fault;
 pub use harness::{golden, harness, lib};
 pub use jdk::{Jdk, jdks};
+pub use marks::Mark;
 pub use rounds::{Reach, Rounds, Way, Workers};
 pub use run::{Engine, Finished, Program, Running, flow, library, target_dir};
 pub use tree::{Call, Golden, ThreadTree, escaped};

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use crate::ffi::Vm;
-use crate::recorder::{ControlPlace, Meaning, RawMethod, Recorder, ThreadRecorder};
+use crate::recorder::{ControlPlace, Left, Meaning, RawMethod, Recorder, ThreadRecorder};
 
 /// A thread enters a method.
 pub fn on_entry(recorder: &Recorder, vm: &Vm<'_>, method: RawMethod) {
@@ -21,13 +21,13 @@ pub fn on_entry(recorder: &Recorder, vm: &Vm<'_>, method: RawMethod) {
     }
 }
 
-/// A thread leaves a method, by a return or by an exception. Answers what the method was.
-pub fn on_exit(recorder: &Recorder, vm: &Vm<'_>, method: RawMethod) -> Meaning {
+/// A thread leaves a method. Answers what the method was.
+pub fn on_exit(recorder: &Recorder, vm: &Vm<'_>, method: RawMethod, how: Left) -> Meaning {
     let meaning = look_up(recorder, vm, method);
     if meaning.recorded().is_some()
         && let Some(thread) = current_thread(recorder, vm)
     {
-        recorder.exit(thread);
+        recorder.exit(thread, how);
     }
     meaning
 }
@@ -40,8 +40,7 @@ pub fn on_class_prepare(recorder: &Recorder, methods: &[RawMethod]) {
 /// The current thread ends; nothing of it runs after this.
 pub fn on_thread_end(recorder: &Recorder, vm: &Vm<'_>) {
     if let Some(thread) = vm.take_thread_recorder() {
-        let name = vm.current_thread_facts().map(|facts| facts.name);
-        recorder.end_thread(thread, name.as_deref());
+        recorder.end_thread(thread, vm.current_thread_facts().as_ref());
     }
 }
 

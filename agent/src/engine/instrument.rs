@@ -83,7 +83,7 @@ pub fn on_thread_end(recorder: &Recorder, vm: &Vm<'_>) {
     if let Some(facts) = vm.current_thread_facts()
         && let Some(thread) = recorder.thread(facts.id)
     {
-        recorder.end_thread(thread, Some(&facts.name));
+        recorder.end_thread(thread, Some(&facts));
     }
 }
 

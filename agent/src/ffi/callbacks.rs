@@ -15,7 +15,7 @@ use super::{Vm, blocks, environment, probe};
 use crate::engine::{events, instrument};
 use crate::lifecycle::{self, Agent};
 use crate::options::EngineKind;
-use crate::recorder::{Patience, RawMethod};
+use crate::recorder::{Left, Patience, RawMethod};
 
 /// Event numbers and slots that came after the JVMTI version `jvmti-rs` knows.
 pub(super) const VIRTUAL_THREAD_END: sys::jvmtiEvent = 88;
@@ -307,7 +307,9 @@ unsafe extern "C" fn method_exit(
     while_recording(jvmti, |agent| {
         // SAFETY: the arguments of this callback.
         let vm = unsafe { vm(jvmti, jni, thread) };
-        let left = events::on_exit(agent.recorder(), &vm, RawMethod(method.expose_provenance()));
+        let how = if popped_by_exception == 0 { Left::Returned } else { Left::Unwound };
+        let method = RawMethod(method.expose_provenance());
+        let left = events::on_exit(agent.recorder(), &vm, method, how);
         if left.returns_reference && popped_by_exception == 0 {
             // HotSpot makes the reference to the result in the frame *around* the callback, where it
             // stays until the native caller of all this Java code returns: for a main method, never.

@@ -12,6 +12,7 @@
 //! | `region` | memory for chunks |
 //! | `blocks` | the control blocks that probes find by thread id |
 //! | `probe` | the class of the probes, and what it calls |
+//! | `helper` | a thread of our own |
 //! | `exports` | keeps symbols of others out of our export table |
 //!
 //! No type of `jni` or `jvmti-rs` leaves this folder. Of `jvmti-rs` only the `sys` layer is used, which
@@ -35,6 +36,7 @@ mod callbacks;
 mod entry;
 mod environment;
 mod exports;
+mod helper;
 mod jvmti;
 mod names;
 mod probe;
@@ -42,5 +44,6 @@ mod region;
 mod vm;
 
 pub use blocks::{control_block, shared_block};
+pub(crate) use helper::spawn;
 pub(crate) use region::Region;
 pub use vm::{Ending, LoadedClass, MethodHandle, Vm};

@@ -9,7 +9,7 @@
 //!
 //! ```text
 //! slot      chunk         limit                                        last
-//! ├─ header ─┼─ events ────┤─ exits, of all frames open when it is reached ─┤
+//! ├─ header ─┼─ events ────┤─ exits, of all frames open when it is reached ─┤─ marks ─┤
 //! ```
 //!
 //! How many these can be is known whenever a chunk is handed over: the frames open then, and as many as
@@ -20,9 +20,11 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use flow_codec::format::journal::{WORD_BYTES, chunk_start};
+use flow_codec::write::Tick;
 
 use super::control::Control;
 use super::journal::{MIN_SLOT_BYTES, Slot};
+use super::ticks::{Ticks, area_bytes};
 
 /// The widest store at a position below the limit: the longest event.
 const STORE_BYTES: usize = 16;
@@ -38,26 +40,64 @@ pub(super) struct Chunk {
     start: usize,
     /// Where the limit is, from there.
     fill_bytes: usize,
+    /// Bytes of the slot that are for marks.
+    marks_bytes: usize,
+    ticks: Ticks,
+}
+
+/// What a slot is prepared with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prepared {
+    /// Bytes of the state of the fold.
+    pub(super) resume_bytes: usize,
+    /// Bytes of the marks that are pending, where there may be marks.
+    pub(super) pending_bytes: Option<usize>,
+    /// Frames of the thread that are open.
+    pub(super) open_frames: usize,
 }
 
 impl Chunk {
-    /// Makes `control` tell of a slot that has been prepared with so many bytes of state.
+    /// Makes `control` tell of a slot that has been prepared.
     pub(super) fn begin(
         slot: Slot,
-        resume_bytes: usize,
-        open_frames: usize,
+        prepared: Prepared,
         max_fill: usize,
         control: &Control,
     ) -> Self {
-        let start = chunk_start(resume_bytes);
-        let for_events = slot.bytes().saturating_sub(start + STORE_BYTES + open_frames);
+        let start = chunk_start(prepared.resume_bytes);
+        let marks_bytes = prepared.pending_bytes.map_or(0, |_| area_bytes(slot.bytes()));
+        let ticks = Ticks::begin(&slot, prepared.pending_bytes);
+        let end = slot.bytes() - marks_bytes;
+        let for_events = end.saturating_sub(start + STORE_BYTES + prepared.open_frames);
         let fill_bytes = (for_events / 2).min(max_fill);
         let first = slot.address() + start as u64;
-        let last = slot.address() + slot.bytes() as u64 - 1;
+        let last = slot.address() + end as u64 - 1;
         control.last.store(last, Ordering::Relaxed);
         control.position.store(first, Ordering::Release);
         control.limit.store(first + fill_bytes as u64, Ordering::SeqCst);
-        Self { slot, start, fill_bytes }
+        Self { slot, start, fill_bytes, marks_bytes, ticks }
+    }
+
+    /// Notes that the owner was seen where `control` says; `None` where that is not in this chunk. Answers
+    /// whether there is room for more.
+    pub(super) fn tick(&mut self, position: u64, by_ns: u64, from_ns: u64) -> Option<bool> {
+        let first = self.slot.address() + self.start as u64;
+        if !(first..first + self.slot.bytes() as u64).contains(&position) {
+            return None;
+        }
+        let bytes = self.len(position);
+        self.ticks.push(&self.slot, Tick { bytes, by_ns, from_ns });
+        Some(!self.ticks.is_full())
+    }
+
+    /// Notes that the owner was still where the last tick saw it.
+    pub(super) fn prolong_tick(&self, from_ns: u64) {
+        self.ticks.prolong(&self.slot, from_ns);
+    }
+
+    /// The ticks so far.
+    pub(super) fn copy_ticks(&self, ticks: &mut Vec<Tick>) {
+        self.ticks.copy_to(&self.slot, ticks);
     }
 
     /// A copy of the events so far.
@@ -77,7 +117,8 @@ impl Chunk {
 
     /// Whether exits may be missing: more followed each other than there was space for.
     pub(super) fn is_overrun(&self, control: &Control) -> bool {
-        self.len(control.position.load(Ordering::Relaxed)) + self.start + 1 == self.slot.bytes()
+        let end = self.slot.bytes() - self.marks_bytes;
+        self.len(control.position.load(Ordering::Relaxed)) + self.start + 1 == end
     }
 
     /// Takes back what was recorded. For the owner, which has handed it over.
@@ -93,14 +134,16 @@ impl Chunk {
 
     /// Gives up the slot, zero up to the position the thread was at.
     pub(super) fn into_slot(self, position: u64) -> Slot {
-        self.slot.clear(self.start + self.len(position) + STORE_BYTES);
+        self.slot.clear(self.start + self.len(position) + STORE_BYTES, self.marks_bytes);
         self.slot
     }
 
     /// How large the next slot should be: that of a thread which filled this one, larger.
     pub(super) fn wanted_bytes(&self, position: u64) -> usize {
         let now = self.slot.bytes();
-        if self.len(position) < self.fill_bytes { now } else { now.saturating_mul(GROWTH) }
+        let is_full =
+            self.len(position) >= self.fill_bytes || self.marks_bytes > 0 && self.ticks.is_full();
+        if is_full { now.saturating_mul(GROWTH) } else { now }
     }
 
     /// How far a position is behind the start; 0 for one that is not in this slot.
@@ -118,7 +161,7 @@ pub(super) fn slot_bytes(wanted: usize, max_fill: usize, taken: usize) -> usize 
     let largest = (2 * max_fill).next_power_of_two().max(MIN_SLOT_BYTES);
     let bytes = wanted.clamp(MIN_SLOT_BYTES, largest);
     // They fit in, but where the stack is deep.
-    bytes + taken.saturating_sub(bytes / 4)
+    (bytes + taken.saturating_sub(bytes / 4)).next_power_of_two()
 }
 
 /// Appends a whole event where `control` says; `false` when there is no room for it, or the owner's
@@ -168,7 +211,8 @@ mod tests {
         fn new(fill: usize, open_frames: usize) -> Self {
             let (journal, control) = (Journal::private().unwrap(), Control::default());
             let slot = journal.claim(slot_bytes(2 * fill, fill, open_frames)).unwrap();
-            let chunk = Chunk::begin(slot, 0, open_frames, fill, &control);
+            let prepared = Prepared { resume_bytes: 0, pending_bytes: None, open_frames };
+            let chunk = Chunk::begin(slot, prepared, fill, &control);
             Self { journal, control, chunk }
         }
 
@@ -258,7 +302,7 @@ mod tests {
         assert_eq!(thread.wanted(), 256);
         while thread.append(&[0x81]) {}
         assert_eq!(thread.wanted(), 1024);
-        assert_eq!(slot_bytes(256, 65536, 1000), 256 + 936);
+        assert_eq!(slot_bytes(256, 65536, 1000), 2048);
         assert_eq!(slot_bytes(usize::MAX, 65536, 0), 128 * 1024);
     }
 

@@ -11,10 +11,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 
 use flow_codec::ThreadId;
 use flow_codec::format::journal::{
-    HEADER_BYTES, MAGIC, SLOT_HEADER_BYTES, SlotWord, VERSION, WORD_BYTES, closed, is_open, opened,
+    HEADER_BYTES, MAGIC, SLOT_HEADER_BYTES, SlotWord, VERSION, WORD_BYTES, closed, is_open,
+    lengths, opened,
 };
 use parking_lot::Mutex;
 
+use super::ticks::area_bytes;
 use crate::ffi::Region;
 use crate::sink::{JournalFile, SinkError};
 
@@ -162,13 +164,32 @@ impl Slot {
         self.words
     }
 
-    /// Says whose chunk is to come, and what comes before it.
-    pub(super) fn prepare(&self, thread: ThreadId, offset: u64, resume: &[u8]) {
+    /// Says whose chunk is to come, and what comes before it: the state of the fold, and where there are
+    /// marks, how far their file goes and what follows that.
+    pub(super) fn prepare(
+        &self,
+        thread: ThreadId,
+        offset: u64,
+        resume: &[u8],
+        marks: Option<(u64, &[u8])>,
+    ) {
+        let area = marks.map_or(0, |_| area_bytes(self.bytes()));
+        let short = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
         self.put(SlotWord::Thread, thread.get());
         self.put(SlotWord::Offset, offset);
-        self.put(SlotWord::Resume, resume.len() as u64);
-        let words = self.words.iter().skip(SLOT_HEADER_BYTES / WORD_BYTES);
-        for (word, bytes) in words.zip(resume.chunks(WORD_BYTES)) {
+        self.put(SlotWord::Lengths, lengths(short(resume.len()), short(area)));
+        self.put_bytes(SLOT_HEADER_BYTES / WORD_BYTES, resume);
+        if let Some((written, pending)) = marks {
+            let first = self.words.len() - area / WORD_BYTES;
+            self.put_bytes(first, &written.to_le_bytes());
+            self.put_bytes(first + 1, &(pending.len() as u64).to_le_bytes());
+            self.put_bytes(first + 2, pending);
+        }
+    }
+
+    /// Stores bytes from a word on, zeros behind them up to a whole word.
+    fn put_bytes(&self, first: usize, bytes: &[u8]) {
+        for (word, bytes) in self.words.iter().skip(first).zip(bytes.chunks(WORD_BYTES)) {
             let mut padded = [0; WORD_BYTES];
             padded.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
             word.store(u64::from_ne_bytes(padded), Ordering::Relaxed);
@@ -193,12 +214,12 @@ impl Slot {
         is_open(self.state())
     }
 
-    /// Makes what is behind the header zero again, up to a byte.
-    pub(super) fn clear(&self, end: usize) {
+    /// Makes what is behind the header zero again, up to a byte, and the last bytes.
+    pub(super) fn clear(&self, end: usize, last: usize) {
         let words = self.words.get(..end.div_ceil(WORD_BYTES)).unwrap_or(self.words);
-        for word in words.iter().skip(SLOT_HEADER_BYTES / WORD_BYTES) {
-            word.store(0, Ordering::Relaxed);
-        }
+        let first = words.iter().skip(SLOT_HEADER_BYTES / WORD_BYTES);
+        let last = self.words.iter().rev().take(last.div_ceil(WORD_BYTES));
+        first.chain(last).for_each(|word| word.store(0, Ordering::Relaxed));
     }
 
     fn state(&self) -> u64 {
@@ -245,14 +266,20 @@ mod tests {
         let slot = journal.claim(256).unwrap();
         slot.open();
         slot.close();
-        slot.prepare(ThreadId::new(1), 3, &[2, 2, 11]);
+        slot.prepare(ThreadId::new(1), 3, &[2, 2, 11], None);
         slot.open();
         let words = slot.words().iter().map(|word| word.load(Ordering::Relaxed).to_ne_bytes());
         let bytes: Vec<u8> = words.flatten().collect();
         let expected = [256_u64, 5, 1, 3, 3].map(u64::to_le_bytes);
         let resume = [2, 2, 11, 0, 0, 0, 0, 0];
         assert!(bytes.starts_with(&[&expected.concat(), &resume[..]].concat()));
-        slot.clear(44);
+        slot.clear(44, 0);
+        assert!(slot.words().iter().skip(5).all(|word| word.load(Ordering::Relaxed) == 0));
+        slot.prepare(ThreadId::new(1), 3, &[], Some((9, &[1, 2, 3])));
+        let words: Vec<_> = slot.words().iter().map(|word| word.load(Ordering::Relaxed)).collect();
+        assert_eq!(words[4..6], [88 << 32, 0]);
+        assert_eq!(words[21..25], [9, 3, 0x03_02_01, 0]);
+        slot.clear(40, 88);
         assert!(slot.words().iter().skip(5).all(|word| word.load(Ordering::Relaxed) == 0));
     }
 }

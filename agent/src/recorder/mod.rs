@@ -12,13 +12,16 @@
 //! [`lifecycle`](crate::lifecycle) draws the protocol.
 
 mod chunk;
+pub mod clock;
 mod control;
 mod ids;
 mod journal;
 mod losses;
+mod marks;
 mod methods;
 mod thread;
 mod threads;
+mod ticks;
 
 use std::fmt;
 use std::sync::Arc;
@@ -29,14 +32,16 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use flow_codec::ThreadId;
 use flow_codec::format::manifest::{End, Lost, NotRecorded, Totals};
 use flow_codec::format::raw;
-use flow_codec::write::EventCounts;
+use flow_codec::write::{EventCounts, Tick};
 use parking_lot::{Mutex, MutexGuard};
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::sink::{FoldedChunk, LineFile, Scope, Sink, SinkError};
 pub use control::{Control, ControlPlace};
 pub use ids::{IdTable, StartIds};
 pub use journal::Journal;
 use losses::Losses;
+use marks::MarkBuffer;
 pub use methods::{DescribeMethod, Loader, Meaning, MethodFacts, MethodTable, RawMethod, Recorded};
 pub use thread::ThreadRecorder;
 use thread::{Out, OutState};
@@ -61,6 +66,26 @@ impl Patience {
     }
 }
 
+/// How a method was left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Left {
+    /// It returned.
+    Returned,
+    /// By an exception.
+    Unwound,
+}
+
+/// What is kept beside the events.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Beside {
+    /// Nothing: there is no place for it.
+    Nothing,
+    /// Which exits were by exception, and what the program notes.
+    Marks,
+    /// The same, and when.
+    MarksAndTimes,
+}
+
 /// Owns everything that is recorded in one JVM run.
 pub struct Recorder {
     /// Off once recording has ended, for whatever reason; never on again. Read at the top of every
@@ -78,6 +103,7 @@ pub struct Recorder {
     journal: Journal,
     /// How much a chunk may hold.
     chunk_bytes: usize,
+    beside: Beside,
     buffers: Buffers,
     sink: Box<dyn Sink>,
     losses: Losses,
@@ -99,7 +125,7 @@ impl Recorder {
         methods: MethodTable,
         thread_lines: LineFile,
         journal: Journal,
-        chunk_bytes: usize,
+        (chunk_bytes, beside): (usize, Beside),
         sink: Box<dyn Sink>,
         started: Instant,
     ) -> Self {
@@ -112,6 +138,7 @@ impl Recorder {
             threads: ThreadTable::new(thread_lines),
             journal,
             chunk_bytes,
+            beside,
             buffers: Buffers::new(),
             sink,
             losses: Losses::default(),
@@ -151,9 +178,13 @@ impl Recorder {
         self.append(thread, method.as_bytes());
     }
 
-    /// Records that `thread` left a method.
-    pub fn exit(&self, thread: &ThreadRecorder) {
-        self.append(thread, &[raw::EXIT]);
+    /// Records that `thread` left a method, by a return or by an exception.
+    pub fn exit(&self, thread: &ThreadRecorder, how: Left) {
+        let event = match how {
+            Left::Returned => raw::EXIT,
+            Left::Unwound => raw::UNWOUND_EXIT,
+        };
+        self.append(thread, &[event]);
     }
 
     /// Records an event, in raw form.
@@ -183,7 +214,16 @@ impl Recorder {
             return None;
         }
         let tell = || self.threads.tell_start(facts, self.elapsed_ns());
-        let recorder = ThreadRecorder::new(facts, control, &self.journal, self.chunk_bytes, tell);
+        let marks = (self.beside != Beside::Nothing).then(MarkBuffer::default);
+        let recorder = ThreadRecorder::new(
+            facts,
+            control,
+            &self.journal,
+            self.chunk_bytes,
+            marks,
+            self.clock_ns(),
+            tell,
+        );
         let recorder = match recorder {
             Ok(recorder) => Arc::new(recorder),
             Err(error) => {
@@ -202,14 +242,16 @@ impl Recorder {
 
     /// Ends the recording of a thread, called by itself: writes its open chunk. `name` is the name it
     /// has now, where the JVM tells.
-    pub fn end_thread(&self, thread: Arc<ThreadRecorder>, name: Option<&str>) {
+    pub fn end_thread(&self, thread: Arc<ThreadRecorder>, facts: Option<&ThreadFacts>) {
         self.write_out(&thread, &mut thread.lock_out(), Last::Yes);
         let position = thread.position();
         thread.end();
-        if let Some(name) = name {
-            self.note_name(thread.id(), name);
+        if let Some(facts) = facts {
+            self.note_name(thread.id(), &facts.name);
         }
-        if let Err(error) = self.threads.end(thread.id(), self.elapsed_ns()) {
+        // That of a virtual thread is nobody's: it has run on the threads of others.
+        let cpu_ns = facts.filter(|facts| !facts.is_virtual).and_then(|_| cpu_time_ns());
+        if let Err(error) = self.threads.end(thread.id(), self.elapsed_ns(), cpu_ns) {
             self.stop(&error);
         }
         log::debug!("thread {} ended", thread.id());
@@ -317,6 +359,17 @@ impl Recorder {
         self.journal.leave_file();
     }
 
+    /// For the clock: notes where threads are now. Answers whether any has moved since it was last asked.
+    fn look_at_threads(&self) -> bool {
+        let asked_ns = self.elapsed_ns();
+        self.threads.any(|thread| thread.look(asked_ns, || self.elapsed_ns()))
+    }
+
+    /// The time, where there is a clock.
+    fn clock_ns(&self) -> Option<u64> {
+        (self.beside == Beside::MarksAndTimes).then(|| self.elapsed_ns())
+    }
+
     /// Threads record no more, from their next slow path on.
     fn switch_off(&self) {
         // Pairs with `hand_over`, see `Control::limit`.
@@ -380,6 +433,8 @@ impl Recorder {
         }
         let mut buffer = self.buffers.take();
         thread.copy_recorded(out, &mut buffer.raw);
+        thread.copy_ticks(out, buffer.raw.len(), self.clock_ns(), &mut buffer.ticks);
+        let position = thread.position();
         let counts = out.fold(&mut buffer, last == Last::Yes);
         let folded = &buffer.folded;
         if out.state == OutState::Failed {
@@ -397,6 +452,9 @@ impl Recorder {
                 }
             }
         }
+        if last == Last::Yes || out.has_many_marks(position, self.chunk_bytes) {
+            self.write_marks(thread.id(), out);
+        }
         if last == Last::Yes {
             if out.state == OutState::Open {
                 out.slot().close();
@@ -404,6 +462,24 @@ impl Recorder {
             out.state = OutState::Closed;
         }
         self.buffers.give_back(buffer);
+    }
+
+    /// Hands marks to the sink, behind the events they belong to.
+    fn write_marks(&self, thread: ThreadId, out: &mut Out) {
+        let Some(marks) = &mut out.marks else { return };
+        let (offset, bytes) = marks.pending();
+        if out.state != OutState::Open {
+            marks.drop_pending();
+        } else if !bytes.is_empty() {
+            match self.sink.write_marks(thread, offset, bytes) {
+                Ok(()) => marks.wrote(),
+                // The events are worth more: they go on.
+                Err(error) => {
+                    out.marks = None;
+                    self.losses.note(&error.to_string());
+                }
+            }
+        }
     }
 
     fn add(&self, counts: EventCounts, bytes: u64) {
@@ -434,6 +510,7 @@ impl Recorder {
 struct Buffer {
     raw: Vec<u8>,
     folded: Vec<u8>,
+    ticks: Vec<Tick>,
 }
 
 /// As many threads as may write at once take their room from here: that costs less than as much room
@@ -460,6 +537,13 @@ impl Buffers {
         // Full: it is freed.
         let _ = self.give.try_send(buffer);
     }
+}
+
+/// How long the thread that calls has run, where the system tells.
+fn cpu_time_ns() -> Option<u64> {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let (seconds, ns) = (u64::try_from(time.tv_sec).ok()?, u64::try_from(time.tv_nsec).ok()?);
+    seconds.checked_mul(1_000_000_000)?.checked_add(ns)
 }
 
 /// Whether a hand-over is a thread's last.
@@ -500,6 +584,10 @@ mod tests {
             assert_eq!(chunk.offset.get(), state.bytes.len() as u64);
             state.bytes.extend_from_slice(chunk.bytes);
             Ok(chunk.bytes.len() as u64)
+        }
+
+        fn write_marks(&self, _: ThreadId, _: u64, _: &[u8]) -> Result<(), SinkError> {
+            Ok(())
         }
     }
 
@@ -545,8 +633,14 @@ mod tests {
         let method = methods.look_up(RawMethod(8), &OneMethod).unwrap().recorded().unwrap();
         let sink = Box::new(sink.clone());
         let journal = Journal::private().unwrap();
-        let recorder =
-            Recorder::new(methods, file("threads"), journal, chunk_bytes, sink, Instant::now());
+        let recorder = Recorder::new(
+            methods,
+            file("threads"),
+            journal,
+            (chunk_bytes, Beside::Nothing),
+            sink,
+            Instant::now(),
+        );
         let facts = ThreadFacts {
             id: ThreadId::new(1),
             name: "main".to_owned(),
@@ -568,7 +662,7 @@ mod tests {
             scope.spawn(|| {
                 for _ in 0..4 {
                     recorder.enter(&thread, method);
-                    recorder.exit(&thread);
+                    recorder.exit(&thread, Left::Returned);
                 }
                 // The chunk is full.
                 recorder.enter(&thread, method);

@@ -2,16 +2,19 @@
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use flow_codec::write::{EventCounts, Fold};
+use flow_codec::format::marks::{Mark, Position};
+use flow_codec::write::{EventCounts, Fold, Tick};
 use flow_codec::{Offset, ThreadId};
 use parking_lot::{Mutex, MutexGuard};
 
-use super::chunk::{self, Chunk};
+use super::chunk::{self, Chunk, Prepared};
 use super::control::ControlPlace;
 use super::journal::{Journal, Slot};
+use super::marks::MarkBuffer;
+use super::ticks::pending_room;
 use super::{Buffer, ThreadFacts};
 use crate::sink::SinkError;
 
@@ -22,6 +25,17 @@ pub struct ThreadRecorder {
     control: ControlPlace,
     /// Held by whoever reads the chunk, and while the thread takes another one.
     out: Mutex<Out>,
+    seen: Seen,
+}
+
+/// What the clock knows of a thread. It stores all the time: on a cache line of its own.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Seen {
+    /// The position when it was looked at last; 0 if that was in an earlier chunk.
+    position: AtomicU64,
+    /// The last instant at which it was known to be there.
+    at_ns: AtomicU64,
 }
 
 /// What has become of a thread's chunks so far.
@@ -35,6 +49,8 @@ pub(super) struct Out {
     pub(super) state: OutState,
     /// The one the thread records into.
     chunk: Chunk,
+    /// What is known of the events beside their order, where that is kept.
+    pub(super) marks: Option<MarkBuffer>,
 }
 
 /// Whether chunks are still written.
@@ -51,9 +67,19 @@ pub(super) enum OutState {
 
 impl Out {
     /// Makes the canonical form of the raw events in the buffer, and answers how many they are.
-    pub(super) fn fold(&mut self, Buffer { raw, folded }: &mut Buffer, last: bool) -> EventCounts {
+    pub(super) fn fold(
+        &mut self,
+        Buffer { raw, folded, ticks }: &mut Buffer,
+        last: bool,
+    ) -> EventCounts {
         folded.clear();
-        let mut counts = self.fold.push(raw, folded);
+        let marks = &mut self.marks;
+        let add = |position: Position, mark: Mark| {
+            if let Some(marks) = marks {
+                marks.add(position, &mark);
+            }
+        };
+        let mut counts = self.fold.push_marked(raw, ticks, self.offset, folded, add);
         if last {
             let rest = self.fold.finish(folded);
             counts.enters += rest.enters;
@@ -72,19 +98,32 @@ impl Out {
         usize::try_from(self.open_frames).unwrap_or_default()
     }
 
-    /// A slot of the size wanted, prepared for the chunk that comes next, and how long its state is.
+    /// A slot of the size wanted, prepared for the chunk that comes next.
     fn next_slot(
         &self,
         thread: ThreadId,
         wanted: usize,
         journal: &Journal,
         max_fill: usize,
-    ) -> Result<(Slot, usize), SinkError> {
+    ) -> Result<(Slot, Prepared), SinkError> {
         let state = self.fold.state();
-        let bytes = chunk::slot_bytes(wanted, max_fill, self.open_frames() + state.len());
+        let open_frames = self.open_frames();
+        let bytes = chunk::slot_bytes(wanted, max_fill, open_frames + state.len());
         let slot = journal.claim(bytes)?;
-        slot.prepare(thread, self.offset.get(), &state);
-        Ok((slot, state.len()))
+        // Those that do not fit, because the write that should have come before failed, stay with us.
+        let marks = self.marks.as_ref().map(MarkBuffer::pending).map(|(written, pending)| {
+            (written, if pending.len() <= pending_room(slot.bytes()) { pending } else { &[] })
+        });
+        slot.prepare(thread, self.offset.get(), &state, marks);
+        let pending_bytes = marks.map(|(_, pending)| pending.len());
+        Ok((slot, Prepared { resume_bytes: state.len(), pending_bytes, open_frames }))
+    }
+
+    /// Whether marks should be written now: the next slot has no room for them.
+    pub(super) fn has_many_marks(&self, position: u64, max_fill: usize) -> bool {
+        let wanted = self.chunk.wanted_bytes(position);
+        let room = pending_room(chunk::slot_bytes(wanted, max_fill, self.open_frames()));
+        self.marks.as_ref().is_some_and(|marks| marks.pending().1.len() > room)
     }
 }
 
@@ -95,21 +134,72 @@ impl ThreadRecorder {
         control: ControlPlace,
         journal: &Journal,
         max_fill: usize,
+        marks: Option<MarkBuffer>,
+        now_ns: Option<u64>,
         told: impl FnOnce() -> Result<(), SinkError>,
     ) -> Result<Self, SinkError> {
         let open_frames = usize::try_from(facts.frames).unwrap_or_default();
         let slot = journal.claim(chunk::slot_bytes(0, max_fill, open_frames))?;
-        slot.prepare(facts.id, 0, &[]);
+        slot.prepare(facts.id, 0, &[], marks.as_ref().map(MarkBuffer::pending));
         told()?;
         slot.open();
+        let pending_bytes = marks.as_ref().map(|_| 0);
+        let prepared = Prepared { resume_bytes: 0, pending_bytes, open_frames };
+        let mut chunk = Chunk::begin(slot, prepared, max_fill, &control);
+        if let Some(now_ns) = now_ns {
+            chunk.tick(control.position.load(Ordering::Relaxed), now_ns, now_ns);
+        }
         let out = Out {
             fold: Fold::default(),
             open_frames: facts.frames.into(),
             offset: Offset::default(),
             state: OutState::default(),
-            chunk: Chunk::begin(slot, 0, open_frames, max_fill, &control),
+            chunk,
+            marks,
         };
-        Ok(Self { id: facts.id, control, out: Mutex::new(out) })
+        Ok(Self { id: facts.id, control, out: Mutex::new(out), seen: Seen::default() })
+    }
+
+    /// For the clock: notes where the thread is now, which it was looked for at `asked_ns`. Answers whether
+    /// it has moved.
+    pub(super) fn look(&self, asked_ns: u64, now_ns: impl FnOnce() -> u64) -> bool {
+        let Seen { position: seen, at_ns } = &self.seen;
+        if self.position() == seen.load(Ordering::Relaxed) {
+            at_ns.store(asked_ns, Ordering::Relaxed);
+            return false;
+        }
+        // It is handing over, and reads the clock itself.
+        let Some(mut out) = self.out.try_lock() else { return true };
+        if out.state != OutState::Open {
+            return false;
+        }
+        out.chunk.prolong_tick(at_ns.load(Ordering::Relaxed));
+        let position = self.position();
+        let room = out.chunk.tick(position, now_ns(), asked_ns);
+        seen.store(position, Ordering::Relaxed);
+        at_ns.store(asked_ns, Ordering::Relaxed);
+        if room == Some(false) {
+            self.call_for_attention();
+        }
+        true
+    }
+
+    /// The ticks of the chunk, of which so many bytes are recorded, and that the thread is there now.
+    pub(super) fn copy_ticks(
+        &self,
+        out: &mut MutexGuard<'_, Out>,
+        recorded: usize,
+        now_ns: Option<u64>,
+        ticks: &mut Vec<Tick>,
+    ) {
+        ticks.clear();
+        if let Some(now_ns) = now_ns {
+            if self.seen.position.swap(0, Ordering::Relaxed) != 0 {
+                out.chunk.prolong_tick(self.seen.at_ns.load(Ordering::Relaxed));
+            }
+            out.chunk.copy_ticks(ticks);
+            ticks.push(Tick { bytes: recorded, by_ns: now_ns, from_ns: now_ns });
+        }
     }
 
     /// The thread.
@@ -144,14 +234,13 @@ impl ThreadRecorder {
         max_fill: usize,
     ) -> Result<(), SinkError> {
         let wanted = out.chunk.wanted_bytes(position);
-        let (slot, state_bytes) = out.next_slot(self.id, wanted, journal, max_fill)?;
+        let (slot, prepared) = out.next_slot(self.id, wanted, journal, max_fill)?;
         // Behind a chunk that is missing in the file, none counts.
         let counts = out.state == OutState::Open;
         if counts {
             slot.open();
         }
-        let open_frames = out.open_frames();
-        let next = Chunk::begin(slot, state_bytes, open_frames, max_fill, &self.control);
+        let next = Chunk::begin(slot, prepared, max_fill, &self.control);
         let last = std::mem::replace(&mut out.chunk, next);
         if counts || !last.slot().is_open() {
             last.slot().close();

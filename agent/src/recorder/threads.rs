@@ -46,10 +46,52 @@ struct LiveThread {
     name: String,
 }
 
+/// The live threads: found by their ids, and each in a place that it keeps, so that one can go over them in
+/// parts.
+#[derive(Debug, Default)]
+struct Live {
+    places: Vec<Option<LiveThread>>,
+    free: Vec<usize>,
+    by_id: HashMap<ThreadId, usize>,
+}
+
+impl Live {
+    fn insert(&mut self, id: ThreadId, thread: LiveThread) {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.places.push(None);
+            self.places.len() - 1
+        });
+        if let Some(at) = self.places.get_mut(place) {
+            *at = Some(thread);
+        }
+        self.by_id.insert(id, place);
+    }
+
+    fn remove(&mut self, id: ThreadId) {
+        if let Some(place) = self.by_id.remove(&id) {
+            if let Some(at) = self.places.get_mut(place) {
+                *at = None;
+            }
+            self.free.push(place);
+        }
+    }
+
+    fn get(&self, id: ThreadId) -> Option<&LiveThread> {
+        self.places.get(*self.by_id.get(&id)?)?.as_ref()
+    }
+
+    fn get_mut(&mut self, id: ThreadId) -> Option<&mut LiveThread> {
+        self.places.get_mut(*self.by_id.get(&id)?)?.as_mut()
+    }
+}
+
+/// So many threads are looked at before others may start or end.
+const AT_ONCE: usize = 128;
+
 #[derive(Debug)]
 pub(super) struct ThreadTable {
     lines: LineFile,
-    live: Mutex<HashMap<ThreadId, LiveThread>>,
+    live: Mutex<Live>,
     started: AtomicU64,
 }
 
@@ -73,20 +115,39 @@ impl ThreadTable {
 
     pub(super) fn rename(&self, id: ThreadId, name: &str, at_ns: u64) -> Result<(), SinkError> {
         let name = bounded(name);
-        match self.live.lock().get_mut(&id) {
+        match self.live.lock().get_mut(id) {
             Some(live) if live.name != name => live.name.clone_from(&name),
             _ => return Ok(()),
         }
         self.tell(&ThreadLine::Rename { id, name, at_ns })
     }
 
-    pub(super) fn end(&self, id: ThreadId, at_ns: u64) -> Result<(), SinkError> {
-        self.live.lock().remove(&id);
-        self.tell(&ThreadLine::End { id, at_ns })
+    pub(super) fn end(
+        &self,
+        id: ThreadId,
+        at_ns: u64,
+        cpu_ns: Option<u64>,
+    ) -> Result<(), SinkError> {
+        self.live.lock().remove(id);
+        self.tell(&ThreadLine::End { id, at_ns, cpu_ns })
+    }
+
+    /// Asks all live threads, and answers whether any said yes. Few at a time, so that threads which start
+    /// or end need not wait for all of them.
+    pub(super) fn any(&self, mut ask: impl FnMut(&ThreadRecorder) -> bool) -> bool {
+        let (mut any, mut from) = (false, 0);
+        loop {
+            let live = self.live.lock();
+            let Some(some) = live.places.get(from..) else { return any };
+            for thread in some.iter().take(AT_ONCE).flatten() {
+                any |= ask(&thread.recorder);
+            }
+            from += AT_ONCE;
+        }
     }
 
     pub(super) fn get(&self, id: ThreadId) -> Option<Arc<ThreadRecorder>> {
-        self.live.lock().get(&id).map(|live| Arc::clone(&live.recorder))
+        self.live.lock().get(id).map(|live| Arc::clone(&live.recorder))
     }
 
     pub(super) fn open_frames(
@@ -101,7 +162,7 @@ impl ThreadTable {
     }
 
     pub(super) fn live(&self) -> Vec<Arc<ThreadRecorder>> {
-        self.live.lock().values().map(|live| Arc::clone(&live.recorder)).collect()
+        self.live.lock().places.iter().flatten().map(|live| Arc::clone(&live.recorder)).collect()
     }
 
     /// How many threads have begun to record.

@@ -1,14 +1,14 @@
-//! One file a thread in the trace directory. No file stays open between chunks, and few are open at
+//! One file a thread in the trace directory, and one for its marks. No file stays open between chunks, and few are open at
 //! once, so the number of threads does not count against the program's limit of open files.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
-use flow_codec::Offset;
 use flow_codec::format::flow::records;
 use flow_codec::format::jsonl;
-use flow_codec::format::names::{EventFormat, thread_file};
+use flow_codec::format::names::{EventFormat, marks_file, thread_file};
+use flow_codec::{Offset, ThreadId};
 use rustix::io::Errno;
 
 use super::directory::TraceDirectory;
@@ -34,6 +34,17 @@ impl FileSink {
     pub fn new(directory: TraceDirectory, format: EventFormat, budget: Budget) -> Self {
         let (enter, leave) = bounded(MAX_OPEN);
         Self { directory, format, budget, enter, leave }
+    }
+
+    /// Appends to a file of ours, when it is our turn.
+    fn store(&self, name: &str, offset: Offset, bytes: &[u8]) -> Result<(), SinkError> {
+        self.budget.take(bytes.len())?;
+        // The channel is ours and never closed, so neither end can fail.
+        let _ = self.enter.send(());
+        let written = self.append(name, offset.get(), bytes);
+        let _ = self.leave.try_recv();
+        self.directory.restore_spare();
+        written.map_err(|error| SinkError::io(self.scope_of(&error, offset), name, &error))
     }
 
     fn append(&self, name: &str, offset: u64, bytes: &[u8]) -> io::Result<()> {
@@ -74,17 +85,12 @@ impl Sink for FileSink {
                 &lines
             }
         };
-        self.budget.take(bytes.len())?;
-        // The channel is ours and never closed, so neither end can fail.
-        let _ = self.enter.send(());
-        let name = thread_file(chunk.thread, self.format);
-        let written = self.append(&name, chunk.offset.get(), bytes);
-        let _ = self.leave.try_recv();
-        self.directory.restore_spare();
-        match written {
-            Ok(()) => Ok(bytes.len() as u64),
-            Err(error) => Err(SinkError::io(self.scope_of(&error, chunk.offset), &name, &error)),
-        }
+        self.store(&thread_file(chunk.thread, self.format), chunk.offset, bytes)?;
+        Ok(bytes.len() as u64)
+    }
+
+    fn write_marks(&self, thread: ThreadId, offset: u64, bytes: &[u8]) -> Result<(), SinkError> {
+        self.store(&marks_file(thread), Offset::new(offset), bytes)
     }
 }
 
@@ -107,8 +113,6 @@ fn as_lines(bytes: &[u8]) -> Vec<u8> {
 mod tests {
     use std::fs;
     use std::path::Path;
-
-    use flow_codec::ThreadId;
 
     use super::*;
 

@@ -35,6 +35,12 @@ pub trait Sink: Send + Sync {
     /// # Errors
     /// The chunk is not stored whole; no further chunk of the thread may follow.
     fn write_chunk(&self, chunk: &FoldedChunk<'_>) -> Result<u64, SinkError>;
+
+    /// Stores marks of a thread behind the first `offset` bytes of those before.
+    ///
+    /// # Errors
+    /// They are not stored whole; no further marks of the thread may follow.
+    fn write_marks(&self, thread: ThreadId, offset: u64, bytes: &[u8]) -> Result<(), SinkError>;
 }
 
 /// How far a failure reaches.

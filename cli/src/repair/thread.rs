@@ -1,7 +1,7 @@
 //! Threads: what the journal holds is written behind the file, an unfinished record cut off.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use flow_codec::format::flow::Record;
 use flow_codec::format::names;
@@ -30,7 +30,33 @@ impl Work<'_> {
                 // The check tells of it.
                 _ => self.is_whole = false,
             }
+            self.append_marks(file)?;
         }
+        Ok(())
+    }
+
+    /// Writes the marks that the journal holds. What is cut off is the same once more.
+    fn append_marks(&mut self, file: &ThreadFile) -> Result<(), Failure> {
+        let (kept, marks) = match file.marks_splice() {
+            Ok(Some(splice)) => splice,
+            Ok(None) => return Ok(()),
+            Err(_) => {
+                // The check tells of it.
+                self.is_whole = false;
+                return Ok(());
+            }
+        };
+        let path = file.path.with_extension(names::MARKS_EXTENSION);
+        let write = || {
+            let mut to = open_for_writing(&path, OFlags::CREATE)?;
+            to.set_len(kept)?;
+            to.seek(SeekFrom::Start(kept))?;
+            to.write_all(&marks)
+        };
+        write().map_err(|error| failure(&path, error))?;
+        let bytes = plural(marks.len() as u64, "byte");
+        let text = format!("{bytes} of the journal written at offset {kept}");
+        self.add(Severity::Repaired, &names::marks_file(file.id), text);
         Ok(())
     }
 

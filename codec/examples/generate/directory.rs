@@ -79,7 +79,7 @@ impl Directory {
         };
         let lines = [
             ThreadLine::Start { id, name, daemon: false, is_virtual: false, at_ns: 0 },
-            ThreadLine::End { id, at_ns: written.enters * CALL_NS },
+            ThreadLine::End { id, at_ns: written.enters * CALL_NS, cpu_ns: None },
         ];
         for line in lines {
             let text = serde_json::to_string(&line).expect("plain fields");
@@ -95,6 +95,7 @@ impl Directory {
             tool: concat!("flow-codec generate ", env!("CARGO_PKG_VERSION")).to_owned(),
             engine: "instrument".to_owned(),
             event_format: EventFormat::Binary.name().to_owned(),
+            clock: None,
             options: [("seed".to_owned(), self.seed.to_string())].into(),
             pid: 1,
             host: "none".to_owned(),

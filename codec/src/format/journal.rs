@@ -23,10 +23,21 @@
 //! | 8 | state | bit 0: the slot is *open*; the bits above count how often it was opened |
 //! | 16 | thread | whose chunk it holds |
 //! | 24 | offset | bytes of the thread's file that hold all that came before the chunk |
-//! | 32 | resume | bytes of the state of the fold before the chunk |
+//! | 32 | lengths | bits 0–31: bytes of the state of the fold before the chunk; bits 32–63: bytes of the *marks* at the end of the slot, a multiple of eight |
 //!
 //! Then, without a gap, the state of the fold, zeros up to a multiple of eight, and the raw chunk in the
-//! form it has [in memory](super::raw#in-memory): the complement of its bytes, zeros behind them.
+//! form it has [in memory](super::raw#in-memory): the complement of its bytes, zeros behind them. Last in the
+//! slot the marks, if it has any:
+//!
+//! | offset | | |
+//! |---:|---|---|
+//! | 0 | written | a word: bytes of the thread's [`marks`](super::marks) file that hold all that came before these |
+//! | 8 | pending | a word: bytes of marks that follow |
+//! | 16 | | those, encoded to follow what is written; zeros up to a multiple of eight |
+//! | | ticks | three words each: 1 + a number of bytes of the chunk, *by*, and *from*; one that begins with 0 is the end of them |
+//!
+//! A tick is a time mark behind so many bytes of the raw chunk. It is stored last word first, by whoever sees
+//! the thread there, and *from* may grow.
 //!
 //! Words are stored whole. Those from 16 on change only while the slot is not open, and the state word
 //! last of all. A thread that hands over a chunk writes it to its file, opens another slot, and only
@@ -58,6 +69,8 @@
 //! | a size that is no multiple of eight, or less than the words | an error; no further slot can be found |
 //! | a slot that the end of the file cuts off | an error; what is there of it is read |
 //! | a state of the fold that is none | an error; the slot is left out, the thread's file read to its end |
+//! | marks that do not fit in their slot, or are none | an error; the marks are left out |
+//! | ticks behind the end of the chunk | passed over |
 //! | a chunk that goes on behind two words of zeros, as after a crash of the machine | an error; what stands before counts |
 //! | bytes in a chunk that are no event | an error; they are passed over |
 //! | a file that is shorter than *offset*, or has an unfinished record there | an error that tells what is missing; the file is read, the chunk is not |
@@ -124,8 +137,8 @@ pub enum SlotWord {
     Thread = 2,
     /// Where the thread's file goes on.
     Offset = 3,
-    /// How long the state of the fold is.
-    Resume = 4,
+    /// How long the state of the fold is, and the marks.
+    Lengths = 4,
 }
 
 impl SlotWord {
@@ -155,6 +168,8 @@ pub struct SlotHeader {
     pub offset: u64,
     /// Bytes of the state of the fold.
     pub resume: u64,
+    /// Bytes of the marks.
+    pub marks: u64,
 }
 
 impl SlotHeader {
@@ -170,9 +185,21 @@ impl SlotHeader {
             state: word(SlotWord::State),
             thread: ThreadId::new(word(SlotWord::Thread)),
             offset: word(SlotWord::Offset),
-            resume: word(SlotWord::Resume),
+            resume: word(SlotWord::Lengths) & u64::from(u32::MAX),
+            marks: word(SlotWord::Lengths) >> u32::BITS,
         }
     }
+}
+
+/// Bytes of the marks of a slot before those that are pending.
+pub const MARKS_HEADER_BYTES: usize = 2 * WORD_BYTES;
+/// Words of a tick.
+pub const TICK_WORDS: usize = 3;
+
+/// What stands in a slot's word for lengths.
+#[must_use]
+pub const fn lengths(resume_bytes: u32, marks_bytes: u32) -> u64 {
+    resume_bytes as u64 | (marks_bytes as u64) << u32::BITS
 }
 
 /// Whether a slot of this state is open.

@@ -9,6 +9,7 @@
 //!   "tool": "flow-agent 0.1.0",
 //!   "engine": "events",
 //!   "event_format": "binary",
+//!   "clock": {"kind": "tick", "period_ns": 100000},
 //!   "options": {"out": "/tmp/trace", "target": "com.app."},
 //!   "pid": 4711, "host": "build-7",
 //!   "command": ["java", "-jar", "app.jar"],
@@ -60,6 +61,9 @@ pub struct Manifest {
     pub engine: String,
     /// How events are written: `binary` or `jsonl`.
     pub event_format: String,
+    /// What tells times of events; absent where nothing does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<Clock>,
     /// The options in force, by key.
     pub options: BTreeMap<String, String>,
     /// Process id of the JVM.
@@ -78,6 +82,15 @@ pub struct Manifest {
     /// What came of it; absent while the JVM runs, and for ever if it was killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<End>,
+}
+
+/// What tells times of events.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Clock {
+    /// `tick`: threads are looked at again and again.
+    pub kind: String,
+    /// How often, in nanoseconds: what was asked for.
+    pub period_ns: u64,
 }
 
 /// Which JVM ran.

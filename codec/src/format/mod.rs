@@ -5,6 +5,7 @@
 //! | file | format | written |
 //! |---|---|---|
 //! | `thread-<id>.flow` | [`flow`]: the events of one Java thread | chunk by chunk |
+//! | `thread-<id>.marks` | [`marks`]: when they happened, and what else is known of them | after the chunks they belong to |
 //! | `thread-<id>.jsonl` | [`jsonl`]: the same, one JSON object a line (`format=jsonl`) | chunk by chunk |
 //! | `ids.properties` | [`ids`]: method key to id | before any event uses the id |
 //! | `methods.jsonl` | [`methods`]: what is known of each method | with `ids.properties` |
@@ -39,7 +40,9 @@ pub mod ids;
 pub mod index;
 pub mod journal;
 pub mod jsonl;
+pub(crate) mod leb128;
 pub mod manifest;
+pub mod marks;
 pub mod methods;
 pub mod names;
 pub mod raw;

@@ -25,6 +25,9 @@ pub const GATE: &str = ".gate";
 /// Begins the name of the sub-directory of a JVM that found the directory in use.
 pub const JVM_PREFIX: &str = "jvm-";
 
+/// Ends the name of the file with a thread's marks, see [`marks`](super::marks).
+pub const MARKS_EXTENSION: &str = "marks";
+
 /// How the events of a thread are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EventFormat {
@@ -56,6 +59,12 @@ impl EventFormat {
 #[must_use]
 pub fn thread_file(thread: ThreadId, format: EventFormat) -> String {
     format!("thread-{thread}.{}", format.extension())
+}
+
+/// The file with the marks of `thread`.
+#[must_use]
+pub fn marks_file(thread: ThreadId) -> String {
+    format!("thread-{thread}.{MARKS_EXTENSION}")
 }
 
 /// Which thread's events a file of this name holds, if it is a thread file.

@@ -7,7 +7,7 @@
 //! {"event":"open","id":1,"frames":["com.app.Main#main([Ljava/lang/String;)V","com.app.Main#loop()V"],"at_ns":41200000}
 //! {"event":"start","id":1,"name":"main","daemon":false,"virtual":false,"at_ns":41250000}
 //! {"event":"rename","id":1,"name":"worker","at_ns":52000000}
-//! {"event":"end","id":1,"at_ns":61000000}
+//! {"event":"end","id":1,"at_ns":61000000,"cpu_ns":4100000}
 //! ```
 //!
 //! | field | type | value |
@@ -19,6 +19,7 @@
 //! | `frames` | array of strings | `open` only: the frames of the thread that were entered before recording began and still open when it did, outermost first; only methods that the filter selects. Each is a key as in [`ids`](super::ids), without its escapes; it need not have an id |
 //! | `omitted` | number | `open` only: further such frames, outside those named: at most the 1000 innermost ones are; absent when 0 |
 //! | `at_ns` | number | nanoseconds since the `start_unix_ns` of the [`manifest`](super::manifest) |
+//! | `cpu_ns` | number | `end` only: processor time of the thread in its whole life, in nanoseconds; absent for virtual threads, and where the system does not tell |
 //!
 //! `open` lines are written where recording begins in a running JVM. One may stand before the thread's
 //! `start`, and without any where the thread recorded no event; there is at most one a thread, and of
@@ -78,6 +79,9 @@ pub enum ThreadLine {
         id: ThreadId,
         /// When, since the start of the trace.
         at_ns: u64,
+        /// How long it has run, where that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cpu_ns: Option<u64>,
     },
     /// An event this build does not know.
     #[serde(other)]

@@ -18,14 +18,14 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use super::open_chunk::OpenChunk;
+use super::open_chunk::{OpenChunk, OpenMarks};
 use super::text::{self, MAX_DAMAGE};
 use crate::format::journal::{
-    HEADER_BYTES, MAGIC, MAX_CHUNK_BYTES, MAX_RESUME_BYTES, SLOT_HEADER_BYTES, SlotHeader,
-    SlotWord, VERSION, WORD_BYTES, chunk_start, is_open,
+    HEADER_BYTES, MAGIC, MARKS_HEADER_BYTES, MAX_CHUNK_BYTES, MAX_RESUME_BYTES, SLOT_HEADER_BYTES,
+    SlotHeader, SlotWord, TICK_WORDS, VERSION, WORD_BYTES, chunk_start, is_open,
 };
 use crate::format::names;
-use crate::write::{Fold, first_invalid};
+use crate::write::{Fold, Tick, first_invalid};
 use crate::{Error, Offset, ThreadId};
 
 /// Headers are read in pieces of this size: several at once where slots are small.
@@ -232,11 +232,25 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
     }
 
     fn fold_slot(&mut self, at: u64, header: &SlotHeader, end: u64) -> io::Result<Found> {
+        let lengths_at = at + SlotWord::Lengths.offset() as u64;
+        let slot_end = at.saturating_add(header.size);
+        let mut end = end;
+        let mut marks = None;
+        if header.marks > 0 {
+            let room = header.size.saturating_sub(SLOT_HEADER_BYTES as u64 + header.resume);
+            if header.marks > room || !header.marks.is_multiple_of(WORD_BYTES as u64) {
+                let expected = "the length of marks that fit in their slot";
+                self.add_damage(lengths_at, expected, header.marks.to_string());
+            } else {
+                marks = Some(slot_end - header.marks);
+                end = end.min(slot_end - header.marks);
+            }
+        }
         let room = (end - at).saturating_sub(SLOT_HEADER_BYTES as u64);
         let limit = room.min(MAX_RESUME_BYTES);
         let resume = usize::try_from(header.resume).unwrap_or(usize::MAX);
         if header.resume > limit {
-            let place = at + SlotWord::Resume.offset() as u64;
+            let place = lengths_at;
             let expected = "the length of a state that fits in its slot";
             self.add_damage(place, expected, header.resume.to_string());
             return Ok(Found::Nothing);
@@ -255,11 +269,35 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
             let found = text_of(self.raw.get(place..).unwrap_or_default());
             self.add_damage(start + place as u64, "an event", found);
         }
-        let mut records = Vec::new();
-        let mut events = fold.push(&self.raw, &mut records);
+        let area = match marks {
+            Some(marks) => self.read_marks(marks, header.marks)?,
+            None => MarksArea::default(),
+        };
+        let MarksArea { offset, pending, ticks } = area;
+        let (mut records, mut marks) = (Vec::new(), Vec::new());
+        let start = Offset::new(header.offset);
+        let mut events = fold.push_marked(&self.raw, &ticks, start, &mut records, |at, mark| {
+            marks.push((at, mark));
+        });
         let exits = fold.finish(&mut records);
         events.exits = events.exits.saturating_add(exits.exits);
-        Ok(Found::Chunk(OpenChunk { offset: header.offset, events, records: records.into() }))
+        Ok(Found::Chunk(OpenChunk {
+            offset: header.offset,
+            events,
+            records: records.into(),
+            marks: OpenMarks { offset, pending: pending.into(), marks: marks.into() },
+        }))
+    }
+
+    /// What stands at the end of a slot.
+    fn read_marks(&mut self, at: u64, len: u64) -> io::Result<MarksArea> {
+        let mut bytes = vec![0; usize::try_from(len).unwrap_or_default()];
+        self.read_at(at, &mut bytes)?;
+        let area = MarksArea::decode(&bytes);
+        if let Err(expected) = area {
+            self.add_damage(at, expected, text_of(&bytes));
+        }
+        Ok(area.unwrap_or_default())
     }
 
     /// Where the chunk between these places ends: in front of two words of zeros.
@@ -360,6 +398,46 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
             let (path, offset) = (self.path.to_path_buf(), Offset::new(offset));
             self.damage.push(Error::BadJournal { path, offset, expected, found });
         }
+    }
+}
+
+/// The marks at the end of a slot.
+#[derive(Default)]
+struct MarksArea {
+    /// Bytes of the marks file in front of them.
+    offset: u64,
+    /// Those that belong to chunks before this one.
+    pending: Vec<u8>,
+    ticks: Vec<Tick>,
+}
+
+impl MarksArea {
+    fn decode(bytes: &[u8]) -> Result<Self, &'static str> {
+        let words = |bytes: &[u8]| -> Vec<u64> {
+            bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect()
+        };
+        let (header, rest) =
+            bytes.split_at_checked(MARKS_HEADER_BYTES).ok_or("two words before marks")?;
+        let &[offset, pending] = &words(header)[..] else { return Err("two words before marks") };
+        let pending = usize::try_from(pending).ok().and_then(|pending| rest.get(..pending));
+        let pending = pending.ok_or("pending marks that fit in their slot")?;
+        let mut area = Self { offset, pending: pending.to_vec(), ticks: Vec::new() };
+        let ticks = pending.len().next_multiple_of(WORD_BYTES);
+        let ticks = rest.get(ticks..).unwrap_or_default();
+        let mut last = 0;
+        for tick in words(ticks).chunks_exact(TICK_WORDS) {
+            let &[place, by_ns, from_ns] = tick else { break };
+            let Some(bytes) = place.checked_sub(1).and_then(|bytes| usize::try_from(bytes).ok())
+            else {
+                break;
+            };
+            // One that is just being written again may be out of order.
+            if bytes >= last {
+                area.ticks.push(Tick { bytes, by_ns, from_ns });
+                last = bytes;
+            }
+        }
+        Ok(area)
     }
 }
 

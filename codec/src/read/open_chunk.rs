@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::format::flow::{Record, records};
 use crate::format::jsonl;
+use crate::format::marks::{Mark, Position};
 use crate::format::names::EventFormat;
 use crate::write::EventCounts;
 
@@ -18,9 +19,36 @@ pub struct OpenChunk {
     pub events: EventCounts,
     /// Whole records, in canonical form.
     pub(super) records: Arc<[u8]>,
+    /// What it says of the thread's marks.
+    pub(super) marks: OpenMarks,
+}
+
+/// The end of a thread's marks.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct OpenMarks {
+    /// Bytes of the thread's marks file that they follow.
+    pub offset: u64,
+    /// Those of chunks before, as they will stand there.
+    pub(super) pending: Arc<[u8]>,
+    /// Those of the open chunk.
+    pub(super) marks: Arc<[(Position, Mark)]>,
+}
+
+impl OpenMarks {
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.pending.is_empty() && self.marks.is_empty()
+    }
 }
 
 impl OpenChunk {
+    /// The marks that stand in the journal.
+    #[must_use]
+    pub fn marks(&self) -> &OpenMarks {
+        &self.marks
+    }
+
     /// Whether nothing was recorded.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -137,8 +165,12 @@ mod tests {
     #[test]
     fn lines_are_made_as_they_are_read() {
         let folded = [0x81, 0xC0, 0x01, 0x6B, 0x04, 0x82];
-        let chunk =
-            OpenChunk { offset: 0, events: EventCounts::default(), records: folded[..].into() };
+        let chunk = OpenChunk {
+            offset: 0,
+            events: EventCounts::default(),
+            records: folded[..].into(),
+            marks: OpenMarks::default(),
+        };
         let mut expected = Vec::new();
         for (record, _) in records(&folded) {
             jsonl::encode(record, &mut expected);

@@ -122,7 +122,7 @@ mod tests {
 
     fn of(file: &[u8], chunk: &[u8], format: EventFormat) -> std::result::Result<[u64; 4], u64> {
         let (events, records) = (EventCounts::default(), chunk.into());
-        let open = OpenChunk { offset: 2, events, records };
+        let open = OpenChunk { offset: 2, events, records, marks: Default::default() };
         let file = [&[0x80, 0x81][..], file].concat();
         let splice = splice(&mut Cursor::new(file), &open, format).unwrap();
         splice.map(|s| [s.kept, s.cut, s.written, s.missing]).map_err(Offset::get)

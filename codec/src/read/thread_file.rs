@@ -1,13 +1,15 @@
 //! The events of one thread: those in its file, and behind them those that the journal holds.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Take};
+use std::io::{self, Chain, Cursor, Read, Seek, SeekFrom, Take};
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use super::open_chunk::{OpenChunk, OpenChunkBytes};
-use super::{FlowReader, JsonlReader, ReadRecords, Tail, Visit};
+use super::open_chunk::{OpenChunk, OpenChunkBytes, OpenMarks};
+use super::{FlowReader, JsonlReader, Marks, ReadRecords, Tail, Visit};
 use crate::format::flow::Record;
-use crate::format::names::EventFormat;
+use crate::format::marks::HEADER;
+use crate::format::names::{EventFormat, MARKS_EXTENSION};
 use crate::{Error, Offset, Result, ThreadId};
 
 /// A run of exits is one record, but a line for each of them. A chunk with more lines than this is not
@@ -73,6 +75,61 @@ impl ThreadFile {
         Ok(Input::File(self.file_from(Offset::default())?).chain(open.unwrap_or(Input::Nothing)))
     }
 
+    /// Its marks; `None` where it has none.
+    ///
+    /// # Errors
+    /// Their file cannot be opened.
+    pub fn marks(&self) -> Result<Option<Marks<MarksInput>>> {
+        if self.format != EventFormat::Binary {
+            return Ok(None);
+        }
+        let path = self.path.with_extension(MARKS_EXTENSION);
+        let file = match File::open(&path) {
+            Ok(file) => Some(file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(source) => return Err(Error::Io { path, source }),
+        };
+        let open = self.open.as_ref().map(OpenChunk::marks);
+        if file.is_none() && open.is_none_or(OpenMarks::is_empty) {
+            return Ok(None);
+        }
+        let Some(open) = open else {
+            return Ok(Some(Marks::new(MarksInput::new(file, u64::MAX, Arc::default()), &path)));
+        };
+        let len = file.as_ref().map_or(Ok(0), |file| file.metadata().map(|facts| facts.len()));
+        let len = len.map_err(|source| Error::Io { path: path.clone(), source })?;
+        // They follow what the file should hold, and mean nothing behind something else.
+        let pending = if len < open.offset { Arc::default() } else { Arc::clone(&open.pending) };
+        let input = MarksInput::new(file, open.offset, pending);
+        Ok(Some(Marks::new(input, &path).and_then(Arc::clone(&open.marks))))
+    }
+
+    /// What makes of its marks file one that holds all of its marks: so many bytes stay, and these follow. What
+    /// the file has behind those is the same once more. `None` where the journal holds nothing of them.
+    ///
+    /// # Errors
+    /// The marks cannot be read, or the file does not reach to what the journal holds.
+    pub fn marks_splice(&self) -> Result<Option<(u64, Vec<u8>)>> {
+        let open = self.open.as_ref().map(OpenChunk::marks).filter(|open| !open.is_empty());
+        let (Some(open), Some(mut marks)) = (open, self.marks()?) else { return Ok(None) };
+        while marks.next_mark()?.is_some() {}
+        let mut bytes = open.pending.to_vec();
+        if open.offset == 0 && bytes.is_empty() {
+            bytes.extend_from_slice(&HEADER);
+        }
+        let reached = marks.offset().get();
+        if reached != open.offset.saturating_add(open.pending.len() as u64) {
+            let path = self.path.with_extension(MARKS_EXTENSION);
+            let (end, next) = (Offset::new(reached), Offset::new(open.offset));
+            return Err(Error::Gap { path, end, next, events: 0 });
+        }
+        let mut encoder = marks.encoder();
+        for (position, mark) in open.marks.iter() {
+            encoder.encode(*position, mark, &mut bytes);
+        }
+        Ok(Some((open.offset, bytes)))
+    }
+
     /// How many bytes of its events stand in the file.
     #[must_use]
     pub fn bytes_in_file(&self) -> u64 {
@@ -113,6 +170,22 @@ impl ThreadFile {
 
     fn io_error(&self, source: io::Error) -> Error {
         Error::Io { path: self.path.clone(), source }
+    }
+}
+
+/// What counts of a file with marks, and what follows that.
+#[derive(Debug)]
+pub struct MarksInput(Chain<Take<OptionalFile>, Cursor<Arc<[u8]>>>);
+
+impl MarksInput {
+    fn new(file: Option<File>, limit: u64, pending: Arc<[u8]>) -> Self {
+        Self(OptionalFile(file).take(limit).chain(Cursor::new(pending)))
+    }
+}
+
+impl Read for MarksInput {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
     }
 }
 
@@ -256,16 +329,56 @@ impl ReadRecords for Events {
 mod tests {
     use std::fs;
     use std::num::NonZeroU64;
-    use std::sync::Arc;
 
     use super::*;
     use crate::MethodId;
+    use crate::format::marks::{Mark, MarkEncoder, Position};
     use crate::write::EventCounts;
 
     fn all(mut events: Events) -> Vec<(u64, Record)> {
         std::iter::from_fn(|| events.next_record().unwrap())
             .map(|(offset, record)| (offset.get(), record))
             .collect()
+    }
+
+    #[test]
+    fn a_marks_file_is_completed_whatever_of_it_was_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("thread-1.flow");
+        let at = |offset| Position::before(Offset::new(offset));
+        let all = [(at(1), Mark::Paused), (at(3), Mark::Resumed), (at(4), Mark::Note("x".into()))];
+        let (mut encoder, mut bytes, mut ends) = (MarkEncoder::default(), HEADER.to_vec(), vec![]);
+        for (position, mark) in &all {
+            encoder.encode(*position, mark, &mut bytes);
+            ends.push(bytes.len());
+        }
+        // One in the file, one pending, one of the open chunk; or less of it in the file.
+        for (written, pending) in [(ends[0], ends[1]), (0, ends[1]), (0, ends[0]), (0, 0)] {
+            let open_marks = if pending == 0 { &all[..] } else { &all[2..] };
+            let open_marks = if pending == ends[0] { &all[1..] } else { open_marks };
+            let open = OpenChunk {
+                offset: 4,
+                events: EventCounts::default(),
+                records: Arc::default(),
+                marks: OpenMarks {
+                    offset: written as u64,
+                    pending: bytes[written..pending].into(),
+                    marks: open_marks.into(),
+                },
+            };
+            let id = ThreadId::new(1);
+            let (format, path) = (EventFormat::Binary, path.clone());
+            let file = ThreadFile { id, format, path, bytes: 4, open: Some(open) };
+            // Whatever follows was on its way when the thread died.
+            for there in written..=bytes.len() {
+                fs::write(dir.path().join("thread-1.marks"), &bytes[..there]).unwrap();
+                let mut marks = file.marks().unwrap().unwrap();
+                let seen: Vec<_> = std::iter::from_fn(|| marks.next_mark().unwrap()).collect();
+                assert_eq!(seen, all);
+                let (kept, more) = file.marks_splice().unwrap().unwrap();
+                assert_eq!([&bytes[..usize::try_from(kept).unwrap()], &more].concat(), bytes);
+            }
+        }
     }
 
     #[test]
@@ -287,6 +400,7 @@ mod tests {
                 offset: text.len() as u64,
                 events: EventCounts { enters: 1, exits: 2 },
                 records: Arc::from([0x01, 0x81]),
+                marks: Default::default(),
             };
             let id = ThreadId::new(1);
             let file = ThreadFile { id, format, path, bytes: 0, open: Some(open) };

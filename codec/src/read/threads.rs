@@ -23,6 +23,8 @@ pub struct Thread {
     pub start_ns: Option<u64>,
     /// When it ended, since the start of the trace.
     pub end_ns: Option<u64>,
+    /// Processor time it has taken in its whole life, where that was told when it ended.
+    pub cpu_ns: Option<u64>,
     /// What it had entered before recording began.
     pub open: OpenFrames,
 }
@@ -87,8 +89,10 @@ impl Threads {
                     thread.earlier_names.push(earlier);
                 }
             }
-            ThreadLine::End { id, at_ns } => {
-                self.by_id.entry(id).or_default().end_ns = Some(at_ns);
+            ThreadLine::End { id, at_ns, cpu_ns } => {
+                let thread = self.by_id.entry(id).or_default();
+                thread.end_ns = Some(at_ns);
+                thread.cpu_ns = cpu_ns;
             }
             ThreadLine::Unknown => {}
         }

@@ -10,6 +10,8 @@
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+use std::num::NonZeroU64;
+
 use super::block::{self, Before, Block, Window};
 use super::event::{Event, EventCounts};
 use super::notes::Notes;
@@ -20,6 +22,17 @@ use crate::format::raw::EXIT;
 
 /// A note fewer frames below the top than this is likely to be reached within the next bytes.
 const NEAR: u64 = 8;
+
+/// Exits by exception, side by side in one run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Unwound {
+    /// Where the run begins: bytes that were in front of it in the output.
+    pub at: usize,
+    /// How many exits of the run come before.
+    pub before: u64,
+    /// How many they are.
+    pub exits: NonZeroU64,
+}
 
 /// Folds the raw chunks of one thread, in order.
 ///
@@ -32,6 +45,7 @@ pub struct Fold {
     /// How many of the exits are not yet written.
     held: u64,
     notes: Notes,
+    unwound: Vec<Unwound>,
 }
 
 impl Fold {
@@ -70,11 +84,18 @@ impl Fold {
     pub(super) fn going_on(held: u64, notes: Notes) -> Self {
         // They count as seen, and the frames they left as entered before: neither is written again.
         let seen = EventCounts { enters: held, exits: held };
-        Self { seen, held, notes }
+        Self { seen, held, notes, unwound: Vec::new() }
     }
 
-    pub(super) fn held(&self) -> u64 {
+    /// How many exits at the end of the chunks pushed so far are not written yet.
+    #[must_use]
+    pub fn held(&self) -> u64 {
         self.held
+    }
+
+    /// Takes the exits by exception of the chunks pushed since this was called last, in order.
+    pub fn take_unwound(&mut self) -> impl Iterator<Item = Unwound> {
+        self.unwound.drain(..)
     }
 
     pub(super) fn notes(&self) -> &Notes {
@@ -119,6 +140,11 @@ impl Fold {
             };
             // Padding looks like exits.
             let len = len.min(rest.len());
+            // An exit by exception ends the block, so that it can be told where it stands.
+            let (len, ends_unwound) = match block.unwound & block::first(len) {
+                0 => (len, false),
+                unwound => (unwound.trailing_zeros() as usize + 1, true),
+            };
             self.seen.enters += u64::from((block.enters & block::first(len)).count_ones());
             self.seen.exits += u64::from((block.exits & block::first(len)).count_ones());
             let Block { exits, cuts, .. } = block;
@@ -131,6 +157,9 @@ impl Fold {
             };
             if let Some(held) = folded {
                 self.held = held;
+            }
+            if ends_unwound {
+                self.note_unwound(out.len(), self.held.saturating_sub(1), 1);
             }
             rest = rest.get(len..).unwrap_or_default();
             if len < block::WIDTH / 4 {
@@ -150,28 +179,29 @@ impl Fold {
         match event {
             Event::Enter(method) => {
                 let dead = self.notes.enter(depth, method);
-                self.hold_exits(dead);
+                self.hold_unwound(dead, out);
                 self.write_exits(out);
                 out.push(bytes);
                 self.seen.enters += 1;
             }
             Event::Exit => {
                 let dead = self.notes.below(depth);
-                self.hold_exits(dead + 1);
+                self.hold_unwound(dead, out);
+                self.hold_exits(1);
             }
             Event::UnwoundExit => {
                 let dead = self.notes.below(depth);
-                self.hold_exits(dead + 1);
+                self.hold_unwound(dead + 1, out);
                 let dead = self.notes.unwound(self.depth());
-                self.hold_exits(dead);
+                self.hold_unwound(dead, out);
             }
             Event::Catch => {
                 let dead = self.notes.below(depth);
-                self.hold_exits(dead);
+                self.hold_unwound(dead, out);
             }
             Event::Begin(callee) => {
                 let dead = self.notes.below(depth);
-                self.hold_exits(dead);
+                self.hold_unwound(dead, out);
                 self.notes.begin(self.depth(), callee);
             }
             Event::End => self.notes.end(),
@@ -184,6 +214,27 @@ impl Fold {
     fn hold_exits(&mut self, count: u64) {
         self.seen.exits += count;
         self.held += count;
+    }
+
+    /// The same of exits by exception.
+    #[inline]
+    fn hold_unwound(&mut self, count: u64, out: &Output<'_>) {
+        if count > 0 {
+            self.note_unwound(out.len(), self.held, count);
+            self.hold_exits(count);
+        }
+    }
+
+    #[cold]
+    fn note_unwound(&mut self, at: usize, before: u64, count: u64) {
+        if let Some(last) = self.unwound.last_mut()
+            && last.at == at
+            && last.before + last.exits.get() == before
+        {
+            last.exits = last.exits.saturating_add(count);
+        } else if let Some(exits) = NonZeroU64::new(count) {
+            self.unwound.push(Unwound { at, before, exits });
+        }
     }
 
     #[inline]

@@ -4,6 +4,7 @@
 mod block;
 mod event;
 mod fold;
+mod marked;
 mod masks;
 mod notes;
 mod output;
@@ -13,4 +14,5 @@ mod settle;
 
 pub use crate::format::raw::EXIT as RAW_EXIT;
 pub use event::{EventCounts, count_events, first_invalid};
-pub use fold::Fold;
+pub use fold::{Fold, Unwound};
+pub use marked::Tick;

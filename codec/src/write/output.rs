@@ -19,6 +19,12 @@ impl<'a> Output<'a> {
         Self { bytes, end }
     }
 
+    /// How many bytes there are, those before the first write included.
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.end
+    }
+
     /// Has `write` fill some room, and return how many bytes of it are used and something else.
     #[inline]
     pub(super) fn write<T>(&mut self, write: impl FnOnce(&mut Room) -> (usize, T)) -> Option<T> {

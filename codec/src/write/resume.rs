@@ -3,6 +3,7 @@
 use super::fold::Fold;
 use super::notes::Notes;
 use crate::MethodId;
+use crate::format::leb128::{put, take};
 
 /// Larger numbers of frames are not from us, and nothing we add up may overflow.
 const MAX_FRAMES: u64 = 1 << 48;
@@ -76,31 +77,6 @@ impl Fold {
         notes.reverse();
         Some(Self::going_on(held, Notes::of(notes)))
     }
-}
-
-fn put(bytes: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        bytes.push(number.to_le_bytes()[0] | 0x80);
-        number >>= 7;
-    }
-    bytes.push(number.to_le_bytes()[0]);
-}
-
-fn take(bytes: &mut &[u8]) -> Option<u64> {
-    let mut number = 0_u64;
-    for shift in (0..u64::BITS).step_by(7) {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        let group = u64::from(byte & 0x7F);
-        if group << shift >> shift != group {
-            return None;
-        }
-        number |= group << shift;
-        if byte & 0x80 == 0 {
-            return Some(number);
-        }
-    }
-    None
 }
 
 #[cfg(test)]

@@ -2,11 +2,13 @@
 //! what is wrong is named with its place.
 
 use std::io::Read;
+use std::path::Path;
 
 use flow_codec::format::flow::Record;
+use flow_codec::format::marks::Mark;
 use flow_codec::format::names;
 use flow_codec::format::names::EventFormat;
-use flow_codec::read::{ReadRecords, ThreadFile};
+use flow_codec::read::{Marks, ReadRecords, ThreadFile};
 
 use super::scratch;
 
@@ -38,7 +40,35 @@ fn events_in_journal(file: &ThreadFile) -> u64 {
     file.open.as_ref().map_or(0, |open| open.event_count())
 }
 
+/// Whatever its marks are, they come to an end, and what completes their file gives the same.
+fn check_marks(file: &ThreadFile) {
+    let Some(mut marks) = file.marks().expect("it is there") else { return };
+    let mut seen = Vec::new();
+    let is_sound = loop {
+        match marks.next_mark() {
+            Ok(Some(mark)) => seen.push(mark),
+            Ok(None) => break true,
+            Err(_) => break false,
+        }
+    };
+    if let Ok(Some((offset, bytes))) = file.marks_splice() {
+        // There is no marks file.
+        assert_eq!((offset, is_sound), (0, true));
+        let mut again = Marks::new(&bytes[..], Path::new("marks"));
+        for mark in seen.iter().filter(|(_, mark)| !matches!(mark, Mark::Unknown(_))) {
+            let next = loop {
+                match again.next_mark().expect("written by us") {
+                    Some((_, Mark::Unknown(_))) => {}
+                    next => break next,
+                }
+            };
+            assert_eq!(next.as_ref().map(|(position, _)| position), Some(&mark.0));
+        }
+    }
+}
+
 fn check_file(file: &ThreadFile) {
+    check_marks(file);
     let mut content = Vec::new();
     file.content().expect("it is there").read_to_end(&mut content).expect("plain files");
     assert_eq!(content.len() as u64, file.bytes);

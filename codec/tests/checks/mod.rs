@@ -14,6 +14,7 @@ mod jsonl_reader;
 mod lazy_tree;
 mod lines;
 mod manifest;
+mod marks;
 mod methods;
 #[path = "../support/naive_decoder.rs"]
 mod naive_decoder;
@@ -32,7 +33,7 @@ mod trace_dir;
 pub(crate) type Check = fn(&[u8]);
 
 /// All checks, by the names of their fuzz targets.
-pub(crate) const CHECKS: [(&str, Check); 13] = [
+pub(crate) const CHECKS: [(&str, Check); 14] = [
     ("analyses", analyses::check),
     ("flow_reader", flow_reader::check),
     ("fold", fold::check),
@@ -42,6 +43,7 @@ pub(crate) const CHECKS: [(&str, Check); 13] = [
     ("jsonl_reader", jsonl_reader::check),
     ("lazy_tree", lazy_tree::check),
     ("manifest", manifest::check),
+    ("marks", marks::check),
     ("methods", methods::check),
     ("scan", scan::check),
     ("threads", threads::check),

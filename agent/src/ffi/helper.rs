@@ -1,0 +1,62 @@
+//! A thread of our own, which the JVM does not know.
+
+#![expect(unsafe_code, reason = "calls of the system that have no safe form")]
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::thread::Builder;
+
+/// Ours need little.
+const STACK_BYTES: usize = 128 * 1024;
+
+/// Starts a thread that gets no signals, which are the program's, and sleeps as short as it is asked to.
+///
+/// # Errors
+/// The system has no thread for us.
+pub(crate) fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    let builder = Builder::new().name(name.to_owned()).stack_size(STACK_BYTES);
+    let all = all_signals();
+    let mut before = MaybeUninit::uninit();
+    // A new thread has the mask of the one that makes it: there is no instant at which it gets a signal.
+    // SAFETY: a set of signals, and room for another one.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, before.as_mut_ptr()) };
+    let spawned = builder.spawn(move || {
+        // SAFETY: changes how long this thread oversleeps, nothing else. Refused: it sleeps longer.
+        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_usize) };
+        body();
+    });
+    // SAFETY: the set that the first call has filled in.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut()) };
+    spawned.map(drop)
+}
+
+fn all_signals() -> libc::sigset_t {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: room for a set, which the call fills in.
+    unsafe { libc::sigfillset(set.as_mut_ptr()) };
+    // SAFETY: filled in.
+    unsafe { set.assume_init() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    fn blocked(signal: i32) -> bool {
+        let mut set = MaybeUninit::uninit();
+        // SAFETY: room for a set, which the call fills in; nothing is changed.
+        unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), set.as_mut_ptr()) };
+        // SAFETY: filled in.
+        unsafe { libc::sigismember(set.as_ptr(), signal) == 1 }
+    }
+
+    #[test]
+    fn signals_are_for_other_threads() {
+        let (tell, told) = mpsc::channel();
+        spawn("test", move || tell.send(blocked(libc::SIGTERM)).unwrap()).unwrap();
+        assert!(told.recv().unwrap(), "blocked there");
+        assert!(!blocked(libc::SIGTERM), "and not here");
+    }
+}

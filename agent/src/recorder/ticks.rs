@@ -1,0 +1,156 @@
+//! HOT: the end of a slot, for what is known of the events beside their order.
+//!
+//! There stand the marks of earlier chunks that no file holds yet, and the ticks of this chunk: how far
+//! it had come at some instants. [`flow_codec::format::journal`] specifies the bytes. All of it is stored under the
+//! lock that readers hold (`ThreadRecorder::out`), so only who reads after a kill sees it half done.
+
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::sync::atomic::Ordering;
+
+use flow_codec::format::journal::{MARKS_HEADER_BYTES, TICK_WORDS, WORD_BYTES};
+use flow_codec::write::Tick;
+
+use super::journal::Slot;
+
+/// This part of a slot is for marks, within bounds.
+const SHARE: usize = 8;
+/// The smallest slot has room for three ticks: when the thread started, where it then waits, and one more.
+const MIN_BYTES: usize = MARKS_HEADER_BYTES + 3 * TICK_WORDS * WORD_BYTES;
+const MAX_BYTES: usize = 8 * 1024;
+
+/// How many bytes a slot has for marks.
+pub(super) fn area_bytes(slot_bytes: usize) -> usize {
+    (slot_bytes / SHARE).clamp(MIN_BYTES, MAX_BYTES)
+}
+
+/// How many bytes of pending marks a slot takes at most: the rest is for ticks.
+pub(super) fn pending_room(slot_bytes: usize) -> usize {
+    (area_bytes(slot_bytes) - MIN_BYTES) / 2
+}
+
+/// The ticks of one chunk.
+#[derive(Debug)]
+pub(super) struct Ticks {
+    /// Which word of the slot is the first one for ticks.
+    first: usize,
+    count: usize,
+    room: usize,
+}
+
+impl Ticks {
+    /// Those of a slot that has been prepared with so many bytes of pending marks, or without any marks.
+    pub(super) fn begin(slot: &Slot, pending: Option<usize>) -> Self {
+        let words = slot.words().len();
+        let Some(pending) = pending else { return Self { first: words, count: 0, room: 0 } };
+        let area = area_bytes(slot.bytes()) - MARKS_HEADER_BYTES;
+        let left = area.saturating_sub(pending.next_multiple_of(WORD_BYTES)) / WORD_BYTES;
+        Self { first: words - left, count: 0, room: left / TICK_WORDS }
+    }
+
+    /// Notes that the thread was seen. Where there is no room, the last tick goes: that of a thread which
+    /// was called to hand over, and still has not come.
+    pub(super) fn push(&mut self, slot: &Slot, tick: Tick) {
+        if self.room == 0 {
+            return;
+        }
+        if self.count == self.room {
+            self.count -= 1;
+            // Half of the one and half of the other would be a lie.
+            self.store(slot, self.count, 0, 0);
+        }
+        self.store(slot, self.count, 2, tick.from_ns);
+        self.store(slot, self.count, 1, tick.by_ns);
+        self.store(slot, self.count, 0, tick.bytes as u64 + 1);
+        self.count += 1;
+    }
+
+    /// Notes that the thread was still where the last tick saw it.
+    pub(super) fn prolong(&self, slot: &Slot, from_ns: u64) {
+        if let Some(last) = self.count.checked_sub(1)
+            && self.load(slot, last, 2) < from_ns
+        {
+            self.store(slot, last, 2, from_ns);
+        }
+    }
+
+    /// Whether the thread should hand over: there is room for one more at most.
+    pub(super) fn is_full(&self) -> bool {
+        self.count + 1 >= self.room
+    }
+
+    /// All of them, in order.
+    pub(super) fn copy_to(&self, slot: &Slot, ticks: &mut Vec<Tick>) {
+        ticks.clear();
+        ticks.extend((0..self.count).map(|number| Tick {
+            bytes:
+                usize::try_from(self.load(slot, number, 0).saturating_sub(1)).unwrap_or_default(),
+            by_ns: self.load(slot, number, 1),
+            from_ns: self.load(slot, number, 2),
+        }));
+    }
+
+    fn store(&self, slot: &Slot, number: usize, word: usize, value: u64) {
+        if let Some(place) = slot.words().get(self.first + number * TICK_WORDS + word) {
+            // Whoever sees this store sees those before it.
+            place.store(value.to_le(), Ordering::Release);
+        }
+    }
+
+    fn load(&self, slot: &Slot, number: usize, word: usize) -> u64 {
+        let place = slot.words().get(self.first + number * TICK_WORDS + word);
+        place.map_or(0, |place| u64::from_le(place.load(Ordering::Relaxed)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::journal::Journal;
+    use super::*;
+
+    fn tick(bytes: usize, at_ns: u64) -> Tick {
+        Tick { bytes, by_ns: at_ns, from_ns: at_ns }
+    }
+
+    fn all(ticks: &Ticks, slot: &Slot) -> Vec<Tick> {
+        let mut copied = vec![tick(99, 99)];
+        ticks.copy_to(slot, &mut copied);
+        copied
+    }
+
+    #[test]
+    fn the_last_tick_goes_where_there_is_no_room() {
+        let slot = Journal::private().unwrap().claim(256).unwrap();
+        let mut ticks = Ticks::begin(&slot, Some(0));
+        for number in 0..5 {
+            assert_eq!(ticks.is_full(), number >= 2);
+            ticks.push(&slot, tick(number, 10 + number as u64));
+        }
+        assert_eq!(all(&ticks, &slot), [tick(0, 10), tick(1, 11), tick(4, 14)]);
+        let last = slot.words().last().unwrap().load(Ordering::Relaxed);
+        assert_eq!(last, 14, "up to the end of the slot");
+    }
+
+    #[test]
+    fn who_stays_is_seen_for_longer() {
+        let slot = Journal::private().unwrap().claim(256).unwrap();
+        let mut ticks = Ticks::begin(&slot, Some(0));
+        ticks.prolong(&slot, 5);
+        ticks.push(&slot, tick(1, 10));
+        ticks.prolong(&slot, 30);
+        ticks.prolong(&slot, 20);
+        assert_eq!(all(&ticks, &slot), [Tick { bytes: 1, by_ns: 10, from_ns: 30 }]);
+    }
+
+    #[test]
+    fn pending_marks_leave_room_for_ticks() {
+        let journal = Journal::private().unwrap();
+        for bytes in [256, 1024, 65536, 1 << 20] {
+            let slot = journal.claim(bytes).unwrap();
+            let ticks = Ticks::begin(&slot, Some(pending_room(bytes)));
+            assert!(ticks.room >= 3 && ticks.first * 8 + ticks.room * 24 <= bytes, "{ticks:?}");
+        }
+        let none = Ticks::begin(&journal.claim(256).unwrap(), None);
+        assert_eq!((none.room, none.is_full()), (0, true));
+    }
+}

@@ -1,0 +1,66 @@
+//! Numbers in groups of seven bits, the lowest first; the high bit of a byte says that another one follows.
+
+/// The longest number: nine groups, and the last of 64 bits.
+pub(crate) const MAX_BYTES: usize = 10;
+
+/// Appends a number.
+pub(crate) fn put(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        bytes.push(number.to_le_bytes()[0] | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number.to_le_bytes()[0]);
+}
+
+/// Takes the number that `bytes` begin with; `None` where they end inside it, or it has more than 64 bits.
+pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0_u64;
+    for shift in (0..u64::BITS).step_by(7) {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        let group = u64::from(byte & 0x7F);
+        if group << shift >> shift != group {
+            return None;
+        }
+        number |= group << shift;
+        if byte & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+/// A difference as a number that is small where it is: 0, −1, 1, −2, 2, …
+pub(crate) fn zigzag(difference: i64) -> u64 {
+    (difference << 1 ^ difference >> 63).cast_unsigned()
+}
+
+/// The difference that [`zigzag`] made this of.
+pub(crate) fn from_zigzag(number: u64) -> i64 {
+    (number >> 1).cast_signed() ^ -(number & 1).cast_signed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_come_back_and_take_few_bytes() {
+        for (number, len) in [(0, 1), (127, 1), (128, 2), (1 << 14, 3), (u64::MAX, MAX_BYTES)] {
+            let mut bytes = Vec::new();
+            put(&mut bytes, number);
+            assert_eq!(bytes.len(), len);
+            let mut rest = &bytes[..];
+            assert_eq!((take(&mut rest), rest), (Some(number), &[][..]));
+            assert_eq!(take(&mut &bytes[..len - 1]), None);
+        }
+        assert_eq!(take(&mut &[0xFF; 10][..]), None);
+    }
+
+    #[test]
+    fn differences_come_back() {
+        for (difference, number) in [(0, 0), (-1, 1), (1, 2), (-2, 3), (i64::MIN, u64::MAX)] {
+            assert_eq!((zigzag(difference), from_zigzag(number)), (number, difference));
+        }
+    }
+}

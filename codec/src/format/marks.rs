@@ -1,0 +1,403 @@
+//! `thread-<id>.marks`: what is known of a thread's events beside their order: when they happened, which exits
+//! were by exception, where something is missing, and what the program said.
+//!
+//! Nothing in [`flow`](super::flow) depends on it, and a trace without it is whole. It begins with
+//! [`MAGIC`] and the byte [`VERSION`]; marks follow up to the end, in the order of their positions:
+//!
+//! | part | |
+//! |---|---|
+//! | kind | one byte, below `80` |
+//! | offset | how many bytes of the thread's `.flow` lie between the position of the mark before this one, or the start, and its own |
+//! | exits | of the run of exits that begins there: how many come before the mark |
+//! | length | bytes of the payload |
+//! | payload | as its kind says |
+//!
+//! Numbers are LEB128: groups of seven bits, the lowest first.
+//!
+//! A [`Position`] lies between two events: behind all those before its offset, and behind so many exits of the
+//! run that begins there; no more than the run has. For a thread written as [`jsonl`](super::jsonl) there are no marks.
+//!
+//! # Kinds
+//!
+//! | kind | name | payload |
+//! |---:|---|---|
+//! | `01` | time | how many nanoseconds after the last time mark's *by* (or 0) its own is; then by how many *from* is later, as `2n`, or earlier, as `2n − 1` |
+//! | `02` | unwound | how many exits from here on were by exception, at least one; then the class of the exception, in UTF-8 as Java shows it, or nothing where it is not known |
+//! | `03` | gap | how many events are missing here; 0: unknown |
+//! | `04` | paused | nothing: what happened from here on was not recorded |
+//! | `05` | resumed | nothing: recording goes on |
+//! | `06` | note | text of the program, in UTF-8 |
+//!
+//! **Time.** Times are nanoseconds since the `start_unix_ns` of the [`manifest`](super::manifest), by a clock
+//! that never goes back. *By* its first time all events before the mark had happened, and none behind it happened
+//! before its second, *from*. A thread that stays where it is for a while has a mark whose *from* is
+//! later than its *by*: it was seen there at both, so an exit that follows was not before *from*. An event between
+//! two marks happened between the first one's *from* and the second one's *by*; of marks
+//! that are not in order the latest *from* and the earliest *by* count.
+//!
+//! **Unwound.** Such exits are in one run, but may go on in the next mark.
+//!
+//! # What a reader does
+//!
+//! | input | answer |
+//! |---|---|
+//! | a kind it does not know, or more payload than it knows | passed over |
+//! | a last mark that is cut off | everything before it, then *truncated at offset* |
+//! | another magic or version | an error; there are no marks |
+//! | a kind from `80` on, a number of more than 64 bits, a payload of more than [`MAX_PAYLOAD_BYTES`], or one without the numbers of its kind | everything before it, and an error with its offset |
+//! | a position behind the end of the events | kept: they are on their way, or lost |
+//!
+//! # Example
+//!
+//! Of events `81 82 00 83 01`: the first was seen by 5000, the thread was inside it up to 9000, the last
+//! two exits were by an exception. `codec/tests/golden/marks.hex` has it.
+//!
+//! | bytes | |
+//! |---|---|
+//! | `66 6C 6F 77 2D 6D 72 6B` | magic |
+//! | `01` | version 1 |
+//! | `01 01 00 04 88 27 C0 3E` | time, offset 1, by 5000, from 4000 later |
+//! | `02 03 00 0D 02 63 6F 6D 2E 61 70 70 2E 4F 6F 70 73` | unwound, offset 4, two exits, `com.app.Oops` |
+
+use std::num::NonZeroU64;
+
+use super::leb128::{from_zigzag, put, take, zigzag};
+use crate::Offset;
+
+/// The first bytes of the file.
+pub const MAGIC: [u8; 8] = *b"flow-mrk";
+/// The version of this format.
+pub const VERSION: u8 = 1;
+/// Bytes before the first mark.
+pub const HEADER_BYTES: usize = MAGIC.len() + 1;
+/// No payload has more.
+pub const MAX_PAYLOAD_BYTES: usize = 1 << 20;
+/// The most that one mark may take: its kind, three numbers, its payload.
+pub const MAX_MARK_BYTES: usize = 1 + 3 * super::leb128::MAX_BYTES + MAX_PAYLOAD_BYTES;
+
+/// What a file begins with.
+pub const HEADER: [u8; HEADER_BYTES] = {
+    let mut header = [VERSION; HEADER_BYTES];
+    let mut at = 0;
+    while at < MAGIC.len() {
+        header[at] = MAGIC[at];
+        at += 1;
+    }
+    header
+};
+
+const TIME: u8 = 0x01;
+const UNWOUND: u8 = 0x02;
+const GAP: u8 = 0x03;
+const PAUSED: u8 = 0x04;
+const RESUMED: u8 = 0x05;
+const NOTE: u8 = 0x06;
+const FIRST_INVALID: u8 = 0x80;
+
+/// A place between two events of a thread.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Position {
+    /// Behind all records before this.
+    pub offset: Offset,
+    /// And behind so many exits of the run that begins there.
+    pub exits: u64,
+}
+
+impl Position {
+    /// In front of the record at an offset.
+    #[must_use]
+    pub const fn before(offset: Offset) -> Self {
+        Self { offset, exits: 0 }
+    }
+}
+
+/// What is said of a position.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Mark {
+    /// When the thread was there.
+    Time {
+        /// Everything before had happened then.
+        by_ns: u64,
+        /// Nothing behind it had happened yet.
+        from_ns: u64,
+    },
+    /// Some exits from here on were by exception.
+    Unwound {
+        /// How many.
+        exits: NonZeroU64,
+        /// The class of the exception, where it is known.
+        thrown: Option<String>,
+    },
+    /// Events are missing.
+    Gap {
+        /// How many, where that is known.
+        events: Option<NonZeroU64>,
+    },
+    /// Recording was suspended.
+    Paused,
+    /// Recording goes on.
+    Resumed,
+    /// What the program said.
+    Note(String),
+    /// A kind this build does not know.
+    Unknown(u8),
+}
+
+/// What a number depends on that came before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Before {
+    offset: u64,
+    by_ns: u64,
+}
+
+/// Makes marks to bytes, those of one thread in order.
+#[derive(Clone, Debug, Default)]
+pub struct MarkEncoder {
+    before: Before,
+}
+
+impl MarkEncoder {
+    /// Appends a mark. A position or time before that of an earlier mark is taken as that; texts are cut to
+    /// what a payload holds; [`Mark::Unknown`] is left out.
+    pub fn encode(&mut self, position: Position, mark: &Mark, bytes: &mut Vec<u8>) {
+        let mut payload = Vec::new();
+        let kind = match mark {
+            Mark::Time { by_ns, from_ns } => {
+                let by_ns = (*by_ns).max(self.before.by_ns);
+                put(&mut payload, by_ns - self.before.by_ns);
+                put(&mut payload, zigzag(from_ns.wrapping_sub(by_ns).cast_signed()));
+                self.before.by_ns = by_ns;
+                TIME
+            }
+            Mark::Unwound { exits, thrown } => {
+                put(&mut payload, exits.get());
+                payload.extend_from_slice(fitting(thrown.as_deref().unwrap_or_default()));
+                UNWOUND
+            }
+            Mark::Gap { events } => {
+                put(&mut payload, events.map_or(0, NonZeroU64::get));
+                GAP
+            }
+            Mark::Paused => PAUSED,
+            Mark::Resumed => RESUMED,
+            Mark::Note(text) => {
+                payload.extend_from_slice(fitting(text));
+                NOTE
+            }
+            Mark::Unknown(_) => return,
+        };
+        bytes.push(kind);
+        put(bytes, position.offset.get().saturating_sub(self.before.offset));
+        put(bytes, position.exits);
+        put(bytes, payload.len() as u64);
+        bytes.extend_from_slice(&payload);
+        self.before.offset = self.before.offset.max(position.offset.get());
+    }
+}
+
+/// As much of a text as a payload holds beside a number.
+fn fitting(text: &str) -> &[u8] {
+    let end = text.floor_char_boundary(MAX_PAYLOAD_BYTES - super::leb128::MAX_BYTES);
+    text.as_bytes().get(..end).unwrap_or_default()
+}
+
+/// What stands at the start of some bytes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Decoded {
+    /// A whole mark and the number of bytes it takes.
+    Mark(Position, Mark, usize),
+    /// The bytes end inside a mark, or there are none.
+    Incomplete,
+    /// What is there is no mark.
+    Invalid(&'static str),
+}
+
+/// Makes bytes to marks, those of one thread in order.
+#[derive(Clone, Debug, Default)]
+pub struct MarkDecoder {
+    before: Before,
+}
+
+impl MarkDecoder {
+    /// Decodes the mark at the start of `bytes`. Only a whole one changes what the next one depends on.
+    pub fn decode(&mut self, bytes: &[u8]) -> Decoded {
+        let Some((&kind, mut rest)) = bytes.split_first() else {
+            return Decoded::Incomplete;
+        };
+        if kind >= FIRST_INVALID {
+            return Decoded::Invalid("a kind below 80");
+        }
+        let mut numbers = [0; 3];
+        for number in &mut numbers {
+            match take(&mut rest) {
+                Some(taken) => *number = taken,
+                // Whatever it was, bytes that follow may be missing.
+                None if rest.is_empty() => return Decoded::Incomplete,
+                None => return Decoded::Invalid("a number of 64 bits"),
+            }
+        }
+        let [offset, exits, len] = numbers;
+        let Some(len) = usize::try_from(len).ok().filter(|len| *len <= MAX_PAYLOAD_BYTES) else {
+            return Decoded::Invalid("a payload of at most 1 MiB");
+        };
+        let Some((payload, rest)) = rest.split_at_checked(len) else {
+            return Decoded::Incomplete;
+        };
+        let Some(offset) = self.before.offset.checked_add(offset) else {
+            return Decoded::Invalid("an offset of 64 bits");
+        };
+        let mut before = Before { offset, ..self.before };
+        let Some(mark) = before.mark(kind, payload) else {
+            return Decoded::Invalid("the numbers of its kind");
+        };
+        self.before = before;
+        let position = Position { offset: Offset::new(offset), exits };
+        Decoded::Mark(position, mark, bytes.len() - rest.len())
+    }
+
+    /// An encoder that goes on behind what was decoded.
+    #[must_use]
+    pub fn encoder(&self) -> MarkEncoder {
+        MarkEncoder { before: self.before }
+    }
+}
+
+impl Before {
+    fn mark(&mut self, kind: u8, mut payload: &[u8]) -> Option<Mark> {
+        Some(match kind {
+            TIME => {
+                let by_ns = self.by_ns.checked_add(take(&mut payload)?)?;
+                let later = from_zigzag(take(&mut payload)?);
+                self.by_ns = by_ns;
+                Mark::Time { by_ns, from_ns: by_ns.checked_add_signed(later)? }
+            }
+            UNWOUND => {
+                let exits = NonZeroU64::new(take(&mut payload)?)?;
+                let thrown = (!payload.is_empty()).then(|| text(payload));
+                Mark::Unwound { exits, thrown }
+            }
+            GAP => Mark::Gap { events: NonZeroU64::new(take(&mut payload)?) },
+            PAUSED => Mark::Paused,
+            RESUMED => Mark::Resumed,
+            NOTE => Mark::Note(text(payload)),
+            unknown => Mark::Unknown(unknown),
+        })
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn position(offset: u64, exits: u64) -> Position {
+        Position { offset: Offset::new(offset), exits }
+    }
+
+    fn some_marks() -> Vec<(Position, Mark)> {
+        let three = NonZeroU64::new(3).unwrap();
+        vec![
+            (position(0, 0), Mark::Time { by_ns: 10, from_ns: 10 }),
+            (position(0, 0), Mark::Paused),
+            (position(0, 0), Mark::Resumed),
+            (position(300, 2), Mark::Time { by_ns: 1_000_000, from_ns: 999_000 }),
+            (position(300, 2), Mark::Unwound { exits: three, thrown: None }),
+            (position(300, 5), Mark::Unwound { exits: three, thrown: Some("x.Öps".into()) }),
+            (position(1 << 40, 0), Mark::Gap { events: None }),
+            (position(1 << 40, 1), Mark::Gap { events: Some(three) }),
+            (position(1 << 40, u64::MAX), Mark::Note("step 2".into())),
+            (position(u64::MAX, 0), Mark::Time { by_ns: u64::MAX, from_ns: u64::MAX }),
+        ]
+    }
+
+    fn encoded(marks: &[(Position, Mark)]) -> Vec<u8> {
+        let (mut encoder, mut bytes) = (MarkEncoder::default(), Vec::new());
+        for (position, mark) in marks {
+            encoder.encode(*position, mark, &mut bytes);
+        }
+        bytes
+    }
+
+    fn decoded(bytes: &[u8]) -> (Vec<(Position, Mark)>, Decoded) {
+        let (mut decoder, mut marks, mut at) = (MarkDecoder::default(), Vec::new(), 0);
+        loop {
+            match decoder.decode(&bytes[at..]) {
+                Decoded::Mark(position, mark, len) => {
+                    marks.push((position, mark));
+                    at += len;
+                }
+                end => return (marks, end),
+            }
+        }
+    }
+
+    #[test]
+    fn marks_come_back() {
+        let marks = some_marks();
+        assert_eq!(decoded(&encoded(&marks)), (marks, Decoded::Incomplete));
+    }
+
+    #[test]
+    fn an_encoder_goes_on_where_a_decoder_came_to() {
+        let marks = some_marks();
+        let whole = encoded(&marks);
+        let mut decoder = MarkDecoder::default();
+        let mut at = 0;
+        for (number, _) in marks.iter().enumerate() {
+            let mut bytes = whole[..at].to_vec();
+            let mut encoder = decoder.encoder();
+            for (position, mark) in &marks[number..] {
+                encoder.encode(*position, mark, &mut bytes);
+            }
+            assert_eq!(bytes, whole);
+            let Decoded::Mark(_, _, len) = decoder.decode(&whole[at..]) else { panic!("whole") };
+            at += len;
+        }
+    }
+
+    #[test]
+    fn every_prefix_is_the_marks_before_and_then_incomplete() {
+        let marks = some_marks();
+        let bytes = encoded(&marks);
+        for end in 0..bytes.len() {
+            let (seen, why) = decoded(&bytes[..end]);
+            assert!(marks.starts_with(&seen), "{end}");
+            assert_eq!(why, Decoded::Incomplete, "{end}");
+        }
+    }
+
+    #[test]
+    fn unknown_kinds_and_further_payload_are_passed_over() {
+        let bytes = [0x7F, 3, 0, 2, 9, 9, 0x04, 1, 0, 1, 9];
+        let unknown = (position(3, 0), Mark::Unknown(0x7F));
+        assert_eq!(decoded(&bytes).0, [unknown, (position(4, 0), Mark::Paused)]);
+    }
+
+    #[test]
+    fn what_is_no_mark_is_told() {
+        for bytes in [
+            &[0x80, 0, 0, 0][..],
+            &[0x01, 0, 0, 0],
+            &[0x01, 0, 0, 1, 0x80],
+            &[0x02, 0, 0, 1, 0],
+            &[0x04, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F, 0, 0],
+            &[0x06, 0, 0, 0x81, 0x80, 0x40],
+            // Earlier than the start.
+            &[0x01, 0, 0, 2, 0, 1],
+        ] {
+            assert!(matches!(decoded(bytes).1, Decoded::Invalid(_)), "{bytes:02X?}");
+        }
+    }
+
+    #[test]
+    fn long_texts_are_cut_between_characters() {
+        let marks = [(position(0, 0), Mark::Note("é".repeat(MAX_PAYLOAD_BYTES)))];
+        let (seen, _) = decoded(&encoded(&marks));
+        let Mark::Note(text) = &seen[0].1 else { panic!("a note") };
+        assert!(text.len() > MAX_PAYLOAD_BYTES - 20 && text.chars().all(|c| c == 'é'));
+    }
+}

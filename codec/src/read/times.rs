@@ -1,0 +1,209 @@
+//! When the events of a thread happened, as far as its marks tell.
+
+use std::io::Read;
+
+use super::Marks;
+use crate::Result;
+use crate::format::marks::{Mark, Position};
+
+/// Two instants, in nanoseconds since the start of the trace, between which something happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Bounds {
+    /// Not before this.
+    pub from_ns: u64,
+    /// By this; `u64::MAX` where nothing is known.
+    pub by_ns: u64,
+}
+
+impl Bounds {
+    /// When nothing is known.
+    pub const UNKNOWN: Self = Self { from_ns: 0, by_ns: u64::MAX };
+
+    /// The instant in the middle, which is wrong by at most [`error_ns`](Self::error_ns).
+    #[must_use]
+    pub const fn middle_ns(self) -> u64 {
+        self.from_ns.midpoint(self.by_ns)
+    }
+
+    /// How wrong the middle may be.
+    #[must_use]
+    pub const fn error_ns(self) -> u64 {
+        self.by_ns.saturating_sub(self.from_ns).div_ceil(2)
+    }
+
+    /// How long something took that began within `self` and ended within `end`.
+    #[must_use]
+    pub const fn until(self, end: Self) -> Self {
+        Self {
+            from_ns: end.from_ns.saturating_sub(self.by_ns),
+            by_ns: if end.by_ns == u64::MAX {
+                u64::MAX
+            } else {
+                end.by_ns.saturating_sub(self.from_ns)
+            },
+        }
+    }
+}
+
+/// Tells times of positions, one behind the other.
+#[derive(Debug)]
+pub struct Times<R> {
+    marks: Marks<R>,
+    /// The last time mark that is not behind the position asked for, and the first one that is.
+    before: Option<Known>,
+    after: Option<Known>,
+    is_open: bool,
+    /// The last estimate.
+    estimate_ns: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    position: Position,
+    from_ns: u64,
+    by_ns: u64,
+}
+
+impl<R: Read> Times<R> {
+    /// By these marks. What they say beside times is passed over.
+    pub fn new(marks: Marks<R>) -> Self {
+        Self { marks, before: None, after: None, is_open: true, estimate_ns: 0 }
+    }
+
+    /// When the event happened that stands at `position`: no position may be before one asked for earlier.
+    ///
+    /// # Errors
+    /// The marks cannot be read further. Asked again, it answers by those before.
+    pub fn at(&mut self, position: Position) -> Result<Bounds> {
+        self.move_to(position)?;
+        let from_ns = self.before.map_or(0, |known| known.from_ns);
+        let by_ns = self.after.map_or(u64::MAX, |known| known.by_ns);
+        Ok(Bounds { from_ns, by_ns: by_ns.max(from_ns) })
+    }
+
+    /// Up to where times are those of the position asked for last: the position of the next time mark, if
+    /// there is one.
+    #[must_use]
+    pub fn until(&self) -> Option<Position> {
+        self.after.map(|known| known.position)
+    }
+
+    /// An instant for the event at `position`, where events between two marks are thought to have come
+    /// evenly; `None` where nothing is known before or behind it. It never goes back.
+    ///
+    /// # Errors
+    /// As those of [`at`](Self::at).
+    pub fn estimate(&mut self, position: Position) -> Result<Option<u64>> {
+        let Bounds { from_ns, by_ns } = self.at(position)?;
+        let Some(before) = self.before else { return Ok(None) };
+        // Behind the last mark, time stands still.
+        let share = self.after.map_or(0, |after| {
+            let all = distance(before.position, after.position);
+            let part = distance(before.position, position).min(all);
+            let share = u128::from(by_ns - from_ns) * u128::from(part) / u128::from(all.max(1));
+            u64::try_from(share).unwrap_or_default()
+        });
+        // The times around two neighbours may overlap.
+        self.estimate_ns = self.estimate_ns.max(from_ns.saturating_add(share));
+        Ok(Some(self.estimate_ns))
+    }
+
+    fn move_to(&mut self, position: Position) -> Result<()> {
+        loop {
+            match self.after {
+                Some(after) if after.position <= position => self.before = self.after.take(),
+                Some(_) => return Ok(()),
+                None if !self.is_open => return Ok(()),
+                None => self.after = self.next_time()?,
+            }
+        }
+    }
+
+    fn next_time(&mut self) -> Result<Option<Known>> {
+        loop {
+            match self.marks.next_mark().inspect_err(|_| self.is_open = false)? {
+                Some((position, Mark::Time { by_ns, from_ns })) => {
+                    // Times never go back, whatever the marks say.
+                    let from_ns = from_ns.max(self.before.map_or(0, |before| before.from_ns));
+                    return Ok(Some(Known { position, from_ns, by_ns }));
+                }
+                Some(_) => {}
+                None => {
+                    self.is_open = false;
+                    return Ok(None);
+                }
+            }
+        }
+    }
+}
+
+/// About how many bytes, or exits, lie between.
+fn distance(from: Position, to: Position) -> u64 {
+    match to.offset.get().saturating_sub(from.offset.get()) {
+        0 => to.exits.saturating_sub(from.exits),
+        bytes => bytes.saturating_add(to.exits),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Offset;
+    use crate::format::marks::{HEADER, MarkEncoder};
+
+    fn position(offset: u64, exits: u64) -> Position {
+        Position { offset: Offset::new(offset), exits }
+    }
+
+    fn times(marks: &[(u64, u64, u64, u64)]) -> Times<std::io::Cursor<Vec<u8>>> {
+        let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
+        for &(offset, exits, by_ns, from_ns) in marks {
+            encoder.encode(position(offset, exits), &Mark::Paused, &mut bytes);
+            encoder.encode(position(offset, exits), &Mark::Time { by_ns, from_ns }, &mut bytes);
+        }
+        Times::new(Marks::new(std::io::Cursor::new(bytes), std::path::Path::new("")))
+    }
+
+    #[test]
+    fn events_are_between_the_marks_around_them() {
+        let mut times = times(&[(0, 0, 5, 10), (4, 1, 20, 90), (6, 0, 100, 100)]);
+        let bounds = |from_ns, by_ns| Bounds { from_ns, by_ns };
+        assert_eq!(times.at(position(0, 0)).unwrap(), bounds(10, 20));
+        assert_eq!(times.until(), Some(position(4, 1)));
+        assert_eq!(times.at(position(4, 0)).unwrap(), bounds(10, 20));
+        assert_eq!(times.at(position(4, 1)).unwrap(), bounds(90, 100));
+        assert_eq!(times.at(position(6, 0)).unwrap(), bounds(100, u64::MAX));
+        assert_eq!(times.until(), None);
+    }
+
+    #[test]
+    fn estimates_are_even_between_marks_and_never_go_back() {
+        let mut times = times(&[(0, 0, 0, 0), (10, 0, 1000, 900), (12, 0, 1100, 800)]);
+        let mut last = 0;
+        for offset in 0..20 {
+            let estimate = times.estimate(position(offset, 0)).unwrap().unwrap();
+            assert!(estimate >= last, "{offset}: {estimate}");
+            last = estimate;
+            let expected = [(0, 0), (5, 500), (10, 900), (11, 1000), (12, 900), (19, 900)];
+            if let Some((_, expected)) = expected.iter().find(|(at, _)| *at == offset) {
+                assert!(estimate >= *expected, "{offset}: {estimate}");
+            }
+        }
+    }
+
+    #[test]
+    fn durations_are_bounded_by_both_ends() {
+        let (start, end) = (Bounds { from_ns: 10, by_ns: 30 }, Bounds { from_ns: 20, by_ns: 100 });
+        let took = start.until(end);
+        assert_eq!(took, Bounds { from_ns: 0, by_ns: 90 });
+        assert_eq!((took.middle_ns(), took.error_ns()), (45, 45));
+        assert_eq!(start.until(Bounds::UNKNOWN).by_ns, u64::MAX);
+    }
+
+    #[test]
+    fn without_marks_nothing_is_known() {
+        let mut times = times(&[]);
+        assert_eq!(times.at(position(3, 0)).unwrap(), Bounds::UNKNOWN);
+        assert_eq!(times.estimate(position(3, 0)).unwrap(), None);
+    }
+}

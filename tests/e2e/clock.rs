@@ -1,0 +1,140 @@
+//! When events happened, and which exits were by exception.
+
+use std::io::{BufRead, BufReader};
+use std::process::Command;
+
+use flow_e2e::{Decoded, DecodedThread, Event, Mark, Program, decode_trace, flow};
+
+use crate::on_every_engine;
+
+/// A call of a thread: its method, and which of the thread's events its entry and exit are.
+struct Span<'a> {
+    method: &'a str,
+    depth: usize,
+    entry: usize,
+    exit: usize,
+}
+
+fn spans<'a>(trace: &'a Decoded, thread: &DecodedThread) -> Vec<Span<'a>> {
+    let (mut spans, mut open): (Vec<Span<'_>>, Vec<usize>) = (Vec::new(), Vec::new());
+    for (number, event) in thread.events.iter().enumerate() {
+        match event {
+            Event::Enter(id) => {
+                let (_, method) = trace.keys[id].split_once('#').unwrap();
+                let (depth, entry, exit) = (open.len(), number, usize::MAX);
+                open.push(spans.len());
+                spans.push(Span { method, depth, entry, exit });
+            }
+            Event::Exit => spans[open.pop().unwrap()].exit = number,
+        }
+    }
+    spans
+}
+
+/// Times at which an event is uncertain, one behind the other.
+fn assert_in_order(thread: &DecodedThread) {
+    let times = thread.times();
+    for (from, by) in &times {
+        assert!(from <= by, "{from} {by}");
+    }
+    assert!(times.iter().is_sorted_by_key(|(from, _)| from), "they never go back");
+    assert!(times.iter().is_sorted_by_key(|(_, by)| by), "they never go back");
+}
+
+#[test]
+fn durations_are_right_within_their_resolution() {
+    on_every_engine(|jdk, engine| {
+        let run = Program::harness(jdk, "Clocked").engine(engine).run();
+        assert_eq!(run.code(), Some(0), "{}", run.errors());
+        let trace = run.trace();
+        let main = trace.thread("main");
+        assert_in_order(main);
+        let (times, spans) = (main.times(), spans(&trace, main));
+        let told = String::from_utf8(run.stdout.clone()).unwrap();
+        let mut calls = spans.iter().filter(|span| span.depth == 1);
+        let (mut known, mut taken, mut uncertain) = (0, 0, 0);
+        for line in told.lines() {
+            let [name, inside, outside] = line.split(' ').collect::<Vec<_>>()[..] else { panic!() };
+            let [inside, outside] = [inside, outside].map(|ns| ns.parse::<u64>().unwrap());
+            let call = calls
+                .find(|call| call.method.starts_with(&format!("{name}(")))
+                .unwrap_or_else(|| panic!("{name} is recorded"));
+            let (start, end) = (times[call.entry], times[call.exit]);
+            let shortest = end.0.saturating_sub(start.1);
+            let longest = end.1.saturating_sub(start.0);
+            // The two clocks are one, but a store is seen a little later than it is made.
+            let late = 1_000_000;
+            assert!(shortest <= outside + late, "{line}: {shortest}..{longest}");
+            assert!(longest + late >= inside, "{line}: {shortest}..{longest}");
+            known += shortest;
+            taken += inside;
+            uncertain += longest - shortest;
+        }
+        // A clock that did not tick would say nothing. On a busy machine it now and then does not.
+        assert!(known > taken / 4 && uncertain < 2 * taken, "{known} of {taken} ± {uncertain}");
+        assert!(trace.manifest["clock"]["period_ns"] == 100_000);
+    });
+}
+
+#[test]
+fn exits_by_exception_are_marked() {
+    on_every_engine(|jdk, engine| {
+        // The smallest chunks: some run of exits lies in several of them.
+        for options in ["clock=off", "clock=tick,chunk=64"] {
+            let run = Program::harness(jdk, "Deep").args(&["500"]).engine(engine).options(options);
+            let run = run.run();
+            assert_eq!(run.code(), Some(0), "{}", run.errors());
+            let trace = run.trace();
+            let main = trace.thread("main");
+            let unwound = main.unwound();
+            let by_exception: Vec<_> =
+                spans(&trace, main).into_iter().filter(|s| unwound.contains(&s.exit)).collect();
+            assert!(by_exception.len() >= 500, "{}", by_exception.len());
+            let thrown = by_exception.iter().all(|span| span.depth > 0);
+            assert!(thrown, "nothing gets out of main");
+        }
+    });
+}
+
+#[test]
+fn a_trace_without_a_clock_has_no_times() {
+    on_every_engine(|jdk, engine| {
+        for options in ["clock=off", "format=jsonl"] {
+            let run = Program::harness(jdk, "Hello").engine(engine).options(options).run();
+            let trace = run.trace();
+            assert!(trace.manifest["clock"].is_null());
+            for thread in trace.threads.values() {
+                assert!(!thread.marks.iter().any(|(_, mark)| matches!(mark, Mark::Time { .. })));
+            }
+        }
+    });
+}
+
+#[test]
+fn a_kill_loses_no_times_and_a_repair_keeps_them() {
+    on_every_engine(|jdk, engine| {
+        let program = Program::harness(jdk, "Kill").engine(engine);
+        let mut child = program.start();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        lines.map_while(Result::ok).take(2000).last().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+
+        let marks = |trace: &Decoded| {
+            let threads = trace.threads.values();
+            threads.map(|thread| (thread.id, thread.times(), thread.unwound())).collect::<Vec<_>>()
+        };
+        let killed = decode_trace(&program.out());
+        let main = killed.thread("main");
+        assert_in_order(main);
+        let times = main.times();
+        let known = times.iter().filter(|(from, by)| *from > 0 && *by < u64::MAX).count();
+        assert!(known > times.len() / 2, "{known} of {}", times.len());
+
+        let repair = Command::new(flow()).args(["check", "--repair"]).arg(program.out()).output();
+        assert!(repair.as_ref().unwrap().status.success(), "{repair:?}");
+        let repaired = decode_trace(&program.out());
+        assert!(!repaired.has_journal);
+        assert_eq!(marks(&repaired), marks(&killed));
+    });
+}
