@@ -348,3 +348,45 @@ fn one_page_is_of_one_trace() {
     assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
     assert!(run.err.contains("here are several traces, name one of: "), "{}", run.err);
 }
+
+#[test]
+fn where_the_trace_has_a_clock_the_axis_is_time() {
+    use flow_codec::Offset;
+    use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
+
+    let dir = trace();
+    let manifest = common::manifest(0, Some((7, 8, 12)));
+    let clock = r#""event_format":"binary","clock":{"kind":"tick","period_ns":100000}"#;
+    fs::write(dir.path().join("trace.json"), manifest.replace(r#""event_format":"binary""#, clock))
+        .unwrap();
+    // main > work > (init, init); main > work. The two exits behind the second init are at 7000.
+    let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
+    for (offset, exits, ns) in
+        [(0, 0, 1000), (2, 0, 2000), (5, 0, 6000), (5, 1, 7000), (7, 1, 9000)]
+    {
+        let position = Position { offset: Offset::new(offset), exits };
+        encoder.encode(position, &Mark::Time { by_ns: ns, from_ns: ns }, &mut bytes);
+    }
+    fs::write(dir.path().join("thread-1.marks"), &bytes).unwrap();
+    let data = data_of(&[], dir.path());
+    assert_eq!(data["unit"], "ns");
+    let mut threads = array(&data["threads"]).iter();
+    let main = threads.find(|thread| thread["id"] == 1).unwrap();
+    assert_eq!((main["begin"].as_i64(), main["end"].as_i64()), (Some(1000), Some(9000)));
+    let boxes: Vec<_> = boxes(&main["boxes"])
+        .iter()
+        .map(|cell| (cell.depth, cell.at, cell.width, cell.calls))
+        .collect();
+    assert_eq!(
+        boxes[..3],
+        [(0, 1000, 8000, 5), (1, 1500, 5500, 3), (2, 2000, 1333, 1)],
+        "main, work, init"
+    );
+    assert_eq!(boxes[4], (1, 7666, 667, 1), "the second work");
+    // Marks that make no sense are damage, and no reason to show nothing.
+    bytes.extend([0xFF; 20]);
+    fs::write(dir.path().join("thread-1.marks"), &bytes).unwrap();
+    let (page, run) = page(&[], dir.path());
+    assert_eq!(run.code, Some(1), "{}", run.err);
+    assert_eq!(self::data(&page)["unit"], "ns");
+}

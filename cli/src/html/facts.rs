@@ -2,6 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
+use flow_codec::format::manifest::Clock;
 use flow_codec::read::Trace;
 use serde::Serialize;
 
@@ -44,6 +45,11 @@ enum Level {
     Missing,
     /// What is shown is what was asked for.
     Info,
+}
+
+/// `100us`.
+fn duration(ns: u64) -> String {
+    humantime::format_duration(Duration::from_nanos(ns)).to_string()
 }
 
 impl Note {
@@ -113,6 +119,16 @@ impl Facts {
             end_ns: end.map(|end| end.at_ns),
             notes,
         }
+    }
+
+    /// Times are from this clock.
+    pub(super) fn clock(&mut self, clock: &Clock) {
+        let period = duration(clock.period_ns);
+        let text = format!(
+            "times are estimates: where a thread was is known every {period} or so, and calls in between \
+             are thought to have come evenly"
+        );
+        self.notes.push(Note::info(&text));
     }
 
     /// There were more paths than can be told apart.

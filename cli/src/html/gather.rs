@@ -1,7 +1,8 @@
 //! One pass over the calls of all threads: what the page shows of them.
 //!
-//! Everything counts in units of the clock, and asks it nothing but when a call begins and ends.
-//! Memory: the open frames, what [`Timeline`] and [`Paths`] are allowed, and some bytes a method.
+//! Everything counts in what times are in: as a [`Visit`], calls so far; `enter_at` and `leave_at` are
+//! for those who know better. Memory: the open frames, what [`Timeline`] and [`Paths`] are allowed, and
+//! some bytes a method.
 
 use std::num::NonZeroU64;
 
@@ -74,8 +75,8 @@ pub(super) struct Gather {
     timeline: Option<Timeline>,
     budget: Option<Budget>,
     open: Vec<Frame>,
-    /// When the thread began, and its calls.
-    begin: u64,
+    /// When the thread's first call began, and its calls.
+    begin: Option<u64>,
     calls: u64,
     most_frames: usize,
 }
@@ -103,13 +104,17 @@ impl Gather {
         self.budget = budget;
         self.timeline = budget.map(|budget| Timeline::new(budget.timeline));
         self.clock = Clock::default();
-        self.begin = self.clock.now();
+        self.begin = None;
         (self.calls, self.most_frames) = (0, 0);
     }
 
     /// The thread has ended: frames that are still open last up to here.
     pub(super) fn end_thread(&mut self) -> ThreadSums {
-        let end = self.clock.now();
+        self.end_thread_at(self.clock.now())
+    }
+
+    /// The same, at a time in units of its own.
+    pub(super) fn end_thread_at(&mut self, end: u64) -> ThreadSums {
         while !self.open.is_empty() {
             self.leave_at(end);
         }
@@ -120,7 +125,7 @@ impl Gather {
         ThreadSums {
             calls: self.calls,
             most_frames: self.most_frames as u64,
-            begin: self.begin,
+            begin: self.begin.unwrap_or(end),
             end,
             charts: charts.map(|(timeline, budget)| {
                 let flame = paths.finish(budget.flame);
@@ -135,7 +140,14 @@ impl Gather {
         (methods.zip(self.sums).collect(), self.paths)
     }
 
-    fn enter_at(&mut self, method: MethodId, at: u64) {
+    /// How many frames are open.
+    pub(super) fn open_frames(&self) -> usize {
+        self.open.len()
+    }
+
+    /// A method is entered. Times never go back.
+    pub(super) fn enter_at(&mut self, method: MethodId, at: u64) {
+        self.begin.get_or_insert(at);
         let (method, is_new) = self.numbers.get(method);
         if is_new {
             self.sums.push(Sums::default());
@@ -153,7 +165,8 @@ impl Gather {
         self.most_frames = self.most_frames.max(self.open.len());
     }
 
-    fn leave_at(&mut self, end: u64) {
+    /// The topmost frame is left.
+    pub(super) fn leave_at(&mut self, end: u64) {
         let Some(frame) = self.open.pop() else { return };
         let took = end.saturating_sub(frame.at);
         if let Some(sums) = sums_mut(&mut self.sums, frame.method) {

@@ -6,6 +6,9 @@
 //!                               └▶ sums      calls, total, self           ─┘
 //! ```
 //!
+//! What is drawn is as wide as it took: in nanoseconds where the trace has a clock (`timed`), else in
+//! calls made.
+//!
 //! The page holds what can be seen of the calls, not the calls: every part has a budget, whatever the
 //! trace, and what a budget leaves out is counted and shown as such. It is one file that loads
 //! nothing. What is drawn, and what happens when somebody clicks, is in `page/`.
@@ -21,6 +24,7 @@ mod names;
 mod page;
 mod paths;
 mod threads;
+mod timed;
 mod timeline;
 
 use flow_codec::read::{Selection, Trace};
@@ -52,10 +56,16 @@ pub(crate) fn page(
     let mut status = Status::Done;
     let mut gather = Gather::default();
     let mut threads = Threads::new(trace);
+    let clock = timed::clock(trace);
     for file in &trace.files {
         gather.begin_thread(threads.budget(file.id));
-        let reading = visit_thread(file, selection, &mut progress, &mut gather);
-        threads.add(file.id, gather.end_thread(), &reading);
+        let (reading, sums) = if clock.is_some() {
+            timed::read(trace, file, selection, &mut progress, &mut gather)?
+        } else {
+            let reading = visit_thread(file, selection, &mut progress, &mut gather);
+            (reading, gather.end_thread())
+        };
+        threads.add(file.id, sums, &reading);
         status = status.and(reading.tell(file, &progress));
     }
     let (methods, paths) = gather.finish();
@@ -64,11 +74,14 @@ pub(crate) fn page(
     let shown = threads.boxes().chain(&flame).map(|cell| cell.method);
     let names = Names::new(&trace.methods, &methods, shown);
     let mut facts = Facts::new(trace, notes);
+    if let Some(clock) = clock {
+        facts.clock(clock);
+    }
     if more_calls > 0 {
         facts.many_paths(more_calls);
     }
     let data = Data {
-        unit: Clock::UNIT,
+        unit: if clock.is_some() { timed::UNIT } else { Clock::UNIT },
         is_filtered: !selection.is_all(),
         flame: flat_boxes(&flame, &names),
         flame_end: flame.iter().map(|cell| cell.end).max().unwrap_or(0),
