@@ -15,6 +15,7 @@ mod at_once;
 mod cmd;
 mod export;
 mod failure;
+mod html;
 mod jvm;
 mod lock;
 mod output;

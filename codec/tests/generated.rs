@@ -1,6 +1,9 @@
 //! The programs that `examples/generate` makes up are what they are said to be: measurements of readers
 //! stand on them.
 
+#[path = "../examples/generate/clock.rs"]
+#[expect(dead_code, reason = "traces are made without times here")]
+mod clock;
 #[path = "../examples/generate/real.rs"]
 mod real;
 #[path = "../examples/generate/shapes.rs"]
@@ -19,7 +22,7 @@ const METHODS: u32 = 500;
 fn bytes(shape: Shape, seed: u64) -> Vec<u8> {
     let program = Program::new(shape, METHODS, CALLS, seed);
     let mut bytes = Vec::new();
-    let mut stream = Stream::new(&mut bytes, CALLS);
+    let mut stream = Stream::new(&mut bytes, CALLS, None);
     program.run(&mut stream, seed).expect("memory takes all");
     let written = stream.finish().expect("memory takes all");
     assert_eq!((written.enters, written.exits), (CALLS, CALLS));

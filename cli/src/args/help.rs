@@ -7,6 +7,7 @@ Examples:
   flow attach 4711                           record a JVM that is running
   flow report                                time and calls per method
   flow report --slowest 20                   the longest calls
+  flow report --html page.html               all of it in a browser
   flow report --callers 'com.app.Db#query'   who makes these calls
   flow graph --depth 8                       where the time went
   flow replay --depth 3 --thread main        calls in order

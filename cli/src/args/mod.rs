@@ -248,6 +248,11 @@ pub(crate) struct ReportArgs {
     /// Instead: one path through the calls, or several
     #[arg(long, value_name = "WHICH", group = "instead", conflicts_with = "sort")]
     pub(crate) paths: Option<PathsKind>,
+    /// Instead: a page for a browser, in which to look at all of it: threads, calls in order, flame
+    /// graph, methods; - for standard output
+    #[arg(long, value_name = "FILE", group = "instead", conflicts_with_all = ["sort", "max", "format"])]
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) html: Option<PathBuf>,
 }
 
 /// Which paths of calls.

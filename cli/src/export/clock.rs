@@ -7,23 +7,23 @@ use flow_codec::{Error, Offset};
 /// The time in one thread, where no clock was recorded: the number of calls made before, those
 /// included that are not shown, so a call lasts as long as there are calls in it.
 #[derive(Debug, Default)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     calls: u64,
 }
 
 impl Clock {
     /// What time is counted in.
-    pub(super) const UNIT: &str = "calls";
+    pub(crate) const UNIT: &str = "calls";
 
     /// A call is made, shown or not. Answers when.
-    pub(super) fn call(&mut self) -> u64 {
+    pub(crate) fn call(&mut self) -> u64 {
         let now = self.now();
         self.calls = self.calls.saturating_add(1);
         now
     }
 
     /// The time.
-    pub(super) fn now(&self) -> u64 {
+    pub(crate) fn now(&self) -> u64 {
         self.calls
     }
 }

@@ -31,7 +31,8 @@ use flow_codec::read::Trace;
 
 use crate::args::Target;
 
-pub(crate) use clock::Scale;
+pub(crate) use clock::{Clock, Scale};
+pub(crate) use names::Numbers;
 pub(crate) use play::{Play, Timeline};
 pub(crate) use shown::Which;
 pub(crate) use stacks::Stacks;

@@ -91,7 +91,7 @@ fn primitive(letter: char) -> Option<&'static str> {
 
 /// Numbers methods in the order in which they are met, from 0. Memory: some bytes a method.
 #[derive(Debug, Default)]
-pub(super) struct Numbers {
+pub(crate) struct Numbers {
     /// One more than the number; 0 is none.
     known: MethodMap<u32>,
     methods: Vec<MethodId>,
@@ -99,7 +99,7 @@ pub(super) struct Numbers {
 
 impl Numbers {
     /// The number of a method, and whether it is new.
-    pub(super) fn get(&mut self, method: MethodId) -> (u32, bool) {
+    pub(crate) fn get(&mut self, method: MethodId) -> (u32, bool) {
         let number = self.known.or_default(method);
         let is_new = *number == 0;
         if is_new {
@@ -110,7 +110,7 @@ impl Numbers {
     }
 
     /// The methods, in the order of their numbers.
-    pub(super) fn methods(&self) -> &[MethodId] {
+    pub(crate) fn methods(&self) -> &[MethodId] {
         &self.methods
     }
 }

@@ -260,26 +260,7 @@ fn print(args: &InfoArgs, trace: &Trace, facts: &Facts, out: &mut Out) -> Result
             fact(if number == 0 { "options" } else { "" }, option)?;
         }
     }
-    let end = trace.manifest.as_ref().map(|manifest| manifest.end.as_ref());
-    fact(
-        "end",
-        &match end {
-            Some(Some(end)) if end.lost.stopped_at_ns.is_some() => {
-                format!("after {}; the recording stopped before that", seconds(end.at_ns))
-            }
-            Some(Some(End { repaired: Some(repaired), .. })) => {
-                format!("killed; written by {}", repaired.tool)
-            }
-            Some(Some(end)) => format!("clean, after {}", seconds(end.at_ns)),
-            Some(None) => match lock::is_recording(&trace.dir) {
-                Some(true) => "none: still being recorded",
-                Some(false) => "none: killed",
-                None => "none: killed, or still being recorded",
-            }
-            .to_owned(),
-            None => "unknown: there is no trace.json".to_owned(),
-        },
-    )?;
+    fact("end", &ending(trace))?;
     fact(
         "calls",
         &format!(
@@ -300,11 +281,31 @@ fn print(args: &InfoArgs, trace: &Trace, facts: &Facts, out: &mut Out) -> Result
         fact("before", &format!("{frames} entered before recording, in {threads}"))?;
     }
     fact("methods", &grouped(trace.methods.met() as u64))?;
-    if let Some(Some(end)) = end {
+    if let Some(end) = trace.manifest.as_ref().and_then(|manifest| manifest.end.as_ref()) {
         fact("lost", &lost(&end.lost).unwrap_or_else(|| "nothing".to_owned()))?;
         print_not_recorded(args, end, out)?;
     }
     Ok(writeln!(out)?)
+}
+
+/// How the recording ended.
+pub(crate) fn ending(trace: &Trace) -> String {
+    match trace.manifest.as_ref().map(|manifest| manifest.end.as_ref()) {
+        Some(Some(end)) if end.lost.stopped_at_ns.is_some() => {
+            format!("after {}; the recording stopped before that", seconds(end.at_ns))
+        }
+        Some(Some(End { repaired: Some(repaired), .. })) => {
+            format!("killed; written by {}", repaired.tool)
+        }
+        Some(Some(end)) => format!("clean, after {}", seconds(end.at_ns)),
+        Some(None) => match lock::is_recording(&trace.dir) {
+            Some(true) => "none: still being recorded",
+            Some(false) => "none: killed",
+            None => "none: killed, or still being recorded",
+        }
+        .to_owned(),
+        None => "unknown: there is no trace.json".to_owned(),
+    }
 }
 
 fn print_not_recorded(args: &InfoArgs, end: &End, out: &mut Out) -> Result<(), Failure> {

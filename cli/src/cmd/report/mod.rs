@@ -1,5 +1,6 @@
 //! `flow report`: per method, how often it was called and how much happened in it.
 
+mod html;
 mod neighbours;
 mod paths;
 mod slowest;
@@ -26,6 +27,9 @@ const DEFAULT_ROWS: u64 = 40;
 
 /// Runs the verb.
 pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
+    if let Some(to) = &args.html {
+        return html::run(to, args, out);
+    }
     let mut source = Source::open(&args.source)?;
     source.choose(&args.threads)?;
     source.tell_losses();

@@ -1,0 +1,108 @@
+//! `flow report --html`: a page for a browser.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::args::ReportArgs;
+use crate::failure::{Failure, Status};
+use crate::html::{Note, page};
+use crate::output::Out;
+use crate::source::Source;
+
+/// Standard output, as a file's name.
+const STDOUT: &str = "-";
+
+/// Writes the page of a trace to a file.
+pub(super) fn run(to: &Path, args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
+    // What can be known before anything is read is said before.
+    let place = if to == Path::new(STDOUT) { None } else { Some(Place::find(to)?) };
+    let mut source = Source::open(&args.source)?;
+    source.choose(&args.threads)?;
+    source.tell_losses();
+    let [trace] = &source.traces[..] else {
+        let dirs = source.traces.iter().map(|trace| trace.dir.display().to_string());
+        let dirs = dirs.collect::<Vec<_>>().join(", ");
+        return Err(Failure::Usage(format!("here are several traces, name one of: {dirs}")));
+    };
+    let selection = args.filter.selection(trace);
+    let mut notes = Vec::new();
+    if !selection.is_all() {
+        let text = "calls are left out by --include or --exclude; what they called has their place";
+        notes.push(Note::info(text));
+    }
+    if !args.threads.patterns.is_empty() {
+        let threads = args.threads.patterns.join(", ");
+        notes.push(Note::info(&format!("only of threads that were asked for: {threads}")));
+    }
+    let (page, status) = page(trace, &selection, notes)?;
+    match place {
+        Some(place) => place.write(&page)?,
+        None => out.write_all(&page)?,
+    }
+    Ok(source.status.and(status))
+}
+
+/// Where a file is to be.
+enum Place {
+    /// In a directory, alone or instead of another file.
+    File(PathBuf),
+    /// A pipe or a device, which stays what it is.
+    Stream(PathBuf),
+}
+
+impl Place {
+    fn find(path: &Path) -> Result<Self, Failure> {
+        match fs::metadata(path) {
+            Ok(meta) if meta.is_dir() => {
+                let path = path.display();
+                Err(Failure::Failed(format!(
+                    "{path}: is a directory; --html names the file to write"
+                )))
+            }
+            // Behind a link, it is the file that is replaced.
+            Ok(meta) if meta.is_file() => match fs::canonicalize(path) {
+                Ok(path) => Ok(Self::File(path)),
+                Err(error) => Err(failure(path, &error)),
+            },
+            Ok(_) => Ok(Self::Stream(path.to_path_buf())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                match fs::metadata(parent(path)) {
+                    Ok(meta) if meta.is_dir() => Ok(Self::File(path.to_path_buf())),
+                    Ok(_) => Err(failure(path, &io::ErrorKind::NotADirectory.into())),
+                    Err(error) => Err(failure(parent(path), &error)),
+                }
+            }
+            Err(error) => Err(failure(path, &error)),
+        }
+    }
+
+    /// Writes a file: afterwards there is the whole of it, or what was there before.
+    fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
+        match self {
+            Self::Stream(path) => fs::write(path, bytes).map_err(|error| failure(path, &error)),
+            Self::File(path) => {
+                let name = format!(".flow-{}.html.tmp", std::process::id());
+                let beside = parent(path).join(name);
+                let written = File::create_new(&beside)
+                    .and_then(|mut file| file.write_all(bytes))
+                    .and_then(|()| fs::rename(&beside, path));
+                written.map_err(|error| {
+                    let _ = fs::remove_file(&beside);
+                    failure(path, &error)
+                })
+            }
+        }
+    }
+}
+
+fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+fn failure(path: &Path, error: &io::Error) -> Failure {
+    Failure::Failed(format!("{}: {error}; no page is written", path.display()))
+}

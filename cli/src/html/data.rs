@@ -1,0 +1,99 @@
+//! What the script of the page gets, as JSON.
+//!
+//! Lists that are long are flat arrays of numbers. `method` is a place in `methods`; one behind the
+//! last stands for a method that is not named.
+//!
+//! | array | numbers of each entry |
+//! |---|---|
+//! | `boxes`, `flame` | `up`, `method`, `gap`, `width`, `calls`: each box behind the one it is in |
+//! | `edges` | `caller`, `callee`, `calls`; -1 for nobody as a caller, and for all further callees |
+//!
+//! `up`: 0 where the box is the first in the one before, 1 where it is the next one beside that, and
+//! so on. `gap`: from the end of the one beside it, or the beginning of the one around it. `calls` is
+//! 0 where it equals the width. A *more* box has -2 - `method` for a method, or -1.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+
+use serde::Serialize;
+
+use super::chart::{ChartBox, Kind, NO_METHOD};
+use super::facts::Facts;
+use super::names::Names;
+use super::threads::{More, ThreadRow};
+
+/// The largest number a script counts to.
+const MAX: u64 = (1 << 53) - 1;
+/// Pairs of a caller and a callee.
+const EDGES: usize = 24_000;
+
+/// All that is on the page.
+#[derive(Serialize)]
+pub(super) struct Data<'a> {
+    pub(super) unit: &'static str,
+    /// Whether calls were left out, so that theirs are not the numbers `flow replay` knows.
+    pub(super) is_filtered: bool,
+    pub(super) facts: Facts,
+    pub(super) threads: Vec<ThreadRow>,
+    pub(super) more_threads: More,
+    #[serde(flatten)]
+    pub(super) names: &'a Names,
+    pub(super) flame: Vec<i64>,
+    /// How wide the flame graph is: all threads, one after the other.
+    pub(super) flame_end: u64,
+    pub(super) edges: Vec<i64>,
+}
+
+/// Boxes as numbers.
+pub(super) fn flat_boxes(boxes: &[ChartBox], names: &Names) -> Vec<i64> {
+    let mut flat = Vec::with_capacity(5 * boxes.len());
+    // At each depth, where the next box begins if nothing is between.
+    let mut next = vec![0];
+    for cell in boxes {
+        let up = next.len().saturating_sub(cell.depth + 1);
+        next.truncate(cell.depth + 1);
+        let place = names.place(cell.method).map(i64::from);
+        let method = match cell.kind {
+            Kind::Call => place.unwrap_or(names.nowhere().into()),
+            Kind::More => -2 - place.unwrap_or(-1),
+        };
+        let begin = next.last().copied().unwrap_or(0);
+        let width = cell.end.saturating_sub(cell.at);
+        let calls = if cell.calls == width { 0 } else { cell.calls };
+        let up = i64::try_from(up).unwrap_or(i64::MAX);
+        flat.extend([up, method, exact(cell.at.saturating_sub(begin)), exact(width), exact(calls)]);
+        if let Some(next) = next.last_mut() {
+            *next = cell.end;
+        }
+        next.push(cell.at);
+    }
+    flat
+}
+
+/// Who calls whom how often as numbers, the most frequent only.
+pub(super) fn flat_edges(edges: &HashMap<(u32, u32), u64>, names: &Names) -> Vec<i64> {
+    let mut order: Vec<_> = edges.iter().map(|(&(from, to), &calls)| (calls, from, to)).collect();
+    order.sort_by_key(|&(calls, from, to)| (Reverse(calls), from, to));
+    let mut flat = Vec::new();
+    let mut further: BTreeMap<i64, u64> = BTreeMap::new();
+    for (calls, from, to) in order {
+        let caller = if from == NO_METHOD { Some(-1) } else { names.place(from).map(i64::from) };
+        let Some(caller) = caller else { continue };
+        match names.place(to) {
+            Some(callee) if flat.len() < 3 * EDGES => {
+                flat.extend([caller, callee.into(), exact(calls)]);
+            }
+            _ if caller >= 0 => *further.entry(caller).or_default() += calls,
+            _ => {}
+        }
+    }
+    for (caller, calls) in further {
+        flat.extend([caller, -1, exact(calls)]);
+    }
+    flat
+}
+
+/// A number as a script can read it.
+fn exact(number: u64) -> i64 {
+    i64::try_from(number.min(MAX)).unwrap_or(i64::MAX)
+}

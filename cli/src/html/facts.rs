@@ -1,0 +1,145 @@
+//! What was run and what is missing, in words.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use flow_codec::format::manifest::Clock;
+use flow_codec::read::Trace;
+use serde::Serialize;
+
+use super::names::cut;
+use crate::cmd::info::ending;
+use crate::output::{lost, plural, shell_word};
+
+/// Characters of a command, of a note.
+const TEXT_CHARS: usize = 2000;
+/// Of more notes than these, the others are counted.
+const NOTES: usize = 50;
+
+/// The head of the page.
+#[derive(Serialize)]
+pub(super) struct Facts {
+    tool: &'static str,
+    /// The directory, as a shell takes it.
+    dir: String,
+    command: String,
+    jvm: String,
+    process: String,
+    started: String,
+    recorded: String,
+    end: String,
+    end_ns: Option<u64>,
+    notes: Vec<Note>,
+}
+
+/// Something a reader must know.
+#[derive(Serialize)]
+pub(crate) struct Note {
+    level: Level,
+    text: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Level {
+    /// Something is missing that was called.
+    Missing,
+    /// What is shown is what was asked for.
+    Info,
+}
+
+/// `100us`.
+fn duration(ns: u64) -> String {
+    humantime::format_duration(Duration::from_nanos(ns)).to_string()
+}
+
+impl Note {
+    /// Something is missing, or not right.
+    pub(crate) fn missing(text: &str) -> Self {
+        Self { level: Level::Missing, text: cut(text, TEXT_CHARS) }
+    }
+
+    /// Good to know.
+    pub(crate) fn info(text: &str) -> Self {
+        Self { level: Level::Info, text: cut(text, TEXT_CHARS) }
+    }
+}
+
+impl Facts {
+    /// What is known of a trace, and further notes.
+    pub(super) fn new(trace: &Trace, mut notes: Vec<Note>) -> Self {
+        let manifest = trace.manifest.as_ref();
+        let end = manifest.and_then(|manifest| manifest.end.as_ref());
+        if let Some(lost) = end.and_then(|end| lost(&end.lost)) {
+            notes.push(Note::missing(&format!("lost while recording: {lost}")));
+        }
+        if trace.journal.is_some_and(|journal| journal.is_restless) {
+            let text = "the trace changed while it was read; the newest calls may be missing";
+            notes.push(Note::missing(text));
+        }
+        let open = trace.threads.iter().map(|(_, thread)| thread.open.count());
+        let open = open.fold(0, u64::saturating_add);
+        if open > 0 {
+            let frames = plural(open, "frame");
+            notes.push(Note::info(&format!("{frames} entered before recording began")));
+        }
+        for group in end.iter().flat_map(|end| &end.not_recorded) {
+            let methods = plural(group.count, "method");
+            let text = format!(
+                "{methods} not recorded: {} (flow info --verbose names them)",
+                group.reason
+            );
+            notes.push(Note::info(&text));
+        }
+        notes.extend(trace.damage.iter().map(|error| Note::missing(&error.to_string())));
+        if notes.len() > NOTES {
+            let more = plural((notes.len() - NOTES) as u64, "more note");
+            notes.truncate(NOTES);
+            notes.push(Note::missing(&format!("… and {more}")));
+        }
+        let text = |text: String| cut(&text, TEXT_CHARS);
+        let of = |value: Option<String>| value.map(text).unwrap_or_default();
+        Self {
+            tool: concat!("flow ", env!("CARGO_PKG_VERSION")),
+            dir: text(shell_word(&trace.dir.display().to_string())),
+            command: of(manifest.map(|manifest| manifest.command.join(" "))),
+            jvm: of(manifest.map(|manifest| {
+                let jvm = &manifest.jvm;
+                format!("{} {}", jvm.name, jvm.version)
+            })),
+            process: of(manifest.map(|manifest| format!("{} on {}", manifest.pid, manifest.host))),
+            started: of(manifest.map(|manifest| {
+                let start = UNIX_EPOCH + Duration::from_nanos(manifest.start_unix_ns);
+                humantime::format_rfc3339_seconds(start).to_string()
+            })),
+            recorded: of(manifest.map(|manifest| {
+                let (tool, engine) = (&manifest.tool, &manifest.engine);
+                format!("by {tool}, engine {engine}")
+            })),
+            end: text(ending(trace)),
+            end_ns: end.map(|end| end.at_ns),
+            notes,
+        }
+    }
+
+    /// Times are from this clock.
+    pub(super) fn clock(&mut self, clock: &Clock) {
+        let text = match clock.period_ns.map(duration) {
+            Some(period) => format!(
+                "times are estimates: where a thread was is known every {period} or so, and calls in \
+                 between are thought to have come evenly"
+            ),
+            None => "times are those of each call, with what measuring them took".to_owned(),
+        };
+        self.notes.push(Note::info(&text));
+    }
+
+    /// There were more paths than can be told apart.
+    pub(super) fn many_paths(&mut self, calls: u64) {
+        let calls = plural(calls, "call");
+        let text = format!(
+            "there are very many paths: {calls} by the smallest of them have no place of their own in \
+             the flame graph, nor among callers and callees"
+        );
+        self.notes.push(Note::info(&text));
+    }
+}

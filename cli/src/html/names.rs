@@ -1,0 +1,138 @@
+//! The methods of the page, each told once: what is drawn comes first, then what took most, up to a
+//! size.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use flow_codec::MethodId;
+use flow_codec::read::Methods;
+use serde::{Serialize, Serializer};
+
+use super::chart::NO_METHOD;
+use super::gather::Sums;
+use crate::output::neutral;
+
+/// Methods that are named.
+const METHODS: usize = 8000;
+/// Bytes of their names.
+const NAME_BYTES: usize = 1 << 20;
+/// Characters of a class, of a method's name, of a descriptor.
+const NAME_CHARS: usize = 400;
+
+/// The methods of the page and their places on it.
+#[derive(Serialize)]
+pub(super) struct Names {
+    classes: Vec<String>,
+    methods: Vec<Row>,
+    more_methods: MoreMethods,
+    /// By number, the place in `methods`.
+    #[serde(skip)]
+    places: Vec<Option<u32>>,
+}
+
+/// A method: the place of its class, its name and descriptor, calls, total, self.
+struct Row(u32, String, String, Sums);
+
+/// Methods that are not named.
+#[derive(Default, Serialize)]
+struct MoreMethods {
+    methods: u64,
+    calls: u64,
+}
+
+impl Serialize for Row {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Self(class, name, descriptor, Sums { calls, total, own, .. }) = self;
+        (class, name, descriptor, calls, total, own).serialize(to)
+    }
+}
+
+impl Names {
+    /// The names of methods with these numbers, above all of those that are `shown`.
+    pub(super) fn new(
+        known: &Methods,
+        methods: &[(MethodId, Sums)],
+        shown: impl Iterator<Item = u32>,
+    ) -> Self {
+        let mut is_shown = vec![false; methods.len()];
+        for method in shown {
+            if let Some(is_shown) = is_shown.get_mut(index(method)) {
+                *is_shown = true;
+            }
+        }
+        let mut order: Vec<_> = methods.iter().zip(&is_shown).enumerate().collect();
+        order.sort_by_key(|(number, ((_, sums), is_shown))| {
+            (!**is_shown, Reverse((sums.total, sums.calls)), *number)
+        });
+        let mut names = Self {
+            classes: Vec::new(),
+            methods: Vec::new(),
+            more_methods: MoreMethods::default(),
+            places: vec![None; methods.len()],
+        };
+        let mut classes = HashMap::new();
+        let mut bytes = 0;
+        for (number, ((id, sums), _)) in order {
+            if names.methods.len() == METHODS || bytes > NAME_BYTES {
+                names.more_methods.methods += 1;
+                names.more_methods.calls += sums.calls;
+                continue;
+            }
+            let [class, name, descriptor] = words(known, *id);
+            bytes += name.len() + descriptor.len();
+            let class = *classes.entry(class).or_insert_with_key(|class| {
+                bytes += class.len();
+                names.classes.push(class.clone());
+                small(names.classes.len() - 1)
+            });
+            if let Some(place) = names.places.get_mut(number) {
+                *place = Some(small(names.methods.len()));
+            }
+            names.methods.push(Row(class, name, descriptor, *sums));
+        }
+        names
+    }
+
+    /// The place of a method with this number; `None` where it is not named.
+    pub(super) fn place(&self, number: u32) -> Option<u32> {
+        self.places.get(index(number)).copied().flatten().filter(|_| number != NO_METHOD)
+    }
+
+    /// How many are named: the place of one that is not.
+    pub(super) fn nowhere(&self) -> u32 {
+        small(self.methods.len())
+    }
+}
+
+/// Class, name and descriptor. An id without a name shows as `?#7`.
+fn words(known: &Methods, id: MethodId) -> [String; 3] {
+    match known.get(id) {
+        Some(method) => {
+            let info = &method.info;
+            [&info.class, &info.name, &info.descriptor].map(|word| cut(word, NAME_CHARS))
+        }
+        None => ["".to_owned(), known.display(id), "".to_owned()],
+    }
+}
+
+/// Text that only shows, and at most so much of it.
+pub(super) fn cut(text: &str, chars: usize) -> String {
+    let mut shown = match text.char_indices().nth(chars) {
+        Some((end, _)) => neutral(text.get(..end).unwrap_or_default()).into_owned() + "…",
+        None => neutral(text).into_owned(),
+    };
+    // What is written out takes more.
+    if let Some((end, _)) = shown.char_indices().nth(2 * chars) {
+        shown.truncate(end);
+        shown.push('…');
+    }
+    shown
+}
+
+fn index(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+fn small(place: usize) -> u32 {
+    u32::try_from(place).unwrap_or(u32::MAX)
+}

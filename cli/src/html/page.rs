@@ -1,0 +1,76 @@
+//! The file: markup, style, script and data in one.
+
+use std::hash::{BuildHasher, RandomState};
+
+use super::data::Data;
+use crate::failure::Failure;
+
+const MARKUP: &str = include_str!("page/page.html");
+const STYLE: &str = include_str!("page/style.css");
+/// In this order: each may use what those before it define.
+const SCRIPTS: [&str; 11] = [
+    include_str!("page/words.js"),
+    include_str!("page/data.js"),
+    include_str!("page/colours.js"),
+    include_str!("page/chart.js"),
+    include_str!("page/input.js"),
+    include_str!("page/search.js"),
+    include_str!("page/describe.js"),
+    include_str!("page/table.js"),
+    include_str!("page/threads.js"),
+    include_str!("page/head.js"),
+    include_str!("page/main.js"),
+];
+
+/// The whole page.
+pub(super) fn page(data: &Data<'_>) -> Result<Vec<u8>, Failure> {
+    let json = serde_json::to_string(data)?;
+    let nonce = nonce();
+    let mut page = String::with_capacity(json.len() + json.len() / 8 + (128 << 10));
+    let mut rest = MARKUP;
+    while let Some((before, behind)) = rest.split_once("{{") {
+        page.push_str(before);
+        let Some((name, behind)) = behind.split_once("}}") else { break };
+        match name {
+            "nonce" => page.push_str(&nonce),
+            "style" => page.push_str(STYLE),
+            "script" => page.extend(SCRIPTS),
+            // Nothing in it can end the element it stands in.
+            "data" => page.push_str(&json.replace('<', "\\u003c")),
+            _ => {}
+        }
+        rest = behind;
+    }
+    page.push_str(rest);
+    Ok(page.into_bytes())
+}
+
+/// What only our own script and style know: no name in the trace can have it.
+fn nonce() -> String {
+    let random = || RandomState::new().hash_one(0);
+    format!("{:016x}{:016x}", random(), random())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_ours_ends_its_element() {
+        for text in SCRIPTS {
+            assert!(!text.contains("</") && !text.contains("<!--"));
+        }
+        assert!(!STYLE.contains("</"));
+    }
+
+    #[test]
+    fn our_code_is_small_and_loads_nothing() {
+        let code = SCRIPTS.iter().map(|text| text.len()).sum::<usize>();
+        assert!(code < 60 << 10, "{code}");
+        for text in SCRIPTS.iter().chain([&MARKUP, &STYLE]) {
+            for loads in ["http:", "https:", "//cdn", "import(", "fetch(", "url(", "innerHTML"] {
+                assert!(!text.contains(loads), "{loads}");
+            }
+        }
+    }
+}

@@ -1,0 +1,322 @@
+// A chart: boxes drawn on a canvas, as far as they are in view. Depth goes down, time to the right.
+
+const ROW = 19;
+const AXIS = 24;
+// Canvases have a largest size, and nobody scrolls for ever.
+const HIGHEST = 6000;
+const FONT = "12px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace";
+
+class Chart {
+  constructor(canvas) {
+    this.canvas = canvas;
+    this.context = canvas.getContext("2d");
+    this.boxes = new Boxes([], 0, 0, false);
+    // What is in view: from, to; and how far down, in pixels.
+    this.from = 0;
+    this.to = 1;
+    this.down = 0;
+    this.selected = -1;
+    this.hovered = -1;
+    // Of each method whether it was searched for; null where nothing was.
+    this.found = null;
+    // A method that was chosen in the table.
+    this.chosen = NO_METHOD;
+    this.isDrawn = true;
+    this.onselect = () => {};
+  }
+
+  show(boxes) {
+    this.boxes = boxes;
+    this.selected = this.hovered = -1;
+    this.down = 0;
+    this.from = boxes.begin;
+    this.to = boxes.end;
+    this.target = null;
+    this.redraw();
+  }
+
+  get width() {
+    return this.canvas.clientWidth;
+  }
+  get height() {
+    return this.canvas.clientHeight;
+  }
+  toX(time) {
+    return ((time - this.from) / (this.to - this.from)) * this.width;
+  }
+  toTime(x) {
+    return this.from + (x / this.width) * (this.to - this.from);
+  }
+
+  redraw() {
+    if (!this.isDrawn) return;
+    this.isDrawn = false;
+    requestAnimationFrame((now) => {
+      this.isDrawn = true;
+      this.step(now);
+      this.draw();
+    });
+  }
+
+  // Goes to a view at once.
+  view(from, to) {
+    this.target = null;
+    this.set(from, to);
+    this.redraw();
+  }
+
+  // Goes there in a few frames, so that the eye can follow.
+  glide(from, to) {
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) return this.view(from, to);
+    this.target = { from, to, start: null, before: [this.from, this.to] };
+    this.redraw();
+  }
+
+  step(now) {
+    const target = this.target;
+    if (!target) return;
+    target.start ??= now;
+    const part = Math.min(1, (now - target.start) / 160);
+    const eased = 1 - (1 - part) ** 3;
+    const between = (a, b) => a + (b - a) * eased;
+    this.set(between(target.before[0], target.from), between(target.before[1], target.to));
+    if (part < 1) this.redraw();
+    else this.target = null;
+  }
+
+  set(from, to) {
+    const { begin, end } = this.boxes;
+    const length = Math.min(end - begin, Math.max(to - from, SHORTEST));
+    this.from = Math.max(begin, Math.min(from, end - length));
+    this.to = this.from + length;
+  }
+
+  zoom(factor, x = this.width / 2) {
+    const time = this.toTime(x);
+    this.view(time - (time - this.from) * factor, time + (this.to - time) * factor);
+  }
+
+  // To the right and down, in pixels.
+  move(x, y) {
+    const shift = (x / this.width) * (this.to - this.from);
+    this.setDown(this.down + y);
+    this.view(this.from + shift, this.to + shift);
+  }
+
+  // All rows, if that is not too much.
+  wholeHeight() {
+    const border = 2;
+    return Math.min(HIGHEST, Math.max(this.boxes.rows.length, 8) * ROW + AXIS + 8 + border);
+  }
+
+  setDown(down) {
+    const most = Math.max(0, this.boxes.rows.length * ROW + AXIS + 8 - this.height);
+    this.down = Math.max(0, Math.min(down, most));
+  }
+
+  reset() {
+    this.setDown(0);
+    this.glide(this.boxes.begin, this.boxes.end);
+  }
+
+  zoomTo(box) {
+    const { at, width } = this.boxes;
+    const margin = this.boxes.parent[box] < 0 ? 0 : width[box] * 0.02;
+    this.reveal(box);
+    this.glide(at[box] - margin, at[box] + width[box] + margin);
+  }
+
+  // Zooms so far that a box can be told from those beside it.
+  enlarge(box) {
+    const { at, width } = this.boxes;
+    if ((width[box] / (this.to - this.from)) * this.width > 4) return;
+    this.glide(at[box] - 20 * width[box], at[box] + 21 * width[box]);
+  }
+
+  // Scrolls so that a box is on the canvas.
+  reveal(box) {
+    const y = this.boxes.depth[box] * ROW;
+    if (y < this.down) this.setDown(y - ROW);
+    if (y > this.down + this.height - AXIS - 2 * ROW)
+      this.setDown(y - this.height + AXIS + 3 * ROW);
+    const [left, right] = [this.boxes.at[box], this.boxes.at[box] + this.boxes.width[box]];
+    if (right <= this.from || left >= this.to) {
+      const half = (this.to - this.from) / 2;
+      this.glide((left + right) / 2 - half, (left + right) / 2 + half);
+    }
+    this.redraw();
+  }
+
+  select(box) {
+    this.selected = box;
+    if (box >= 0) this.reveal(box);
+    this.redraw();
+    this.onselect(box);
+  }
+
+  // The box at a place of the canvas, or -1. What is narrower than a pixel is found where it is drawn.
+  at(x, y) {
+    if (y < AXIS) return -1;
+    const row = this.boxes.rows[Math.floor((y - AXIS + this.down) / ROW)];
+    if (!row) return -1;
+    const time = this.toTime(x);
+    const box = row[this.boxes.firstBehind(row, time)] ?? row.at(-1);
+    const slack = (this.to - this.from) / this.width;
+    return this.boxes.at[box] <= time + slack &&
+      this.boxes.at[box] + this.boxes.width[box] >= time - slack
+      ? box
+      : -1;
+  }
+
+  draw() {
+    const { canvas, context } = this;
+    const scale = devicePixelRatio || 1;
+    const [width, height] = [Math.round(this.width * scale), Math.round(this.height * scale)];
+    if (canvas.width !== width || canvas.height !== height)
+      Object.assign(canvas, { width, height });
+    context.setTransform(scale, 0, 0, scale, 0, 0);
+    context.fillStyle = colours.back;
+    context.fillRect(0, 0, this.width, this.height);
+    context.font = FONT;
+    context.textBaseline = "middle";
+    this.letter = context.measureText("m").width;
+    if (!this.boxes.count) {
+      context.fillStyle = colours.faint;
+      context.fillText("No calls to draw.", 12, this.height / 2);
+      return;
+    }
+    const first = Math.floor(this.down / ROW);
+    const last = Math.min(
+      this.boxes.rows.length,
+      Math.ceil((this.down + this.height - AXIS) / ROW),
+    );
+    for (let depth = first; depth < last; depth++) this.drawRow(depth);
+    this.drawAxis();
+    this.drawBars();
+  }
+
+  drawRow(depth) {
+    const { boxes, context } = this;
+    const row = boxes.rows[depth];
+    const y = AXIS + depth * ROW - this.down;
+    // What lies on a pixel that is painted already need not be.
+    let painted = -1;
+    for (let place = boxes.firstBehind(row, this.from); place < row.length; place++) {
+      const box = row[place];
+      if (boxes.at[box] >= this.to) break;
+      const left = Math.max(this.toX(boxes.at[box]), -1);
+      const right = Math.min(this.toX(boxes.at[box] + boxes.width[box]), this.width + 1);
+      const isNoted = this.isMarked(box) || box === this.selected;
+      if (right - painted < 0.5 && !isNoted) continue;
+      const drawn = Math.max(right - left - (right - left > 3 ? 1 : 0), 0.8);
+      this.drawBox(box, left, y, drawn);
+      painted = left + drawn;
+    }
+  }
+
+  isMarked(box) {
+    return (
+      !this.boxes.isMore[box] &&
+      (this.found?.[this.boxes.method[box]] === 1 || this.boxes.method[box] === this.chosen)
+    );
+  }
+
+  drawBox(box, left, y, width) {
+    const { boxes, context } = this;
+    const method = boxes.method[box];
+    const marked = this.isMarked(box);
+    const faded = (this.found || this.chosen !== NO_METHOD) && !marked;
+    const own = faded ? colours.faded[method] : colours.boxes[method];
+    context.fillStyle = marked ? colours.marked : (own ?? colours.none);
+    context.fillRect(left, y, width, ROW - 1);
+    if (boxes.isMore[box] && width > 2) this.drawStripes(left, y, width);
+    if (box === this.selected || (box === this.hovered && width > 2)) {
+      context.strokeStyle = box === this.selected ? colours.text : colours.faint;
+      context.lineWidth = box === this.selected ? 2 : 1;
+      context.strokeRect(left + 1, y + 1, Math.max(width - 2, 1), ROW - 3);
+    }
+    const letters = Math.floor(
+      (Math.min(left + width, this.width) - Math.max(left, 0) - 6) / this.letter,
+    );
+    if (letters < 3) return;
+    context.fillStyle = colours.text;
+    context.fillText(this.label(box, letters), Math.max(left, 0) + 3, y + ROW / 2);
+  }
+
+  drawStripes(left, y, width) {
+    const { context } = this;
+    context.save();
+    context.beginPath();
+    context.rect(
+      Math.max(left, 0),
+      y,
+      Math.min(left + width, this.width) - Math.max(left, 0),
+      ROW - 1,
+    );
+    context.clip();
+    context.strokeStyle = colours.stripe;
+    context.lineWidth = 3;
+    context.beginPath();
+    // Fixed to the canvas: a box that is far wider than it costs no more.
+    const start = Math.floor((Math.max(left, 0) - ROW) / 8) * 8;
+    for (let x = start; x < Math.min(left + width, this.width); x += 8) {
+      context.moveTo(x, y + ROW);
+      context.lineTo(x + ROW, y);
+    }
+    context.stroke();
+    context.restore();
+  }
+
+  label(box, letters) {
+    const { boxes } = this;
+    const method = methods[boxes.method[box]];
+    const forms = boxes.isMore[box]
+      ? [
+          `… ${plural(boxes.calls[box], "more call")}${method ? `, ${method.forms[1]}` : ""}`,
+          `… ${plural(boxes.calls[box], "more call")}`,
+          `… ${grouped(boxes.calls[box])}`,
+        ]
+      : method.forms;
+    const fitting = forms.find((form) => form.length <= letters);
+    return fitting ?? `${forms.at(-1).slice(0, letters - 1)}…`;
+  }
+
+  drawAxis() {
+    const { context } = this;
+    context.fillStyle = colours.panel;
+    context.fillRect(0, 0, this.width, AXIS);
+    const wanted = Math.max(2, this.width / 110);
+    const rough = (this.to - this.from) / wanted;
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = Math.max(SHORTEST, [1, 2, 5, 10].find((digit) => digit * power >= rough) * power);
+    context.fillStyle = colours.faint;
+    for (let tick = Math.ceil(this.from / step) * step; tick <= this.to; tick += step) {
+      const x = this.toX(tick);
+      context.fillRect(x, AXIS - 6, 1, 6);
+      const text = isTime ? nanos(tick, step) : short(Math.round(tick));
+      context.fillText(text, x + 4, AXIS / 2);
+    }
+  }
+
+  // Where the view is in the whole: to the right, and down.
+  drawBars() {
+    const { context } = this;
+    const { begin, length } = this.boxes;
+    context.fillStyle = colours.link;
+    if (this.to - this.from < length) {
+      const width = Math.max(((this.to - this.from) / length) * this.width, 4);
+      context.fillRect(((this.from - begin) / length) * (this.width - 4), 0, width, 3);
+    }
+    const rows = this.boxes.rows.length * ROW + 8;
+    const space = this.height - AXIS;
+    if (rows > space) {
+      const length = Math.max((space / rows) * space, 8);
+      context.fillRect(
+        this.width - 4,
+        AXIS + (this.down / (rows - space)) * (space - length),
+        4,
+        length,
+      );
+    }
+  }
+}

@@ -1,0 +1,40 @@
+// Colours of boxes: a hue for each package, a shade for each method, the same in every page. Methods
+// without a package have hues of their own.
+
+const isDark = matchMedia("(prefers-color-scheme: dark)");
+
+function hash(text) {
+  let sum = 2166136261;
+  for (let at = 0; at < text.length; at++) sum = Math.imul(sum ^ text.charCodeAt(at), 16777619);
+  return (sum ^ (sum >>> 15)) >>> 0;
+}
+
+const colours = { boxes: [], faded: [] };
+
+function paint() {
+  const dark = isDark.matches;
+  const css = getComputedStyle(document.documentElement);
+  const named = (name) => css.getPropertyValue(`--${name}`).trim();
+  colours.back = named("back");
+  colours.panel = named("panel");
+  colours.line = named("line");
+  colours.faint = named("faint");
+  colours.mark = named("mark");
+  colours.link = named("link");
+  colours.text = dark ? "#f1f3f5" : "#16181c";
+  colours.marked = dark ? "#8a1f5c" : "#ff9bd6";
+  colours.stripe = dark ? "#ffffff2e" : "#00000026";
+  colours.none = dark ? "#3a3f47" : "#dcdfe4";
+  methods.forEach((method, place) => {
+    const dot = method.className.lastIndexOf(".");
+    const group = dot > 0 ? method.className.slice(0, dot) : method.forms[0];
+    const hue = hash(group) % 360;
+    const shade = hash(method.forms[0]) % 9;
+    colours.boxes[place] = dark
+      ? `hsl(${hue} 38% ${27 + shade}%)`
+      : `hsl(${hue} 62% ${76 + shade}%)`;
+    colours.faded[place] = dark
+      ? `hsl(${hue} 12% ${19 + shade / 2}%)`
+      : `hsl(${hue} 22% ${90 + shade / 2}%)`;
+  });
+}

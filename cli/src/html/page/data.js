@@ -1,0 +1,192 @@
+// What the page is about. How the lists of numbers are to be read stands in `data.rs`.
+
+const data = JSON.parse(byId("data").textContent);
+const isTime = data.unit === "ns";
+
+// An amount of what the charts are wide in.
+const amount = (number) => (isTime ? nanos(number) : plural(number, "call"));
+const cell = (number) => (isTime ? nanos(number) : grouped(number));
+
+const NO_METHOD = -1;
+// The shortest that can be looked at: one call, or a nanosecond.
+const SHORTEST = 1;
+
+// `Map$Entry[]` for `[Ljava/util/Map$Entry;`, of all parameters; null where the descriptor is odd.
+function parameters(descriptor) {
+  const primitive = {
+    B: "byte",
+    C: "char",
+    D: "double",
+    F: "float",
+    I: "int",
+    J: "long",
+    S: "short",
+    Z: "boolean",
+  };
+  const inner = /^\(([^)]*)\)/.exec(descriptor);
+  if (!inner) return null;
+  const types = inner[1].match(/\[*(?:[BCDFIJSZ]|L[^;]+;)/g) ?? [];
+  if (types.join("") !== inner[1]) return null;
+  return types
+    .map((type) => {
+      const element = type.replace(/^\[+/, "");
+      const name =
+        primitive[element] ?? element.slice(Math.max(element.lastIndexOf("/"), 0) + 1, -1);
+      return name + "[]".repeat(type.length - element.length);
+    })
+    .join(", ");
+}
+
+// The methods, in the order that boxes name them by.
+const methods = data.methods.map(([classPlace, name, descriptor, calls, total, own], place) => {
+  const className = data.classes[classPlace];
+  const types = parameters(descriptor);
+  const label = types === null ? name + descriptor : `${name}(${types})`;
+  const dot = className ? "." : "";
+  return {
+    place,
+    className,
+    name,
+    descriptor,
+    label,
+    calls,
+    total,
+    own,
+    // From the longest that may fit on a box to the shortest.
+    forms: [
+      `${className}${dot}${label}`,
+      `${className.slice(className.lastIndexOf(".") + 1)}${dot}${name}`,
+      name,
+    ],
+    // What a search looks into.
+    text: `${className}${dot}${label}\n${className}${dot}${name}${descriptor}`.toLowerCase(),
+  };
+});
+// What a box shows whose method did not fit on the page.
+methods.push({
+  place: methods.length,
+  className: "",
+  name: "",
+  descriptor: "",
+  label: "",
+  calls: 0,
+  total: 0,
+  own: 0,
+  forms: ["(a method this page has no room for)", "(no room)", "…"],
+  text: "",
+});
+const unnamed = methods.length - 1;
+
+// The boxes of one chart, in columns. Each stands behind the one it is in.
+class Boxes {
+  constructor(flat, begin, end, isFlame) {
+    const count = flat.length / 5;
+    this.count = count;
+    this.isFlame = isFlame;
+    this.at = new Float64Array(count);
+    this.width = new Float64Array(count);
+    this.calls = new Float64Array(count);
+    // Calls of the thread before it.
+    this.before = new Float64Array(count);
+    this.method = new Int32Array(count);
+    this.isMore = new Uint8Array(count);
+    this.depth = new Int32Array(count);
+    this.parent = new Int32Array(count);
+    // At each depth the boxes from left to right.
+    this.rows = [];
+    this.hasMore = false;
+    const open = [];
+    for (let box = 0; box < count; box++) {
+      const first = 5 * box;
+      const [up, method, gap] = [flat[first], flat[first + 1], flat[first + 2]];
+      const width = flat[first + 3];
+      const depth = open.length - up;
+      const beside = up > 0 ? open[depth] : -1;
+      const parent = depth > 0 ? open[depth - 1] : -1;
+      open.length = depth;
+      open.push(box);
+      const begin =
+        beside >= 0 ? this.at[beside] + this.width[beside] : parent >= 0 ? this.at[parent] : 0;
+      const before =
+        beside >= 0
+          ? this.before[beside] + this.calls[beside]
+          : parent >= 0
+            ? this.before[parent] + 1
+            : 0;
+      this.at[box] = begin + gap;
+      this.width[box] = width;
+      this.calls[box] = flat[first + 4] || width;
+      this.before[box] = before;
+      this.isMore[box] = method < 0 ? 1 : 0;
+      this.method[box] = method < 0 ? -2 - method : method;
+      this.depth[box] = depth;
+      this.parent[box] = parent;
+      this.hasMore ||= method < 0;
+      (this.rows[depth] ??= []).push(box);
+    }
+    // What is as wide as the chart; at least one call, or a nanosecond.
+    const last = this.rows[0]?.at(-1);
+    this.begin = begin;
+    this.end = isFlame && count ? this.at[last] + this.width[last] : end;
+    this.end = Math.max(this.end, begin + SHORTEST);
+  }
+
+  get length() {
+    return this.end - this.begin;
+  }
+
+  // What its own calls took, as far as it is told.
+  own(box) {
+    let inside = 0;
+    for (let next = box + 1; next < this.count && this.depth[next] > this.depth[box]; next++) {
+      if (this.parent[next] === box) inside += this.width[next];
+    }
+    return this.width[box] - inside;
+  }
+
+  // The first box of a row that ends behind a place.
+  firstBehind(row, place) {
+    let low = 0;
+    let high = row.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.at[row[middle]] + this.width[row[middle]] > place) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+
+  // How much of the chart a set of methods takes; a box inside another counts once.
+  share(isIn) {
+    let sum = 0;
+    for (let box = 0; box < this.count;) {
+      const depth = this.depth[box];
+      const found = !this.isMore[box] && isIn[this.method[box]];
+      if (found) sum += this.width[box];
+      box++;
+      while (found && box < this.count && this.depth[box] > depth) box++;
+    }
+    return sum;
+  }
+
+  title(box) {
+    const method = this.method[box];
+    if (!this.isMore[box]) return methods[method].forms[0];
+    return `… ${plural(this.calls[box], "more call")}`;
+  }
+}
+
+// Who called whom, of each method.
+const callers = new Map();
+const callees = new Map();
+for (let at = 0; at < data.edges.length; at += 3) {
+  const [caller, callee, calls] = data.edges.slice(at, at + 3);
+  const add = (map, key, other) => {
+    if (!map.has(key)) map.set(key, []);
+    map.get(key).push({ method: other, calls });
+  };
+  if (callee !== NO_METHOD) add(callers, callee, caller);
+  if (caller !== NO_METHOD) add(callees, caller, callee);
+}
+
+const flameEnd = data.flame_end;

@@ -1,0 +1,37 @@
+// The head of the page: what was run, and what is missing.
+
+function showHead() {
+  const { facts } = data;
+  const program = facts.command || facts.dir;
+  document.title = `${program.slice(0, 80)} · flow`;
+  byId("command").textContent = program;
+  const calls = data.threads.reduce((sum, each) => sum + each.calls, 0) + data.more_threads.calls;
+  const shown = [
+    ["calls", grouped(calls)],
+    ["threads", grouped(data.threads.length + data.more_threads.threads)],
+    ["methods", grouped(unnamed + data.more_methods.methods)],
+    ["duration", facts.end_ns === null ? "" : nanos(facts.end_ns)],
+    ["started", facts.started],
+    ["end", facts.end],
+    ["JVM", facts.jvm],
+    ["process", facts.process],
+    ["recorded", facts.recorded],
+    ["trace", facts.dir],
+  ];
+  for (const [key, value] of shown.filter(([, value]) => value)) {
+    byId("facts").append(
+      element("div", {}, element("dt", {}, key), element("dd", { "data-fact": key }, value)),
+    );
+  }
+  const notes = byId("notes");
+  const missing = facts.notes.filter((note) => note.level === "missing");
+  notes.hidden = !facts.notes.length;
+  notes.open = missing.length > 0;
+  notes.classList.toggle("missing", missing.length > 0);
+  notes.querySelector("summary").textContent = missing.length
+    ? "Something is missing from this recording"
+    : "What is not shown";
+  const others = facts.notes.filter((note) => note.level !== "missing");
+  const items = [...missing, ...others].map((note) => element("li", {}, note.text));
+  notes.querySelector("ul").append(...items);
+}

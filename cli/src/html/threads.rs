@@ -1,0 +1,151 @@
+//! The threads of a trace as the page shows them: the largest with charts, further ones with
+//! their numbers, and the rest as a count.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use flow_codec::ThreadId;
+use flow_codec::read::Trace;
+use serde::Serialize;
+
+use super::chart::ChartBox;
+use super::data::flat_boxes;
+use super::gather::{Budget, ThreadSums};
+use super::names::{Names, cut};
+use crate::reading::{Ending, Reading};
+
+/// Boxes of all timelines, and of each.
+const BOXES: usize = 40_000;
+const MOST_BOXES: usize = 20_000;
+const LEAST_BOXES: usize = 64;
+/// The same of flame graphs, where there are several threads.
+const FLAME_BOXES: usize = 15_000;
+const MOST_FLAME_BOXES: usize = 5_000;
+/// Threads that have charts.
+const CHARTS: usize = 100;
+/// Threads that are listed.
+const ROWS: usize = 1000;
+/// Characters of a name.
+const NAME_CHARS: usize = 120;
+
+/// What becomes of the threads.
+pub(super) struct Threads<'a> {
+    trace: &'a Trace,
+    /// Of those that have charts.
+    budgets: HashMap<ThreadId, Budget>,
+    threads: Vec<(ThreadId, ThreadSums, &'static str)>,
+}
+
+/// A thread.
+#[derive(Serialize)]
+pub(super) struct ThreadRow {
+    id: ThreadId,
+    name: String,
+    kind: &'static str,
+    state: &'static str,
+    calls: u64,
+    frames: u64,
+    begin: u64,
+    end: u64,
+    /// As [`flat_boxes`] makes them; absent where there are no charts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    boxes: Option<Vec<i64>>,
+    /// The same; a single thread's is that of the page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flame: Option<Vec<i64>>,
+}
+
+/// Threads that are not listed.
+#[derive(Serialize)]
+pub(super) struct More {
+    threads: usize,
+    calls: u64,
+}
+
+impl<'a> Threads<'a> {
+    /// The threads of a trace, of which nothing has been read. The larger a thread's file is, the
+    /// more boxes it gets.
+    pub(super) fn new(trace: &'a Trace) -> Self {
+        let mut files: Vec<_> = trace.files.iter().map(|file| (file.bytes, file.id)).collect();
+        files.sort_by_key(|&(bytes, id)| (Reverse(bytes), id));
+        files.truncate(CHARTS);
+        let bytes: u128 = files.iter().map(|(bytes, _)| u128::from(*bytes)).sum();
+        let share = |of: u64, boxes: usize, most| {
+            let share = u128::from(of) * boxes as u128 / bytes.max(1);
+            usize::try_from(share).unwrap_or(boxes).clamp(LEAST_BOXES, most)
+        };
+        let budget = |of| Budget {
+            timeline: share(of, BOXES, MOST_BOXES),
+            flame: share(of, FLAME_BOXES, MOST_FLAME_BOXES),
+        };
+        let budgets = files.into_iter().map(|(bytes, id)| (id, budget(bytes))).collect();
+        Self { trace, budgets, threads: Vec::new() }
+    }
+
+    /// How many boxes its charts may have, if it has any.
+    pub(super) fn budget(&self, id: ThreadId) -> Option<Budget> {
+        self.budgets.get(&id).copied()
+    }
+
+    /// A thread has been read.
+    pub(super) fn add(&mut self, id: ThreadId, sums: ThreadSums, reading: &Reading) {
+        let ended = self.trace.manifest.as_ref().is_some_and(|manifest| manifest.end.is_some());
+        let has_ended = self.trace.threads.get(id).map(|thread| thread.end_ns.is_some());
+        let state = match (reading.ending, has_ended) {
+            _ if !reading.is_sound() => "damaged",
+            (Ending::Truncated(_), _) => "truncated",
+            (_, Some(true)) => "ended",
+            (_, Some(false)) if ended => "alive at end",
+            (_, Some(false)) => "not ended",
+            (_, None) => "",
+        };
+        self.threads.push((id, sums, state));
+    }
+
+    /// All boxes of all charts.
+    pub(super) fn boxes(&self) -> impl Iterator<Item = &ChartBox> {
+        let charts = self.threads.iter().filter_map(|(_, sums, _)| sums.charts.as_ref());
+        charts.flat_map(|charts| charts.timeline.iter().chain(&charts.flame))
+    }
+
+    /// The threads that are listed, those with most calls first.
+    pub(super) fn rows(&mut self, names: &Names) -> Vec<ThreadRow> {
+        self.threads.sort_by_key(|(id, sums, _)| (sums.charts.is_none(), Reverse(sums.calls), *id));
+        let mut rows: Vec<_> =
+            self.threads.iter().take(ROWS).map(|thread| self.row(thread, names)).collect();
+        rows.sort_by_key(|row| (Reverse(row.calls), row.boxes.is_none(), row.id));
+        rows
+    }
+
+    fn row(
+        &self,
+        (id, sums, state): &(ThreadId, ThreadSums, &'static str),
+        names: &Names,
+    ) -> ThreadRow {
+        let thread = self.trace.threads.get(*id);
+        let charts = sums.charts.as_ref();
+        let flame = charts.filter(|_| self.threads.len() > 1);
+        ThreadRow {
+            id: *id,
+            name: thread.map(|thread| cut(&thread.name, NAME_CHARS)).unwrap_or_default(),
+            kind: match thread {
+                Some(thread) if thread.is_virtual => "virtual",
+                Some(thread) if thread.daemon => "daemon",
+                _ => "",
+            },
+            state,
+            calls: sums.calls,
+            frames: sums.most_frames,
+            begin: sums.begin,
+            end: sums.end,
+            boxes: charts.map(|charts| flat_boxes(&charts.timeline, names)),
+            flame: flame.map(|charts| flat_boxes(&charts.flame, names)),
+        }
+    }
+
+    /// Those that [`rows`](Self::rows) did not list.
+    pub(super) fn more(&self) -> More {
+        let left = self.threads.get(ROWS..).unwrap_or_default();
+        More { threads: left.len(), calls: left.iter().map(|(_, sums, _)| sums.calls).sum() }
+    }
+}

@@ -1,0 +1,392 @@
+//! The page of `flow report --html`, without a browser: what it says, what it must not hold, how
+//! large it gets.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{Run, bare, command, flow, text, trace};
+use serde_json::Value;
+
+/// The page of a trace.
+fn page(args: &[&str], dir: &Path) -> (String, Run) {
+    let out = tempfile::tempdir().unwrap();
+    let file = out.path().join("page.html");
+    let run = flow(&[&["report", "--html", &text(&file)], args].concat(), dir);
+    (fs::read_to_string(&file).unwrap(), run)
+}
+
+/// What the script of a page gets.
+fn data(page: &str) -> Value {
+    let (_, behind) = page.split_once(r#"<script type="application/json" id="data">"#).unwrap();
+    let (data, _) = behind.split_once("</script>").unwrap();
+    serde_json::from_str(data).unwrap()
+}
+
+fn data_of(args: &[&str], dir: &Path) -> Value {
+    let (page, run) = page(args, dir);
+    assert_eq!((run.code, run.out.as_str()), (Some(0), ""), "{}", run.err);
+    data(&page)
+}
+
+fn array(value: &Value) -> &[Value] {
+    value.as_array().unwrap()
+}
+
+fn numbers(value: &Value) -> Vec<i64> {
+    array(value).iter().map(|number| number.as_i64().unwrap()).collect()
+}
+
+/// A box as the page stores it, read back.
+#[derive(Clone, PartialEq, Debug)]
+struct Drawn {
+    depth: usize,
+    /// `None` where it stands for several.
+    method: Option<usize>,
+    at: i64,
+    width: i64,
+    calls: i64,
+}
+
+fn boxes(flat: &Value) -> Vec<Drawn> {
+    let mut drawn: Vec<Drawn> = Vec::new();
+    for cell in numbers(flat).chunks_exact(5) {
+        let &[up, method, gap, width, calls] = cell else { unreachable!() };
+        let depth = drawn.last().map_or(0, |last| last.depth + 1) - usize::try_from(up).unwrap();
+        let mut not_around = drawn.iter().rev().take_while(|other| other.depth >= depth);
+        let beside = not_around.find(|other| other.depth == depth);
+        let around = drawn.iter().rev().find(|other| other.depth + 1 == depth);
+        let begin = match (beside, around) {
+            (Some(beside), _) if up > 0 => beside.at + beside.width,
+            (_, around) => around.map_or(0, |around| around.at),
+        };
+        let calls = if calls == 0 { width } else { calls };
+        let method = usize::try_from(method).ok();
+        drawn.push(Drawn { depth, method, at: begin + gap, width, calls });
+    }
+    drawn
+}
+
+/// Some events of so many methods, always the same.
+fn events(count: usize, methods: u16) -> Vec<u8> {
+    let mut state: u64 = 3;
+    let mut next = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) % below
+    };
+    let mut bytes = Vec::new();
+    for _ in 0..count {
+        if next(2) == 0 {
+            bytes.push(u8::try_from(next(3)).unwrap());
+        } else {
+            let method = next(methods.into());
+            bytes.extend([
+                0xC0 | u8::try_from(method & 0x3F).unwrap(),
+                u8::try_from(method >> 6).unwrap(),
+            ]);
+        }
+    }
+    bytes
+}
+
+#[test]
+fn the_page_tells_what_the_report_tells() {
+    let dir = trace();
+    let data = data_of(&[], dir.path());
+    let report = flow(&["report", "--format", "json"], dir.path()).out;
+    let report: Vec<Value> =
+        report.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let methods = array(&data["methods"]);
+    assert_eq!(methods.len(), report.len());
+    for row in report {
+        let is_same = |method: &&Value| {
+            let class = usize::try_from(method[0].as_u64().unwrap()).unwrap();
+            data["classes"][class] == row["class"] && method[1] == row["name"]
+        };
+        let method = methods.iter().find(is_same).unwrap();
+        assert_eq!(
+            (&method[2], &method[3], &method[4], &method[5]),
+            (&row["descriptor"], &row["calls"], &row["total"], &row["self"])
+        );
+    }
+    let info: Value =
+        serde_json::from_str(&flow(&["info", "--format", "json"], dir.path()).out).unwrap();
+    for thread in array(&info["threads"]) {
+        let mut threads = array(&data["threads"]).iter();
+        let row = threads.find(|row| row["id"] == thread["thread"]).unwrap();
+        assert_eq!((&row["calls"], &row["name"]), (&thread["calls"], &thread["name"]));
+        assert_eq!((&row["frames"], &row["state"]), (&thread["max_frames"], &thread["state"]));
+    }
+    let facts = &data["facts"];
+    assert_eq!(
+        (&facts["command"], &facts["end"]),
+        (&"java -jar app.jar".into(), &"clean, after 1s 500ms".into())
+    );
+    let notes = facts["notes"].to_string();
+    assert!(notes.contains("2 methods not recorded: native"), "{notes}");
+}
+
+#[test]
+fn every_call_of_a_small_trace_has_a_box() {
+    // main > (work > (init, init), work), and once more, with two frames still open.
+    let bytes = [0x80, 0x81, 0x82, 0x00, 0x82, 0x01, 0x81, 0x01, 0x80, 0x81];
+    let dir = bare(&bytes);
+    let data = data_of(&[], dir.path());
+    let name = |method: usize| array(&data["methods"])[method][1].as_str().unwrap().to_owned();
+    let line = |cell: Drawn| {
+        format!(
+            "{} {} {}+{} {}",
+            cell.depth,
+            name(cell.method.unwrap()),
+            cell.at,
+            cell.width,
+            cell.calls
+        )
+    };
+    let lines = |flat: &Value| boxes(flat).into_iter().map(line).collect::<Vec<_>>();
+    assert_eq!(
+        lines(&data["threads"][0]["boxes"]),
+        [
+            "0 main 0+5 5",
+            "1 work 1+3 3",
+            "2 <init> 2+1 1",
+            "2 <init> 3+1 1",
+            "1 work 4+1 1",
+            "0 main 5+2 2",
+            "1 work 6+1 1"
+        ]
+    );
+    assert_eq!(lines(&data["flame"]), ["0 main 0+7 2", "1 work 0+5 3", "2 <init> 0+2 2"]);
+    assert_eq!(data["flame_end"], 7);
+    let edges: Vec<_> = numbers(&data["edges"]).chunks_exact(3).map(|edge| edge.to_vec()).collect();
+    assert_eq!(edges.len(), 3);
+    assert_eq!(edges.iter().map(|edge| edge[2]).sum::<i64>(), 7);
+}
+
+#[test]
+fn names_that_try_to_be_code_stay_text() {
+    let dir = bare(&[0x80, 0x81, 0x01]);
+    let hostile = "</script><img src=x onerror=alert(1)>";
+    let line = |id, class: &str, name: &str| {
+        format!(
+            "{}\n",
+            serde_json::json!({"id": id, "class": class, "name": name, "descriptor": "()V"})
+        )
+    };
+    let methods = line(0, hostile, "<!--{{data}}")
+        + &line(1, "user\u{202e}nimda\u{2028}", "line\nbreak\u{1b}[31m");
+    fs::remove_file(dir.path().join("ids.properties")).unwrap();
+    fs::write(dir.path().join("methods.jsonl"), methods).unwrap();
+    let (page, run) = page(&[], dir.path());
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert_eq!(page.matches("</script").count(), 2, "the data's end and the script's");
+    assert!(!page.contains("<img") && !page.contains("<!--"));
+    let data = data(&page);
+    assert_eq!(data["classes"][0], hostile);
+    assert_eq!(data["methods"][0][1], "<!--{{data}}");
+    assert_eq!(data["classes"][1], r"user\u{202e}nimda\u{2028}");
+    assert_eq!(data["methods"][1][1], r"line\u{a}break\u{1b}[31m");
+}
+
+#[test]
+fn only_our_own_code_may_run_and_nothing_is_loaded() {
+    let dir = trace();
+    let (page, _) = page(&[], dir.path());
+    let (_, policy) = page.split_once(r#"http-equiv="Content-Security-Policy" content=""#).unwrap();
+    let (policy, _) = policy.split_once('"').unwrap();
+    let nonce = policy.split_once("script-src 'nonce-").unwrap().1.split_once('\'').unwrap().0;
+    assert!(policy.starts_with("default-src 'none'; ") && !policy.contains("unsafe"), "{policy}");
+    assert!(
+        nonce.len() >= 32 && page.contains(&format!(r#"<script type="module" nonce="{nonce}">"#))
+    );
+    let (again, _) = self::page(&[], dir.path());
+    assert!(!again.contains(nonce), "nobody can know it before");
+    assert_eq!(again.len(), page.len());
+}
+
+#[test]
+fn a_page_has_a_size_whatever_the_trace() {
+    let dir = tempfile::tempdir().unwrap();
+    let class = "long.name.".repeat(60);
+    let methods =
+        (0..8190).map(|id| format!("{class}C{id}#{}{id}(L{class};)V={id}\n", "method".repeat(50)));
+    fs::write(dir.path().join("ids.properties"), methods.collect::<String>()).unwrap();
+    fs::write(dir.path().join("thread-1.flow"), events(1_500_000, 8190)).unwrap();
+    fs::write(dir.path().join("thread-2.flow"), events(400_000, 8190)).unwrap();
+    for thread in 3..1400 {
+        fs::write(dir.path().join(format!("thread-{thread}.flow")), events(300, 8190)).unwrap();
+    }
+    let (page, run) = page(&[], dir.path());
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert!(page.len() < 4 << 20, "{}", page.len());
+    let data = data(&page);
+    let threads = array(&data["threads"]);
+    assert_eq!(threads.len(), 1000);
+    let drawn: Vec<_> = threads.iter().filter(|thread| thread["boxes"].is_array()).collect();
+    assert_eq!(drawn.len(), 100);
+    let mut calls = data["more_threads"]["calls"].as_i64().unwrap();
+    calls += threads.iter().map(|thread| thread["calls"].as_i64().unwrap()).sum::<i64>();
+    for thread in drawn {
+        let boxes = boxes(&thread["boxes"]);
+        assert!(boxes.len() <= 20_000);
+        let outermost = boxes.iter().filter(|cell| cell.depth == 0);
+        assert_eq!(
+            outermost.map(|cell| cell.calls).sum::<i64>(),
+            thread["calls"].as_i64().unwrap()
+        );
+    }
+    let methods = array(&data["methods"]);
+    let mut told = data["more_methods"]["calls"].as_i64().unwrap();
+    told += methods.iter().map(|method| method[3].as_i64().unwrap()).sum::<i64>();
+    assert!(methods.len() < 8190 && told == calls && data["flame_end"] == calls);
+}
+
+#[test]
+fn flags_of_the_report_apply() {
+    let dir = trace();
+    let data = data_of(&["--thread", "main", "--exclude", "com.app.Main#work"], dir.path());
+    let names: Vec<_> =
+        array(&data["methods"]).iter().map(|method| method[1].as_str().unwrap()).collect();
+    assert_eq!((names, array(&data["threads"]).len()), (vec!["main", "<init>"], 1));
+    assert_eq!(data["is_filtered"], true);
+    let notes = data["facts"]["notes"].to_string();
+    assert!(notes.contains("--exclude") && notes.contains("asked for: main"), "{notes}");
+    for more in [["--format", "json"], ["--sort", "calls"], ["--max", "7"], ["--callers", "a.B"]] {
+        let run = flow(&[&["report", "--html", "-"], &more[..]].concat(), dir.path());
+        assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{more:?}");
+    }
+}
+
+#[test]
+fn what_is_missing_is_said_on_the_page_too() {
+    let dir = trace();
+    // Cut inside a number.
+    fs::write(dir.path().join("thread-1.flow"), [0x80, 0x81, 0xC0]).unwrap();
+    let manifest = common::manifest(0, Some((7, 8, 12)));
+    let manifest =
+        manifest.replace(r#""events":0,"reasons":[]"#, r#""events":9,"reasons":["disk full"]"#);
+    fs::write(dir.path().join("trace.json"), manifest).unwrap();
+    let (truncated, run) = page(&[], dir.path());
+    assert_eq!(run.code, Some(3), "{}", run.err);
+    let truncated = data(&truncated);
+    let of = |data: &Value| {
+        let mut threads = array(&data["threads"]).iter();
+        threads.find(|thread| thread["id"] == 1).unwrap()["state"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(of(&truncated), "truncated");
+    let notes = truncated["facts"]["notes"].to_string();
+    assert!(notes.contains("lost while recording: 9 events: disk full"), "{notes}");
+    // A number that is far too long.
+    fs::write(
+        dir.path().join("thread-1.flow"),
+        [vec![0x80, 0xC0], vec![0xFF; 20], vec![0x01, 0x81, 0x00]].concat(),
+    )
+    .unwrap();
+    let (damaged, run) = page(&[], dir.path());
+    assert_eq!((run.code, of(&data(&damaged)).as_str()), (Some(1), "damaged"), "{}", run.err);
+}
+
+#[test]
+fn a_trace_without_calls_has_a_page() {
+    let dir = bare(&[]);
+    let data = data_of(&[], dir.path());
+    assert_eq!(
+        (&data["flame"], &data["methods"]),
+        (&Value::from(Vec::<i64>::new()), &data["flame"])
+    );
+}
+
+#[test]
+fn a_recursion_without_an_end_has_a_page() {
+    let dir = bare(&[0x81; 300_000]);
+    let data = data_of(&[], dir.path());
+    let boxes = boxes(&data["threads"][0]["boxes"]);
+    assert!(boxes.len() <= 20_000 && boxes[0].calls == 300_000);
+    assert_eq!(boxes.last().unwrap().method, None, "what is deeper is merged");
+    assert_eq!(
+        (&data["methods"][0][4], data["threads"][0]["frames"].as_i64()),
+        (&300_000.into(), Some(300_000))
+    );
+}
+
+#[test]
+fn a_page_is_there_whole_or_not_at_all() {
+    let dir = trace();
+    let out = tempfile::tempdir().unwrap();
+    let to = |path: &Path| flow(&["report", "--html", &text(path)], dir.path());
+    let says = |path: &Path, what: &str| {
+        let run = to(path);
+        let lines = run.err.lines().count();
+        assert_eq!((run.code, run.out.as_str(), lines), (Some(1), "", 1), "{}", run.err);
+        assert!(run.err.contains(what), "{}", run.err);
+    };
+    says(out.path(), "is a directory; --html names the file to write");
+    says(&out.path().join("no/page.html"), "No such file or directory");
+    says(Path::new("/dev/full"), "/dev/full: No space left on device");
+    let file = out.path().join("page.html");
+    fs::write(&file, "before").unwrap();
+    let link = out.path().join("link.html");
+    std::os::unix::fs::symlink("page.html", &link).unwrap();
+    assert_eq!(to(&link).code, Some(0));
+    assert!(link.is_symlink(), "what it leads to is replaced");
+    let written = fs::read_to_string(&file).unwrap();
+    assert!(written.starts_with("<!doctype html>") && written.ends_with("</html>\n"));
+    assert_eq!(fs::read_dir(out.path()).unwrap().count(), 2, "nothing else is left");
+    let run = flow(&["report", "--html", "-"], dir.path());
+    assert_eq!((run.code, run.out.len()), (Some(0), written.len()));
+}
+
+#[test]
+fn one_page_is_of_one_trace() {
+    let dir = trace();
+    common::write_trace(&dir.path().join("jvm-7-1"));
+    let run: Run =
+        command().args(["report", "--html", "-"]).arg(dir.path()).output().unwrap().into();
+    assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
+    assert!(run.err.contains("here are several traces, name one of: "), "{}", run.err);
+}
+
+#[test]
+fn where_the_trace_has_a_clock_the_axis_is_time() {
+    use flow_codec::Offset;
+    use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
+
+    let dir = trace();
+    let manifest = common::manifest(0, Some((7, 8, 12)));
+    let clock = r#""event_format":"binary","clock":{"kind":"tick","period_ns":100000}"#;
+    fs::write(dir.path().join("trace.json"), manifest.replace(r#""event_format":"binary""#, clock))
+        .unwrap();
+    // main > work > (init, init); main > work. The two exits behind the second init are at 7000.
+    let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
+    for (offset, exits, ns) in
+        [(0, 0, 1000), (2, 0, 2000), (5, 0, 6000), (5, 1, 7000), (7, 1, 9000)]
+    {
+        let position = Position { offset: Offset::new(offset), exits };
+        encoder.encode(position, &Mark::Time { by_ns: ns, from_ns: ns }, &mut bytes);
+    }
+    fs::write(dir.path().join("thread-1.marks"), &bytes).unwrap();
+    let data = data_of(&[], dir.path());
+    assert_eq!(data["unit"], "ns");
+    let mut threads = array(&data["threads"]).iter();
+    let main = threads.find(|thread| thread["id"] == 1).unwrap();
+    assert_eq!((main["begin"].as_i64(), main["end"].as_i64()), (Some(1000), Some(9000)));
+    let boxes: Vec<_> = boxes(&main["boxes"])
+        .iter()
+        .map(|cell| (cell.depth, cell.at, cell.width, cell.calls))
+        .collect();
+    assert_eq!(
+        boxes[..3],
+        [(0, 1000, 8000, 5), (1, 1500, 5500, 3), (2, 2000, 1333, 1)],
+        "main, work, init"
+    );
+    assert_eq!(boxes[4], (1, 7666, 667, 1), "the second work");
+    // Marks that make no sense are damage, and no reason to show nothing.
+    bytes.extend([0xFF; 20]);
+    fs::write(dir.path().join("thread-1.marks"), &bytes).unwrap();
+    let (page, run) = page(&[], dir.path());
+    assert_eq!(run.code, Some(1), "{}", run.err);
+    assert_eq!(self::data(&page)["unit"], "ns");
+}

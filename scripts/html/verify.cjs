@@ -1,0 +1,240 @@
+// Opens one page in Chromium and checks it: see verify-html.sh.
+const assert = require("node:assert/strict");
+const fs = require("node:fs");
+const path = require("node:path");
+const { chromium } = require("playwright-core");
+
+const [, , executablePath, work, name] = process.argv;
+const lines = (file) =>
+  fs
+    .readFileSync(file, "utf8")
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+const file = path.resolve(work, `${name}.html`);
+const report = lines(path.join(work, `${name}.report`));
+const info = lines(path.join(work, `${name}.info`))[0];
+const grouped = (number) => number.toLocaleString("en-US");
+const size = fs.statSync(file).size;
+
+// What a browser makes of what can do something in a name.
+const shown = (text) =>
+  text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
+
+async function open(browser, options = {}) {
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 900 },
+    reducedMotion: "reduce",
+    ...options,
+  });
+  const page = await context.newPage();
+  const wrong = [];
+  page.on("console", (message) => wrong.push(`console: ${message.text()}`));
+  page.on("pageerror", (error) => wrong.push(`error: ${error.stack}`));
+  page.on("dialog", (dialog) => {
+    wrong.push(`dialog: ${dialog.message()}`);
+    dialog.dismiss();
+  });
+  page.on("request", (request) => {
+    if (request.url() !== `file://${file}`) wrong.push(`request: ${request.url()}`);
+  });
+  const start = Date.now();
+  await page.goto(`file://${file}`);
+  await page.waitForSelector("html[data-ready]");
+  await page.evaluate(
+    () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+  );
+  return { page, wrong, ms: Date.now() - start };
+}
+
+// Pixels of the chart, to see whether it has changed.
+const pixels = (page) =>
+  page.evaluate(
+    () =>
+      new Promise((done) =>
+        requestAnimationFrame(() =>
+          requestAnimationFrame(() => done(document.getElementById("canvas").toDataURL())),
+        ),
+      ),
+  );
+const count = (page, fact) => page.textContent(`[data-fact=${fact}]`);
+const shot = (page, what) => page.screenshot({ path: path.join(work, `${name}-${what}.png`) });
+
+async function changes(page, what, act) {
+  const before = await pixels(page);
+  await act();
+  assert.notEqual(await pixels(page), before, `${what} changes what is drawn`);
+}
+
+async function verify(browser) {
+  const { page, wrong, ms } = await open(browser);
+  await shot(page, "start");
+
+  // What is told is what the report tells.
+  assert.equal(await count(page, "calls"), grouped(info.calls));
+  assert.equal(await count(page, "methods"), grouped(report.length));
+  assert.equal(
+    await page.locator("#threads li [data-thread]:not([data-thread='-1'])").count(),
+    Math.min(info.threads.filter((thread) => thread.bytes > 0).length, 1000),
+  );
+  const rows = await page.$$eval("tbody tr", (rows) =>
+    rows.map((row) => [...row.cells].map((cell) => cell.textContent)),
+  );
+  assert.equal(rows.length, Math.min(report.length, 100));
+  // In a page with times, rows are in another order, and only calls can be compared.
+  const { unit } = JSON.parse(await page.textContent("#data"));
+  const is = (row, told) =>
+    row[0] === grouped(told.calls) && row[4].startsWith(shown(`${told.class}.${told.name}`));
+  const told = rows.map((row, at) =>
+    unit === "ns" ? report.find((of) => is(row, of)) : report[at],
+  );
+  for (const [at, row] of rows.entries()) {
+    assert.ok(told[at] && is(row, told[at]), `${row} is not ${JSON.stringify(told[at])}`);
+    if (unit === "ns") continue;
+    assert.deepEqual([row[1], row[3]], [told[at].total, told[at].self].map(grouped));
+  }
+
+  // Sorting, and choosing a row.
+  await page.click("th[data-key=calls] button");
+  const most = Math.max(...report.map((row) => row.calls));
+  assert.equal(await page.textContent("tbody tr td"), grouped(most));
+  await page.click("th[data-key=total] button");
+  await page.click("tbody tr:nth-child(2)");
+  assert.match(await page.textContent("#detail"), /Called by/);
+  const second = told[1];
+  const callers = await page.$$eval("#detail ul:first-of-type span:first-child", (cells) =>
+    cells.map((cell) => Number(cell.textContent.replaceAll(",", ""))),
+  );
+  assert.equal(
+    callers.filter(Number.isFinite).reduce((a, b) => a + b, 0),
+    second.calls,
+    "callers add up",
+  );
+  await page.click("#detail button:has-text('Clear')");
+
+  // Zooming, moving, selecting.
+  const chart = await page.locator("#canvas").boundingBox();
+  const middle = [chart.x + chart.width / 2, chart.y + 60];
+  await page.mouse.move(...middle);
+  await changes(page, "the wheel", () => page.mouse.wheel(0, -400));
+  await shot(page, "zoomed");
+  if (info.calls > 1000) {
+    await changes(page, "dragging", async () => {
+      await page.mouse.down();
+      await page.mouse.move(middle[0] + 90, middle[1], { steps: 4 });
+      await page.mouse.up();
+    });
+  }
+  await changes(page, "reset", () => page.click("#reset"));
+  await changes(page, "a key", async () => {
+    await page.focus("#canvas");
+    await page.keyboard.press("+");
+  });
+  await page.keyboard.press("0");
+  await changes(page, "an arrow", () => page.keyboard.press("ArrowDown"));
+  await page.keyboard.press("ArrowDown");
+  assert.match(await page.textContent("#status"), /of the thread/);
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("0");
+  await page.mouse.dblclick(chart.x + chart.width / 3, chart.y + 34);
+
+  // The flame graph.
+  await changes(page, "the flame graph", () => page.click("#tab-flame"));
+  await shot(page, "flame");
+
+  // A flame graph of each thread, and of all of them.
+  if (await page.locator("[data-thread='-1']").count()) {
+    await changes(page, "the flame graph of another thread", () => page.click("[data-thread='1']"));
+    await changes(page, "that of all threads", () => page.click("[data-thread='-1']"));
+    await changes(page, "the timeline of one", () => page.click("#tab-timeline"));
+    await page.click("#tab-flame");
+  }
+
+  // Searching.
+  const word = report[report.length >> 1].name ?? "?";
+  const found = report.filter((row) =>
+    `${row.class}.${row.name}`.toLowerCase().includes(shown(word).toLowerCase()),
+  );
+  await changes(page, "searching", () => page.fill("#search", shown(word)));
+  assert.match(await page.textContent("#found"), /% of all (calls|time)/);
+  if (report.length < 8000 && !/\s/.test(word) && found.length) {
+    assert.equal(
+      await page.textContent("#method-count"),
+      `${grouped(found.length)} of ${grouped(report.length)}`,
+    );
+  }
+  await shot(page, "searched");
+  await page.fill("#search", "no such name anywhere");
+  assert.equal(await page.textContent("#found"), "nothing found");
+  assert.equal(await page.locator("tbody tr").count(), 0);
+  await page.fill("#search", "");
+  assert.equal(await page.locator("tbody tr").count(), rows.length);
+
+  // Frames of a glide through it all.
+  const frame = await page.evaluate(
+    () =>
+      new Promise((done) => {
+        const canvas = document.getElementById("canvas");
+        const times = [];
+        let last = performance.now();
+        const next = () => {
+          const now = performance.now();
+          times.push(now - last);
+          last = now;
+          if (times.length === 60) return done(times.sort((a, b) => a - b));
+          const area = canvas.getBoundingClientRect();
+          canvas.dispatchEvent(
+            new WheelEvent("wheel", {
+              deltaY: times.length < 30 ? -40 : 40,
+              clientX: area.x + area.width / 2,
+              clientY: area.y + 50,
+              cancelable: true,
+            }),
+          );
+          requestAnimationFrame(next);
+        };
+        requestAnimationFrame(next);
+      }),
+  );
+
+  // Dark, and narrow.
+  const others = [
+    ["dark", { colorScheme: "dark" }],
+    ["narrow", { viewport: { width: 400, height: 900 } }],
+  ];
+  for (const [what, options] of others) {
+    const other = await open(browser, options);
+    await shot(other.page, what);
+    const width = await other.page.evaluate(
+      () => document.documentElement.scrollWidth - innerWidth,
+    );
+    assert.ok(width <= 0, `${what}: nothing is wider than the window, by ${width}`);
+    wrong.push(...other.wrong);
+    await other.page.close();
+  }
+
+  // No name became anything but text.
+  const foreign = await page.evaluate(() => [
+    document.images.length,
+    document.scripts.length,
+    document.querySelectorAll("svg, iframe, u, i, em").length,
+  ]);
+  assert.deepEqual(foreign, [0, 2, 0]);
+  assert.deepEqual(wrong, []);
+  console.log(
+    `${name}: ${grouped(info.calls)} calls, ${grouped(size)} bytes, open in ${ms} ms, frames of ${frame[30].toFixed(1)} ms (median) to ${frame.at(-1).toFixed(1)} ms`,
+  );
+}
+
+(async () => {
+  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  try {
+    await verify(browser);
+  } finally {
+    await browser.close();
+  }
+})().catch((error) => {
+  console.error(error);
+  process.exit(1);
+});
