@@ -35,6 +35,12 @@
 //! two marks happened between the first one's *from* and the second one's *by*; of marks
 //! that are not in order the latest *from* and the earliest *by* count.
 //!
+//! **Paused.** A thread pauses with the first event that is not recorded: an entry, or an exit by exception. All
+//! frames that are open there are left in `.flow`, right behind the mark, so that calls nest whatever happened
+//! meanwhile; those among them that are left after *resumed* have an exit without an entry.
+//!
+//! **Note.** Notes of tests are specified in [`test_notes`](super::test_notes).
+//!
 //! **Unwound.** Such exits are in one run, but may go on in the next mark.
 //!
 //! # What a reader does
