@@ -14,13 +14,14 @@ use crate::failure::{Failure, Status};
 use crate::output::{Out, Progress};
 use crate::pattern::globs;
 use crate::reading::visit_thread;
-use crate::source::{Source, thread_title};
+use crate::source::{Source, file_title};
 use print::Print;
 
 /// Runs the verb.
 pub(crate) fn run(args: &GraphArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
     source.choose(&args.threads)?;
+    source.choose_tests(&args.tests)?;
     let roots = globs(&args.methods, &source)?;
     source.tell_losses();
     if args.source.format == Format::Csv {
@@ -41,7 +42,7 @@ pub(crate) fn run(args: &GraphArgs, out: &mut Out) -> Result<Status, Failure> {
             let read = read(files, &shown, &roots, &mut progress);
             status = status.and(read.status);
             let title = match files {
-                [file] if args.per_thread => Some((file.id, thread_title(trace, file.id))),
+                [file] if args.per_thread => Some((file.id, file_title(trace, file))),
                 _ => None,
             };
             print.tree(&read.tree, read.threads, title, out)?;
