@@ -107,6 +107,21 @@ fn find(program: &OsStr) -> Option<PathBuf> {
     fs::canonicalize(found).ok()
 }
 
+/// What a project has in its directory. Others may have projects somewhere inside, which do not matter.
+const SIGNS: [&str; 11] = [
+    "pom.xml",
+    "build.gradle",
+    "build.gradle.kts",
+    "settings.gradle",
+    "settings.gradle.kts",
+    "build.sbt",
+    "build.xml",
+    "target/classes",
+    "build/classes",
+    "src/main",
+    "src/test",
+];
+
 /// Where the project is: here, or where Maven and Gradle are told that it is.
 fn project_dirs(command: &[OsString]) -> Vec<PathBuf> {
     let mut dirs = vec![PathBuf::from(".")];
@@ -121,6 +136,7 @@ fn project_dirs(command: &[OsString]) -> Vec<PathBuf> {
             dirs.extend(dir.filter(|dir| !dir.as_os_str().is_empty()));
         }
     }
+    dirs.retain(|dir| SIGNS.into_iter().any(|sign| dir.join(sign).exists()));
     dirs
 }
 
@@ -149,8 +165,20 @@ mod tests {
 
     #[test]
     fn a_project_elsewhere_is_found_by_its_option() {
-        let words = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
-        let dirs = project_dirs(&words("mvn -f other/pom.xml -p missing -X test -f"));
-        assert_eq!(dirs, [PathBuf::from("."), PathBuf::from("other")]);
+        let root = tempfile::tempdir().unwrap();
+        let (pom, empty) = (root.path().join("a/pom.xml"), root.path().join("empty"));
+        fs::create_dir_all(pom.parent().unwrap()).unwrap();
+        fs::write(&pom, "").unwrap();
+        fs::create_dir(&empty).unwrap();
+        let command = |option: &str, place: &Path| {
+            let words = ["mvn".as_ref(), option.as_ref(), place.as_os_str(), "-X".as_ref()];
+            project_dirs(&words.map(OsStr::to_owned))
+        };
+        let expected = root.path().join("a");
+        assert!(command("-f", &pom).contains(&expected));
+        assert!(command("-p", &expected).contains(&expected));
+        // Not a project, and an option without its value.
+        assert!(!command("-f", &empty).contains(&empty));
+        assert!(project_dirs(&["mvn".into(), "-f".into()]).len() <= 1);
     }
 }
