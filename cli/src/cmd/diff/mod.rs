@@ -21,6 +21,11 @@ const CHAIN_ENDS: usize = 2;
 
 /// Runs the verb.
 pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
+    if args.after.is_none() && args.tests.patterns.len() != 2 {
+        return Err(Failure::Usage(
+            "what to compare with is missing: a second directory, or --test twice".to_owned(),
+        ));
+    }
     let open =
         |dir: &Path| Source::open(&SourceArgs { dir: dir.to_path_buf(), format: args.format });
     let mut sources = [
@@ -43,11 +48,9 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
                 source.choose_tests(&TestArgs::one(pattern))?;
             }
         }
-        (None, _) => {
-            return Err(Failure::Usage(
-                "what to compare with is missing: a second directory, or --test twice".to_owned(),
-            ));
-        }
+        // Refused above.
+        (None, _) => {}
+    }
     }
     let mut diff = Diff::default();
     for (run, source) in &sources {
