@@ -5,7 +5,7 @@
 #                    [--cores LIST|all] [--agent FILE] [--keep FILE]
 #
 #   --rounds N       rounds; a round runs every variant of every workload once (5)
-#   --only NAMES     workloads: fib fib-small clojure javac startup memory (all)
+#   --only NAMES     workloads: fib fib-small clojure javac lang3 startup memory (all)
 #   --variants NAMES compared with the program alone (`none`): again instrument events jfr (all);
 #                    `again` is the program alone once more, and shows what the noise is
 #   --events         the slow variants, events and jfr, of clojure and javac in every round, not only
@@ -50,7 +50,7 @@ unset "${!FLOW_@}" JAVA_TOOL_OPTIONS JDK_JAVA_OPTIONS
 
 # --- what is compared ---------------------------------------------------------------------------------
 
-all_workloads=(fib fib-small clojure javac startup memory)
+all_workloads=(fib fib-small clojure javac lang3 startup memory)
 
 # A workload: its variants, which of them are slow, how many runs of each a round has, the package
 # recorded and where its classes are, and the program. `fib-small` is there because the slow variants
@@ -76,6 +76,16 @@ workload() {
             slow="events jfr"
             package=com.sun.tools.javac root=jrt:/jdk.compiler
             program=(-m jdk.compiler/com.sun.tools.javac.Main -proc:none -d "$run/classes" "$work"/sources/*.java)
+            ;;
+        lang3)
+            # Tests of a library; no empty entry in the class path, which would be this directory.
+            variants="again instrument"
+            package=org.apache.commons.lang3 root=$work/lang3/commons-lang3-3.14.0.jar
+            program=(--add-opens java.base/java.lang=ALL-UNNAMED --add-opens java.base/java.util=ALL-UNNAMED
+                -jar "$work/lang3/junit-platform-console-standalone-1.10.2.jar" execute --disable-banner
+                --details none --class-path "$(printf '%s\n' "$work"/lang3/*.jar | grep -v console | paste -sd:)"
+                --select-package "$package.tuple" --select-package "$package.mutable"
+                --select-package "$package.math" --select-package "$package.builder")
             ;;
         startup)
             # So short that one run says little.
@@ -246,6 +256,10 @@ if [[ " $only " == *" javac "* ]]; then
 fi
 if [[ " $only " == *" clojure "* && ! -f java-harness/target/lib/clojure.jar ]]; then
     (cd java-harness && mvn -q -B -DskipTests package)
+fi
+
+if [[ " $only " == *" lang3 "* && ! -d $work/lang3 ]]; then
+    mvn -q -B -f scripts/bench/lang3/pom.xml dependency:copy-dependencies -DoutputDirectory="$work/lang3"
 fi
 
 pin=()

@@ -27,6 +27,7 @@ RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
 step "Java programs and their own tests"
 (cd java-harness && mvn -q -B package)
+scripts/api.sh --check
 
 # With the short form of scripts/torture.sh.
 step tests

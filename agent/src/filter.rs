@@ -103,6 +103,9 @@ const JDK_TOOLS: &str = "com.sun.tools.";
 /// Classes whose methods mount and unmount virtual threads: the current thread changes inside them.
 const THREAD_SWITCHING: [&str; 2] = ["java.lang.VirtualThread", "jdk.internal.vm.Continuation"];
 
+/// Classes of our own that a program may have on its class path: what they do is not the program's.
+const OWN_PACKAGE: &str = "dev.flow.";
+
 /// Whether a class is `outer` or nested in it.
 pub(crate) fn is_or_is_nested_in(class: &str, outer: &str) -> bool {
     class.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('$'))
@@ -115,6 +118,7 @@ impl FilterSpec {
         let Candidate { class, method, .. } = candidate;
         let initialiser = matches!(method, "<init>" | "<clinit>");
         if !self.selects(candidate)
+            || class.starts_with(OWN_PACKAGE)
             || (initialiser && !self.constructors)
             || self.exclude.iter().any(|glob| glob.matches(class, method))
         {
@@ -133,7 +137,9 @@ impl FilterSpec {
     /// Whether methods of a class may be recorded: `false` only if none is.
     #[must_use]
     pub fn may_select(&self, class: &str, loader: LoaderKind) -> bool {
-        if self.exclude.iter().any(|glob| glob.matches_all_of(class)) {
+        if class.starts_with(OWN_PACKAGE)
+            || self.exclude.iter().any(|glob| glob.matches_all_of(class))
+        {
             return false;
         }
         if self.targets.is_empty() && self.include.is_empty() {
@@ -197,6 +203,15 @@ mod tests {
 
     fn globs(patterns: &[&str]) -> Vec<Glob> {
         patterns.iter().map(|pattern| Glob::new(pattern)).collect()
+    }
+
+    #[test]
+    fn our_own_classes_are_never_recorded() {
+        let named = FilterSpec { include: globs(&["dev.flow.**"]), ..spec() };
+        for spec in [spec(), named] {
+            assert_eq!(spec.verdict(method("dev.flow.Flow", "mark")), Verdict::Exclude);
+            assert!(!spec.may_select("dev.flow.JUnitListener", LoaderKind::Application));
+        }
     }
 
     #[test]

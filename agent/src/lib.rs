@@ -20,6 +20,7 @@ pub mod ffi;
 pub mod filter;
 pub mod lifecycle;
 pub mod logging;
+pub mod mains;
 pub mod options;
 pub mod recorder;
 pub mod rewrite;

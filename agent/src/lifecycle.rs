@@ -20,7 +20,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -55,6 +55,8 @@ pub struct Agent {
     manifest: Mutex<Option<(Manifest, Replacement)>>,
     abandoned: AtomicBool,
     unsubscribed: AtomicBool,
+    /// The jar for JVMs that run tests.
+    api: Option<PathBuf>,
     next: OnceCell<Box<Agent>>,
 }
 
@@ -109,7 +111,8 @@ pub fn on_error(option_text: &str) -> OnError {
 }
 
 /// Starts a recording: parses options, has the JVM prepared, takes the trace directory, writes the
-/// manifest.
+/// manifest. Answers `None` where the options leave alone a JVM that runs `command`: one that is started
+/// so, not one that somebody attaches to.
 ///
 /// # Errors
 /// A recording goes on already, an option is wrong, the JVM cannot be prepared, or the directory or a
@@ -117,8 +120,9 @@ pub fn on_error(option_text: &str) -> OnError {
 pub fn start(
     option_text: &str,
     when: Start,
+    command: Option<&str>,
     prepare: impl FnOnce(&Options) -> Result<Jvm, String>,
-) -> Result<&'static Agent, StartError> {
+) -> Result<Option<&'static Agent>, StartError> {
     let _one_at_a_time = STARTING.lock();
     let earlier = agent();
     if let Some(running) = earlier.filter(|agent| agent.recorder.is_on()) {
@@ -133,8 +137,12 @@ pub fn start(
         return Err(StartError(why.to_owned()));
     }
     crate::logging::init(options.log);
+    if when == Start::WithJvm && !options.mains.select(command) {
+        log::info!("left alone, as only-main says: {}", command.unwrap_or_default());
+        return Ok(None);
+    }
     let jvm = prepare(&options).map_err(StartError)?;
-    let agent = Agent::new(&options, jvm)?;
+    let agent = Agent::new(&options, when, jvm)?;
     log::info!("recording into {}", agent.directory.path().display());
     let agent = match earlier {
         None => FIRST.get_or_init(|| agent),
@@ -146,7 +154,7 @@ pub fn start(
     {
         log::warn!("no clock: {error}; the trace has few times");
     }
-    Ok(agent)
+    Ok(Some(agent))
 }
 
 fn environment(name: &str) -> Option<String> {
@@ -154,7 +162,7 @@ fn environment(name: &str) -> Option<String> {
 }
 
 impl Agent {
-    fn new(options: &Options, jvm: Jvm) -> Result<Self, StartError> {
+    fn new(options: &Options, when: Start, jvm: Jvm) -> Result<Self, StartError> {
         let (started, zero_ns) = (Instant::now(), crate::ffi::nano_time());
         let start_ids = StartIds::read(&options.ids).map_err(|e| StartError(e.to_string()))?;
         let session = environment(SESSION);
@@ -196,6 +204,11 @@ impl Agent {
             Box::new(FileSink::new(directory.clone(), options.format, budget)),
             started,
         );
+        let recorder = match when {
+            Start::WithJvm => recorder,
+            Start::Attached => recorder.attached(),
+        };
+        let recorder = if options.starts_paused { recorder.paused() } else { recorder };
         let recorder = match crate::ffi::shared_block() {
             Some(shared) => recorder.with_off_switch(shared.off_switch()),
             None => recorder,
@@ -207,6 +220,7 @@ impl Agent {
             manifest: Mutex::new(Some((manifest, end))),
             abandoned: AtomicBool::new(false),
             unsubscribed: AtomicBool::new(false),
+            api: options.api.clone(),
             next: OnceCell::new(),
         })
     }
@@ -220,6 +234,12 @@ impl Agent {
     /// Whether nobody has asked this before.
     pub fn first_to_unsubscribe(&self) -> bool {
         !self.unsubscribed.swap(true, Ordering::Relaxed)
+    }
+
+    /// The jar of the Java API, to be added to the class path of a JVM that runs tests.
+    #[must_use]
+    pub fn api(&self) -> Option<&Path> {
+        self.api.as_deref()
     }
 
     /// Everything that is recorded.

@@ -17,9 +17,10 @@ use flow_codec::format::names::EventFormat;
 use log::LevelFilter;
 
 use crate::filter::FilterSpec;
+use crate::mains::Mains;
 
 /// Every key there is, with what a value looks like.
-const KEYS: [(&str, &str); 17] = [
+const KEYS: [(&str, &str); 20] = [
     ("out", "a directory"),
     ("target", "class name prefixes, separated by '+'"),
     ("include", "globs over pkg.Class or pkg.Class#method, separated by ';'"),
@@ -33,6 +34,9 @@ const KEYS: [(&str, &str); 17] = [
     ("optimize", "the directory of an earlier trace"),
     ("chunk", "a size from 64 to 16m, such as 64k"),
     ("max-size", "a size from 1m up, such as 500m or 2g"),
+    ("start", "now or paused"),
+    ("only-main", "globs over main classes, separated by ';', those to leave alone behind '!'"),
+    ("api", "the jar of the Java API"),
     ("log", "off, error, warn, info, debug or trace"),
     ("debug", "true or false"),
     ("config", "a file with a key=value a line"),
@@ -119,6 +123,12 @@ pub struct Options {
     pub chunk_bytes: usize,
     /// How large the trace may become.
     pub max_bytes: Option<u64>,
+    /// Whether recording begins paused.
+    pub starts_paused: bool,
+    /// Which JVMs are recorded.
+    pub mains: Mains,
+    /// The jar with the listeners that mark tests, for JVMs that run some.
+    pub api: Option<PathBuf>,
     /// What is told on stderr.
     pub log: LevelFilter,
     /// The options that were set, by key, from all sources.
@@ -262,6 +272,16 @@ impl Options {
                 None => DEFAULT_CHUNK_BYTES,
             },
             max_bytes: size("max-size", MAX_SIZE_BYTES)?,
+            starts_paused: match value("start").map(|start| (start, start.value.as_str())) {
+                None | Some((_, "now")) => false,
+                Some((_, "paused")) => true,
+                Some((start, _)) => return Err(bad_value(start)),
+            },
+            mains: match value("only-main") {
+                Some(patterns) => Mains::new(list(patterns, ';')?.iter().map(String::as_str)),
+                None => Mains::default(),
+            },
+            api: value("api").map(non_empty).transpose()?.map(PathBuf::from),
             log,
             set: settings.into_iter().map(|(key, setting)| (key, setting.value)).collect(),
         })
@@ -523,8 +543,8 @@ mod tests {
             (
                 "zzz=1",
                 "unknown option 'zzz' (agent options); known are out, target, include, \
-              exclude, constructors, natives, engine, format, clock, ids, optimize, chunk, max-size, log, debug, \
-              config, onerror",
+              exclude, constructors, natives, engine, format, clock, ids, optimize, chunk, max-size, start, \
+              only-main, api, log, debug, config, onerror",
             ),
             ("out", "'out' (agent options): expected key=value; did you mean 'out=…'?"),
             ("out=", "out= (agent options): expected a directory"),
@@ -550,6 +570,7 @@ mod tests {
                 "log=loud",
                 "log=loud (agent options): expected off, error, warn, info, debug or trace",
             ),
+            ("start=later", "start=later (agent options): expected now or paused"),
             ("onerror=maybe", "onerror=maybe (agent options): expected stop or continue"),
             ("out=a,out=b", "option 'out' stands twice (agent options); keep one"),
         ] {

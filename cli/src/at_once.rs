@@ -51,7 +51,7 @@ pub(crate) fn report_thread(
 ) -> Option<(Vec<Report>, Tail)> {
     let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let parts = cores.min(usize::try_from(file.bytes / BYTES_A_PART).unwrap_or(usize::MAX));
-    if file.format != EventFormat::Binary || parts < 2 {
+    if file.format != EventFormat::Binary || file.parts.is_some() || parts < 2 {
         return None;
     }
     let mut tree = open_tree(file, progress).ok()?;

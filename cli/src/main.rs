@@ -23,6 +23,7 @@ mod pattern;
 mod reading;
 mod repair;
 mod source;
+mod test_source;
 mod times;
 
 use std::io::ErrorKind;
@@ -61,6 +62,7 @@ fn run(verb: &Verb, out: &mut Out) -> Result<Status, Failure> {
         Verb::Replay(args) => cmd::replay::run(args, out),
         Verb::Report(args) => cmd::report::run(args, out),
         Verb::Graph(args) => cmd::graph::run(args, out),
+        Verb::Tests(args) => cmd::tests::run(args, out),
         Verb::Diff(args) => cmd::diff::run(args, out),
         Verb::Dump(args) => cmd::dump::run(args, out),
         Verb::Export(args) => cmd::export::run(args, out),

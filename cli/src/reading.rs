@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use flow_codec::format::flow::Record;
 use flow_codec::format::names::EventFormat;
-use flow_codec::read::{Filtered, ReadRecords, Selection, Tail, ThreadFile, Visit};
+use flow_codec::read::{Events, Filtered, ReadRecords, Selection, Tail, ThreadFile, Visit};
 use flow_codec::scan::Summary;
 use flow_codec::{Error, Offset};
 
@@ -199,7 +199,10 @@ pub(crate) fn read_records(
     progress: &mut Progress,
     each: impl FnMut(Range<u64>, Record) -> Result<Flow, Failure>,
 ) -> Result<Reading, Failure> {
-    read_records_from(file, Offset::default(), progress, each)
+    match file.events() {
+        Ok(events) => read_events(file, events, progress, each),
+        Err(error) => Ok(Reading::failed(error)),
+    }
 }
 
 /// The same from a record on.
@@ -207,12 +210,20 @@ pub(crate) fn read_records_from(
     file: &ThreadFile,
     offset: Offset,
     progress: &mut Progress,
+    each: impl FnMut(Range<u64>, Record) -> Result<Flow, Failure>,
+) -> Result<Reading, Failure> {
+    match file.events_from(offset) {
+        Ok(events) => read_events(file, events, progress, each),
+        Err(error) => Ok(Reading::failed(error)),
+    }
+}
+
+fn read_events(
+    file: &ThreadFile,
+    mut events: Events,
+    progress: &mut Progress,
     mut each: impl FnMut(Range<u64>, Record) -> Result<Flow, Failure>,
 ) -> Result<Reading, Failure> {
-    let mut events = match file.events_from(offset) {
-        Ok(events) => events,
-        Err(error) => return Ok(Reading::failed(error)),
-    };
     let mut reading = Reading::new();
     loop {
         progress.step(|| events.position());

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use flow_codec::read::{OpenFrames, Selection, Trace, TraceSet};
+use flow_codec::read::{OpenFrames, Selection, ThreadFile, Trace, TraceSet};
 use flow_codec::{Error, ThreadId};
 
 use crate::args::{FilterArgs, Format, SourceArgs, ThreadArgs};
@@ -144,6 +144,15 @@ pub(crate) fn thread_title(trace: &Trace, id: ThreadId) -> String {
     match trace.threads.get(id) {
         Some(thread) if !thread.name.is_empty() => format!("{id} {}", thread.name),
         _ => id.to_string(),
+    }
+}
+
+/// The thread whose events these are, and which of them, if not all.
+pub(crate) fn file_title(trace: &Trace, file: &ThreadFile) -> String {
+    let thread = thread_title(trace, file.id);
+    match &file.parts {
+        Some(parts) => format!("{thread}, {}", parts.title),
+        None => thread,
     }
 }
 

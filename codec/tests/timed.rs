@@ -187,6 +187,7 @@ proptest! {
             path,
             bytes: thread.bytes.len() as u64,
             open: None,
+            parts: None,
         };
         let estimates = estimates(&file, &thread);
         let expected = naive(&thread, &estimates);

@@ -4,6 +4,7 @@
 
 mod attach;
 mod behaviour;
+mod builds;
 mod clock;
 mod coexistence;
 mod counts;
@@ -11,6 +12,7 @@ mod ends;
 mod engines;
 mod failures;
 mod jdk_classes;
+mod marks;
 mod options;
 mod output;
 mod threads;

@@ -55,7 +55,7 @@ fn look_up(recorder: &Recorder, vm: &Vm<'_>, method: RawMethod) -> Meaning {
 /// The current thread's recorder, made when its first event is recorded: some threads of a JVM never
 /// get a start event.
 #[inline]
-fn current_thread<'a>(recorder: &Recorder, vm: &Vm<'a>) -> Option<&'a ThreadRecorder> {
+pub fn current_thread<'a>(recorder: &Recorder, vm: &Vm<'a>) -> Option<&'a ThreadRecorder> {
     match vm.thread_recorder() {
         Ok(Some(thread)) => Some(thread),
         Ok(None) => start_current_thread(recorder, vm),

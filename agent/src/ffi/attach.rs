@@ -1,7 +1,7 @@
 //! What the agent does when it is asked in a running JVM.
 
 use super::jvmti::Jvmti;
-use super::{Vm, entry, environment, probe};
+use super::{Vm, api, entry, environment, probe};
 use crate::engine::instrument;
 use crate::lifecycle::{self, Start};
 use crate::recorder::Patience;
@@ -11,7 +11,7 @@ use crate::recorder::Patience;
 /// # Errors
 /// It cannot; the program is as it was.
 pub(super) fn record(vm: &Vm<'_>, jvmti: Jvmti, option_text: &str) -> Result<(), String> {
-    let agent = lifecycle::start(option_text, Start::Attached, |options| {
+    let agent = lifecycle::start(option_text, Start::Attached, None, |options| {
         environment::prepare(jvmti, options)?;
         vm.prepare();
         probe::watch(jvmti)?;
@@ -21,8 +21,10 @@ pub(super) fn record(vm: &Vm<'_>, jvmti: Jvmti, option_text: &str) -> Result<(),
         Ok(entry::jvm_facts(jvmti))
     })
     .map_err(|error| error.to_string())?;
+    let Some(agent) = agent else { return Ok(()) };
     entry::guard_process();
     environment::subscribe(agent, jvmti).inspect_err(|_| agent.finish(Patience::Little))?;
+    api::bind_loaded(vm);
     instrument::rewrite_loaded(agent.recorder(), vm);
     instrument::note_open_frames(agent.recorder(), vm);
     Ok(())

@@ -11,7 +11,7 @@ use jni::sys::{JNIEnv, jint, jlong};
 use jvmti_rs::sys;
 
 use super::jvmti::Jvmti;
-use super::{Vm, blocks, environment, probe};
+use super::{Vm, api, blocks, environment, probe};
 use crate::engine::{events, instrument};
 use crate::lifecycle::{self, Agent};
 use crate::options::EngineKind;
@@ -151,6 +151,16 @@ unsafe extern "C" fn vm_init(
     });
     // SAFETY: our only environment, which is never disposed of.
     probe::unwatch(unsafe { Jvmti::new(jvmti) });
+    // Java runs for this, and loads classes, so it is no part of the above either.
+    if let Some(agent) = lifecycle::agent()
+        && let Some(jar) = agent.api()
+    {
+        caught(agent, || {
+            // SAFETY: the arguments of this callback.
+            let vm = unsafe { vm(jvmti, jni, thread) };
+            api::offer_listeners(&vm, jar);
+        });
+    }
     // Rewriting causes further callbacks on this thread, so this is no part of the above.
     if let Some(agent) = lifecycle::agent().filter(|agent| agent.engine() == EngineKind::Instrument)
         && agent.recorder().methods().filter().names_jdk()
@@ -202,12 +212,16 @@ unsafe extern "C" fn class_prepare(
     while_recording(jvmti, |agent| {
         // SAFETY: the arguments of this callback.
         let vm = unsafe { vm(jvmti, jni, thread) };
+        let name = vm.class_name(class);
+        if name.as_ref().is_some_and(|name| name.binary == api::CLASS) {
+            api::bind(&vm, class);
+        }
         match agent.engine() {
             EngineKind::Events => {
                 events::on_class_prepare(agent.recorder(), &vm.class_methods(class));
             }
             EngineKind::Instrument => {
-                if let Some(name) = vm.class_name(class).filter(|name| name.hidden) {
+                if let Some(name) = name.filter(|name| name.hidden) {
                     let loader = vm.loader_of(class);
                     instrument::on_hidden_class(agent.recorder(), &loader, &name.binary);
                 }
@@ -281,6 +295,27 @@ pub(super) unsafe fn probe_without_room(
         });
     }
     blocks::leave_writable(id);
+}
+
+/// The program asked for something through the Java API; `body` is told which thread does.
+///
+/// # Safety
+/// The arguments are those the JVM passed to a native method.
+pub(super) unsafe fn asked_by_program(
+    jni: *mut JNIEnv,
+    thread: jni::sys::jobject,
+    body: impl FnOnce(&'static Agent, &Vm<'_>),
+) {
+    if let (Some(agent), Some(jvmti)) = (lifecycle::agent(), environment::current())
+        && agent.recorder().is_on()
+        && !agent.is_abandoned()
+    {
+        guarded(agent, || {
+            // SAFETY: the arguments of this function.
+            let vm = unsafe { Vm::new(jvmti, jni.cast(), thread) };
+            body(agent, &vm);
+        });
+    }
 }
 
 unsafe extern "C" fn method_entry(

@@ -35,10 +35,13 @@ pub(super) unsafe extern "system" fn Agent_OnLoad(
         }
         // SAFETY: the JVM passed it.
         let jvmti = unsafe { environment::obtain(vm) }?;
-        let agent = lifecycle::start(&options, Start::WithJvm, |options| {
+        let command = jvmti.system_property(c"sun.java.command");
+        let command = command.or_else(|| is_launcher().then(String::new));
+        let agent = lifecycle::start(&options, Start::WithJvm, command.as_deref(), |options| {
             environment::prepare(jvmti, options).map(|()| jvm_facts(jvmti))
         })
         .map_err(|error| error.to_string())?;
+        let Some(agent) = agent else { return Ok(()) };
         guard_process();
         if agent.engine() == EngineKind::Instrument {
             probe::watch(jvmti)?;
@@ -109,6 +112,12 @@ fn refuse_or_run(options: &str, body: impl FnOnce() -> Result<(), String>) -> ji
             JNI_OK
         }
     }
+}
+
+/// Whether this process is `java`, which tells the JVM what it runs.
+fn is_launcher() -> bool {
+    std::env::current_exe()
+        .is_ok_and(|program| program.file_stem().is_some_and(|name| name == "java"))
 }
 
 /// Tells something on stderr before there is a logger, or without regard to its level.

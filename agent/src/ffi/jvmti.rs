@@ -234,6 +234,11 @@ impl Jvmti {
         Some(memory)
     }
 
+    /// Adds a jar to the end of the class path.
+    pub(super) fn add_to_class_path(self, jar: &CStr) -> Result<(), JvmtiError> {
+        call!(self, AddToSystemClassLoaderSearch, jar.as_ptr())
+    }
+
     pub(super) fn tag(self, object: sys::jobject) -> Option<i64> {
         let mut tag = 0;
         call!(self, GetTag, object, &raw mut tag).ok()?;

@@ -11,6 +11,7 @@
 //! | `names` | class signatures to names (safe) |
 //! | `region` | memory for chunks |
 //! | `blocks` | the control blocks that probes find by thread id |
+//! | `api` | the native methods of the Java API |
 //! | `probe` | the class of the probes, and what it calls |
 //! | `helper` | a thread of our own |
 //! | `exports` | keeps symbols of others out of our export table |
@@ -24,12 +25,14 @@
 //! - **No recursion.** What we call may itself cause events on the same thread; a flag of the OS thread
 //!   makes those return at once. Nothing in a callback parks a virtual thread, so the flag never
 //!   changes threads while it is set.
-//! - **No Java.** Callbacks call JVMTI and field access only, never a Java method. (One exception: the
-//!   probe class is initialised once, in VMStart or after an attach.)
+//! - **No Java.** Callbacks call JVMTI and field access only, never a Java method. (Two exceptions: the
+//!   probe class is initialised once, in VMStart or after an attach; and where there is an `api=` jar,
+//!   VMInit asks whether the JVM runs tests.)
 //! - **No lock across a JVM call**: the JVM may stop us inside it.
 //! - **Ended means ended.** Callbacks still arrive after VMDeath; they ask
 //!   [`Recorder::is_on`](crate::recorder::Recorder::is_on) first.
 
+mod api;
 mod attach;
 mod blocks;
 mod callbacks;

@@ -8,14 +8,14 @@
 
 use std::ffi::{CStr, c_void};
 
-use jni::sys::{JNIEnv, JNINativeMethod, jclass, jint, jlong, jobject};
+use jni::sys::{JNIEnv, jclass, jint, jlong, jobject};
 use jvmti_rs::sys;
 use once_cell::sync::OnceCell;
 
 use super::blocks::table;
 use super::callbacks;
 use super::jvmti::Jvmti;
-use super::vm::Vm;
+use super::vm::{Vm, native};
 
 const NAME: &CStr = c"java/lang/FlowProbe";
 const BYTES: &[u8] = include_bytes!("../../java/FlowProbe.class");
@@ -77,14 +77,6 @@ pub(super) fn on_class_load(vm: &Vm<'_>, class: jclass) {
     // SAFETY: the functions have the signatures their descriptors say.
     if !unsafe { vm.register_natives(class, &natives) } {
         log::error!("this JVM refuses the native methods of the probe class");
-    }
-}
-
-fn native(name: &CStr, descriptor: &CStr, function: *const c_void) -> JNINativeMethod {
-    JNINativeMethod {
-        name: name.as_ptr().cast_mut(),
-        signature: descriptor.as_ptr().cast_mut(),
-        fnPtr: function.cast_mut(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 #![expect(unsafe_code, reason = "JNI field access; the pointer kept for each thread")]
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_void};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr;
@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use flow_codec::ThreadId;
 use flow_codec::format::methods::{MethodInfo, flag_names};
 use jni::sys::{
-    JNI_OK, JNI_VERSION_19, JNIEnv, JNINativeInterface_, JNINativeMethod, jclass, jobject, jvalue,
+    JNI_OK, JNI_VERSION_19, JNIEnv, JNINativeInterface_, JNINativeMethod, jclass, jobject, jstring,
+    jvalue,
 };
 use jvmti_rs::sys;
 use once_cell::sync::OnceCell;
@@ -276,6 +277,16 @@ impl<'a> Vm<'a> {
         selected.into_iter().map(|class| LoadedClass(class.expose_provenance())).collect()
     }
 
+    /// The loaded classes of this name, one a class loader.
+    pub(super) fn loaded_classes_named(&self, name: &str) -> Vec<jclass> {
+        let (named, rest): (Vec<_>, Vec<_>) =
+            self.jvmti.loaded_classes().into_iter().partition(|class| {
+                self.class_name(*class).is_some_and(|class| class.binary == name)
+            });
+        rest.into_iter().for_each(|class| self.forget(class));
+        named
+    }
+
     /// Passes classes through the class file hooks again. All of them or none.
     ///
     /// # Errors
@@ -390,6 +401,70 @@ impl<'a> Vm<'a> {
         self.unless_thrown(method).is_some()
     }
 
+    /// Whether the class path has a resource of this name. Runs code of the JDK.
+    pub(super) fn has_resource(&self, name: &CStr) -> bool {
+        let jni = self.jni().v1_1();
+        let Some(class) = self.find_class(c"java/lang/ClassLoader") else { return false };
+        let (method, descriptor) = (c"getSystemResource", c"(Ljava/lang/String;)Ljava/net/URL;");
+        // SAFETY: a class, and NUL-terminated strings.
+        let method = unsafe {
+            (jni.GetStaticMethodID)(self.jni, class, method.as_ptr(), descriptor.as_ptr())
+        };
+        let Some(method) = self.unless_thrown(method) else { return false };
+        // SAFETY: a NUL-terminated string.
+        let name = self.unless_thrown(unsafe { (jni.NewStringUTF)(self.jni, name.as_ptr()) });
+        let Some(name) = name else { return false };
+        // SAFETY: a static method of this class, and the argument its descriptor says.
+        let found = unsafe {
+            (jni.CallStaticObjectMethodA)(self.jni, class, method, [jvalue { l: name }].as_ptr())
+        };
+        let found = self.called(found);
+        [class, name].into_iter().chain(found).for_each(|used| self.forget(used));
+        found.is_some()
+    }
+
+    /// Adds a jar to the end of the class path.
+    ///
+    /// # Errors
+    /// The number of the JVMTI error.
+    pub(super) fn add_to_class_path(&self, jar: &CStr) -> Result<(), u32> {
+        self.jvmti.add_to_class_path(jar)
+    }
+
+    /// Up to `max` UTF-16 units of a string.
+    pub(super) fn text_of(&self, string: jstring, max: usize) -> String {
+        if string.is_null() {
+            return String::new();
+        }
+        let length = self.jni().v1_1().GetStringLength;
+        // SAFETY: a reference to a string, not null.
+        let length = unsafe { length(self.jni, string) };
+        let wanted = usize::try_from(length).unwrap_or_default().min(max);
+        let mut units = vec![0_u16; wanted];
+        let region = self.jni().v1_2().GetStringRegion;
+        let wanted = i32::try_from(wanted).unwrap_or_default();
+        // SAFETY: a part of this string, and room for as many units.
+        unsafe { region(self.jni, string, 0, wanted, units.as_mut_ptr()) };
+        String::from_utf16_lossy(&units)
+    }
+
+    /// Sets a static field of a class to `true`. Initialises the class.
+    pub(super) fn set_static_flag(&self, class: jclass, name: &CStr) -> bool {
+        let jni = self.jni().v1_1();
+        // SAFETY: a class, and NUL-terminated strings.
+        let field =
+            unsafe { (jni.GetStaticFieldID)(self.jni, class, name.as_ptr(), c"Z".as_ptr()) };
+        let Some(field) = self.unless_thrown(field) else { return false };
+        // SAFETY: a static field of this class, of this type.
+        unsafe { (jni.SetStaticBooleanField)(self.jni, class, field, true) };
+        true
+    }
+
+    /// The id of the thread the event is about.
+    pub(super) fn current_thread_id(&self) -> Option<ThreadId> {
+        self.thread_id(self.thread)
+    }
+
     fn find_class(&self, name: &CStr) -> Option<jobject> {
         let function = self.jni().v1_1().FindClass;
         // SAFETY: the name is a NUL-terminated string.
@@ -439,6 +514,15 @@ impl<'a> Vm<'a> {
         let function = self.jni().v1_1().DeleteLocalRef;
         // SAFETY: a local reference of this callback or null, not used after this.
         unsafe { function(self.jni, reference) };
+    }
+}
+
+/// A native method: what it is called in Java, and what it is here.
+pub(super) fn native(name: &CStr, descriptor: &CStr, function: *const c_void) -> JNINativeMethod {
+    JNINativeMethod {
+        name: name.as_ptr().cast_mut(),
+        signature: descriptor.as_ptr().cast_mut(),
+        fnPtr: function.cast_mut(),
     }
 }
 

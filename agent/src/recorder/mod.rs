@@ -32,6 +32,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use flow_codec::ThreadId;
 use flow_codec::format::flow::MAX_RECORD_BYTES;
 use flow_codec::format::manifest::{End, Lost, NotRecorded, Totals};
+use flow_codec::format::marks::Mark;
 use flow_codec::format::raw;
 use flow_codec::write::{EventCounts, Tick};
 use parking_lot::{Mutex, MutexGuard};
@@ -46,7 +47,7 @@ use losses::Losses;
 use marks::MarkBuffer;
 pub use methods::{DescribeMethod, Loader, Meaning, MethodFacts, MethodTable, RawMethod, Recorded};
 pub use thread::ThreadRecorder;
-use thread::{Out, OutState};
+use thread::{OldFrames, Out, OutState};
 pub use threads::ThreadFacts;
 use threads::ThreadTable;
 
@@ -95,6 +96,11 @@ pub struct Recorder {
     /// Off once recording has ended, for whatever reason; never on again. Read at the top of every
     /// callback. Relaxed there: a late reader records one more event into memory that stays valid.
     on: AtomicBool,
+    /// Sequentially consistent, as `on` where threads follow it.
+    paused: AtomicBool,
+    /// Whether threads may have frames whose entries were not recorded.
+    was_paused: AtomicBool,
+    is_attached: bool,
     /// Goes off after `on`, when no thread records any more. Until then classes are rewritten: a thread
     /// that still records would else call methods that do not.
     takes_classes: AtomicBool,
@@ -135,6 +141,9 @@ impl Recorder {
     ) -> Self {
         Self {
             on: AtomicBool::new(true),
+            paused: AtomicBool::new(false),
+            was_paused: AtomicBool::new(false),
+            is_attached: false,
             takes_classes: AtomicBool::new(true),
             probes_off: None,
             stopped_at_ns: AtomicU64::new(0),
@@ -151,10 +160,25 @@ impl Recorder {
         }
     }
 
+    /// Begins paused.
+    #[must_use]
+    pub fn paused(self) -> Self {
+        self.paused.store(true, Ordering::SeqCst);
+        self.was_paused.store(true, Ordering::SeqCst);
+        self
+    }
+
+    /// Begins in a program that runs: exits of frames that are open now will be seen.
+    #[must_use]
+    pub fn attached(mut self) -> Self {
+        self.is_attached = true;
+        self
+    }
+
     /// Makes `switch` tell probes whether to record.
     #[must_use]
     pub fn with_off_switch(mut self, switch: &'static AtomicU64) -> Self {
-        switch.store(0, Ordering::Relaxed);
+        switch.store(u64::from(self.is_paused()), Ordering::Relaxed);
         self.probes_off = Some(switch);
         self
     }
@@ -163,6 +187,57 @@ impl Recorder {
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.on.load(Ordering::Relaxed)
+    }
+
+    /// Whether events are recorded just now: recording has not ended, and is not paused.
+    #[must_use]
+    pub fn is_recording(&self) -> bool {
+        self.is_on() && !self.is_paused()
+    }
+
+    /// Leaves a note of the program in the trace of the current thread. What it recorded is handed over
+    /// first: then it is known where that ends.
+    pub fn note(&self, thread: &ThreadRecorder, text: &str) {
+        if self.is_recording() {
+            self.hand_over(thread, Some(Mark::Note(text.to_owned())));
+        }
+    }
+
+    /// Suspends recording, or goes on. Each thread follows with its next entry, so that nobody has to wait.
+    pub fn set_paused(&self, paused: bool) {
+        if self.paused.swap(paused, Ordering::SeqCst) == paused || !self.is_on() {
+            return;
+        }
+        if paused {
+            self.was_paused.store(true, Ordering::SeqCst);
+            self.threads.live().iter().for_each(|thread| thread.call_for_attention());
+        }
+        // Threads that are parked already ask no more, or ask again.
+        if let Some(switch) = self.probes_off {
+            switch.store(u64::from(paused), Ordering::SeqCst);
+        }
+        // It may have ended meanwhile, for good.
+        if !self.is_on() {
+            self.switch_off();
+        }
+    }
+
+    /// Whether recording is suspended.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        self.paused.load(Ordering::SeqCst)
+    }
+
+    /// Whether a thread was suspended and is to go on.
+    #[must_use]
+    pub fn has_to_resume(&self, thread: &ThreadRecorder) -> bool {
+        !self.is_paused() && thread.lock_out().is_paused
+    }
+
+    /// Lets the current thread go on, which has so many frames: their exits will be seen.
+    pub fn resume_thread(&self, thread: &ThreadRecorder, frames: u32) {
+        thread.lock_out().expect_exits(frames);
+        self.hand_over(thread, None);
     }
 
     /// Whether classes are still to be rewritten.
@@ -219,7 +294,7 @@ impl Recorder {
     #[inline]
     fn append_as_it_is(&self, thread: &ThreadRecorder, event: &[u8]) {
         if !thread.append(event, &self.journal) {
-            self.hand_over(thread);
+            self.hand_over(thread, None);
             thread.append(event, &self.journal);
         }
     }
@@ -238,14 +313,27 @@ impl Recorder {
         control: ControlPlace,
     ) -> Option<Arc<ThreadRecorder>> {
         // A callback may have got past the question at its top long ago.
-        if !self.is_on() {
+        if !self.is_recording() {
             return None;
         }
+        let frames = if self.was_paused.load(Ordering::SeqCst) {
+            OldFrames::Watched
+        } else if self.is_attached {
+            OldFrames::UpTo(facts.frames)
+        } else {
+            OldFrames::None
+        };
         let tell = || self.threads.tell_start(facts, self.elapsed_ns());
         let marks = (self.beside != Beside::Nothing).then(MarkBuffer::default);
-        let shape = self.shape();
-        let recorder =
-            ThreadRecorder::new(facts, control, &self.journal, shape, marks, self.clock_ns(), tell);
+        let recorder = ThreadRecorder::new(
+            facts,
+            control,
+            &self.journal,
+            self.shape(),
+            (marks, frames),
+            self.clock_ns(),
+            tell,
+        );
         let recorder = match recorder {
             Ok(recorder) => Arc::new(recorder),
             Err(error) => {
@@ -254,8 +342,8 @@ impl Recorder {
             }
         };
         self.threads.start(facts, &recorder);
-        // Whoever ended the recording meanwhile may not have met this thread.
-        if !self.on.load(Ordering::SeqCst) {
+        // Whoever ended the recording meanwhile, or suspended it, may not have met this thread.
+        if !self.on.load(Ordering::SeqCst) || self.is_paused() {
             recorder.call_for_attention();
         }
         log::debug!("thread {} starts recording: {:?}", facts.id, facts.name);
@@ -431,12 +519,31 @@ impl Recorder {
     /// What a thread has recorded ends at one moment: an exit behind it would close a frame that is
     /// still open. So a thread that finds recording off writes what it has and parks, here, and one
     /// that does not come here is read by [`finish`](Self::finish) up to where it is then.
+    ///
+    /// While recording is paused, it writes what it has, takes all frames as left, and parks. The next time
+    /// it comes here it goes on. A mark goes behind what is written.
     #[cold]
-    fn hand_over(&self, thread: &ThreadRecorder) {
+    fn hand_over(&self, thread: &ThreadRecorder, mark: Option<Mark>) {
         // Held until there is another chunk: one that is written already would be taken for new events.
         let mut out = thread.lock_out();
         if self.is_on() {
-            self.write_out(thread, &mut out, Last::No);
+            let (was_paused, pauses) = (out.is_paused, self.is_paused());
+            if was_paused && pauses {
+                return;
+            }
+            if was_paused {
+                out.resume(self.clock_ns());
+            } else {
+                self.write_out(thread, &mut out, Last::No);
+            }
+            if let Some(mark) = mark {
+                out.mark(&mark);
+            }
+            if pauses {
+                out.pause();
+            }
+            // A kill shall find them.
+            self.write_marks_if_said(thread.id(), &mut out);
             let position = thread.rewind(&out);
             // Unless that was what ended it.
             if self.is_on()
@@ -444,6 +551,11 @@ impl Recorder {
                     thread.next_chunk(&mut out, position, &self.journal, self.shape())
             {
                 self.stop(&error);
+            }
+            if pauses && self.is_on() {
+                thread.park();
+            } else if self.is_paused() {
+                thread.call_for_attention();
             }
         }
         if !self.on.load(Ordering::SeqCst) {
@@ -493,6 +605,13 @@ impl Recorder {
             out.state = OutState::Closed;
         }
         self.buffers.give_back(buffer);
+    }
+
+    /// Hands marks to the sink at once where there are some that are more than times.
+    fn write_marks_if_said(&self, thread: ThreadId, out: &mut Out) {
+        if std::mem::take(&mut out.has_said) {
+            self.write_marks(thread, out);
+        }
     }
 
     /// Hands marks to the sink, behind the events they belong to.

@@ -5,6 +5,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use flow_codec::format::flow::{Record, records};
 use flow_codec::format::marks::{Mark, Position};
 use flow_codec::write::{Base, EventCounts, Fold, Tick};
 use flow_codec::{Offset, ThreadId};
@@ -51,6 +52,26 @@ pub(super) struct Out {
     chunk: Chunk,
     /// What is known of the events beside their order, where that is kept.
     pub(super) marks: Option<MarkBuffer>,
+    /// Whether there are marks that have to be written at once.
+    pub(super) has_said: bool,
+    /// Whether the thread is parked for a while.
+    pub(super) is_paused: bool,
+    old: OldFrames,
+    /// Entries minus exits that were written, and the least there ever was: frames above that are
+    /// frames whose entries were recorded.
+    depth: i64,
+    lowest: i64,
+}
+
+/// What is known of frames of a thread that were entered when it was not recorded, and whose exits are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum OldFrames {
+    /// There are none.
+    None,
+    /// There were so many, or fewer.
+    UpTo(u32),
+    /// There may be some: what is written has to be looked at.
+    Watched,
 }
 
 /// Whether chunks are still written.
@@ -90,8 +111,67 @@ impl Out {
             counts.enters += rest.enters;
             counts.exits += rest.exits;
         }
-        self.open_frames += counts.enters.cast_signed() - counts.exits.cast_signed();
+        let change = counts.enters.cast_signed() - counts.exits.cast_signed();
+        self.open_frames += change;
+        if self.old == OldFrames::Watched {
+            self.watch(folded);
+        } else {
+            self.depth += change;
+        }
         counts
+    }
+
+    /// Follows the depth record by record.
+    #[cold]
+    fn watch(&mut self, folded: &[u8]) {
+        for (record, _) in records(folded) {
+            match record {
+                Record::Enter(_) => self.depth += 1,
+                Record::Exit(count) => {
+                    self.depth = self.depth.saturating_sub_unsigned(count.get());
+                    self.lowest = self.lowest.min(self.depth);
+                }
+            }
+        }
+    }
+
+    /// Adds a mark behind all that was handed over.
+    pub(super) fn mark(&mut self, mark: &Mark) {
+        let position = Position { offset: self.offset, exits: self.fold.held() };
+        if let Some(marks) = self.marks.as_mut().filter(|_| self.state == OutState::Open) {
+            marks.add(position, mark);
+            self.has_said = true;
+        }
+    }
+
+    /// Takes all frames as left: which of them are still there when it goes on, nobody will know.
+    pub(super) fn pause(&mut self) {
+        self.mark(&Mark::Paused);
+        let depth = self.depth.saturating_sub_unsigned(self.fold.held());
+        let lowest = match self.old {
+            OldFrames::None => 0,
+            OldFrames::UpTo(frames) => -i64::from(frames),
+            OldFrames::Watched => self.lowest,
+        };
+        let left = depth.saturating_sub(lowest.min(depth)).unsigned_abs();
+        self.fold.leave(left);
+        self.open_frames = self.open_frames.saturating_add_unsigned(left);
+        (self.old, self.lowest) = (OldFrames::Watched, lowest.min(depth));
+        self.is_paused = true;
+    }
+
+    /// Goes on.
+    pub(super) fn resume(&mut self, now_ns: Option<u64>) {
+        if let Some(now_ns) = now_ns {
+            self.mark(&Mark::Time { by_ns: now_ns, from_ns: now_ns });
+        }
+        self.mark(&Mark::Resumed);
+        self.is_paused = false;
+    }
+
+    /// So many frames are open, whose exits will come.
+    pub(super) fn expect_exits(&mut self, frames: u32) {
+        self.open_frames = self.fold.held().cast_signed().saturating_add(frames.into());
     }
 
     /// The slot the thread records into.
@@ -139,7 +219,7 @@ impl ThreadRecorder {
         control: ControlPlace,
         journal: &Journal,
         shape: Shape,
-        marks: Option<MarkBuffer>,
+        (marks, old): (Option<MarkBuffer>, OldFrames),
         now_ns: Option<u64>,
         told: impl FnOnce() -> Result<(), SinkError>,
     ) -> Result<Self, SinkError> {
@@ -161,6 +241,11 @@ impl ThreadRecorder {
             state: OutState::default(),
             chunk,
             marks,
+            has_said: false,
+            is_paused: false,
+            old,
+            depth: 0,
+            lowest: 0,
         };
         Ok(Self { id: facts.id, control, out: Mutex::new(out), seen: Seen::default() })
     }
@@ -175,7 +260,7 @@ impl ThreadRecorder {
         }
         // It is handing over, and reads the clock itself.
         let Some(mut out) = self.out.try_lock() else { return true };
-        if out.state != OutState::Open {
+        if out.state != OutState::Open || out.is_paused {
             return false;
         }
         out.chunk.prolong_tick(at_ns.load(Ordering::Relaxed));

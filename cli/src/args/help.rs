@@ -45,7 +45,22 @@ Examples:
   flow index
   flow replay --from 900000000 --max 50";
 
+pub(super) const TESTS_HELP: &str = "\
+Tests are marked in a trace where flow record, or the jar flow-api on the class path, brought the
+listeners of JUnit 5 (and JUnit 4 by its vintage engine) or TestNG. Calls are those of the thread that
+ran the test, and of threads that began and ended while it ran and no other test did. new: methods
+that no test before it had called.
+
+Examples:
+  flow record -- mvn test
+  flow tests --sort result
+  flow replay --test '*OrderTest.total*'
+  flow diff --test '*total()' --test '*totalOfNothing()'";
+
 pub(super) const DIFF_HELP: &str = "\
+With two directories, tests are compared too: by name, where they were marked. With one, give --test twice:
+what does the second test call that the first one does not?
+
 Calls are compared by path: the methods on the stack, by name, in all threads together. What appeared or
 vanished with all that it called is one line, and counts all of these calls.
 
@@ -53,7 +68,9 @@ Exit status: 0 both were read, whether they differ or not.
 
 Examples:
   flow diff trace-before trace-after
-  flow diff --depth 5 --max 0 trace-before trace-after";
+  flow diff --depth 5 --max 0 trace-before trace-after
+  flow diff --test '*OrderTest.total*' passing-run failing-run
+  flow diff --test '*total()' --test '*totalOfNothing()'";
 
 pub(super) const CHECK_HELP: &str = "\
 A trace is sound (exit status 0), partial (3: something is missing) or damaged (1: something is wrong).

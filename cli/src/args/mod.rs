@@ -12,7 +12,7 @@ use flow_codec::Glob;
 
 use self::help::{
     ATTACH_EXAMPLES, CHECK_HELP, COMPLETIONS_HELP, DIFF_HELP, EXAMPLES, EXPORT_HELP, INDEX_HELP,
-    MAN_HELP, RECORD_EXAMPLES,
+    MAN_HELP, RECORD_EXAMPLES, TESTS_HELP,
 };
 use crate::cmd::replay::From;
 
@@ -44,7 +44,10 @@ pub(crate) enum Verb {
     Report(ReportArgs),
     /// Where the calls went: calls by path, as a tree
     Graph(GraphArgs),
-    /// What changed between two traces
+    /// Tests, what they came to, and how much they called
+    #[command(after_help = TESTS_HELP)]
+    Tests(TestsArgs),
+    /// What changed between two traces, or two tests
     #[command(after_help = DIFF_HELP)]
     Diff(DiffArgs),
     /// What was run, how it ended, and its threads
@@ -144,6 +147,15 @@ pub(crate) struct ThreadArgs {
     pub(crate) patterns: Vec<String>,
 }
 
+/// Which tests.
+#[derive(ClapArgs, Debug, Default)]
+pub(crate) struct TestArgs {
+    /// Only what a test called: its name as flow tests shows it, in which * stands for anything;
+    /// repeatable
+    #[arg(id = "patterns_of_tests", long = "test", value_name = "NAME")]
+    pub(crate) patterns: Vec<String>,
+}
+
 /// Which calls.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct FilterArgs {
@@ -184,6 +196,8 @@ pub(crate) struct ReplayArgs {
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
     #[command(flatten)]
+    pub(crate) tests: TestArgs,
+    #[command(flatten)]
     pub(crate) filter: FilterArgs,
     /// Only calls of methods like this, with all they called, each behind a line that says where it
     /// is; repeatable
@@ -191,7 +205,7 @@ pub(crate) struct ReplayArgs {
     pub(crate) method: Vec<Glob>,
     /// Begin with call N of the thread, with event:N or offset:N of it, at a time such as 1.5s since the
     /// start of the trace, or with the first call like a pattern; 'a.B#c > d.E#f' is a call of f below one of c
-    #[arg(long, value_name = "PLACE", conflicts_with = "follow")]
+    #[arg(long, value_name = "PLACE", conflicts_with_all = ["follow", "patterns_of_tests"])]
     pub(crate) from: Option<From>,
     /// Show the N outermost calls of a stack only; with --method the N outermost of each such call
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -214,7 +228,7 @@ pub(crate) struct ReplayArgs {
     #[arg(long)]
     pub(crate) verbose: bool,
     /// Go on with new calls while the trace is being recorded, until that ends or Ctrl-C
-    #[arg(long)]
+    #[arg(long, conflicts_with = "patterns_of_tests")]
     pub(crate) follow: bool,
 }
 
@@ -224,6 +238,8 @@ pub(crate) struct ReportArgs {
     pub(crate) source: SourceArgs,
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
+    #[command(flatten)]
+    pub(crate) tests: TestArgs,
     #[command(flatten)]
     pub(crate) filter: FilterArgs,
     /// Calls: how often it was called; total: how long it ran, or without times the calls made while it
@@ -273,6 +289,8 @@ pub(crate) struct GraphArgs {
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
     #[command(flatten)]
+    pub(crate) tests: TestArgs,
+    #[command(flatten)]
     pub(crate) filter: FilterArgs,
     /// Only what happens in methods like this, pkg.Class or pkg.Class#method; repeatable
     #[arg(long = "method", value_name = "GLOB")]
@@ -297,14 +315,46 @@ pub(crate) struct GraphArgs {
     pub(crate) by: Option<By>,
 }
 
+/// What tests are sorted by.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum TestKey {
+    Start,
+    Result,
+    Calls,
+    Time,
+    New,
+    Name,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct TestsArgs {
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    #[command(flatten)]
+    pub(crate) tests: TestArgs,
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
+    /// What tests are sorted by; results: failed ones first; of numbers the largest comes first
+    #[arg(long, value_name = "COLUMN", default_value = "start")]
+    pub(crate) sort: TestKey,
+    /// Add why a test failed, and the methods that no test before it called
+    #[arg(long)]
+    pub(crate) verbose: bool,
+    /// Show at most N tests; 0 for all [default: 100 in text, else all]
+    #[arg(long, value_name = "N")]
+    pub(crate) max: Option<u64>,
+}
+
 #[derive(ClapArgs, Debug)]
 pub(crate) struct DiffArgs {
     /// The trace directory of the first run
-    #[arg(value_name = "BEFORE", value_hint = ValueHint::DirPath)]
+    #[arg(value_name = "BEFORE", default_value = DEFAULT_DIR, value_hint = ValueHint::DirPath)]
     pub(crate) before: PathBuf,
-    /// The trace directory of the second run
+    /// The trace directory of the second run; without it, two tests of the first are compared
     #[arg(value_name = "AFTER", value_hint = ValueHint::DirPath)]
-    pub(crate) after: PathBuf,
+    pub(crate) after: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) tests: TestArgs,
     #[command(flatten)]
     pub(crate) filter: FilterArgs,
     /// What results look like; json has an object a line
@@ -371,6 +421,8 @@ pub(crate) struct ExportArgs {
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
+    #[command(flatten)]
+    pub(crate) tests: TestArgs,
     #[command(flatten)]
     pub(crate) filter: FilterArgs,
     /// Write the N outermost calls of a stack only; paths count what is deeper for the outermost N

@@ -14,3 +14,4 @@ pub(crate) mod man;
 pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod report;
+pub(crate) mod tests;

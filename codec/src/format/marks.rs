@@ -39,6 +39,12 @@
 //! **Instants.** Each of the events happened just then. The last time of the mark takes the place of *by*. An event
 //! whose next one is further away is the last one of its mark.
 //!
+//! **Paused.** A thread pauses with the first event that is not recorded: an entry, or an exit by exception. All
+//! frames that are open there are left in `.flow`, right behind the mark, so that calls nest whatever happened
+//! meanwhile; those among them that are left after *resumed* have an exit without an entry.
+//!
+//! **Note.** Notes of tests are specified in [`test_notes`](super::test_notes).
+//!
 //! **Unwound.** Such exits are in one run, but may go on in the next mark.
 //!
 //! # What a reader does

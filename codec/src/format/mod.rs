@@ -46,4 +46,5 @@ pub mod marks;
 pub mod methods;
 pub mod names;
 pub mod raw;
+pub mod test_notes;
 pub mod threads;

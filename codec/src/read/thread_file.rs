@@ -2,13 +2,15 @@
 
 use std::fs::File;
 use std::io::{self, Chain, Cursor, Read, Seek, SeekFrom, Take};
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::open_chunk::{OpenChunk, OpenChunkBytes, OpenMarks};
-use super::{FlowReader, JsonlReader, Marks, ReadRecords, Tail, Visit};
+use super::part::{PartCursor, Parts, Seen};
+use super::{FlowReader, JsonlReader, Marks, RECORDS_AT_ONCE, ReadRecords, Tail, Visit};
 use crate::format::flow::Record;
-use crate::format::marks::HEADER;
+use crate::format::marks::{HEADER, Position};
 use crate::format::names::{EventFormat, MARKS_EXTENSION};
 use crate::{Error, Offset, Result, ThreadId};
 
@@ -30,6 +32,8 @@ pub struct ThreadFile {
     pub bytes: u64,
     /// What the file does not hold yet. Then only as much of it counts as stands before the chunk.
     pub open: Option<OpenChunk>,
+    /// What of it is read, if not all: by [`events`](Self::events) from the beginning on.
+    pub parts: Option<Parts>,
 }
 
 impl ThreadFile {
@@ -39,7 +43,19 @@ impl ThreadFile {
     /// # Errors
     /// The file cannot be opened.
     pub fn events(&self) -> Result<Events> {
-        self.events_from(Offset::default())
+        let mut events = self.events_from(Offset::default())?;
+        events.parts = self.parts.as_ref().map(|parts| {
+            let whole = Self { parts: None, ..self.clone() };
+            Box::new((PartCursor::new(parts), whole))
+        });
+        Ok(events)
+    }
+
+    /// Only some parts of it, which are called `title`.
+    #[must_use]
+    pub fn only(&self, title: &str, ranges: &[Range<Position>]) -> Self {
+        let parts = Parts { title: title.to_owned(), ranges: ranges.into() };
+        Self { parts: Some(parts), ..self.clone() }
     }
 
     /// The same from a place on where a record begins.
@@ -63,7 +79,8 @@ impl ThreadFile {
                 }
             };
         let reader = Reader::new(self.format, input, offset, bytes);
-        Ok(Events { reader, format: self.format, open, path: self.path.clone(), non_canonical: 0 })
+        let path = self.path.clone();
+        Ok(Events { reader, format: self.format, open, path, non_canonical: 0, parts: None })
     }
 
     /// The bytes that the offsets of the events belong to.
@@ -227,6 +244,8 @@ pub struct Events {
     path: PathBuf,
     /// Those that readers before this one counted.
     non_canonical: u64,
+    /// Where only parts are read: which, and of what.
+    parts: Option<Box<(PartCursor, ThreadFile)>>,
 }
 
 #[derive(Debug)]
@@ -273,6 +292,41 @@ impl Events {
         self.reader = Reader::new(self.format, input, next, bytes);
         self.next_record()
     }
+
+    /// The next record of the parts that are read.
+    fn next_of_parts(&mut self) -> Result<Option<(Offset, Record)>> {
+        let Some(mut parts) = self.parts.take() else { return Ok(None) };
+        let (cursor, file) = &mut *parts;
+        let next = loop {
+            if cursor.is_done() {
+                break Ok(None);
+            }
+            if let Some(start) = cursor.begin() {
+                match file.events_from(start) {
+                    Ok(events) => *self = events,
+                    Err(error) => break Err(error),
+                }
+            }
+            let seen = match self.next_record() {
+                Err(error) => break Err(error),
+                Ok(None) => {
+                    cursor.tail = self.tail();
+                    Seen::End
+                }
+                Ok(Some((offset, record))) => match cursor.see(offset, record) {
+                    Seen::Record(record) => break Ok(Some((offset, record))),
+                    seen => seen,
+                },
+            };
+            if let Seen::End = seen
+                && let Some(open) = cursor.end()
+            {
+                break Ok(Some((self.position(), Record::Exit(open))));
+            }
+        };
+        self.parts = Some(parts);
+        next
+    }
 }
 
 impl Events {
@@ -290,6 +344,9 @@ impl Events {
 impl ReadRecords for Events {
     #[inline]
     fn next_record(&mut self) -> Result<Option<(Offset, Record)>> {
+        if self.parts.is_some() {
+            return self.next_of_parts();
+        }
         let next = match &mut self.reader {
             Reader::Flow(reader) => reader.next_record(),
             Reader::Jsonl(reader) => reader.next_record(),
@@ -304,6 +361,16 @@ impl ReadRecords for Events {
     }
 
     fn visit_some<V: Visit>(&mut self, visitor: &mut V) -> Result<bool> {
+        if self.parts.is_some() {
+            for _ in 0..RECORDS_AT_ONCE {
+                match self.next_of_parts()? {
+                    Some((_, Record::Enter(method))) => visitor.enter(method),
+                    Some((_, Record::Exit(count))) => visitor.exit(count),
+                    None => return Ok(false),
+                }
+            }
+            return Ok(true);
+        }
         let more = match &mut self.reader {
             Reader::Flow(reader) => reader.visit_some(visitor),
             Reader::Jsonl(reader) => reader.visit_some(visitor),
@@ -323,7 +390,10 @@ impl ReadRecords for Events {
     }
 
     fn tail(&self) -> Tail {
-        self.reader().tail()
+        match &self.parts {
+            Some(parts) => parts.0.tail,
+            None => self.reader().tail(),
+        }
     }
 
     fn position(&self) -> Offset {
@@ -378,7 +448,7 @@ mod tests {
             };
             let id = ThreadId::new(1);
             let (format, path) = (EventFormat::Binary, path.clone());
-            let file = ThreadFile { id, format, path, bytes: 4, open: Some(open) };
+            let file = ThreadFile { id, format, path, bytes: 4, open: Some(open), parts: None };
             // Whatever follows was on its way when the thread died.
             for there in written..=bytes.len() {
                 fs::write(dir.path().join("thread-1.marks"), &bytes[..there]).unwrap();
@@ -413,7 +483,7 @@ mod tests {
                 marks: Default::default(),
             };
             let id = ThreadId::new(1);
-            let file = ThreadFile { id, format, path, bytes: 0, open: Some(open) };
+            let file = ThreadFile { id, format, path, bytes: 0, open: Some(open), parts: None };
             let whole = all(file.events().unwrap());
             assert_eq!(whole.first(), Some(&(0, enter)));
             assert!(format == EventFormat::Jsonl || whole[2].1 == exits, "{whole:?}");
@@ -423,6 +493,60 @@ mod tests {
                 assert_eq!(all(events), whole[number..], "{format:?} from {offset}");
             }
             assert_eq!(all(file.events_from(Offset::new(1 << 40)).unwrap()), []);
+        }
+    }
+
+    proptest::proptest! {
+        /// Against one event after the other.
+        #[test]
+        fn parts_are_what_happens_between_their_places(
+            // Each ENTER, and how many exits follow it.
+            calls in proptest::collection::vec((0_u64..200, 0_u64..4), 1..30),
+            cuts in proptest::collection::btree_set(0_usize..80, 0..9),
+        ) {
+            let mut bytes = Vec::new();
+            // All events, and in front of each its position.
+            let mut events: Vec<(Position, Option<u64>)> = Vec::new();
+            for (method, exits) in calls {
+                let at = |bytes: &Vec<u8>, exits| Position { offset: Offset::new(bytes.len() as u64), exits };
+                events.push((at(&bytes, 0), Some(method)));
+                bytes.extend_from_slice(crate::format::flow::Encoded::enter(MethodId::new(method).unwrap()).as_bytes());
+                events.extend((0..exits).map(|number| (at(&bytes, number), None)));
+                if let Some(exits) = NonZeroU64::new(exits) {
+                    bytes.extend_from_slice(crate::format::flow::Encoded::exits(exits).as_bytes());
+                }
+            }
+            let end = Position { offset: Offset::new(u64::MAX), exits: 0 };
+            let place = |index: usize| events.get(index).map_or(end, |event| event.0);
+            let cuts: Vec<_> = cuts.into_iter().filter(|cut| *cut <= events.len()).collect();
+            let parts: Vec<_> = cuts.chunks_exact(2).map(|pair| pair[0]..pair[1]).collect();
+            let mut expected = Vec::new();
+            for part in parts.clone() {
+                let mut open = 0_u64;
+                for (_, event) in events.iter().take(part.end).skip(part.start) {
+                    match event {
+                        Some(method) => { open += 1; expected.push(Some(*method)); }
+                        None if open > 0 => { open -= 1; expected.push(None); }
+                        None => {}
+                    }
+                }
+                expected.extend((0..open).map(|_| None));
+            }
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("thread-1.flow");
+            fs::write(&path, &bytes).unwrap();
+            let (id, format) = (ThreadId::new(1), EventFormat::Binary);
+            let file = ThreadFile { id, format, path, bytes: bytes.len() as u64, open: None, parts: None };
+            let ranges: Vec<_> = parts.iter().map(|part| place(part.start)..place(part.end)).collect();
+            let part = file.only("x", &ranges);
+            let mut seen = Vec::new();
+            for (_, record) in all(part.events().unwrap()) {
+                match record {
+                    Record::Enter(method) => seen.push(Some(method.get())),
+                    Record::Exit(count) => seen.extend((0..count.get()).map(|_| None)),
+                }
+            }
+            proptest::prop_assert_eq!(seen, expected);
         }
     }
 }

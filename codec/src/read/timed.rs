@@ -17,6 +17,8 @@ pub struct TimedEvents<'c> {
     clock: &'c Clock,
     /// A run of exits that a mark stands in: how many were handed on, and how many there are.
     run: Option<(Offset, u64, u64)>,
+    /// Whether not all of the thread is read.
+    in_parts: bool,
     damage: Option<Error>,
 }
 
@@ -32,7 +34,7 @@ impl<'c> TimedEvents<'c> {
             Err(error) => (None, Some(error)),
         };
         let (events, times) = (file.events()?, marks.map(Times::new));
-        Ok(Self { events, times, clock, run: None, damage })
+        Ok(Self { events, times, clock, run: None, in_parts: file.parts.is_some(), damage })
     }
 
     /// Hands on some further records, and answers whether there may be more.
@@ -40,6 +42,9 @@ impl<'c> TimedEvents<'c> {
     /// # Errors
     /// As those of [`ReadRecords::next_record`]; the records before were handed on.
     pub fn visit_some(&mut self, visitor: &mut impl Visit) -> Result<bool> {
+        if self.in_parts {
+            return self.visit_one(visitor);
+        }
         let (offset, exits) = match self.run {
             Some((offset, done, _)) => (offset, done),
             None => (self.events.position(), 0),
@@ -73,6 +78,18 @@ impl<'c> TimedEvents<'c> {
                 None => Ok(false),
             },
         }
+    }
+
+    /// Hands on the next record of a part: where that begins and ends, time does not go evenly.
+    fn visit_one(&mut self, visitor: &mut impl Visit) -> Result<bool> {
+        let Some((offset, record)) = self.events.next_record()? else { return Ok(false) };
+        self.begin_stretch(Position::before(offset));
+        let mut visitor = Clocked { clock: self.clock, inner: visitor };
+        match record {
+            Record::Enter(method) => visitor.enter(method),
+            Record::Exit(count) => visitor.exit(count),
+        }
+        Ok(true)
     }
 
     /// Sets the clock to a position. Answers up to where it then goes evenly.

@@ -167,7 +167,7 @@ impl Listing {
             listing.has_trace |= names::is_trace_file(name);
             if let Some((id, format)) = names::parse_thread_file(name) {
                 let (path, bytes) = (entry.path(), metadata.len());
-                listing.files.push(ThreadFile { id, format, path, bytes, open: None });
+                listing.files.push(ThreadFile { id, format, path, bytes, open: None, parts: None });
             }
         }
         listing.files.sort_by(|a, b| (a.id, &a.path).cmp(&(b.id, &b.path)));
@@ -200,7 +200,8 @@ impl Listing {
                 Err(_) if open.is_empty() && open.offset == 0 => {}
                 Err(_) => {
                     let path = dir.join(names::thread_file(id, format));
-                    let mut file = ThreadFile { id, format, path, bytes: 0, open: None };
+                    let mut file =
+                        ThreadFile { id, format, path, bytes: 0, open: None, parts: None };
                     match file.attach(open) {
                         Ok(()) => without_file.push(file),
                         Err(error) => damage.push(error),

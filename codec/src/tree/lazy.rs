@@ -474,7 +474,8 @@ mod tests {
             let path = dir.path().join("thread-1.flow");
             fs::write(&path, bytes).unwrap();
             let (id, format) = (ThreadId::new(1), EventFormat::Binary);
-            let file = ThreadFile { id, format, path, bytes: bytes.len() as u64, open: None };
+            let file =
+                ThreadFile { id, format, path, bytes: bytes.len() as u64, open: None, parts: None };
             Self { _dir: dir, file }
         }
 

@@ -101,6 +101,13 @@ impl Fold {
         Self { seen, held, notes, ..Self::default() }
     }
 
+    /// Holds back the exits of so many frames, as if they had been left, and forgets which constructors may
+    /// be dead.
+    pub fn leave(&mut self, frames: u64) {
+        self.hold_exits(frames);
+        self.notes = Notes::default();
+    }
+
     /// How many exits at the end of the chunks pushed so far are not written yet.
     #[must_use]
     pub fn held(&self) -> u64 {

@@ -27,6 +27,7 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
     }
     let mut source = Source::open(&SourceArgs { dir: args.dir.clone(), format: Format::Text })?;
     source.choose(&args.threads)?;
+    source.choose_tests(&args.tests)?;
     source.tell_losses();
     let [trace] = &source.traces[..] else {
         let dirs: Vec<_> =

@@ -14,7 +14,7 @@ use crate::failure::{Failure, Status};
 use crate::output::{Out, Progress};
 use crate::pattern::globs;
 use crate::reading::visit_thread;
-use crate::source::{Source, thread_title};
+use crate::source::{Source, file_title};
 use crate::times::{by_time, visit_timed};
 use print::Print;
 
@@ -22,6 +22,7 @@ use print::Print;
 pub(crate) fn run(args: &GraphArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
     source.choose(&args.threads)?;
+    source.choose_tests(&args.tests)?;
     let roots = globs(&args.methods, &source)?;
     source.tell_losses();
     if args.source.format == Format::Csv {
@@ -46,7 +47,7 @@ pub(crate) fn run(args: &GraphArgs, out: &mut Out) -> Result<Status, Failure> {
             };
             status = status.and(read.status);
             let title = match files {
-                [file] if args.per_thread => Some((file.id, thread_title(trace, file.id))),
+                [file] if args.per_thread => Some((file.id, file_title(trace, file))),
                 _ => None,
             };
             print.tree(&read.tree, read.threads, title, out)?;

@@ -28,10 +28,11 @@ const NOT_FOUND: u8 = 127;
 /// A command that was killed by a signal has this and the signal's number as its status.
 const KILLED: i32 = 128;
 
-/// Runs the command with the agent and returns its process id and exit status.
+/// Runs the command with the agent and these environment variables, and returns its process id and exit status.
 pub(super) fn run(
     command: &[OsString],
     agent: &str,
+    variables: &[(&str, OsString)],
     started: Duration,
 ) -> Result<(u32, u8), Failure> {
     let (program, args) =
@@ -43,6 +44,7 @@ pub(super) fn run(
         child.env(JAVA_TOOL_OPTIONS, tool_options(env::var_os(JAVA_TOOL_OPTIONS), agent));
     }
     child.args(args);
+    child.envs(variables.iter().map(|(name, value)| (name, value)));
     // JVMs that the command starts one after the other keep each other's traces.
     child.env(SESSION, format!("{}-{}", std::process::id(), started.as_nanos()));
 
@@ -55,7 +57,7 @@ pub(super) fn run(
     Ok((child.id(), code(status)))
 }
 
-fn is_java(program: &OsStr) -> bool {
+pub(super) fn is_java(program: &OsStr) -> bool {
     let name = Path::new(program).file_name().unwrap_or_default();
     name == "java" || name.eq_ignore_ascii_case("java.exe")
 }

@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use flow_codec::format::manifest::{Manifest, Totals};
-use flow_codec::read::{Trace, TraceSet};
+use flow_codec::format::test_notes::Outcome;
+use flow_codec::read::{TestRun, Trace, TraceSet};
 
+use crate::cmd::tests::summary as tests_summary;
 use crate::output::{bytes, lost, message, plural, shell_word};
 use crate::source::is_like;
 
@@ -31,6 +33,8 @@ struct Recorded {
     totals: Totals,
     lost: Option<String>,
     end: End,
+    /// What the tests came to that it ran.
+    tests: Vec<Option<Outcome>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,13 +86,13 @@ impl Summary {
         summary
     }
 
-    /// Tells it.
-    pub(super) fn tell(&self) {
+    /// Tells it. `has_tools`: JVMs of build tools were left alone.
+    pub(super) fn tell(&self, has_tools: bool) {
         for problem in &self.problems {
             message(problem);
         }
         let Some(dir) = self.shown.first() else {
-            return self.tell_nothing();
+            return self.tell_nothing(has_tools);
         };
         let mut place =
             self.shown.iter().take(SHOWN_DIRECTORIES).cloned().collect::<Vec<_>>().join(", ");
@@ -101,6 +105,11 @@ impl Summary {
         self.tell_unfinished(&unfinished, &place);
         for lost in self.traces.iter().filter_map(|trace| trace.lost.as_ref()) {
             message(lost);
+        }
+        if self.traces.iter().any(|trace| !trace.tests.is_empty()) {
+            let outcomes = self.traces.iter().flat_map(|trace| trace.tests.iter().copied());
+            message(&tests_summary(outcomes));
+            message(&format!("  flow tests {dir}      what each test called"));
         }
         message(&format!("  flow report {dir}     calls per method"));
         message(&format!("  flow replay {dir}     calls in order"));
@@ -145,10 +154,15 @@ impl Summary {
         ));
     }
 
-    fn tell_nothing(&self) {
+    fn tell_nothing(&self, has_tools: bool) {
+        let tools = if has_tools {
+            " (those of build tools are left alone; -O 'only-main=**' records them too)"
+        } else {
+            ""
+        };
         let earlier = if self.has_earlier { "; what is in the directory is older" } else { "" };
         message(&format!(
-            "nothing was recorded: the command started no JVM, or none that took the agent{earlier}"
+            "nothing was recorded: the command started no JVM, or none that took the agent{tools}{earlier}"
         ));
     }
 }
@@ -159,12 +173,14 @@ impl Recorded {
             bytes: trace.files.iter().fold(0, |sum, file| sum + file.bytes),
             ..Totals::default()
         };
+        let (tests, _) = TestRun::read_all(trace);
+        let tests = tests.into_iter().map(|test| test.outcome).collect();
         let Some(end) = &manifest.end else {
             let end = if manifest.pid == child { End::Killed } else { End::Unknown };
-            return Self { totals: written, lost: None, end };
+            return Self { totals: written, lost: None, end, tests };
         };
         let lost = lost(&end.lost).map(|lost| format!("lost: {lost}"));
-        Self { totals: end.totals, lost, end: End::Clean }
+        Self { totals: end.totals, lost, end: End::Clean, tests }
     }
 }
 

@@ -25,7 +25,7 @@ use crate::args::{Format, ReplayArgs};
 use crate::failure::{Failure, Status};
 use crate::output::{Out, Progress, plural};
 use crate::reading::{Ending, Reading, read_records, read_records_from};
-use crate::source::{Source, thread_title};
+use crate::source::{Source, file_title};
 use crate::times::{has_clock, no_clock};
 
 /// Runs the verb.
@@ -38,6 +38,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     }
     let mut source = Source::open(&args.source)?;
     source.choose(&args.threads)?;
+    source.choose_tests(&args.tests)?;
     source.tell_losses();
     let count: usize = source.traces.iter().map(|trace| trace.files.len()).sum();
     if let Some(from) = args.from.as_ref().filter(|from| from.is_number() && count != 1) {
@@ -60,7 +61,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
         let selections = (&selection, wanted.as_ref());
         let mut lines = Lines::new(args, trace, selections, &mut printed, out);
         for file in &trace.files {
-            let title = format!("thread {}", thread_title(trace, file.id));
+            let title = format!("thread {}", file_title(trace, file));
             let prefix = Lines::prefix(args, &source.name(&trace.dir), file.id);
             threads += 1;
             let mut player = Player::new(args, threads, title, prefix);

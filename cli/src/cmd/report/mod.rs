@@ -32,6 +32,7 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     }
     let mut source = Source::open(&args.source)?;
     source.choose(&args.threads)?;
+    source.choose_tests(&args.tests)?;
     source.tell_losses();
     if !args.callers.is_empty() {
         return neighbours::run(Side::Callers, &args.callers, &source, args, out);

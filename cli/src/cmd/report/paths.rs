@@ -13,7 +13,7 @@ use crate::output::{
     Align, Labels, Out, Progress, Table, chain, csv_fields, grouped, percent, plural,
 };
 use crate::reading::visit_thread;
-use crate::source::{Source, thread_title};
+use crate::source::{Source, file_title};
 
 /// How many frames are named at either end of a stack.
 const CHAIN_ENDS: usize = 3;
@@ -101,7 +101,7 @@ impl Paths<'_> {
         };
         if self.format == Format::Text {
             let frames = plural(stack.len() as u64, "frame");
-            let title = thread_title(self.trace, file.id);
+            let title = file_title(self.trace, file);
             let line = match event {
                 Some(event) => {
                     format!("{frames}, first reached by event {} of thread {title}", grouped(event))

@@ -1,4 +1,6 @@
-//! `flow diff`: what changed between two traces.
+//! `flow diff`: what changed between two traces, or two tests.
+
+mod tests;
 
 use std::io::Write;
 use std::path::Path;
@@ -6,12 +8,13 @@ use std::path::Path;
 use flow_codec::analysis::{Change, ChangeKind, Diff, Graph, MethodName, Run, TimedGraph};
 use flow_codec::read::Clock;
 
-use crate::args::{By, DiffArgs, Format, SourceArgs};
+use crate::args::{By, DiffArgs, Format, SourceArgs, TestArgs};
 use crate::failure::{Failure, Status};
 use crate::output::{Out, Progress, chain, csv_fields, duration, grouped, neutral, plural};
 use crate::reading::visit_thread;
 use crate::source::Source;
 use crate::times::{by_time, visit_timed};
+use tests::Tests;
 
 /// Differences of text that are shown when nobody says how many.
 const DEFAULT_MAX: u64 = 40;
@@ -20,13 +23,37 @@ const CHAIN_ENDS: usize = 2;
 
 /// Runs the verb.
 pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
+    if args.after.is_none() && args.tests.patterns.len() != 2 {
+        return Err(Failure::Usage(
+            "what to compare with is missing: a second directory, or --test twice".to_owned(),
+        ));
+    }
     let open =
         |dir: &Path| Source::open(&SourceArgs { dir: dir.to_path_buf(), format: args.format });
-    let sources = [(Run::Before, open(&args.before)?), (Run::After, open(&args.after)?)];
+    let mut sources = [
+        (Run::Before, open(&args.before)?),
+        (Run::After, open(args.after.as_ref().unwrap_or(&args.before))?),
+    ];
     let bytes = sources.iter().fold(0_u64, |sum, (_, source)| sum.saturating_add(source.bytes()));
     let mut progress = Progress::new(bytes, false);
-    let mut diff = Diff::default();
     let mut status = Status::Done;
+    let mut paired = Tests::default();
+    match (&args.after, &args.tests.patterns[..]) {
+        (Some(_), _) => {
+            for (run, source) in &mut sources {
+                status = status.and(paired.add(*run, source, args, &mut progress));
+                source.choose_tests(&args.tests)?;
+            }
+        }
+        (None, [before, after]) => {
+            for ((_, source), pattern) in sources.iter_mut().zip([before, after]) {
+                source.choose_tests(&TestArgs::one(pattern))?;
+            }
+        }
+        // Refused above.
+        (None, _) => {}
+    }
+    let mut diff = Diff::default();
     for (run, source) in &sources {
         source.tell_losses();
         status = status.and(source.status);
@@ -53,6 +80,7 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
         }
     }
     drop(progress);
+    paired.print(args, out)?;
     print(&diff, args, out)?;
     Ok(status)
 }
@@ -108,10 +136,15 @@ fn heading(diff: &Diff, changes: &[Change], args: &DiffArgs, out: &mut Out) -> R
         By::Time => duration(number),
     };
     let width = amount(calls.before).chars().count().max(amount(calls.after).chars().count());
-    for (what, calls, dir) in
-        [("before", calls.before, &args.before), ("after", calls.after, &args.after)]
+    let of_test = |index: usize| match args.after {
+        None => args.tests.patterns.get(index).map(|test| format!(", test {test}")),
+        Some(_) => None,
+    };
+    let after = args.after.as_ref().unwrap_or(&args.before);
+    for (index, what, calls, dir) in
+        [(0, "before", calls.before, &args.before), (1, "after", calls.after, after)]
     {
-        let dir = dir.display().to_string();
+        let dir = dir.display().to_string() + &of_test(index).unwrap_or_default();
         writeln!(out, "{what:<6}  {:>width$}  {}", amount(calls), neutral(&dir))?;
     }
     let count = |kind| changes.iter().filter(|change| change.kind == kind).count() as u64;

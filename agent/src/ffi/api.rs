@@ -1,0 +1,119 @@
+//! The Java API, `dev.flow.Flow`: its native methods, and the listeners that come in the same jar.
+//!
+//! Any class loader may have the class, so each such class gets its methods when the JVM prepares it:
+//! before anything in it can run. Where the agent comes later, it tells classes that have found none.
+
+#![expect(unsafe_code, reason = "answers calls from Java")]
+
+use std::ffi::{CString, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use jni::sys::{JNIEnv, jboolean, jclass, jobject, jstring};
+
+use super::callbacks;
+use super::vm::{Vm, native};
+use crate::engine::{events, instrument};
+use crate::lifecycle::{self, Agent};
+use crate::options::EngineKind;
+use crate::recorder::ThreadRecorder;
+
+/// The class of the API.
+pub(super) const CLASS: &str = "dev.flow.Flow";
+
+/// A mark of more is cut off.
+const MAX_UNITS: usize = 64 * 1024;
+
+/// Binds the native methods of one class, which has just been prepared or runs already.
+pub(super) fn bind(vm: &Vm<'_>, class: jclass) {
+    let natives = [
+        native(c"isOn", c"()Z", is_on as *const c_void),
+        native(
+            c"leaveMark",
+            c"(Ljava/lang/Thread;Ljava/lang/String;)V",
+            leave_mark as *const c_void,
+        ),
+        native(c"suspend", c"(Ljava/lang/Thread;Z)V", suspend as *const c_void),
+    ];
+    // SAFETY: the functions have the signatures their descriptors say.
+    if !unsafe { vm.register_natives(class, &natives) } {
+        log::warn!("{CLASS} on the class path is not the one this agent knows; it does nothing");
+    }
+}
+
+/// Binds the native methods of classes that were there before the agent, and tells them so.
+pub(super) fn bind_loaded(vm: &Vm<'_>) {
+    for class in vm.loaded_classes_named(CLASS) {
+        bind(vm, class);
+        vm.set_static_flag(class, c"agent");
+        vm.forget(class);
+    }
+}
+
+/// Adds the jar to the class path if that has what its listeners listen to. To be called before the
+/// program runs: whoever looks for listeners finds them.
+pub(super) fn offer_listeners(vm: &Vm<'_>, jar: &Path) {
+    let frameworks = [
+        c"org/junit/platform/launcher/TestExecutionListener.class",
+        c"org/testng/ITestNGListener.class",
+    ];
+    // A listener that cannot be loaded would end the tests: the class path must have both.
+    if !frameworks.into_iter().any(|framework| vm.has_resource(framework)) {
+        return;
+    }
+    let Ok(path) = CString::new(jar.as_os_str().as_bytes()) else { return };
+    if let Err(error) = vm.add_to_class_path(&path) {
+        log::warn!("api={}: JVMTI error {error}; tests are not marked", jar.display());
+    }
+}
+
+/// `Flow.isOn`.
+unsafe extern "system" fn is_on(_jni: *mut JNIEnv, _class: jclass) -> jboolean {
+    lifecycle::agent().is_some_and(|agent| agent.recorder().is_recording())
+}
+
+/// `Flow.leaveMark`.
+unsafe extern "system" fn leave_mark(
+    jni: *mut JNIEnv,
+    _class: jclass,
+    thread: jobject,
+    text: jstring,
+) {
+    let body = |agent: &'static Agent, vm: &Vm<'_>| {
+        let text = vm.text_of(text, MAX_UNITS);
+        with_thread(agent, vm, |thread| agent.recorder().note(thread, &text));
+    };
+    // SAFETY: the arguments of this native method.
+    unsafe { callbacks::asked_by_program(jni, thread, body) };
+}
+
+/// `Flow.suspend`.
+unsafe extern "system" fn suspend(
+    jni: *mut JNIEnv,
+    _class: jclass,
+    thread: jobject,
+    paused: jboolean,
+) {
+    let body = |agent: &'static Agent, _: &Vm<'_>| agent.recorder().set_paused(paused);
+    // SAFETY: the arguments of this native method.
+    unsafe { callbacks::asked_by_program(jni, thread, body) };
+}
+
+/// Hands on the recorder of the current thread, if it can be recorded.
+fn with_thread(agent: &Agent, vm: &Vm<'_>, body: impl FnOnce(&ThreadRecorder)) {
+    match agent.engine() {
+        EngineKind::Events => {
+            if let Some(thread) = events::current_thread(agent.recorder(), vm) {
+                body(thread);
+            }
+        }
+        EngineKind::Instrument => {
+            let thread = vm
+                .current_thread_id()
+                .and_then(|id| instrument::current_thread(agent.recorder(), vm, id));
+            if let Some(thread) = thread {
+                body(&thread);
+            }
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Which JVMs are recorded, by what they run. Pure.
+//!
+//! Options that reach a JVM through the environment reach every JVM that a command starts: build tools
+//! and compilers too, which are not the point. There the agent does nothing at all.
+
+use flow_codec::Glob;
+
+/// What `!tools` stands for: the JVMs of build tools themselves, and of compilers.
+const TOOLS: [&str; 20] = [
+    "org.codehaus.plexus.classworlds.launcher.Launcher",
+    "org.apache.maven.wrapper.**",
+    "org.mvndaemon.**",
+    "org.gradle.launcher.**",
+    "org.gradle.wrapper.**",
+    "gradle-wrapper.jar",
+    "gradle-launcher**.jar",
+    // What Gradle runs beside tests in the same way.
+    "worker.org.gradle.** 'Gradle Compiler**",
+    "worker.org.gradle.** 'Gradle Worker Daemon**",
+    "org.jetbrains.kotlin.**",
+    "scala.tools.nsc.**",
+    "dotty.tools.**",
+    "org.codehaus.groovy.tools.**",
+    "org.eclipse.jdt.internal.compiler.**",
+    "com.sun.tools.**",
+    "sun.tools.**",
+    "sun.security.tools.**",
+    "jdk.tools.**",
+    "jdk.internal.**",
+    "jdk.jfr.internal.**",
+];
+
+/// The option `only-main`: patterns of which one must match, if there are any without `!`, and none of
+/// those with `!`. Each is a [`Glob`] over the main class or, where a jar is run, over the name of its
+/// file; with a blank in it, over all of the command line behind `java` and its options. `!tools` stands
+/// for build tools and compilers.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Mains {
+    wanted: Vec<Pattern>,
+    unwanted: Vec<Pattern>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Pattern {
+    glob: Glob,
+    of_all: bool,
+}
+
+impl Mains {
+    /// Reads the patterns.
+    pub fn new<'a>(patterns: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut mains = Self::default();
+        for pattern in patterns {
+            match pattern.strip_prefix('!') {
+                Some("tools") => mains.unwanted.extend(TOOLS.map(Pattern::new)),
+                Some(pattern) => mains.unwanted.push(Pattern::new(pattern)),
+                None => mains.wanted.push(Pattern::new(pattern)),
+            }
+        }
+        mains
+    }
+
+    /// Whether a JVM is recorded that runs this, `sun.java.command`: `pkg.Main args`, `module/pkg.Main
+    /// args`, or `/path/app.jar args`. An empty one, as of `java -version`, runs nothing. `None` where
+    /// nobody knows, since no launcher started it: that one is recorded.
+    #[must_use]
+    pub fn select(&self, command: Option<&str>) -> bool {
+        let Some(command) = command else { return true };
+        if command.trim().is_empty() {
+            return self.wanted.is_empty() && self.unwanted.is_empty();
+        }
+        let main = main_of(command);
+        let matches = |pattern: &Pattern| {
+            let text = if pattern.of_all { command } else { main };
+            pattern.glob.matches_some_of(text)
+        };
+        (self.wanted.is_empty() || self.wanted.iter().any(matches))
+            && !self.unwanted.iter().any(matches)
+    }
+}
+
+impl Pattern {
+    fn new(pattern: &str) -> Self {
+        Self { glob: Glob::new(pattern), of_all: pattern.contains(' ') }
+    }
+}
+
+/// The main class, or the file name of the jar.
+fn main_of(command: &str) -> &str {
+    // A path may have blanks, a class has none.
+    let jar = command.find(".jar ").map(|at| at + ".jar".len());
+    let jar = jar.or_else(|| command.ends_with(".jar").then_some(command.len()));
+    let first = command.split(' ').next().unwrap_or_default();
+    match jar.and_then(|end| command.get(..end)) {
+        // Or a later word is a jar.
+        Some(jar) if first.starts_with('/') || first.ends_with(".jar") => {
+            jar.rsplit('/').next().unwrap_or(jar)
+        }
+        _ => first.split_once('/').map_or(first, |(_module, class)| class),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_run_is_a_class_or_a_jar() {
+        for (command, main) in [
+            ("com.app.Main a b", "com.app.Main"),
+            ("com.app.Main /tmp/x.jar b", "com.app.Main"),
+            ("jdk.compiler/com.sun.tools.javac.Main -version", "com.sun.tools.javac.Main"),
+            ("/my libs/app.jar a.jar", "app.jar"),
+            ("/tmp/surefirebooter-2026_1.jar /tmp x", "surefirebooter-2026_1.jar"),
+            ("app.jar", "app.jar"),
+        ] {
+            assert_eq!(main_of(command), main, "{command}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_wants_or_does_not_want_a_main() {
+        let worker = "worker.org.gradle.process.internal.worker.GradleWorkerMain";
+        let (test, compiler) =
+            (format!("{worker} 'Gradle Test Executor 1'"), format!("{worker} 'Gradle Compiler 1'"));
+        let all_but = Mains::new(["!tools", "!a.B"]);
+        for wanted in [test.as_str(), "com.app.Main", "org.gradlex.A"] {
+            assert!(all_but.select(Some(wanted)), "{wanted}");
+        }
+        assert!(all_but.select(None) && !all_but.select(Some("")));
+        for unwanted in [
+            compiler.as_str(),
+            "org.gradle.launcher.GradleMain x",
+            "a.B a.C",
+            "jdk.compiler/com.sun.tools.javac.Main x",
+        ] {
+            assert!(!all_but.select(Some(unwanted)), "{unwanted}");
+        }
+        let only = Mains::new(["com.app.*", "surefirebooter**", "!com.app.Tool"]);
+        assert!(
+            only.select(Some("com.app.Main")) && only.select(Some("/t/surefirebooter-1.jar x"))
+        );
+        assert!(!only.select(Some("com.app.Tool")) && !only.select(Some("org.Other")));
+        assert!(Mains::default().select(Some("anything")) && Mains::default().select(Some("")));
+    }
+}

@@ -1,0 +1,228 @@
+//! The tests of two runs, paired by name.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::Write;
+use std::num::NonZeroU64;
+
+use flow_codec::analysis::Run;
+use flow_codec::format::test_notes::Outcome;
+use flow_codec::read::Visit;
+use flow_codec::{MethodId, MethodMap};
+use serde_json::json;
+
+use crate::args::{DiffArgs, Format, TestArgs};
+use crate::failure::{Failure, Status};
+use crate::output::{Align, Out, Progress, Table, grouped, plural};
+use crate::reading::visit_thread;
+use crate::source::Source;
+use crate::test_source::files;
+
+/// Tests of text that are shown when nobody says how many.
+const DEFAULT_MAX: u64 = 40;
+
+/// What a test came to in one run, and what it called.
+#[derive(Default)]
+struct Facts {
+    /// Of its last attempt.
+    outcome: Option<Outcome>,
+    calls: u64,
+    /// Numbers of methods, the same in both runs.
+    methods: BTreeSet<usize>,
+}
+
+/// A test of both runs, or of one.
+#[derive(Default)]
+struct Pair {
+    before: Option<Facts>,
+    after: Option<Facts>,
+}
+
+/// The tests of two runs.
+#[derive(Default)]
+pub(super) struct Tests {
+    pairs: BTreeMap<String, Pair>,
+    numbers: HashMap<String, usize>,
+    names: Vec<String>,
+}
+
+impl Tests {
+    /// Adds those of a run that were asked for. To be called before anything of the traces is left out.
+    pub(super) fn add(
+        &mut self,
+        run: Run,
+        source: &Source,
+        args: &DiffArgs,
+        progress: &mut Progress,
+    ) -> Status {
+        let mut status = source.status;
+        for trace in &source.traces {
+            let shown = args.filter.selection(trace);
+            for test in Source::tests(trace, &mut status) {
+                if !args.tests.include(&test.name) {
+                    continue;
+                }
+                let mut called = Called::default();
+                for file in files(trace, &test) {
+                    let reading = visit_thread(&file, &shown, progress, &mut called);
+                    status = status.and(reading.tell(&file, progress));
+                }
+                let numbers: Vec<_> = called
+                    .methods
+                    .iter()
+                    .map(|method| self.number(trace.methods.display(*method)))
+                    .collect();
+                let pair = self.pairs.entry(test.name).or_default();
+                let facts = match run {
+                    Run::Before => &mut pair.before,
+                    Run::After => &mut pair.after,
+                };
+                // One that is run again after it failed has one name.
+                let facts = facts.get_or_insert_default();
+                facts.outcome = test.outcome;
+                facts.calls += called.calls;
+                facts.methods.extend(numbers);
+            }
+        }
+        status
+    }
+
+    fn number(&mut self, name: String) -> usize {
+        let next = self.numbers.len();
+        *self.numbers.entry(name).or_insert_with_key(|name| {
+            self.names.push(name.clone());
+            next
+        })
+    }
+
+    /// Prints those that differ.
+    pub(super) fn print(&self, args: &DiffArgs, out: &mut Out) -> Result<(), Failure> {
+        if self.pairs.is_empty() || args.format == Format::Csv {
+            return Ok(());
+        }
+        let differing: Vec<_> = self.pairs.iter().filter(|(_, pair)| pair.differs()).collect();
+        let is_text = args.format == Format::Text;
+        let max = args.max.unwrap_or(if is_text { DEFAULT_MAX } else { 0 });
+        let max = if max == 0 { usize::MAX } else { usize::try_from(max).unwrap_or(usize::MAX) };
+        let shown = differing.iter().take(max);
+        if !is_text {
+            return shown.into_iter().try_for_each(|(name, pair)| self.json(name, pair, out));
+        }
+        let count = |which: fn(&Pair) -> &Option<Facts>| {
+            self.pairs.values().filter(|pair| which(pair).is_some()).count() as u64
+        };
+        writeln!(
+            out,
+            "{} before, {} after: {} called or came to something else\n",
+            plural(count(|pair| &pair.before), "test"),
+            grouped(count(|pair| &pair.after)),
+            grouped(differing.len() as u64),
+        )?;
+        if differing.is_empty() {
+            return Ok(());
+        }
+        let mut table = Table::new(&[
+            ("before", Align::Left),
+            ("after", Align::Left),
+            ("calls", Align::Right),
+            ("after", Align::Right),
+            ("methods gone", Align::Right),
+            ("new", Align::Right),
+            ("test", Align::Left),
+        ]);
+        for (name, pair) in shown {
+            let calls = |facts: &Option<Facts>| {
+                facts.as_ref().map_or_else(String::new, |facts| grouped(facts.calls))
+            };
+            let [gone, new] = [pair.only(Run::Before), pair.only(Run::After)]
+                .map(|only| grouped(only.len() as u64));
+            table.row([
+                word(&pair.before).to_owned(),
+                word(&pair.after).to_owned(),
+                calls(&pair.before),
+                calls(&pair.after),
+                gone,
+                new,
+                (*name).clone(),
+            ]);
+        }
+        table.print(out)?;
+        if differing.len() > max {
+            let more = plural((differing.len() - max) as u64, "more test");
+            writeln!(out, "… {more} left out (--max {max}; 0 for all)")?;
+        }
+        writeln!(out)?;
+        Ok(())
+    }
+
+    fn json(&self, name: &str, pair: &Pair, out: &mut Out) -> Result<(), Failure> {
+        let names = |numbers: &[usize]| -> Vec<&String> {
+            numbers.iter().filter_map(|number| self.names.get(*number)).collect()
+        };
+        let calls = |facts: &Option<Facts>| facts.as_ref().map(|facts| facts.calls);
+        let line = json!({
+            "change": "test", "test": name,
+            "result_before": word(&pair.before), "result_after": word(&pair.after),
+            "calls_before": calls(&pair.before), "calls_after": calls(&pair.after),
+            "methods_gone": names(&pair.only(Run::Before)),
+            "methods_new": names(&pair.only(Run::After)),
+        });
+        writeln!(out, "{line}")?;
+        Ok(())
+    }
+}
+
+impl Pair {
+    fn differs(&self) -> bool {
+        match (&self.before, &self.after) {
+            (Some(before), Some(after)) => {
+                before.outcome != after.outcome
+                    || before.calls != after.calls
+                    || before.methods != after.methods
+            }
+            _ => true,
+        }
+    }
+
+    /// The methods that it called in this run only.
+    fn only(&self, run: Run) -> Vec<usize> {
+        let (Some(before), Some(after)) = (&self.before, &self.after) else { return Vec::new() };
+        let (these, those) = match run {
+            Run::Before => (&before.methods, &after.methods),
+            Run::After => (&after.methods, &before.methods),
+        };
+        these.difference(those).copied().collect()
+    }
+}
+
+fn word(facts: &Option<Facts>) -> &'static str {
+    match facts {
+        None => "",
+        Some(facts) => facts.outcome.map_or("unfinished", Outcome::word),
+    }
+}
+
+/// What was called.
+#[derive(Default)]
+struct Called {
+    calls: u64,
+    known: MethodMap<bool>,
+    methods: Vec<MethodId>,
+}
+
+impl Visit for Called {
+    fn enter(&mut self, method: MethodId) {
+        self.calls += 1;
+        if !std::mem::replace(self.known.or_default(method), true) {
+            self.methods.push(method);
+        }
+    }
+
+    fn exit(&mut self, _count: NonZeroU64) {}
+}
+
+impl TestArgs {
+    /// One test of two that are compared.
+    pub(super) fn one(pattern: &str) -> Self {
+        Self { patterns: vec![pattern.to_owned()] }
+    }
+}

@@ -1,0 +1,184 @@
+//! What the agent is told beside what the user says. Through environment variables: options of the
+//! user's, in the agent's option string, win over these.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::packages;
+use crate::args::AgentArgs;
+use crate::failure::Failure;
+use crate::output::{message, neutral};
+
+/// The jar of the Java API, with the listeners that mark tests. `scripts/api.sh` builds it.
+const API_JAR: &[u8] = include_bytes!("../../../java/flow-api.jar");
+
+/// Methods that JaCoCo adds to classes on their way through the JVM.
+const NOT_THE_PROGRAMS: &str = "**#$jacocoInit";
+
+/// Environment variables for the command, and the file that one of them names.
+#[derive(Debug)]
+pub(super) struct Defaults {
+    pub(super) variables: Vec<(&'static str, OsString)>,
+    /// Removed when the command has ended.
+    _jar: TempDir,
+}
+
+impl Defaults {
+    /// What suits the command, and tells which methods that means.
+    pub(super) fn of(command: &[OsString], args: &AgentArgs) -> Result<Self, Failure> {
+        let failed = |error: std::io::Error| {
+            Failure::Failed(format!("no place for a temporary file: {error}"))
+        };
+        // Nobody else may write there: a JVM runs what is in it.
+        let dir = tempfile::Builder::new().prefix("flow-").tempdir().map_err(failed)?;
+        let jar = dir.path().join("flow-api.jar");
+        fs::write(&jar, API_JAR).map_err(failed)?;
+        let mut defaults = Self { variables: Vec::new(), _jar: dir };
+        defaults.add("FLOW_API", jar.into());
+        if starts_tools(command) {
+            defaults.add("FLOW_ONLY_MAIN", "!tools".into());
+            if args.config.is_none() {
+                defaults.add("FLOW_EXCLUDE", NOT_THE_PROGRAMS.into());
+            }
+            defaults.choose_packages(command, args);
+        }
+        Ok(defaults)
+    }
+
+    /// What the user has set stays.
+    fn add(&mut self, name: &'static str, value: OsString) {
+        if env::var_os(name).is_none_or(|set| set.is_empty()) {
+            self.variables.push((name, value));
+        }
+    }
+
+    /// Without a filter of the user's, the methods of the project are recorded.
+    fn choose_packages(&mut self, command: &[OsString], args: &AgentArgs) {
+        let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
+        let by_option = |(key, _): &(String, String)| matches!(key.as_str(), "target" | "include");
+        if !args.target.is_empty()
+            || !args.include.is_empty()
+            || args.config.is_some()
+            || args.options.iter().any(by_option)
+            || ["FLOW_TARGET", "FLOW_INCLUDE", "FLOW_CONFIG"].into_iter().any(is_set)
+        {
+            return;
+        }
+        let globs = packages::globs(&packages::of_projects(&project_dirs(command)));
+        if globs.is_empty() {
+            return;
+        }
+        message(&format!(
+            "recording {}, the packages of this project (--include GLOB for others, '**' for all)",
+            neutral(&globs.join(" "))
+        ));
+        self.variables.push(("FLOW_INCLUDE", globs.join(";").into()));
+    }
+}
+
+/// Whether JVMs of tools are to be expected: the command is no program of a JDK itself.
+pub(super) fn starts_tools(command: &[OsString]) -> bool {
+    command.first().is_some_and(|program| !is_of_jdk(program))
+}
+
+/// Whether a program is `java`, or another one of a JDK: who runs that wants it recorded.
+fn is_of_jdk(program: &OsStr) -> bool {
+    super::child::is_java(program)
+        || find(program).is_some_and(|path| {
+            let home = path.parent().and_then(Path::parent);
+            home.is_some_and(|home| {
+                ["lib/modules", "lib/tools.jar"].into_iter().any(|file| home.join(file).is_file())
+            })
+        })
+}
+
+/// Where a program is, links followed.
+fn find(program: &OsStr) -> Option<PathBuf> {
+    let path = Path::new(program);
+    if path.components().count() > 1 {
+        return fs::canonicalize(path).ok();
+    }
+    let search = env::var_os("PATH")?;
+    let found = env::split_paths(&search).map(|dir| dir.join(path)).find(|path| path.is_file())?;
+    fs::canonicalize(found).ok()
+}
+
+/// What a project has in its directory. Others may have projects somewhere inside, which do not matter.
+const SIGNS: [&str; 11] = [
+    "pom.xml",
+    "build.gradle",
+    "build.gradle.kts",
+    "settings.gradle",
+    "settings.gradle.kts",
+    "build.sbt",
+    "build.xml",
+    "target/classes",
+    "build/classes",
+    "src/main",
+    "src/test",
+];
+
+/// Where the project is: here, or where Maven and Gradle are told that it is.
+fn project_dirs(command: &[OsString]) -> Vec<PathBuf> {
+    let mut dirs = vec![PathBuf::from(".")];
+    let mut args = command.iter().skip(1);
+    while let Some(arg) = args.next() {
+        if matches!(arg.to_str(), Some("-f" | "--file" | "-p" | "--project-dir"))
+            && let Some(place) = args.next()
+        {
+            let place = PathBuf::from(place);
+            let dir =
+                if place.is_dir() { Some(place) } else { place.parent().map(Path::to_path_buf) };
+            dirs.extend(dir.filter(|dir| !dir.as_os_str().is_empty()));
+        }
+    }
+    dirs.retain(|dir| SIGNS.into_iter().any(|sign| dir.join(sign).exists()));
+    dirs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_of_a_jdk_are_told_by_where_they_are() {
+        let root = tempfile::tempdir().unwrap();
+        for dir in ["jdk/bin", "jdk/lib", "usr/bin", "usr/lib/modules"] {
+            fs::create_dir_all(root.path().join(dir)).unwrap();
+        }
+        for file in ["jdk/bin/javac", "jdk/lib/modules", "usr/bin/mvn"] {
+            fs::write(root.path().join(file), "").unwrap();
+        }
+        std::os::unix::fs::symlink(
+            root.path().join("jdk/bin/javac"),
+            root.path().join("usr/bin/javac"),
+        )
+        .unwrap();
+        let is = |program: &str| is_of_jdk(root.path().join(program).as_os_str());
+        assert!(is("jdk/bin/javac") && is("usr/bin/javac") && is("anywhere/java"));
+        assert!(!is("usr/bin/mvn") && !is("missing/mvn"));
+    }
+
+    #[test]
+    fn a_project_elsewhere_is_found_by_its_option() {
+        let root = tempfile::tempdir().unwrap();
+        let (pom, empty) = (root.path().join("a/pom.xml"), root.path().join("empty"));
+        fs::create_dir_all(pom.parent().unwrap()).unwrap();
+        fs::write(&pom, "").unwrap();
+        fs::create_dir(&empty).unwrap();
+        let command = |option: &str, place: &Path| {
+            let words = ["mvn".as_ref(), option.as_ref(), place.as_os_str(), "-X".as_ref()];
+            project_dirs(&words.map(OsStr::to_owned))
+        };
+        let expected = root.path().join("a");
+        assert!(command("-f", &pom).contains(&expected));
+        assert!(command("-p", &expected).contains(&expected));
+        // Not a project, and an option without its value.
+        assert!(!command("-f", &empty).contains(&empty));
+        assert!(project_dirs(&["mvn".into(), "-f".into()]).len() <= 1);
+    }
+}

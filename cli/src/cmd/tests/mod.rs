@@ -1,0 +1,114 @@
+//! `flow tests`: the tests of a trace.
+
+mod print;
+
+use std::cmp::Reverse;
+use std::num::NonZeroU64;
+
+use flow_codec::format::test_notes::Outcome;
+use flow_codec::read::{TestRun, Visit};
+use flow_codec::{MethodId, MethodMap};
+
+use self::print::Print;
+pub(crate) use self::print::summary;
+use crate::args::{Format, TestKey, TestsArgs};
+use crate::failure::{Failure, Status};
+use crate::output::{Out, Progress, message};
+use crate::reading::visit_thread;
+use crate::source::Source;
+use crate::test_source::files;
+
+/// What is shown as text when nobody says how much.
+const DEFAULT_MAX: u64 = 100;
+
+/// A test, and what it called.
+#[derive(Debug)]
+struct Row {
+    run: TestRun,
+    calls: u64,
+    /// Methods that no test before it had called, in the order it called them.
+    new: Vec<MethodId>,
+}
+
+/// Runs the verb.
+pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
+    let source = Source::open(&args.source)?;
+    source.tell_losses();
+    let mut status = source.status;
+    let mut progress = Progress::new(source.bytes(), false);
+    let mut print = Print::new(args, &source, out)?;
+    let mut any = false;
+    for trace in &source.traces {
+        let runs = Source::tests(trace, &mut status);
+        any |= !runs.is_empty();
+        // JVMs that run no tests are many, in a build.
+        if runs.is_empty() && source.several {
+            continue;
+        }
+        let shown = args.filter.selection(trace);
+        let mut seen = Seen::default();
+        let mut rows = Vec::with_capacity(runs.len());
+        for run in runs {
+            seen.calls = 0;
+            for file in files(trace, &run) {
+                let reading = visit_thread(&file, &shown, &mut progress, &mut seen);
+                status = status.and(reading.tell(&file, &progress));
+            }
+            rows.push(Row { run, calls: seen.calls, new: std::mem::take(&mut seen.new) });
+        }
+        // All were counted: what is new in one depends on those before.
+        rows.retain(|row| args.tests.include(&row.run.name));
+        sort(&mut rows, args.sort);
+        print.trace(trace, &rows, out)?;
+    }
+    drop(progress);
+    if !any {
+        message("no tests are marked in this trace; flow help tests says how they are");
+    }
+    Ok(status)
+}
+
+fn max(args: &TestsArgs) -> usize {
+    let is_text = args.source.format == Format::Text;
+    match args.max.unwrap_or(if is_text { DEFAULT_MAX } else { 0 }) {
+        0 => usize::MAX,
+        max => usize::try_from(max).unwrap_or(usize::MAX),
+    }
+}
+
+/// Sorts tests that come in the order they began.
+fn sort(rows: &mut [Row], key: TestKey) {
+    match key {
+        TestKey::Start => {}
+        TestKey::Result => rows.sort_by_key(|row| match row.run.outcome {
+            Some(Outcome::Failed) => 0,
+            None => 1,
+            Some(Outcome::Aborted) => 2,
+            Some(Outcome::Skipped) => 3,
+            Some(Outcome::Passed) => 4,
+        }),
+        TestKey::Calls => rows.sort_by_key(|row| Reverse(row.calls)),
+        TestKey::Time => rows.sort_by_key(|row| Reverse(row.run.elapsed_ns())),
+        TestKey::New => rows.sort_by_key(|row| Reverse(row.new.len())),
+        TestKey::Name => rows.sort_by(|a, b| a.run.name.cmp(&b.run.name)),
+    }
+}
+
+/// Counts calls, and notes methods that it has not seen before.
+#[derive(Default)]
+struct Seen {
+    calls: u64,
+    known: MethodMap<bool>,
+    new: Vec<MethodId>,
+}
+
+impl Visit for Seen {
+    fn enter(&mut self, method: MethodId) {
+        self.calls += 1;
+        if !std::mem::replace(self.known.or_default(method), true) {
+            self.new.push(method);
+        }
+    }
+
+    fn exit(&mut self, _count: NonZeroU64) {}
+}

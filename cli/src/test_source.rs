@@ -1,0 +1,94 @@
+//! The tests of a trace, and the threads that do what they call.
+
+use std::ops::Range;
+
+use flow_codec::format::marks::Position;
+use flow_codec::format::test_notes::Outcome;
+use flow_codec::read::{TestRun, ThreadFile, Trace};
+use flow_codec::{Offset, ThreadId};
+
+use crate::args::TestArgs;
+use crate::failure::{Failure, Status};
+use crate::output::message;
+use crate::source::{Source, is_like};
+
+/// Of more names than this, a message tells how many there are.
+const NAMED_TESTS: usize = 8;
+
+/// All of a thread.
+const ALL: Range<Position> = Position { offset: Offset::new(0), exits: 0 }..Position {
+    offset: Offset::new(u64::MAX),
+    exits: 0,
+};
+
+impl TestArgs {
+    /// Whether a test was asked for.
+    pub(crate) fn include(&self, name: &str) -> bool {
+        self.patterns.is_empty() || self.patterns.iter().any(|pattern| is_like(name, pattern))
+    }
+}
+
+impl Source {
+    /// The tests of a trace, in the order they began. Says what is wrong with their marks.
+    pub(crate) fn tests(trace: &Trace, status: &mut Status) -> Vec<TestRun> {
+        let (runs, errors) = TestRun::read_all(trace);
+        for error in errors {
+            *status = Status::Damaged;
+            message(&error.to_string());
+        }
+        runs
+    }
+
+    /// Keeps what the tests called that were asked for, each as a thread of its own.
+    pub(crate) fn choose_tests(&mut self, args: &TestArgs) -> Result<(), Failure> {
+        if args.patterns.is_empty() {
+            return Ok(());
+        }
+        let mut status = self.status;
+        let runs: Vec<_> =
+            self.traces.iter().map(|trace| Self::tests(trace, &mut status)).collect();
+        self.status = status;
+        for pattern in &args.patterns {
+            let found = runs.iter().flatten().any(|run| is_like(&run.name, pattern));
+            if !found {
+                return Err(Failure::Failed(format!(
+                    "no test '{pattern}'; {}",
+                    names(runs.iter().flatten())
+                )));
+            }
+        }
+        for (trace, runs) in self.traces.iter_mut().zip(runs) {
+            let chosen = runs.iter().filter(|run| args.include(&run.name));
+            trace.files = chosen.flat_map(|run| files(trace, run)).collect();
+        }
+        Ok(())
+    }
+}
+
+/// What a test called: the events of its own thread first.
+pub(crate) fn files(trace: &Trace, run: &TestRun) -> Vec<ThreadFile> {
+    let file = |id: ThreadId| trace.files.iter().find(|file| file.id == id);
+    let title = format!("test {} ({})", run.name, outcome(run));
+    let own = file(run.thread).map(|file| file.only(&title, &run.ranges));
+    let helpers =
+        run.helpers.iter().filter_map(|id| file(*id)).map(|file| file.only(&title, &[ALL]));
+    own.into_iter().chain(helpers).collect()
+}
+
+/// What a test came to, as a word.
+pub(crate) fn outcome(run: &TestRun) -> &'static str {
+    run.outcome.map_or("unfinished", Outcome::word)
+}
+
+fn names<'a>(runs: impl Iterator<Item = &'a TestRun>) -> String {
+    let mut names: Vec<_> = runs.map(|run| run.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    if names.is_empty() {
+        return "no tests are marked in this trace (flow help tests)".to_owned();
+    }
+    let more = names.len().saturating_sub(NAMED_TESTS);
+    names.truncate(NAMED_TESTS);
+    let more = if more > 0 { format!(", … {more} more") } else { String::new() };
+    format!("there are: {}{more} (flow tests lists them)", names.join(", "))
+}

@@ -1,0 +1,175 @@
+//! `flow tests`, and `--test` of the other verbs.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{flow, write_trace};
+use flow_codec::Offset;
+use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
+use tempfile::TempDir;
+
+/// Marks of a thread: each with its offset, the exits before it, and the time where it has one.
+fn write_marks(dir: &Path, thread: u64, marks: &[(u64, u64, Option<u64>, &str)]) {
+    let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
+    for (offset, exits, ns, note) in marks {
+        let position = Position { offset: Offset::new(*offset), exits: *exits };
+        if let Some(ns) = ns {
+            encoder.encode(position, &Mark::Time { by_ns: *ns, from_ns: *ns }, &mut bytes);
+        }
+        encoder.encode(position, &Mark::Note((*note).to_owned()), &mut bytes);
+    }
+    fs::write(dir.join(format!("thread-{thread}.marks")), bytes).unwrap();
+}
+
+/// The trace of `common`, where thread 1 runs a test in its first `work`, and one in its second.
+fn trace(second: &str) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    write_trace(dir.path());
+    // main > work > (init, init); main > work.
+    write_marks(
+        dir.path(),
+        1,
+        &[
+            (1, 0, Some(1000), "test started a.T.one\tone()"),
+            (5, 1, Some(3_000_000), "test passed a.T.one"),
+            (5, 1, None, "test skipped a.T.no\tnot now"),
+            (5, 2, None, "test started a.T.two(int)[1]\t\u{1b}[2J[1] 7"),
+            (7, 1, Some(9_000_000), second),
+        ],
+    );
+    dir
+}
+
+const FAILED: &str = "test failed a.T.two(int)[1]\tjava.lang.AssertionError: \u{1b}[31mno";
+
+#[test]
+fn tests_are_listed_with_what_they_called() {
+    let dir = trace(FAILED);
+    let run = flow(&["tests"], dir.path());
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    assert_eq!(
+        run.out,
+        "\
+3 tests: 1 passed, 1 failed, 1 skipped
+
+result   calls       time  new  test
+passed       3  2ms 999us    2  a.T.one
+skipped      0               0  a.T.no
+failed       1        6ms    0  a.T.two(int)[1]
+"
+    );
+    let run = flow(&["tests", "--sort", "result", "--max", "1"], dir.path());
+    assert!(run.out.contains("\nfailed") && !run.out.contains("\npassed"), "{}", run.out);
+    assert!(run.out.ends_with("… 2 more tests left out (--max 1; 0 for all)\n"), "{}", run.out);
+    let run = flow(&["tests", "--verbose", "--test", "*two*"], dir.path());
+    // What tests display is not for terminals.
+    assert!(!run.out.contains('\u{1b}'), "{}", run.out);
+    assert!(run.out.contains("java.lang.AssertionError: "), "{}", run.out);
+    let run = flow(&["tests", "--format", "json"], dir.path());
+    let rows: Vec<serde_json::Value> =
+        run.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(rows[0]["new"].as_array().unwrap().len(), 2);
+    assert_eq!(rows[2]["title"], "\u{1b}[2J[1] 7");
+    let run = flow(&["tests", "--format", "csv"], dir.path());
+    assert_eq!(run.out.lines().count(), 4);
+    assert!(run.out.contains("\n.,a.T.one,one(),passed,,3,"), "{}", run.out);
+}
+
+#[test]
+fn every_verb_can_be_told_which_test() {
+    let dir = trace(FAILED);
+    let run = flow(&["replay", "--test", "a.T.one"], dir.path());
+    assert_eq!(
+        run.out,
+        "\
+thread 1 main, test a.T.one (passed)
+com.app.Main.work(I)I
+  com.app.Main$Job.<init>()V
+  com.app.Main$Job.<init>()V
+"
+    );
+    let run = flow(&["report", "--test", "*.two*"], dir.path());
+    assert!(run.out.starts_with("1 call of 1 method in 1 thread\n"), "{}", run.out);
+    let run = flow(&["graph", "--test", "*.one", "--test", "*.two*"], dir.path());
+    assert!(run.out.starts_with("4 calls by 2 paths"), "{}", run.out);
+    let run = flow(&["export", "--to", "collapsed", "--test", "*.two*"], dir.path());
+    assert_eq!(run.out, "com.app.Main.work(int) 1\n", "{}", run.err);
+}
+
+#[test]
+fn a_test_that_is_not_there_is_told_with_those_that_are() {
+    let dir = trace(FAILED);
+    let run = flow(&["replay", "--test", "*Nothing*"], dir.path());
+    assert_eq!(run.code, Some(1));
+    assert_eq!(
+        run.err,
+        "flow: no test '*Nothing*'; there are: a.T.no, a.T.one, a.T.two(int)[1] (flow tests lists them)\n"
+    );
+    fs::remove_file(dir.path().join("thread-1.marks")).unwrap();
+    let run = flow(&["report", "--test", "x"], dir.path());
+    assert!(run.err.contains("no tests are marked in this trace"), "{}", run.err);
+    let run = flow(&["tests"], dir.path());
+    assert_eq!(run.code, Some(0));
+    assert!(run.err.contains("no tests are marked"), "{}", run.err);
+}
+
+#[test]
+fn tests_of_two_runs_are_paired_by_name() {
+    let (before, after) = (trace("test passed a.T.two(int)[1]"), trace(FAILED));
+    // The second run calls less in the first test.
+    fs::write(after.path().join("thread-1.flow"), [0x80, 0x81, 0x81, 0x00, 0x81, 0x01, 0x81, 0x01])
+        .unwrap();
+    let args = ["diff", before.path().to_str().unwrap()];
+    let run = flow(&args, after.path());
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    assert!(
+        run.out.starts_with(
+            "\
+3 tests before, 3 after: 2 called or came to something else
+
+before  after   calls  after  methods gone  new  test
+passed  passed      3      3             1    0  a.T.one
+passed  failed      1      1             0    0  a.T.two(int)[1]
+"
+        ),
+        "{}",
+        run.out
+    );
+    let run = flow(&["diff", "--test", "*two*", before.path().to_str().unwrap()], after.path());
+    assert!(run.out.starts_with("1 test before, 1 after: 1 called"), "{}", run.out);
+    assert!(!run.out.contains("a.T.one"), "{}", run.out);
+}
+
+#[test]
+fn two_tests_of_a_run_are_compared() {
+    let dir = trace(FAILED);
+    let run = flow(&["diff", "--test", "a.T.one", "--test", "a.T.two*"], dir.path());
+    assert!(run.out.contains(", test a.T.one\n"), "{}", run.out);
+    assert!(run.out.contains("gone  com.app.Main$Job.<init>()V"), "{}", run.out);
+    let run = flow(&["diff"], dir.path());
+    assert_eq!(run.code, Some(2));
+    assert!(run.err.contains("a second directory, or --test twice"), "{}", run.err);
+}
+
+#[test]
+fn marks_that_are_none_do_no_harm() {
+    let dir = trace(FAILED);
+    let marks = dir.path().join("thread-1.marks");
+    let bytes = fs::read(&marks).unwrap();
+    for end in 0..bytes.len() {
+        fs::write(&marks, &bytes[..end]).unwrap();
+        let run = flow(&["tests"], dir.path());
+        assert!(matches!(run.code, Some(0 | 3)), "{end}: {}", run.err);
+    }
+    for at in 0..bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 0xFF;
+        fs::write(&marks, damaged).unwrap();
+        let run = flow(&["replay", "--test", "*"], dir.path());
+        assert!(matches!(run.code, Some(0 | 1 | 3)), "{at}: {}", run.err);
+    }
+}

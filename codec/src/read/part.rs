@@ -1,0 +1,95 @@
+//! Reads parts of a thread as if nothing else had happened: what is open where a part ends is left there, and
+//! exits of frames that were entered before it began are left out.
+
+use std::num::NonZeroU64;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::Tail;
+use crate::Offset;
+use crate::format::flow::Record;
+use crate::format::marks::Position;
+
+/// Some parts of a thread, one behind the other.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Parts {
+    /// What they are, for people.
+    pub title: String,
+    /// Where they are, in order and without a common place.
+    pub ranges: Arc<[Range<Position>]>,
+}
+
+/// What is read next of some parts.
+#[derive(Debug)]
+pub(super) struct PartCursor {
+    ranges: Arc<[Range<Position>]>,
+    /// The part that is being read, or will be.
+    current: usize,
+    has_begun: bool,
+    /// Frames entered in the part and still open.
+    open: u64,
+    /// How the thread ended, once that has been seen.
+    pub(super) tail: Tail,
+}
+
+/// What a record of the thread is for a reader of the part.
+pub(super) enum Seen {
+    /// This.
+    Record(Record),
+    /// Nothing.
+    Nothing,
+    /// It lies behind the part.
+    End,
+}
+
+impl PartCursor {
+    pub(super) fn new(parts: &Parts) -> Self {
+        Self {
+            ranges: Arc::clone(&parts.ranges),
+            current: 0,
+            has_begun: false,
+            open: 0,
+            tail: Tail::Complete,
+        }
+    }
+
+    /// Where a part begins that has not been begun, to be read from there on; `None` within one.
+    pub(super) fn begin(&mut self) -> Option<Offset> {
+        let start = self.ranges.get(self.current)?.start.offset;
+        (!std::mem::replace(&mut self.has_begun, true)).then_some(start)
+    }
+
+    /// Whether there is nothing more to read.
+    pub(super) fn is_done(&self) -> bool {
+        self.current >= self.ranges.len()
+    }
+
+    /// What a record is that begins at `offset`.
+    pub(super) fn see(&mut self, offset: Offset, record: Record) -> Seen {
+        let Some(range) = self.ranges.get(self.current) else { return Seen::End };
+        if (Position { offset, exits: 0 }) >= range.end {
+            return Seen::End;
+        }
+        match record {
+            Record::Enter(_) => {
+                self.open += 1;
+                Seen::Record(record)
+            }
+            Record::Exit(count) => {
+                let before = if offset == range.start.offset { range.start.exits } else { 0 };
+                let end = if offset == range.end.offset { range.end.exits } else { u64::MAX };
+                let inside = count.get().min(end).saturating_sub(before).min(self.open);
+                self.open -= inside;
+                NonZeroU64::new(inside)
+                    .map_or(Seen::Nothing, |count| Seen::Record(Record::Exit(count)))
+            }
+        }
+    }
+
+    /// The part has ended; answers how many frames are still to be left.
+    pub(super) fn end(&mut self) -> Option<NonZeroU64> {
+        self.current += 1;
+        self.has_begun = false;
+        NonZeroU64::new(std::mem::take(&mut self.open))
+    }
+}

@@ -1,0 +1,283 @@
+//! The tests that a thread ran, as its marks tell.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use super::{ThreadFile, Trace};
+use crate::format::marks::{Mark, Position};
+use crate::format::test_notes::{Outcome, TestNote};
+use crate::{Error, Offset, Result, ThreadId};
+
+/// Behind everything.
+const END: Position = Position { offset: Offset::new(u64::MAX), exits: 0 };
+
+/// One run of one test.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TestRun {
+    /// The same in every run; see [`test_notes`](crate::format::test_notes).
+    pub name: String,
+    /// What the test is called in reports; empty where that is not known.
+    pub title: String,
+    /// The thread that ran it.
+    pub thread: ThreadId,
+    /// What it came to; `None` while it runs, and for ever if the thread ended in it.
+    pub outcome: Option<Outcome>,
+    /// Why.
+    pub detail: String,
+    /// Where its calls are: several parts, if the thread ran other tests meanwhile; none, if it was skipped.
+    pub ranges: Vec<Range<Position>>,
+    /// When it began, in nanoseconds since the start of the trace.
+    pub start_ns: Option<u64>,
+    /// When it ended.
+    pub end_ns: Option<u64>,
+    /// Threads that began and ended while this test ran, and no other: what they did, it made them do.
+    pub helpers: Vec<ThreadId>,
+}
+
+impl TestRun {
+    /// Reads those of all threads, in the order they began, and what is wrong with marks. Memory: that of the
+    /// answer.
+    #[must_use]
+    pub fn read_all(trace: &Trace) -> (Vec<Self>, Vec<Error>) {
+        let (mut runs, mut errors) = (Vec::new(), Vec::new());
+        for file in &trace.files {
+            let (of_thread, error) = Self::read(file);
+            runs.extend(of_thread);
+            errors.extend(error);
+        }
+        runs.sort_by_key(|run| run.start_ns);
+        let alone = alone(&runs);
+        for (id, thread) in trace.threads.iter() {
+            let (Some(start), Some(end)) = (thread.start_ns, thread.end_ns) else { continue };
+            let place = alone.partition_point(|(from, ..)| *from <= start);
+            let around = place.checked_sub(1).and_then(|place| alone.get(place));
+            let Some((_, _, run)) = around.filter(|(_, to, _)| end <= *to) else { continue };
+            if let Some(run) = runs.get_mut(*run).filter(|run| run.thread != id) {
+                run.helpers.push(id);
+            }
+        }
+        (runs, errors)
+    }
+
+    /// Reads those of a thread, in the order they began, and what is wrong with its marks. Memory: that of
+    /// the answer.
+    pub fn read(file: &ThreadFile) -> (Vec<Self>, Option<Error>) {
+        let mut tests = Tests::new(file.id);
+        let error = tests.read(file).err();
+        (tests.finish(), error)
+    }
+
+    /// How long it took, where that is known.
+    #[must_use]
+    pub fn elapsed_ns(&self) -> Option<u64> {
+        // What was not run took no time, which is something else than none.
+        let was_run = self.outcome != Some(Outcome::Skipped) || !self.ranges.is_empty();
+        Some(self.end_ns.filter(|_| was_run)?.saturating_sub(self.start_ns?))
+    }
+}
+
+/// From when to when one test was running, and no other: in order, each with the index of its run.
+fn alone(runs: &[TestRun]) -> Vec<(u64, u64, usize)> {
+    let mut changes: Vec<(u64, bool, usize)> = Vec::new();
+    for (index, run) in runs.iter().enumerate() {
+        if let Some(start) = run.start_ns.filter(|start| Some(*start) != run.end_ns) {
+            changes.push((start, true, index));
+            changes.push((run.end_ns.unwrap_or(u64::MAX), false, index));
+        }
+    }
+    // Of what happens at the same time, the ends come first.
+    changes.sort_unstable();
+    let mut alone = Vec::new();
+    let mut running = BTreeSet::new();
+    let mut since = 0;
+    for (at, begins, index) in changes {
+        if let (1, Some(only)) = (running.len(), running.first())
+            && since < at
+        {
+            alone.push((since, at, *only));
+        }
+        if begins {
+            running.insert(index)
+        } else {
+            running.remove(&index)
+        };
+        since = at;
+    }
+    alone
+}
+
+struct Tests {
+    thread: ThreadId,
+    runs: Vec<TestRun>,
+    /// Those that have not ended, each around the next, and where the innermost goes on.
+    open: Vec<usize>,
+    since: Position,
+    now_ns: Option<u64>,
+}
+
+impl Tests {
+    fn new(thread: ThreadId) -> Self {
+        Self {
+            thread,
+            runs: Vec::new(),
+            open: Vec::new(),
+            since: Position::default(),
+            now_ns: None,
+        }
+    }
+
+    fn read(&mut self, file: &ThreadFile) -> Result<()> {
+        let Some(mut marks) = file.marks()? else { return Ok(()) };
+        while let Some((position, mark)) = marks.next_mark()? {
+            match mark {
+                Mark::Time { from_ns, .. } => self.now_ns = self.now_ns.max(Some(from_ns)),
+                Mark::Note(text) => {
+                    if let Some(note) = TestNote::parse(&text) {
+                        self.note(position, note);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, position: Position, note: TestNote<'_>) {
+        let Some(outcome) = note.outcome else {
+            self.leave(position);
+            self.open.push(self.runs.len());
+            self.runs.push(TestRun {
+                title: note.detail.to_owned(),
+                start_ns: self.now_ns,
+                ..self.run(note.name)
+            });
+            return;
+        };
+        let is_it = |run: &usize| self.runs.get(*run).is_some_and(|run| run.name == note.name);
+        let Some(place) = self.open.iter().rposition(is_it) else {
+            // Skipped, or begun before recording was.
+            let detail = note.detail.to_owned();
+            let (start_ns, end_ns) = (self.now_ns, self.now_ns);
+            let outcome = Some(outcome);
+            let run = TestRun { outcome, detail, start_ns, end_ns, ..self.run(note.name) };
+            self.runs.push(run);
+            return;
+        };
+        self.leave(position);
+        for run in self.open.drain(place..).enumerate() {
+            let (depth, index) = run;
+            let Some(run) = self.runs.get_mut(index) else { continue };
+            run.end_ns = self.now_ns;
+            // Those inside have not said what they came to.
+            if depth == 0 {
+                run.outcome = Some(outcome);
+                run.detail = note.detail.to_owned();
+            }
+        }
+    }
+
+    /// What was called up to here belongs to the innermost test.
+    fn leave(&mut self, position: Position) {
+        let innermost = self.open.last().and_then(|run| self.runs.get_mut(*run));
+        if let Some(run) = innermost.filter(|_| self.since < position) {
+            run.ranges.push(self.since..position);
+        }
+        self.since = position;
+    }
+
+    fn run(&self, name: &str) -> TestRun {
+        TestRun {
+            name: name.to_owned(),
+            title: String::new(),
+            thread: self.thread,
+            outcome: None,
+            detail: String::new(),
+            ranges: Vec::new(),
+            start_ns: None,
+            end_ns: None,
+            helpers: Vec::new(),
+        }
+    }
+
+    fn finish(mut self) -> Vec<TestRun> {
+        self.leave(END);
+        self.runs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run as `name outcome ranges`.
+    fn runs(notes: &[(u64, u64, &str)]) -> Vec<String> {
+        let mut tests = Tests::new(ThreadId::new(1));
+        for (number, (offset, exits, note)) in (0..).zip(notes) {
+            let position = Position { offset: Offset::new(*offset), exits: *exits };
+            tests.now_ns = Some(number * 10);
+            tests.note(position, TestNote::parse(note).unwrap());
+        }
+        let show = |at: &Position| match at.offset.get() {
+            u64::MAX => String::new(),
+            offset => format!("{offset}+{}", at.exits),
+        };
+        let line = |run: TestRun| {
+            let ranges = run.ranges.iter();
+            let ranges: Vec<_> = ranges
+                .map(|range| format!("{}-{}", show(&range.start), show(&range.end)))
+                .collect();
+            let outcome = run.outcome.map_or("?", Outcome::word);
+            let ns = run.elapsed_ns().map_or("?".to_owned(), |ns| ns.to_string());
+            format!("{} {outcome} {} {ns}", run.name, ranges.join(","))
+        };
+        tests.finish().into_iter().map(line).collect()
+    }
+
+    #[test]
+    fn a_test_is_what_lies_between_its_marks() {
+        assert_eq!(
+            runs(&[
+                (3, 1, "test started a"),
+                (9, 0, "test passed a\t"),
+                (9, 0, "test skipped b\tno"),
+                (12, 2, "test started a"),
+                (12, 2, "test failed a\twhy"),
+                (20, 0, "test started c"),
+            ]),
+            ["a passed 3+1-9+0 10", "b skipped  ?", "a failed  10", "c ? 20+0- ?"]
+        );
+    }
+
+    #[test]
+    fn a_test_inside_another_has_its_calls_to_itself() {
+        assert_eq!(
+            runs(&[
+                (1, 0, "test started a"),
+                (2, 0, "test started b"),
+                (3, 0, "test passed b"),
+                (4, 0, "test passed a"),
+            ]),
+            ["a passed 1+0-2+0,3+0-4+0 30", "b passed 2+0-3+0 10"]
+        );
+        assert_eq!(
+            runs(&[
+                (1, 0, "test started a"),
+                (2, 0, "test started b"),
+                (3, 0, "test failed a"),
+                (4, 0, "test passed b"),
+            ]),
+            ["a failed 1+0-2+0 20", "b ? 2+0-3+0 10", "b passed  0"]
+        );
+    }
+
+    #[test]
+    fn a_test_runs_alone_while_no_other_does() {
+        let run = |start, end| {
+            let mut tests = Tests::new(ThreadId::new(1));
+            tests.now_ns = Some(start);
+            TestRun { start_ns: Some(start), end_ns: end, ..tests.run("a") }
+        };
+        let runs = [run(10, Some(20)), run(20, Some(50)), run(30, Some(40)), run(60, None)];
+        assert_eq!(alone(&runs), [(10, 20, 0), (20, 30, 1), (40, 50, 1), (60, u64::MAX, 3)]);
+    }
+}

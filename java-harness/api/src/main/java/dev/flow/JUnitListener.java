@@ -1,0 +1,123 @@
+package dev.flow;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+import org.junit.platform.engine.TestExecutionResult;
+import org.junit.platform.engine.TestSource;
+import org.junit.platform.engine.support.descriptor.MethodSource;
+import org.junit.platform.launcher.TestExecutionListener;
+import org.junit.platform.launcher.TestIdentifier;
+import org.junit.platform.launcher.TestPlan;
+
+/**
+ * Marks where each test of the JUnit Platform begins and ends, on the thread that runs it. The launcher
+ * finds it by itself where this jar is on the class path.
+ */
+public final class JUnitListener implements TestExecutionListener {
+    private volatile TestPlan plan;
+
+    /** For the launcher. */
+    public JUnitListener() {}
+
+    @Override
+    public void testPlanExecutionStarted(TestPlan started) {
+        plan = started;
+    }
+
+    @Override
+    public void executionStarted(TestIdentifier test) {
+        if (test.isTest()) {
+            TestMark.leave("started", name(test), test.getDisplayName());
+        }
+    }
+
+    @Override
+    public void executionSkipped(TestIdentifier test, String reason) {
+        if (test.isTest()) {
+            TestMark.leave("skipped", name(test), reason);
+            return;
+        }
+        TestPlan all = plan;
+        if (all != null) {
+            // Of what is in a container that is skipped, nothing else is told.
+            for (TestIdentifier inside : all.getDescendants(test)) {
+                if (inside.isTest()) {
+                    TestMark.leave("skipped", name(inside), reason);
+                }
+            }
+        }
+    }
+
+    @Override
+    public void executionFinished(TestIdentifier test, TestExecutionResult result) {
+        if (!test.isTest()) {
+            return;
+        }
+        String word;
+        switch (result.getStatus()) {
+            case SUCCESSFUL:
+                word = "passed";
+                break;
+            case ABORTED:
+                word = "aborted";
+                break;
+            default:
+                word = "failed";
+        }
+        String why = TestMark.describe(result.getThrowable().orElse(null));
+        TestMark.leave(word, name(test), why);
+    }
+
+    /**
+     * {@code com.app.OrderTest.total}, with the types of parameters if there are any, and the number of
+     * each invocation: {@code com.app.OrderTest.total(int)[2]}. The same in every run, so that runs can be
+     * compared; not what a test displays, which may be anything.
+     */
+    private String name(TestIdentifier test) {
+        TestSource source = test.getSource().orElse(null);
+        if (!(source instanceof MethodSource)) {
+            return pathOf(test);
+        }
+        MethodSource method = (MethodSource) source;
+        String types = method.getMethodParameterTypes();
+        String name = method.getClassName() + "." + method.getMethodName();
+        String last = test.getLegacyReportingName();
+        if (last.startsWith(method.getMethodName() + "[") && types == null) {
+            // A parameterised test of JUnit 4 has its number there.
+            return method.getClassName() + "." + last;
+        }
+        if (types != null && !types.isEmpty()) {
+            // Without packages: enough to tell overloaded methods apart.
+            name += "(" + types.replaceAll("[\\w.$]*[.$](?=\\w)", "") + ")";
+        }
+        return name + numbers(test.getUniqueId());
+    }
+
+    /** The numbers of invocations and dynamic tests in a unique id: {@code [2]}, or {@code [1][3]}. */
+    private static String numbers(String uniqueId) {
+        StringBuilder numbers = new StringBuilder();
+        for (String segment : uniqueId.split("/")) {
+            int number = segment.indexOf(":#");
+            if (number >= 0 && segment.endsWith("]")) {
+                numbers.append('[').append(segment, number + 2, segment.length());
+            }
+        }
+        return numbers.toString();
+    }
+
+    /** For engines whose tests are no methods: the names from the outermost container on. */
+    private String pathOf(TestIdentifier test) {
+        Deque<String> names = new ArrayDeque<>();
+        TestPlan all = plan;
+        TestIdentifier at = test;
+        while (at != null) {
+            TestIdentifier parent = all == null ? null : all.getParent(at).orElse(null);
+            if (parent != null || names.isEmpty()) {
+                // But for the engine itself.
+                names.addFirst(at.getLegacyReportingName());
+            }
+            at = parent;
+        }
+        return String.join(" > ", names);
+    }
+}

@@ -1,0 +1,66 @@
+package dev.flow;
+
+import org.testng.ITestContext;
+import org.testng.ITestListener;
+import org.testng.ITestResult;
+
+/**
+ * Marks where each test of TestNG begins and ends, on the thread that runs it. TestNG finds it by itself
+ * where this jar is on the class path.
+ */
+public final class TestNGListener implements ITestListener {
+    private static final String NAME = "dev.flow.name";
+
+    /** For TestNG. */
+    public TestNGListener() {}
+
+    @Override
+    public void onTestStart(ITestResult test) {
+        TestMark.leave("started", name(test), null);
+    }
+
+    @Override
+    public void onTestSuccess(ITestResult test) {
+        TestMark.leave("passed", name(test), null);
+    }
+
+    @Override
+    public void onTestFailure(ITestResult test) {
+        TestMark.leave("failed", name(test), TestMark.describe(test.getThrowable()));
+    }
+
+    @Override
+    public void onTestFailedButWithinSuccessPercentage(ITestResult test) {
+        onTestFailure(test);
+    }
+
+    @Override
+    public void onTestSkipped(ITestResult test) {
+        // A test that skips itself has been started.
+        TestMark.leave("skipped", name(test), TestMark.describe(test.getThrowable()));
+    }
+
+    @Override
+    public void onStart(ITestContext context) {}
+
+    @Override
+    public void onFinish(ITestContext context) {}
+
+    /**
+     * {@code com.app.OrderTest.total}, with the number of each set of parameters behind it. Kept with the
+     * test: TestNG counts on before the test has ended.
+     */
+    private static String name(ITestResult test) {
+        Object known = test.getAttribute(NAME);
+        if (known instanceof String) {
+            return (String) known;
+        }
+        String name = test.getTestClass().getName() + "." + test.getMethod().getMethodName();
+        Object[] parameters = test.getParameters();
+        if (parameters != null && parameters.length > 0) {
+            name += "[" + (test.getMethod().getParameterInvocationCount() + 1) + "]";
+        }
+        test.setAttribute(NAME, name);
+        return name;
+    }
+}

@@ -1,0 +1,166 @@
+package harness;
+
+import dev.flow.Flow;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+
+/**
+ * Calls at random, pauses and goes on at random, at any depth. Prints which calls of {@code step},
+ * {@code Made} and {@code leaf} are to be in the trace of the main thread: a line each, two blanks a depth.
+ * Meanwhile threads call {@code first}, which calls {@code second}, which calls {@code third}.
+ * Arguments: SEED CALLS THREADS.
+ *
+ * <p>A pause begins with the first event that is not recorded: a call, or an exit by exception. Then all frames
+ * count as left.
+ */
+public final class Pauses {
+    private static final int MAX_DEPTH = 12;
+
+    private final Random random;
+    private final List<String> expected = new ArrayList<>();
+    private int callsLeft;
+    private boolean paused;
+    /** Grows with each pause that a call has noticed. */
+    private int epoch;
+    private boolean noticed = true;
+    private static volatile boolean done;
+
+    private Pauses(long seed, int calls) {
+        random = new Random(seed);
+        callsLeft = calls;
+    }
+
+    /** Where a call stands in the trace, if it is there. */
+    private static final class Place {
+        final int epoch;
+        final int depth;
+
+        Place(int epoch, int depth) {
+            this.epoch = epoch;
+            this.depth = depth;
+        }
+    }
+
+    /** Something with a constructor, which calls that of its superclass with what a call answers. */
+    private static class Base {
+        Base(int ignored) {}
+    }
+
+    private static final class Made extends Base {
+        Made(Pauses pauses, Place caller) {
+            super(pauses.arguments(caller, "harness.Pauses$Made.<init>"));
+        }
+    }
+
+    public static void main(String[] args) throws Exception {
+        long seed = args.length > 0 ? Long.parseLong(args[0]) : 1;
+        int calls = args.length > 1 ? Integer.parseInt(args[1]) : 2000;
+        Thread[] threads = new Thread[args.length > 2 ? Integer.parseInt(args[2]) : 0];
+        for (int i = 0; i < threads.length; i++) {
+            threads[i] = new Thread(() -> {
+                while (!done) {
+                    first();
+                }
+            }, "busy " + i);
+            threads[i].start();
+        }
+        Pauses pauses = new Pauses(seed, calls);
+        while (pauses.callsLeft > 0) {
+            pauses.act(null);
+        }
+        Flow.resume();
+        done = true;
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        System.out.println(String.join("\n", pauses.expected));
+    }
+
+    /** Does some things, in a call at this place. */
+    private void act(Place here) {
+        for (int times = random.nextInt(4); times >= 0 && callsLeft > 0; times--) {
+            switch (random.nextInt(here != null && here.depth > MAX_DEPTH ? 4 : 9)) {
+                case 0:
+                    Flow.pause();
+                    if (!paused) {
+                        paused = true;
+                        noticed = false;
+                    }
+                    break;
+                case 1:
+                case 2:
+                    Flow.resume();
+                    paused = false;
+                    break;
+                case 3:
+                    leaf(enter(here, "harness.Pauses.leaf"));
+                    break;
+                case 4:
+                    try {
+                        step(here, true);
+                    } catch (IllegalStateException thrown) {
+                        // The call has been left.
+                    }
+                    break;
+                case 5:
+                    new Made(this, here);
+                    break;
+                default:
+                    step(here, false);
+            }
+        }
+    }
+
+    private void step(Place caller, boolean fails) {
+        act(enter(caller, "harness.Pauses.step"));
+        if (fails) {
+            notice();
+            throw new IllegalStateException();
+        }
+    }
+
+    private int leaf(Place here) {
+        return here == null ? 0 : here.depth;
+    }
+
+    private int arguments(Place caller, String constructor) {
+        act(enter(caller, constructor));
+        // There are probes around the call of the other constructor.
+        notice();
+        return 0;
+    }
+
+    /** What a call that is made now has in the trace. Notes it down. */
+    private Place enter(Place caller, String method) {
+        callsLeft--;
+        notice();
+        if (paused) {
+            return null;
+        }
+        int depth = caller != null && caller.epoch == epoch ? caller.depth + 1 : 0;
+        expected.add("  ".repeat(depth) + method);
+        return new Place(epoch, depth);
+    }
+
+    /** A probe asks whether it may record something. Those of returns do not. */
+    private void notice() {
+        if (paused && !noticed) {
+            epoch++;
+        }
+        noticed = true;
+    }
+
+    static void first() {
+        second();
+        second();
+    }
+
+    static void second() {
+        third();
+    }
+
+    static void third() {
+        Thread.onSpinWait();
+    }
+}

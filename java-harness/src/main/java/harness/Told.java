@@ -1,0 +1,43 @@
+package harness;
+
+import dev.flow.Flow;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+
+/**
+ * Does what the lines on its input say, and answers each with a line: {@code is} whether it is being
+ * recorded, {@code mark TEXT}, {@code pause}, {@code resume}, {@code step}: the call of a method.
+ */
+public final class Told {
+    private Told() {}
+
+    public static void main(String[] args) throws IOException {
+        BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
+        for (String line = input.readLine(); line != null; line = input.readLine()) {
+            String[] words = line.split(" ", 2);
+            switch (words[0]) {
+                case "is":
+                    System.out.println(Flow.isRecording());
+                    break;
+                case "mark":
+                    Flow.mark(words[1]);
+                    System.out.println("marked");
+                    break;
+                case "pause":
+                    Flow.pause();
+                    System.out.println("paused");
+                    break;
+                case "resume":
+                    Flow.resume();
+                    System.out.println("resumed");
+                    break;
+                default:
+                    step();
+                    System.out.println("stepped");
+            }
+        }
+    }
+
+    private static void step() {}
+}

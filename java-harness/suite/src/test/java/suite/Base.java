@@ -1,0 +1,31 @@
+package suite;
+
+import oracle.Oracle;
+import org.junit.jupiter.api.Test;
+
+abstract class Base {
+    Base(int ignored) {
+        Oracle.enter("suite.Base.<init>(I)V");
+        Oracle.leave();
+    }
+
+    /** Says that the constructor of a subclass has been entered, which comes before this one's. */
+    static int entered(String constructor) {
+        Oracle.enter(constructor);
+        Oracle.enter("suite.Base.entered(Ljava/lang/String;)I");
+        Oracle.leave();
+        return 0;
+    }
+
+    abstract int frames();
+
+    @Test
+    void inherited() {
+        Oracle.enter("suite.Base.inherited()V");
+        try {
+            Work.chain(frames());
+        } finally {
+            Oracle.leave();
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Builds that run tests, recorded: `java-harness/suite` under Maven. Its methods log what they call, each
+//! test into a file, so that what flow shows of a test has something to be compared with.
+//!
+//! With `FLOW_BUILDS=all` (`scripts/builds.sh`) in many ways, else in the usual one.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use flow_e2e::{Jdk, flow, harness, library};
+
+use crate::on_every_jdk;
+
+fn suite() -> PathBuf {
+    harness().join("suite")
+}
+
+/// Maven on a JDK, with an empty place for what the methods say.
+fn maven(jdk: &Jdk, oracle: &Path, args: &[&str]) -> Vec<String> {
+    let _ = fs::remove_dir_all(oracle);
+    let _ = fs::remove_dir_all(suite().join("target/surefire-reports"));
+    let home = format!("JAVA_HOME={}", jdk.home.display());
+    let oracle = format!("ORACLE={}", oracle.display());
+    let maven = ["env", &home, &oracle, "mvn", "-q", "-B", "-Dstyle.color=never"];
+    maven.iter().chain(args).chain(&["test"]).map(|arg| (*arg).to_owned()).collect()
+}
+
+fn run(command: &[String]) -> Output {
+    let mut run = Command::new(&command[0]);
+    run.args(&command[1..]).current_dir(suite());
+    for name in ["JAVA_TOOL_OPTIONS", "MAVEN_OPTS", "FLOW_OUT"] {
+        run.env_remove(name);
+    }
+    run.output().unwrap_or_else(|error| {
+        panic!("cannot run {}: {error}; scripts/setup.sh tells what is missing", command[0])
+    })
+}
+
+/// Each test case of the reports, and what it came to.
+fn reported() -> BTreeMap<String, &'static str> {
+    let mut cases = BTreeMap::new();
+    let reports = fs::read_dir(suite().join("target/surefire-reports")).expect("there are reports");
+    for report in reports.map(|entry| entry.unwrap().path()) {
+        if report.extension().is_none_or(|extension| extension != "xml") {
+            continue;
+        }
+        let text = fs::read_to_string(report).unwrap();
+        for case in text.split("<testcase ").skip(1) {
+            let attribute = |name: &str| {
+                let (_, rest) = case.split_once(&format!("{name}=\"")).expect("every case has it");
+                rest.split('"').next().unwrap().to_owned()
+            };
+            let outcome = ["failure", "error", "skipped"];
+            let outcome =
+                outcome.into_iter().find(|word| case.contains(&format!("<{word}"))).unwrap_or("");
+            cases.insert(format!("{}.{}", attribute("classname"), attribute("name")), outcome);
+        }
+    }
+    cases
+}
+
+/// The tree of each test on the thread that ran it, by the test's name without types.
+fn trees(trace: &Path) -> BTreeMap<String, Vec<String>> {
+    let output =
+        Command::new(flow()).args(["replay", "--max", "0", "--test", "*"]).arg(trace).output();
+    let output = output.unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut trees: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut current = None;
+    for line in text.lines() {
+        if let Some(title) = line.strip_prefix("thread ") {
+            let (_, test) = title.split_once(", test ").expect("of a test");
+            let (name, _outcome) = test.rsplit_once(" (").expect("with what it came to");
+            let name = match name.split_once('(') {
+                Some((method, rest)) => format!("{method}{}", rest.split_once(')').unwrap().1),
+                None => name.to_owned(),
+            };
+            // What its other threads did comes behind what it did itself.
+            let is_new = !trees.contains_key(&name);
+            current = is_new.then_some(name);
+            if let Some(name) = &current {
+                trees.insert(name.clone(), Vec::new());
+            }
+        } else if let Some(tree) = current.as_ref().and_then(|name| trees.get_mut(name))
+            && !line.is_empty()
+            && !line.starts_with("trace ")
+        {
+            tree.push(line.to_owned());
+        }
+    }
+    trees
+}
+
+/// A build in one way, without flow and with it.
+fn compare(jdk: &Jdk, args: &[&str]) {
+    let work = tempfile::tempdir().unwrap();
+    let (oracle, trace) = (work.path().join("oracle"), work.path().join("trace"));
+    let plain = run(&maven(jdk, &oracle, args));
+    let expected = reported();
+    assert!(expected.len() >= 30, "{}", String::from_utf8_lossy(&plain.stdout));
+
+    let mut command = vec![flow().display().to_string(), "record".to_owned(), "--agent".to_owned()];
+    command.extend([library().display().to_string(), "--out".to_owned()]);
+    command.extend([trace.display().to_string(), "--exclude".to_owned()]);
+    command.extend(["oracle.**;**#$jacocoInit".to_owned(), "--".to_owned()]);
+    command.extend(maven(jdk, &oracle, args));
+    let recorded = run(&command);
+    let said = String::from_utf8_lossy(&recorded.stderr).into_owned();
+    assert_eq!(recorded.status.code(), plain.status.code(), "{said}");
+    assert_eq!(recorded.status.code(), Some(1), "some tests are there to fail");
+    assert_eq!(reported(), expected, "the same results");
+    assert!(
+        said.contains("flow: recording oracle.** suite.**, the packages of this project"),
+        "{said}"
+    );
+    assert!(said.contains("flow: 47 tests: "), "{said}");
+
+    let mut trees = trees(&trace);
+    let mut compared = 0;
+    for entry in fs::read_dir(&oracle).unwrap().map(Result::unwrap) {
+        let name = entry.file_name().into_string().unwrap();
+        let text = fs::read_to_string(entry.path()).unwrap();
+        let logged: Vec<_> = text.lines().map(str::to_owned).collect();
+        assert_eq!(trees.remove(&name).unwrap_or_default(), logged, "{name}");
+        compared += 1;
+    }
+    assert!(compared >= 30, "{compared}");
+    // And nothing that was not there.
+    trees.retain(|_, calls| !calls.is_empty());
+    assert!(trees.is_empty(), "{trees:?}");
+    // Threads that a test waits for are its own.
+    let tests = Command::new(flow()).args(["tests", "--format", "csv"]).arg(&trace).output();
+    let tests = String::from_utf8(tests.unwrap().stdout).unwrap();
+    let helpers = |test: &str| {
+        let line = tests.lines().find(|line| line.contains(test)).expect("it was run");
+        line.rsplit(',').next().unwrap().to_owned()
+    };
+    assert_eq!(helpers("suite.ThreadsTest.manyThreads"), "20", "{tests}");
+    let has_virtual = if jdk.version >= 21 { "50" } else { "0" };
+    assert_eq!(helpers("suite.ThreadsTest.virtualThreads"), has_virtual);
+}
+
+#[test]
+fn each_test_of_a_build_shows_exactly_the_calls_it_made() {
+    let all = std::env::var("FLOW_BUILDS").is_ok_and(|which| which == "all");
+    on_every_jdk(|jdk| {
+        compare(jdk, &[]);
+        if all {
+            for args in [
+                &["-DforkCount=2"][..],
+                &["-DreuseForks=false"],
+                &["-DforkCount=2", "-DreuseForks=false"],
+                &["-DuseSystemClassLoader=false"],
+                &["-DuseManifestOnlyJar=false"],
+                &["-DargLine=-Xmx256m -ea"],
+                &["-Pcoverage"],
+            ] {
+                println!("with {args:?}");
+                compare(jdk, args);
+            }
+        }
+    });
+    if all {
+        coverage_is_the_same();
+    }
+}
+
+/// What JaCoCo reports of the suite, with flow and without it.
+fn coverage_is_the_same() {
+    let report = suite().join("target/site/jacoco/jacoco.csv");
+    on_every_jdk(|jdk| {
+        let work = tempfile::tempdir().unwrap();
+        let go_on = ["-Pcoverage", "-Dmaven.test.failure.ignore=true"];
+        let oracle = work.path().join("oracle");
+        let coverage = |command: &[String]| {
+            let _ = fs::remove_file(suite().join("target/jacoco.exec"));
+            let output = run(command);
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+            fs::read_to_string(&report).expect("JaCoCo reports")
+        };
+        let plain = coverage(&maven(jdk, &oracle, &go_on));
+        let mut command = vec![flow().display().to_string(), "record".to_owned()];
+        command.extend(["--agent".to_owned(), library().display().to_string(), "--out".to_owned()]);
+        command.extend([work.path().join("trace").display().to_string(), "--".to_owned()]);
+        command.extend(maven(jdk, &oracle, &go_on));
+        assert_eq!(coverage(&command), plain);
+    });
+}

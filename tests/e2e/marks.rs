@@ -1,0 +1,220 @@
+//! What programs tell the agent through the Java API: notes, pauses.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use flow_e2e::{Engine, Jdk, Program, flow, harness};
+
+use crate::{on_every_engine, on_every_jdk};
+
+/// A program of the harness that uses the API.
+fn program(jdk: &Jdk, name: &str) -> Program {
+    let classes = harness().join("target/classes");
+    let class_path = format!("{}:{}", classes.display(), api().display());
+    Program::new(jdk, [OsStr::new("-cp"), class_path.as_ref(), format!("harness.{name}").as_ref()])
+}
+
+/// The jar with the API.
+fn api() -> PathBuf {
+    harness().parent().expect("it is in the project").join("cli/java/flow-api.jar")
+}
+
+fn shown(args: &[&str], dir: &Path) -> String {
+    let output = Command::new(flow()).args(args).arg(dir).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    text
+}
+
+/// The calls of the main thread, `pkg.Class.method` indented.
+fn calls_of_main(dir: &Path) -> Vec<String> {
+    let text = shown(&["replay", "--max", "0", "--thread", "main"], dir);
+    let calls = text.lines().skip(1).filter_map(|line| line.split('(').next());
+    // Those that were entered before recording are told by a dot of their own.
+    let is_call = |call: &&str| !call.trim().is_empty() && !call.starts_with('…');
+    calls.filter(is_call).map(str::to_owned).collect()
+}
+
+const FILTER: &str = "include=harness.Pauses#step;harness.Pauses#leaf;harness.Pauses$Made;\
+    harness.Pauses#first;harness.Pauses#second;harness.Pauses#third";
+
+#[test]
+fn calls_nest_whatever_happened_in_a_pause() {
+    on_every_jdk(|jdk| {
+        for seed in 1..=3 {
+            // Chunks that end now and then, too.
+            let options = format!("{FILTER},chunk={}", if seed % 2 == 0 { "64k" } else { "256" });
+            let args = [seed.to_string(), "3000".to_owned()];
+            let run = program(jdk, "Pauses").args(args).options(&options).run();
+            assert_eq!(run.code(), Some(0), "{}", run.errors());
+            let expected = String::from_utf8_lossy(&run.stdout).into_owned();
+            let calls = calls_of_main(&run.out());
+            assert!(calls.len() > 500, "{}", calls.len());
+            let difference = expected.lines().zip(&calls).find(|(a, b)| a != b);
+            assert_eq!(difference, None, "seed {seed}");
+            assert_eq!(expected.lines().count(), calls.len());
+            shown(&["check"], &run.out());
+        }
+    });
+}
+
+#[test]
+fn threads_that_are_suspended_by_others_nest_too() {
+    on_every_jdk(|jdk| {
+        let run = program(jdk, "Pauses").args(["7", "600", "3"]).options(FILTER).run();
+        assert_eq!(run.code(), Some(0), "{}", run.errors());
+        let graph = shown(&["graph", "--format", "csv", "--thread", "busy*"], &run.out());
+        let methods: Vec<Vec<&str>> = graph.lines().map(|line| line.split(',').collect()).collect();
+        // trace,thread,path,parent,depth,method,class,name,…
+        let name = |path: &str| methods.iter().find(|row| row[2] == path).map_or("", |row| row[7]);
+        let mut seen = 0;
+        for row in methods.iter().skip(1) {
+            let caller = name(row[3]);
+            let may_be = match row[7] {
+                "first" => ["", ""],
+                "second" => ["first", ""],
+                "third" => ["second", ""],
+                other => panic!("{other}"),
+            };
+            assert!(may_be.contains(&caller), "{} in {caller}", row[7]);
+            seen += 1;
+        }
+        assert!(seen >= 3, "{graph}");
+        shown(&["check"], &run.out());
+    });
+}
+
+/// A program that is told what to do.
+struct Told {
+    child: Child,
+    answers: BufReader<std::process::ChildStdout>,
+}
+
+impl Told {
+    fn start(mut command: Command) -> Self {
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let answers = BufReader::new(child.stdout.take().unwrap());
+        Self { child, answers }
+    }
+
+    fn tell(&mut self, line: &str) -> String {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
+        let mut answer = String::new();
+        self.answers.read_line(&mut answer).unwrap();
+        answer.trim().to_owned()
+    }
+
+    fn end(&mut self) {
+        drop(self.child.stdin.take());
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+#[test]
+fn without_the_agent_the_api_does_nothing() {
+    on_every_jdk(|jdk| {
+        let program = program(jdk, "Told");
+        let mut told = Told::start(program.command_without_agent());
+        for (line, answer) in [
+            ("is", "false"),
+            ("mark x", "marked"),
+            ("pause", "paused"),
+            ("resume", "resumed"),
+            ("is", "false"),
+        ] {
+            assert_eq!(told.tell(line), answer);
+        }
+        told.end();
+    });
+}
+
+#[test]
+fn a_note_survives_a_kill() {
+    on_every_engine(|jdk, engine| {
+        let program = program(jdk, "Told").engine(engine);
+        let mut told = Told::start(program.command());
+        assert_eq!(told.tell("is"), "true");
+        for line in
+            ["step", "mark test started a.B.c", "step", "step", "mark test passed a.B.c", "step"]
+        {
+            told.tell(line);
+        }
+        told.tell("mark test started a.B.d");
+        told.tell("step");
+        told.child.kill().unwrap();
+        told.child.wait().unwrap();
+        let tests = shown(&["tests", "--format", "csv"], &program.out());
+        let rows: Vec<Vec<&str>> =
+            tests.lines().skip(1).map(|line| line.split(',').collect()).collect();
+        // trace,test,title,result,detail,calls,…
+        let rows: Vec<_> = rows.iter().map(|row| (row[1], row[3], row[5])).collect();
+        assert_eq!(rows, [("a.B.c", "passed", "2"), ("a.B.d", "unfinished", "1")]);
+        // Of our own classes nothing is recorded.
+        let calls = shown(&["report", "--format", "csv"], &program.out());
+        assert!(!calls.contains("dev.flow"), "{calls}");
+    });
+}
+
+#[test]
+fn a_recording_may_begin_paused() {
+    on_every_engine(|jdk, engine| {
+        let program = program(jdk, "Told").engine(engine).options("start=paused");
+        let mut told = Told::start(program.command());
+        assert_eq!(told.tell("is"), "false");
+        told.tell("step");
+        told.tell("mark not to be seen");
+        told.tell("resume");
+        assert_eq!(told.tell("is"), "true");
+        told.tell("step");
+        told.end();
+        assert_eq!(calls_of_main(&program.out()), ["harness.Told.step"]);
+    });
+}
+
+#[test]
+fn an_agent_that_comes_later_is_found() {
+    on_every_jdk(|jdk| {
+        let program = program(jdk, "Told");
+        let mut told = Told::start(program.command_without_agent());
+        assert_eq!(told.tell("is"), "false");
+        let attached = Command::new(flow())
+            .args(["attach", &told.child.id().to_string(), "--agent"])
+            .arg(flow_e2e::library())
+            .arg("--out")
+            .arg(program.out())
+            .status();
+        assert!(attached.unwrap().success());
+        assert_eq!(told.tell("is"), "true");
+        told.tell("mark test started a.B.c");
+        told.tell("step");
+        told.tell("pause");
+        told.tell("step");
+        told.tell("resume");
+        told.tell("step");
+        told.end();
+        assert_eq!(calls_of_main(&program.out()), ["harness.Told.step", "harness.Told.step"]);
+    });
+}
+
+#[test]
+fn a_jvm_that_is_not_the_point_is_left_alone() {
+    on_every_jdk(|jdk| {
+        for (options, recorded) in [
+            ("only-main=!tools", true),
+            ("only-main=harness.*;!harness.Told", true),
+            ("only-main=!harness.H*", false),
+            ("only-main=com.app.**", false),
+        ] {
+            let run =
+                Program::harness(jdk, "Hello").engine(Engine::Instrument).options(options).run();
+            assert_eq!((run.code(), run.stdout.as_slice()), (Some(0), &b"hello\n"[..]));
+            assert_eq!(run.errors(), "");
+            assert_eq!(run.out().exists(), recorded, "{options}");
+            assert!(fs::read_dir(run.program.workspace()).is_ok());
+        }
+    });
+}
