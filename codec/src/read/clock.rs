@@ -85,6 +85,19 @@ impl Clock {
         self.per_byte.set((end - begin) / stretch.bytes.max(1));
     }
 
+    /// The entry of a method is passed: what comes now comes behind it.
+    #[inline(always)]
+    pub fn pass_enter(&self, method: MethodId) {
+        self.calls.set(self.calls.get() + 1);
+        self.pass(bytes_of(method.get()));
+    }
+
+    /// A run of exits is passed.
+    #[inline(always)]
+    pub fn pass_exit(&self, count: NonZeroU64) {
+        self.pass(bytes_of(count.get() - 1));
+    }
+
     /// A record of so many bytes is passed.
     #[inline(always)]
     fn pass(&self, bytes: u64) {
@@ -104,14 +117,18 @@ impl<V: Visit> Visit for Clocked<'_, V> {
     #[inline(always)]
     fn enter(&mut self, method: MethodId) {
         self.inner.enter(method);
-        self.clock.calls.set(self.clock.calls.get() + 1);
-        self.clock.pass(bytes_of(method.get()));
+        self.clock.pass_enter(method);
     }
 
     #[inline(always)]
     fn exit(&mut self, count: NonZeroU64) {
         self.inner.exit(count);
-        self.clock.pass(bytes_of(count.get() - 1));
+        self.clock.pass_exit(count);
+    }
+
+    #[inline(always)]
+    fn call(&mut self, method: MethodId, exits: NonZeroU64) {
+        self.inner.timed_call(self.clock, method, exits);
     }
 }
 

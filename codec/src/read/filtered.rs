@@ -6,7 +6,7 @@
 
 use std::num::NonZeroU64;
 
-use super::{Methods, ReadRecords, Tail, Visit};
+use super::{Clock, Methods, ReadRecords, Tail, Visit};
 use crate::format::flow::Record;
 use crate::{Glob, MethodId, MethodMap, Offset, Result};
 
@@ -176,6 +176,11 @@ impl<V: Visit> Visit for &mut V {
     #[inline]
     fn call(&mut self, method: MethodId, exits: NonZeroU64) {
         (**self).call(method, exits);
+    }
+
+    #[inline]
+    fn timed_call(&mut self, clock: &Clock, method: MethodId, exits: NonZeroU64) {
+        (**self).timed_call(clock, method, exits);
     }
 }
 

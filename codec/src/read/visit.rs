@@ -4,6 +4,7 @@
 
 use std::num::NonZeroU64;
 
+use super::Clock;
 use crate::MethodId;
 use crate::format::flow::{Decoded, Record, decode};
 
@@ -23,6 +24,15 @@ pub trait Visit {
     fn call(&mut self, method: MethodId, exits: NonZeroU64) {
         self.enter(method);
         self.exit(exits);
+    }
+
+    /// The same while a clock is kept, which has to go on behind each of the two.
+    #[inline(always)]
+    fn timed_call(&mut self, clock: &Clock, method: MethodId, exits: NonZeroU64) {
+        self.enter(method);
+        clock.pass_enter(method);
+        self.exit(exits);
+        clock.pass_exit(exits);
     }
 }
 
