@@ -5,6 +5,7 @@
 //! Nothing here trusts what it reads: lengths are
 //! checked before memory is reserved, and damage is reported with its place.
 
+mod canonical;
 mod content;
 mod filtered;
 mod flow;
@@ -23,6 +24,7 @@ mod times;
 mod trace;
 mod visit;
 
+pub use canonical::CanonicalLen;
 pub use content::{Content, ContentReader};
 pub use filtered::{Filtered, Selection, ShownFrames};
 pub use flow::{FlowReader, Tail};

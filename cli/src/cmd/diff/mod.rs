@@ -51,7 +51,6 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
         // Refused above.
         (None, _) => {}
     }
-    }
     let mut diff = Diff::default();
     for (run, source) in &sources {
         source.tell_losses();
