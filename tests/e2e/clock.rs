@@ -106,7 +106,7 @@ fn exits_by_exception_are_marked() {
     on_every_engine(|jdk, engine| {
         // The smallest chunks: some run of exits lies in several of them.
         for options in ["clock=off", "clock=tick,chunk=64", "clock=exact,chunk=64"] {
-            let run = Program::harness(jdk, "Deep").args(&["500"]).engine(engine).options(options);
+            let run = Program::harness(jdk, "Deep").args(["500"]).engine(engine).options(options);
             let run = run.run();
             assert_eq!(run.code(), Some(0), "{}", run.errors());
             let trace = run.trace();

@@ -62,7 +62,8 @@ pub(crate) fn decode_marks(file: &[u8], events: &[Event], flow: &[u8]) -> Vec<(u
                 let by_ns = last_by + number(&mut payload);
                 let difference = number(&mut payload);
                 let half = difference / 2;
-                let from_ns = if difference % 2 == 0 { by_ns + half } else { by_ns - half - 1 };
+                let from_ns =
+                    if difference.is_multiple_of(2) { by_ns + half } else { by_ns - half - 1 };
                 last_by = by_ns;
                 Mark::Time { by_ns, from_ns }
             }
@@ -90,7 +91,7 @@ pub(crate) fn decode_marks(file: &[u8], events: &[Event], flow: &[u8]) -> Vec<(u
                     last_by += number / 8;
                     marks.push((event, Mark::Instant(last_by)));
                     event += 1;
-                    if number % 8 > 0 && !payload.is_empty() {
+                    if !number.is_multiple_of(8) && !payload.is_empty() {
                         let (start, events) = starts.next().expect("a further record");
                         assert_eq!((*start - record, *events), (number % 8, event), "the next one");
                         record = *start;

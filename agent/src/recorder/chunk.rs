@@ -297,7 +297,7 @@ mod tests {
             for open_frames in [0, 1, 2, 3, 10, 5000, 1_000_000] {
                 let thread = Thread::with_exits_of(exit, 64, open_frames);
                 let mut entered = 0;
-                while thread.append(&[0x81; 12][..entry]) {
+                while thread.append(&vec![0x81; entry]) {
                     entered += 1;
                 }
                 assert!(entered * entry >= 20, "{entered}");

@@ -124,17 +124,20 @@ impl Encoded {
 }
 
 /// How many bytes [`Encoded::enter`] has.
+#[cfg(feature = "read")]
 #[inline]
 pub(crate) const fn encoded_enter_len(method: MethodId) -> usize {
     encoded_len(method.get())
 }
 
 /// How many bytes [`Encoded::exits`] has.
+#[cfg(feature = "read")]
 #[inline]
 pub(crate) const fn encoded_exits_len(count: NonZeroU64) -> usize {
     encoded_len(count.get() - 1)
 }
 
+#[cfg(feature = "read")]
 #[inline]
 const fn encoded_len(value: u64) -> usize {
     let rest = value >> FIRST_BITS;
