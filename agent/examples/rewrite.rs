@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
 use flow_codec::MethodId;
-use flowagent::rewrite::{ClassFile, ConstructorCall, Ids, Malformed, Skip, rewrite};
+use flowagent::rewrite::{ClassFile, ConstructorCall, Ids, Malformed, Probes, Skip, rewrite};
 
 fn main() -> ExitCode {
     let arguments: Vec<PathBuf> = env::args_os().skip(1).map(PathBuf::from).collect();
@@ -132,7 +132,7 @@ impl Tally {
         }
 
         let start = Instant::now();
-        let (new, skipped) = rewrite(&class, chosen);
+        let (new, skipped) = rewrite(&class, chosen, Probes::Plain);
         self.busy += start.elapsed();
         for (_, skip) in skipped {
             *self.skipped.entry(skip).or_default() += 1;

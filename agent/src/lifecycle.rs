@@ -155,7 +155,7 @@ fn environment(name: &str) -> Option<String> {
 
 impl Agent {
     fn new(options: &Options, jvm: Jvm) -> Result<Self, StartError> {
-        let started = Instant::now();
+        let (started, zero_ns) = (Instant::now(), crate::ffi::nano_time());
         let start_ids = StartIds::read(&options.ids).map_err(|e| StartError(e.to_string()))?;
         let session = environment(SESSION);
         let directory = TraceDirectory::open(Path::new(&expand(&options.out)), session.as_deref())
@@ -177,6 +177,7 @@ impl Agent {
         let ids = IdTable::new(start_ids, line_file(names::IDS)?, line_file(names::METHODS)?)
             .map_err(|e| StartError(e.to_string()))?;
         let journal = journal(&directory, &budget).map_err(|error| (names::JOURNAL, error))?;
+        let journal = journal.with_zero(zero_ns);
         let chunk_bytes = match journal.is_shared() {
             true => options.chunk_bytes,
             false => options.chunk_bytes.min(UNSAFE_CHUNK_BYTES),
@@ -185,6 +186,7 @@ impl Agent {
             (EventFormat::Jsonl, _) => Beside::Nothing,
             (EventFormat::Binary, Clock::Off) => Beside::Marks,
             (EventFormat::Binary, Clock::Tick { .. }) => Beside::MarksAndTimes,
+            (EventFormat::Binary, Clock::Exact) => Beside::MarksAndInstants,
         };
         let recorder = Recorder::new(
             MethodTable::new(options.filter.clone(), ids),
@@ -308,10 +310,11 @@ fn manifest(options: &Options, jvm: Jvm, session: Option<String>) -> Manifest {
         event_format: options.format.name().to_owned(),
         clock: match options.clock {
             Clock::Off => None,
-            Clock::Tick { period } => Some(manifest::Clock {
-                kind: "tick".to_owned(),
-                period_ns: u64::try_from(period.as_nanos()).unwrap_or(u64::MAX),
-            }),
+            Clock::Tick { period } => {
+                let period_ns = u64::try_from(period.as_nanos()).unwrap_or(u64::MAX);
+                Some(manifest::Clock { kind: "tick".to_owned(), period_ns: Some(period_ns) })
+            }
+            Clock::Exact => Some(manifest::Clock { kind: "exact".to_owned(), period_ns: None }),
         },
         options: options.set.clone().into_iter().collect::<BTreeMap<_, _>>(),
         pid: std::process::id(),

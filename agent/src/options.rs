@@ -28,7 +28,7 @@ const KEYS: [(&str, &str); 17] = [
     ("natives", "true or false"),
     ("engine", "instrument or events"),
     ("format", "binary or jsonl"),
-    ("clock", "off, tick, or tick:PERIOD with a period from 20us to 1s, such as tick:1ms"),
+    ("clock", "off, exact, tick, or tick:PERIOD with a period from 20us to 1s, such as tick:1ms"),
     ("ids", "an ids.properties file"),
     ("optimize", "the directory of an earlier trace"),
     ("chunk", "a size from 64 to 16m, such as 64k"),
@@ -76,6 +76,8 @@ pub enum Clock {
         /// How often.
         period: Duration,
     },
+    /// Each event has its time.
+    Exact,
 }
 
 /// What to do when the recording cannot start.
@@ -227,7 +229,7 @@ impl Options {
         };
         let clock = match (value("clock"), format) {
             (Some(setting), _) => match parse_clock(setting)? {
-                Clock::Tick { .. } if format == EventFormat::Jsonl => {
+                Clock::Tick { .. } | Clock::Exact if format == EventFormat::Jsonl => {
                     return Err(OptionError(format!(
                         "{}={} ({}): format=jsonl has no times; use format=binary, or clock=off",
                         setting.key, setting.value, setting.place
@@ -447,10 +449,11 @@ fn parse_size(setting: &Setting, allowed: &RangeInclusive<u64>) -> Result<u64, O
     bytes.filter(|bytes| allowed.contains(bytes)).ok_or_else(|| bad_value(setting))
 }
 
-/// `off`, `tick`, or `tick` and a period.
+/// `off`, `exact`, `tick`, or `tick` and a period.
 fn parse_clock(setting: &Setting) -> Result<Clock, OptionError> {
     let period = match setting.value.split_once(':') {
         None if setting.value == "off" => return Ok(Clock::Off),
+        None if setting.value == "exact" => return Ok(Clock::Exact),
         None if setting.value == "tick" => Some(DEFAULT_PERIOD),
         Some(("tick", period)) => humantime::parse_duration(period).ok(),
         _ => None,
@@ -500,6 +503,7 @@ mod tests {
         let tick = |period| Clock::Tick { period };
         assert_eq!(parse("clock=tick:1ms").unwrap().clock, tick(Duration::from_millis(1)));
         assert_eq!(parse("clock=off").unwrap().clock, Clock::Off);
+        assert_eq!(parse("clock=exact").unwrap().clock, Clock::Exact);
         assert_eq!(parse("format=jsonl").unwrap().clock, Clock::Off);
     }
 
@@ -535,7 +539,7 @@ mod tests {
             ("format=xml", "format=xml (agent options): expected binary or jsonl"),
             (
                 "clock=tick:1us",
-                "clock=tick:1us (agent options): expected off, tick, or tick:PERIOD with a period from \
+                "clock=tick:1us (agent options): expected off, exact, tick, or tick:PERIOD with a period from \
                  20us to 1s, such as tick:1ms",
             ),
             (

@@ -1,18 +1,26 @@
 //! Threads that are read at once, by all cores, with a bar while that takes long.
 
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
-use flow_codec::read::{Content, ThreadFile};
-use flow_codec::scan::{Swept, sweep};
+use flow_codec::analysis::Report;
+use flow_codec::format::names::EventFormat;
+use flow_codec::index::Origin;
+use flow_codec::read::{Content, ReadRecords, Tail, ThreadFile};
+use flow_codec::scan::{Depths, Swept, sweep};
 use flow_codec::tree::LazyTree;
-use flow_codec::{Error, Offset};
+use flow_codec::{Error, MethodId, Offset};
 
 use crate::output::Progress;
 
 /// Smaller files are read in no time.
 const LARGE_BYTES: u64 = 64 << 20;
+/// Fewer bytes are not worth a core.
+const BYTES_A_PART: u64 = 4 << 20;
+/// With more frames open where it would be cut, a thread is read by one core.
+const MOST_FRAMES: u64 = 1 << 20;
 /// Between two looks at how far it is.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -29,9 +37,103 @@ pub(crate) fn sweep_thread(
     watch(file, progress, |read| {
         let content = Content::open(file)?;
         let io_error = |source| Error::Io { path: file.path.clone(), source };
-        let swept = sweep(&content, Offset::default(), usize::MAX, read).map_err(io_error)?;
+        let swept = sweep(&content, Offset::default(), usize::MAX, Depths::Both, read);
+        let swept = swept.map_err(io_error)?;
         Ok((content, swept))
     })
+}
+
+/// A report of a thread that is read in parts, by all cores. `None` where that is not worth it, or anything is
+/// off: then the thread is to be read from its beginning to its end.
+pub(crate) fn report_thread(
+    file: &ThreadFile,
+    progress: &mut Progress,
+) -> Option<(Vec<Report>, Tail)> {
+    let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let parts = cores.min(usize::try_from(file.bytes / BYTES_A_PART).unwrap_or(usize::MAX));
+    if file.format != EventFormat::Binary || parts < 2 {
+        return None;
+    }
+    let mut tree = open_tree(file, progress).ok()?;
+    if tree.content().gap(&file.path).is_some() {
+        return None;
+    }
+    if tree.origin() != Origin::Stored {
+        progress.expect_more(file.bytes);
+        progress.file_done(file.bytes);
+    }
+    let cuts = cuts(&mut tree, parts)?;
+    let content = tree.content();
+    let parts = watch(file, progress, |read| {
+        let ends = cuts.iter().skip(1).map(|cut| cut.offset).chain([Offset::new(content.len())]);
+        thread::scope(|scope| {
+            let parts = cuts
+                .iter()
+                .zip(ends)
+                .map(|(cut, end)| scope.spawn(move || report_part(content, cut, end, read)));
+            let parts: Vec<_> = parts.collect();
+            let join = |part: ScopedJoinHandle<'_, _>| {
+                part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            parts.into_iter().map(join).collect::<Option<Vec<_>>>()
+        })
+    })?;
+    // No index is believed: each part must end with the frames that the next one has begun with.
+    let next = cuts.iter().skip(1);
+    let agree = parts
+        .iter()
+        .zip(next)
+        .all(|(part, next)| part.end == next.offset && part.report.open_methods() == next.open);
+    let tail = parts.last().filter(|_| agree)?.tail;
+    Some((parts.into_iter().map(|part| part.report).collect(), tail))
+}
+
+/// Where a part of a thread begins.
+#[derive(Default)]
+struct Cut {
+    offset: Offset,
+    /// The frames that are open there.
+    open: Vec<MethodId>,
+}
+
+/// Cuts a thread into about as many parts.
+fn cuts(tree: &mut LazyTree, count: usize) -> Option<Vec<Cut>> {
+    let mut cuts = vec![Cut::default()];
+    let bytes = tree.end().offset.get() / count as u64;
+    for part in 1..count as u64 {
+        let interval = tree.index().interval_at(|place| place.offset.get(), bytes * part);
+        let place = tree.index().intervals().get(interval)?.start;
+        if place.frames > MOST_FRAMES {
+            return None;
+        }
+        let open = tree.open_methods(place).ok()?;
+        cuts.push(Cut { offset: place.offset, open });
+    }
+    Some(cuts)
+}
+
+/// A part that has been read.
+struct Part {
+    report: Report,
+    /// Behind its last whole record.
+    end: Offset,
+    tail: Tail,
+}
+
+/// Reads a part of a thread. `None` where it is damaged.
+fn report_part(content: &Content, cut: &Cut, end: Offset, read: &AtomicU64) -> Option<Part> {
+    let mut report = Report::going_on(&cut.open);
+    let mut records = content.records_in(cut.offset..end);
+    let mut position = cut.offset.get();
+    loop {
+        let more = records.visit_some(&mut report).ok()?;
+        let now = records.position().get();
+        read.fetch_add(now - position, Ordering::Relaxed);
+        position = now;
+        if !more {
+            return Some(Part { report, end: records.position(), tail: records.tail() });
+        }
+    }
 }
 
 /// Does something that counts the bytes of a thread it has read, and shows how far it is.

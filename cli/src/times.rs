@@ -52,9 +52,13 @@ pub(crate) fn no_clock(trace: &Trace) -> Failure {
 /// What people must know of times that were added up.
 pub(crate) fn caution(trace: &Trace) -> String {
     let clock = trace.manifest.as_ref().and_then(|manifest| manifest.clock.as_ref());
-    let often = clock.map_or("as often as there are marks".to_owned(), |clock| {
-        format!("every {}", duration(clock.period_ns))
-    });
+    if clock.is_some_and(|clock| clock.kind == "exact") {
+        return "times are those of each call, with what measuring them took".to_owned();
+    }
+    let often = match clock.and_then(|clock| clock.period_ns) {
+        Some(period) => format!("every {}", duration(period)),
+        None => "as often as there are marks".to_owned(),
+    };
     format!("times are estimates, as good as those of a profiler that samples {often}")
 }
 

@@ -7,7 +7,60 @@ mod common;
 use std::fs;
 
 use common::{Run, bare, command, flow, trace, write_trace};
+use flow_codec::format::index::IndexFile;
 use tempfile::TempDir;
+
+/// A thread of 9 MB, enough for two parts: frames that stay open, recursion, and a depth that goes far up and down.
+fn large() -> Vec<u8> {
+    let mut bytes = vec![0x81, 0x80, 0x81];
+    let (mut random, mut depth) = (1_u64, 0_u64);
+    while bytes.len() < 9_000_000 {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let method = u8::try_from(random >> 62).unwrap();
+        let is_leaf = random >> 40 & 1 == 0;
+        bytes.push(0x80 | method);
+        depth += u64::from(!is_leaf);
+        let deepest = if random >> 20 & 0x3F == 0 { 3 } else { 300 };
+        if depth > deepest {
+            let left = (depth - 2).min(60);
+            bytes.push(u8::try_from(left - 1 + u64::from(is_leaf)).unwrap());
+            depth -= left;
+        } else if is_leaf {
+            bytes.push(0x00);
+        }
+    }
+    bytes
+}
+
+#[test]
+fn a_report_of_a_large_thread_is_the_same_however_many_cores_read_it() {
+    let mut bytes = large();
+    let trace = bare(&bytes);
+    let report = |args: &[&str]| flow(&[&["report"], args].concat(), trace.path());
+    // A filter is for one core.
+    let one = report(&["--include", "**"]);
+    assert!(one.code == Some(0), "{one:?}");
+    let all = report(&[]);
+    assert_eq!((&all.out, all.code, all.err.as_str()), (&one.out, Some(0), ""));
+
+    // With an index that says that a frame more is open in the second half.
+    let path = trace.path().join("thread-1.idx");
+    assert_eq!(flow(&["index"], trace.path()).code, Some(0));
+    assert_eq!(report(&[]).out, one.out, "with an index");
+    let mut index = IndexFile::decode(&fs::read(&path).unwrap()).unwrap();
+    let half = index.intervals.len() / 3;
+    index.intervals[half].enters += 1;
+    fs::write(&path, index.encode()).unwrap();
+    assert_eq!(report(&[]).out, one.out, "with a wrong index");
+
+    // Cut off, and damaged, it is read as far as by one.
+    for end in [&[0xC0][..], &[0xFF; 20]] {
+        bytes.extend_from_slice(end);
+        fs::write(trace.path().join("thread-1.flow"), &bytes).unwrap();
+        let (one, all) = (report(&["--include", "**"]), report(&[]));
+        assert_eq!((all.out, all.code, all.err), (one.out, one.code, one.err));
+    }
+}
 
 fn diff(args: &[&str], before: &TempDir, after: &TempDir) -> Run {
     let mut command = command();

@@ -4,6 +4,9 @@
 
 #![expect(clippy::print_stdout, reason = "the result of a benchmark")]
 
+#[path = "../examples/generate/clock.rs"]
+#[expect(dead_code, reason = "traces are made without times here")]
+mod clock;
 #[path = "../examples/generate/real.rs"]
 mod real;
 #[path = "../examples/generate/shapes.rs"]
@@ -60,7 +63,7 @@ fn thread_file(name: &str) -> Vec<u8> {
     let shape = Shape::parse(name).expect("a shape");
     let program = Program::new(shape, METHODS, CALLS, 1);
     let mut bytes = Vec::new();
-    let mut stream = Stream::new(&mut bytes, CALLS);
+    let mut stream = Stream::new(&mut bytes, CALLS, None);
     program.run(&mut stream, 1).expect("memory takes all");
     let written = stream.finish().expect("memory takes all");
     let calls = written.enters.max(written.exits);

@@ -479,7 +479,7 @@ fn manifest(end: Option<End>) -> Manifest {
         tool: "flow-agent 0.1.0".into(),
         engine: "events".into(),
         event_format: "jsonl".into(),
-        clock: Some(Clock { kind: "tick".into(), period_ns: 100_000 }),
+        clock: Some(Clock { kind: "tick".into(), period_ns: Some(100_000) }),
         options: options
             .map(|(key, value)| (key.into(), value.into()))
             .into_iter()

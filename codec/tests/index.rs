@@ -4,11 +4,12 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
-use flow_codec::MethodId;
 use flow_codec::format::flow::Encoded;
+use flow_codec::format::index::{IndexFile, Interval};
 use flow_codec::index::{Index, Origin};
 use flow_codec::read::{ThreadFile, Trace};
 use flow_codec::tree::LazyTree;
+use flow_codec::{MethodId, ThreadId};
 
 /// A program of so many rounds, each of them a little different.
 fn events(rounds: u64, seed: u64) -> Vec<u8> {
@@ -176,4 +177,27 @@ fn an_index_is_as_private_as_its_trace_and_follows_no_link() {
     assert_eq!(fs::read(&precious).expect("still there"), b"mine");
     let mode = fs::metadata(&place).expect("there it is").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn a_call_that_a_wrong_index_gave_is_the_one_that_begins_there() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let events = [0x81, 0x82, 0x00, 0x83, 0x84];
+    fs::write(dir.path().join("thread-1.flow"), events).expect("written");
+    // No calls, and frames that nobody entered.
+    let wrong = Interval { bytes: 3, fall: 2, ..Interval::default() };
+    let right = Interval { bytes: 2, enters: 2, ..Interval::default() };
+    let (thread, sample) = (ThreadId::new(1), crc32fast::hash(&events));
+    let index = IndexFile { thread, sample, intervals: vec![wrong, right] };
+    fs::write(index_path(dir.path()), index.encode()).expect("written");
+    let mut tree = open(dir.path());
+    let node = tree.call(0).expect("readable").expect("there is one");
+    let third = (node.method.get(), node.place.offset.get());
+    assert_eq!(third, (3, 3), "nothing was read that could show that it is not the first");
+    for _ in 0..2 {
+        let parent = tree.parent(&node).expect("readable").expect("it has one");
+        assert_eq!((parent.method.get(), parent.place.offset.get()), (1, 0));
+        assert!(matches!(tree.origin(), Origin::Rebuilt(_)));
+        assert_eq!(tree.subtree(&node).expect("readable").calls, 2);
+    }
 }

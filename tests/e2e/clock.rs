@@ -77,10 +77,35 @@ fn durations_are_right_within_their_resolution() {
 }
 
 #[test]
+fn exact_times_are_those_the_program_measures() {
+    on_every_engine(|jdk, engine| {
+        let run = Program::harness(jdk, "Clocked").engine(engine).options("clock=exact").run();
+        assert_eq!(run.code(), Some(0), "{}", run.errors());
+        let trace = run.trace();
+        assert_eq!(trace.manifest["clock"]["kind"], "exact");
+        for thread in trace.threads.values() {
+            assert_in_order(thread);
+            assert!(thread.times().iter().all(|(from, by)| from == by), "each event has its time");
+        }
+        let main = trace.thread("main");
+        let (times, spans) = (main.times(), spans(&trace, main));
+        let told = String::from_utf8(run.stdout.clone()).unwrap();
+        let mut calls = spans.iter().filter(|span| span.depth == 1);
+        for line in told.lines() {
+            let [name, inside, outside] = line.split(' ').collect::<Vec<_>>()[..] else { panic!() };
+            let [inside, outside] = [inside, outside].map(|ns| ns.parse::<u64>().unwrap());
+            let call = calls.find(|call| call.method.starts_with(&format!("{name}("))).unwrap();
+            let took = times[call.exit].0 - times[call.entry].0;
+            assert!((inside..=outside).contains(&took), "{line}: {took}");
+        }
+    });
+}
+
+#[test]
 fn exits_by_exception_are_marked() {
     on_every_engine(|jdk, engine| {
         // The smallest chunks: some run of exits lies in several of them.
-        for options in ["clock=off", "clock=tick,chunk=64"] {
+        for options in ["clock=off", "clock=tick,chunk=64", "clock=exact,chunk=64"] {
             let run = Program::harness(jdk, "Deep").args(&["500"]).engine(engine).options(options);
             let run = run.run();
             assert_eq!(run.code(), Some(0), "{}", run.errors());
@@ -113,28 +138,33 @@ fn a_trace_without_a_clock_has_no_times() {
 #[test]
 fn a_kill_loses_no_times_and_a_repair_keeps_them() {
     on_every_engine(|jdk, engine| {
-        let program = Program::harness(jdk, "Kill").engine(engine);
-        let mut child = program.start();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        lines.map_while(Result::ok).take(2000).last().unwrap();
-        child.kill().unwrap();
-        child.wait().unwrap();
+        for clock in ["clock=tick", "clock=exact"] {
+            let program = Program::harness(jdk, "Kill").engine(engine).options(clock);
+            let mut child = program.start();
+            let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+            lines.map_while(Result::ok).take(2000).last().unwrap();
+            child.kill().unwrap();
+            child.wait().unwrap();
 
-        let marks = |trace: &Decoded| {
-            let threads = trace.threads.values();
-            threads.map(|thread| (thread.id, thread.times(), thread.unwound())).collect::<Vec<_>>()
-        };
-        let killed = decode_trace(&program.out());
-        let main = killed.thread("main");
-        assert_in_order(main);
-        let times = main.times();
-        let known = times.iter().filter(|(from, by)| *from > 0 && *by < u64::MAX).count();
-        assert!(known > times.len() / 2, "{known} of {}", times.len());
+            let marks = |trace: &Decoded| {
+                let threads = trace.threads.values();
+                threads
+                    .map(|thread| (thread.id, thread.times(), thread.unwound()))
+                    .collect::<Vec<_>>()
+            };
+            let killed = decode_trace(&program.out());
+            let main = killed.thread("main");
+            assert_in_order(main);
+            let times = main.times();
+            let known = times.iter().filter(|(from, by)| *from > 0 && *by < u64::MAX).count();
+            assert!(known > times.len() / 2, "{known} of {}", times.len());
 
-        let repair = Command::new(flow()).args(["check", "--repair"]).arg(program.out()).output();
-        assert!(repair.as_ref().unwrap().status.success(), "{repair:?}");
-        let repaired = decode_trace(&program.out());
-        assert!(!repaired.has_journal);
-        assert_eq!(marks(&repaired), marks(&killed));
+            let repair =
+                Command::new(flow()).args(["check", "--repair"]).arg(program.out()).output();
+            assert!(repair.as_ref().unwrap().status.success(), "{repair:?}");
+            let repaired = decode_trace(&program.out());
+            assert!(!repaired.has_journal);
+            assert_eq!(marks(&repaired), marks(&killed));
+        }
     });
 }

@@ -59,6 +59,9 @@ impl DecodedThread {
                 times[..*place].iter_mut().for_each(|(_, by)| *by = (*by).min(*by_ns));
                 times[*place..].iter_mut().for_each(|(from, _)| *from = (*from).max(*from_ns));
             }
+            if let Mark::Instant(at) = mark {
+                times[*place] = (*at, *at);
+            }
         }
         times
     }
@@ -321,6 +324,8 @@ fn decode(dir: &Path, damaged: Option<&str>) -> Decoded {
             for (events, by_ns, from_ns) in chunk.ticks {
                 thread.marks.push((first + events, Mark::Time { by_ns, from_ns }));
             }
+            let instants = chunk.instants.into_iter();
+            thread.marks.extend(instants.map(|(event, at)| (first + event, Mark::Instant(at))));
             let unwound = chunk.unwound.into_iter();
             thread.marks.extend(unwound.map(|event| (first + event, Mark::Unwound(1))));
         }

@@ -14,6 +14,8 @@ pub(crate) struct OpenChunk {
     pub(crate) events: Vec<Event>,
     /// Which of these are exits by exception.
     pub(crate) unwound: Vec<usize>,
+    /// Which of them happened when.
+    pub(crate) instants: Vec<(usize, u64)>,
     /// So much of the thread's marks file comes before.
     pub(crate) marks_offset: usize,
     /// The marks that follow there.
@@ -47,9 +49,12 @@ pub(crate) fn open_chunks(bytes: &[u8]) -> BTreeMap<u64, OpenChunk> {
         let (slot, marks) = slot.split_at(size - marks);
         let raw = raw(&slot[40 + resume.div_ceil(8) * 8..]);
         let fold = || Fold::resume(&slot[40..40 + resume]);
-        let Fold { events, unwound, .. } = fold().run(&raw);
+        let Fold { events, unwound, times, .. } = fold().run(&raw);
+        let times = times.iter().enumerate().filter_map(|(event, time)| Some((event, (*time)?)));
+        let instants = times.map(|(event, time)| (event, time - word(bytes, 2))).collect();
+        let (pending, ticks) = (Vec::new(), Vec::new());
         let mut chunk =
-            OpenChunk { offset, events, unwound, marks_offset: 0, pending: vec![], ticks: vec![] };
+            OpenChunk { offset, events, unwound, instants, marks_offset: 0, pending, ticks };
         if !marks.is_empty() {
             chunk.marks_offset = usize::try_from(word(marks, 0)).expect("an offset");
             let pending = usize::try_from(word(marks, 1)).expect("a length");
@@ -102,6 +107,9 @@ struct Fold {
     notes: Vec<Note>,
     events: Vec<Event>,
     unwound: Vec<usize>,
+    /// The last time told, and that of each event, where there are times.
+    time: Option<u64>,
+    times: Vec<Option<u64>>,
 }
 
 impl Fold {
@@ -129,8 +137,9 @@ impl Fold {
             notes.push(Note { depth, callee });
         }
         notes.reverse();
-        let events = (0..held).map(|_| Event::Exit).collect();
-        Self { depth: 0, notes, events, unwound: Vec::new() }
+        let events: Vec<_> = (0..held).map(|_| Event::Exit).collect();
+        let times = vec![None; events.len()];
+        Self { depth: 0, notes, events, unwound: Vec::new(), time: None, times }
     }
 
     fn run(mut self, raw: &[u8]) -> Self {
@@ -169,6 +178,12 @@ impl Fold {
                     None => break,
                 },
                 0x7D => drop(self.notes.pop()),
+                0x7A => {
+                    let Some(time) = rest.get(..7) else { break };
+                    at += 7;
+                    self.time =
+                        Some(time.iter().rev().fold(0, |t, byte| t * 256 + u64::from(*byte)));
+                }
                 0x80.. => match enter(&raw[at - 1..]) {
                     Some((method, length)) => {
                         at += length - 1;
@@ -188,6 +203,7 @@ impl Fold {
 
     fn exit(&mut self) {
         self.events.push(Event::Exit);
+        self.times.push(self.time);
         self.depth -= 1;
     }
 
@@ -222,6 +238,7 @@ impl Fold {
             }
         }
         self.events.push(Event::Enter(method));
+        self.times.push(self.time);
         self.depth += 1;
     }
 }

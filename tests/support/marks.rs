@@ -14,6 +14,8 @@ pub enum Mark {
         /// The second.
         from_ns: u64,
     },
+    /// When the next event happened.
+    Instant(u64),
     /// So many exits from here on were by exception.
     Unwound(usize),
     /// Something is missing.
@@ -79,6 +81,25 @@ pub(crate) fn decode_marks(file: &[u8], events: &[Event], flow: &[u8]) -> Vec<(u
             5 => Mark::Resumed,
             6 => {
                 Mark::Note(String::from_utf8(std::mem::take(&mut payload).to_vec()).expect("UTF-8"))
+            }
+            7 => {
+                let (mut event, mut starts) = (place, starts.range(offset..));
+                let mut record = *starts.next().expect("a record").0;
+                while !payload.is_empty() {
+                    let number = number(&mut payload);
+                    last_by += number / 8;
+                    marks.push((event, Mark::Instant(last_by)));
+                    event += 1;
+                    if number % 8 > 0 && !payload.is_empty() {
+                        let (start, events) = starts.next().expect("a further record");
+                        assert_eq!((*start - record, *events), (number % 8, event), "the next one");
+                        record = *start;
+                    } else if !payload.is_empty() {
+                        assert_eq!(events[event - 1..=event], [Event::Exit; 2], "in one run");
+                    }
+                }
+                last = event - 1;
+                continue;
             }
             other => panic!("a mark of kind {other}"),
         };

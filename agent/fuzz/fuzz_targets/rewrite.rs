@@ -3,7 +3,7 @@
 #![no_main]
 
 use flow_codec::MethodId;
-use flowagent::rewrite::{ClassFile, Ids, Plan, rewrite};
+use flowagent::rewrite::{ClassFile, Ids, Plan, Probes, rewrite};
 use libfuzzer_sys::fuzz_target;
 
 /// Ids of one, two, three and four bytes, and one that is too large for a probe.
@@ -29,7 +29,7 @@ fuzz_target!(|bytes: &[u8]| {
     let _names = (class.name(), class.super_name(), class.source_file());
     let chosen_methods = chosen(&class);
     let methods: Vec<usize> = chosen_methods.iter().map(|(method, ..)| *method).collect();
-    let (new, skipped) = rewrite(&class, chosen_methods);
+    let (new, skipped) = rewrite(&class, chosen_methods, Probes::Plain);
     let Some(new) = new else {
         assert!(class.has_probes() || skipped.len() == methods.len());
         return;
@@ -43,5 +43,5 @@ fuzz_target!(|bytes: &[u8]| {
             panic!("method {method} cannot be planned again: {why}");
         }
     }
-    assert_eq!(rewrite(&class, chosen(&class)), (None, vec![]));
+    assert_eq!(rewrite(&class, chosen(&class), Probes::Plain), (None, vec![]));
 });

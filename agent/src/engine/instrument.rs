@@ -18,8 +18,10 @@ use flow_codec::{MethodId, ThreadId};
 use super::skip_list;
 use crate::ffi::{LoadedClass, Vm, control_block};
 use crate::filter::{Candidate, LoaderKind, Reason, Verdict};
-use crate::recorder::{ControlPlace, Loader, MethodFacts, MethodTable, Recorder, ThreadRecorder};
-use crate::rewrite::{self, ClassFile, ConstructorCall, Ids, Method, Plan};
+use crate::recorder::{
+    Beside, ControlPlace, Loader, MethodFacts, MethodTable, Recorder, ThreadRecorder,
+};
+use crate::rewrite::{self, ClassFile, ConstructorCall, Ids, Method, Plan, Probes};
 use crate::sink::SinkError;
 
 /// `ACC_NATIVE` (JVMS §4.6).
@@ -43,7 +45,11 @@ pub fn on_class_file(recorder: &Recorder, loader: &Loader, bytes: &[u8]) -> Opti
     if class.has_probes() || !methods.filter().may_select(&name, loader.kind) {
         return None;
     }
-    let rewriting = Rewriting { methods, loader, class: &class, name: &name };
+    let probes = match recorder.beside() {
+        Beside::MarksAndInstants => Probes::Timed,
+        Beside::Nothing | Beside::Marks | Beside::MarksAndTimes => Probes::Plain,
+    };
+    let rewriting = Rewriting { methods, loader, class: &class, name: &name, probes };
     rewriting.run().unwrap_or_else(|error| {
         recorder.stop(&error);
         None
@@ -152,6 +158,7 @@ struct Rewriting<'a> {
     loader: &'a Loader,
     class: &'a ClassFile<'a>,
     name: &'a str,
+    probes: Probes,
 }
 
 impl Rewriting<'_> {
@@ -174,7 +181,7 @@ impl Rewriting<'_> {
             let callees = callees.collect::<Result<_, _>>()?;
             chosen.push((index, plan, Ids { own, callees }));
         }
-        let (bytes, refused) = rewrite::rewrite(self.class, chosen);
+        let (bytes, refused) = rewrite::rewrite(self.class, chosen, self.probes);
         for (index, why) in refused {
             if let Some(method) = self.class.methods().nth(index) {
                 self.leave_out(why.name(), &method);

@@ -26,8 +26,8 @@ use super::control::Control;
 use super::journal::{MIN_SLOT_BYTES, Slot};
 use super::ticks::{Ticks, area_bytes};
 
-/// The widest store at a position below the limit: the longest event.
-const STORE_BYTES: usize = 16;
+/// The widest store at a position below the limit: the longest event, with its time.
+const STORE_BYTES: usize = 24;
 
 /// Each slot of a thread that fills it is followed by one so many times as large.
 const GROWTH: usize = 4;
@@ -42,7 +42,18 @@ pub(super) struct Chunk {
     fill_bytes: usize,
     /// Bytes of the slot that are for marks.
     marks_bytes: usize,
+    /// Where in the slot exits stop.
+    end: usize,
     ticks: Ticks,
+}
+
+/// How large chunks and events are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    /// How much a chunk may hold.
+    pub(super) max_fill: usize,
+    /// Bytes of an exit.
+    pub(super) exit_bytes: usize,
 }
 
 /// What a slot is prepared with.
@@ -61,21 +72,25 @@ impl Chunk {
     pub(super) fn begin(
         slot: Slot,
         prepared: Prepared,
-        max_fill: usize,
+        Shape { max_fill, exit_bytes }: Shape,
         control: &Control,
     ) -> Self {
         let start = chunk_start(prepared.resume_bytes);
         let marks_bytes = prepared.pending_bytes.map_or(0, |_| area_bytes(slot.bytes()));
         let ticks = Ticks::begin(&slot, prepared.pending_bytes);
         let end = slot.bytes() - marks_bytes;
-        let for_events = end.saturating_sub(start + STORE_BYTES + prepared.open_frames);
+        // That of the entry that passes the limit, and one that is never made: or it would look as if there
+        // had been no room for it.
+        let for_exits = prepared.open_frames.saturating_add(2).saturating_mul(exit_bytes);
+        let for_events = end.saturating_sub(start + STORE_BYTES + for_exits);
         let fill_bytes = (for_events / 2).min(max_fill);
         let first = slot.address() + start as u64;
-        let last = slot.address() + end as u64 - 1;
+        // The last place where an exit can begin.
+        let last = slot.address() + (end - exit_bytes) as u64;
         control.last.store(last, Ordering::Relaxed);
         control.position.store(first, Ordering::Release);
         control.limit.store(first + fill_bytes as u64, Ordering::SeqCst);
-        Self { slot, start, fill_bytes, marks_bytes, ticks }
+        Self { slot, start, fill_bytes, marks_bytes, end: end - exit_bytes, ticks }
     }
 
     /// Notes that the owner was seen where `control` says; `None` where that is not in this chunk. Answers
@@ -117,8 +132,8 @@ impl Chunk {
 
     /// Whether exits may be missing: more followed each other than there was space for.
     pub(super) fn is_overrun(&self, control: &Control) -> bool {
-        let end = self.slot.bytes() - self.marks_bytes;
-        self.len(control.position.load(Ordering::Relaxed)) + self.start + 1 == end
+        // An event is whole if the next one could begin behind it.
+        self.len(control.position.load(Ordering::Relaxed)) + self.start >= self.end
     }
 
     /// Takes back what was recorded. For the owner, which has handed it over.
@@ -157,11 +172,18 @@ impl Chunk {
 
 /// The size of a slot for a thread which would like so many bytes, some of which are taken: for the exits
 /// of frames that are open, and for the state of the fold.
-pub(super) fn slot_bytes(wanted: usize, max_fill: usize, taken: usize) -> usize {
+pub(super) fn slot_bytes(
+    wanted: usize,
+    Shape { max_fill, exit_bytes }: Shape,
+    open_frames: usize,
+    state_bytes: usize,
+) -> usize {
+    let taken = open_frames.saturating_mul(exit_bytes).saturating_add(state_bytes);
     let largest = (2 * max_fill).next_power_of_two().max(MIN_SLOT_BYTES);
     let bytes = wanted.clamp(MIN_SLOT_BYTES, largest);
-    // They fit in, but where the stack is deep.
-    (bytes + taken.saturating_sub(bytes / 4)).next_power_of_two()
+    // Half of it is left for events, whatever is taken, and marks take their share of that all.
+    let least = bytes / 2 + taken;
+    bytes.max(least + (least / 4).max(area_bytes(MIN_SLOT_BYTES))).next_power_of_two()
 }
 
 /// Appends a whole event where `control` says; `false` when there is no room for it, or the owner's
@@ -204,16 +226,22 @@ mod tests {
         journal: Journal,
         control: Control,
         chunk: Chunk,
+        exit_bytes: usize,
     }
 
     impl Thread {
         /// With room for this many bytes of events.
         fn new(fill: usize, open_frames: usize) -> Self {
+            Self::with_exits_of(1, fill, open_frames)
+        }
+
+        fn with_exits_of(exit_bytes: usize, fill: usize, open_frames: usize) -> Self {
             let (journal, control) = (Journal::private().unwrap(), Control::default());
-            let slot = journal.claim(slot_bytes(2 * fill, fill, open_frames)).unwrap();
+            let shape = Shape { max_fill: fill, exit_bytes };
+            let slot = journal.claim(slot_bytes(2 * fill, shape, open_frames, 0)).unwrap();
             let prepared = Prepared { resume_bytes: 0, pending_bytes: None, open_frames };
-            let chunk = Chunk::begin(slot, prepared, fill, &control);
-            Self { journal, control, chunk }
+            let chunk = Chunk::begin(slot, prepared, shape, &control);
+            Self { journal, control, chunk, exit_bytes }
         }
 
         fn append(&self, event: &[u8]) -> bool {
@@ -225,8 +253,9 @@ mod tests {
             let Control { position, last, .. } = &self.control;
             let at = position.load(Ordering::Relaxed);
             let words = self.chunk.slot.words();
-            put(words, usize::try_from(at - self.chunk.slot.address()).unwrap(), 0);
-            let moves = u64::from(at < last.load(Ordering::Relaxed));
+            let first = usize::try_from(at - self.chunk.slot.address()).unwrap();
+            (first..first + self.exit_bytes).for_each(|at| put(words, at, 0));
+            let moves = u64::from(at < last.load(Ordering::Relaxed)) * self.exit_bytes as u64;
             position.store(at + moves, Ordering::Relaxed);
         }
 
@@ -264,18 +293,37 @@ mod tests {
 
     #[test]
     fn all_frames_can_exit_behind_the_limit() {
-        for open_frames in [0, 10, 5000, 1_000_000] {
-            let thread = Thread::new(64, open_frames);
-            let mut entered = 0;
-            while thread.append(&[0x81]) {
-                entered += 1;
+        for (entry, exit) in [(1, 1), (4, 1), (9, 9), (12, 9)] {
+            for open_frames in [0, 1, 2, 3, 10, 5000, 1_000_000] {
+                let thread = Thread::with_exits_of(exit, 64, open_frames);
+                let mut entered = 0;
+                while thread.append(&[0x81; 12][..entry]) {
+                    entered += 1;
+                }
+                assert!(entered * entry >= 20, "{entered}");
+                (0..open_frames + entered).for_each(|_| thread.exit());
+                assert!(!thread.chunk.is_overrun(&thread.control), "{entry} {open_frames}");
+                let recorded = thread.recorded();
+                assert_eq!(recorded.len(), open_frames * exit + entered * (entry + exit));
+                assert!(recorded.iter().skip(entered * entry).all(|byte| *byte == 0));
             }
-            assert!(entered >= 48, "{entered}");
-            (0..open_frames + entered).for_each(|_| thread.exit());
-            assert!(!thread.chunk.is_overrun(&thread.control));
-            let recorded = thread.recorded();
-            assert_eq!(recorded.len(), open_frames + 2 * entered);
-            assert!(recorded.iter().skip(entered).all(|byte| *byte == 0));
+        }
+    }
+
+    #[test]
+    fn there_is_room_for_events_however_many_frames_are_open() {
+        let journal = Journal::private().unwrap();
+        for exit_bytes in [1, 9] {
+            for open_frames in (0..2000).chain([10_000, 100_000]) {
+                let shape = Shape { max_fill: 64, exit_bytes };
+                let state = open_frames % 50;
+                let slot = journal.claim(slot_bytes(256, shape, open_frames, state)).unwrap();
+                let prepared =
+                    Prepared { resume_bytes: state, pending_bytes: Some(0), open_frames };
+                let chunk = Chunk::begin(slot, prepared, shape, &Control::default());
+                assert!(chunk.fill_bytes >= 16, "{open_frames}: {}", chunk.fill_bytes);
+                journal.give_back(chunk.slot);
+            }
         }
     }
 
@@ -302,8 +350,10 @@ mod tests {
         assert_eq!(thread.wanted(), 256);
         while thread.append(&[0x81]) {}
         assert_eq!(thread.wanted(), 1024);
-        assert_eq!(slot_bytes(256, 65536, 1000), 2048);
-        assert_eq!(slot_bytes(usize::MAX, 65536, 0), 128 * 1024);
+        let shape = |exit_bytes| Shape { max_fill: 65536, exit_bytes };
+        assert_eq!(slot_bytes(256, shape(1), 900, 100), 2048);
+        assert_eq!(slot_bytes(256, shape(9), 900, 100), 16 * 1024);
+        assert_eq!(slot_bytes(usize::MAX, shape(1), 0, 0), 128 * 1024);
     }
 
     #[test]

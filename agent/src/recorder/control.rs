@@ -5,7 +5,7 @@
 //! | 0 | position | address of the next byte to be written; 0 before the thread's first event |
 //! | 8 | limit | a position below it leaves room for a probe's store; 0 calls for attention: no chunk, or recording is off |
 //! | 16 | ended | not 0 once the thread has ended |
-//! | 24 | last | address of the last byte of the memory: exits, which ask for no limit, stop there |
+//! | 24 | last | the last address at which an exit can begin: exits, which ask for no limit, stop there |
 //!
 //! The probes (`agent/java`) read and write position and limit of the blocks in the table of
 //! [`ffi`](crate::ffi). The block of thread 0, which does not exist, is the table's own: its third word
@@ -32,8 +32,8 @@ pub struct Control {
     pub(super) last: AtomicU64,
 }
 
-/// Where the exits of parked threads go.
-static PARKED: AtomicU64 = AtomicU64::new(0);
+/// Where the exits of parked threads go, with times too.
+static PARKED: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 
 impl Control {
     /// Lets exits of the thread go nowhere. For the thread itself, while it has no chunk.

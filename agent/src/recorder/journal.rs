@@ -34,6 +34,7 @@ pub struct Journal {
     region: Region,
     slots: Mutex<Slots>,
     needed: AtomicBool,
+    zero_ns: u64,
 }
 
 #[derive(Debug, Default)]
@@ -74,7 +75,24 @@ impl Journal {
             word.store(value.to_le(), Ordering::Relaxed);
         }
         let slots = Slots { end: HEADER_BYTES, spare: Vec::new() };
-        Ok(Self { region, slots: Mutex::new(slots), needed: AtomicBool::new(false) })
+        Ok(Self { region, slots: Mutex::new(slots), needed: AtomicBool::new(false), zero_ns: 0 })
+    }
+
+    /// Has times in chunks begin at this one.
+    #[must_use]
+    pub fn with_zero(mut self, zero_ns: u64) -> Self {
+        const ZERO_WORD: usize = 2;
+        if let Some(word) = self.region.words().get(ZERO_WORD) {
+            word.store(zero_ns.to_le(), Ordering::Relaxed);
+        }
+        self.zero_ns = zero_ns;
+        self
+    }
+
+    /// What the times in chunks are to be reduced by.
+    #[must_use]
+    pub fn zero_ns(&self) -> u64 {
+        self.zero_ns
     }
 
     /// Whether what is in it outlives the process.

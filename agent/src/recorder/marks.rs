@@ -20,6 +20,11 @@ impl MarkBuffer {
         self.encoder.encode(position, mark, &mut self.pending);
     }
 
+    /// Has all marks so far among those pending.
+    pub(super) fn finish(&mut self) {
+        self.encoder.finish(&mut self.pending);
+    }
+
     /// What is to be written, and behind how many bytes.
     pub(super) fn pending(&self) -> (u64, &[u8]) {
         (self.written, &self.pending)

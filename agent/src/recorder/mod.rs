@@ -30,6 +30,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use flow_codec::ThreadId;
+use flow_codec::format::flow::MAX_RECORD_BYTES;
 use flow_codec::format::manifest::{End, Lost, NotRecorded, Totals};
 use flow_codec::format::raw;
 use flow_codec::write::{EventCounts, Tick};
@@ -37,6 +38,7 @@ use parking_lot::{Mutex, MutexGuard};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::sink::{FoldedChunk, LineFile, Scope, Sink, SinkError};
+use chunk::Shape;
 pub use control::{Control, ControlPlace};
 pub use ids::{IdTable, StartIds};
 pub use journal::Journal;
@@ -82,8 +84,10 @@ pub enum Beside {
     Nothing,
     /// Which exits were by exception, and what the program notes.
     Marks,
-    /// The same, and when.
+    /// The same, and when, as far as a clock tells that looks at threads.
     MarksAndTimes,
+    /// The same, and when, for each event.
+    MarksAndInstants,
 }
 
 /// Owns everything that is recorded in one JVM run.
@@ -173,6 +177,12 @@ impl Recorder {
         &self.methods
     }
 
+    /// What is kept beside the events.
+    #[must_use]
+    pub fn beside(&self) -> Beside {
+        self.beside
+    }
+
     /// Records that `thread` entered `method`.
     pub fn enter(&self, thread: &ThreadRecorder, method: Recorded) {
         self.append(thread, method.as_bytes());
@@ -190,6 +200,24 @@ impl Recorder {
     /// Records an event, in raw form.
     #[inline]
     pub fn append(&self, thread: &ThreadRecorder, event: &[u8]) {
+        if self.beside == Beside::MarksAndInstants {
+            return self.append_timed(thread, event);
+        }
+        self.append_as_it_is(thread, event);
+    }
+
+    /// The same with the time before it.
+    fn append_timed(&self, thread: &ThreadRecorder, event: &[u8]) {
+        let time = crate::ffi::nano_time() << u8::BITS | u64::from(raw::TIME);
+        let mut bytes = [0; raw::TIME_BYTES + MAX_RECORD_BYTES];
+        let len = raw::TIME_BYTES + event.len();
+        let all = time.to_le_bytes().into_iter().chain(event.iter().copied());
+        bytes.iter_mut().zip(all).for_each(|(to, from)| *to = from);
+        self.append_as_it_is(thread, bytes.get(..len).unwrap_or(&bytes));
+    }
+
+    #[inline]
+    fn append_as_it_is(&self, thread: &ThreadRecorder, event: &[u8]) {
         if !thread.append(event, &self.journal) {
             self.hand_over(thread);
             thread.append(event, &self.journal);
@@ -215,15 +243,9 @@ impl Recorder {
         }
         let tell = || self.threads.tell_start(facts, self.elapsed_ns());
         let marks = (self.beside != Beside::Nothing).then(MarkBuffer::default);
-        let recorder = ThreadRecorder::new(
-            facts,
-            control,
-            &self.journal,
-            self.chunk_bytes,
-            marks,
-            self.clock_ns(),
-            tell,
-        );
+        let shape = self.shape();
+        let recorder =
+            ThreadRecorder::new(facts, control, &self.journal, shape, marks, self.clock_ns(), tell);
         let recorder = match recorder {
             Ok(recorder) => Arc::new(recorder),
             Err(error) => {
@@ -365,6 +387,15 @@ impl Recorder {
         self.threads.any(|thread| thread.look(asked_ns, || self.elapsed_ns()))
     }
 
+    /// How large chunks are, and how large events can be.
+    fn shape(&self) -> Shape {
+        let exit_bytes = match self.beside {
+            Beside::MarksAndInstants => raw::TIME_BYTES + 1,
+            Beside::Nothing | Beside::Marks | Beside::MarksAndTimes => 1,
+        };
+        Shape { max_fill: self.chunk_bytes, exit_bytes }
+    }
+
     /// The time, where there is a clock.
     fn clock_ns(&self) -> Option<u64> {
         (self.beside == Beside::MarksAndTimes).then(|| self.elapsed_ns())
@@ -410,7 +441,7 @@ impl Recorder {
             // Unless that was what ended it.
             if self.is_on()
                 && let Err(error) =
-                    thread.next_chunk(&mut out, position, &self.journal, self.chunk_bytes)
+                    thread.next_chunk(&mut out, position, &self.journal, self.shape())
             {
                 self.stop(&error);
             }
@@ -435,7 +466,7 @@ impl Recorder {
         thread.copy_recorded(out, &mut buffer.raw);
         thread.copy_ticks(out, buffer.raw.len(), self.clock_ns(), &mut buffer.ticks);
         let position = thread.position();
-        let counts = out.fold(&mut buffer, last == Last::Yes);
+        let counts = out.fold(&mut buffer, self.journal.zero_ns(), last == Last::Yes);
         let folded = &buffer.folded;
         if out.state == OutState::Failed {
             self.losses.count(counts.enters + counts.exits);
@@ -452,7 +483,7 @@ impl Recorder {
                 }
             }
         }
-        if last == Last::Yes || out.has_many_marks(position, self.chunk_bytes) {
+        if last == Last::Yes || out.has_many_marks(position, self.shape()) {
             self.write_marks(thread.id(), out);
         }
         if last == Last::Yes {

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use flow_codec::format::marks::{Mark, Position};
-use flow_codec::write::{EventCounts, Fold, Tick};
+use flow_codec::write::{Base, EventCounts, Fold, Tick};
 use flow_codec::{Offset, ThreadId};
 use parking_lot::{Mutex, MutexGuard};
 
-use super::chunk::{self, Chunk, Prepared};
+use super::chunk::{self, Chunk, Prepared, Shape};
 use super::control::ControlPlace;
 use super::journal::{Journal, Slot};
 use super::marks::MarkBuffer;
@@ -70,6 +70,7 @@ impl Out {
     pub(super) fn fold(
         &mut self,
         Buffer { raw, folded, ticks }: &mut Buffer,
+        zero_ns: u64,
         last: bool,
     ) -> EventCounts {
         folded.clear();
@@ -79,7 +80,11 @@ impl Out {
                 marks.add(position, &mark);
             }
         };
-        let mut counts = self.fold.push_marked(raw, ticks, self.offset, folded, add);
+        let base = Base { start: self.offset, zero_ns };
+        let mut counts = self.fold.push_marked(raw, ticks, base, folded, add);
+        if let Some(marks) = &mut self.marks {
+            marks.finish();
+        }
         if last {
             let rest = self.fold.finish(folded);
             counts.enters += rest.enters;
@@ -104,11 +109,11 @@ impl Out {
         thread: ThreadId,
         wanted: usize,
         journal: &Journal,
-        max_fill: usize,
+        shape: Shape,
     ) -> Result<(Slot, Prepared), SinkError> {
         let state = self.fold.state();
         let open_frames = self.open_frames();
-        let bytes = chunk::slot_bytes(wanted, max_fill, open_frames + state.len());
+        let bytes = chunk::slot_bytes(wanted, shape, open_frames, state.len());
         let slot = journal.claim(bytes)?;
         // Those that do not fit, because the write that should have come before failed, stay with us.
         let marks = self.marks.as_ref().map(MarkBuffer::pending).map(|(written, pending)| {
@@ -120,9 +125,9 @@ impl Out {
     }
 
     /// Whether marks should be written now: the next slot has no room for them.
-    pub(super) fn has_many_marks(&self, position: u64, max_fill: usize) -> bool {
+    pub(super) fn has_many_marks(&self, position: u64, shape: Shape) -> bool {
         let wanted = self.chunk.wanted_bytes(position);
-        let room = pending_room(chunk::slot_bytes(wanted, max_fill, self.open_frames()));
+        let room = pending_room(chunk::slot_bytes(wanted, shape, self.open_frames(), 0));
         self.marks.as_ref().is_some_and(|marks| marks.pending().1.len() > room)
     }
 }
@@ -133,19 +138,19 @@ impl ThreadRecorder {
         facts: &ThreadFacts,
         control: ControlPlace,
         journal: &Journal,
-        max_fill: usize,
+        shape: Shape,
         marks: Option<MarkBuffer>,
         now_ns: Option<u64>,
         told: impl FnOnce() -> Result<(), SinkError>,
     ) -> Result<Self, SinkError> {
         let open_frames = usize::try_from(facts.frames).unwrap_or_default();
-        let slot = journal.claim(chunk::slot_bytes(0, max_fill, open_frames))?;
+        let slot = journal.claim(chunk::slot_bytes(0, shape, open_frames, 0))?;
         slot.prepare(facts.id, 0, &[], marks.as_ref().map(MarkBuffer::pending));
         told()?;
         slot.open();
         let pending_bytes = marks.as_ref().map(|_| 0);
         let prepared = Prepared { resume_bytes: 0, pending_bytes, open_frames };
-        let mut chunk = Chunk::begin(slot, prepared, max_fill, &control);
+        let mut chunk = Chunk::begin(slot, prepared, shape, &control);
         if let Some(now_ns) = now_ns {
             chunk.tick(control.position.load(Ordering::Relaxed), now_ns, now_ns);
         }
@@ -231,16 +236,16 @@ impl ThreadRecorder {
         out: &mut MutexGuard<'_, Out>,
         position: u64,
         journal: &Journal,
-        max_fill: usize,
+        shape: Shape,
     ) -> Result<(), SinkError> {
         let wanted = out.chunk.wanted_bytes(position);
-        let (slot, prepared) = out.next_slot(self.id, wanted, journal, max_fill)?;
+        let (slot, prepared) = out.next_slot(self.id, wanted, journal, shape)?;
         // Behind a chunk that is missing in the file, none counts.
         let counts = out.state == OutState::Open;
         if counts {
             slot.open();
         }
-        let next = Chunk::begin(slot, prepared, max_fill, &self.control);
+        let next = Chunk::begin(slot, prepared, shape, &self.control);
         let last = std::mem::replace(&mut out.chunk, next);
         if counts || !last.slot().is_open() {
             last.slot().close();

@@ -40,6 +40,7 @@ use std::fmt;
 
 pub use class::{ClassFile, Method};
 pub use plan::{ConstructorCall, Plan};
+pub use pool::Probes;
 pub use weave::{Ids, rewrite};
 
 /// The bytes are no class file that is understood.

@@ -181,9 +181,19 @@ struct State {
     len: usize,
     appends: [u16; 4],
     exit: u16,
+    probes: Probes,
     probe_class: u16,
     throwable: u16,
     stack_map_table: u16,
+}
+
+/// What probes append.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Probes {
+    /// Events.
+    Plain,
+    /// Each with its time.
+    Timed,
 }
 
 /// A state of [`Additions`] to come back to.
@@ -194,12 +204,13 @@ pub(super) struct Mark(State);
 const NOT_YET: u16 = 0;
 
 impl Additions {
-    pub(super) fn to(pool: &Pool<'_>) -> Self {
+    pub(super) fn to(pool: &Pool<'_>, probes: Probes) -> Self {
         let state = State {
             added: 0,
             len: 0,
             appends: [NOT_YET; 4],
             exit: NOT_YET,
+            probes,
             probe_class: NOT_YET,
             throwable: NOT_YET,
             stack_map_table: NOT_YET,
@@ -229,9 +240,14 @@ impl Additions {
 
     /// The method of the probe class that appends so many bytes, 1 to 4.
     pub(super) fn append(&mut self, bytes: usize) -> Result<u16, Skip> {
-        const NAMES: [&[u8]; 4] = [b"append1", b"append2", b"append3", b"append4"];
+        const PLAIN: [&[u8]; 4] = [b"append1", b"append2", b"append3", b"append4"];
+        const TIMED: [&[u8]; 4] = [b"timed1", b"timed2", b"timed3", b"timed4"];
         let slot = bytes.wrapping_sub(1);
-        let (Some(&known), Some(name)) = (self.state.appends.get(slot), NAMES.get(slot)) else {
+        let names = match self.state.probes {
+            Probes::Plain => PLAIN,
+            Probes::Timed => TIMED,
+        };
+        let (Some(&known), Some(name)) = (self.state.appends.get(slot), names.get(slot)) else {
             return Err(Skip::IdTooLarge);
         };
         if known != NOT_YET {
@@ -247,7 +263,11 @@ impl Additions {
     /// The method of the probe class that appends an exit.
     pub(super) fn exit(&mut self) -> Result<u16, Skip> {
         if self.state.exit == NOT_YET {
-            self.state.exit = self.probe(b"exit", b"()V")?;
+            let name: &[u8] = match self.state.probes {
+                Probes::Plain => b"exit",
+                Probes::Timed => b"timedExit",
+            };
+            self.state.exit = self.probe(name, b"()V")?;
         }
         Ok(self.state.exit)
     }

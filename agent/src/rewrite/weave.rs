@@ -5,7 +5,7 @@ use flow_codec::MethodId;
 use super::class::ClassFile;
 use super::layout::{self, Scratch};
 use super::plan::Plan;
-use super::pool::Additions;
+use super::pool::{Additions, Probes};
 use super::tables::{close_attribute, open_attribute};
 use super::{Malformed, Skip};
 
@@ -26,13 +26,14 @@ pub struct Ids {
 pub fn rewrite(
     class: &ClassFile<'_>,
     mut chosen: Vec<(usize, Plan<'_>, Ids)>,
+    probes: Probes,
 ) -> (Option<Vec<u8>>, Vec<(usize, Skip)>) {
     let mut skipped = Vec::new();
     if class.has_probes() {
         return (None, skipped);
     }
     chosen.sort_unstable_by_key(|(method, ..)| *method);
-    let mut weave = Weave::new(class);
+    let mut weave = Weave::new(class, probes);
     for (method, plan, ids) in &chosen {
         if let Err(skip) = weave.method(*method, plan, ids) {
             skipped.push((*method, skip));
@@ -53,9 +54,9 @@ struct Weave<'c, 'a> {
 }
 
 impl<'c, 'a> Weave<'c, 'a> {
-    fn new(class: &'c ClassFile<'a>) -> Self {
+    fn new(class: &'c ClassFile<'a>, probes: Probes) -> Self {
         let rest = Vec::with_capacity(class.bytes.len() * 2);
-        let additions = Additions::to(&class.pool);
+        let additions = Additions::to(&class.pool, probes);
         Self { class, additions, scratch: Scratch::default(), rest, copied: class.pool_end }
     }
 

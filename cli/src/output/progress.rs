@@ -69,6 +69,13 @@ impl Progress {
         }
     }
 
+    /// So many bytes more are to be read.
+    pub(crate) fn expect_more(&mut self, bytes: u64) {
+        if let Some(bar) = &self.bar {
+            bar.inc_length(bytes);
+        }
+    }
+
     /// A file of this size is done.
     pub(crate) fn file_done(&mut self, bytes: u64) {
         self.done_bytes = self.done_bytes.saturating_add(bytes);

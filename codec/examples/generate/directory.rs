@@ -41,7 +41,9 @@ impl Directory {
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, error));
         }
         let totals = Totals { methods: id_count.into(), ..Totals::default() };
-        let clock = options.clock.map(|period_ns| Clock { kind: "tick".to_owned(), period_ns });
+        let clock = options
+            .clock
+            .map(|period_ns| Clock { kind: "tick".to_owned(), period_ns: Some(period_ns) });
         let (seed, threads) = (options.seed, String::new());
         let directory = Self { path, seed, totals, threads, clock };
         directory.write_methods(id_count)?;

@@ -45,10 +45,17 @@ impl Sum {
     /// Leaves a frame in which there were so many calls.
     #[inline(always)]
     fn leave(&mut self, calls: u64) {
-        self.calls += 1;
+        self.calls = self.calls.wrapping_add(1);
         // Of recursive frames it counts calls over and over.
         self.total = self.total.wrapping_add(calls);
         self.open = 0;
+    }
+
+    /// Adds frames that were counted elsewhere.
+    fn add(&mut self, other: &Self) {
+        self.calls = self.calls.wrapping_add(other.calls);
+        self.total = self.total.wrapping_add(other.total);
+        self.leaves += other.leaves;
     }
 }
 
@@ -133,6 +140,54 @@ impl Visit for Report {
 }
 
 impl Report {
+    /// A report of calls that were made while these frames were open, the outermost first. They count in another
+    /// report, which [`add`](Self::add) puts together with this one; here count the calls that are made in
+    /// them from now on. So a thread can be cut, and its parts read at the same time.
+    #[must_use]
+    pub fn going_on(open: &[MethodId]) -> Self {
+        let mut report = Self::default();
+        for &method in open {
+            report.enter(method);
+        }
+        report.calls = 0;
+        for frame in &mut report.stack {
+            frame.entered_at = 0;
+            // Its end will count it.
+            if let Some(sum) = sum_at(&mut report.sums, &mut report.far, frame.sum) {
+                sum.calls = sum.calls.wrapping_sub(1);
+            }
+        }
+        report
+    }
+
+    /// The methods of the frames that are open, the outermost first.
+    #[must_use]
+    pub fn open_methods(&self) -> Vec<MethodId> {
+        let method = |frame: &Frame| match frame.sum.checked_div(2) {
+            Some(id) if frame.sum < self.sums.len() => MethodId::new(id as u64),
+            _ => self.numbering.methods().get((!frame.sum / 2).wrapping_sub(1)).copied(),
+        };
+        self.stack.iter().filter_map(method).collect()
+    }
+
+    /// Adds what another report counted, of other calls. Frames that are open there count up to here.
+    pub fn add(&mut self, mut other: Self) {
+        other.end_thread();
+        if self.sums.len() < other.sums.len() {
+            self.sums.resize(other.sums.len(), Sum::default());
+        }
+        self.sums.iter_mut().zip(&other.sums).for_each(|(sum, other)| sum.add(other));
+        for (method, sums) in
+            other.numbering.methods().iter().zip(other.far.chunks_exact(2).skip(1))
+        {
+            let number = index(self.numbering.number(*method));
+            make_room(&mut self.far, number);
+            let own = self.far.get_mut(2 * number..).unwrap_or_default();
+            own.iter_mut().zip(sums).for_each(|(sum, other)| sum.add(other));
+        }
+        self.calls += other.calls;
+    }
+
     /// A thread has ended: frames that are still open count up to here.
     pub fn end_thread(&mut self) {
         self.leave(0);
@@ -188,11 +243,20 @@ impl Report {
 
 /// Makes room for the sums of a method, and enters a frame of it. Answers where its sum stands.
 fn enter_at(sums: &mut Vec<Sum>, number: usize) -> usize {
+    make_room(sums, number);
     let outermost = 2 * number;
-    if outermost >= sums.len() {
+    outermost + sums.get_mut(outermost).map_or(0, Sum::enter)
+}
+
+fn make_room(sums: &mut Vec<Sum>, number: usize) {
+    if 2 * number >= sums.len() {
         sums.resize(2 * (number + 1).next_power_of_two(), Sum::default());
     }
-    outermost + sums.get_mut(outermost).map_or(0, Sum::enter)
+}
+
+/// The sum of a frame, wherever it stands.
+fn sum_at<'a>(near: &'a mut [Sum], far: &'a mut [Sum], place: usize) -> Option<&'a mut Sum> {
+    near.get_mut(place).or_else(|| far.get_mut(!place))
 }
 
 /// Leaves a frame whose sum stands in `far`, at the complement of its place.
@@ -205,8 +269,19 @@ fn leave_far(far: &mut [Sum], place: usize, calls: u64) {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::format::flow::Record;
     use crate::read::{FlowReader, ReadRecords};
+
+    fn exits(count: u64) -> Record {
+        Record::Exit(NonZeroU64::new(count).unwrap())
+    }
+
+    fn enter(method: u64) -> Record {
+        Record::Enter(MethodId::new(method).unwrap())
+    }
 
     fn report(threads: &[&[u8]]) -> Vec<(u64, u64, u64)> {
         let mut report = Report::default();
@@ -215,6 +290,40 @@ mod tests {
             report.end_thread();
         }
         report.rows().iter().map(|row| (row.method.get(), row.calls, row.total)).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn parts_of_a_thread_add_up_to_the_whole(
+            records in prop::collection::vec(prop_oneof![
+                5 => (0_u64..4).prop_map(enter),
+                1 => (NEAR_IDS as u64..NEAR_IDS as u64 + 3).prop_map(enter),
+                4 => (1_u64..4).prop_map(exits),
+            ], 0..60),
+            cuts in prop::collection::vec(0_usize..60, 1..4),
+        ) {
+            let take = |report: &mut Report, records: &[Record]| for record in records {
+                match record {
+                    Record::Enter(method) => report.enter(*method),
+                    Record::Exit(count) => report.exit(*count),
+                }
+            };
+            let mut whole = Report::default();
+            take(&mut whole, &records);
+            let mut cuts: Vec<_> = cuts.iter().map(|cut| *cut.min(&records.len())).collect();
+            cuts.extend([0, records.len()]);
+            cuts.sort_unstable();
+            let (mut sum, mut open) = (Report::default(), Vec::new());
+            for cut in cuts.windows(2) {
+                let mut part = Report::going_on(&open);
+                take(&mut part, &records[cut[0]..cut[1]]);
+                open = part.open_methods();
+                sum.add(part);
+            }
+            prop_assert_eq!(open, whole.open_methods());
+            whole.end_thread();
+            prop_assert_eq!((sum.rows(), sum.calls()), (whole.rows(), whole.calls()));
+        }
     }
 
     #[test]

@@ -123,6 +123,27 @@ impl Encoded {
     }
 }
 
+/// How many bytes [`Encoded::enter`] has.
+#[inline]
+pub(crate) const fn encoded_enter_len(method: MethodId) -> usize {
+    encoded_len(method.get())
+}
+
+/// How many bytes [`Encoded::exits`] has.
+#[inline]
+pub(crate) const fn encoded_exits_len(count: NonZeroU64) -> usize {
+    encoded_len(count.get() - 1)
+}
+
+#[inline]
+const fn encoded_len(value: u64) -> usize {
+    let rest = value >> FIRST_BITS;
+    if rest < 1 << PAYLOAD_BITS {
+        return if rest == 0 { 1 } else { 2 };
+    }
+    1 + (u64::BITS - rest.leading_zeros()).div_ceil(PAYLOAD_BITS) as usize
+}
+
 /// Whether a record ends with this byte wherever it stands, so that one begins behind it.
 #[must_use]
 pub const fn is_boundary(byte: u8) -> bool {

@@ -13,6 +13,7 @@
 //! |---:|---:|---|
 //! | 0 | 8 | `flow-jnl` |
 //! | 8 | 8 | [`VERSION`] |
+//! | 16 | 8 | *zero*: what the times in raw chunks are to be reduced by, to be nanoseconds since the trace began |
 //!
 //! *Slots* follow, one behind the other, up to the end of the file or to a slot of size zero. All numbers
 //! are words of eight bytes, the lowest byte first. A slot begins with:

@@ -87,10 +87,11 @@ pub struct Manifest {
 /// What tells times of events.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Clock {
-    /// `tick`: threads are looked at again and again.
+    /// `tick`: threads are looked at again and again. `exact`: each event has its time.
     pub kind: String,
-    /// How often, in nanoseconds: what was asked for.
-    pub period_ns: u64,
+    /// How often, in nanoseconds: what was asked for. `tick` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub period_ns: Option<u64>,
 }
 
 /// Which JVM ran.

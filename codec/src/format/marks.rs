@@ -27,6 +27,7 @@
 //! | `04` | paused | nothing: what happened from here on was not recorded |
 //! | `05` | resumed | nothing: recording goes on |
 //! | `06` | note | text of the program, in UTF-8 |
+//! | `07` | instants | a number for each of some events, the first one behind the mark: `8n + s`, where `n` are nanoseconds since the last time before (at first, the last *by*), and `s` tells where the next event is: 0, the next exit of the run; else, at a record that begins so many bytes behind this one |
 //!
 //! **Time.** Times are nanoseconds since the `start_unix_ns` of the [`manifest`](super::manifest), by a clock
 //! that never goes back. *By* its first time all events before the mark had happened, and none behind it happened
@@ -34,6 +35,9 @@
 //! later than its *by*: it was seen there at both, so an exit that follows was not before *from*. An event between
 //! two marks happened between the first one's *from* and the second one's *by*; of marks
 //! that are not in order the latest *from* and the earliest *by* count.
+//!
+//! **Instants.** Each of the events happened just then. The last time of the mark takes the place of *by*. An event
+//! whose next one is further away is the last one of its mark.
 //!
 //! **Unwound.** Such exits are in one run, but may go on in the next mark.
 //!
@@ -92,6 +96,11 @@ const GAP: u8 = 0x03;
 const PAUSED: u8 = 0x04;
 const RESUMED: u8 = 0x05;
 const NOTE: u8 = 0x06;
+const INSTANTS: u8 = 0x07;
+/// The most bytes of instants that we put into a mark.
+const INSTANTS_BYTES: usize = 4096;
+/// Numbers below this tell where the next event is.
+const STEPS: u64 = 8;
 const FIRST_INVALID: u8 = 0x80;
 
 /// A place between two events of a thread.
@@ -140,6 +149,11 @@ pub enum Mark {
     Resumed,
     /// What the program said.
     Note(String),
+    /// When the event behind the mark happened.
+    Instant {
+        /// Then.
+        at_ns: u64,
+    },
     /// A kind this build does not know.
     Unknown(u8),
 }
@@ -155,12 +169,46 @@ struct Before {
 #[derive(Clone, Debug, Default)]
 pub struct MarkEncoder {
     before: Before,
+    instants: Instants,
+}
+
+/// Instants that are to become one mark.
+#[derive(Clone, Debug, Default)]
+struct Instants {
+    first: Position,
+    last: Position,
+    bytes: Vec<u8>,
+    /// The last number, which still lacks where the next event is.
+    number: Option<u64>,
+}
+
+impl Instants {
+    /// How far the next event is from the last one, if that can be told.
+    fn step_to(&self, next: Position) -> Option<u64> {
+        let Position { offset, exits } = self.last;
+        match next.offset.get().checked_sub(offset.get())? {
+            0 => (next.exits.checked_sub(exits) == Some(1)).then_some(0),
+            bytes => (next.exits == 0 && bytes < STEPS).then_some(bytes),
+        }
+    }
+
+    fn end_number(&mut self, step: u64) {
+        if let Some(number) = self.number.take() {
+            put(&mut self.bytes, number | step);
+        }
+    }
 }
 
 impl MarkEncoder {
     /// Appends a mark. A position or time before that of an earlier mark is taken as that; texts are cut to
     /// what a payload holds; [`Mark::Unknown`] is left out.
+    ///
+    /// Instants are held back until [`finish`](Self::finish) or another mark.
     pub fn encode(&mut self, position: Position, mark: &Mark, bytes: &mut Vec<u8>) {
+        if let Mark::Instant { at_ns } = mark {
+            return self.encode_instant(position, *at_ns, bytes);
+        }
+        self.finish(bytes);
         let mut payload = Vec::new();
         let kind = match mark {
             Mark::Time { by_ns, from_ns } => {
@@ -185,13 +233,44 @@ impl MarkEncoder {
                 payload.extend_from_slice(fitting(text));
                 NOTE
             }
-            Mark::Unknown(_) => return,
+            Mark::Instant { .. } | Mark::Unknown(_) => return,
         };
+        self.put_mark(kind, position, &payload, bytes);
+    }
+
+    /// Appends what was held back.
+    pub fn finish(&mut self, bytes: &mut Vec<u8>) {
+        self.instants.end_number(0);
+        if !self.instants.bytes.is_empty() {
+            let payload = std::mem::take(&mut self.instants.bytes);
+            self.put_mark(INSTANTS, self.instants.first, &payload, bytes);
+            self.instants.bytes = payload;
+            self.instants.bytes.clear();
+        }
+    }
+
+    fn encode_instant(&mut self, position: Position, at_ns: u64, bytes: &mut Vec<u8>) {
+        let step = self.instants.number.and_then(|_| self.instants.step_to(position));
+        match step.filter(|_| self.instants.bytes.len() < INSTANTS_BYTES) {
+            Some(step) => self.instants.end_number(step),
+            None => {
+                self.finish(bytes);
+                self.instants.first = position;
+            }
+        }
+        let at_ns = at_ns.max(self.before.by_ns);
+        let elapsed = (at_ns - self.before.by_ns).min(u64::MAX / STEPS);
+        self.instants.number = Some(elapsed * STEPS);
+        self.instants.last = position;
+        self.before.by_ns += elapsed;
+    }
+
+    fn put_mark(&mut self, kind: u8, position: Position, payload: &[u8], bytes: &mut Vec<u8>) {
         bytes.push(kind);
         put(bytes, position.offset.get().saturating_sub(self.before.offset));
         put(bytes, position.exits);
         put(bytes, payload.len() as u64);
-        bytes.extend_from_slice(&payload);
+        bytes.extend_from_slice(payload);
         self.before.offset = self.before.offset.max(position.offset.get());
     }
 }
@@ -205,7 +284,7 @@ fn fitting(text: &str) -> &[u8] {
 /// What stands at the start of some bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Decoded {
-    /// A whole mark and the number of bytes it takes.
+    /// A whole mark and the number of bytes it takes; none for an instant that is followed by others.
     Mark(Position, Mark, usize),
     /// The bytes end inside a mark, or there are none.
     Incomplete,
@@ -217,6 +296,8 @@ pub enum Decoded {
 #[derive(Clone, Debug, Default)]
 pub struct MarkDecoder {
     before: Before,
+    /// How many bytes of a mark with instants have been decoded, and where the next one is.
+    within: Option<(usize, Position)>,
 }
 
 impl MarkDecoder {
@@ -247,19 +328,47 @@ impl MarkDecoder {
         let Some(offset) = self.before.offset.checked_add(offset) else {
             return Decoded::Invalid("an offset of 64 bits");
         };
+        let len = bytes.len() - rest.len();
+        let position = Position { offset: Offset::new(offset), exits };
+        if kind == INSTANTS {
+            return self.instant(position, payload, len);
+        }
         let mut before = Before { offset, ..self.before };
         let Some(mark) = before.mark(kind, payload) else {
             return Decoded::Invalid("the numbers of its kind");
         };
         self.before = before;
-        let position = Position { offset: Offset::new(offset), exits };
-        Decoded::Mark(position, mark, bytes.len() - rest.len())
+        Decoded::Mark(position, mark, len)
+    }
+
+    /// The next instant of a mark that has `len` bytes in all, and begins at `first`.
+    fn instant(&mut self, first: Position, payload: &[u8], len: usize) -> Decoded {
+        let (done, position) = self.within.unwrap_or((0, first));
+        let mut rest = payload.get(done..).unwrap_or_default();
+        let number = take(&mut rest);
+        let at_ns = number.and_then(|number| self.before.by_ns.checked_add(number / STEPS));
+        let (Some(number), Some(at_ns)) = (number, at_ns) else {
+            return Decoded::Invalid("the numbers of its kind");
+        };
+        let next = match number % STEPS {
+            0 => Position { exits: position.exits.saturating_add(1), ..position },
+            bytes => Position::before(Offset::new(position.offset.get().saturating_add(bytes))),
+        };
+        self.before.by_ns = at_ns;
+        let mark = Mark::Instant { at_ns };
+        if rest.is_empty() {
+            self.within = None;
+            self.before.offset = first.offset.get();
+            return Decoded::Mark(position, mark, len);
+        }
+        self.within = Some((payload.len() - rest.len(), next));
+        Decoded::Mark(position, mark, 0)
     }
 
     /// An encoder that goes on behind what was decoded.
     #[must_use]
     pub fn encoder(&self) -> MarkEncoder {
-        MarkEncoder { before: self.before }
+        MarkEncoder { before: self.before, ..MarkEncoder::default() }
     }
 }
 
@@ -319,6 +428,7 @@ mod tests {
         for (position, mark) in marks {
             encoder.encode(*position, mark, &mut bytes);
         }
+        encoder.finish(&mut bytes);
         bytes
     }
 
@@ -357,6 +467,22 @@ mod tests {
             let Decoded::Mark(_, _, len) = decoder.decode(&whole[at..]) else { panic!("whole") };
             at += len;
         }
+    }
+
+    #[test]
+    fn instants_share_a_mark_while_events_follow_each_other() {
+        let instant = |offset, exits, at_ns| (position(offset, exits), Mark::Instant { at_ns });
+        let mut marks: Vec<_> = (0..10_000).map(|n| instant(5 + 2 * n, 0, 1000 + 40 * n)).collect();
+        let end = 5 + 2 * 10_000;
+        marks.push(instant(end, 0, 500_000));
+        marks.push(instant(end, 1, 500_010));
+        // What is between lies in an event, or time has gone back.
+        marks.push((position(end, 1), Mark::Paused));
+        marks.push(instant(end, 2, 500_010));
+        marks.push(instant(end + 9, 0, 500_020));
+        let bytes = encoded(&marks);
+        assert_eq!(decoded(&bytes), (marks, Decoded::Incomplete));
+        assert!(bytes.len() < 10_000 * 2 + 100, "{}", bytes.len());
     }
 
     #[test]

@@ -12,8 +12,10 @@
 //! | END    | `7D` | right after that call | nothing |
 //! | CATCH  | `7E` | first thing in every exception handler of the program | nothing |
 //! | UNWOUND EXIT | `7F` | by our own handler, when a method is left by an exception | one exit |
+//! | TIME   | `7A`, then seven bytes, the lowest first | before an event, with `clock=exact` | the times of all events up to the next one |
 //!
-//! An ENTER never holds `00`; of `7B` to `7F` only its last byte can be one. No other first byte
+//! A time is in nanoseconds since an instant that the [journal](super::journal) tells.
+//! An ENTER never holds `00`; of `7A` to `7F` only its last byte can be one. No other first byte
 //! is valid; a fold passes over it, and over an ENTER that the chunk cuts off or that `.flow` would
 //! not hold so.
 //!
@@ -73,6 +75,10 @@
 
 /// A method is left by a return.
 pub const EXIT: u8 = 0x00;
+/// The time of the events that follow, in seven bytes.
+pub const TIME: u8 = 0x7A;
+/// Bytes of a TIME.
+pub const TIME_BYTES: usize = 8;
 /// A constructor calls another one, whose ENTER follows as a part of this event.
 pub const BEGIN: u8 = 0x7B;
 /// A constructor calls another one that is not recorded.

@@ -17,7 +17,7 @@ use std::io;
 use std::sync::atomic::AtomicU64;
 
 use crate::read::Content;
-use crate::scan::{Summary, sweep};
+use crate::scan::{Depths, Summary, sweep};
 
 /// About how many bytes of events an interval has. Reading one takes some ten microseconds.
 pub const INTERVAL_BYTES: usize = 32 * 1024;
@@ -97,7 +97,7 @@ impl Index {
     /// The events cannot be read.
     pub fn extend(&mut self, content: &Content, progress: &AtomicU64) -> io::Result<()> {
         self.forget_short_end();
-        let swept = sweep(content, self.end.offset, self.interval_bytes, progress)?;
+        let swept = sweep(content, self.end.offset, self.interval_bytes, Depths::Lowest, progress)?;
         swept.stretches.into_iter().for_each(|records| self.push(records));
         Ok(())
     }

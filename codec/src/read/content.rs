@@ -1,7 +1,8 @@
 //! The bytes of one thread, from any place on.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Take};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -151,6 +152,15 @@ impl Content {
         expected: u64,
     ) -> FlowReader<ContentReader> {
         FlowReader::going_on(ContentReader { content: self.clone(), offset }, offset, expected)
+    }
+
+    /// Reads records from where one begins to where one ends.
+    #[must_use]
+    pub fn records_in(&self, range: Range<Offset>) -> FlowReader<Take<ContentReader>> {
+        let Range { start: offset, end } = range;
+        let len = end.get().saturating_sub(offset.get());
+        let input = ContentReader { content: self.clone(), offset }.take(len);
+        FlowReader::going_on(input, offset, len)
     }
 
     fn rest(&self) -> &[u8] {

@@ -25,7 +25,7 @@ use crate::format::journal::{
     SlotHeader, SlotWord, TICK_WORDS, VERSION, WORD_BYTES, chunk_start, is_open,
 };
 use crate::format::names;
-use crate::write::{Fold, Tick, first_invalid};
+use crate::write::{Base, Fold, Tick, first_invalid};
 use crate::{Error, Offset, ThreadId};
 
 /// Headers are read in pieces of this size: several at once where slots are small.
@@ -80,6 +80,8 @@ struct Reader<'a, R = File> {
     len: u64,
     window: Vec<u8>,
     window_start: u64,
+    /// What a TIME has to be reduced by.
+    zero_ns: u64,
     /// The chunk at hand.
     raw: Vec<u8>,
     /// What is wrong, as far as the last pass found.
@@ -94,6 +96,7 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
             len: 0,
             window: Vec::new(),
             window_start: 0,
+            zero_ns: 0,
             raw: Vec::new(),
             damage: Vec::new(),
         }
@@ -145,7 +148,10 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
         let mut header = [0; HEADER_BYTES];
         self.read_at(0, &mut header)?;
         let (magic, rest) = header.split_first_chunk().unwrap_or((&[0; 8], &[]));
-        let version = rest.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        let words = rest.as_chunks().0;
+        let word = |number: usize| words.get(number).map_or(0, |word| u64::from_le_bytes(*word));
+        let version = word(0);
+        self.zero_ns = word(1);
         if *magic == [0; 8] || (*magic == MAGIC && version == 0) {
             // The process died before it had written the header.
             return Ok(false);
@@ -275,8 +281,8 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
         };
         let MarksArea { offset, pending, ticks } = area;
         let (mut records, mut marks) = (Vec::new(), Vec::new());
-        let start = Offset::new(header.offset);
-        let mut events = fold.push_marked(&self.raw, &ticks, start, &mut records, |at, mark| {
+        let base = Base { start: Offset::new(header.offset), zero_ns: self.zero_ns };
+        let mut events = fold.push_marked(&self.raw, &ticks, base, &mut records, |at, mark| {
             marks.push((at, mark));
         });
         let exits = fold.finish(&mut records);

@@ -6,6 +6,7 @@
 //! checked before memory is reserved, and damage is reported with its place.
 
 mod asides;
+mod canonical;
 mod clock;
 mod content;
 mod filtered;
@@ -25,6 +26,7 @@ mod trace;
 mod visit;
 
 pub use asides::Asides;
+pub use canonical::CanonicalLen;
 pub use clock::{Clock, Clocked};
 pub use content::{Content, ContentReader};
 pub use filtered::{Filtered, Selection, ShownFrames};

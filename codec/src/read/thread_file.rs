@@ -127,6 +127,7 @@ impl ThreadFile {
         for (position, mark) in open.marks.iter() {
             encoder.encode(*position, mark, &mut bytes);
         }
+        encoder.finish(&mut bytes);
         Ok(Some((open.offset, bytes)))
     }
 

@@ -74,6 +74,8 @@ struct Known {
     position: Position,
     from_ns: u64,
     by_ns: u64,
+    /// Whether the event behind it happened at `from_ns`.
+    is_instant: bool,
 }
 
 impl<R: Read> Times<R> {
@@ -88,6 +90,11 @@ impl<R: Read> Times<R> {
     /// The marks cannot be read further. Asked again, it answers by those before.
     pub fn at(&mut self, position: Position) -> Result<Bounds> {
         self.move_to(position)?;
+        if let Some(before) = self.before.filter(|before| before.is_instant)
+            && before.position == position
+        {
+            return Ok(Bounds { from_ns: before.from_ns, by_ns: before.from_ns });
+        }
         let from_ns = self.before.map_or(0, |known| known.from_ns);
         let by_ns = self.after.map_or(u64::MAX, |known| known.by_ns);
         Ok(Bounds { from_ns, by_ns: by_ns.max(from_ns) })
@@ -158,7 +165,11 @@ impl<R: Read> Times<R> {
                 Some((position, Mark::Time { by_ns, from_ns })) => {
                     // Times never go back, whatever the marks say.
                     let from_ns = from_ns.max(self.before.map_or(0, |before| before.from_ns));
-                    return Ok(Some(Known { position, from_ns, by_ns }));
+                    return Ok(Some(Known { position, from_ns, by_ns, is_instant: false }));
+                }
+                Some((position, Mark::Instant { at_ns })) => {
+                    let from_ns = at_ns.max(self.before.map_or(0, |before| before.from_ns));
+                    return Ok(Some(Known { position, from_ns, by_ns: from_ns, is_instant: true }));
                 }
                 Some(_) => {}
                 None => {
@@ -222,6 +233,22 @@ mod tests {
                 assert!(estimate >= *expected, "{offset}: {estimate}");
             }
         }
+    }
+
+    #[test]
+    fn instants_are_exact_and_bound_what_is_between() {
+        let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
+        for (offset, at_ns) in [(0, 10), (1, 20), (5, 50)] {
+            encoder.encode(position(offset, 0), &Mark::Instant { at_ns }, &mut bytes);
+        }
+        encoder.finish(&mut bytes);
+        let mut times = Times::new(Marks::new(&bytes[..], std::path::Path::new("")));
+        let bounds = |from_ns, by_ns| Bounds { from_ns, by_ns };
+        assert_eq!(times.at(position(0, 0)).unwrap(), bounds(10, 10));
+        assert_eq!(times.at(position(1, 0)).unwrap(), bounds(20, 20));
+        assert_eq!(times.at(position(3, 0)).unwrap(), bounds(20, 50));
+        assert_eq!(times.estimate(position(5, 0)).unwrap(), Some(50));
+        assert_eq!(times.at(position(6, 0)).unwrap(), bounds(50, u64::MAX));
     }
 
     #[test]

@@ -14,4 +14,4 @@ mod sweep;
 
 pub use scanner::{Scanned, Stop, scan};
 pub use summary::Summary;
-pub use sweep::{Swept, sweep};
+pub use sweep::{Depths, Swept, sweep};

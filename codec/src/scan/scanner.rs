@@ -39,6 +39,15 @@ pub enum Stop {
 /// assert_eq!((summary.most_frames(0), summary.frames_after(0)), (2, 1));
 /// ```
 pub fn scan(bytes: &[u8], enough: usize, summary: &mut Summary) -> Scanned {
+    scan_depths::<true>(bytes, enough, summary)
+}
+
+/// The same; how high depth goes only `IF_HIGH` is wanted. In short stretches most blocks reach a new height.
+pub(super) fn scan_depths<const IF_HIGH: bool>(
+    bytes: &[u8],
+    enough: usize,
+    summary: &mut Summary,
+) -> Scanned {
     let enough = enough.min(bytes.len());
     let mut events = Events::NONE;
     let mut at = 0;
@@ -49,7 +58,7 @@ pub fn scan(bytes: &[u8], enough: usize, summary: &mut Summary) -> Scanned {
             .and_then(|from| bytes.get(from..)?.first_chunk::<{ BEFORE + BLOCK }>())
             .and_then(|bytes| events.read(bytes));
         if let Some(block) = block
-            && add(block, &events, summary)
+            && add::<IF_HIGH>(block, &events, summary)
         {
             at += block.len;
             continue;
@@ -65,14 +74,14 @@ pub fn scan(bytes: &[u8], enough: usize, summary: &mut Summary) -> Scanned {
 
 /// Adds a block, if what it may change about depths can be told.
 #[inline(always)]
-fn add(block: Block, events: &Events, summary: &mut Summary) -> bool {
+fn add<const IF_HIGH: bool>(block: Block, events: &Events, summary: &mut Summary) -> bool {
     let (enters, exits) = (i64::from(block.enters), i64::from(block.exits));
     let Summary { end, lowest, highest, rise, .. } = *summary;
     // Far from its ends: a run of exits can be longer than any trace.
     if end < i64::MIN / 2 {
         return false;
     }
-    let may_climb = end + enters > highest || end + enters - lowest > rise;
+    let may_climb = IF_HIGH && (end + enters > highest || end + enters - lowest > rise);
     let may_fall = end - exits < lowest;
     if may_climb || may_fall {
         let Some(depths) = events.depths(block) else { return false };
@@ -84,7 +93,7 @@ fn add(block: Block, events: &Events, summary: &mut Summary) -> bool {
         let low = if may_fall { end + depths.lowest() } else { lowest };
         if low < lowest {
             summary.lowest = low;
-            if enters > summary.rise {
+            if IF_HIGH && enters > summary.rise {
                 summary.rise = summary.rise.max(depths.rise());
             }
         }

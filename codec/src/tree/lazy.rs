@@ -7,7 +7,6 @@ use super::Walk;
 use crate::format::flow::Record;
 use crate::index::{Index, Origin, Place};
 use crate::read::{Content, ContentReader, FlowReader, ReadRecords, ThreadFile};
-use crate::scan::Summary;
 use crate::{Depth, Error, MethodId, Offset, Result};
 
 /// One call.
@@ -125,7 +124,9 @@ impl LazyTree {
             Record::Enter(method) if place.enters == number => Some(Node { place, method }),
             _ => None,
         };
-        self.ask(|tree| tree.find(tree.index.interval_at(|place| place.enters, number), is_it))
+        self.ask(Place::default(), |tree, _| {
+            tree.find(tree.index.interval_at(|place| place.enters, number), is_it)
+        })
     }
 
     /// Where the record of event `number` begins: entries and exits count alike.
@@ -140,7 +141,9 @@ impl LazyTree {
             };
             (number < place.events().saturating_add(events)).then_some(place)
         };
-        self.ask(|tree| tree.find(tree.index.interval_at(Place::events, number), is_it))
+        self.ask(Place::default(), |tree, _| {
+            tree.find(tree.index.interval_at(Place::events, number), is_it)
+        })
     }
 
     /// Where the first record at `offset` or behind it begins.
@@ -148,10 +151,7 @@ impl LazyTree {
     /// # Errors
     /// As those of [`call`](Self::call).
     pub fn offset(&mut self, offset: Offset) -> Result<Option<Place>> {
-        let is_it = |place: Place, _| (place.offset >= offset).then_some(place);
-        self.ask(|tree| {
-            tree.find(tree.index.interval_at(|place| place.offset.get(), offset.get()), is_it)
-        })
+        self.ask(Place::default(), |tree, _| tree.record_at(offset))
     }
 
     /// The frames open at a place, the outermost first. Those that were entered before recording began are not
@@ -160,7 +160,7 @@ impl LazyTree {
     /// # Errors
     /// As those of [`call`](Self::call).
     pub fn frames(&mut self, place: Place) -> Result<Vec<Node>> {
-        self.ask(|tree| tree.frames_from(place, 0, |frame| frame))
+        self.ask(place, |tree, place| tree.frames_from(place, 0, |frame| frame))
     }
 
     /// Their methods: for stacks of millions of frames.
@@ -168,7 +168,7 @@ impl LazyTree {
     /// # Errors
     /// As those of [`call`](Self::call).
     pub fn open_methods(&mut self, place: Place) -> Result<Vec<MethodId>> {
-        self.ask(|tree| tree.frames_from(place, 0, |frame| frame.method))
+        self.ask(place, |tree, place| tree.frames_from(place, 0, |frame| frame.method))
     }
 
     /// The call that a call was made from.
@@ -176,8 +176,10 @@ impl LazyTree {
     /// # Errors
     /// As those of [`call`](Self::call).
     pub fn parent(&mut self, node: &Node) -> Result<Option<Node>> {
-        let Some(depth) = node.place.frames.checked_sub(1) else { return Ok(None) };
-        Ok(self.ask(|tree| tree.frames_from(node.place, depth, |frame| frame))?.first().copied())
+        self.ask(node.place, |tree, place| {
+            let Some(depth) = place.frames.checked_sub(1) else { return Ok(None) };
+            Ok(tree.frames_from(place, depth, |frame| frame)?.first().copied())
+        })
     }
 
     /// How many calls a call made, directly and not, and where it was left.
@@ -185,10 +187,10 @@ impl LazyTree {
     /// # Errors
     /// As those of [`call`](Self::call).
     pub fn subtree(&mut self, node: &Node) -> Result<Subtree> {
-        self.ask(|tree| {
-            let place = tree.left(node)?;
-            let end = place.unwrap_or(tree.end());
-            Ok(Subtree { calls: end.enters - node.place.enters, left: place })
+        self.ask(node.place, |tree, place| {
+            let left = tree.left(place)?;
+            let end = left.unwrap_or(tree.end());
+            Ok(Subtree { calls: end.enters.saturating_sub(place.enters), left })
         })
     }
 
@@ -198,14 +200,13 @@ impl LazyTree {
     /// # Errors
     /// As those of [`call`](Self::call).
     pub fn children(&mut self, of: Option<&Node>, skip: u64, max: usize) -> Result<Vec<Node>> {
-        self.ask(|tree| match of {
-            None => tree.calls_at(0, Place::default(), skip, max),
-            Some(node) => {
-                let behind = Summary { bytes: 0, enters: 1, end: 1, ..Summary::default() };
-                let level = node.place.behind(behind).frames;
-                // Its own entry comes first, one level above.
-                tree.calls_at(level, node.place, skip, max)
-            }
+        let Some(node) = of else {
+            return self
+                .ask(Place::default(), |tree, _| tree.calls_at(0, Place::default(), skip, max));
+        };
+        // Its own entry comes first, one level above.
+        self.ask(node.place, |tree, place| {
+            tree.calls_at(place.frames.saturating_add(1), place, skip, max)
         })
     }
 
@@ -214,10 +215,9 @@ impl LazyTree {
     /// # Errors
     /// As those of [`call`](Self::call).
     pub fn next_sibling(&mut self, node: &Node) -> Result<Option<Node>> {
-        let depth = node.place.frames;
-        self.ask(|tree| {
-            let Some(left) = tree.left(node)? else { return Ok(None) };
-            Ok(tree.calls_at(depth, left, 0, 1)?.first().copied())
+        self.ask(node.place, |tree, place| {
+            let Some(left) = tree.left(place)? else { return Ok(None) };
+            Ok(tree.calls_at(place.frames, left, 0, 1)?.first().copied())
         })
     }
 
@@ -230,19 +230,31 @@ impl LazyTree {
         Ok(Walk::going_on(self.content.records_at(place.offset), open))
     }
 
-    /// Answers a question; when the index turns out to be wrong, once more with a new one.
-    fn ask<T>(&mut self, question: impl Fn(&Self) -> Found<T>) -> Result<T> {
-        match question(self) {
-            Ok(answer) => return Ok(answer),
-            Err(Fault::Read(error)) => return Err(error),
-            Err(Fault::Index) => {}
+    /// Answers a question about a place; when the index turns out to be wrong, once more with a new one. From
+    /// then on places may be some that the wrong one gave: what counts is where they are.
+    fn ask<T>(&mut self, place: Place, question: impl Fn(&Self, Place) -> Found<T>) -> Result<T> {
+        let found_out = Origin::Rebuilt("it does not agree with the events");
+        let ask_there = |tree: &Self| {
+            let there = tree.record_at(place.offset)?.unwrap_or(tree.end());
+            question(tree, there)
+        };
+        let mut answer =
+            if self.origin == found_out { ask_there(self) } else { question(self, place) };
+        if let Err(Fault::Index) = answer {
+            self.index = Index::build(&self.file, &self.content, &AtomicU64::new(0))?;
+            self.origin = found_out;
+            answer = ask_there(self);
         }
-        self.index = Index::build(&self.file, &self.content, &AtomicU64::new(0))?;
-        self.origin = Origin::Rebuilt("it does not agree with the events");
-        question(self).map_err(|fault| match fault {
+        answer.map_err(|fault| match fault {
             Fault::Read(error) => error,
             Fault::Index => Error::Changed { path: self.file.path.clone() },
         })
+    }
+
+    /// Where the first record at `offset` or behind it begins.
+    fn record_at(&self, offset: Offset) -> Found<Option<Place>> {
+        let is_it = |place: Place, _| (place.offset >= offset).then_some(place);
+        self.find(self.index.interval_at(|place| place.offset.get(), offset.get()), is_it)
     }
 
     /// The first answer of `each` from the start of an interval on.
@@ -317,15 +329,15 @@ impl LazyTree {
         Ok((open, fewest))
     }
 
-    /// Where the record begins that leaves a call.
-    fn left(&self, node: &Node) -> Found<Option<Place>> {
-        let depth = node.place.frames;
-        let first = self.interval_of(node.place);
+    /// Where the record begins that leaves the call entered at a place.
+    fn left(&self, entered: Place) -> Found<Option<Place>> {
+        let depth = entered.frames;
+        let first = self.interval_of(entered);
         for interval in first..self.index.intervals().len() {
-            if self.is_above(interval, first, depth + 1) {
+            if self.is_above(interval, first, depth.saturating_add(1)) {
                 continue;
             }
-            let start = (interval == first).then_some(node.place);
+            let start = (interval == first).then_some(entered);
             let left = self.each_in(interval, start, |place, record| match record {
                 Record::Exit(count) if place.frames.saturating_sub(count.get()) <= depth => {
                     ControlFlow::Break(place)
@@ -348,7 +360,7 @@ impl LazyTree {
             if calls.len() == max {
                 break;
             }
-            if self.is_above(interval, first, level + 1) {
+            if self.is_above(interval, first, level.saturating_add(1)) {
                 continue;
             }
             let start = (interval == first).then_some(place);
@@ -420,9 +432,10 @@ impl LazyTree {
                 return Ok(Some(answer));
             }
             match record {
+                // A wrong index may begin with the largest numbers.
                 Record::Enter(_) => {
-                    place.enters += 1;
-                    place.frames += 1;
+                    place.enters = place.enters.saturating_add(1);
+                    place.frames = place.frames.saturating_add(1);
                 }
                 Record::Exit(count) => {
                     place.exits = place.exits.saturating_add(count.get());

@@ -99,10 +99,10 @@ impl Block {
         }
     }
 
-    /// How many bytes there are up to the exit of this number, which is not 0, or all.
+    /// How many bytes there are up to the exit of this number, which is not 0, or all where there are fewer.
     fn len_up_to_exit(&self, count: u64) -> usize {
         let exits = self.leaving & first(WIDTH);
-        if u64::from(exits.count_ones()) <= count {
+        if u64::from(exits.count_ones()) < count {
             return WIDTH;
         }
         let last = (1..count).fold(exits, |exits, _| exits & exits.wrapping_sub(1));
@@ -195,6 +195,8 @@ mod tests {
         let seen = block(&[0x81, 0x00, 0x81, 0x81, 0x00, 0x00, 0x81], &[], &[], Before::default());
         assert_eq!((seen.len_of_whole(1), seen.len_of_whole(3)), (2, 6));
         assert_eq!(seen.len_of_whole(u64::MAX), WIDTH);
+        let with_one = block(&[0x81, 0x00], &[0x81; WIDTH - 2], &[], Before::default());
+        assert_eq!((with_one.len_of_whole(1), with_one.len_of_whole(2)), (2, WIDTH));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use crate::MethodId;
 use crate::format::flow::{self, Decoded, Record};
-use crate::format::raw::{BEGIN, BEGIN_UNKNOWN, CATCH, END, EXIT, UNWOUND_EXIT};
+use crate::format::raw::{BEGIN, BEGIN_UNKNOWN, CATCH, END, EXIT, TIME, TIME_BYTES, UNWOUND_EXIT};
 
 /// The first byte of an ENTER is at least this; so is every byte of one but the last.
 const ENTER: u8 = 0x80;
@@ -21,6 +21,8 @@ pub(super) enum Event {
     End,
     Catch,
     UnwoundExit,
+    /// When the events that follow happened.
+    Time(u64),
     /// Nothing a probe appends. To be passed over.
     Invalid,
 }
@@ -47,6 +49,10 @@ impl Event {
             END => (Self::End, 1),
             CATCH => (Self::Catch, 1),
             UNWOUND_EXIT => (Self::UnwoundExit, 1),
+            TIME => match bytes.first_chunk() {
+                Some(bytes) => (Self::Time(u64::from_le_bytes(*bytes) >> u8::BITS), TIME_BYTES),
+                None => (Self::Invalid, bytes.len()),
+            },
             _ => (Self::Invalid, 1),
         }
     }
@@ -85,6 +91,13 @@ pub struct EventCounts {
     pub exits: u64,
 }
 
+impl EventCounts {
+    pub(super) fn add(&mut self, more: Self) {
+        self.enters = self.enters.saturating_add(more.enters);
+        self.exits = self.exits.saturating_add(more.exits);
+    }
+}
+
 /// Counts the entries and exits that a raw chunk holds, without those that only a
 /// [`Fold`](super::Fold) can tell of.
 #[must_use]
@@ -96,7 +109,7 @@ pub fn count_events(raw: &[u8]) -> EventCounts {
         match event {
             Event::Enter(_) => counts.enters += 1,
             Event::Exit | Event::UnwoundExit => counts.exits += 1,
-            Event::Begin(_) | Event::End | Event::Catch | Event::Invalid => {}
+            Event::Begin(_) | Event::End | Event::Catch | Event::Time(_) | Event::Invalid => {}
         }
         rest = rest.get(len..).unwrap_or(&[]);
     }
@@ -110,7 +123,9 @@ pub fn first_invalid(raw: &[u8]) -> Option<usize> {
     while !rest.is_empty() {
         let (event, len) = Event::first(rest);
         let next = rest.get(len..).unwrap_or(&[]);
-        let is_cut_off = next.is_empty() && flow::decode(rest) == Decoded::Incomplete;
+        let may_be_cut_off =
+            rest.first() == Some(&TIME) || flow::decode(rest) == Decoded::Incomplete;
+        let is_cut_off = next.is_empty() && may_be_cut_off;
         if event == Event::Invalid && !is_cut_off {
             return Some(raw.len() - rest.len());
         }
@@ -138,6 +153,8 @@ mod tests {
         assert_eq!(Event::first(&[0x7D]), (Event::End, 1));
         assert_eq!(Event::first(&[0x7E]), (Event::Catch, 1));
         assert_eq!(Event::first(&[0x7F, 0x7F]), (Event::UnwoundExit, 1));
+        assert_eq!(Event::first(&[0x7A, 1, 2, 0, 0, 0, 0, 0, 9]), (Event::Time(0x201), 8));
+        assert_eq!(Event::first(&[0x7A, 1, 2, 0x81]), (Event::Invalid, 4), "cut off");
     }
 
     #[test]

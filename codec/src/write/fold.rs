@@ -34,6 +34,17 @@ pub struct Unwound {
     pub exits: NonZeroU64,
 }
 
+/// When an event happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Instant {
+    /// Where its record begins: bytes that were in front of it in the output.
+    pub at: usize,
+    /// How many exits of a run come before.
+    pub before: u64,
+    /// As its TIME says.
+    pub time: u64,
+}
+
 /// Folds the raw chunks of one thread, in order.
 ///
 /// Any bytes are folded to a valid stream, in linear time: what is no event is passed over. That
@@ -46,6 +57,9 @@ pub struct Fold {
     held: u64,
     notes: Notes,
     unwound: Vec<Unwound>,
+    /// The last TIME, where events have times.
+    time: Option<u64>,
+    instants: Vec<Instant>,
 }
 
 impl Fold {
@@ -84,7 +98,7 @@ impl Fold {
     pub(super) fn going_on(held: u64, notes: Notes) -> Self {
         // They count as seen, and the frames they left as entered before: neither is written again.
         let seen = EventCounts { enters: held, exits: held };
-        Self { seen, held, notes, unwound: Vec::new() }
+        Self { seen, held, notes, ..Self::default() }
     }
 
     /// How many exits at the end of the chunks pushed so far are not written yet.
@@ -102,10 +116,15 @@ impl Fold {
         &self.notes
     }
 
+    /// Takes the times of events of the chunks pushed since this was called last, in order.
+    pub fn take_instants(&mut self) -> impl Iterator<Item = Instant> {
+        self.instants.drain(..)
+    }
+
     /// Whether a block is worth being looked at as a whole.
     #[inline]
     fn may_skim(&self) -> bool {
-        self.notes.frames_above(self.depth()) >= NEAR
+        self.time.is_none() && self.notes.frames_above(self.depth()) >= NEAR
     }
 
     /// Folds ENTERs, EXITs and settled calls; returns the rest, where something else may follow. Merged
@@ -181,12 +200,14 @@ impl Fold {
                 let dead = self.notes.enter(depth, method);
                 self.hold_unwound(dead, out);
                 self.write_exits(out);
+                self.note_time(out.len(), 0);
                 out.push(bytes);
                 self.seen.enters += 1;
             }
             Event::Exit => {
                 let dead = self.notes.below(depth);
                 self.hold_unwound(dead, out);
+                self.note_time(out.len(), self.held);
                 self.hold_exits(1);
             }
             Event::UnwoundExit => {
@@ -205,6 +226,7 @@ impl Fold {
                 self.notes.begin(self.depth(), callee);
             }
             Event::End => self.notes.end(),
+            Event::Time(time) => self.time = Some(time),
             Event::Invalid => {}
         }
         rest
@@ -220,8 +242,17 @@ impl Fold {
     #[inline]
     fn hold_unwound(&mut self, count: u64, out: &Output<'_>) {
         if count > 0 {
+            (0..count).for_each(|number| self.note_time(out.len(), self.held + number));
             self.note_unwound(out.len(), self.held, count);
             self.hold_exits(count);
+        }
+    }
+
+    /// The time of an event, where there are times.
+    #[inline]
+    fn note_time(&mut self, at: usize, before: u64) {
+        if let Some(time) = self.time {
+            self.instants.push(Instant { at, before, time });
         }
     }
 
@@ -293,5 +324,14 @@ mod tests {
         let mut out = Vec::new();
         Fold::default().push(&raw, &mut out);
         assert_eq!(out, expected);
+    }
+
+    #[test]
+    fn the_last_exit_of_a_block_may_reach_a_note() {
+        // The one called is entered, and seven frames more: the block begins with as many exits.
+        let raw = [&[0x81, 0x7B, 0x83, 0x83][..], &[0x84; 7], &[0x00; 8], &[0x85; 60]].concat();
+        let mut out = Vec::new();
+        Fold::default().push(&raw, &mut out);
+        assert_eq!(out, [&[0x81, 0x83][..], &[0x84; 7], &[0x08], &[0x85; 60]].concat());
     }
 }

@@ -1,7 +1,7 @@
 //! The marks of a raw chunk: times that were taken while it was recorded, and exits by exception.
 
 use super::event::EventCounts;
-use super::fold::Fold;
+use super::fold::{Fold, Instant, Unwound};
 use crate::Offset;
 use crate::format::marks::{Mark, Position};
 
@@ -16,40 +16,57 @@ pub struct Tick {
     pub from_ns: u64,
 }
 
+/// Where the marks of a chunk belong.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Base {
+    /// Where the output begins in the thread's stream.
+    pub start: Offset,
+    /// What a TIME has to be reduced by.
+    pub zero_ns: u64,
+}
+
 impl Fold {
-    /// As [`push`](Self::push), and hands `mark` the marks in `raw`, in the order of their positions. `out` begins
-    /// at offset `start` of the thread's stream. Ticks are in the order of their places; those that are not
-    /// in `raw` are left out.
+    /// As [`push`](Self::push), and hands `mark` the marks in `raw`, in the order of their positions. Ticks are
+    /// in the order of their places; those that are not in `raw` are left out.
     pub fn push_marked(
         &mut self,
         raw: &[u8],
         ticks: &[Tick],
-        start: Offset,
+        base: Base,
         out: &mut Vec<u8>,
         mut mark: impl FnMut(Position, Mark),
     ) -> EventCounts {
         let mut counts = EventCounts::default();
-        let mut push =
-            |fold: &mut Self, raw: &[u8], out: &mut Vec<u8>, mark: &mut dyn FnMut(_, _)| {
-                let EventCounts { enters, exits } = fold.push(raw, out);
-                counts.enters += enters;
-                counts.exits += exits;
-                for unwound in fold.take_unwound() {
-                    let position =
-                        Position { offset: start.plus(unwound.at), exits: unwound.before };
-                    mark(position, Mark::Unwound { exits: unwound.exits, thrown: None });
-                }
-            };
         let mut done = 0;
         for tick in ticks {
             let Some(part) = raw.get(done..tick.bytes) else { continue };
-            push(self, part, out, &mut mark);
+            counts.add(self.push(part, out));
+            self.mark_events(base, &mut mark);
             done = tick.bytes;
-            let position = Position { offset: start.plus(out.len()), exits: self.held() };
+            let position = Position { offset: base.start.plus(out.len()), exits: self.held() };
             mark(position, Mark::Time { by_ns: tick.by_ns, from_ns: tick.from_ns });
         }
-        push(self, raw.get(done..).unwrap_or_default(), out, &mut mark);
+        counts.add(self.push(raw.get(done..).unwrap_or_default(), out));
+        self.mark_events(base, &mut mark);
         counts
+    }
+
+    /// What is known of events that were pushed.
+    fn mark_events(&mut self, base: Base, mark: &mut impl FnMut(Position, Mark)) {
+        let position = |at, exits| Position { offset: base.start.plus(at), exits };
+        let mut unwound: Vec<_> = self.take_unwound().collect();
+        let mut unwound = unwound.drain(..).peekable();
+        let mut unwound_before = |at: usize, before: u64, mark: &mut dyn FnMut(_, _)| {
+            while let Some(next) = unwound.next_if(|next| (next.at, next.before) < (at, before)) {
+                let Unwound { at, before, exits } = next;
+                mark(position(at, before), Mark::Unwound { exits, thrown: None });
+            }
+        };
+        for Instant { at, before, time } in self.take_instants() {
+            unwound_before(at, before, mark);
+            mark(position(at, before), Mark::Instant { at_ns: time.saturating_sub(base.zero_ns) });
+        }
+        unwound_before(usize::MAX, u64::MAX, mark);
     }
 }
 
@@ -61,7 +78,8 @@ mod tests {
         let tick = |&bytes: &usize| Tick { bytes, by_ns: bytes as u64, from_ns: 0 };
         let ticks: Vec<_> = ticks.iter().map(tick).collect();
         let (mut fold, mut out, mut marks) = (Fold::default(), vec![0xEE], Vec::new());
-        fold.push_marked(raw, &ticks, Offset::new(99), &mut out, |position, mark| {
+        let base = Base { start: Offset::new(99), zero_ns: 1000 };
+        fold.push_marked(raw, &ticks, base, &mut out, |position, mark| {
             marks.push((position.offset.get() - 100, position.exits, mark));
         });
         fold.finish(&mut out);
@@ -101,6 +119,38 @@ mod tests {
             (4, 1, unwound(1)),
             (4, 3, unwound(1)),
             (8, 0, unwound(2)),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn events_have_the_time_before_them_and_so_have_constructors_that_died() {
+        let time = |ns: u16| [0x7A, ns.to_le_bytes()[0], ns.to_le_bytes()[1], 0, 0, 0, 0, 0];
+        let timed = |ns, event: &[u8]| [&time(ns), event].concat();
+        // A constructor that dies in a call of another one, which the handler of the frame below shows.
+        let raw = [
+            timed(1001, &[0x81]),
+            timed(1002, &[0x82]),
+            timed(1003, &[0x7B, 0x83]),
+            timed(1004, &[0x83]),
+            timed(1005, &[0x7F]),
+            timed(1006, &[0x7E]),
+            timed(1007, &[0x84, 0x00]),
+            timed(1008, &[0x00]),
+        ];
+        let (out, found) = marks(&raw.concat(), &[]);
+        assert_eq!(out, [0x81, 0x82, 0x83, 0x01, 0x84, 0x01]);
+        let instant = |offset, exits, at_ns| (offset, exits, Mark::Instant { at_ns });
+        let expected = [
+            instant(0, 0, 1),
+            instant(1, 0, 2),
+            instant(2, 0, 4),
+            instant(3, 0, 5),
+            (3, 0, unwound(2)),
+            instant(3, 1, 5),
+            instant(4, 0, 7),
+            instant(5, 0, 7),
+            instant(5, 1, 8),
         ];
         assert_eq!(found, expected);
     }

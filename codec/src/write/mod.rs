@@ -14,5 +14,5 @@ mod settle;
 
 pub use crate::format::raw::EXIT as RAW_EXIT;
 pub use event::{EventCounts, count_events, first_invalid};
-pub use fold::{Fold, Unwound};
-pub use marked::Tick;
+pub use fold::{Fold, Instant, Unwound};
+pub use marked::{Base, Tick};

@@ -111,6 +111,8 @@ pub(crate) fn parse(chunk: &[u8]) -> Vec<RawEvent> {
             0x7D => (1, Some(RawEvent::End)),
             0x7E => (1, Some(RawEvent::Catch)),
             0x7F => (1, Some(RawEvent::UnwoundExit)),
+            // A time, which says nothing of calls.
+            0x7A => (rest.len().min(8), None),
             _ => (1, None),
         };
         events.extend(event);

@@ -90,6 +90,71 @@ public final class FlowProbe {
         U.putLong(null, block, position + ((position - U.getLong(null, block + 24)) >>> 63));
     }
 
+    /** As {@link #append1}, with the time before it. */
+    public static void timed1(int event) {
+        Thread thread = Thread.currentThread();
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 5);
+        long position = U.getLong(null, block);
+        if (position < U.getLong(null, block + 8)) {
+            U.putLong(null, position, ~(System.nanoTime() << 8 | 0x7A));
+            U.putByte(null, position + 8, (byte) event);
+            U.putLong(null, block, position + 9);
+        } else {
+            appendSlowly(thread, block, event, 1);
+        }
+    }
+
+    /** As {@link #append2}, with the time before it. */
+    public static void timed2(int event) {
+        Thread thread = Thread.currentThread();
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 5);
+        long position = U.getLong(null, block);
+        if (position < U.getLong(null, block + 8)) {
+            U.putLong(null, position, ~(System.nanoTime() << 8 | 0x7A));
+            U.putShort(null, position + 8, (short) event);
+            U.putLong(null, block, position + 10);
+        } else {
+            appendSlowly(thread, block, event, 2);
+        }
+    }
+
+    /** As {@link #append3}, with the time before it. */
+    public static void timed3(int event) {
+        Thread thread = Thread.currentThread();
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 5);
+        long position = U.getLong(null, block);
+        if (position < U.getLong(null, block + 8)) {
+            U.putLong(null, position, ~(System.nanoTime() << 8 | 0x7A));
+            U.putInt(null, position + 8, event);
+            U.putLong(null, block, position + 11);
+        } else {
+            appendSlowly(thread, block, event, 3);
+        }
+    }
+
+    /** As {@link #append4}, with the time before it. */
+    public static void timed4(int event) {
+        Thread thread = Thread.currentThread();
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 5);
+        long position = U.getLong(null, block);
+        if (position < U.getLong(null, block + 8)) {
+            U.putLong(null, position, ~(System.nanoTime() << 8 | 0x7A));
+            U.putInt(null, position + 8, event);
+            U.putLong(null, block, position + 12);
+        } else {
+            appendSlowly(thread, block, event, 4);
+        }
+    }
+
+    /** As {@link #exit}, with the time before it: all of both is stored, or nothing counts. */
+    public static void timedExit() {
+        long block = BLOCKS + ((U.getLong(Thread.currentThread(), ID) & IDS) << 5);
+        long position = U.getLong(null, block);
+        U.putLong(null, position, ~(System.nanoTime() << 8 | 0x7A));
+        U.putByte(null, position + 8, (byte) -1);
+        U.putLong(null, block, position + 9 * ((position - U.getLong(null, block + 24)) >>> 63));
+    }
+
     /**
      * No room, no chunk, or something to attend to: the agent makes room, or parks the thread. A thread
      * that is parked, at the last byte there is, has nothing more to do while recording is off. Block 0

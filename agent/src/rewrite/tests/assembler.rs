@@ -7,7 +7,7 @@ use super::super::code::Code;
 use super::super::frames::Frames;
 use super::super::opcode::{BIPUSH, INVOKESTATIC, LDC, LDC_W, SIPUSH};
 use super::super::pool::{PROBE_CLASS, Pool, tag};
-use super::super::{ClassFile, Ids, Skip, rewrite};
+use super::super::{ClassFile, Ids, Probes, Skip, rewrite};
 
 /// A class file in the making: `p/C`, which extends what [`Class::new`] is told.
 pub(super) struct Class {
@@ -168,7 +168,7 @@ pub(super) fn rewrite_one(bytes: &[u8], method: usize) -> Result<Vec<u8>, Skip> 
     let class = ClassFile::parse(bytes).unwrap();
     let plan = class.plan(method)?;
     let callees = vec![Some(id(2)); plan.calls.len()];
-    match rewrite(&class, vec![(method, plan, Ids { own: id(1), callees })]) {
+    match rewrite(&class, vec![(method, plan, Ids { own: id(1), callees })], Probes::Plain) {
         (Some(new), skipped) => {
             assert_eq!(skipped, []);
             Ok(new)

@@ -8,7 +8,7 @@ use super::opcode::{
     ALOAD_0, ATHROW, BIPUSH, GETFIELD, GETSTATIC, GOTO, IFEQ, INVOKESPECIAL, INVOKESTATIC, LDC,
     LOOKUPSWITCH, PUTFIELD, PUTSTATIC, RETURN, TABLESWITCH,
 };
-use super::{ClassFile, Ids, Malformed, Skip, rewrite};
+use super::{ClassFile, Ids, Malformed, Probes, Skip, rewrite};
 
 const NOP: u8 = 0;
 const ACONST_NULL: u8 = 1;
@@ -414,16 +414,19 @@ fn a_method_that_is_skipped_leaves_no_trace_in_its_class() {
         let ids = || Ids { own: id(70_000), callees: Vec::new() };
         methods.iter().map(|method| (*method, class.plan(*method).unwrap(), ids())).collect()
     };
-    assert_eq!(rewrite(&class, Vec::new()), (None, vec![]));
-    assert_eq!(rewrite(&class, chosen(&[1])), (None, vec![(1, Skip::TooLarge)]));
-    let (one, _) = rewrite(&class, chosen(&[0]));
-    assert_eq!(rewrite(&class, chosen(&[1, 0])), (one.clone(), vec![(1, Skip::TooLarge)]));
+    assert_eq!(rewrite(&class, Vec::new(), Probes::Plain), (None, vec![]));
+    assert_eq!(rewrite(&class, chosen(&[1]), Probes::Plain), (None, vec![(1, Skip::TooLarge)]));
+    let (one, _) = rewrite(&class, chosen(&[0]), Probes::Plain);
+    assert_eq!(
+        rewrite(&class, chosen(&[1, 0]), Probes::Plain),
+        (one.clone(), vec![(1, Skip::TooLarge)])
+    );
 
     let new = one.unwrap();
     let class = ClassFile::parse(&new).unwrap();
     assert!(class.has_probes());
     let again = (0, class.plan(0).unwrap(), Ids { own: id(1), callees: Vec::new() });
-    assert_eq!(rewrite(&class, vec![again]), (None, vec![]));
+    assert_eq!(rewrite(&class, vec![again], Probes::Plain), (None, vec![]));
 }
 
 #[test]
@@ -482,7 +485,7 @@ proptest::proptest! {
         if let Ok(class) = ClassFile::parse(&bytes)
             && let Ok(plan) = class.plan(0)
             && let ids = (Ids { own: id(1), callees: vec![] })
-            && let (Some(new), _) = rewrite(&class, vec![(0, plan, ids)])
+            && let (Some(new), _) = rewrite(&class, vec![(0, plan, ids)], Probes::Plain)
         {
             let new = ClassFile::parse(&new).unwrap();
             proptest::prop_assert!(new.has_probes());

@@ -2,23 +2,19 @@
 
 use std::path::Path;
 
-use flow_codec::format::flow::Record;
 use flow_codec::format::manifest::{End, Totals};
 use flow_codec::format::marks::Mark;
 use flow_codec::format::names;
-use flow_codec::read::{Tail, ThreadFile, Trace, Visit};
-use flow_codec::scan::Summary;
+use flow_codec::read::{Tail, ThreadFile, Trace};
 use flow_codec::{Error, MethodMap, Offset};
 
+use super::contents::Contents;
 use super::finding::{Finding, Severity};
 use super::state::State;
 use crate::failure::{Failure, Status};
 use crate::output::{Progress, lost, plural};
-use crate::reading::{Ending, Flow, read_records};
+use crate::reading::Ending;
 use crate::source::thread_title;
-
-/// Ids without a name that are named themselves.
-const SHOWN_IDS: usize = 5;
 
 /// The findings of one trace.
 pub(super) struct Check {
@@ -115,25 +111,8 @@ impl Check {
         progress: &mut Progress,
     ) -> Result<(), Failure> {
         let place = file.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let mut unnamed = Vec::new();
-        let mut unnamed_calls: u64 = 0;
-        let mut total = Summary::default();
-        let reading = read_records(file, progress, |place, record| {
-            match record {
-                Record::Enter(method) => {
-                    total.enter(method);
-                    if named.get(method).is_none() {
-                        unnamed_calls += 1;
-                        let is_new = unnamed.iter().all(|(id, _)| *id != method);
-                        if unnamed.len() < SHOWN_IDS && is_new {
-                            unnamed.push((method, place.start));
-                        }
-                    }
-                }
-                Record::Exit(count) => total.exit(count),
-            }
-            Ok(Flow::Continue)
-        })?;
+        let (Contents { total, unnamed, unnamed_calls }, reading) =
+            Contents::of(file, named, progress)?;
         if unnamed_calls > 0 {
             let ids: Vec<_> =
                 unnamed.iter().map(|(id, offset)| format!("{id} at offset {offset}")).collect();

@@ -9,6 +9,7 @@
 //!
 //! That a JVM was killed, or still records, is no defect: a trace is whole at any instant.
 
+mod contents;
 mod finding;
 mod inspect;
 mod print;

@@ -62,7 +62,8 @@ impl MarkFacts {
             return None;
         }
         let kind = clock.map_or("unknown".to_owned(), |clock| {
-            format!("{} every {}", clock.kind, duration(clock.period_ns))
+            let period = clock.period_ns.map(|period| format!(" every {}", duration(period)));
+            format!("{}{}", clock.kind, period.unwrap_or_default())
         });
         let resolution = self.median_ns.map_or(String::new(), |median| {
             format!(", events known to {} (median)", duration(median))

@@ -9,13 +9,14 @@ use std::io::Write;
 
 use flow_codec::MethodId;
 use flow_codec::analysis::{Report, ReportRow, TimedRow};
-use flow_codec::read::Trace;
+use flow_codec::read::{Selection, ThreadFile, Trace};
 use serde::Serialize;
 
 use crate::args::{Format, ReportArgs, SortKey};
+use crate::at_once::report_thread;
 use crate::failure::{Failure, Status};
 use crate::output::{Align, Out, Progress, Table, csv_fields, grouped, percent, plural};
-use crate::reading::visit_thread;
+use crate::reading::{Reading, visit_thread};
 use crate::source::Source;
 use crate::times::by_time;
 use neighbours::Side;
@@ -70,8 +71,7 @@ fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<Status, Fa
         let mut threads: u64 = 0;
         for file in &trace.files {
             let before = report.calls();
-            let reading = visit_thread(file, &selection, &mut progress, &mut report);
-            report.end_thread();
+            let reading = read(file, &selection, &mut progress, &mut report);
             threads += u64::from(report.calls() > before);
             status = status.and(reading.tell(file, &progress));
         }
@@ -112,6 +112,25 @@ fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<Status, Fa
         }
     }
     Ok(status)
+}
+
+/// Adds a thread.
+fn read(
+    file: &ThreadFile,
+    selection: &Selection,
+    progress: &mut Progress,
+    report: &mut Report,
+) -> Reading {
+    if selection.is_all()
+        && let Some((parts, tail)) = report_thread(file, progress)
+    {
+        parts.into_iter().for_each(|part| report.add(part));
+        progress.file_done(file.bytes);
+        return Reading { ending: tail.into(), ..Reading::new() };
+    }
+    let reading = visit_thread(file, selection, progress, report);
+    report.end_thread();
+    reading
 }
 
 /// Sorts rows that come with the largest total first.

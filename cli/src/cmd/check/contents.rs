@@ -1,0 +1,113 @@
+//! What a thread file holds: at a glance where all is well, else record by record.
+
+use std::num::NonZeroU64;
+
+use flow_codec::format::flow::Record;
+use flow_codec::format::names::EventFormat;
+use flow_codec::read::{CanonicalLen, Selection, ThreadFile, Visit};
+use flow_codec::scan::Summary;
+use flow_codec::{MethodId, MethodMap};
+
+use crate::failure::Failure;
+use crate::output::Progress;
+use crate::reading::{Ending, Flow, Reading, count_thread, read_records, visit_thread};
+
+/// Ids without a name that are named themselves.
+const SHOWN_IDS: usize = 5;
+
+/// What the records of a thread add up to.
+#[derive(Default)]
+pub(super) struct Contents {
+    pub(super) total: Summary,
+    /// The first ids without a name, and where they are entered.
+    pub(super) unnamed: Vec<(MethodId, u64)>,
+    pub(super) unnamed_calls: u64,
+}
+
+impl Contents {
+    /// Reads all of a thread, with what is wrong with it.
+    pub(super) fn of(
+        file: &ThreadFile,
+        named: &MethodMap<bool>,
+        progress: &mut Progress,
+    ) -> Result<(Self, Reading), Failure> {
+        if file.format == EventFormat::Binary {
+            if let Some(sound) = Self::at_a_glance(file, named, progress) {
+                return Ok(sound);
+            }
+            progress.expect_more(file.bytes);
+        }
+        Self::one_by_one(file, named, progress)
+    }
+
+    /// `None` where something has to be told that only each record by itself can tell.
+    fn at_a_glance(
+        file: &ThreadFile,
+        named: &MethodMap<bool>,
+        progress: &mut Progress,
+    ) -> Option<(Self, Reading)> {
+        let (total, reading) = count_thread(file, progress);
+        let bytes = match reading.ending {
+            Ending::Whole => file.bytes,
+            Ending::Truncated(offset) => offset.get(),
+            Ending::Failed | Ending::Stopped => return None,
+        };
+        if !reading.is_sound() {
+            return None;
+        }
+        progress.expect_more(file.bytes);
+        let mut glance = Glance { named, is_named: true, len: CanonicalLen::default() };
+        let again = visit_thread(file, &Selection::all(), progress, &mut glance);
+        let is_well = again.is_sound() && glance.is_named && glance.len.is_that_of(bytes);
+        is_well.then(|| (Self { total, ..Self::default() }, reading))
+    }
+
+    fn one_by_one(
+        file: &ThreadFile,
+        named: &MethodMap<bool>,
+        progress: &mut Progress,
+    ) -> Result<(Self, Reading), Failure> {
+        let mut contents = Self::default();
+        let reading = read_records(file, progress, |place, record| {
+            match record {
+                Record::Enter(method) => {
+                    contents.total.enter(method);
+                    if named.get(method).is_none() {
+                        contents.add_unnamed(method, place.start);
+                    }
+                }
+                Record::Exit(count) => contents.total.exit(count),
+            }
+            Ok(Flow::Continue)
+        })?;
+        Ok((contents, reading))
+    }
+
+    fn add_unnamed(&mut self, method: MethodId, offset: u64) {
+        self.unnamed_calls += 1;
+        let is_new = self.unnamed.iter().all(|(id, _)| *id != method);
+        if self.unnamed.len() < SHOWN_IDS && is_new {
+            self.unnamed.push((method, offset));
+        }
+    }
+}
+
+/// Whether all is well, of everything that does not depend on the place.
+struct Glance<'a> {
+    named: &'a MethodMap<bool>,
+    is_named: bool,
+    len: CanonicalLen,
+}
+
+impl Visit for Glance<'_> {
+    #[inline(always)]
+    fn enter(&mut self, method: MethodId) {
+        self.is_named &= self.named.get(method).is_some();
+        self.len.enter(method);
+    }
+
+    #[inline(always)]
+    fn exit(&mut self, count: NonZeroU64) {
+        self.len.exit(count);
+    }
+}
