@@ -27,7 +27,7 @@ pub(crate) fn has_clock(trace: &Trace) -> bool {
 
 fn has_time(mut marks: Marks<MarksInput>) -> Result<bool, Error> {
     while let Some((_, mark)) = marks.next_mark()? {
-        if matches!(mark, Mark::Time { .. }) {
+        if matches!(mark, Mark::Time { .. } | Mark::Instant { .. }) {
             return Ok(true);
         }
     }

@@ -36,7 +36,7 @@ impl<R: Read> Asides<R> {
             }
             match self.next.take_if(|(at, _)| *at <= position) {
                 None => return Ok(None),
-                Some((_, Mark::Time { .. } | Mark::Unknown(_))) => {}
+                Some((_, Mark::Time { .. } | Mark::Instant { .. } | Mark::Unknown(_))) => {}
                 Some((at, Mark::Unwound { exits, thrown })) => {
                     self.unwound = Some((at, exits.get(), thrown));
                 }

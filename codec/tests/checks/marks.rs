@@ -41,6 +41,7 @@ pub(super) fn check(bytes: &[u8]) {
     for (position, mark) in &expected {
         encoder.encode(*position, mark, &mut again);
     }
+    encoder.finish(&mut again);
     let known = expected.iter().filter(|(_, mark)| !matches!(mark, Mark::Unknown(_)));
     let mut at = 0;
     for mark in known {

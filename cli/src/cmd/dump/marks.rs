@@ -26,6 +26,9 @@ impl<'a> Parts<'a> {
             Mark::Time { by_ns, from_ns } => {
                 Parts { kind: "time", by_ns: Some(*by_ns), from_ns: Some(*from_ns), ..parts }
             }
+            Mark::Instant { at_ns } => {
+                Parts { kind: "instant", by_ns: Some(*at_ns), from_ns: Some(*at_ns), ..parts }
+            }
             Mark::Unwound { exits, thrown } => Parts {
                 kind: "unwound",
                 count: Some(exits.get()),

@@ -44,6 +44,10 @@ impl MarkFacts {
                         distances.add(by_ns.saturating_sub(last_ns));
                     }
                 }
+                Mark::Instant { .. } => {
+                    self.times += 1;
+                    distances.add(0);
+                }
                 Mark::Unwound { exits, .. } => {
                     self.unwound = self.unwound.saturating_add(exits.get());
                 }

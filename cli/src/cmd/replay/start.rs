@@ -118,6 +118,12 @@ fn last_mark(file: &ThreadFile, at_ns: u64) -> Result<Option<u64>, Error> {
                     return Ok(Some(offset));
                 }
             }
+            Ok(Some((position, Mark::Instant { at_ns: instant_ns }))) => {
+                if instant_ns > at_ns {
+                    return Ok(Some(offset));
+                }
+                offset = position.offset.get();
+            }
             Ok(Some(_)) => {}
             Ok(None) => return Ok(None),
             // What follows from the journal, if anything, is in order.
