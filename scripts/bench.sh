@@ -6,9 +6,9 @@
 #
 #   --rounds N       rounds; a round runs every variant of every workload once (5)
 #   --only NAMES     workloads: fib fib-small clojure javac lang3 startup memory (all)
-#   --variants NAMES compared with the program alone (`none`): again instrument events jfr (all);
+#   --variants NAMES compared with the program alone (`none`): again untimed instrument exact events jfr (all);
 #                    `again` is the program alone once more, and shows what the noise is
-#   --events         the slow variants, events and jfr, of clojure and javac in every round, not only
+#   --events         the slow variants, exact, events and jfr, of clojure and javac in every round, not only
 #                    in the first
 #   --jdk HOME       a JDK to run on (JAVA_HOME, the java on the PATH, those under /usr/lib/jvm)
 #   --cores LIST     where the programs run, as for taskset -c; `all` does not pin them (the last core)
@@ -57,23 +57,23 @@ all_workloads=(fib fib-small clojure javac lang3 startup memory)
 # would take minutes for fib(40). Heap and stacks of `memory` are fixed, so that what differs is ours.
 readonly threads=200 startup_runs=10
 workload() {
-    variants="again instrument events jfr" slow="" runs=1
+    variants="again untimed instrument exact events jfr" slow="" runs=1
     package=bench root=$work/classes
     local lib=java-harness/target/lib
     case $1 in
         fib)
-            variants="again instrument"
+            variants="again untimed instrument"
             program=(-cp "$root" bench.Fib 40 3)
             ;;
         fib-small) program=(-cp "$root" bench.Fib 32 3) ;;
         clojure)
-            slow="events jfr"
+            slow="exact events jfr"
             package=clojure.lang root=$lib/clojure.jar
             program=(-cp "$root:$lib/spec.alpha.jar:$lib/core.specs.alpha.jar"
                 clojure.main scripts/bench/clojure.clj)
             ;;
         javac)
-            slow="events jfr"
+            slow="exact events jfr"
             package=com.sun.tools.javac root=jrt:/jdk.compiler
             program=(-m jdk.compiler/com.sun.tools.javac.Main -proc:none -d "$run/classes" "$work"/sources/*.java)
             ;;
@@ -104,9 +104,11 @@ options_of() {
     local recording="include=$package.**,out=$run/trace"
     case $1 in
         none | again) options=() ;;
+        untimed) options=("-agentpath:$agent=clock=off,$recording") ;;
+        exact) options=("-agentpath:$agent=clock=exact,$recording") ;;
         instrument | events) options=("-agentpath:$agent=engine=$1,$recording") ;;
         jfr) options=("-XX:StartFlightRecording:settings=$work/$package.jfc,filename=$run/trace.jfr,maxsize=16g") ;;
-        *) refuse "no variant $1; there are: again instrument events jfr" ;;
+        *) refuse "no variant $1; there are: again untimed instrument exact events jfr" ;;
     esac
 }
 

@@ -56,10 +56,10 @@ fn tests_are_listed_with_what_they_called() {
         "\
 3 tests: 1 passed, 1 failed, 1 skipped
 
-result   calls       time  new  test
-passed       3  2ms 999us    2  a.T.one
-skipped      0               0  a.T.no
-failed       1        6ms    0  a.T.two(int)[1]
+result   calls     time  new  test
+passed       3  3.00 ms    2  a.T.one
+skipped      0             0  a.T.no
+failed       1  6.00 ms    0  a.T.two(int)[1]
 "
     );
     let run = flow(&["tests", "--sort", "result", "--max", "1"], dir.path());

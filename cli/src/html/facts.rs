@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::names::cut;
 use crate::cmd::info::ending;
-use crate::output::{lost, plural, shell_word};
+use crate::output::{duration, lost, plural, shell_word};
 
 /// Characters of a command, of a note.
 const TEXT_CHARS: usize = 2000;
@@ -45,11 +45,6 @@ enum Level {
     Missing,
     /// What is shown is what was asked for.
     Info,
-}
-
-/// `100us`.
-fn duration(ns: u64) -> String {
-    humantime::format_duration(Duration::from_nanos(ns)).to_string()
 }
 
 impl Note {

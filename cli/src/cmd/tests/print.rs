@@ -1,7 +1,6 @@
 //! Tests as lines.
 
 use std::io::Write;
-use std::time::Duration;
 
 use flow_codec::format::test_notes::Outcome;
 use flow_codec::read::Trace;
@@ -10,7 +9,7 @@ use serde_json::json;
 use super::{Row, max};
 use crate::args::{Format, TestsArgs};
 use crate::failure::Failure;
-use crate::output::{Align, Out, Table, csv_fields, grouped, neutral, plural};
+use crate::output::{Align, Out, Table, csv_fields, duration, grouped, neutral, plural};
 use crate::source::Source;
 use crate::test_source::outcome;
 
@@ -117,16 +116,9 @@ pub(crate) fn summary(outcomes: impl Iterator<Item = Option<Outcome>>) -> String
     if counts.is_empty() { tests } else { format!("{tests}: {}", counts.join(", ")) }
 }
 
-/// To three digits or so.
+/// How long it took, where that is known.
 fn time(row: &Row) -> String {
-    let Some(ns) = row.run.elapsed_ns() else { return String::new() };
-    let step = match ns {
-        ..10_000 => 1,
-        10_000..10_000_000 => 1_000,
-        10_000_000..10_000_000_000 => 1_000_000,
-        _ => 1_000_000_000,
-    };
-    humantime::format_duration(Duration::from_nanos(ns / step * step)).to_string()
+    row.run.elapsed_ns().map(duration).unwrap_or_default()
 }
 
 fn verbose(trace: &Trace, row: &Row, out: &mut Out) -> Result<(), Failure> {
