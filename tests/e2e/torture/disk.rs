@@ -6,6 +6,7 @@ use flow_e2e::{
     Engine, Fault, Finished, Jdk, Program, Reach, Rounds, Way, assert_verbs_agree, check,
     decode_trace, jdks,
 };
+use serde_json::Value;
 
 use super::{Random, times};
 use crate::{on_every_engine, on_every_jdk};
@@ -66,12 +67,17 @@ fn judge(run: &Finished, what: &str) -> Outcome {
     rounds().assert_followed(&trace, |_| Reach::Stopped);
     if end.is_object() {
         let lost = &end["lost"];
-        if lost["events"] == 0 && lost["stopped_at_ns"].is_null() {
+        let reasons = lost["reasons"].as_array().unwrap();
+        let only_marks = |reason: &Value| reason.as_str().unwrap().contains(".marks: ");
+        if !reasons.is_empty() && reasons.iter().all(only_marks) {
+            // The events are worth more, and go on without.
+            rounds().assert_followed(&trace, all_rounds);
+        } else if lost["events"] == 0 && lost["stopped_at_ns"].is_null() {
             // The last chunk of a thread could not be written, and stays in the journal.
             assert!(trace.has_journal, "{what}: {lost}, {lines:?}");
             rounds().assert_followed(&trace, all_rounds);
         }
-        assert_ne!(lost["reasons"].as_array().unwrap().len(), 0, "{what}: {lines:?}");
+        assert_ne!(reasons.len(), 0, "{what}: {lines:?}");
         assert_eq!(code, Some(3), "{what}: {findings}");
     }
     Outcome::Partial { has_end: end.is_object() }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use flow_codec::format::manifest::{End, Totals};
-use flow_codec::format::marks::Mark;
+use flow_codec::format::marks::{Mark, Position};
 use flow_codec::format::names;
 use flow_codec::read::{Tail, ThreadFile, Trace};
 use flow_codec::{Error, MethodMap, Offset};
@@ -180,6 +180,7 @@ impl Check {
             Err(error) => return self.add(Severity::Damage, &place, error.to_string()),
         };
         let (mut not_before, mut back, mut behind): (u64, Option<Offset>, u64) = (0, None, 0);
+        let (mut place_of_last, mut latest) = (Position::default(), 0);
         loop {
             let offset = marks.offset();
             let (position, mark) = match marks.next_mark() {
@@ -195,10 +196,14 @@ impl Check {
             };
             behind += u64::from(position.offset.get() > file.bytes);
             if let Mark::Time { by_ns, from_ns } = mark {
+                // Of one place there may be several, in any order: nothing happened between them.
+                if position > place_of_last {
+                    (place_of_last, not_before) = (position, latest);
+                }
                 if by_ns < not_before {
                     back = back.or(Some(offset));
                 }
-                not_before = not_before.max(from_ns);
+                latest = latest.max(from_ns);
             }
         }
         if let Tail::Truncated { offset } = marks.tail() {
