@@ -248,7 +248,8 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
                 let expected = "the length of marks that fit in their slot";
                 self.add_damage(lengths_at, expected, header.marks.to_string());
             } else {
-                marks = Some(slot_end - header.marks);
+                // Of a slot that is cut off they are not there.
+                marks = (slot_end <= self.len).then_some(slot_end - header.marks);
                 end = end.min(slot_end - header.marks);
             }
         }
