@@ -26,3 +26,4 @@ pub mod recorder;
 pub mod rewrite;
 pub mod sink;
 mod text;
+mod time;

@@ -163,7 +163,7 @@ fn environment(name: &str) -> Option<String> {
 
 impl Agent {
     fn new(options: &Options, when: Start, jvm: Jvm) -> Result<Self, StartError> {
-        let (started, zero_ns) = (Instant::now(), crate::ffi::nano_time());
+        let (started, zero_ns) = (Instant::now(), crate::time::nano_time());
         let start_ids = StartIds::read(&options.ids).map_err(|e| StartError(e.to_string()))?;
         let session = environment(SESSION);
         let directory = TraceDirectory::open(Path::new(&expand(&options.out)), session.as_deref())

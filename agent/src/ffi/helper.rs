@@ -30,13 +30,6 @@ pub(crate) fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> io::Res
     spawned.map(drop)
 }
 
-/// What `System.nanoTime` answers: the monotonic clock of the system.
-pub(crate) fn nano_time() -> u64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    let (seconds, ns) = (time.tv_sec.cast_unsigned(), time.tv_nsec.cast_unsigned());
-    seconds.wrapping_mul(1_000_000_000).wrapping_add(ns)
-}
-
 fn all_signals() -> libc::sigset_t {
     let mut set = MaybeUninit::uninit();
     // SAFETY: room for a set, which the call fills in.

@@ -47,6 +47,6 @@ mod region;
 mod vm;
 
 pub use blocks::{control_block, shared_block};
-pub(crate) use helper::{nano_time, spawn};
+pub(crate) use helper::spawn;
 pub(crate) use region::Region;
 pub use vm::{Ending, LoadedClass, MethodHandle, Vm};

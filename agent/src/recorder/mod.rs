@@ -36,9 +36,9 @@ use flow_codec::format::marks::Mark;
 use flow_codec::format::raw;
 use flow_codec::write::{EventCounts, Tick};
 use parking_lot::{Mutex, MutexGuard};
-use rustix::time::{ClockId, clock_gettime};
 
 use crate::sink::{FoldedChunk, LineFile, Scope, Sink, SinkError};
+use crate::time;
 use chunk::Shape;
 pub use control::{Control, ControlPlace};
 pub use ids::{IdTable, StartIds};
@@ -283,10 +283,10 @@ impl Recorder {
 
     /// The same with the time before it.
     fn append_timed(&self, thread: &ThreadRecorder, event: &[u8]) {
-        let time = crate::ffi::nano_time() << u8::BITS | u64::from(raw::TIME);
+        let now = time::nano_time() << u8::BITS | u64::from(raw::TIME);
         let mut bytes = [0; raw::TIME_BYTES + MAX_RECORD_BYTES];
         let len = raw::TIME_BYTES + event.len();
-        let all = time.to_le_bytes().into_iter().chain(event.iter().copied());
+        let all = now.to_le_bytes().into_iter().chain(event.iter().copied());
         bytes.iter_mut().zip(all).for_each(|(to, from)| *to = from);
         self.append_as_it_is(thread, bytes.get(..len).unwrap_or(&bytes));
     }
@@ -360,7 +360,7 @@ impl Recorder {
             self.note_name(thread.id(), &facts.name);
         }
         // That of a virtual thread is nobody's: it has run on the threads of others.
-        let cpu_ns = facts.filter(|facts| !facts.is_virtual).and_then(|_| cpu_time_ns());
+        let cpu_ns = facts.filter(|facts| !facts.is_virtual).map(|_| time::cpu_time());
         if let Err(error) = self.threads.end(thread.id(), self.elapsed_ns(), cpu_ns) {
             self.stop(&error);
         }
@@ -687,13 +687,6 @@ impl Buffers {
         // Full: it is freed.
         let _ = self.give.try_send(buffer);
     }
-}
-
-/// How long the thread that calls has run, where the system tells.
-fn cpu_time_ns() -> Option<u64> {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    let (seconds, ns) = (u64::try_from(time.tv_sec).ok()?, u64::try_from(time.tv_nsec).ok()?);
-    seconds.checked_mul(1_000_000_000)?.checked_add(ns)
 }
 
 /// Whether a hand-over is a thread's last.

@@ -245,6 +245,21 @@ mod tests {
         assert_eq!(decode(&long), Decoded::Oversized);
     }
 
+    #[cfg(feature = "read")]
+    #[test]
+    fn records_have_as_many_bytes_as_are_written() {
+        for bits in 0..63 {
+            for number in [(1_u64 << bits) - 1, 1 << bits] {
+                let method = MethodId::new(number).unwrap();
+                let enter = Encoded::enter(method);
+                assert_eq!(encoded_enter_len(method), enter.as_bytes().len(), "{number}");
+                let count = NonZeroU64::new(number + 1).unwrap();
+                let exits = Encoded::exits(count);
+                assert_eq!(encoded_exits_len(count), exits.as_bytes().len(), "{number}");
+            }
+        }
+    }
+
     #[test]
     fn every_prefix_of_a_record_is_incomplete() {
         let bytes = Encoded::enter(MethodId::MAX);

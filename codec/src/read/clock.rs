@@ -7,6 +7,7 @@ use std::num::NonZeroU64;
 
 use super::{Bounds, Stretch, Visit};
 use crate::MethodId;
+use crate::format::flow::{encoded_enter_len, encoded_exits_len};
 
 /// Parts of a nanosecond that are told apart, so that many short calls add up to what they took together.
 const PARTS_BITS: u32 = 10;
@@ -89,13 +90,13 @@ impl Clock {
     #[inline(always)]
     pub fn pass_enter(&self, method: MethodId) {
         self.calls.set(self.calls.get() + 1);
-        self.pass(bytes_of(method.get()));
+        self.pass(encoded_enter_len(method) as u64);
     }
 
     /// A run of exits is passed.
     #[inline(always)]
     pub fn pass_exit(&self, count: NonZeroU64) {
-        self.pass(bytes_of(count.get() - 1));
+        self.pass(encoded_exits_len(count) as u64);
     }
 
     /// A record of so many bytes is passed.
@@ -129,31 +130,5 @@ impl<V: Visit> Visit for Clocked<'_, V> {
     #[inline(always)]
     fn call(&mut self, method: MethodId, exits: NonZeroU64) {
         self.inner.timed_call(self.clock, method, exits);
-    }
-}
-
-/// The bytes of a record with this number.
-#[inline(always)]
-fn bytes_of(number: u64) -> u64 {
-    match number {
-        0..0x40 => 1,
-        0x40..0x2000 => 2,
-        more => 1 + u64::from((u64::BITS - more.leading_zeros() - 6).div_ceil(7)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::format::flow::Encoded;
-
-    #[test]
-    fn records_have_as_many_bytes_as_are_written() {
-        for bits in 0..63 {
-            for number in [(1_u64 << bits) - 1, 1 << bits] {
-                let encoded = Encoded::enter(MethodId::new(number).unwrap());
-                assert_eq!(bytes_of(number), encoded.as_bytes().len() as u64, "{number}");
-            }
-        }
     }
 }

@@ -1,0 +1,31 @@
+//! Clocks of the system, in nanoseconds.
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// What `System.nanoTime` answers: it never goes back.
+pub(crate) fn nano_time() -> u64 {
+    read(ClockId::Monotonic)
+}
+
+/// How long the thread that calls has run on a processor, in its whole life.
+pub(crate) fn cpu_time() -> u64 {
+    read(ClockId::ThreadCPUTime)
+}
+
+fn read(clock: ClockId) -> u64 {
+    let time = clock_gettime(clock);
+    let (seconds, ns) = (time.tv_sec.cast_unsigned(), time.tv_nsec.cast_unsigned());
+    seconds.wrapping_mul(1_000_000_000).wrapping_add(ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_go_on() {
+        let (time, cpu) = (nano_time(), cpu_time());
+        while cpu_time() == cpu {}
+        assert!(nano_time() > time);
+    }
+}
