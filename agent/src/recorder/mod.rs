@@ -293,10 +293,8 @@ impl Recorder {
 
     #[inline]
     fn append_as_it_is(&self, thread: &ThreadRecorder, event: &[u8]) {
-        if !thread.append(event, &self.journal) {
-            self.hand_over(thread, None);
-            thread.append(event, &self.journal);
-        }
+        // More than once where its attention is called again meanwhile: no event may be missing alone.
+        while !thread.append(event, &self.journal) && self.hand_over(thread, None) {}
     }
 
     /// The recorder of a live thread that has begun to record.
@@ -521,15 +519,15 @@ impl Recorder {
     /// that does not come here is read by [`finish`](Self::finish) up to where it is then.
     ///
     /// While recording is paused, it writes what it has, takes all frames as left, and parks. The next time
-    /// it comes here it goes on. A mark goes behind what is written.
+    /// it comes here it goes on. A mark goes behind what is written. Answers whether the thread records.
     #[cold]
-    fn hand_over(&self, thread: &ThreadRecorder, mark: Option<Mark>) {
+    fn hand_over(&self, thread: &ThreadRecorder, mark: Option<Mark>) -> bool {
         // Held until there is another chunk: one that is written already would be taken for new events.
         let mut out = thread.lock_out();
         if self.is_on() {
             let (was_paused, pauses) = (out.is_paused, self.is_paused());
             if was_paused && pauses {
-                return;
+                return false;
             }
             if was_paused {
                 out.resume(self.clock_ns());
@@ -562,7 +560,9 @@ impl Recorder {
             // Also where the end came meanwhile, and may not have waited for us.
             self.write_out(thread, &mut out, Last::Yes);
             thread.park();
+            return false;
         }
+        !out.is_paused
     }
 
     /// Folds what the chunk holds and hands it to the sink.
@@ -817,6 +817,26 @@ mod tests {
         });
         assert_eq!(end.lost.reasons, ["thread 1 was still writing at the end"]);
         assert_eq!(sink.bytes(), [0x80, 0x00].repeat(4), "the last exit too");
+    }
+
+    #[test]
+    fn a_pause_in_the_middle_of_an_entry_takes_all_frames_as_left() {
+        let dir = tempfile::tempdir().unwrap();
+        let sink = Kept::default();
+        let (recorder, thread, method) = recorder(dir.path(), &sink, 8);
+        sink.hold(true);
+        std::thread::scope(|scope| {
+            // The last one finds the chunk full.
+            scope.spawn(|| (0..9).for_each(|_| recorder.enter(&thread, method)));
+            sink.wait_for_a_writer();
+            recorder.set_paused(true);
+            sink.hold(false);
+        });
+        recorder.set_paused(false);
+        recorder.enter(&thread, method);
+        let _ = recorder.finish(Patience::Little);
+        let written = [&[0x80; 8][..], &[0x07, 0x80]].concat();
+        assert_eq!(sink.bytes(), written);
     }
 
     #[test]
