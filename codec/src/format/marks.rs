@@ -206,8 +206,9 @@ impl Instants {
 }
 
 impl MarkEncoder {
-    /// Appends a mark. A position or time before that of an earlier mark is taken as that; texts are cut to
-    /// what a payload holds; [`Mark::Unknown`] is left out.
+    /// Appends a mark. A position or time before that of an earlier mark is taken as that, two bounds that
+    /// are too far from each other come nearer; texts are cut to what a payload holds; [`Mark::Unknown`] is
+    /// left out.
     ///
     /// Instants are held back until [`finish`](Self::finish) or another mark.
     pub fn encode(&mut self, position: Position, mark: &Mark, bytes: &mut Vec<u8>) {
@@ -220,7 +221,9 @@ impl MarkEncoder {
             Mark::Time { by_ns, from_ns } => {
                 let by_ns = (*by_ns).max(self.before.by_ns);
                 put(&mut payload, by_ns - self.before.by_ns);
-                put(&mut payload, zigzag(from_ns.wrapping_sub(by_ns).cast_signed()));
+                let farthest = if *from_ns < by_ns { i64::MIN } else { i64::MAX };
+                let later = from_ns.checked_signed_diff(by_ns).unwrap_or(farthest);
+                put(&mut payload, zigzag(later));
                 self.before.by_ns = by_ns;
                 TIME
             }
@@ -455,6 +458,17 @@ mod tests {
     fn marks_come_back() {
         let marks = some_marks();
         assert_eq!(decoded(&encoded(&marks)), (marks, Decoded::Incomplete));
+    }
+
+    #[test]
+    fn bounds_that_are_too_far_from_each_other_come_nearer() {
+        for (by_ns, from_ns, nearer) in
+            [(u64::MAX, 25, u64::MAX - (1 << 63)), (25, u64::MAX, 24 + (1 << 63))]
+        {
+            let marks = encoded(&[(position(0, 0), Mark::Time { by_ns, from_ns })]);
+            let expected = vec![(position(0, 0), Mark::Time { by_ns, from_ns: nearer })];
+            assert_eq!(decoded(&marks), (expected, Decoded::Incomplete));
+        }
     }
 
     #[test]
