@@ -490,6 +490,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "slow there")]
     fn instants_share_a_mark_while_events_follow_each_other() {
         let instant = |offset, exits, at_ns| (position(offset, exits), Mark::Instant { at_ns });
         let mut marks: Vec<_> = (0..10_000).map(|n| instant(5 + 2 * n, 0, 1000 + 40 * n)).collect();
@@ -540,6 +541,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "slow there")]
     fn long_texts_are_cut_between_characters() {
         let marks = [(position(0, 0), Mark::Note("é".repeat(MAX_PAYLOAD_BYTES)))];
         let (seen, _) = decoded(&encoded(&marks));
