@@ -68,6 +68,10 @@ pub fn decode_line(line: &str) -> Result<Option<(String, MethodId)>, Malformed> 
 pub struct Malformed;
 
 fn unescape(key: &str) -> String {
+    // Nearly all of them.
+    if !key.contains('\\') {
+        return key.to_owned();
+    }
     let mut out = String::with_capacity(key.len());
     let mut chars = key.chars();
     if key.starts_with("\\#") {
@@ -94,6 +98,13 @@ fn unescape(key: &str) -> String {
 #[must_use]
 pub fn key(class: &str, name: &str, descriptor: &str) -> String {
     format!("{class}#{name}{descriptor}")
+}
+
+/// Whether this is the [`key`] of that method.
+#[must_use]
+pub fn is_key(key: &str, class: &str, name: &str, descriptor: &str) -> bool {
+    let name_on = key.strip_prefix(class).and_then(|rest| rest.strip_prefix('#'));
+    name_on.and_then(|rest| rest.strip_prefix(name)) == Some(descriptor)
 }
 
 /// Splits a key into class, name and descriptor. Parts that are missing are empty.
@@ -129,6 +140,19 @@ mod tests {
         let mut out = String::new();
         encode_line("DashE#RUBY$block$\\=\\^main\\_$0()V", id(3), &mut out);
         assert_eq!(out, "DashE#RUBY$block$\\=\\^main\\_$0()V=3\n");
+    }
+
+    #[test]
+    fn a_key_is_that_of_its_parts_and_of_no_others() {
+        for (class, name, descriptor) in
+            [("a.B", "m", "()V"), ("a#B", "#m", "()V"), ("", "", ""), ("é", "ü", "(J)J")]
+        {
+            let key = key(class, name, descriptor);
+            assert!(is_key(&key, class, name, descriptor));
+            assert!(!is_key(&format!("{key}x"), class, name, descriptor));
+            assert!(!is_key(&format!("x{key}"), class, name, descriptor));
+            assert!(!is_key(&key, class, name, &format!("{descriptor}V")));
+        }
     }
 
     #[test]

@@ -25,6 +25,7 @@ use crate::MethodId;
 
 /// One line of `methods.jsonl`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(from = "FlatLine")]
 pub struct MethodLine {
     /// The id.
     pub id: MethodId,
@@ -34,7 +35,7 @@ pub struct MethodLine {
 }
 
 /// What is known of a method.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct MethodInfo {
     /// Binary class name.
     pub class: String,
@@ -43,17 +44,40 @@ pub struct MethodInfo {
     /// JVM descriptor.
     pub descriptor: String,
     /// Name of the source file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// Line of the first instruction.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
     /// The class loader that defined the class.
-    #[serde(default)]
     pub loader: String,
     /// Access flags by name.
-    #[serde(default)]
     pub flags: Vec<String>,
+}
+
+/// A line as it is read. What is flattened, serde keeps in memory before it knows what it is: that takes
+/// twice as long as all else about names.
+#[derive(Deserialize)]
+struct FlatLine {
+    id: MethodId,
+    class: String,
+    name: String,
+    descriptor: String,
+    #[serde(default)]
+    source: Option<String>,
+    #[serde(default)]
+    line: Option<u32>,
+    #[serde(default)]
+    loader: String,
+    #[serde(default)]
+    flags: Vec<String>,
+}
+
+impl From<FlatLine> for MethodLine {
+    fn from(flat: FlatLine) -> Self {
+        let FlatLine { id, class, name, descriptor, source, line, loader, flags } = flat;
+        Self { id, method: MethodInfo { class, name, descriptor, source, line, loader, flags } }
+    }
 }
 
 /// Names of the access flags of a method, in the order Java sources write them.

@@ -70,7 +70,8 @@ impl Methods {
                 });
                 method.has_key = true;
                 let info = &method.info;
-                if method.is_described && ids::key(&info.class, &info.name, &info.descriptor) != key
+                if method.is_described
+                    && !ids::is_key(&key, &info.class, &info.name, &info.descriptor)
                 {
                     return Err("the method that methods.jsonl has for this id");
                 }

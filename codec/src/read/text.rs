@@ -1,5 +1,6 @@
 //! Opens and reads the text files of a trace, in bounded memory.
 
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -91,7 +92,9 @@ pub(super) fn for_each_line(
             }
             return;
         };
-        let line = String::from_utf8_lossy(line);
+        // Twice as fast as `from_utf8_lossy`, where nothing is to be replaced.
+        let line =
+            std::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
         if let Err(expected) = each(&line) {
             refuse(bad_line(&line, expected));
         }
