@@ -15,6 +15,7 @@ pub(crate) enum ThreadKey {
     Calls,
     MaxFrames,
     Bytes,
+    Cpu,
     State,
     Name,
 }
