@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, ValueEnum, ValueHint};
 
 use super::shared::{
-    By, DEFAULT_DIR, FilterArgs, Format, SortKey, SourceArgs, TestArgs, ThreadArgs,
+    By, DEFAULT_DIR, FilterArgs, Format, SortKey, SourceArgs, TestArgs, ThreadArgs, TimeArgs,
 };
 use super::values::percentage;
 
@@ -19,12 +19,14 @@ pub(crate) struct ReportArgs {
     pub(crate) tests: TestArgs,
     #[command(flatten)]
     pub(crate) filter: FilterArgs,
+    #[command(flatten)]
+    pub(crate) when: TimeArgs,
     /// Calls: how often it was called; total: how long it ran, or without times the calls made while it
     /// ran, its own included; self: the time, or the calls, of its own
     #[arg(long, value_name = "COLUMN", default_value = "total")]
     pub(crate) sort: SortKey,
     /// What total and self mean [default: time, where times were recorded]
-    #[arg(long, value_name = "WHAT", conflicts_with = "instead")]
+    #[arg(long, value_name = "WHAT", conflicts_with_all = ["slowest", "html"])]
     pub(crate) by: Option<By>,
     /// Show at most N lines; 0 for all [default: 40 in text, else all]
     #[arg(long, value_name = "N")]
@@ -51,11 +53,11 @@ pub(crate) struct ReportArgs {
 /// Which paths of calls.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PathsKind {
-    /// From the outermost call on, always to where most calls were made
+    /// From the outermost call on, always to where most time was spent, or most calls were made
     Longest,
     /// The stack with the most frames
     Deepest,
-    /// The stacks that calls were made on most often
+    /// The stacks that calls were made on most often; with --by time those that took most of their own
     Frequent,
 }
 
@@ -69,6 +71,8 @@ pub(crate) struct GraphArgs {
     pub(crate) tests: TestArgs,
     #[command(flatten)]
     pub(crate) filter: FilterArgs,
+    #[command(flatten)]
+    pub(crate) when: TimeArgs,
     /// Only what happens in methods like this, pkg.Class or pkg.Class#method; repeatable
     #[arg(long = "method", value_name = "GLOB")]
     pub(crate) methods: Vec<String>,
@@ -130,6 +134,8 @@ pub(crate) struct DiffArgs {
     /// The trace directory of the second run; without it, two tests of the first are compared
     #[arg(value_name = "AFTER", value_hint = ValueHint::DirPath)]
     pub(crate) after: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
     #[command(flatten)]
     pub(crate) tests: TestArgs,
     #[command(flatten)]

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum, ValueHint};
 
-use super::shared::{By, DEFAULT_DIR, FilterArgs, TestArgs, ThreadArgs};
-use super::values::{Window, nanoseconds, window};
+use super::shared::{By, DEFAULT_DIR, FilterArgs, TestArgs, ThreadArgs, TimeArgs};
 
 /// For which tool.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,13 +53,8 @@ pub(crate) struct ExportArgs {
     /// recorded]
     #[arg(long, value_name = "WHAT")]
     pub(crate) by: Option<By>,
-    /// Write only what happened between two times since the start of the trace, such as 1.5s..2s; calls
-    /// that began before, or go on, are cut off
-    #[arg(long, value_name = "FROM..TO", value_parser = window)]
-    pub(crate) time: Option<Window>,
-    /// Leave out calls that took less, such as 5ms
-    #[arg(long, value_name = "TIME", value_parser = nanoseconds)]
-    pub(crate) min_duration: Option<u64>,
+    #[command(flatten)]
+    pub(crate) when: TimeArgs,
     /// Write it even if its viewer cannot open it
     #[arg(long)]
     pub(crate) force: bool,

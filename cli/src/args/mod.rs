@@ -21,10 +21,10 @@ use self::help::{
 pub(crate) use self::read::{CheckArgs, DumpArgs, IndexArgs, InfoArgs, ReplayArgs, ThreadKey};
 pub(crate) use self::record::{AgentArgs, AttachArgs, DetachArgs, EventFormat, RecordArgs};
 pub(crate) use self::shared::{
-    By, DEFAULT_DIR, FilterArgs, Format, SortKey, SourceArgs, TestArgs, ThreadArgs,
+    By, DEFAULT_DIR, FilterArgs, Format, SortKey, SourceArgs, TestArgs, ThreadArgs, TimeArgs,
 };
 pub(crate) use self::shell::{CompletionsArgs, ManArgs};
-pub(crate) use self::values::{Window, nanoseconds};
+pub(crate) use self::values::nanoseconds;
 
 /// Records every method call of a JVM program and shows what happened.
 #[derive(Parser, Debug)]

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum, ValueHint};
 use flow_codec::Glob;
+use flow_codec::read::TimeLimits;
 
-use super::values::glob;
+use super::values::{Window, glob, nanoseconds, window};
 
 /// What results look like.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,4 +76,25 @@ pub(crate) struct FilterArgs {
     /// Leave out calls of methods like this; what they called moves up to their caller; repeatable
     #[arg(long, value_name = "GLOB", value_parser = glob)]
     pub(crate) exclude: Vec<Glob>,
+}
+
+/// Which calls, by when they happened.
+#[derive(ClapArgs, Clone, Copy, Debug)]
+pub(crate) struct TimeArgs {
+    /// Only what happened between two times since the start of the trace, such as 1.5s..2s; calls that
+    /// began before, or go on, are cut off
+    #[arg(id = "window", long = "time", value_name = "FROM..TO", value_parser = window)]
+    window: Option<Window>,
+    /// Leave out calls that took less, such as 5ms; their time is their caller's
+    #[arg(long, value_name = "TIME", value_parser = nanoseconds)]
+    min_duration: Option<u64>,
+}
+
+impl TimeArgs {
+    /// What of a trace is shown.
+    pub(crate) fn limits(&self) -> TimeLimits {
+        let all = Window { from_ns: 0, to_ns: u64::MAX };
+        let Window { from_ns, to_ns } = self.window.unwrap_or(all);
+        TimeLimits { from_ns, to_ns, min_ns: self.min_duration.unwrap_or(0) }
+    }
 }
