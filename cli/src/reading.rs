@@ -198,12 +198,16 @@ pub(crate) fn visit_timed(
     let (mut reading, events) = if chosen.limits != TimeLimits::NONE {
         let limited = TimeLimited::new(visitor, clock, chosen.limits);
         let mut visitor = Filtered::new(limited, &chosen.selection);
-        let reading = read.all(events, |events| {
+        let (mut reading, events) = read.all(events, |events| {
             // What comes behind the end need not be read.
             Ok(events.visit_some(&mut visitor)? && !visitor.inner().is_over())
         });
-        visitor.into_inner().end_thread();
-        reading
+        let mut limited = visitor.into_inner();
+        if limited.is_over() {
+            reading.ending = Ending::Stopped;
+        }
+        limited.end_thread();
+        (reading, events)
     } else if chosen.selection.is_all() {
         read.all(events, |events| events.visit_some(visitor))
     } else {

@@ -245,6 +245,15 @@ fn what_is_added_up_is_only_what_is_asked_for_by_its_time() {
         format!("{begin},{begin},{begin},2500000,2500000,2500000,false,1"),
     ];
     assert_eq!(numbers(&slowest), expected);
+    // What is behind the end is not read, and is no damage.
+    let early = format!("..{}ns", at(2));
+    let early = ["report", "--format", "csv", "--time", &early];
+    let expected = [
+        format!("1,3,1,{},1000000,{},{}", 2 * MS, 2 * MS, 2 * MS),
+        format!("1,2,1,{MS},1000000,{MS},{MS}"),
+        "1,1,1,0,0,0,0".to_owned(),
+    ];
+    assert_eq!(numbers(&early), expected);
     let page = flow(&["report", "--html", "-", "--time", &window], dir.path());
     assert_eq!(page.code, Some(0), "{}", page.err);
     assert!(page.out.contains("only from 0.004500 s to 0.008250 s"));
