@@ -138,6 +138,9 @@ call 3 at offset 2, called by com.app.Main.main([Ljava/lang/String;)V > com.app.
     let csv = flow(&["replay", "--method", "**#<init>", "--format", "csv"], trace.path());
     assert!(csv.out.ends_with(",offset\n.,1,2,2,com.app.Main$Job,<init>,()V,2\n.,1,2,2,com.app.Main$Job,<init>,()V,4\n"), "{}", csv.out);
     let none = flow(&["replay", "--method", "no.Such"], trace.path());
+    assert_eq!((none.code, none.out.as_str()), (Some(1), ""));
+    assert!(none.err.starts_with("flow: no method like 'no.Such' in the trace"), "{}", none.err);
+    let none = flow(&["replay", "--include", "no.Such"], trace.path());
     assert_eq!((none.code, none.out.as_str()), (Some(0), ""));
     assert!(none.err.starts_with("flow: no call is like that; patterns are pkg"), "{}", none.err);
 }

@@ -1,10 +1,9 @@
 //! The verbs that look at a trace as it is.
 
 use clap::{Args as ClapArgs, ValueEnum};
-use flow_codec::Glob;
 
 use super::shared::{FilterArgs, SourceArgs, TestArgs, ThreadArgs};
-use super::values::{glob, nanoseconds};
+use super::values::nanoseconds;
 use crate::cmd::replay::From;
 
 /// What threads are sorted by.
@@ -49,8 +48,8 @@ pub(crate) struct ReplayArgs {
     pub(crate) filter: FilterArgs,
     /// Only calls of methods like this, with all they called, each behind a line that says where it
     /// is; repeatable
-    #[arg(long, value_name = "GLOB", value_parser = glob)]
-    pub(crate) method: Vec<Glob>,
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) method: Vec<String>,
     /// Begin with call N of the thread, with event:N or offset:N of it, at a time such as 1.5s since the
     /// start of the trace, or with the first call like a pattern; 'a.B#c > d.E#f' is a call of f below one of c
     #[arg(long, value_name = "PLACE", conflicts_with_all = ["follow", "patterns_of_tests"])]
