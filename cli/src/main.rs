@@ -12,6 +12,7 @@
 mod agent;
 mod args;
 mod at_once;
+mod by_path;
 mod cmd;
 mod export;
 mod failure;

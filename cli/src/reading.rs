@@ -5,7 +5,10 @@ use std::ops::Range;
 
 use flow_codec::format::flow::Record;
 use flow_codec::format::names::EventFormat;
-use flow_codec::read::{Events, Filtered, ReadRecords, Selection, Tail, ThreadFile, Visit};
+use flow_codec::read::{
+    Clock, Events, Filtered, ReadRecords, Selection, Tail, ThreadFile, TimeLimited, TimeLimits,
+    TimedEvents, Visit,
+};
 use flow_codec::scan::Summary;
 use flow_codec::{Error, Offset};
 
@@ -128,50 +131,137 @@ pub(crate) enum Flow {
     Stop,
 }
 
-/// Hands on every record of a thread, but for calls that are not selected.
-pub(crate) fn visit_thread(
-    file: &ThreadFile,
-    selection: &Selection,
-    progress: &mut Progress,
-    visitor: &mut impl Visit,
-) -> Reading {
-    if selection.is_all() {
-        visit_all(file, progress, visitor)
-    } else {
-        visit_all(file, progress, &mut Filtered::new(visitor, selection))
+/// Which calls are handed on.
+#[derive(Debug)]
+pub(crate) struct Chosen {
+    /// Those of these methods.
+    pub(crate) selection: Selection,
+    /// Of them those that happened then, and took so long.
+    pub(crate) limits: TimeLimits,
+}
+
+impl Chosen {
+    /// All calls.
+    pub(crate) fn all() -> Self {
+        Self::of(Selection::all())
+    }
+
+    /// Those of these methods, whenever they happened.
+    pub(crate) fn of(selection: Selection) -> Self {
+        Self { selection, limits: TimeLimits::NONE }
+    }
+
+    /// Whether nothing is left out.
+    pub(crate) fn is_all(&self) -> bool {
+        self.selection.is_all() && self.limits == TimeLimits::NONE
     }
 }
 
-fn visit_all(file: &ThreadFile, progress: &mut Progress, visitor: &mut impl Visit) -> Reading {
-    let mut events = match file.events() {
+/// Hands on every record of a thread, but for calls that are not chosen.
+pub(crate) fn visit_thread(
+    file: &ThreadFile,
+    chosen: &Chosen,
+    progress: &mut Progress,
+    visitor: &mut impl Visit,
+) -> Reading {
+    if chosen.limits != TimeLimits::NONE {
+        return visit_timed(file, chosen, progress, &Clock::default(), visitor);
+    }
+    let events = match file.events() {
         Ok(events) => events,
         Err(error) => return Reading::failed(error),
     };
-    let mut reading = Reading::new();
-    loop {
-        progress.at(events.position());
-        match events.visit_some(visitor) {
-            Ok(true) => {}
-            Ok(false) => {
-                reading.ending = events.tail().into();
-                break;
-            }
-            Err(error) => {
-                if reading.note(error) == Flow::Stop {
+    let mut read =
+        Read { file, progress, state: |events: &Events| (events.position(), events.tail()) };
+    if chosen.selection.is_all() {
+        read.all(events, |events| events.visit_some(visitor)).0
+    } else {
+        let mut visitor = Filtered::new(visitor, &chosen.selection);
+        read.all(events, |events| events.visit_some(&mut visitor)).0
+    }
+}
+
+/// The same with the time.
+pub(crate) fn visit_timed(
+    file: &ThreadFile,
+    chosen: &Chosen,
+    progress: &mut Progress,
+    clock: &Clock,
+    visitor: &mut impl Visit,
+) -> Reading {
+    let events = match TimedEvents::open(file, clock) {
+        Ok(events) => events,
+        Err(error) => return Reading::failed(error),
+    };
+    let state = |events: &TimedEvents<'_>| (events.position(), events.tail());
+    let mut read = Read { file, progress, state };
+    let (mut reading, events) = if chosen.limits != TimeLimits::NONE {
+        let limited = TimeLimited::new(visitor, clock, chosen.limits);
+        let mut visitor = Filtered::new(limited, &chosen.selection);
+        let (mut reading, events) = read.all(events, |events| {
+            // What comes behind the end need not be read.
+            Ok(events.visit_some(&mut visitor)? && !visitor.inner().is_over())
+        });
+        let mut limited = visitor.into_inner();
+        if limited.is_over() {
+            reading.ending = Ending::Stopped;
+        }
+        limited.end_thread();
+        (reading, events)
+    } else if chosen.selection.is_all() {
+        read.all(events, |events| events.visit_some(visitor))
+    } else {
+        let mut visitor = Filtered::new(visitor, &chosen.selection);
+        read.all(events, |events| events.visit_some(&mut visitor))
+    };
+    reading.marks = events.into_damage();
+    reading
+}
+
+/// The reading of a thread, of events with or without the time.
+struct Read<'a, F> {
+    file: &'a ThreadFile,
+    progress: &'a mut Progress,
+    /// How far events have been read, and how they ended.
+    state: F,
+}
+
+impl<F> Read<'_, F> {
+    /// Hands on some records after the other, until `some` answers that there are no more.
+    fn all<E>(
+        &mut self,
+        mut events: E,
+        mut some: impl FnMut(&mut E) -> Result<bool, Error>,
+    ) -> (Reading, E)
+    where
+        F: Fn(&E) -> (Offset, Tail),
+    {
+        let mut reading = Reading::new();
+        loop {
+            self.progress.at((self.state)(&events).0);
+            match some(&mut events) {
+                Ok(true) => {}
+                Ok(false) => {
+                    reading.ending = (self.state)(&events).1.into();
                     break;
+                }
+                Err(error) => {
+                    if reading.note(error) == Flow::Stop {
+                        break;
+                    }
                 }
             }
         }
+        self.progress.file_done(self.file.bytes);
+        (reading, events)
     }
-    progress.file_done(file.bytes);
-    reading
 }
 
 /// Counts what a thread did.
 pub(crate) fn count_thread(file: &ThreadFile, progress: &mut Progress) -> (Summary, Reading) {
     if file.format == EventFormat::Jsonl {
         let mut total = Summary::default();
-        let reading = visit_all(file, progress, &mut total);
+        let reading = visit_thread(file, &Chosen::all(), progress, &mut total);
         return (total, reading);
     }
     let outcome = sweep_thread(file, progress);

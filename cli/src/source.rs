@@ -61,19 +61,28 @@ impl Source {
 
     /// Keeps the threads that were asked for.
     pub(crate) fn choose(&mut self, threads: &ThreadArgs) -> Result<(), Failure> {
+        Self::choose_in([self], threads)
+    }
+
+    /// Keeps the threads that were asked for; each must be in one of the sources at least.
+    pub(crate) fn choose_in<const N: usize>(
+        sources: [&mut Self; N],
+        threads: &ThreadArgs,
+    ) -> Result<(), Failure> {
         if threads.patterns.is_empty() {
             return Ok(());
         }
         for pattern in &threads.patterns {
             let found = |trace: &Trace| trace.files.iter().any(|f| matches(trace, f.id, pattern));
-            if !self.traces.iter().any(found) {
+            if !sources.iter().any(|source| source.traces.iter().any(found)) {
+                let names: Vec<_> = sources.iter().map(|source| source.thread_names()).collect();
+                let names = names.join("; ");
                 return Err(Failure::Failed(format!(
-                    "no thread '{pattern}' with events; there are: {}",
-                    self.thread_names()
+                    "no thread '{pattern}' with events; there are: {names}"
                 )));
             }
         }
-        for trace in &mut self.traces {
+        for trace in sources.into_iter().flat_map(|source| &mut source.traces) {
             let mut files = std::mem::take(&mut trace.files);
             files.retain(|file| threads.include(trace, file.id));
             trace.files = files;

@@ -1,15 +1,13 @@
-//! Times of calls: whether a trace has any, and how threads are read with them.
+//! Times of calls: whether a trace has any, and which of them are asked for.
 
 use flow_codec::Error;
 use flow_codec::format::marks::Mark;
-use flow_codec::read::{
-    Clock, Filtered, Marks, MarksInput, Selection, ThreadFile, TimedEvents, Trace, Visit,
-};
+use flow_codec::read::{Marks, MarksInput, TimeLimits, Trace};
 
-use crate::args::By;
+use crate::args::{By, FilterArgs, TimeArgs};
 use crate::failure::Failure;
-use crate::output::{Progress, duration, message};
-use crate::reading::{Ending, Flow, Reading};
+use crate::output::{duration, message};
+use crate::reading::Chosen;
 
 /// Whether a clock has marked events of a trace. Marks that cannot be read are told of.
 pub(crate) fn has_clock(trace: &Trace) -> bool {
@@ -62,48 +60,17 @@ pub(crate) fn caution(trace: &Trace) -> String {
     format!("times are estimates, as good as those of a profiler that samples {often}")
 }
 
-/// Hands on every record of a thread with the time, but for calls that are not selected.
-pub(crate) fn visit_timed(
-    file: &ThreadFile,
-    selection: &Selection,
-    progress: &mut Progress,
-    clock: &Clock,
-    visitor: &mut impl Visit,
-) -> Reading {
-    if selection.is_all() {
-        visit_all(file, progress, clock, visitor)
-    } else {
-        visit_all(file, progress, clock, &mut Filtered::new(visitor, selection))
-    }
-}
-
-fn visit_all(
-    file: &ThreadFile,
-    progress: &mut Progress,
-    clock: &Clock,
-    visitor: &mut impl Visit,
-) -> Reading {
-    let mut events = match TimedEvents::open(file, clock) {
-        Ok(events) => events,
-        Err(error) => return Reading::failed(error),
-    };
-    let mut reading = Reading::new();
-    loop {
-        progress.at(events.position());
-        match events.visit_some(visitor) {
-            Ok(true) => {}
-            Ok(false) => {
-                reading.ending = Ending::from(events.tail());
-                break;
-            }
-            Err(error) => {
-                if reading.note(error) == Flow::Stop {
-                    break;
-                }
-            }
+impl Chosen {
+    /// The calls of a trace that are asked for. It must have times where these decide.
+    pub(crate) fn new(
+        trace: &Trace,
+        filter: &FilterArgs,
+        time: &TimeArgs,
+    ) -> Result<Self, Failure> {
+        let limits = time.limits();
+        if limits != TimeLimits::NONE && !has_clock(trace) {
+            return Err(no_clock(trace));
         }
+        Ok(Self { selection: filter.selection(trace), limits })
     }
-    reading.marks = events.into_damage();
-    progress.file_done(file.bytes);
-    reading
 }

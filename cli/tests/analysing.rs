@@ -216,9 +216,9 @@ calls      %  callee
     let run = flow(&["report", "--callers", "**#work", "--format", "csv"], trace.path());
     assert_eq!(
         run.out,
-        "trace,method,class,name,descriptor,calls\n\
-         .,,,,,2\n\
-         .,0,com.app.Main,main,([Ljava/lang/String;)V,2\n"
+        "trace,method,class,name,descriptor,calls,total_ns,self_ns,total_from_ns,total_by_ns\n\
+         .,,,,,2,,,,\n\
+         .,0,com.app.Main,main,([Ljava/lang/String;)V,2,,,,\n"
     );
     let run = flow(&["report", "--callers", "**#work", "--format", "json"], trace.path());
     let line: serde_json::Value = serde_json::from_str(run.out.lines().next().unwrap()).unwrap();
@@ -272,7 +272,7 @@ depth  method
     for (paths, line) in [
         (
             "longest",
-            r#""depth":1,"method":1,"class":"com.app.Main","name":"work","descriptor":"(I)I","calls":2,"total":4}"#,
+            r#""depth":1,"method":1,"class":"com.app.Main","name":"work","descriptor":"(I)I","calls":2,"total":4,"self":2,"unit":"calls"}"#,
         ),
         (
             "deepest",
@@ -280,7 +280,7 @@ depth  method
         ),
         (
             "frequent",
-            r#""calls":2,"path":["com.app.Main.main([Ljava/lang/String;)V","com.app.Main.work(I)I"]}"#,
+            r#""calls":2,"total":4,"self":2,"unit":"calls","path":["com.app.Main.main([Ljava/lang/String;)V","com.app.Main.work(I)I"]}"#,
         ),
     ] {
         let run = flow(&["report", "--paths", paths, "--format", "json"], trace.path());
@@ -327,6 +327,15 @@ change  before  after         method
     );
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
 
+    // Only of one thread; it needs not be in both.
+    let run = diff(&["--thread", "main", "--format", "csv", "--max", "1"], &before, &after);
+    assert!(run.out.contains("vanished,com.app.Main,work,(I)I,1,2,0,4,0,2,"), "{}", run.out);
+    fs::remove_file(after.path().join("thread-12.flow")).unwrap();
+    let run = diff(&["--thread", "pool-1"], &before, &after);
+    assert!(run.out.contains("after   0 calls"), "{}", run.out);
+    fs::write(after.path().join("thread-12.flow"), [0x01, 0x81, 0x00]).unwrap();
+    let run = diff(&["--thread", "nobody"], &before, &after);
+    assert!(run.code == Some(1) && run.err.contains("no thread 'nobody'"), "{}", run.err);
     let run = diff(&["--depth", "1"], &before, &after);
     assert!(
         run.out.ends_with("work(I)I\n… 2 deeper differences left out (--depth 1)\n"),

@@ -138,6 +138,9 @@ call 3 at offset 2, called by com.app.Main.main([Ljava/lang/String;)V > com.app.
     let csv = flow(&["replay", "--method", "**#<init>", "--format", "csv"], trace.path());
     assert!(csv.out.ends_with(",offset\n.,1,2,2,com.app.Main$Job,<init>,()V,2\n.,1,2,2,com.app.Main$Job,<init>,()V,4\n"), "{}", csv.out);
     let none = flow(&["replay", "--method", "no.Such"], trace.path());
+    assert_eq!((none.code, none.out.as_str()), (Some(1), ""));
+    assert!(none.err.starts_with("flow: no method like 'no.Such' in the trace"), "{}", none.err);
+    let none = flow(&["replay", "--include", "no.Such"], trace.path());
     assert_eq!((none.code, none.out.as_str()), (Some(0), ""));
     assert!(none.err.starts_with("flow: no call is like that; patterns are pkg"), "{}", none.err);
 }
@@ -410,7 +413,22 @@ thread  kind     calls  max frames  bytes  state         name
     assert_eq!(object["manifest"]["pid"], 4711);
     assert_eq!(object["threads"][1]["name"], "pool-1");
     let run = flow(&["info", "--format", "csv"], trace.path());
-    assert!(run.out.ends_with(".,13,,virtual,1,1,1,alive at end\n"), "{}", run.out);
+    assert!(run.out.ends_with(".,13,,virtual,1,1,1,alive at end,\n"), "{}", run.out);
+    // Where threads ended, it may be known what they cost.
+    let threads = fs::read_to_string(trace.path().join("threads.jsonl")).unwrap();
+    let told = threads.replace(r#""id":1,"at_ns":9}"#, r#""id":1,"at_ns":9,"cpu_ns":1234567}"#);
+    fs::write(trace.path().join("threads.jsonl"), told).unwrap();
+    let run = flow(&["info"], trace.path());
+    let table = "thread  kind     calls  max frames  bytes      cpu  state         name
+     1  user         5           3      8  1.23 ms  ended         main
+    12  daemon       1           1      3           alive at end  pool-1\n";
+    assert!(run.out.contains(table), "{}", run.out);
+    let run = flow(&["info", "--format", "csv", "--sort", "cpu", "--max", "1"], trace.path());
+    assert!(run.out.ends_with(".,1,main,user,5,3,8,ended,1234567\n"), "{}", run.out);
+    let run = flow(&["info", "--format", "json"], trace.path());
+    let object: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!(object["threads"][0]["cpu_ns"], 1_234_567);
+    assert!(object["threads"][1].get("cpu_ns").is_none());
 }
 
 #[test]

@@ -33,6 +33,7 @@ fn encoded(marks: &[(u64, u64, Mark)]) -> Vec<u8> {
         let position = Position { offset: Offset::new(*offset), exits: *exits };
         encoder.encode(position, mark, &mut bytes);
     }
+    encoder.finish(&mut bytes);
     bytes
 }
 
@@ -185,11 +186,77 @@ fn only_what_is_asked_for_by_its_time_is_told() {
     let late = told(&["--time", "1s.."]);
     assert_eq!(late["thread 1"], []);
 
-    let run = flow(&["export", "--to", "svg", "--time", "1s.."], dir.path());
+    let run = flow(&["export", "--to", "chrome", "--time", "1s..", "--by", "calls"], dir.path());
     assert_eq!(run.code, Some(2), "{}", run.err);
-    let run = flow(&["export", "--to", "chrome", "--time", "1s.."], bare(MAIN).path());
-    assert_eq!(run.code, Some(1));
-    assert!(run.err.contains("no times were recorded"), "{}", run.err);
+    for args in [
+        &["export", "--to", "chrome", "--time", "1s.."][..],
+        &["export", "--to", "svg", "--min-duration", "1s"],
+        &["report", "--time", "1s..", "--by", "calls"],
+        &["graph", "--min-duration", "1s"],
+    ] {
+        let run = flow(args, bare(MAIN).path());
+        assert_eq!(run.code, Some(1), "{args:?}");
+        assert!(run.err.contains("no times were recorded"), "{}", run.err);
+    }
+}
+
+#[test]
+fn what_is_added_up_is_only_what_is_asked_for_by_its_time() {
+    let dir = exact();
+    let name = |name: &str| format!("com.app.{name}");
+    let (main, work, init) = (name(MAIN_NAME), name(WORK), name(INIT));
+    let collapsed =
+        |args: &[&str]| String::from_utf8(export("collapsed", args, dir.path())).unwrap();
+    // From between events 3 and 4 to between 7 and 8: main > work > init; main > work.
+    let (from, to) = (at(3) + 500_000, at(7) + 250_000);
+    let window = format!("{from}ns..{to}ns");
+    let expected = format!("{main} 1000000\n{main};{work} 1750000\n{main};{work};{init} 1000000\n");
+    assert_eq!(collapsed(&["--time", &window]), expected);
+    let weights = readers::pprof::timed(&export("pprof", &["--time", &window], dir.path()));
+    let weights: Vec<_> = weights.values().copied().collect();
+    assert_eq!(weights, [MS, 1_750_000, MS]);
+    let by_calls = collapsed(&["--time", &window, "--by", "calls"]);
+    assert_eq!(by_calls, format!("{main} 1\n{main};{work} 2\n{main};{work};{init} 1\n"));
+    // What is short belongs to its caller.
+    let expected = format!("{main} 4000000\n{main};{work} 5000000\n");
+    assert_eq!(collapsed(&["--min-duration", "2ms"]), expected);
+    let numbers = |args: &[&str]| -> Vec<String> {
+        let run = flow(args, dir.path());
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{args:?}");
+        let of_row =
+            |row: &str| row.split(')').next_back().unwrap().split_once(',').unwrap().1.to_owned();
+        run.out.lines().skip(1).map(of_row).collect()
+    };
+    let report = ["report", "--format", "csv", "--time", &window];
+    // Calls, total and self; the same in nanoseconds; total for sure, and at most.
+    let expected = [
+        "1,4,1,3750000,1000000,3750000,3750000",
+        "2,3,2,2750000,1750000,2750000,2750000",
+        "1,1,1,1000000,1000000,1000000,1000000",
+    ];
+    assert_eq!(numbers(&report), expected);
+    let graph = ["graph", "--format", "csv", "--time", &window];
+    let expected = ["1,3750000,1000000,ns", "2,2750000,1750000,ns", "1,1000000,1000000,ns"];
+    assert_eq!(numbers(&graph), expected);
+    let slowest = ["report", "--slowest", "2", "--format", "csv", "--time", &window];
+    let begin = from;
+    let expected = [
+        format!("{begin},{begin},{begin},3750000,3750000,3750000,false,0"),
+        format!("{begin},{begin},{begin},2500000,2500000,2500000,false,1"),
+    ];
+    assert_eq!(numbers(&slowest), expected);
+    // What is behind the end is not read, and is no damage.
+    let early = format!("..{}ns", at(2));
+    let early = ["report", "--format", "csv", "--time", &early];
+    let expected = [
+        format!("1,3,1,{},1000000,{},{}", 2 * MS, 2 * MS, 2 * MS),
+        format!("1,2,1,{MS},1000000,{MS},{MS}"),
+        "1,1,1,0,0,0,0".to_owned(),
+    ];
+    assert_eq!(numbers(&early), expected);
+    let page = flow(&["report", "--html", "-", "--time", &window], dir.path());
+    assert_eq!(page.code, Some(0), "{}", page.err);
+    assert!(page.out.contains("only from 0.004500 s to 0.008250 s"));
 }
 
 #[test]
@@ -213,6 +280,57 @@ fn report_weighs_by_time_where_there_is_one() {
     assert_eq!(by_calls.out, flow(&["report"], bare(MAIN).path()).out);
     let run = flow(&["report", "--by", "time"], bare(MAIN).path());
     assert!(run.code == Some(1) && run.err.contains("no times were recorded"), "{}", run.err);
+}
+
+#[test]
+fn callers_callees_and_paths_tell_how_long_calls_took() {
+    let dir = exact();
+    let shows = |args: &[&str], expected: &str| {
+        let run = flow(args, dir.path());
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{args:?}");
+        assert!(run.out.starts_with(expected), "{}", run.out);
+        assert!(run.out.contains("\ntimes are "), "{}", run.out);
+    };
+    shows(
+        &["report", "--callers", "**#<init>"],
+        "callers of com.app.Main$Job.<init>()V: 2 calls took 2.00 ms\n\n\
+         calls    total       %     self  caller\n    \
+             2  2.00 ms  100.0%  2.00 ms  com.app.Main.work(I)I\n",
+    );
+    shows(
+        &["report", "--callees", "**#main"],
+        "com.app.Main.main([Ljava/lang/String;)V, called 1×, took 9.00 ms and made 2 calls\n\n\
+         calls    total      %     self  callee\n    \
+             2  6.00 ms  66.6%  4.00 ms  com.app.Main.work(I)I\n",
+    );
+    shows(
+        &["report", "--paths", "longest"],
+        "  total       %     self  calls  method\n\
+         9.00 ms  100.0%  3.00 ms      1  com.app.Main.main([Ljava/lang/String;)V\n\
+         6.00 ms   66.6%  4.00 ms      2  com.app.Main.work(I)I\n\
+         2.00 ms   22.2%  2.00 ms      2  com.app.Main$Job.<init>()V\n",
+    );
+    shows(
+        &["report", "--paths", "frequent", "--by", "time", "--max", "1"],
+        "5 calls by 3 paths\n\n\
+         4.00 ms   44.4%  com.app.Main.work(I)I  (2 calls)\n                 \
+         in com.app.Main.main\n\n\
+         … 2 more paths with 3 calls that took 5.00 ms left out (--max 1; 0 for all)\n",
+    );
+    let run = flow(&["report", "--callers", "**#work", "--format", "csv"], dir.path());
+    let row = ".,0,com.app.Main,main,([Ljava/lang/String;)V,2,6000000,4000000,6000000,6000000";
+    assert_eq!(run.out.lines().nth(1), Some(row));
+    let run = flow(&["report", "--callees", "**#work", "--format", "json"], dir.path());
+    let line: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+    let numbers = ["calls", "total_ns", "self_ns", "total_from_ns", "total_by_ns"];
+    assert_eq!(numbers.map(|key| line[key].as_u64().unwrap()), [2, 2 * MS, 2 * MS, 2 * MS, 2 * MS]);
+    // What is counted is the same as without times.
+    for args in [["--callers", "**#work"], ["--callees", "**#main"], ["--paths", "longest"]] {
+        let by_calls = flow(&[&["report", "--by", "calls"][..], &args].concat(), dir.path());
+        assert_eq!(by_calls.out, flow(&[&["report"][..], &args].concat(), bare(MAIN).path()).out);
+    }
+    let run = flow(&["report", "--paths", "deepest", "--by", "time"], dir.path());
+    assert_eq!(run.code, Some(2), "{}", run.err);
 }
 
 #[test]
@@ -259,8 +377,22 @@ fn replay_shows_when_calls_began_how_long_they_took_and_how_they_ended() {
 ";
     assert_eq!((run.out.as_str(), run.code), (expected, Some(0)));
     let run = flow(&["replay", "--from", "7.5ms", "--format", "csv", "--time"], dir.path());
-    let begun = format!(",6,{},{},{},1000000,1000000,1000000,", at(7), at(7), at(7));
+    let begun = format!(",6,{},{},{},1000000,1000000,1000000,,,", at(7), at(7), at(7));
     assert!(run.out.lines().nth(1).is_some_and(|line| line.ends_with(&begun)), "{}", run.out);
+    // What the program said stands before the call it was said before, for programs too.
+    let run = flow(&["replay", "--time", "--format", "csv"], dir.path());
+    let fields: Vec<_> = run.out.lines().map(|line| line.split(',').count()).collect();
+    assert!(fields.iter().all(|count| *count == fields[0]), "{}", run.out);
+    let row = format!(".,1,2,,,,,4,{at},{at},{at},,,,,note,step \\u{{7}}2", at = at(4));
+    assert_eq!(run.out.lines().nth(4), Some(row.as_str()));
+    let run = flow(&["replay", "--time", "--format", "json"], dir.path());
+    let line = run.out.lines().nth(3).unwrap();
+    assert_eq!(
+        serde_json::from_str::<serde_json::Value>(line).unwrap(),
+        serde_json::json!({"trace": ".", "thread": 1, "depth": 2, "offset": 4, "start_ns": at(4),
+            "start_from_ns": at(4), "start_by_ns": at(4), "beside": "note", "text": "step \\u{7}2",
+            "events": null})
+    );
     let run = flow(&["replay", "--from", "1s"], dir.path());
     assert!(run.code == Some(1) && run.err.contains("no event at 1.000000 s"), "{}", run.err);
     let run = flow(&["replay", "--time"], bare(MAIN).path());
@@ -387,6 +519,16 @@ fn check_names_what_is_wrong_with_marks() {
     assert_eq!(run.code, Some(1));
     assert!(run.out.contains("the time goes back at offset 16"), "{}", run.out);
     assert!(run.out.contains("1 mark behind the end of the events"), "{}", run.out);
+    // Instants follow each other by how long it was; but not what the thread was inside of before.
+    let instants = |at_ns| {
+        let inside = (0, 0, Mark::Time { by_ns: 5, from_ns: 9 });
+        encoded(&[inside, (5, 1, Mark::Instant { at_ns }), (6, 0, Mark::Instant { at_ns: 11 })])
+    };
+    let run = found(&instants(8));
+    assert_eq!(run.code, Some(1));
+    let told = "the time goes back at offset 15 (event at 5, exit 1)";
+    assert!(run.out.contains(told), "{}", run.out);
+    assert_eq!(found(&instants(9)).code, Some(0));
 }
 
 #[test]

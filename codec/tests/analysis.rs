@@ -152,7 +152,7 @@ proptest! {
         by_calls.sort_unstable();
         by_calls.truncate(count);
         let by_calls: Vec<_> = by_calls.into_iter().map(|(_, path)| path).collect();
-        prop_assert_eq!(tree.most_called(count), by_calls);
+        prop_assert_eq!(tree.heaviest(count), by_calls);
     }
 
     #[test]

@@ -8,10 +8,14 @@ use flow_codec::analysis::{Slowest, TimedGraph, TimedReport};
 use flow_codec::format::flow::Encoded;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
 use flow_codec::format::names::EventFormat;
-use flow_codec::read::{Bounds, Clock, ThreadFile, TimedEvents, Times};
+use flow_codec::read::{Bounds, Clock, ThreadFile, TimeLimits, TimedEvents, Times};
 use flow_codec::tree::Spans;
 use flow_codec::{MethodId, Offset, ThreadId};
+use naive_times::check_times;
 use proptest::prelude::*;
+
+#[path = "support/naive_times.rs"]
+mod naive_times;
 
 /// A record, and how many nanoseconds pass before each of its events.
 #[derive(Clone, Debug)]
@@ -166,29 +170,58 @@ fn is_about(a: u64, b: u64, events: usize) -> bool {
     a.abs_diff(b) <= 2 + events as u64
 }
 
+/// The files of a thread.
+fn written(thread: &Thread, marks: &[u8]) -> (tempfile::TempDir, ThreadFile) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("thread-1.flow");
+    fs::write(&path, &thread.bytes).expect("written");
+    fs::write(path.with_extension("marks"), marks).expect("written");
+    let file = ThreadFile {
+        id: ThreadId::new(1),
+        format: EventFormat::Binary,
+        path,
+        bytes: thread.bytes.len() as u64,
+        open: None,
+        parts: None,
+    };
+    (dir, file)
+}
+
+fn lies() -> impl Strategy<Value = Vec<(u64, u64)>> {
+    prop_oneof![4 => Just(Vec::new()),
+        1 => prop::collection::vec((0_u64..1 << 40, 0_u64..1 << 40), 1..4)]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn what_is_within_limits_is_what_the_calls_one_by_one_leave(
+        records in records(),
+        picks in prop::collection::vec(any::<bool>(), 1..7),
+        lies in lies(),
+        from in 0_u64..120,
+        to in 0_u64..120,
+        min_ns in prop_oneof![1 => Just(0_u64), 1 => 1_u64..2_000_000],
+    ) {
+        let thread = thread(&records);
+        let (_dir, file) = written(&thread, &marks(&thread, &picks, &lies));
+        // A part of the time there is.
+        let last = thread.events.last().map_or(0, |event| event.at_ns);
+        let part = |percent: u64| last * percent / 100;
+        check_times(&file, TimeLimits { from_ns: part(from), to_ns: part(to), min_ns });
+        check_times(&file, TimeLimits { from_ns: part(from), ..TimeLimits::NONE });
+        check_times(&file, TimeLimits { min_ns, ..TimeLimits::NONE });
+    }
 
     #[test]
     fn times_are_those_that_marks_tell_event_by_event(
         records in records(),
         picks in prop::collection::vec(any::<bool>(), 1..7),
-        lies in prop_oneof![4 => Just(Vec::new()),
-            1 => prop::collection::vec((0_u64..1 << 40, 0_u64..1 << 40), 1..4)],
+        lies in lies(),
     ) {
         let thread = thread(&records);
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = dir.path().join("thread-1.flow");
-        fs::write(&path, &thread.bytes).expect("written");
-        fs::write(path.with_extension("marks"), marks(&thread, &picks, &lies)).expect("written");
-        let file = ThreadFile {
-            id: ThreadId::new(1),
-            format: EventFormat::Binary,
-            path,
-            bytes: thread.bytes.len() as u64,
-            open: None,
-            parts: None,
-        };
+        let (_dir, file) = written(&thread, &marks(&thread, &picks, &lies));
         let estimates = estimates(&file, &thread);
         let expected = naive(&thread, &estimates);
         let count = thread.events.len();

@@ -9,6 +9,7 @@ Examples:
   flow report --slowest 20                   the longest calls
   flow report --html page.html               all of it in a browser
   flow report --callers 'com.app.Db#query'   who makes these calls
+  flow report --time 1.5s..2s                what happened in that half second
   flow graph --depth 8                       where the time went
   flow replay --depth 3 --thread main        calls in order
   flow replay --min-duration 5ms             those that took long, with their times

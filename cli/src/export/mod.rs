@@ -36,7 +36,6 @@ pub(crate) use names::Numbers;
 pub(crate) use play::{Play, Timeline};
 pub(crate) use shown::Which;
 pub(crate) use stacks::Stacks;
-pub(crate) use window::Spans;
 
 /// What wrote the file, for formats that have a place for that.
 const GENERATOR: &str = concat!("flow ", env!("CARGO_PKG_VERSION"));

@@ -4,12 +4,12 @@ use std::num::NonZeroU64;
 
 use flow_codec::format::flow::Record;
 use flow_codec::format::marks::{Mark, Position};
-use flow_codec::read::{ThreadFile, Trace};
+use flow_codec::read::{ThreadFile, TimeLimits, Trace};
 use flow_codec::{MethodId, Offset, ThreadId};
 
 use super::clock::{Moment, Scale, Timekeeper};
 use super::shown::{Shown, Which};
-use super::window::{Held, Spans};
+use super::window::Held;
 use crate::failure::{Failure, Status};
 use crate::output::Progress;
 use crate::reading::{Flow, Reading, read_records};
@@ -99,7 +99,7 @@ pub(crate) struct Play<'a> {
     /// What times are.
     pub(crate) scale: Scale,
     /// What is left out by its time.
-    pub(crate) spans: Spans,
+    pub(crate) limits: TimeLimits,
 }
 
 impl Play<'_> {
@@ -180,7 +180,7 @@ impl Play<'_> {
         timeline.begin_thread(file.id, &mut out.bytes);
         loop {
             let keeper = Timekeeper::new(trace, file, self.scale);
-            let (shown, held) = (Shown::new(self.which), Held::new(self.spans));
+            let (shown, held) = (Shown::new(self.which), Held::new(self.limits));
             let mut thread = Thread {
                 keeper,
                 shown,

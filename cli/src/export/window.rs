@@ -2,29 +2,15 @@
 //! stretch of time.
 
 use flow_codec::MethodId;
+use flow_codec::read::TimeLimits;
 
 use super::clock::Moment;
 use super::play::{Exit, Timeline};
-use crate::args::Window;
-
-/// What is left out by its time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Spans {
-    /// Calls that took less.
-    pub(crate) min_ns: u64,
-    /// What happened before, or later.
-    pub(crate) window: Window,
-}
-
-impl Spans {
-    /// Nothing is left out.
-    pub(crate) const ALL: Self = Self { min_ns: 0, window: Window { from_ns: 0, to_ns: u64::MAX } };
-}
 
 /// Holds calls back until it is known that they took long enough: their callers did before. So what is told
 /// stays in order, and nothing is kept but the open frames.
 pub(super) struct Held {
-    spans: Spans,
+    limits: TimeLimits,
     /// Without any reason to hold something back only their number is kept.
     holds: bool,
     open: Vec<(MethodId, Moment)>,
@@ -33,18 +19,18 @@ pub(super) struct Held {
 }
 
 impl Held {
-    pub(super) fn new(spans: Spans) -> Self {
-        Self { spans, holds: spans != Spans::ALL, open: Vec::new(), told: 0 }
+    pub(super) fn new(limits: TimeLimits) -> Self {
+        Self { limits, holds: limits != TimeLimits::NONE, open: Vec::new(), told: 0 }
     }
 
     /// Whether a moment lies behind all that is told.
     pub(super) fn is_over(&self, now: Moment) -> bool {
-        now.at > self.spans.window.to_ns
+        now.at > self.limits.to_ns
     }
 
     /// Whether something that takes no time is told.
     pub(super) fn is_within(&self, now: Moment) -> bool {
-        self.spans.window.from_ns <= now.at && !self.is_over(now)
+        self.limits.from_ns <= now.at && !self.is_over(now)
     }
 
     /// A method is entered. Answers how many calls are told now.
@@ -99,16 +85,16 @@ impl Held {
 
     /// A moment, or the end of what is told.
     pub(super) fn cut(&self, now: Moment) -> Moment {
-        Moment { at: now.at.clamp(self.spans.window.from_ns, self.spans.window.to_ns), ..now }
+        Moment { at: now.at.clamp(self.limits.from_ns, self.limits.to_ns), ..now }
     }
 
     /// Tells the calls that are long enough by now.
     fn tell(&mut self, now: Moment, timeline: &mut dyn Timeline, out: &mut Vec<u8>) -> u64 {
         let before = self.told;
-        let from_ns = self.spans.window.from_ns;
+        let from_ns = self.limits.from_ns;
         while let Some(&(method, entered)) = self.open.get(self.told) {
-            let is_over = entered.at > self.spans.window.to_ns;
-            if now.at < from_ns || is_over || now.at - entered.at < self.spans.min_ns {
+            let is_over = entered.at > self.limits.to_ns;
+            if now.at < from_ns || is_over || now.at - entered.at < self.limits.min_ns {
                 break;
             }
             let entered = Moment { at: entered.at.max(from_ns), ..entered };

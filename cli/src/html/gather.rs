@@ -1,6 +1,6 @@
 //! One pass over the calls of all threads: what the page shows of them.
 //!
-//! Everything counts in what times are in: as a [`Visit`], calls so far; `enter_at` and `leave_at` are
+//! Everything counts in what times are in: as a [`Visit`], calls so far; `enter_at` and `leave_all_at` are
 //! for those who know better. Memory: the open frames, what [`Timeline`] and [`Paths`] are allowed, and
 //! some bytes a method.
 
@@ -90,11 +90,7 @@ impl Visit for Gather {
 
     #[inline]
     fn exit(&mut self, count: NonZeroU64) {
-        let now = self.clock.now();
-        let count = usize::try_from(count.get()).unwrap_or(usize::MAX);
-        for _ in 0..count.min(self.open.len()) {
-            self.leave_at(now);
-        }
+        self.leave_all_at(count, self.clock.now());
     }
 }
 
@@ -165,8 +161,16 @@ impl Gather {
         self.most_frames = self.most_frames.max(self.open.len());
     }
 
+    /// So many frames are left. Others had been entered before recording began.
+    pub(super) fn leave_all_at(&mut self, count: NonZeroU64, end: u64) {
+        let count = usize::try_from(count.get()).unwrap_or(usize::MAX);
+        for _ in 0..count.min(self.open.len()) {
+            self.leave_at(end);
+        }
+    }
+
     /// The topmost frame is left.
-    pub(super) fn leave_at(&mut self, end: u64) {
+    fn leave_at(&mut self, end: u64) {
         let Some(frame) = self.open.pop() else { return };
         let took = end.saturating_sub(frame.at);
         if let Some(sums) = sums_mut(&mut self.sums, frame.method) {

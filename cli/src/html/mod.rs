@@ -27,12 +27,12 @@ mod threads;
 mod timed;
 mod timeline;
 
-use flow_codec::read::{Selection, Trace};
+use flow_codec::read::Trace;
 
 use crate::export::Clock;
 use crate::failure::{Failure, Status};
 use crate::output::Progress;
-use crate::reading::visit_thread;
+use crate::reading::{Chosen, visit_thread};
 use data::{Data, flat_boxes, flat_edges};
 use facts::Facts;
 pub(crate) use facts::Note;
@@ -49,7 +49,7 @@ const FLAME_BOXES: usize = 15_000;
 /// Data cannot be made JSON.
 pub(crate) fn page(
     trace: &Trace,
-    selection: &Selection,
+    chosen: &Chosen,
     notes: Vec<Note>,
 ) -> Result<(Vec<u8>, Status), Failure> {
     let mut progress = Progress::new(trace.files.iter().map(|file| file.bytes).sum(), false);
@@ -60,9 +60,9 @@ pub(crate) fn page(
     for file in &trace.files {
         gather.begin_thread(threads.budget(file.id));
         let (reading, sums) = if clock.is_some() {
-            timed::read(trace, file, selection, &mut progress, &mut gather)?
+            timed::read(trace, file, chosen, &mut progress, &mut gather)
         } else {
-            let reading = visit_thread(file, selection, &mut progress, &mut gather);
+            let reading = visit_thread(file, chosen, &mut progress, &mut gather);
             (reading, gather.end_thread())
         };
         threads.add(file.id, sums, &reading);
@@ -82,7 +82,7 @@ pub(crate) fn page(
     }
     let data = Data {
         unit: if clock.is_some() { timed::UNIT } else { Clock::UNIT },
-        is_filtered: !selection.is_all(),
+        is_filtered: !chosen.is_all(),
         flame: flat_boxes(&flame, &names),
         flame_end: flame.iter().map(|cell| cell.end).max().unwrap_or(0),
         edges: flat_edges(&edges, &names),

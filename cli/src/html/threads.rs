@@ -92,7 +92,7 @@ impl<'a> Threads<'a> {
         let ended = self.trace.manifest.as_ref().is_some_and(|manifest| manifest.end.is_some());
         let has_ended = self.trace.threads.get(id).map(|thread| thread.end_ns.is_some());
         let state = match (reading.ending, has_ended) {
-            _ if !reading.is_sound() => "damaged",
+            _ if !reading.is_sound() || reading.marks.is_some() => "damaged",
             (Ending::Truncated(_), _) => "truncated",
             (_, Some(true)) => "ended",
             (_, Some(false)) if ended => "alive at end",

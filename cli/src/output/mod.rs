@@ -15,7 +15,7 @@ mod words;
 pub(crate) use labels::{Labels, csv_fields};
 pub(crate) use lost::lost;
 pub(crate) use neutral::neutral;
-pub(crate) use path::{chain, indent, indentation};
+pub(crate) use path::{chain, indent, indentation, more};
 pub(crate) use progress::Progress;
 pub(crate) use table::{Align, Table};
 pub(crate) use units::{

@@ -1,7 +1,5 @@
 //! Stacks and trees of calls as text.
 
-use std::fmt::Display;
-
 use super::grouped;
 
 /// Deeper calls are indented no further and say how deep they are: a stack overflow would fill the
@@ -21,19 +19,23 @@ pub(crate) fn indent(depth: usize, line: &mut String) {
     line.push_str(&rest);
 }
 
-/// `a > b > … 3 more … > y > z`: a stack, of a deep one the `ends` outermost and innermost frames.
-pub(crate) fn chain<T: Display>(frames: &[T], ends: usize) -> String {
-    let mut parts = Vec::new();
+/// `a > b > … 3 more … > y > z`: a stack, of a deep one the `ends` outermost and innermost frames. Others are
+/// not asked for their names.
+pub(crate) fn chain<T>(frames: &[T], ends: usize, name: impl Fn(&T) -> String) -> String {
     if frames.len() <= 2 * ends + 1 {
-        parts.extend(frames.iter().map(T::to_string));
-    } else {
-        let (outer, rest) = frames.split_at(ends);
-        let (hidden, inner) = rest.split_at(rest.len() - ends);
-        parts.extend(outer.iter().map(T::to_string));
-        parts.push(format!("… {} more …", grouped(hidden.len() as u64)));
-        parts.extend(inner.iter().map(T::to_string));
+        return frames.iter().map(name).collect::<Vec<_>>().join(" > ");
     }
+    let (outer, rest) = frames.split_at(ends);
+    let (hidden, inner) = rest.split_at(rest.len() - ends);
+    let mut parts: Vec<_> = outer.iter().map(&name).collect();
+    parts.push(more(hidden.len() as u64));
+    parts.extend(inner.iter().map(&name));
     parts.join(" > ")
+}
+
+/// `… 3 more …`: frames without names.
+pub(crate) fn more(count: u64) -> String {
+    format!("… {} more …", grouped(count))
 }
 
 #[cfg(test)]
@@ -42,9 +44,9 @@ mod tests {
 
     #[test]
     fn of_a_deep_stack_the_ends_are_named() {
-        assert_eq!(chain::<u8>(&[], 1), "");
-        assert_eq!(chain(&[1, 2, 3], 1), "1 > 2 > 3");
-        assert_eq!(chain(&[1, 2, 3, 4], 1), "1 > … 2 more … > 4");
+        assert_eq!(chain(&[], 1, u8::to_string), "");
+        assert_eq!(chain(&[1, 2, 3], 1, u8::to_string), "1 > 2 > 3");
+        assert_eq!(chain(&[1, 2, 3, 4], 1, u8::to_string), "1 > … 2 more … > 4");
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! | Where did the calls go? The aggregate tree: calls with the same methods on the stack are one path. | [`Graph`], then [`PathTree`] |
 //! | How long did each method run? Where did the time go? Which calls took longest? | [`TimedReport`], [`TimedGraph`], [`Slowest`] |
 //! | The same, of what happens in some methods only | [`Rooted`] around a [`Graph`] |
-//! | Who calls a method, and whom does it call? | [`Neighbours`] |
+//! | Who calls a method, and whom does it call? For how long? | [`Neighbours`], [`TimedNeighbours`] |
 //! | What was the deepest stack? | [`Deepest`] |
 //! | What changed between two runs? | [`Diff`] |
 //!
@@ -24,6 +24,7 @@ mod paths;
 mod report;
 mod rooted;
 mod slowest;
+mod timed_neighbours;
 mod timed_report;
 
 pub use deepest::Deepest;
@@ -34,4 +35,5 @@ pub use path_tree::{PathId, PathRow, PathTree};
 pub use report::{Report, ReportRow};
 pub use rooted::Rooted;
 pub use slowest::{SlowCall, Slowest};
+pub use timed_neighbours::{Side, TimedNeighbour, TimedNeighbours};
 pub use timed_report::{TimedReport, TimedRow};

@@ -175,7 +175,7 @@ impl PathTree {
         stack
     }
 
-    /// Where the calls went: from the root on, the child with the largest total each time, the first one
+    /// Where the calls or the time went: from the root on, the child with the largest total each time, the first one
     /// of several.
     #[must_use]
     pub fn longest(&self) -> Vec<PathId> {
@@ -185,13 +185,13 @@ impl PathTree {
         std::iter::successors(heaviest(&self.root()), heaviest).collect()
     }
 
-    /// The `count` paths with the most calls, the first entered first where they have as many. Memory:
-    /// one number for each of them.
+    /// The `count` paths with the most of their own: calls, or time while nothing else was on the stack. The
+    /// first entered comes first where they have as many. Memory: one number for each of them.
     #[must_use]
-    pub fn most_called(&self, count: usize) -> Vec<PathId> {
+    pub fn heaviest(&self, count: usize) -> Vec<PathId> {
         let mut best = BinaryHeap::new();
         for (path, row) in self.rows() {
-            best.push(Reverse((row.calls, Reverse(path))));
+            best.push(Reverse((row.own, Reverse(path))));
             if best.len() > count {
                 best.pop();
             }

@@ -28,6 +28,16 @@ pub struct Clock {
     calls: Cell<u64>,
 }
 
+/// What a clock says of one event.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment {
+    /// In parts of a nanosecond.
+    pub(super) now: u64,
+    pub(super) bounds: Bounds,
+    stretch: u64,
+    calls: u64,
+}
+
 impl Clock {
     /// When the record happened that is being handed on, as far as anybody can think, in parts of a
     /// nanosecond: for sums, which [`to_ns`](Self::to_ns) makes to times.
@@ -65,6 +75,31 @@ impl Clock {
         self.calls.get()
     }
 
+    /// All that it says now.
+    #[inline]
+    pub(super) fn moment(&self) -> Moment {
+        Moment {
+            now: self.now.get(),
+            bounds: self.bounds.get(),
+            stretch: self.stretch.get(),
+            calls: self.calls.get(),
+        }
+    }
+
+    /// Says what it said then, or will say again.
+    #[inline]
+    pub(super) fn set(&self, moment: Moment) {
+        self.now.set(moment.now);
+        self.bounds.set(moment.bounds);
+        self.stretch.set(moment.stretch);
+        self.calls.set(moment.calls);
+    }
+
+    /// Parts of a nanosecond, of an instant.
+    pub(super) fn parts(ns: u64) -> u64 {
+        ns.min(LATEST_NS) << PARTS_BITS
+    }
+
     /// A thread begins.
     pub(super) fn begin_thread(&self) {
         self.now.set(0);
@@ -74,13 +109,12 @@ impl Clock {
 
     /// A stretch begins.
     pub(super) fn begin(&self, stretch: Stretch) {
-        let parts = |ns: u64| ns.min(LATEST_NS) << PARTS_BITS;
         self.stretch.set(self.stretch.get() + 1);
         self.bounds.set(stretch.bounds);
         let (begin, end) = stretch.estimates.unwrap_or_default();
         // An earlier stretch may have ended later, where marks do not agree.
-        let begin = parts(begin).max(self.now.get());
-        let end = parts(end).max(begin);
+        let begin = Self::parts(begin).max(self.now.get());
+        let end = Self::parts(end).max(begin);
         self.now.set(begin);
         self.end.set(end);
         self.per_byte.set((end - begin) / stretch.bytes.max(1));

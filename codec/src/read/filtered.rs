@@ -139,6 +139,11 @@ impl<'a, T> Filtered<'a, T> {
     }
 
     /// What it is around.
+    pub fn inner(&self) -> &T {
+        &self.inner
+    }
+
+    /// The same, when all is read.
     pub fn into_inner(self) -> T {
         self.inner
     }

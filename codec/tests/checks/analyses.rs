@@ -21,7 +21,7 @@ pub(super) fn check(bytes: &[u8]) {
 }
 
 /// One of eight methods, or one to four exits.
-fn event(byte: u8) -> u8 {
+pub(super) fn event(byte: u8) -> u8 {
     if byte < 0xA0 { 0x80 | byte & 0x07 } else { byte & 0x03 }
 }
 

@@ -20,6 +20,8 @@ mod methods;
 mod naive_decoder;
 #[path = "../support/naive_fold.rs"]
 mod naive_fold;
+#[path = "../support/naive_times.rs"]
+mod naive_times;
 #[path = "../support/naive_tree.rs"]
 mod naive_tree;
 #[path = "../support/pieces.rs"]
@@ -27,13 +29,14 @@ mod pieces;
 mod scan;
 mod scratch;
 mod threads;
+mod times;
 mod trace_dir;
 
 /// A check of any bytes. It panics where something does not hold.
 pub(crate) type Check = fn(&[u8]);
 
 /// All checks, by the names of their fuzz targets.
-pub(crate) const CHECKS: [(&str, Check); 14] = [
+pub(crate) const CHECKS: [(&str, Check); 15] = [
     ("analyses", analyses::check),
     ("flow_reader", flow_reader::check),
     ("fold", fold::check),
@@ -47,5 +50,6 @@ pub(crate) const CHECKS: [(&str, Check); 14] = [
     ("methods", methods::check),
     ("scan", scan::check),
     ("threads", threads::check),
+    ("times", times::check),
     ("trace_dir", trace_dir::check),
 ];

@@ -16,7 +16,7 @@ thread_local! {
 }
 
 /// Files that a check may have.
-const FILES: [&str; 8] = [
+const FILES: [&str; 9] = [
     names::MANIFEST,
     names::IDS,
     names::METHODS,
@@ -24,6 +24,7 @@ const FILES: [&str; 8] = [
     names::JOURNAL,
     "thread-1.flow",
     "thread-1.idx",
+    "thread-1.marks",
     "thread-2.jsonl",
 ];
 

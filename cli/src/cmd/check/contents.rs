@@ -4,13 +4,13 @@ use std::num::NonZeroU64;
 
 use flow_codec::format::flow::Record;
 use flow_codec::format::names::EventFormat;
-use flow_codec::read::{CanonicalLen, Selection, ThreadFile, Visit};
+use flow_codec::read::{CanonicalLen, ThreadFile, Visit};
 use flow_codec::scan::Summary;
 use flow_codec::{MethodId, MethodMap};
 
 use crate::failure::Failure;
 use crate::output::Progress;
-use crate::reading::{Ending, Flow, Reading, count_thread, read_records, visit_thread};
+use crate::reading::{Chosen, Ending, Flow, Reading, count_thread, read_records, visit_thread};
 
 /// Ids without a name that are named themselves.
 const SHOWN_IDS: usize = 5;
@@ -57,7 +57,7 @@ impl Contents {
         }
         progress.expect_more(file.bytes);
         let mut glance = Glance { named, is_named: true, len: CanonicalLen::default() };
-        let again = visit_thread(file, &Selection::all(), progress, &mut glance);
+        let again = visit_thread(file, &Chosen::all(), progress, &mut glance);
         let is_well = again.is_sound() && glance.is_named && glance.len.is_that_of(bytes);
         is_well.then(|| (Self { total, ..Self::default() }, reading))
     }

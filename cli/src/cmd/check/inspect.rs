@@ -179,7 +179,8 @@ impl Check {
             Ok(None) => return,
             Err(error) => return self.add(Severity::Damage, &place, error.to_string()),
         };
-        let (mut not_before, mut back, mut behind): (u64, Option<Offset>, u64) = (0, None, 0);
+        let (mut not_before, mut behind) = (0, 0_u64);
+        let mut back: Option<(Offset, Position)> = None;
         let (mut place_of_last, mut latest) = (Position::default(), 0);
         loop {
             let offset = marks.offset();
@@ -195,13 +196,18 @@ impl Check {
                 }
             };
             behind += u64::from(position.offset.get() > file.bytes);
-            if let Mark::Time { by_ns, from_ns } = mark {
+            let known = match mark {
+                Mark::Time { by_ns, from_ns } => Some((by_ns, from_ns)),
+                Mark::Instant { at_ns } => Some((at_ns, at_ns)),
+                _ => None,
+            };
+            if let Some((by_ns, from_ns)) = known {
                 // Of one place there may be several, in any order: nothing happened between them.
                 if position > place_of_last {
                     (place_of_last, not_before) = (position, latest);
                 }
                 if by_ns < not_before {
-                    back = back.or(Some(offset));
+                    back = back.or(Some((offset, position)));
                 }
                 latest = latest.max(from_ns);
             }
@@ -210,8 +216,9 @@ impl Check {
             let text = format!("ends inside a mark at offset {offset}");
             self.add(Severity::Missing, &place, text);
         }
-        if let Some(offset) = back {
-            let text = format!("the time goes back at offset {offset}");
+        if let Some((offset, Position { offset: event, exits })) = back {
+            let exits = if exits > 0 { format!(", exit {exits}") } else { String::new() };
+            let text = format!("the time goes back at offset {offset} (event at {event}{exits})");
             self.add(Severity::Damage, &place, text);
         }
         if behind > 0 {

@@ -5,15 +5,16 @@ mod tests;
 use std::io::Write;
 use std::path::Path;
 
-use flow_codec::analysis::{Change, ChangeKind, Diff, Graph, MethodName, Run, TimedGraph};
-use flow_codec::read::Clock;
+use flow_codec::analysis::{Change, ChangeKind, Diff, MethodName, Run};
+use flow_codec::read::Selection;
 
 use crate::args::{By, DiffArgs, Format, SourceArgs, TestArgs};
+use crate::by_path::ByPath;
 use crate::failure::{Failure, Status};
 use crate::output::{Out, Progress, chain, csv_fields, duration, grouped, neutral, plural};
-use crate::reading::visit_thread;
+use crate::reading::Chosen;
 use crate::source::Source;
-use crate::times::{by_time, visit_timed};
+use crate::times::by_time;
 use tests::Tests;
 
 /// Differences of text that are shown when nobody says how many.
@@ -34,6 +35,8 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
         (Run::Before, open(&args.before)?),
         (Run::After, open(args.after.as_ref().unwrap_or(&args.before))?),
     ];
+    let [(_, before), (_, after)] = &mut sources;
+    Source::choose_in([before, after], &args.threads)?;
     let bytes = sources.iter().fold(0_u64, |sum, (_, source)| sum.saturating_add(source.bytes()));
     let mut progress = Progress::new(bytes, false);
     let mut status = Status::Done;
@@ -58,25 +61,11 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
         source.tell_losses();
         status = status.and(source.status);
         for trace in &source.traces {
-            let shown = args.filter.selection(trace);
-            if by_time(Some(args.by), trace)? {
-                let clock = Clock::default();
-                let mut graph = TimedGraph::new(&clock);
-                for file in &trace.files {
-                    let reading = visit_timed(file, &shown, &mut progress, &clock, &mut graph);
-                    graph.end_thread();
-                    status = status.and(reading.tell(file, &progress));
-                }
-                diff.add(*run, &graph.into_tree(), &trace.methods);
-                continue;
-            }
-            let mut graph = Graph::default();
-            for file in &trace.files {
-                let reading = visit_thread(file, &shown, &mut progress, &mut graph);
-                graph.end_thread();
-                status = status.and(reading.tell(file, &progress));
-            }
-            diff.add(*run, &graph.into_tree(), &trace.methods);
+            let (chosen, all) = (Chosen::of(args.filter.selection(trace)), Selection::all());
+            let is_timed = by_time(Some(args.by), trace)?;
+            let read = ByPath::read(&trace.files, &chosen, &all, is_timed, &mut progress);
+            status = status.and(read.status);
+            diff.add(*run, &read.tree, &trace.methods);
         }
     }
     drop(progress);
@@ -222,8 +211,8 @@ fn text(diff: &Diff, shown: &[&Change], by: By, out: &mut Out) -> Result<(), Fai
         writeln!(out, "{cells}{}{below}", neutral(&method.to_string()))?;
         if !callers.is_empty() {
             let blank = " ".repeat(cells.chars().count());
-            let callers: Vec<_> = callers.iter().map(|method| short(method)).collect();
-            writeln!(out, "{blank}  in {}", neutral(&chain(&callers, CHAIN_ENDS)))?;
+            let callers = chain(callers, CHAIN_ENDS, |method| short(method));
+            writeln!(out, "{blank}  in {}", neutral(&callers))?;
         }
     }
     Ok(())

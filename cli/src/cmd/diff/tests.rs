@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::args::{DiffArgs, Format, TestArgs};
 use crate::failure::{Failure, Status};
 use crate::output::{Align, Out, Progress, Table, grouped, plural};
-use crate::reading::visit_thread;
+use crate::reading::{Chosen, visit_thread};
 use crate::source::Source;
 use crate::test_source::files;
 
@@ -56,14 +56,14 @@ impl Tests {
     ) -> Status {
         let mut status = source.status;
         for trace in &source.traces {
-            let shown = args.filter.selection(trace);
+            let chosen = Chosen::of(args.filter.selection(trace));
             for test in Source::tests(trace, &mut status) {
                 if !args.tests.include(&test.name) {
                     continue;
                 }
                 let mut called = Called::default();
                 for file in files(trace, &test) {
-                    let reading = visit_thread(&file, &shown, progress, &mut called);
+                    let reading = visit_thread(&file, &chosen, progress, &mut called);
                     status = status.and(reading.tell(&file, progress));
                 }
                 let numbers: Vec<_> = called

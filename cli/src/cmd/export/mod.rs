@@ -3,18 +3,19 @@
 mod destination;
 mod size;
 
-use flow_codec::analysis::{Graph, PathTree, TimedGraph};
-use flow_codec::read::{Clock, Selection, Trace};
+use flow_codec::analysis::PathTree;
+use flow_codec::read::{Selection, TimeLimits, Trace};
 
 use crate::args::{ExportArgs, Format, SourceArgs};
+use crate::by_path::ByPath;
 use crate::export::{
-    Paths, Play, Scale, Spans, Stacks, Timeline, Viewer, Which, Writer, is_binary, viewer, writer,
+    Paths, Play, Scale, Stacks, Timeline, Viewer, Which, Writer, is_binary, viewer, writer,
 };
 use crate::failure::{Failure, Status};
 use crate::output::{Out, Progress, plural};
-use crate::reading::visit_thread;
+use crate::reading::Chosen;
 use crate::source::Source;
-use crate::times::{by_time, no_clock, visit_timed};
+use crate::times::by_time;
 use destination::Destination;
 use size::{Size, frames_that_fit};
 
@@ -36,45 +37,40 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
         return Err(Failure::Usage(format!("here are several traces, export one of: {dirs}")));
     };
     let scale = if by_time(args.by, trace)? { Scale::Nanos } else { Scale::Calls };
-    let spans = spans(args);
-    if spans != Spans::ALL && scale == Scale::Calls {
-        return Err(no_clock(trace));
-    }
-    let export = Export { args, trace, selection: args.filter.selection(trace), scale, spans };
+    let chosen = Chosen::new(trace, &args.filter, &args.when)?;
+    let export = Export { args, trace, chosen, scale };
     let status = match writer(args.to, trace, scale) {
-        Writer::Timeline(timeline) => export.timeline(timeline, out)?,
-        Writer::Paths(_) if spans != Spans::ALL => {
+        Writer::Timeline(_) if export.is_limited() && scale == Scale::Calls => {
             return Err(Failure::Usage(
-                "--time and --min-duration are for formats that show when calls happened"
-                    .to_owned(),
+                "--time and --min-duration do not go with a timeline by calls".to_owned(),
             ));
         }
+        Writer::Timeline(timeline) => export.timeline(timeline, out)?,
         Writer::Paths(format) => export.paths(format, out)?,
     };
     Ok(source.status.and(status))
-}
-
-/// What is left out by its time.
-fn spans(args: &ExportArgs) -> Spans {
-    Spans { min_ns: args.min_duration.unwrap_or(0), window: args.time.unwrap_or(Spans::ALL.window) }
 }
 
 /// What is exported of what.
 struct Export<'a> {
     args: &'a ExportArgs,
     trace: &'a Trace,
-    selection: Selection,
+    chosen: Chosen,
     scale: Scale,
-    spans: Spans,
 }
 
 impl Export<'_> {
     fn which(&self) -> Which<'_> {
-        Which { selection: &self.selection, depth: self.args.depth.unwrap_or(u64::MAX) }
+        Which { selection: &self.chosen.selection, depth: self.args.depth.unwrap_or(u64::MAX) }
     }
 
     fn play(&self, max_calls: u64) -> Play<'_> {
-        Play { which: self.which(), max_calls, scale: self.scale, spans: self.spans }
+        Play { which: self.which(), max_calls, scale: self.scale, limits: self.chosen.limits }
+    }
+
+    /// Whether something is left out by its time.
+    fn is_limited(&self) -> bool {
+        self.chosen.limits != TimeLimits::NONE
     }
 
     /// Of all thread files.
@@ -133,25 +129,9 @@ impl Export<'_> {
     /// All calls of selected methods, by path.
     fn tree(&self) -> (PathTree, Status) {
         let mut progress = Progress::new(self.bytes(), false);
-        let mut status = Status::Done;
-        let tree = if self.scale == Scale::Nanos {
-            let clock = Clock::default();
-            let mut graph = TimedGraph::new(&clock);
-            for file in &self.trace.files {
-                let reading = visit_timed(file, &self.selection, &mut progress, &clock, &mut graph);
-                graph.end_thread();
-                status = status.and(reading.tell(file, &progress));
-            }
-            graph.into_tree()
-        } else {
-            let mut graph = Graph::default();
-            for file in &self.trace.files {
-                let reading = visit_thread(file, &self.selection, &mut progress, &mut graph);
-                graph.end_thread();
-                status = status.and(reading.tell(file, &progress));
-            }
-            graph.into_tree()
-        };
+        let (is_timed, all) = (self.scale == Scale::Nanos, Selection::all());
+        let ByPath { tree, mut status, .. } =
+            ByPath::read(&self.trace.files, &self.chosen, &all, is_timed, &mut progress);
         if tree.beyond() > 0 {
             let calls = plural(tree.beyond(), "call");
             progress.message(&format!("{calls} by more than 2^32 paths are left out"));

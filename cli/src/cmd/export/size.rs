@@ -8,7 +8,7 @@ use flow_codec::analysis::PathTree;
 use flow_codec::read::{ThreadFile, Trace};
 
 use super::Export;
-use crate::export::{Paths, Play, Spans, Stacks, Viewer, Writer, writer};
+use crate::export::{Paths, Play, Stacks, Viewer, Writer, writer};
 use crate::failure::{Failure, Status};
 use crate::output::{Out, Progress, bytes, plural};
 use crate::reading::count_thread;
@@ -54,7 +54,7 @@ impl Export<'_> {
         let mut files: Vec<&ThreadFile> = self.trace.files.iter().collect();
         files.sort_by_key(|file| Reverse(file.bytes));
         // How much is left out by its time is known only when all is done.
-        let is_whole = self.spans != Spans::ALL;
+        let is_whole = self.is_limited();
         let (max_calls, threads) =
             if is_whole { (u64::MAX, usize::MAX) } else { (SAMPLED_CALLS, SAMPLED_THREADS) };
         let play = self.play(max_calls);
@@ -81,7 +81,7 @@ impl Export<'_> {
 
     /// The calls of a thread that are shown.
     fn count(&self, file: &ThreadFile, progress: &mut Progress) -> Result<u64, Failure> {
-        if self.selection.is_all() && self.args.depth.is_none() {
+        if self.chosen.selection.is_all() && self.args.depth.is_none() {
             return Ok(count_thread(file, progress).0.enters);
         }
         let mut calls = [0];

@@ -5,17 +5,16 @@ mod select;
 
 use std::io::Write;
 
-use flow_codec::MethodId;
-use flow_codec::analysis::{Graph, PathTree, Rooted, TimedGraph};
-use flow_codec::read::{Clock, Selection, ThreadFile};
+use flow_codec::read::Selection;
 
 use crate::args::{Format, GraphArgs};
+use crate::by_path::ByPath;
 use crate::failure::{Failure, Status};
 use crate::output::{Out, Progress};
 use crate::pattern::globs;
-use crate::reading::visit_thread;
+use crate::reading::Chosen;
 use crate::source::{Source, file_title};
-use crate::times::{by_time, visit_timed};
+use crate::times::by_time;
 use print::Print;
 
 /// Runs the verb.
@@ -32,7 +31,7 @@ pub(crate) fn run(args: &GraphArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut status = source.status;
     for trace in &source.traces {
         let mut print = Print::new(args, &source, trace);
-        let shown = args.filter.selection(trace);
+        let chosen = Chosen::new(trace, &args.filter, &args.when)?;
         let roots = Selection::new(&trace.methods, &roots, &[]);
         let is_timed = by_time(args.by, trace)?;
         source.begin(trace, args.source.format, out)?;
@@ -41,10 +40,7 @@ pub(crate) fn run(args: &GraphArgs, out: &mut Out) -> Result<Status, Failure> {
             false => vec![&trace.files[..]],
         };
         for files in groups {
-            let read = match is_timed {
-                true => read_timed(files, &shown, &roots, &mut progress),
-                false => read(files, &shown, &roots, &mut progress),
-            };
+            let read = ByPath::read(files, &chosen, &roots, is_timed, &mut progress);
             status = status.and(read.status);
             let title = match files {
                 [file] if args.per_thread => Some((file.id, file_title(trace, file))),
@@ -54,60 +50,4 @@ pub(crate) fn run(args: &GraphArgs, out: &mut Out) -> Result<Status, Failure> {
         }
     }
     Ok(status)
-}
-
-struct Read {
-    tree: PathTree,
-    /// How many of the threads have calls.
-    threads: u64,
-    status: Status,
-}
-
-/// Adds up the calls of some threads that are shown, and happen in one of the roots.
-fn read(
-    files: &[ThreadFile],
-    shown: &Selection,
-    roots: &Selection,
-    progress: &mut Progress,
-) -> Read {
-    let is_root = |method: MethodId| roots.contains(method);
-    let mut graph = Graph::default();
-    let (mut threads, mut status) = (0, Status::Done);
-    for file in files {
-        let before = graph.calls();
-        let reading = if roots.is_all() {
-            visit_thread(file, shown, progress, &mut graph)
-        } else {
-            visit_thread(file, shown, progress, &mut Rooted::new(is_root, &mut graph))
-        };
-        graph.end_thread();
-        threads += u64::from(graph.calls() > before);
-        status = status.and(reading.tell(file, progress));
-    }
-    Read { tree: graph.into_tree(), threads, status }
-}
-
-/// The same with the time that passed.
-fn read_timed(
-    files: &[ThreadFile],
-    shown: &Selection,
-    roots: &Selection,
-    progress: &mut Progress,
-) -> Read {
-    let is_root = |method: MethodId| roots.contains(method);
-    let clock = Clock::default();
-    let mut graph = TimedGraph::new(&clock);
-    let (mut threads, mut status) = (0, Status::Done);
-    for file in files {
-        let before = graph.calls();
-        let reading = if roots.is_all() {
-            visit_timed(file, shown, progress, &clock, &mut graph)
-        } else {
-            visit_timed(file, shown, progress, &clock, &mut Rooted::new(is_root, &mut graph))
-        };
-        graph.end_thread();
-        threads += u64::from(graph.calls() > before);
-        status = status.and(reading.tell(file, progress));
-    }
-    Read { tree: graph.into_tree(), threads, status }
 }

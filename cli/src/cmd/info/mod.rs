@@ -15,7 +15,8 @@ use crate::args::{Format, InfoArgs, ThreadKey};
 use crate::failure::{Failure, Status};
 use crate::lock;
 use crate::output::{
-    Align, Out, Progress, Table, bytes, csv_fields, grouped, lost, neutral, plural, seconds,
+    Align, Out, Progress, Table, bytes, csv_fields, duration, grouped, lost, neutral, plural,
+    seconds,
 };
 use crate::reading::{Ending, count_thread};
 use crate::source::Source;
@@ -30,7 +31,7 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
     source.choose(&args.threads)?;
     let format = args.source.format;
     if format == Format::Csv {
-        writeln!(out, "trace,thread,name,kind,calls,max_frames,bytes,state")?;
+        writeln!(out, "trace,thread,name,kind,calls,max_frames,bytes,state,cpu_ns")?;
     }
     let mut progress = Progress::new(source.bytes(), false);
     let mut status = source.status;
@@ -108,6 +109,9 @@ struct ThreadRow {
     max_frames: u64,
     bytes: u64,
     state: &'static str,
+    /// Processor time of its whole life; absent where nobody told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu_ns: Option<u64>,
     /// What it had entered before recording began; absent where nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     open: Option<Open>,
@@ -120,7 +124,7 @@ struct Open {
 }
 
 impl ThreadRow {
-    fn fields(&self) -> [String; 7] {
+    fn fields(&self) -> [String; 8] {
         [
             self.thread.to_string(),
             self.name.clone(),
@@ -129,6 +133,7 @@ impl ThreadRow {
             self.max_frames.to_string(),
             self.bytes.to_string(),
             self.state.to_owned(),
+            self.cpu_ns.map_or(String::new(), |ns| ns.to_string()),
         ]
     }
 }
@@ -197,6 +202,7 @@ fn sort(rows: &mut [ThreadRow], key: ThreadKey) {
         ThreadKey::Calls => rows.sort_by_key(|row| Reverse(row.calls)),
         ThreadKey::MaxFrames => rows.sort_by_key(|row| Reverse(row.max_frames)),
         ThreadKey::Bytes => rows.sort_by_key(|row| Reverse(row.bytes)),
+        ThreadKey::Cpu => rows.sort_by_key(|row| Reverse(row.cpu_ns)),
         ThreadKey::State => rows.sort_by_key(|row| row.state),
         ThreadKey::Name => rows.sort_by(|a, b| a.name.cmp(&b.name)),
     }
@@ -225,6 +231,7 @@ fn row(trace: &Trace, id: ThreadId) -> ThreadRow {
             Some(_) if ended => "alive at end",
             Some(_) => "not ended",
         },
+        cpu_ns: thread.and_then(|thread| thread.cpu_ns),
         open: thread.filter(|thread| thread.open.count() > 0).map(|thread| Open {
             frames: thread.open.frames.clone(),
             omitted: thread.open.omitted,
@@ -332,25 +339,33 @@ fn print_not_recorded(args: &InfoArgs, end: &End, out: &mut Out) -> Result<(), F
 }
 
 fn print_threads(threads: &[ThreadRow], out: &mut Out) -> Result<(), Failure> {
-    let mut table = Table::new(&[
-        ("thread", Align::Right),
-        ("kind", Align::Left),
-        ("calls", Align::Right),
-        ("max frames", Align::Right),
-        ("bytes", Align::Right),
-        ("state", Align::Left),
-        ("name", Align::Left),
-    ]);
+    // Only where threads ended, and only platform threads.
+    let has_cpu = threads.iter().any(|thread| thread.cpu_ns.is_some());
+    let right = |title| Some((title, Align::Right));
+    let left = |title| Some((title, Align::Left));
+    let columns = [
+        right("thread"),
+        left("kind"),
+        right("calls"),
+        right("max frames"),
+        right("bytes"),
+        if has_cpu { right("cpu") } else { None },
+        left("state"),
+        left("name"),
+    ];
+    let mut table = Table::new(&columns.into_iter().flatten().collect::<Vec<_>>());
     for thread in threads {
-        table.row([
-            &thread.thread.to_string(),
-            thread.kind,
-            &grouped(thread.calls),
-            &grouped(thread.max_frames),
-            &grouped(thread.bytes),
-            thread.state,
-            &thread.name,
-        ]);
+        let cells = [
+            Some(thread.thread.to_string()),
+            Some(thread.kind.to_owned()),
+            Some(grouped(thread.calls)),
+            Some(grouped(thread.max_frames)),
+            Some(grouped(thread.bytes)),
+            has_cpu.then(|| thread.cpu_ns.map(duration).unwrap_or_default()),
+            Some(thread.state.to_owned()),
+            Some(thread.name.clone()),
+        ];
+        table.row(cells.into_iter().flatten());
     }
     Ok(table.print(out)?)
 }

@@ -3,9 +3,10 @@
 use std::io::Write;
 
 use flow_codec::read::{Methods, Selection, Trace};
+use flow_codec::{Depth, Offset};
 
 use super::fold::Line;
-use super::times;
+use super::times::{self, Aside};
 use crate::args::{Format, ReplayArgs};
 use crate::failure::Failure;
 use crate::output::{Labels, Out, csv_fields, grouped, indentation, neutral, plural, push_number};
@@ -30,6 +31,7 @@ pub(super) struct Lines<'a> {
     pub(super) out: &'a mut Out,
     format: Format,
     labels: Labels<'a>,
+    with_origin: bool,
     line: Vec<u8>,
 }
 
@@ -44,7 +46,8 @@ impl<'a> Lines<'a> {
         let format = args.source.format;
         let labels = Labels::new(&trace.methods, format).with_origin(args.verbose);
         let (methods, line) = (&trace.methods, Vec::new());
-        Self { methods, selection, wanted, printed, out, format, labels, line }
+        let with_origin = args.verbose;
+        Self { methods, selection, wanted, printed, out, format, labels, with_origin, line }
     }
 
     pub(super) fn is_text(&self) -> bool {
@@ -142,6 +145,33 @@ impl<'a> Lines<'a> {
                 line.push(b'\n');
             }
         }
+        Ok(self.out.write_all(line)?)
+    }
+
+    /// Prints what stands beside calls, for programs: a row without a method, before the record at an offset.
+    pub(super) fn beside(
+        &mut self,
+        prefix: &[u8],
+        depth: Depth,
+        offset: Offset,
+        aside: &Aside,
+    ) -> Result<(), Failure> {
+        let line = &mut self.line;
+        line.clear();
+        line.extend_from_slice(prefix);
+        push_number(line, depth.get());
+        if self.format == Format::Json {
+            line.extend_from_slice(b",\"offset\":");
+            push_number(line, offset.get());
+            aside.push_json(line);
+            line.push(b'}');
+        } else {
+            let nothing: &[u8] = if self.with_origin { b",,,,,,,," } else { b",,,,," };
+            line.extend_from_slice(nothing);
+            push_number(line, offset.get());
+            aside.push_csv(line);
+        }
+        line.push(b'\n');
         Ok(self.out.write_all(line)?)
     }
 

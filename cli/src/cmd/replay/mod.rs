@@ -14,8 +14,8 @@ mod times;
 
 use std::io::Write;
 
-use flow_codec::Offset;
 use flow_codec::read::{OpenFrames, Selection, ThreadFile, Trace};
+use flow_codec::{Glob, Offset};
 
 use self::lines::{Lines, Printed};
 use self::player::Player;
@@ -24,6 +24,7 @@ use self::start::Start;
 use crate::args::{Format, ReplayArgs};
 use crate::failure::{Failure, Status};
 use crate::output::{Out, Progress, plural};
+use crate::pattern::globs;
 use crate::reading::{Ending, Reading, read_records, read_records_from};
 use crate::source::{Source, file_title};
 use crate::times::{has_clock, no_clock};
@@ -39,6 +40,8 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
     source.choose(&args.threads)?;
     source.choose_tests(&args.tests)?;
+    // Of a program that runs they may be yet to come.
+    globs(&args.method, &source)?;
     source.tell_losses();
     let count: usize = source.traces.iter().map(|trace| trace.files.len()).sum();
     if let Some(from) = args.from.as_ref().filter(|from| from.is_number() && count != 1) {
@@ -98,8 +101,8 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
 
 /// What is not left out, and what is shown with all it called, where not everything is.
 fn selections(args: &ReplayArgs, trace: &Trace) -> (Selection, Option<Selection>) {
-    let wanted =
-        (!args.method.is_empty()).then(|| Selection::new(&trace.methods, &args.method, &[]));
+    let globs: Vec<_> = args.method.iter().map(|pattern| Glob::new(pattern)).collect();
+    let wanted = (!globs.is_empty()).then(|| Selection::new(&trace.methods, &globs, &[]));
     (args.filter.selection(trace), wanted)
 }
 

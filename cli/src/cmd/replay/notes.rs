@@ -1,12 +1,12 @@
 //! What a replay says in words.
 
 use flow_codec::MethodId;
-use flow_codec::read::Methods;
+use flow_codec::read::{Methods, OpenFrames};
 
-use crate::output::{grouped, plural};
+use crate::output::{chain, more, plural};
 
-/// Of more frames than this, only the outermost and the innermost are named.
-const NAMED_FRAMES: usize = 12;
+/// How many frames are named at either end of a stack.
+const CHAIN_ENDS: usize = 6;
 
 pub(super) fn left_unseen(count: u64) -> String {
     format!("left {} entered before recording", plural(count, "frame"))
@@ -24,24 +24,17 @@ pub(super) fn still_open(frames: &[MethodId], methods: &Methods) -> Option<Strin
 
 /// `a > b > c`: the frames of a stack, outermost first.
 pub(super) fn path(frames: &[MethodId], methods: &Methods) -> String {
-    chain(frames, 0, |frame| methods.display(*frame))
+    chain(frames, CHAIN_ENDS, |frame| methods.display(*frame))
 }
 
-/// The same, behind so many that have no name.
-pub(super) fn chain<T>(frames: &[T], omitted: u64, name: impl Fn(&T) -> String) -> String {
-    let (outer, hidden, inner) = if frames.len() <= NAMED_FRAMES {
-        (frames, 0, &[][..])
-    } else {
-        let (outer, rest) = frames.split_at(NAMED_FRAMES / 2);
-        let (hidden, inner) = rest.split_at(rest.len() - NAMED_FRAMES / 2);
-        (outer, hidden.len() as u64, inner)
+/// Frames that were entered before recording, behind so many that have no name.
+pub(super) fn entered_before(open: &OpenFrames) -> String {
+    let names = chain(&open.frames, CHAIN_ENDS, String::clone);
+    let names = match open.omitted {
+        0 => names,
+        omitted => format!("{} > {names}", more(omitted)),
     };
-    let more = |count: u64| (count > 0).then(|| format!("… {} more …", grouped(count)));
-    let mut parts: Vec<_> = more(omitted).into_iter().collect();
-    parts.extend(outer.iter().map(&name));
-    parts.extend(more(hidden));
-    parts.extend(inner.iter().map(&name));
-    parts.join(" > ")
+    format!("{} entered before recording: {names}", plural(open.count(), "frame"))
 }
 
 #[cfg(test)]

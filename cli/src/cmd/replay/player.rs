@@ -9,7 +9,7 @@ use flow_codec::{Depth, Error, MethodId, Offset};
 
 use super::fold::{Fold, Line};
 use super::lines::Lines;
-use super::notes::{chain, left_unseen, path, still_open};
+use super::notes::{entered_before, left_unseen, path, still_open};
 use super::start::Start;
 use super::times::Times;
 use crate::args::{Format, ReplayArgs};
@@ -324,15 +324,17 @@ impl Player {
 
     /// Prints what is known beside the events before a record.
     fn asides(&mut self, offset: Offset, lines: &mut Lines<'_>) -> Result<(), Failure> {
-        while let Some(text) = self.times.as_mut().and_then(|times| times.aside(offset)) {
-            if !self.is_text || self.root.is_none() {
+        while let Some(aside) = self.times.as_mut().and_then(|times| times.aside(offset)) {
+            let Some(root) = self.root else { continue };
+            let open = self.stack.len();
+            if !self.is_text {
+                lines.beside(&self.prefix, Depth::new(open as u64), offset, &aside)?;
                 continue;
             }
             self.take_held(lines)?;
             lines.head(self.number, &self.title)?;
-            let root = self.root.unwrap_or(self.stack.len());
-            let depth = self.stack.len().min(root.saturating_add(self.max_depth));
-            lines.aside(indent(depth, root, lines), &text)?;
+            let depth = open.min(root.saturating_add(self.max_depth));
+            lines.aside(indent(depth, root, lines), &aside.words())?;
         }
         Ok(())
     }
@@ -348,9 +350,7 @@ impl Player {
         self.take_held(lines)?;
         let mut notes = Vec::new();
         if !self.is_text && before.count() > 0 {
-            let count = plural(before.count(), "frame");
-            let names = chain(&before.frames, before.omitted, String::clone);
-            notes.push(format!("{count} entered before recording: {names}"));
+            notes.push(entered_before(before));
         }
         if self.unseen > 0 {
             notes.push(left_unseen(self.unseen));

@@ -1,7 +1,9 @@
 //! `flow replay --time`: when calls happened, and what else is known of them.
 
+use std::num::NonZeroU64;
+
 use flow_codec::format::marks::{Mark, Position};
-use flow_codec::read::{Asides, MarksInput, ThreadFile};
+use flow_codec::read::{self, Asides, Bounds, MarksInput, ThreadFile};
 use flow_codec::tree::{Span, Spans};
 use flow_codec::{Error, Offset};
 
@@ -13,24 +15,27 @@ const START_WIDTH: usize = 14;
 const TOOK_WIDTH: usize = 18;
 
 pub(super) const CSV_TITLES: &str = ",start_ns,start_from_ns,start_by_ns,duration_ns,\
-    duration_from_ns,duration_by_ns,thrown";
+    duration_from_ns,duration_by_ns,thrown,beside,text";
 
 /// What is known of the calls of one thread.
 #[derive(Debug)]
 pub(super) struct Times {
     spans: Spans,
     asides: Option<Asides<MarksInput>>,
+    /// For what stands beside calls.
+    times: Option<read::Times<MarksInput>>,
     damage: Option<Error>,
 }
 
 impl Times {
     /// Of the calls from a record on.
     pub(super) fn new(file: &ThreadFile, from: Offset) -> Self {
-        let (asides, damage) = match file.marks() {
-            Ok(marks) => (marks.map(Asides::new), None),
-            Err(error) => (None, Some(error)),
+        // Two readers, each of which goes on by itself.
+        let (asides, times, damage) = match (file.marks(), file.marks()) {
+            (Ok(asides), Ok(times)) => (asides.map(Asides::new), times.map(read::Times::new), None),
+            (Err(error), _) | (_, Err(error)) => (None, None, Some(error)),
         };
-        let mut times = Self { spans: Spans::new(file, from), asides, damage };
+        let mut times = Self { spans: Spans::new(file, from), asides, times, damage };
         // What was said before is not told.
         if let Some(before) = from.get().checked_sub(1) {
             while times.aside(Offset::new(before)).is_some() {}
@@ -49,23 +54,28 @@ impl Times {
     }
 
     /// What is to be told before a record, until there is nothing more.
-    pub(super) fn aside(&mut self, before: Offset) -> Option<String> {
+    pub(super) fn aside(&mut self, before: Offset) -> Option<Aside> {
         let asides = self.asides.as_mut()?;
+        let position = Position::before(before);
         loop {
-            let mark = asides.next_before(Position::before(before)).unwrap_or_else(|error| {
+            let mark = asides.next_before(position).unwrap_or_else(|error| {
                 self.damage = Some(error);
                 None
             });
-            return Some(match mark? {
-                Mark::Note(text) => format!("# {text}"),
-                Mark::Gap { events: Some(events) } => {
-                    format!("… {} missing here", plural(events.get(), "event"))
-                }
-                Mark::Gap { events: None } => "… events are missing here".to_owned(),
-                Mark::Paused => "… recording paused".to_owned(),
-                Mark::Resumed => "… recording resumed".to_owned(),
+            let (kind, text, events) = match mark? {
+                Mark::Note(text) => ("note", Some(text), None),
+                Mark::Gap { events } => ("gap", None, events.map(NonZeroU64::get)),
+                Mark::Paused => ("paused", None, None),
+                Mark::Resumed => ("resumed", None, None),
                 _ => continue,
-            });
+            };
+            let mut span = NO_SPAN;
+            if let Some(times) = &mut self.times {
+                // Damage is told by the spans.
+                span.start_ns = times.estimate(position).ok().flatten();
+                span.start = times.at(position).unwrap_or(Bounds::UNKNOWN);
+            }
+            return Some(Aside { kind, text, events, span });
         }
     }
 
@@ -74,6 +84,59 @@ impl Times {
         self.damage.or(self.spans.into_damage())
     }
 }
+
+/// What marks say beside calls.
+#[derive(Debug)]
+pub(super) struct Aside {
+    /// `note`, `gap`, `paused` or `resumed`.
+    kind: &'static str,
+    /// What the program said.
+    text: Option<String>,
+    /// How many events are missing, where that is known.
+    events: Option<u64>,
+    /// Of which only the beginning is known.
+    span: Span,
+}
+
+impl Aside {
+    /// For people.
+    pub(super) fn words(&self) -> String {
+        match (self.kind, &self.text, self.events) {
+            (_, Some(text), _) => format!("# {text}"),
+            ("gap", _, Some(events)) => format!("… {} missing here", plural(events, "event")),
+            ("gap", _, None) => "… events are missing here".to_owned(),
+            (kind, ..) => format!("… recording {kind}"),
+        }
+    }
+
+    /// The columns behind the offset.
+    pub(super) fn push_csv(&self, line: &mut Vec<u8>) {
+        let [start_ns, start_from_ns, start_by_ns, ..] = numbers(self.span);
+        push_csv_numbers([start_ns, start_from_ns, start_by_ns, None, None, None], line);
+        let events = self.events.map(|events| events.to_string());
+        let text = self.text.as_deref().map(neutral).or(events.map(Into::into));
+        let text = csv_fields([&*text.unwrap_or_default()]);
+        line.extend_from_slice(format!(",,{},{text}", self.kind).as_bytes());
+    }
+
+    /// The fields behind the offset.
+    pub(super) fn push_json(&self, line: &mut Vec<u8>) {
+        push_json_numbers(numbers(self.span).get(..3).unwrap_or_default(), line);
+        let text = serde_json::Value::from(self.text.as_deref().map(neutral));
+        let events = serde_json::Value::from(self.events);
+        let kind = self.kind;
+        let fields = format!(",\"beside\":\"{kind}\",\"text\":{text},\"events\":{events}");
+        line.extend_from_slice(fields.as_bytes());
+    }
+}
+
+const NO_SPAN: Span = Span {
+    start: Bounds::UNKNOWN,
+    start_ns: None,
+    took: Bounds::UNKNOWN,
+    took_ns: 0,
+    thrown: None,
+};
 
 /// The columns before a call, or blanks.
 pub(super) fn push_columns(line: &mut Vec<u8>, span: Option<Span>) {
@@ -104,24 +167,34 @@ fn numbers(span: Span) -> [Option<u64>; 6] {
     ]
 }
 
-pub(super) fn push_json(line: &mut Vec<u8>, span: Span, thrown: Option<&str>) {
+fn push_json_numbers(numbers: &[Option<u64>], line: &mut Vec<u8>) {
     let titles = CSV_TITLES.split(',').skip(1);
-    for (title, number) in titles.clone().zip(numbers(span)) {
+    for (title, number) in titles.zip(numbers) {
         let number = number.map_or("null".to_owned(), |number| number.to_string());
         line.extend_from_slice(format!(",\"{title}\":{number}").as_bytes());
     }
+}
+
+fn push_csv_numbers(numbers: [Option<u64>; 6], line: &mut Vec<u8>) {
+    for number in numbers {
+        line.push(b',');
+        let number = number.map_or(String::new(), |number| number.to_string());
+        line.extend_from_slice(number.as_bytes());
+    }
+}
+
+pub(super) fn push_json(line: &mut Vec<u8>, span: Span, thrown: Option<&str>) {
+    push_json_numbers(&numbers(span), line);
     let thrown = serde_json::Value::from(thrown.map(neutral));
     line.extend_from_slice(format!(",\"thrown\":{thrown}").as_bytes());
 }
 
 pub(super) fn push_csv(line: &mut Vec<u8>, span: Span, thrown: Option<&str>) {
-    for number in numbers(span) {
-        line.push(b',');
-        let number = number.map_or(String::new(), |number| number.to_string());
-        line.extend_from_slice(number.as_bytes());
-    }
+    push_csv_numbers(numbers(span), line);
     line.push(b',');
     if let Some(class) = thrown {
         line.extend_from_slice(csv_fields([&*neutral(class)]).as_bytes());
     }
+    // Nothing beside it.
+    line.extend_from_slice(b",,");
 }

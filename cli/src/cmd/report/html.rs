@@ -4,10 +4,13 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use flow_codec::read::TimeLimits;
+
 use crate::args::ReportArgs;
 use crate::failure::{Failure, Status};
 use crate::html::{Note, page};
-use crate::output::Out;
+use crate::output::{Out, duration, instant};
+use crate::reading::Chosen;
 use crate::source::Source;
 
 /// Standard output, as a file's name.
@@ -25,22 +28,37 @@ pub(super) fn run(to: &Path, args: &ReportArgs, out: &mut Out) -> Result<Status,
         let dirs = dirs.collect::<Vec<_>>().join(", ");
         return Err(Failure::Usage(format!("here are several traces, name one of: {dirs}")));
     };
-    let selection = args.filter.selection(trace);
+    let chosen = Chosen::new(trace, &args.filter, &args.when)?;
     let mut notes = Vec::new();
-    if !selection.is_all() {
+    if !chosen.selection.is_all() {
         let text = "calls are left out by --include or --exclude; what they called has their place";
         notes.push(Note::info(text));
+    }
+    if let Some(text) = limits_text(chosen.limits) {
+        notes.push(Note::info(&text));
     }
     if !args.threads.patterns.is_empty() {
         let threads = args.threads.patterns.join(", ");
         notes.push(Note::info(&format!("only of threads that were asked for: {threads}")));
     }
-    let (page, status) = page(trace, &selection, notes)?;
+    let (page, status) = page(trace, &chosen, notes)?;
     match place {
         Some(place) => place.write(&page)?,
         None => out.write_all(&page)?,
     }
     Ok(source.status.and(status))
+}
+
+/// What is left out by its time.
+fn limits_text(limits: TimeLimits) -> Option<String> {
+    let TimeLimits { from_ns, to_ns, min_ns } = limits;
+    let to = if to_ns == u64::MAX { "the end".to_owned() } else { instant(to_ns) };
+    let parts = [
+        (from_ns > 0 || to_ns < u64::MAX).then(|| format!("from {} to {to}", instant(from_ns))),
+        (min_ns > 0).then(|| format!("of calls that took {} at least", duration(min_ns))),
+    ];
+    let parts: Vec<_> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| format!("only {}", parts.join(", ")))
 }
 
 /// Where a file is to be.

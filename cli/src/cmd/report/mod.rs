@@ -9,18 +9,17 @@ mod timed;
 use std::io::Write;
 
 use flow_codec::MethodId;
-use flow_codec::analysis::{Report, ReportRow, TimedRow};
-use flow_codec::read::{Selection, ThreadFile, Trace};
+use flow_codec::analysis::{Report, ReportRow, Side, TimedRow};
+use flow_codec::read::{ThreadFile, Trace};
 use serde::Serialize;
 
 use crate::args::{Format, ReportArgs, SortKey};
 use crate::at_once::report_thread;
 use crate::failure::{Failure, Status};
 use crate::output::{Align, Out, Progress, Table, csv_fields, grouped, percent, plural};
-use crate::reading::{Reading, visit_thread};
+use crate::reading::{Chosen, Reading, visit_thread};
 use crate::source::Source;
 use crate::times::by_time;
-use neighbours::Side;
 
 /// Lines of text that are shown when nobody says how many.
 const DEFAULT_ROWS: u64 = 40;
@@ -71,12 +70,12 @@ fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<Status, Fa
             status = status.and(timed::table(source, trace, args, &mut progress, out)?);
             continue;
         }
-        let selection = args.filter.selection(trace);
+        let chosen = Chosen::new(trace, &args.filter, &args.when)?;
         let mut report = Report::default();
         let mut threads: u64 = 0;
         for file in &trace.files {
             let before = report.calls();
-            let reading = read(file, &selection, &mut progress, &mut report);
+            let reading = read(file, &chosen, &mut progress, &mut report);
             threads += u64::from(report.calls() > before);
             status = status.and(reading.tell(file, &progress));
         }
@@ -122,18 +121,18 @@ fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<Status, Fa
 /// Adds a thread.
 fn read(
     file: &ThreadFile,
-    selection: &Selection,
+    chosen: &Chosen,
     progress: &mut Progress,
     report: &mut Report,
 ) -> Reading {
-    if selection.is_all()
+    if chosen.is_all()
         && let Some((parts, tail)) = report_thread(file, progress)
     {
         parts.into_iter().for_each(|part| report.add(part));
         progress.file_done(file.bytes);
         return Reading { ending: tail.into(), ..Reading::new() };
     }
-    let reading = visit_thread(file, selection, progress, report);
+    let reading = visit_thread(file, chosen, progress, report);
     report.end_thread();
     reading
 }

@@ -3,17 +3,20 @@
 use std::io::Write;
 
 use flow_codec::MethodId;
-use flow_codec::analysis::{Deepest, Graph, PathId, PathTree};
-use flow_codec::read::Trace;
+use flow_codec::analysis::{Deepest, PathId, PathRow, PathTree};
+use flow_codec::read::{Selection, Trace};
 
 use super::default_max;
-use crate::args::{Format, PathsKind, ReportArgs};
+use crate::args::{By, Format, PathsKind, ReportArgs};
+use crate::by_path::ByPath;
 use crate::failure::{Failure, Status};
 use crate::output::{
-    Align, Labels, Out, Progress, Table, chain, csv_fields, grouped, percent, plural,
+    Align, Labels, Out, Progress, Table, chain, csv_fields, duration, grouped, neutral, percent,
+    plural,
 };
-use crate::reading::visit_thread;
+use crate::reading::{Chosen, visit_thread};
 use crate::source::{Source, file_title};
+use crate::times::{by_time, caution};
 
 /// How many frames are named at either end of a stack.
 const CHAIN_ENDS: usize = 3;
@@ -25,11 +28,16 @@ pub(super) fn run(
     args: &ReportArgs,
     out: &mut Out,
 ) -> Result<Status, Failure> {
+    if kind == PathsKind::Deepest && args.by.is_some() {
+        return Err(Failure::Usage("--by means nothing to the deepest stack".to_owned()));
+    }
     if args.source.format == Format::Csv {
         let rest: &[u8] = match kind {
-            PathsKind::Longest => b"depth,method,class,name,descriptor,calls,total\n",
+            PathsKind::Longest => b"depth,method,class,name,descriptor,calls,total,self,unit\n",
             PathsKind::Deepest => b"thread,event,depth,method,class,name,descriptor\n",
-            PathsKind::Frequent => b"depth,method,class,name,descriptor,calls,path\n",
+            PathsKind::Frequent => {
+                b"depth,method,class,name,descriptor,calls,total,self,unit,path\n"
+            }
         };
         out.write_all(b"trace,")?;
         out.write_all(rest)?;
@@ -37,7 +45,7 @@ pub(super) fn run(
     let mut progress = Progress::new(source.bytes(), false);
     let mut status = source.status;
     for trace in &source.traces {
-        let shown = args.filter.selection(trace);
+        let shown = Chosen::new(trace, &args.filter, &args.when)?;
         let mut paths = Paths {
             trace,
             name: match args.source.format {
@@ -61,17 +69,19 @@ pub(super) fn run(
             paths.deepest(&deepest, event, out)?;
             continue;
         }
-        let mut graph = Graph::default();
-        for file in &trace.files {
-            let reading = visit_thread(file, &shown, &mut progress, &mut graph);
-            graph.end_thread();
-            status = status.and(reading.tell(file, &progress));
-        }
-        let tree = graph.into_tree();
+        // What is frequent is so by calls, unless somebody says otherwise.
+        let by = if kind == PathsKind::Frequent { args.by.or(Some(By::Calls)) } else { args.by };
+        let (all, is_timed) = (Selection::all(), by_time(by, trace)?);
+        let read = ByPath::read(&trace.files, &shown, &all, is_timed, &mut progress);
+        status = status.and(read.status);
+        let tree = read.tree;
         source.begin(trace, args.source.format, out)?;
         match kind {
             PathsKind::Longest => paths.longest(&tree, out)?,
             _ => paths.frequent(&tree, out)?,
+        }
+        if is_timed && args.source.format == Format::Text {
+            writeln!(out, "\n{}", caution(trace))?;
         }
     }
     Ok(status)
@@ -108,7 +118,7 @@ impl Paths<'_> {
                 }
                 None => format!("{frames}, in thread {title}"),
             };
-            writeln!(out, "{}\n", crate::output::neutral(&line))?;
+            writeln!(out, "{}\n", neutral(&line))?;
         }
         let nothing = if self.format == Format::Json { "null" } else { "" };
         let event = event.map_or(nothing.to_owned(), |event| event.to_string());
@@ -142,40 +152,55 @@ impl Paths<'_> {
 
     fn longest(&mut self, tree: &PathTree, out: &mut Out) -> Result<(), Failure> {
         let path = tree.longest();
-        let mut table = Table::new(&[
-            ("total", Align::Right),
-            ("%", Align::Right),
-            ("calls", Align::Right),
-            ("method", Align::Left),
-        ]);
+        let weight = if tree.is_timed() { duration } else { grouped };
+        let right = |title| (title, Align::Right);
+        let name = ("method", Align::Left);
+        let mut table = match tree.is_timed() {
+            true => Table::new(&[right("total"), right("%"), right("self"), right("calls"), name]),
+            false => Table::new(&[right("total"), right("%"), right("calls"), name]),
+        };
         for frame in ends(&path, self.max) {
             let (depth, path) = match frame {
                 Frame::Shown(depth, path) => (depth, path),
                 Frame::Hidden(count) => {
-                    table.row(["", "", "", &self.hidden(count)]);
+                    let blanks = std::iter::repeat_n("", if tree.is_timed() { 4 } else { 3 });
+                    table.row(blanks.chain([self.hidden(count).as_str()]));
                     continue;
                 }
             };
             let Some(row) = tree.row(*path) else { continue };
-            let (calls, total) = (row.calls, row.total);
-            let label = self.labels.get(row.method);
-            let name = &self.name;
+            let numbers = self.numbers(tree, row);
+            let (label, name) = (self.labels.get(row.method), &self.name);
             match self.format {
                 Format::Text => {
-                    let percent = percent(total, tree.calls());
-                    table.row([grouped(total).as_str(), &percent, &grouped(calls), label]);
+                    let own = tree.is_timed().then(|| weight(row.own));
+                    let percent = percent(row.total, tree.weight());
+                    let cells = [Some(weight(row.total)), Some(percent), own];
+                    let cells = cells.into_iter().flatten();
+                    table.row(cells.chain([grouped(row.calls), label.to_owned()]));
                 }
-                Format::Json => writeln!(
-                    out,
-                    "{{\"trace\":{name},\"depth\":{depth},{label},\"calls\":{calls},\"total\":{total}}}"
-                )?,
-                Format::Csv => writeln!(out, "{name},{depth},{label},{calls},{total}")?,
+                Format::Json => {
+                    writeln!(out, "{{\"trace\":{name},\"depth\":{depth},{label},{numbers}}}")?;
+                }
+                Format::Csv => writeln!(out, "{name},{depth},{label},{numbers}")?,
             }
         }
         if self.format == Format::Text {
             table.print(out)?;
         }
         Ok(())
+    }
+
+    /// What is said of a path in numbers, for programs.
+    fn numbers(&self, tree: &PathTree, row: PathRow) -> String {
+        let PathRow { calls, total, own, .. } = row;
+        let unit = if tree.is_timed() { "ns" } else { "calls" };
+        match self.format {
+            Format::Json => {
+                format!("\"calls\":{calls},\"total\":{total},\"self\":{own},\"unit\":\"{unit}\"")
+            }
+            _ => format!("{calls},{total},{own},{unit}"),
+        }
     }
 
     /// A method without its descriptor, where it is told in passing.
@@ -196,49 +221,66 @@ impl Paths<'_> {
             let (paths, calls) = (plural(tree.len() as u64, "path"), plural(tree.calls(), "call"));
             writeln!(out, "{calls} by {paths}")?;
         }
-        let mut shown_calls = 0;
-        let shown = tree.most_called(self.max);
-        let width = shown
-            .first()
-            .and_then(|path| tree.row(*path))
-            .map_or(0, |row| grouped(row.calls).len());
-        for path in &shown {
-            shown_calls += self.frequent_one(tree, *path, width, out)?;
+        let (mut shown_calls, mut shown_weight) = (0, 0);
+        let shown = tree.heaviest(self.max);
+        let weight = if tree.is_timed() { duration } else { grouped };
+        let rows: Vec<_> =
+            shown.iter().filter_map(|path| Some((*path, tree.row(*path)?))).collect();
+        let width = rows.iter().map(|(_, row)| weight(row.own).chars().count()).max().unwrap_or(0);
+        for (path, row) in rows {
+            self.frequent_one(tree, path, row, width, out)?;
+            shown_calls += row.calls;
+            shown_weight += row.own;
         }
         if self.format == Format::Text && shown.len() < tree.len() {
             let more = plural((tree.len() - shown.len()) as u64, "more path");
             let calls = plural(tree.calls() - shown_calls, "call");
-            writeln!(out, "\n… {more} with {calls} left out (--max {}; 0 for all)", self.max)?;
+            let took = tree.weight().saturating_sub(shown_weight);
+            let took = if tree.is_timed() {
+                format!(" that took {}", duration(took))
+            } else {
+                String::new()
+            };
+            writeln!(
+                out,
+                "\n… {more} with {calls}{took} left out (--max {}; 0 for all)",
+                self.max
+            )?;
         }
         Ok(())
     }
 
-    /// Prints one path, and answers its calls.
     fn frequent_one(
         &mut self,
         tree: &PathTree,
         path: PathId,
+        row: PathRow,
         width: usize,
         out: &mut Out,
-    ) -> Result<u64, Failure> {
-        let Some(row) = tree.row(path) else { return Ok(0) };
+    ) -> Result<(), Failure> {
         let stack = tree.stack(path);
-        let (calls, depth) = (row.calls, stack.len() - 1);
-        let label = self.labels.get(row.method);
-        let name = &self.name;
+        let depth = stack.len() - 1;
+        let numbers = self.numbers(tree, row);
+        let (label, name) = (self.labels.get(row.method), &self.name);
         let display = |method: &MethodId| self.trace.methods.display(*method);
         match self.format {
             Format::Text => {
-                let percent = percent(calls, tree.calls());
-                let calls = grouped(calls);
-                writeln!(out, "\n{calls:>width$}  {percent:>6}  {label}")?;
+                let percent = percent(row.own, tree.weight());
+                match tree.is_timed() {
+                    true => {
+                        let (own, calls) = (duration(row.own), plural(row.calls, "call"));
+                        writeln!(out, "\n{own:>width$}  {percent:>6}  {label}  ({calls})")?;
+                    }
+                    false => {
+                        writeln!(out, "\n{:>width$}  {percent:>6}  {label}", grouped(row.own))?;
+                    }
+                }
                 if let Some((_, callers)) =
                     stack.split_last().filter(|(_, callers)| !callers.is_empty())
                 {
-                    let callers: Vec<_> = callers.iter().map(|id| self.short(*id)).collect();
-                    let callers = chain(&callers, CHAIN_ENDS);
+                    let callers = chain(callers, CHAIN_ENDS, |id| self.short(*id));
                     let blank = " ".repeat(width + 10);
-                    writeln!(out, "{blank}in {}", crate::output::neutral(&callers))?;
+                    writeln!(out, "{blank}in {}", neutral(&callers))?;
                 }
             }
             Format::Json => {
@@ -246,16 +288,16 @@ impl Paths<'_> {
                 let path = serde_json::to_string(&path)?;
                 writeln!(
                     out,
-                    "{{\"trace\":{name},\"depth\":{depth},{label},\"calls\":{calls},\"path\":{path}}}"
+                    "{{\"trace\":{name},\"depth\":{depth},{label},{numbers},\"path\":{path}}}"
                 )?;
             }
             Format::Csv => {
                 let path: Vec<_> = stack.iter().map(display).collect();
                 let path = csv_fields([path.join(" > ").as_str()]);
-                writeln!(out, "{name},{depth},{label},{calls},{path}")?;
+                writeln!(out, "{name},{depth},{label},{numbers},{path}")?;
             }
         }
-        Ok(calls)
+        Ok(())
     }
 }
 

@@ -10,8 +10,9 @@ use crate::args::{Format, ReportArgs};
 use crate::at_once::open_tree;
 use crate::failure::{Failure, Status};
 use crate::output::{Align, Labels, Out, Progress, Table, between, chain, csv_fields, instant};
+use crate::reading::{Chosen, visit_timed};
 use crate::source::{Source, thread_title};
-use crate::times::{has_clock, no_clock, visit_timed};
+use crate::times::{has_clock, no_clock};
 
 /// How many frames are named at either end of a stack.
 const CHAIN_ENDS: usize = 3;
@@ -36,16 +37,16 @@ pub(super) fn run(
         if !has_clock(trace) {
             return Err(no_clock(trace));
         }
-        let selection = args.filter.selection(trace);
+        let chosen = Chosen::new(trace, &args.filter, &args.when)?;
         let clock = Clock::default();
         let mut slowest = Slowest::new(&clock, count);
         for file in &trace.files {
-            let reading = visit_timed(file, &selection, &mut progress, &clock, &mut slowest);
+            let reading = visit_timed(file, &chosen, &mut progress, &clock, &mut slowest);
             slowest.end_thread();
             status = status.and(reading.tell(file, &progress));
         }
         let calls = slowest.into_calls();
-        let stacks = stacks(&calls, trace, &selection, &mut progress);
+        let stacks = stacks(&calls, trace, &chosen.selection, &mut progress);
         source.begin(trace, format, out)?;
         match format {
             Format::Text => print(&calls, &stacks, trace, out)?,
@@ -94,14 +95,13 @@ fn print(
     ]);
     for (call, stack) in calls.iter().zip(stacks) {
         let thread = trace.files.get(call.thread).map(|file| thread_title(trace, file.id));
-        let names: Vec<_> = stack.iter().map(|method| trace.methods.display(*method)).collect();
         let open = if call.is_open { ", still open" } else { "" };
         table.row([
             format!("{}{open}", between(call.took)),
             instant(call.start_ns),
             thread.unwrap_or_default(),
             trace.methods.display(call.method),
-            chain(&names, CHAIN_ENDS),
+            chain(stack, CHAIN_ENDS, |method| trace.methods.display(*method)),
         ]);
     }
     Ok(table.print(out)?)

@@ -11,8 +11,9 @@ use super::{Line, default_max};
 use crate::args::{Format, ReportArgs, SortKey};
 use crate::failure::{Failure, Status};
 use crate::output::{Align, Out, Progress, Table, csv_fields, duration, grouped, percent, plural};
+use crate::reading::{Chosen, visit_timed};
 use crate::source::Source;
-use crate::times::{caution, visit_timed};
+use crate::times::caution;
 
 /// Prints the rows of one trace.
 pub(super) fn table(
@@ -23,17 +24,17 @@ pub(super) fn table(
     out: &mut Out,
 ) -> Result<Status, Failure> {
     let format = args.source.format;
-    let selection = args.filter.selection(trace);
+    let chosen = Chosen::new(trace, &args.filter, &args.when)?;
     let clock = Clock::default();
     // Programs get calls beside times.
     let (mut report, mut by_calls) = (TimedReport::new(&clock), Report::default());
     let mut status = Status::Done;
     for file in &trace.files {
         let reading = if format == Format::Text {
-            visit_timed(file, &selection, progress, &clock, &mut report)
+            visit_timed(file, &chosen, progress, &clock, &mut report)
         } else {
             let mut both = (&mut report, &mut by_calls);
-            visit_timed(file, &selection, progress, &clock, &mut both)
+            visit_timed(file, &chosen, progress, &clock, &mut both)
         };
         report.end_thread();
         by_calls.end_thread();

@@ -14,7 +14,7 @@ pub(crate) use self::print::summary;
 use crate::args::{Format, TestKey, TestsArgs};
 use crate::failure::{Failure, Status};
 use crate::output::{Out, Progress, message};
-use crate::reading::visit_thread;
+use crate::reading::{Chosen, visit_thread};
 use crate::source::Source;
 use crate::test_source::files;
 
@@ -45,13 +45,13 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
         if runs.is_empty() && source.several {
             continue;
         }
-        let shown = args.filter.selection(trace);
+        let chosen = Chosen::of(args.filter.selection(trace));
         let mut seen = Seen::default();
         let mut rows = Vec::with_capacity(runs.len());
         for run in runs {
             seen.calls = 0;
             for file in files(trace, &run) {
-                let reading = visit_thread(&file, &shown, &mut progress, &mut seen);
+                let reading = visit_thread(&file, &chosen, &mut progress, &mut seen);
                 status = status.and(reading.tell(&file, &progress));
             }
             rows.push(Row { run, calls: seen.calls, new: std::mem::take(&mut seen.new) });

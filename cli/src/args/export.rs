@@ -1,0 +1,64 @@
+//! `flow export`.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, ValueEnum, ValueHint};
+
+use super::shared::{By, DEFAULT_DIR, FilterArgs, TestArgs, ThreadArgs, TimeArgs};
+
+/// For which tool.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Target {
+    /// A timeline for ui.perfetto.dev; the most calls
+    Perfetto,
+    /// A timeline in the Trace Event format, which many tools read
+    Chrome,
+    /// A timeline for speedscope.app
+    Speedscope,
+    /// A timeline for profiler.firefox.com
+    Firefox,
+    /// Calls by path, for pprof
+    Pprof,
+    /// Calls by path as lines of text, for makers of flame graphs
+    Collapsed,
+    /// A flame graph
+    Svg,
+    /// A JSON object for each call
+    Jsonl,
+    /// A row for each call
+    Csv,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct ExportArgs {
+    /// The trace directory
+    #[arg(value_name = "DIR", default_value = DEFAULT_DIR, value_hint = ValueHint::DirPath)]
+    pub(crate) dir: PathBuf,
+    /// What to write
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) to: Target,
+    /// Where to write it [default: standard output]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
+    #[command(flatten)]
+    pub(crate) tests: TestArgs,
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
+    /// Write the N outermost calls of a stack only; paths count what is deeper for the outermost N
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) depth: Option<u64>,
+    /// What the width of a path means in pprof, collapsed and svg [default: time, where times were
+    /// recorded]
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) by: Option<By>,
+    #[command(flatten)]
+    pub(crate) when: TimeArgs,
+    /// Write it even if its viewer cannot open it
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Say how large it would be, and write nothing
+    #[arg(long)]
+    pub(crate) estimate: bool,
+}
