@@ -230,3 +230,37 @@ fn coverage_and_results_under_jacoco_are_the_same_whoever_comes_first() {
         }
     });
 }
+
+/// Stands for Gradle: takes from the init script what it would add to a JVM that runs tests, and runs one.
+const GRADLE: &str = r#"#!/bin/sh
+for script; do :; done
+eval "$(sed -n "s/^ *environment '\([A-Z_]*\)', \('.*'\)$/export \1=\2/p" "$script")"
+eval "exec \"$JDK/bin/java\" $(sed -n 's/^ *jvmArgs //p' "$script") -cp \"$CLASSES\" harness.Hello"
+"#;
+
+#[test]
+fn what_the_init_script_for_gradle_adds_records_a_worker() {
+    let work = tempfile::tempdir().unwrap();
+    let gradle = work.path().join("gradlew");
+    fs::write(&gradle, GRADLE).unwrap();
+    on_every_jdk(|jdk| {
+        let trace = work.path().join(format!("the trace {}", jdk.version));
+        let run = Command::new(flow())
+            .args(["record", "--gradle", "--include", "harness.**", "--agent"])
+            .arg(library())
+            .arg("--out")
+            .arg(&trace)
+            .args(["--", "sh"])
+            .arg(&gradle)
+            .env("JDK", &jdk.home)
+            .env("CLASSES", harness().join("target/classes"))
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&run.stderr);
+        assert_eq!(run.status.code(), Some(0), "{said}");
+        assert!(!said.contains("Picked up"), "{said}");
+        assert!(said.contains("flow: recorded "), "{said}");
+        let calls = flow_e2e::decode_trace(&trace).enters_by_key();
+        assert!(calls.keys().any(|key| key.starts_with("harness.Hello#main(")), "{calls:?}");
+    });
+}
