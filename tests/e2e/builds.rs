@@ -21,6 +21,16 @@ fn in_every_way() -> bool {
     std::env::var("FLOW_BUILDS").is_ok_and(|which| which == "all")
 }
 
+/// The newest JDK, or each of them.
+fn on_some_jdks(mut body: impl FnMut(&Jdk)) {
+    let newest = flow_e2e::jdks().iter().map(|jdk| jdk.version).max();
+    on_every_jdk(|jdk| {
+        if in_every_way() || Some(jdk.version) == newest {
+            body(jdk);
+        }
+    });
+}
+
 /// Builds take turns: they share a directory, which saves compiling once more.
 fn turn() -> MutexGuard<'static, ()> {
     static SUITE: Mutex<()> = Mutex::new(());
@@ -197,11 +207,7 @@ fn coverage(jdk: &Jdk, command: &[String]) -> String {
 #[test]
 fn coverage_and_results_under_jacoco_are_the_same_whoever_comes_first() {
     let _turn = turn();
-    let newest = flow_e2e::jdks().iter().map(|jdk| jdk.version).max();
-    on_every_jdk(|jdk| {
-        if !in_every_way() && Some(jdk.version) != newest {
-            return;
-        }
+    on_some_jdks(|jdk| {
         let work = tempfile::tempdir().unwrap();
         let (oracle, trace) = (work.path().join("oracle"), work.path().join("trace"));
         // The report comes behind the tests, some of which fail.
@@ -227,6 +233,100 @@ fn coverage_and_results_under_jacoco_are_the_same_whoever_comes_first() {
             let calls = flow_e2e::decode_trace(&trace).enters_by_key();
             let forks = calls.iter().filter(|(key, _)| key.starts_with("suite.Work#fork("));
             assert!(forks.map(|(_, calls)| calls).sum::<u64>() > 0, "{calls:?}");
+        }
+    });
+}
+
+/// The blocks of a language in the page about tests.
+fn documented(language: &str) -> Vec<String> {
+    let page = harness().join("../docs/tests.md");
+    let text = fs::read_to_string(page).unwrap();
+    let blocks = text.split(&format!("```{language}\n")).skip(1);
+    blocks.map(|block| block.split("```").next().unwrap().to_owned()).collect()
+}
+
+/// The example of Maven with the documented configuration, as it stands there, for both plugins.
+fn configured_by_hand(dir: &Path) {
+    let blocks = documented("xml");
+    let block = |with: &str| blocks.iter().find(|block| block.starts_with(with)).expect(with);
+    let properties = block("<properties>").trim_end().replace("</properties>", "");
+    let library = library().display().to_string();
+    let configuration = block("<configuration>")
+        .replace("/path/to/libflowagent.so", &library)
+        .replace("com.app.**", "com.example.**");
+    let example = harness().join("examples/maven");
+    let pom = fs::read_to_string(example.join("pom.xml")).unwrap();
+    let (pom, _profiles) = pom.split_once("  <profiles>").expect("the example has a profile");
+    let version = "<version>3.2.5</version>";
+    let failsafe = format!(
+        "<plugin><artifactId>maven-failsafe-plugin</artifactId>{version}<executions><execution><goals>\
+         <goal>integration-test</goal><goal>verify</goal></goals></execution></executions>\
+         {configuration}</plugin>"
+    );
+    let pom = pom
+        .replace("<properties>", &properties)
+        .replace(version, &format!("{version}{configuration}"))
+        .replace("<plugins>", &format!("<plugins>{failsafe}"));
+    assert!(pom.matches("@{argLine}").count() == 2, "{pom}");
+    fs::write(dir.join("pom.xml"), pom + "</project>\n").unwrap();
+    let package = "java/com/example/orders";
+    for (from, to) in [("main", "Order"), ("test", "OrderTest"), ("test", "OrderIT")] {
+        let into = dir.join("src").join(from).join(package);
+        fs::create_dir_all(&into).unwrap();
+        let source = example.join("src").join(from).join(package);
+        let text = fs::read_to_string(source.join(to.replace("IT", "Test") + ".java")).unwrap();
+        let text = if to == "OrderIT" { text.replace("OrderTest", to) } else { text };
+        fs::write(into.join(format!("{to}.java")), text).unwrap();
+    }
+    // A second class, for a JVM of its own.
+    let tests = dir.join("src/test").join(package);
+    let text = fs::read_to_string(tests.join("OrderTest.java")).unwrap();
+    fs::write(tests.join("AgainTest.java"), text.replace("OrderTest", "AgainTest")).unwrap();
+}
+
+#[test]
+fn the_documented_configuration_records_every_jvm_of_surefire_and_failsafe() {
+    let work = tempfile::tempdir().unwrap();
+    configured_by_hand(work.path());
+    let traces = work.path().join("target/flow");
+    // How many JVMs at least: two classes for Surefire, one for Failsafe.
+    let ways = [
+        (&["-DforkCount=2", "-DreuseForks=false"][..], 3),
+        (&["-DforkCount=1"], 2),
+        (&["-DforkCount=2"], 3),
+        (&["-DreuseForks=false"], 3),
+        (&["-Djunit.jupiter.execution.parallel.enabled=true"], 2),
+    ];
+    on_some_jdks(|jdk| {
+        for (args, jvms) in ways.into_iter().take(if in_every_way() { ways.len() } else { 1 }) {
+            let _ = fs::remove_dir_all(&traces);
+            let run = Command::new("mvn")
+                .args(["-q", "-B", "-Dstyle.color=never"])
+                .args(args)
+                .arg("verify")
+                .current_dir(work.path())
+                .env("JAVA_HOME", &jdk.home)
+                .env_remove("JAVA_TOOL_OPTIONS")
+                .output()
+                .unwrap();
+            let said = String::from_utf8_lossy(&run.stdout);
+            assert!(run.status.success(), "{args:?}: {said}");
+            assert!(fs::read_dir(&traces).unwrap().count() >= jvms, "{args:?}: {said}");
+            let report = Command::new(flow())
+                .args(["report", "--sort", "calls", "--max", "0", "--format", "csv"])
+                .arg(&traces)
+                .output()
+                .unwrap();
+            let report = String::from_utf8_lossy(&report.stdout).into_owned();
+            let calls = |method: &str| {
+                let line = report.lines().find(|line| line.contains(method)).expect(method);
+                line.split(',').next().unwrap().to_owned()
+            };
+            for class in ["OrderTest", "AgainTest", "OrderIT"] {
+                assert_eq!(calls(&format!("com.example.orders.{class}.itemsAddUp(")), "1");
+            }
+            // Six in each of the three classes.
+            assert_eq!(calls("com.example.orders.Order.add("), "18", "{report}");
         }
     });
 }
