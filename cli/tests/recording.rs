@@ -190,6 +190,19 @@ fn a_missing_agent_library_is_told_with_a_remedy() {
 }
 
 #[test]
+fn an_agent_for_other_processors_is_refused_before_anything_runs() {
+    let (dir, agent) = place();
+    let mut bytes = fs::read(FLOW).unwrap();
+    bytes[18] ^= 0xFF;
+    fs::write(&agent, bytes).unwrap();
+    let run_ = run(&mut record(dir.path(), &agent, &["--", "touch", "ran"]));
+    assert_eq!(run_.code, Some(1));
+    assert!(run_.err.contains("made for another kind of processor"), "{}", run_.err);
+    assert_eq!(run_.err.lines().count(), 1, "{}", run_.err);
+    assert!(!dir.path().join("ran").exists());
+}
+
+#[test]
 fn options_that_contradict_each_other_are_misuse() {
     let (dir, agent) = place();
     for args in [
