@@ -1,6 +1,8 @@
 //! The agent library: where it is, where it is to write, and how it is told what to do.
 
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::args::{AgentArgs, DEFAULT_DIR, EventFormat};
@@ -10,6 +12,7 @@ use crate::failure::Failure;
 pub(crate) fn library(given: Option<&Path>) -> Result<PathBuf, Failure> {
     if let Some(given) = given {
         if given.is_file() {
+            expect_same_machine(given)?;
             return absolute(given);
         }
         let reason = if given.exists() { "not a file" } else { "no such file" };
@@ -30,6 +33,31 @@ pub(crate) fn library(given: Option<&Path>) -> Result<PathBuf, Failure> {
             places.join(" nor ")
         ))
     })
+}
+
+/// Refuses a library for other machines than this program is for: the JVM would say so in three lines, of which
+/// one is true. What cannot be read, or is no library at all, is left to the JVM.
+fn expect_same_machine(library: &Path) -> Result<(), Failure> {
+    let own = std::env::current_exe().ok().and_then(|program| machine(&program));
+    match (own, machine(library)) {
+        (Some(own), Some(other)) if own != other => Err(Failure::Failed(format!(
+            "--agent {}: made for another kind of processor than this program, which is for {}; use \
+             the library that came with it",
+            library.display(),
+            std::env::consts::ARCH
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// What an ELF file says of the machine it is for: class, byte order and `e_machine`.
+fn machine(path: &Path) -> Option<[u8; 4]> {
+    let mut head = [0; 20];
+    File::open(path).ok()?.read_exact(&mut head).ok()?;
+    match head {
+        [0x7F, b'E', b'L', b'F', class, order, .., low, high] => Some([class, order, low, high]),
+        _ => None,
+    }
 }
 
 /// What the library is called.

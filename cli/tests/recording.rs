@@ -118,6 +118,37 @@ fn other_commands_get_it_through_the_environment() {
 }
 
 #[test]
+fn gradle_is_reached_by_an_init_script_when_its_daemon_keeps_its_environment() {
+    let (dir, agent) = place();
+    let prints = r#"for last; do :; done
+echo "$1 $2 $JAVA_TOOL_OPTIONS$FLOW_SESSION$FLOW_API"
+cat "$last"
+"#;
+    let gradlew = script(dir.path(), "gradlew", prints);
+    let args = ["--gradle", "--include", "a$b.**", "-o", "it's", "--", &text(&gradlew), "test"];
+    let run_ = run(&mut record(dir.path(), &agent, &args));
+    let here = text(fs::canonicalize(dir.path()).unwrap());
+    let argument = format!(
+        "                jvmArgs '-agentpath:{}=out={here}/it\\'s,include=a$b.**'\n",
+        agent.display()
+    );
+    // Nothing that a daemon which this starts would go on with.
+    assert!(run_.out.starts_with("test --init-script \n"), "{}", run_.out);
+    assert!(run_.out.contains(&argument), "{}", run_.out);
+    for name in ["FLOW_API", "FLOW_ONLY_MAIN", "FLOW_EXCLUDE", "FLOW_SESSION"] {
+        assert!(run_.out.contains(&format!(" environment '{name}', '")), "{name}: {}", run_.out);
+    }
+
+    let run_ =
+        run(&mut record(dir.path(), &agent, &["--gradle", "--", "sh", "-c", "./gradlew test"]));
+    assert_eq!(run_.code, Some(2));
+    assert!(run_.err.contains("--gradle: expected a command that runs gradle"), "{}", run_.err);
+    // And where it would have helped, it is named.
+    let run_ = run(&mut record(dir.path(), &agent, &["--", &text(&gradlew), "/dev/null"]));
+    assert!(run_.err.contains("flow record --gradle"), "{}", run_.err);
+}
+
+#[test]
 fn the_command_ends_as_it_would_without_us() {
     let (dir, agent) = place();
     for (script, code) in [("exit 0", 0), ("exit 255", 255), ("kill -9 $$", 137), ("kill $$", 143)]
@@ -156,6 +187,19 @@ fn a_missing_agent_library_is_told_with_a_remedy() {
     let java = script(dir.path(), "java", PRINTS);
     let run_ = run(Command::new(&alone).args(["record", "--"]).arg(java).current_dir(dir.path()));
     assert!(run_.out.contains("/lib/libflowagent.so=out="), "{} {}", run_.out, run_.err);
+}
+
+#[test]
+fn an_agent_for_other_processors_is_refused_before_anything_runs() {
+    let (dir, agent) = place();
+    let mut bytes = fs::read(FLOW).unwrap();
+    bytes[18] ^= 0xFF;
+    fs::write(&agent, bytes).unwrap();
+    let run_ = run(&mut record(dir.path(), &agent, &["--", "touch", "ran"]));
+    assert_eq!(run_.code, Some(1));
+    assert!(run_.err.contains("made for another kind of processor"), "{}", run_.err);
+    assert_eq!(run_.err.lines().count(), 1, "{}", run_.err);
+    assert!(!dir.path().join("ran").exists());
 }
 
 #[test]

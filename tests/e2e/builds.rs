@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use flow_e2e::{Jdk, flow, harness, library};
 
@@ -14,6 +15,26 @@ use crate::on_every_jdk;
 
 fn suite() -> PathBuf {
     harness().join("suite")
+}
+
+fn in_every_way() -> bool {
+    std::env::var("FLOW_BUILDS").is_ok_and(|which| which == "all")
+}
+
+/// The newest JDK, or each of them.
+fn on_some_jdks(mut body: impl FnMut(&Jdk)) {
+    let newest = flow_e2e::jdks().iter().map(|jdk| jdk.version).max();
+    on_every_jdk(|jdk| {
+        if in_every_way() || Some(jdk.version) == newest {
+            body(jdk);
+        }
+    });
+}
+
+/// Builds take turns: they share a directory, which saves compiling once more.
+fn turn() -> MutexGuard<'static, ()> {
+    static SUITE: Mutex<()> = Mutex::new(());
+    SUITE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Maven on a JDK, with an empty place for what the methods say.
@@ -144,10 +165,10 @@ fn compare(jdk: &Jdk, args: &[&str]) {
 
 #[test]
 fn each_test_of_a_build_shows_exactly_the_calls_it_made() {
-    let all = std::env::var("FLOW_BUILDS").is_ok_and(|which| which == "all");
+    let _turn = turn();
     on_every_jdk(|jdk| {
         compare(jdk, &[]);
-        if all {
+        if in_every_way() {
             for args in [
                 &["-DforkCount=2"][..],
                 &["-DreuseForks=false"],
@@ -162,29 +183,184 @@ fn each_test_of_a_build_shows_exactly_the_calls_it_made() {
             }
         }
     });
-    if all {
-        coverage_is_the_same();
-    }
 }
 
-/// What JaCoCo reports of the suite, with flow and without it.
-fn coverage_is_the_same() {
-    let report = suite().join("target/site/jacoco/jacoco.csv");
-    on_every_jdk(|jdk| {
+/// What JaCoCo reports of a build: counters of every class, method and line, without the run's own id and time.
+fn coverage(jdk: &Jdk, command: &[String]) -> String {
+    let _ = fs::remove_file(suite().join("target/jacoco.exec"));
+    let output = run(command);
+    assert!(
+        output.status.success(),
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let report = fs::read_to_string(suite().join("target/site/jacoco/jacoco.xml"));
+    let report = report.expect("JaCoCo reports");
+    let (head, sessions) = report.split_once("<sessioninfo").expect("it names its session");
+    let (_, counters) = sessions.split_once("/>").expect("an empty element");
+    assert!(!counters.contains("<sessioninfo"), "several JVMs, JDK {}", jdk.version);
+    assert!(counters.contains("<line ") && counters.contains("\"BRANCH\""), "{counters}");
+    format!("{head}{counters}")
+}
+
+#[test]
+fn coverage_and_results_under_jacoco_are_the_same_whoever_comes_first() {
+    let _turn = turn();
+    on_some_jdks(|jdk| {
         let work = tempfile::tempdir().unwrap();
+        let (oracle, trace) = (work.path().join("oracle"), work.path().join("trace"));
+        // The report comes behind the tests, some of which fail.
         let go_on = ["-Pcoverage", "-Dmaven.test.failure.ignore=true"];
-        let oracle = work.path().join("oracle");
-        let coverage = |command: &[String]| {
-            let _ = fs::remove_file(suite().join("target/jacoco.exec"));
-            let output = run(command);
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
-            fs::read_to_string(&report).expect("JaCoCo reports")
-        };
-        let plain = coverage(&maven(jdk, &oracle, &go_on));
-        let mut command = vec![flow().display().to_string(), "record".to_owned()];
-        command.extend(["--agent".to_owned(), library().display().to_string(), "--out".to_owned()]);
-        command.extend([work.path().join("trace").display().to_string(), "--".to_owned()]);
-        command.extend(maven(jdk, &oracle, &go_on));
-        assert_eq!(coverage(&command), plain);
+        let plain = coverage(jdk, &maven(jdk, &oracle, &go_on));
+        let expected = reported();
+
+        let mut before = vec![flow().display().to_string(), "record".to_owned()];
+        before.extend(["--agent".to_owned(), library().display().to_string()]);
+        before.extend(["--out".to_owned(), trace.display().to_string(), "--".to_owned()]);
+        before.extend(maven(jdk, &oracle, &go_on));
+        assert!(coverage(jdk, &before) == plain, "JDK {}: JaCoCo behind us", jdk.version);
+        assert_eq!(reported(), expected);
+
+        // JaCoCo's own argument comes before what `argLine` was.
+        let after = work.path().join("after");
+        let (library, out) = (library().display().to_string(), after.display().to_string());
+        let agent = format!("-DargLine=-agentpath:{library}=out={out},include=suite.**");
+        let behind = maven(jdk, &oracle, &[&go_on[..], &[agent.as_str()]].concat());
+        assert!(coverage(jdk, &behind) == plain, "JDK {}: JaCoCo before us", jdk.version);
+        assert_eq!(reported(), expected);
+        for trace in [trace, after] {
+            let calls = flow_e2e::decode_trace(&trace).enters_by_key();
+            let forks = calls.iter().filter(|(key, _)| key.starts_with("suite.Work#fork("));
+            assert!(forks.map(|(_, calls)| calls).sum::<u64>() > 0, "{calls:?}");
+        }
+    });
+}
+
+/// The blocks of a language in the page about tests.
+fn documented(language: &str) -> Vec<String> {
+    let page = harness().join("../docs/tests.md");
+    let text = fs::read_to_string(page).unwrap();
+    let blocks = text.split(&format!("```{language}\n")).skip(1);
+    blocks.map(|block| block.split("```").next().unwrap().to_owned()).collect()
+}
+
+/// The example of Maven with the documented configuration, as it stands there, for both plugins.
+fn configured_by_hand(dir: &Path) {
+    let blocks = documented("xml");
+    let block = |with: &str| blocks.iter().find(|block| block.starts_with(with)).expect(with);
+    let properties = block("<properties>").trim_end().replace("</properties>", "");
+    let library = library().display().to_string();
+    let configuration = block("<configuration>")
+        .replace("/path/to/libflowagent.so", &library)
+        .replace("com.app.**", "com.example.**");
+    let example = harness().join("examples/maven");
+    let pom = fs::read_to_string(example.join("pom.xml")).unwrap();
+    let (pom, _profiles) = pom.split_once("  <profiles>").expect("the example has a profile");
+    let version = "<version>3.2.5</version>";
+    let failsafe = format!(
+        "<plugin><artifactId>maven-failsafe-plugin</artifactId>{version}<executions><execution><goals>\
+         <goal>integration-test</goal><goal>verify</goal></goals></execution></executions>\
+         {configuration}</plugin>"
+    );
+    let pom = pom
+        .replace("<properties>", &properties)
+        .replace(version, &format!("{version}{configuration}"))
+        .replace("<plugins>", &format!("<plugins>{failsafe}"));
+    assert!(pom.matches("@{argLine}").count() == 2, "{pom}");
+    fs::write(dir.join("pom.xml"), pom + "</project>\n").unwrap();
+    let package = "java/com/example/orders";
+    for (from, to) in [("main", "Order"), ("test", "OrderTest"), ("test", "OrderIT")] {
+        let into = dir.join("src").join(from).join(package);
+        fs::create_dir_all(&into).unwrap();
+        let source = example.join("src").join(from).join(package);
+        let text = fs::read_to_string(source.join(to.replace("IT", "Test") + ".java")).unwrap();
+        let text = if to == "OrderIT" { text.replace("OrderTest", to) } else { text };
+        fs::write(into.join(format!("{to}.java")), text).unwrap();
+    }
+    // A second class, for a JVM of its own.
+    let tests = dir.join("src/test").join(package);
+    let text = fs::read_to_string(tests.join("OrderTest.java")).unwrap();
+    fs::write(tests.join("AgainTest.java"), text.replace("OrderTest", "AgainTest")).unwrap();
+}
+
+#[test]
+fn the_documented_configuration_records_every_jvm_of_surefire_and_failsafe() {
+    let work = tempfile::tempdir().unwrap();
+    configured_by_hand(work.path());
+    let traces = work.path().join("target/flow");
+    // How many JVMs at least: two classes for Surefire, one for Failsafe.
+    let ways = [
+        (&["-DforkCount=2", "-DreuseForks=false"][..], 3),
+        (&["-DforkCount=1"], 2),
+        (&["-DforkCount=2"], 3),
+        (&["-DreuseForks=false"], 3),
+        (&["-Djunit.jupiter.execution.parallel.enabled=true"], 2),
+    ];
+    on_some_jdks(|jdk| {
+        for (args, jvms) in ways.into_iter().take(if in_every_way() { ways.len() } else { 1 }) {
+            let _ = fs::remove_dir_all(&traces);
+            let run = Command::new("mvn")
+                .args(["-q", "-B", "-Dstyle.color=never"])
+                .args(args)
+                .arg("verify")
+                .current_dir(work.path())
+                .env("JAVA_HOME", &jdk.home)
+                .env_remove("JAVA_TOOL_OPTIONS")
+                .output()
+                .unwrap();
+            let said = String::from_utf8_lossy(&run.stdout);
+            assert!(run.status.success(), "{args:?}: {said}");
+            assert!(fs::read_dir(&traces).unwrap().count() >= jvms, "{args:?}: {said}");
+            let report = Command::new(flow())
+                .args(["report", "--sort", "calls", "--max", "0", "--format", "csv"])
+                .arg(&traces)
+                .output()
+                .unwrap();
+            let report = String::from_utf8_lossy(&report.stdout).into_owned();
+            let calls = |method: &str| {
+                let line = report.lines().find(|line| line.contains(method)).expect(method);
+                line.split(',').next().unwrap().to_owned()
+            };
+            for class in ["OrderTest", "AgainTest", "OrderIT"] {
+                assert_eq!(calls(&format!("com.example.orders.{class}.itemsAddUp(")), "1");
+            }
+            // Six in each of the three classes.
+            assert_eq!(calls("com.example.orders.Order.add("), "18", "{report}");
+        }
+    });
+}
+
+/// Stands for Gradle: takes from the init script what it would add to a JVM that runs tests, and runs one.
+const GRADLE: &str = r#"#!/bin/sh
+for script; do :; done
+eval "$(sed -n "s/^ *environment '\([A-Z_]*\)', \('.*'\)$/export \1=\2/p" "$script")"
+eval "exec \"$JDK/bin/java\" $(sed -n 's/^ *jvmArgs //p' "$script") -cp \"$CLASSES\" harness.Hello"
+"#;
+
+#[test]
+fn what_the_init_script_for_gradle_adds_records_a_worker() {
+    let work = tempfile::tempdir().unwrap();
+    let gradle = work.path().join("gradlew");
+    fs::write(&gradle, GRADLE).unwrap();
+    on_every_jdk(|jdk| {
+        let trace = work.path().join(format!("the trace {}", jdk.version));
+        let run = Command::new(flow())
+            .args(["record", "--gradle", "--include", "harness.**", "--agent"])
+            .arg(library())
+            .arg("--out")
+            .arg(&trace)
+            .args(["--", "sh"])
+            .arg(&gradle)
+            .env("JDK", &jdk.home)
+            .env("CLASSES", harness().join("target/classes"))
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&run.stderr);
+        assert_eq!(run.status.code(), Some(0), "{said}");
+        assert!(!said.contains("Picked up"), "{said}");
+        assert!(said.contains("flow: recorded "), "{said}");
+        let calls = flow_e2e::decode_trace(&trace).enters_by_key();
+        assert!(calls.keys().any(|key| key.starts_with("harness.Hello#main(")), "{calls:?}");
     });
 }

@@ -22,7 +22,8 @@ pub(super) const RECORD_EXAMPLES: &str = "\
 Examples:
   flow record -- java -jar app.jar
   flow record -o /tmp/trace --include 'com.app.**' --exclude '**#toString' -- java -jar app.jar
-  flow record --target com.app. -- ./gradlew test --no-daemon
+  flow record --target com.app. -- mvn test
+  flow record --gradle -- ./gradlew test
 
 The agent is given to java itself; every other command gets it through JAVA_TOOL_OPTIONS, for all
 JVMs it starts. In DIR, %p stands for the process id, %t for the start time, %h for the host.";

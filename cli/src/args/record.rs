@@ -18,6 +18,10 @@ pub(crate) enum EventFormat {
 pub(crate) struct RecordArgs {
     #[command(flatten)]
     pub(crate) agent: AgentArgs,
+    /// Reach Gradle's test workers by an init script: CMD runs gradle or gradlew, perhaps with a daemon
+    /// that was started before and keeps its own environment
+    #[arg(long)]
+    pub(crate) gradle: bool,
     /// What to run
     #[arg(value_name = "CMD", required = true, trailing_var_arg = true)]
     #[arg(value_hint = ValueHint::CommandWithArguments)]

@@ -4,49 +4,31 @@
 //! process group; here it must only be survived. What is sent to this process alone (TERM, HUP) is
 //! handed on.
 
-use std::env;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
-use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::argument::quote;
+use super::launch::Launch;
 use crate::failure::Failure;
 
-/// Options for every JVM that is started.
-const JAVA_TOOL_OPTIONS: &str = "JAVA_TOOL_OPTIONS";
-/// Tells the agent which JVMs belong together.
-const SESSION: &str = "FLOW_SESSION";
 const NOT_EXECUTABLE: u8 = 126;
 const NOT_FOUND: u8 = 127;
 /// A command that was killed by a signal has this and the signal's number as its status.
 const KILLED: i32 = 128;
 
-/// Runs the command with the agent and these environment variables, and returns its process id and exit status.
-pub(super) fn run(
-    command: &[OsString],
-    agent: &str,
-    variables: &[(&str, OsString)],
-    started: Duration,
-) -> Result<(u32, u8), Failure> {
-    let (program, args) =
-        command.split_first().ok_or_else(|| Failure::Usage("what to run is missing".to_owned()))?;
+/// Runs the command, and returns its process id and exit status.
+pub(super) fn run(launch: &Launch) -> Result<(u32, u8), Failure> {
+    let (program, args) = launch
+        .command
+        .split_first()
+        .ok_or_else(|| Failure::Usage("what to run is missing".to_owned()))?;
     let mut child = Command::new(program);
-    if is_java(program) {
-        child.arg(agent);
-    } else {
-        child.env(JAVA_TOOL_OPTIONS, tool_options(env::var_os(JAVA_TOOL_OPTIONS), agent));
-    }
-    child.args(args);
-    child.envs(variables.iter().map(|(name, value)| (name, value)));
-    // JVMs that the command starts one after the other keep each other's traces.
-    child.env(SESSION, format!("{}-{}", std::process::id(), started.as_nanos()));
+    child.args(args).envs(launch.variables.iter().map(|(name, value)| (name, value)));
 
     // Before the start, so that the end of the shortest command is not missed.
     let mut signals = Signals::new(handled())
@@ -55,20 +37,6 @@ pub(super) fn run(
     let status = wait(&mut child, &mut signals)
         .map_err(|error| Failure::Failed(format!("waiting for the command: {error}")))?;
     Ok((child.id(), code(status)))
-}
-
-pub(super) fn is_java(program: &OsStr) -> bool {
-    let name = Path::new(program).file_name().unwrap_or_default();
-    name == "java" || name.eq_ignore_ascii_case("java.exe")
-}
-
-fn tool_options(existing: Option<OsString>, agent: &str) -> OsString {
-    let mut options = existing.unwrap_or_default();
-    if !options.is_empty() {
-        options.push(" ");
-    }
-    options.push(quote(agent));
-    options
 }
 
 fn cannot_run(program: &OsStr, error: &std::io::Error) -> Failure {
@@ -119,26 +87,4 @@ fn wait(child: &mut Child, signals: &mut Signals) -> std::io::Result<ExitStatus>
 fn code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| KILLED + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_java_itself_gets_the_option_as_an_argument() {
-        for java in ["java", "/usr/lib/jvm/21/bin/java", "./java", "JAVA.EXE"] {
-            assert!(is_java(OsStr::new(java)), "{java}");
-        }
-        for other in ["javac", "mvn", "java-wrapper", "/opt/java/run.sh", ""] {
-            assert!(!is_java(OsStr::new(other)), "{other}");
-        }
-    }
-
-    #[test]
-    fn options_of_others_stay() {
-        assert_eq!(tool_options(None, "-a"), "-a");
-        assert_eq!(tool_options(Some(OsString::new()), "-a"), "-a");
-        assert_eq!(tool_options(Some("-Xmx1g".into()), "-a b"), "-Xmx1g '-a b'");
-    }
 }

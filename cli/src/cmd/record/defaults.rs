@@ -4,10 +4,12 @@
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
+use super::launch::is_java;
 use super::packages;
 use crate::args::AgentArgs;
 use crate::failure::Failure;
@@ -19,25 +21,21 @@ const API_JAR: &[u8] = include_bytes!("../../../java/flow-api.jar");
 /// Methods that JaCoCo adds to classes on their way through the JVM.
 const NOT_THE_PROGRAMS: &str = "**#$jacocoInit";
 
-/// Environment variables for the command, and the file that one of them names.
+/// Environment variables for the command, and the files that belong to them.
 #[derive(Debug)]
 pub(super) struct Defaults {
     pub(super) variables: Vec<(&'static str, OsString)>,
     /// Removed when the command has ended.
-    _jar: TempDir,
+    files: TempDir,
 }
 
 impl Defaults {
     /// What suits the command, and tells which methods that means.
     pub(super) fn of(command: &[OsString], args: &AgentArgs) -> Result<Self, Failure> {
-        let failed = |error: std::io::Error| {
-            Failure::Failed(format!("no place for a temporary file: {error}"))
-        };
         // Nobody else may write there: a JVM runs what is in it.
-        let dir = tempfile::Builder::new().prefix("flow-").tempdir().map_err(failed)?;
-        let jar = dir.path().join("flow-api.jar");
-        fs::write(&jar, API_JAR).map_err(failed)?;
-        let mut defaults = Self { variables: Vec::new(), _jar: dir };
+        let files = tempfile::Builder::new().prefix("flow-").tempdir().map_err(no_place)?;
+        let mut defaults = Self { variables: Vec::new(), files };
+        let jar = defaults.keep("flow-api.jar", API_JAR)?;
         defaults.add("FLOW_API", jar.into());
         if starts_tools(command) {
             defaults.add("FLOW_ONLY_MAIN", "!tools".into());
@@ -47,6 +45,13 @@ impl Defaults {
             defaults.choose_packages(command, args);
         }
         Ok(defaults)
+    }
+
+    /// A file that is there as long as the command runs.
+    pub(super) fn keep(&self, name: &str, bytes: impl AsRef<[u8]>) -> Result<PathBuf, Failure> {
+        let path = self.files.path().join(name);
+        fs::write(&path, bytes).map_err(no_place)?;
+        Ok(path)
     }
 
     /// What the user has set stays.
@@ -80,6 +85,10 @@ impl Defaults {
     }
 }
 
+fn no_place(error: io::Error) -> Failure {
+    Failure::Failed(format!("no place for a temporary file: {error}"))
+}
+
 /// Whether JVMs of tools are to be expected: the command is no program of a JDK itself.
 pub(super) fn starts_tools(command: &[OsString]) -> bool {
     command.first().is_some_and(|program| !is_of_jdk(program))
@@ -87,7 +96,7 @@ pub(super) fn starts_tools(command: &[OsString]) -> bool {
 
 /// Whether a program is `java`, or another one of a JDK: who runs that wants it recorded.
 fn is_of_jdk(program: &OsStr) -> bool {
-    super::child::is_java(program)
+    is_java(program)
         || find(program).is_some_and(|path| {
             let home = path.parent().and_then(Path::parent);
             home.is_some_and(|home| {

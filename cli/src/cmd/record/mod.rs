@@ -1,19 +1,23 @@
 //! `flow record`: runs a command and records the JVMs it starts.
 //!
 //! ```text
-//! flags ─▶ argument (library, options) ─┐
-//!          defaults (what is not said) ─┴▶ child (command line, signals) ─▶ summary (on stderr)
+//! flags ─▶ argument (library, options) ─┐                        ┌▶ child (signals, exit status)
+//!          defaults (what is not said) ─┴▶ launch (what is run) ─┴▶ summary (on stderr)
+//!                                             └ gradle (an init script)
 //! ```
 
 mod argument;
 mod child;
 mod defaults;
+mod gradle;
+mod launch;
 mod packages;
 mod summary;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use self::defaults::Defaults;
+use self::launch::Launch;
 use self::summary::Summary;
 use crate::agent::{self, AgentOptions, Place};
 use crate::args::RecordArgs;
@@ -21,14 +25,30 @@ use crate::failure::{Failure, Status};
 
 /// Runs the verb.
 pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
+    if args.gradle {
+        gradle::expect_gradle(&args.command)?;
+    }
     let library = agent::library(args.agent.library.as_deref())?;
     let place = Place::of(&args.agent)?;
     let options = AgentOptions::of(&args.agent, &place)?.encode()?;
     let agent = argument::argument(&library, &options)?;
     let defaults = Defaults::of(&args.command, &args.agent)?;
     let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (pid, status) = child::run(&args.command, &agent, &defaults.variables, started)?;
+    let launch = Launch::new(args, &agent, &defaults, started)?;
+    let (pid, status) = child::run(&launch)?;
     let summary = Summary::of(&place.out, &place.pattern, started, pid);
-    summary.tell(defaults::starts_tools(&args.command));
+    summary.tell(why_nothing(args));
     Ok(Status::Command(status))
+}
+
+/// What to think of first when a command recorded nothing.
+fn why_nothing(args: &RecordArgs) -> &'static str {
+    if !args.gradle && gradle::is_gradle(&args.command) {
+        " (a daemon that ran before may keep what it was started with: flow record --gradle; and tests \
+         that are up to date do not run)"
+    } else if defaults::starts_tools(&args.command) {
+        " (those of build tools are left alone; -O 'only-main=**' records them too)"
+    } else {
+        ""
+    }
 }

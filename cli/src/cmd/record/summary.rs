@@ -86,13 +86,13 @@ impl Summary {
         summary
     }
 
-    /// Tells it. `has_tools`: JVMs of build tools were left alone.
-    pub(super) fn tell(&self, has_tools: bool) {
+    /// Tells it. `why_nothing` is added where there is nothing.
+    pub(super) fn tell(&self, why_nothing: &str) {
         for problem in &self.problems {
             message(problem);
         }
         let Some(dir) = self.shown.first() else {
-            return self.tell_nothing(has_tools);
+            return self.tell_nothing(why_nothing);
         };
         let mut place =
             self.shown.iter().take(SHOWN_DIRECTORIES).cloned().collect::<Vec<_>>().join(", ");
@@ -154,15 +154,10 @@ impl Summary {
         ));
     }
 
-    fn tell_nothing(&self, has_tools: bool) {
-        let tools = if has_tools {
-            " (those of build tools are left alone; -O 'only-main=**' records them too)"
-        } else {
-            ""
-        };
+    fn tell_nothing(&self, why: &str) {
         let earlier = if self.has_earlier { "; what is in the directory is older" } else { "" };
         message(&format!(
-            "nothing was recorded: the command started no JVM, or none that took the agent{tools}{earlier}"
+            "nothing was recorded: the command started no JVM, or none that took the agent{why}{earlier}"
         ));
     }
 }

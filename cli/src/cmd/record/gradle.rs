@@ -1,0 +1,113 @@
+//! The way into Gradle's workers: an init script.
+//!
+//! A Gradle daemon that runs already may keep the environment it was started with, and then nothing
+//! that is in ours reaches the JVMs it starts. Options of the `gradle` command always do.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use crate::agent::as_text;
+use crate::failure::Failure;
+
+/// What every supported Gradle is called: from the wrapper, or installed.
+const NAMES: [&str; 3] = ["gradlew", "gradle", "gw"];
+
+/// Whether a command runs Gradle itself, perhaps by way of `env`, `nice` and the like; only then does
+/// it take Gradle's options.
+pub(super) fn is_gradle(command: &[OsString]) -> bool {
+    command.iter().any(|word| {
+        let name = Path::new(word).file_name().unwrap_or_default();
+        NAMES.into_iter().any(|known| name == known)
+    })
+}
+
+/// Refuses what does not run Gradle: there the option would mean something else.
+pub(super) fn expect_gradle(command: &[OsString]) -> Result<(), Failure> {
+    if is_gradle(command) {
+        return Ok(());
+    }
+    let program = command.first().map(OsString::as_os_str).unwrap_or_default();
+    Err(Failure::Usage(format!(
+        "--gradle: expected a command that runs gradle or gradlew itself, found {}",
+        program.display()
+    )))
+}
+
+/// An init script that loads the agent into each JVM that runs tests or a program, with these
+/// environment variables. It uses nothing that is newer than Gradle 4.4 or gone in Gradle 9, and reads
+/// neither the project nor this script when a task runs, as a configuration cache asks.
+pub(super) fn init_script(agent: &str, variables: &[(&str, OsString)]) -> Result<String, Failure> {
+    let mut environment = String::new();
+    for (name, value) in variables {
+        let value = as_text(Path::new(OsStr::new(value)))?;
+        let line = format!("                environment {}, {}\n", text(name), text(value));
+        environment.push_str(&line);
+    }
+    Ok(format!(
+        "\
+// Made by flow record --gradle.
+allprojects {{
+    [Test, JavaExec].each {{ type ->
+        tasks.withType(type) {{
+            // What is up to date or comes out of the build cache would not run.
+            outputs.upToDateWhen {{ false }}
+            outputs.doNotCacheIf('it is recorded') {{ true }}
+            // Last of all: a build may replace the arguments it was given until then.
+            doFirst {{
+                jvmArgs {agent}
+{environment}            }}
+        }}
+    }}
+}}
+",
+        agent = text(agent)
+    ))
+}
+
+/// A string of Groovy's in which nothing stands for something else.
+fn text(value: &str) -> String {
+    let mut out = String::with_capacity(value.len() + 2);
+    out.push('\'');
+    for c in value.chars() {
+        match c {
+            '\\' | '\'' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            _ => out.push(c),
+        }
+    }
+    out.push('\'');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_string_is_one_string_of_groovys() {
+        let script = init_script(
+            "-agentpath:/it's/lib.so=out=/a\\b,include=a$b.**",
+            &[("FLOW_SESSION", "1\n'; System.exit(1)".into())],
+        )
+        .unwrap();
+        assert!(script.contains(r"  jvmArgs '-agentpath:/it\'s/lib.so=out=/a\\b,include=a$b.**'"));
+        assert!(
+            script.contains(r"  environment 'FLOW_SESSION', '1\n\'; System.exit(1)'"),
+            "{script}"
+        );
+    }
+
+    #[test]
+    fn braces_of_the_script_are_closed() {
+        let script = init_script("-agentpath:/lib.so", &[]).unwrap();
+        assert_eq!(script.matches('{').count(), script.matches('}').count(), "{script}");
+    }
+
+    #[test]
+    fn only_gradle_takes_gradles_options() {
+        let is = |words: &[&str]| is_gradle(&words.iter().map(OsString::from).collect::<Vec<_>>());
+        assert!(is(&["./gradlew", "test"]) && is(&["env", "CI=1", "/opt/gradle/bin/gradle"]));
+        assert!(!is(&["sh", "-c", "./gradlew test"]) && !is(&["mvn", "test"]) && !is(&[]));
+    }
+}

@@ -1,0 +1,87 @@
+//! What is run, so that the agent gets into the JVMs of a command.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::time::Duration;
+
+use super::argument::quote;
+use super::defaults::Defaults;
+use super::gradle;
+use crate::args::RecordArgs;
+use crate::failure::Failure;
+
+/// Options for every JVM that is started.
+const JAVA_TOOL_OPTIONS: &str = "JAVA_TOOL_OPTIONS";
+/// Tells the agent which JVMs belong together: those that a command starts one after the other keep
+/// each other's traces.
+const SESSION: &str = "FLOW_SESSION";
+
+/// A command line, and environment variables beside ours.
+#[derive(Debug)]
+pub(super) struct Launch {
+    pub(super) command: Vec<OsString>,
+    pub(super) variables: Vec<(&'static str, OsString)>,
+}
+
+impl Launch {
+    /// `agent` is the argument for a JVM; what is not said otherwise comes from the defaults.
+    pub(super) fn new(
+        args: &RecordArgs,
+        agent: &str,
+        defaults: &Defaults,
+        started: Duration,
+    ) -> Result<Self, Failure> {
+        let mut command = args.command.clone();
+        let mut variables = defaults.variables.clone();
+        variables.push((SESSION, format!("{}-{}", std::process::id(), started.as_nanos()).into()));
+        if args.gradle {
+            let script = gradle::init_script(agent, &variables)?;
+            command.extend(["--init-script".into(), defaults.keep("flow.gradle", &script)?.into()]);
+            // A daemon that is started now would go on with these when we have ended.
+            variables.clear();
+        } else if command.first().is_some_and(|program| is_java(program)) {
+            command.insert(1, agent.into());
+        } else {
+            let options = tool_options(env::var_os(JAVA_TOOL_OPTIONS), agent);
+            variables.push((JAVA_TOOL_OPTIONS, options));
+        }
+        Ok(Self { command, variables })
+    }
+}
+
+pub(super) fn is_java(program: &OsStr) -> bool {
+    let name = Path::new(program).file_name().unwrap_or_default();
+    name == "java" || name.eq_ignore_ascii_case("java.exe")
+}
+
+fn tool_options(existing: Option<OsString>, agent: &str) -> OsString {
+    let mut options = existing.unwrap_or_default();
+    if !options.is_empty() {
+        options.push(" ");
+    }
+    options.push(quote(agent));
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_java_itself_gets_the_option_as_an_argument() {
+        for java in ["java", "/usr/lib/jvm/21/bin/java", "./java", "JAVA.EXE"] {
+            assert!(is_java(OsStr::new(java)), "{java}");
+        }
+        for other in ["javac", "mvn", "java-wrapper", "/opt/java/run.sh", ""] {
+            assert!(!is_java(OsStr::new(other)), "{other}");
+        }
+    }
+
+    #[test]
+    fn options_of_others_stay() {
+        assert_eq!(tool_options(None, "-a"), "-a");
+        assert_eq!(tool_options(Some(OsString::new()), "-a"), "-a");
+        assert_eq!(tool_options(Some("-Xmx1g".into()), "-a b"), "-Xmx1g '-a b'");
+    }
+}
