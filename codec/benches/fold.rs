@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use flow_codec::MethodId;
 use flow_codec::format::flow::Encoded;
-use flow_codec::format::raw::{BEGIN, CATCH, END, EXIT, UNWOUND_EXIT};
-use flow_codec::write::Fold;
+use flow_codec::format::raw::{BEGIN, CATCH, END, EXIT, TIME, UNWOUND_EXIT};
+use flow_codec::write::{Base, EncodedMarks, Fold};
 
 const RAW_BYTES: usize = 4 << 20;
 const CHUNK_BYTES: usize = 64 << 10;
@@ -22,6 +22,11 @@ fn main() {
     measure("methods 0 to 63", program(&|random| random % 64, Shape::PLAIN));
     measure("methods from 8192 on", program(&|random| 8192 + random % 10_000, Shape::PLAIN));
     measure("methods from 2^20 on", program(&|random| (1 << 20) + random % 10_000, Shape::PLAIN));
+    measure("fib, with times", timed(program(&|_| 300, Shape::FIB)));
+    measure(
+        "4000 methods, with times",
+        timed(program(&|random| 64 + random % 4000, Shape::CONSTRUCTORS)),
+    );
     measure("1 in 10 a constructor", program(&|random| 64 + random % 4000, Shape::CONSTRUCTORS));
     measure(
         "1 in 3 a constructor",
@@ -89,6 +94,27 @@ fn program(method: &dyn Fn(u64) -> u64, shape: Shape) -> Vec<Vec<u8>> {
     chunks
 }
 
+/// The same with a time before each event.
+fn timed(chunks: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+    let mut time = 1_000_000_u64;
+    let mut with_times = |chunk: Vec<u8>| {
+        let mut timed = Vec::new();
+        let mut rest = &chunk[..];
+        while !rest.is_empty() {
+            // What an ENTER ends with, that of a BEGIN too.
+            let is_long = |byte: &u8| *byte >= 0xC0;
+            let begin = usize::from(rest[0] == BEGIN);
+            let len = begin + 1 + usize::from(rest.get(begin).is_some_and(is_long));
+            time += 30 + time / 7 % 11;
+            timed.extend_from_slice(&(time << 8 | u64::from(TIME)).to_le_bytes());
+            timed.extend_from_slice(&rest[..len.min(rest.len())]);
+            rest = rest.get(len..).unwrap_or_default();
+        }
+        timed
+    };
+    chunks.into_iter().map(&mut with_times).collect()
+}
+
 fn measure(name: &str, chunks: Vec<Vec<u8>>) {
     let bytes: usize = chunks.iter().map(Vec::len).sum();
     let begun = Instant::now();
@@ -98,18 +124,25 @@ fn measure(name: &str, chunks: Vec<Vec<u8>>) {
     let mut out = Vec::new();
     while begun.elapsed() < PATIENCE {
         let mut fold = Fold::default();
+        let mut marks = EncodedMarks::default();
+        let mut base = Base::default();
         (folded_bytes, events) = (0, 0);
         for (chunk, best) in chunks.iter().zip(&mut best) {
             out.clear();
+            marks.clear();
             let started = Instant::now();
-            let counts = fold.push(chunk, &mut out);
+            let counts = fold.push_marked(chunk, &[], base, &mut out, &mut marks);
             *best = started.elapsed().min(*best);
-            folded_bytes += out.len();
+            base.start = base.start.plus(out.len());
+            folded_bytes += out.len() + marks.bytes().len();
             events += counts.enters + counts.exits;
         }
     }
     let best: Duration = best.iter().sum();
     let per_second = bytes as f64 / best.as_nanos() as f64;
     let left = 100.0 * folded_bytes as f64 / bytes as f64;
-    println!("{name:<34} {per_second:>5.2} GB/s, {left:>5.1} % left, {events:>8} events");
+    let each = best.as_nanos() as f64 / events as f64;
+    println!(
+        "{name:<34} {per_second:>5.2} GB/s, {each:>5.2} ns an event, {left:>5.1} % left, {events:>8} events"
+    );
 }

@@ -627,7 +627,14 @@ fn the_golden_trace_opens_as_a_whole() {
 
 /// The bytes in the example of a specification, which a golden file has too.
 fn example(spec: &str, golden: &str) -> Vec<u8> {
-    let example = spec.split("//! # Example").nth(1).expect("an example");
+    example_of(spec, "", golden)
+}
+
+/// The same of an example of something.
+fn example_of(spec: &str, what: &str, golden: &str) -> Vec<u8> {
+    let title = format!("//! # Example{what}\n");
+    let example = spec.split(&title).nth(1).expect("an example");
+    let example = example.split("//! # ").next().expect("a part");
     let rows: String = example
         .lines()
         .filter_map(|line| line.strip_prefix("//! | `")?.split_once('`'))
@@ -637,6 +644,43 @@ fn example(spec: &str, golden: &str) -> Vec<u8> {
     let text = fs::read_to_string(golden_dir().join(golden)).expect("the golden file");
     assert_eq!(bytes, parse_hex(&text));
     bytes
+}
+
+#[test]
+fn the_example_of_instants_is_what_the_specification_says() {
+    use flow_codec::Offset;
+    use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position, decode_all};
+    use flow_codec::write::{Base, EncodedMarks, Fold};
+    let spec = include_str!("../src/format/marks.rs");
+    let bytes = example_of(spec, " of instants", "instants.hex");
+    let at = |offset, exits| Position { offset: Offset::new(offset), exits };
+    let places = [at(0, 0), at(1, 0), at(2, 0), at(3, 0), at(4, 0), at(4, 1)];
+    let times = [5000, 5030, 5070, 5110, 5150, 5160];
+    let marks: Vec<_> =
+        places.into_iter().zip(times.map(|at_ns| Mark::Instant { at_ns })).collect();
+    assert_eq!(decode_all(&bytes[HEADER.len()..]).unwrap(), marks);
+    let (mut encoder, mut written) = (MarkEncoder::with_header(), Vec::new());
+    for (position, mark) in &marks {
+        encoder.encode(*position, mark, &mut written);
+    }
+    encoder.finish(&mut written);
+    assert_eq!(written, bytes);
+
+    // And from a raw chunk.
+    let mut raw = Vec::new();
+    for (time, event) in times.into_iter().zip([0x81, 0x82, 0x00, 0x83, 0x00, 0x00]) {
+        raw.extend(((time + 1000) << 8 | 0x7A_u64).to_le_bytes());
+        raw.push(event);
+    }
+    let (mut fold, mut folded) = (Fold::default(), Vec::new());
+    let mut told = EncodedMarks::of_file();
+    let base = Base { zero_ns: 1000, ..Base::default() };
+    fold.push_marked(&raw, &[], base, &mut folded, &mut told);
+    fold.finish(&mut folded);
+    assert_eq!(
+        (folded.as_slice(), told.bytes()),
+        (&[0x81, 0x82, 0x00, 0x83, 0x01][..], &bytes[..])
+    );
 }
 
 #[test]

@@ -1,12 +1,15 @@
 //! Raw chunks are folded as the specification says: its rules one by one, against a fold that is
 //! plain and slow, and against what happened in random programs.
 
+#[path = "support/marked.rs"]
+mod marked;
 #[path = "support/naive_fold.rs"]
 mod naive_fold;
 #[path = "support/program.rs"]
 mod program;
 
 use flow_codec::write::{EventCounts, Fold, count_events};
+use marked::assert_marked;
 use naive_fold::{Happened, RawEvent, canonical_bytes, naive_fold, parse, raw_bytes};
 use program::Program;
 use proptest::prelude::*;
@@ -46,7 +49,7 @@ fn chunks(events: &[RawEvent], sizes: &[usize]) -> Vec<Vec<u8>> {
     chunks
 }
 
-fn slices(chunks: &[Vec<u8>]) -> impl Iterator<Item = &[u8]> {
+fn slices(chunks: &[Vec<u8>]) -> impl Iterator<Item = &[u8]> + Clone {
     chunks.iter().map(Vec::as_slice)
 }
 
@@ -295,6 +298,29 @@ fn raw_events() -> impl Strategy<Value = Vec<RawEvent>> {
     prop::collection::vec(stretch, 0..12).prop_map(|stretches| stretches.concat())
 }
 
+/// The same with a time before most of them: a little later than the last one, much later, or earlier.
+fn timed_events() -> impl Strategy<Value = Vec<RawEvent>> {
+    let elapsed = prop_oneof![
+        1 => Just(None),
+        20 => (0..300_i64).prop_map(Some),
+        2 => (0..1_i64 << 40).prop_map(Some),
+        1 => (-1000..0_i64).prop_map(Some),
+    ];
+    let elapsed = prop::collection::vec(elapsed, 1..50);
+    (raw_events(), elapsed, 0..3000_u64).prop_map(|(events, elapsed, start)| {
+        let mut now = start;
+        let mut timed = Vec::new();
+        for (event, elapsed) in events.into_iter().zip(elapsed.into_iter().cycle()) {
+            if let Some(elapsed) = elapsed {
+                now = now.saturating_add_signed(elapsed) % (1 << 56);
+                timed.push(RawEvent::Time(now));
+            }
+            timed.push(event);
+        }
+        timed
+    })
+}
+
 /// Sizes for cutting; never all 0.
 fn sizes() -> impl Strategy<Value = Vec<usize>> {
     (prop::collection::vec(0..40_usize, 0..4), 1..300_usize).prop_map(|(mut sizes, one)| {
@@ -340,6 +366,13 @@ proptest! {
         let (folded, counted) = fold(slices(&chunks));
         prop_assert_eq!(folded, canonical_bytes(&expected));
         prop_assert_eq!(counted, counts(&expected));
+    }
+
+    #[test]
+    fn times_and_exceptions_are_told_of_each_event(
+        events in timed_events(), sizes in sizes(), zero_ns in prop_oneof![0..2000_u64, any::<u64>()],
+    ) {
+        assert_marked(slices(&chunks(&events, &sizes)), zero_ns);
     }
 
     #[test]

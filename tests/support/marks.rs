@@ -86,20 +86,24 @@ pub(crate) fn decode_marks(file: &[u8], events: &[Event], flow: &[u8]) -> Vec<(u
             7 => {
                 let (mut event, mut starts) = (place, starts.range(offset..));
                 let mut record = *starts.next().expect("a record").0;
+                let first_ns = number(&mut payload);
+                assert!(first_ns.is_multiple_of(8), "the first event is at the mark");
+                last_by += first_ns / 8;
+                marks.push((event, Mark::Instant(last_by)));
                 while !payload.is_empty() {
                     let number = number(&mut payload);
                     last_by += number / 8;
-                    marks.push((event, Mark::Instant(last_by)));
                     event += 1;
-                    if !number.is_multiple_of(8) && !payload.is_empty() {
+                    if number.is_multiple_of(8) {
+                        assert_eq!(events[event - 1..=event], [Event::Exit; 2], "in one run");
+                    } else {
                         let (start, events) = starts.next().expect("a further record");
                         assert_eq!((*start - record, *events), (number % 8, event), "the next one");
                         record = *start;
-                    } else if !payload.is_empty() {
-                        assert_eq!(events[event - 1..=event], [Event::Exit; 2], "in one run");
                     }
+                    marks.push((event, Mark::Instant(last_by)));
                 }
-                last = event - 1;
+                last = event;
                 continue;
             }
             other => panic!("a mark of kind {other}"),
@@ -160,6 +164,13 @@ mod tests {
         file.extend([0x02, 0x03, 0x00, 0x0D, 0x02]);
         file.extend(b"com.app.Oops");
         let expected = [(1, Mark::Time { by_ns: 5000, from_ns: 9000 }), (4, Mark::Unwound(2))];
+        assert_eq!(decode_marks(&file, &events, &flow), expected);
+
+        let mut file = b"flow-mrk\x01".to_vec();
+        file.extend([0x07, 0x00, 0x00, 0x0C]);
+        file.extend([0xC0, 0xB8, 0x02, 0xF1, 0x01, 0xC1, 0x02, 0xC1, 0x02, 0xC1, 0x02, 0x50]);
+        let times = [5000, 5030, 5070, 5110, 5150, 5160];
+        let expected: Vec<_> = times.map(Mark::Instant).into_iter().enumerate().collect();
         assert_eq!(decode_marks(&file, &events, &flow), expected);
     }
 }

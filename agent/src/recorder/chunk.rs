@@ -122,10 +122,10 @@ impl Chunk {
         let len = self.len(control.position.load(Ordering::Acquire));
         let words = self.slot.words().get(self.start / WORD_BYTES..).unwrap_or_default();
         let words = words.get(..len.div_ceil(WORD_BYTES)).unwrap_or_default();
-        bytes.clear();
-        bytes.reserve(words.len() * WORD_BYTES);
-        for word in words {
-            bytes.extend_from_slice(&(!word.load(Ordering::Relaxed)).to_ne_bytes());
+        // Not cleared before: what is there already needs no zeros.
+        bytes.resize(words.len() * WORD_BYTES, 0);
+        for (to, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
+            *to = (!word.load(Ordering::Relaxed)).to_ne_bytes();
         }
         bytes.truncate(len);
     }

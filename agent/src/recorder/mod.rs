@@ -51,6 +51,12 @@ use thread::{OldFrames, Out, OutState};
 pub use threads::ThreadFacts;
 use threads::ThreadTable;
 
+/// Chunks with times hold so many times as much: their events are eight bytes longer, and to hand over is to write
+/// two files.
+const TIMED_GROWTH: usize = 4;
+/// But no more than any chunk.
+const MAX_TIMED_BYTES: usize = 16 << 20;
+
 /// How long the end of the recording waits, in all, for threads that are just writing their chunks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Patience {
@@ -475,11 +481,16 @@ impl Recorder {
 
     /// How large chunks are, and how large events can be.
     fn shape(&self) -> Shape {
-        let exit_bytes = match self.beside {
-            Beside::MarksAndInstants => raw::TIME_BYTES + 1,
-            Beside::Nothing | Beside::Marks | Beside::MarksAndTimes => 1,
-        };
-        Shape { max_fill: self.chunk_bytes, exit_bytes }
+        let max_fill = self.chunk_bytes;
+        match self.beside {
+            Beside::MarksAndInstants => Shape {
+                max_fill: max_fill.saturating_mul(TIMED_GROWTH).min(MAX_TIMED_BYTES),
+                exit_bytes: raw::TIME_BYTES + 1,
+            },
+            Beside::Nothing | Beside::Marks | Beside::MarksAndTimes => {
+                Shape { max_fill, exit_bytes: 1 }
+            }
+        }
     }
 
     /// The time, where there is a clock.

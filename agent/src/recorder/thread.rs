@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use flow_codec::format::flow::{Record, records};
 use flow_codec::format::marks::{Mark, Position};
-use flow_codec::write::{Base, EventCounts, Fold, Tick};
+use flow_codec::write::{Base, EncodedMarks, EventCounts, Fold, Tick};
 use flow_codec::{Offset, ThreadId};
 use parking_lot::{Mutex, MutexGuard};
 
@@ -95,17 +95,10 @@ impl Out {
         last: bool,
     ) -> EventCounts {
         folded.clear();
-        let marks = &mut self.marks;
-        let add = |position: Position, mark: Mark| {
-            if let Some(marks) = marks {
-                marks.add(position, &mark);
-            }
-        };
+        let mut none = EncodedMarks::default();
+        let marks = self.marks.as_mut().map_or(&mut none, MarkBuffer::encoded);
         let base = Base { start: self.offset, zero_ns };
-        let mut counts = self.fold.push_marked(raw, ticks, base, folded, add);
-        if let Some(marks) = &mut self.marks {
-            marks.finish();
-        }
+        let mut counts = self.fold.push_marked(raw, ticks, base, folded, marks);
         if last {
             let rest = self.fold.finish(folded);
             counts.enters += rest.enters;

@@ -12,6 +12,29 @@ pub(crate) fn put(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number.to_le_bytes()[0]);
 }
 
+/// Puts a number into `room`, and returns how many bytes it takes. Those of one group and of two are told apart by no
+/// branch, and both bytes are written.
+#[inline(always)]
+pub(crate) fn put_at(room: &mut [u8], at: usize, number: u64) -> usize {
+    match (u16::try_from(number), room.get_mut(at..at + 2)) {
+        (Ok(short), Some(to)) if short < 1 << 14 => {
+            let has_two = short >= 1 << 7;
+            let groups = short & 0x7F | (short & 0x7F << 7) << 1 | u16::from(has_two) << 7;
+            to.copy_from_slice(&groups.to_le_bytes());
+            1 + usize::from(has_two)
+        }
+        _ => put_long(room.get_mut(at..).unwrap_or_default(), number),
+    }
+}
+
+#[cold]
+fn put_long(room: &mut [u8], number: u64) -> usize {
+    let mut bytes = Vec::new();
+    put(&mut bytes, number);
+    room.iter_mut().zip(&bytes).for_each(|(to, from)| *to = *from);
+    bytes.len()
+}
+
 /// Takes the number that `bytes` begin with; `None` where they end inside it, or it has more than 64 bits.
 pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0_u64;
@@ -44,12 +67,29 @@ pub(crate) fn from_zigzag(number: u64) -> i64 {
 mod tests {
     use super::*;
 
+    const NUMBERS: [(u64, usize); 10] = [
+        (0, 1),
+        (127, 1),
+        (128, 2),
+        (300, 2),
+        ((1 << 14) - 1, 2),
+        (1 << 14, 3),
+        (1 << 21, 4),
+        ((1 << 28) - 1, 4),
+        (1 << 28, 5),
+        (u64::MAX, MAX_BYTES),
+    ];
+
     #[test]
     fn numbers_come_back_and_take_few_bytes() {
-        for (number, len) in [(0, 1), (127, 1), (128, 2), (1 << 14, 3), (u64::MAX, MAX_BYTES)] {
+        for (number, len) in NUMBERS {
             let mut bytes = Vec::new();
             put(&mut bytes, number);
             assert_eq!(bytes.len(), len);
+            for room in [1 + len, 20] {
+                let mut room = vec![1; room];
+                assert_eq!((put_at(&mut room, 1, number), &room[1..=len]), (len, &bytes[..]));
+            }
             let mut rest = &bytes[..];
             assert_eq!((take(&mut rest), rest), (Some(number), &[][..]));
             assert_eq!(take(&mut &bytes[..len - 1]), None);

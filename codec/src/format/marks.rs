@@ -27,7 +27,7 @@
 //! | `04` | paused | nothing: what happened from here on was not recorded |
 //! | `05` | resumed | nothing: recording goes on |
 //! | `06` | note | text of the program, in UTF-8 |
-//! | `07` | instants | a number for each of some events, the first one behind the mark: `8n + s`, where `n` are nanoseconds since the last time before (at first, the last *by*), and `s` tells where the next event is: 0, the next exit of the run; else, at a record that begins so many bytes behind this one |
+//! | `07` | instants | a number for each of some events, the first one behind the mark: `8n + s`, where `n` are nanoseconds since the last time before (at first, the last *by*), and `s` tells where the event is: 0, the next exit of the run; else, at a record that begins so many bytes behind the one of the event before. Of the first event it is 0 |
 //!
 //! **Time.** Times are nanoseconds since the `start_unix_ns` of the [`manifest`](super::manifest), by a clock
 //! that never goes back. *By* its first time all events before the mark had happened, and none behind it happened
@@ -37,7 +37,7 @@
 //! that are not in order the latest *from* and the earliest *by* count.
 //!
 //! **Instants.** Each of the events happened just then. The last time of the mark takes the place of *by*. An event
-//! whose next one is further away is the last one of its mark.
+//! that is further away from the one before begins another mark.
 //!
 //! **Paused.** A thread pauses with the first event that is not recorded: an entry, or an exit by exception. All
 //! frames that are open there are left in `.flow`, right behind the mark, so that calls nest whatever happened
@@ -68,10 +68,26 @@
 //! | `01` | version 1 |
 //! | `01 01 00 04 88 27 C0 3E` | time, offset 1, by 5000, from 4000 later |
 //! | `02 03 00 0D 02 63 6F 6D 2E 61 70 70 2E 4F 6F 70 73` | unwound, offset 4, two exits, `com.app.Oops` |
+//!
+//! # Example of instants
+//!
+//! The same events, with a time for each. `codec/tests/golden/instants.hex` has it.
+//!
+//! | bytes | |
+//! |---|---|
+//! | `66 6C 6F 77 2D 6D 72 6B` | magic |
+//! | `01` | version 1 |
+//! | `07 00 00 0C` | instants, offset 0, twelve bytes |
+//! | `C0 B8 02` | the first event, at 5000 |
+//! | `F1 01` | one byte further, 30 later |
+//! | `C1 02` | one byte further, 40 later: an exit |
+//! | `C1 02` | one byte further, 40 later |
+//! | `C1 02` | one byte further, 40 later: the first exit of a run |
+//! | `50` | 10 later: the next exit of the run |
 
 use std::num::NonZeroU64;
 
-use super::leb128::{from_zigzag, put, take, zigzag};
+use super::leb128::{MAX_BYTES, from_zigzag, put, put_at, take, zigzag};
 use crate::Offset;
 
 /// The first bytes of the file.
@@ -83,7 +99,7 @@ pub const HEADER_BYTES: usize = MAGIC.len() + 1;
 /// No payload has more.
 pub const MAX_PAYLOAD_BYTES: usize = 1 << 20;
 /// The most that one mark may take: its kind, three numbers, its payload.
-pub const MAX_MARK_BYTES: usize = 1 + 3 * super::leb128::MAX_BYTES + MAX_PAYLOAD_BYTES;
+pub const MAX_MARK_BYTES: usize = 1 + 3 * MAX_BYTES + MAX_PAYLOAD_BYTES;
 
 /// What a file begins with.
 pub const HEADER: [u8; HEADER_BYTES] = {
@@ -103,9 +119,9 @@ const PAUSED: u8 = 0x04;
 const RESUMED: u8 = 0x05;
 const NOTE: u8 = 0x06;
 const INSTANTS: u8 = 0x07;
-/// The most bytes of instants that we put into a mark.
+/// The most bytes of instants that we put into a mark, and one number more.
 const INSTANTS_BYTES: usize = 4096;
-/// Numbers below this tell where the next event is.
+/// Numbers below this tell where the event is.
 const STEPS: u64 = 8;
 const FIRST_INVALID: u8 = 0x80;
 
@@ -174,38 +190,74 @@ struct Before {
 /// Makes marks to bytes, those of one thread in order.
 #[derive(Clone, Debug, Default)]
 pub struct MarkEncoder {
+    needs_header: bool,
     before: Before,
-    instants: Instants,
+    pending: Pending,
 }
 
 /// Instants that are to become one mark.
 #[derive(Clone, Debug, Default)]
-struct Instants {
+struct Pending {
     first: Position,
     last: Position,
-    bytes: Vec<u8>,
-    /// The last number, which still lacks where the next event is.
-    number: Option<u64>,
+    /// Room for the most there can be, once there was one.
+    room: Option<Box<[u8; Self::ROOM]>>,
+    len: usize,
 }
 
-impl Instants {
-    /// How far the next event is from the last one, if that can be told.
+impl Pending {
+    const ROOM: usize = INSTANTS_BYTES + (Instants::BATCH + 1) * MAX_BYTES;
+
+    /// How far an event is from the last one, if that can be told, and there is room for a batch.
     fn step_to(&self, next: Position) -> Option<u64> {
         let Position { offset, exits } = self.last;
-        match next.offset.get().checked_sub(offset.get())? {
-            0 => (next.exits.checked_sub(exits) == Some(1)).then_some(0),
-            bytes => (next.exits == 0 && bytes < STEPS).then_some(bytes),
-        }
+        let step = next.offset.get().checked_sub(offset.get())?;
+        let expected = if step == 0 { exits.checked_add(1)? } else { 0 };
+        let is_next = step < STEPS && next.exits == expected;
+        (is_next && (1..INSTANTS_BYTES).contains(&self.len)).then_some(step)
+    }
+}
+
+/// HOT: encodes instants behind others, of events that follow each other closely.
+#[derive(Debug)]
+pub(crate) struct Instants<'a> {
+    room: &'a mut [u8; Pending::ROOM],
+    written: Written,
+}
+
+/// How far these have come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Written {
+    len: usize,
+    by_ns: u64,
+}
+
+impl Instants<'_> {
+    /// There is room for so many.
+    pub(crate) const BATCH: usize = 512;
+
+    /// Adds the instant of an event: the next exit of a run, or in a record so many bytes behind the last one.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, step: u64, at_ns: u64) {
+        let Written { len, by_ns } = self.written;
+        let elapsed = at_ns.saturating_sub(by_ns).min(u64::MAX / STEPS);
+        self.written.len = len + put_at(self.room, len, elapsed * STEPS | step);
+        self.written.by_ns = by_ns + elapsed;
     }
 
-    fn end_number(&mut self, step: u64) {
-        if let Some(number) = self.number.take() {
-            put(&mut self.bytes, number | step);
-        }
+    /// How far they have come.
+    pub(crate) fn written(self) -> Written {
+        self.written
     }
 }
 
 impl MarkEncoder {
+    /// An encoder that puts the header in front of the first mark.
+    #[must_use]
+    pub fn with_header() -> Self {
+        Self { needs_header: true, ..Self::default() }
+    }
+
     /// Appends a mark. A position or time before that of an earlier mark is taken as that, two bounds that
     /// are too far from each other come nearer; texts are cut to what a payload holds; [`Mark::Unknown`] is
     /// left out.
@@ -249,32 +301,45 @@ impl MarkEncoder {
 
     /// Appends what was held back.
     pub fn finish(&mut self, bytes: &mut Vec<u8>) {
-        self.instants.end_number(0);
-        if !self.instants.bytes.is_empty() {
-            let payload = std::mem::take(&mut self.instants.bytes);
-            self.put_mark(INSTANTS, self.instants.first, &payload, bytes);
-            self.instants.bytes = payload;
-            self.instants.bytes.clear();
+        if self.pending.len > 0 {
+            let room = self.pending.room.take();
+            let payload = room.as_ref().and_then(|room| room.get(..self.pending.len));
+            self.put_mark(INSTANTS, self.pending.first, payload.unwrap_or_default(), bytes);
+            self.pending.room = room;
+            self.pending.len = 0;
         }
     }
 
     fn encode_instant(&mut self, position: Position, at_ns: u64, bytes: &mut Vec<u8>) {
-        let step = self.instants.number.and_then(|_| self.instants.step_to(position));
-        match step.filter(|_| self.instants.bytes.len() < INSTANTS_BYTES) {
-            Some(step) => self.instants.end_number(step),
-            None => {
-                self.finish(bytes);
-                self.instants.first = position;
-            }
-        }
-        let at_ns = at_ns.max(self.before.by_ns);
-        let elapsed = (at_ns - self.before.by_ns).min(u64::MAX / STEPS);
-        self.instants.number = Some(elapsed * STEPS);
-        self.instants.last = position;
-        self.before.by_ns += elapsed;
+        let step = self.pending.step_to(position).unwrap_or_else(|| {
+            self.finish(bytes);
+            self.pending.first = position;
+            0
+        });
+        let mut instants = self.instants();
+        instants.push(step, at_ns);
+        let written = instants.written();
+        self.end_instants(written, position);
+    }
+
+    /// Encodes further instants behind one that was [encoded](Self::encode) right before.
+    pub(crate) fn instants(&mut self) -> Instants<'_> {
+        let written = Written { len: self.pending.len, by_ns: self.before.by_ns };
+        let room = self.pending.room.get_or_insert_with(|| Box::new([0; Pending::ROOM]));
+        Instants { room, written }
+    }
+
+    /// Takes such instants over, the last of which is that of the event at a position.
+    pub(crate) fn end_instants(&mut self, Written { len, by_ns }: Written, last: Position) {
+        self.pending.len = len;
+        self.pending.last = last;
+        self.before.by_ns = by_ns;
     }
 
     fn put_mark(&mut self, kind: u8, position: Position, payload: &[u8], bytes: &mut Vec<u8>) {
+        if std::mem::take(&mut self.needs_header) {
+            bytes.extend_from_slice(&HEADER);
+        }
         bytes.push(kind);
         put(bytes, position.offset.get().saturating_sub(self.before.offset));
         put(bytes, position.exits);
@@ -286,7 +351,7 @@ impl MarkEncoder {
 
 /// As much of a text as a payload holds beside a number.
 fn fitting(text: &str) -> &[u8] {
-    let end = text.floor_char_boundary(MAX_PAYLOAD_BYTES - super::leb128::MAX_BYTES);
+    let end = text.floor_char_boundary(MAX_PAYLOAD_BYTES - MAX_BYTES);
     text.as_bytes().get(..end).unwrap_or_default()
 }
 
@@ -301,11 +366,29 @@ pub enum Decoded {
     Invalid(&'static str),
 }
 
+/// The marks in these bytes, which are those of one thread from the start.
+///
+/// # Errors
+/// What is there instead of a whole mark.
+pub fn decode_all(bytes: &[u8]) -> Result<Vec<(Position, Mark)>, Decoded> {
+    let (mut decoder, mut marks, mut rest) = (MarkDecoder::default(), Vec::new(), bytes);
+    while !rest.is_empty() {
+        match decoder.decode(rest) {
+            Decoded::Mark(position, mark, len) => {
+                marks.push((position, mark));
+                rest = rest.get(len..).unwrap_or_default();
+            }
+            other => return Err(other),
+        }
+    }
+    Ok(marks)
+}
+
 /// Makes bytes to marks, those of one thread in order.
 #[derive(Clone, Debug, Default)]
 pub struct MarkDecoder {
     before: Before,
-    /// How many bytes of a mark with instants have been decoded, and where the next one is.
+    /// How many bytes of a mark with instants have been decoded, and where the last event was.
     within: Option<(usize, Position)>,
 }
 
@@ -352,16 +435,20 @@ impl MarkDecoder {
 
     /// The next instant of a mark that has `len` bytes in all, and begins at `first`.
     fn instant(&mut self, first: Position, payload: &[u8], len: usize) -> Decoded {
-        let (done, position) = self.within.unwrap_or((0, first));
+        let (done, last) = self.within.unzip();
+        let done = done.unwrap_or_default();
         let mut rest = payload.get(done..).unwrap_or_default();
         let number = take(&mut rest);
         let at_ns = number.and_then(|number| self.before.by_ns.checked_add(number / STEPS));
         let (Some(number), Some(at_ns)) = (number, at_ns) else {
             return Decoded::Invalid("the numbers of its kind");
         };
-        let next = match number % STEPS {
-            0 => Position { exits: position.exits.saturating_add(1), ..position },
-            bytes => Position::before(Offset::new(position.offset.get().saturating_add(bytes))),
+        let position = match (last, number % STEPS) {
+            (None, _) => first,
+            (Some(last), 0) => Position { exits: last.exits.saturating_add(1), ..last },
+            (Some(last), bytes) => {
+                Position::before(Offset::new(last.offset.get().saturating_add(bytes)))
+            }
         };
         self.before.by_ns = at_ns;
         let mark = Mark::Instant { at_ns };
@@ -370,7 +457,7 @@ impl MarkDecoder {
             self.before.offset = first.offset.get();
             return Decoded::Mark(position, mark, len);
         }
-        self.within = Some((payload.len() - rest.len(), next));
+        self.within = Some((payload.len() - rest.len(), position));
         Decoded::Mark(position, mark, 0)
     }
 

@@ -24,8 +24,9 @@ use crate::format::journal::{
     HEADER_BYTES, MAGIC, MARKS_HEADER_BYTES, MAX_CHUNK_BYTES, MAX_RESUME_BYTES, SLOT_HEADER_BYTES,
     SlotHeader, SlotWord, TICK_WORDS, VERSION, WORD_BYTES, chunk_start, is_open,
 };
+use crate::format::marks::decode_all;
 use crate::format::names;
-use crate::write::{Base, Fold, Tick, first_invalid};
+use crate::write::{Base, EncodedMarks, Fold, Tick, first_invalid};
 use crate::{Error, Offset, ThreadId};
 
 /// Headers are read in pieces of this size: several at once where slots are small.
@@ -281,11 +282,10 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
             None => MarksArea::default(),
         };
         let MarksArea { offset, pending, ticks } = area;
-        let (mut records, mut marks) = (Vec::new(), Vec::new());
+        let (mut records, mut marks) = (Vec::new(), EncodedMarks::default());
         let base = Base { start: Offset::new(header.offset), zero_ns: self.zero_ns };
-        let mut events = fold.push_marked(&self.raw, &ticks, base, &mut records, |at, mark| {
-            marks.push((at, mark));
-        });
+        let mut events = fold.push_marked(&self.raw, &ticks, base, &mut records, &mut marks);
+        let marks = decode_all(marks.bytes()).unwrap_or_default();
         let exits = fold.finish(&mut records);
         events.exits = events.exits.saturating_add(exits.exits);
         Ok(Found::Chunk(OpenChunk {

@@ -14,35 +14,36 @@ use std::num::NonZeroU64;
 
 use super::block::{self, Before, Block, Window};
 use super::event::{Event, EventCounts};
+use super::marked::{Base, EncodedMarks};
 use super::notes::Notes;
 use super::output::Output;
 use super::runs::{fold_runs, write_run};
 use crate::format::flow::MAX_RECORD_BYTES;
-use crate::format::raw::EXIT;
+use crate::format::raw::{EXIT, TIME};
 
 /// A note fewer frames below the top than this is likely to be reached within the next bytes.
 const NEAR: u64 = 8;
 
 /// Exits by exception, side by side in one run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Unwound {
+pub(super) struct Unwound {
     /// Where the run begins: bytes that were in front of it in the output.
-    pub at: usize,
+    pub(super) at: usize,
     /// How many exits of the run come before.
-    pub before: u64,
+    pub(super) before: u64,
     /// How many they are.
-    pub exits: NonZeroU64,
+    pub(super) exits: NonZeroU64,
 }
 
 /// When an event happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Instant {
+pub(super) struct Instant {
     /// Where its record begins: bytes that were in front of it in the output.
-    pub at: usize,
+    pub(super) at: usize,
     /// How many exits of a run come before.
-    pub before: u64,
+    pub(super) before: u64,
     /// As its TIME says.
-    pub time: u64,
+    pub(super) time: u64,
 }
 
 /// Folds the raw chunks of one thread, in order.
@@ -56,6 +57,7 @@ pub struct Fold {
     /// How many of the exits are not yet written.
     held: u64,
     notes: Notes,
+    /// Exits by exception, and times of events among them: these go behind a mark that counts the exits.
     unwound: Vec<Unwound>,
     /// The last TIME, where events have times.
     time: Option<u64>,
@@ -66,12 +68,26 @@ impl Fold {
     /// Appends the canonical form of `raw`, which holds whole events, to `out`. Returns what was
     /// appended.
     pub fn push(&mut self, raw: &[u8], out: &mut Vec<u8>) -> EventCounts {
+        self.push_marked(raw, &[], Base::default(), out, &mut EncodedMarks::default())
+    }
+
+    /// The same, and adds the marks in `raw`.
+    pub(super) fn push_part(
+        &mut self,
+        raw: &[u8],
+        base: Base,
+        out: &mut Vec<u8>,
+        marks: &mut EncodedMarks,
+    ) -> EventCounts {
         let before = self.written();
         let mut out = Output::new(out, MAX_RECORD_BYTES + raw.len());
         let mut rest = raw;
         let mut steps = 0;
-        while !rest.is_empty() {
-            if steps == 0 && self.may_skim() {
+        while let Some(first) = rest.first() {
+            if *first == TIME {
+                rest = self.push_timed(rest, base, &mut out, marks);
+                rest = self.step(rest, &mut out);
+            } else if steps == 0 && self.may_skim() {
                 let len = rest.len();
                 rest = self.skim(rest, &mut out);
                 // Where blocks do not get far, they are not worth their cost.
@@ -82,6 +98,7 @@ impl Fold {
             }
         }
         out.finish();
+        self.mark_events(base, marks);
         self.written_since(before)
     }
 
@@ -114,18 +131,22 @@ impl Fold {
         self.held
     }
 
-    /// Takes the exits by exception of the chunks pushed since this was called last, in order.
-    pub fn take_unwound(&mut self) -> impl Iterator<Item = Unwound> {
-        self.unwound.drain(..)
-    }
-
     pub(super) fn notes(&self) -> &Notes {
         &self.notes
     }
 
-    /// Takes the times of events of the chunks pushed since this was called last, in order.
-    pub fn take_instants(&mut self) -> impl Iterator<Item = Instant> {
-        self.instants.drain(..)
+    /// Takes what is known of events and was kept back, in order.
+    pub(super) fn take_kept(
+        &mut self,
+    ) -> (impl Iterator<Item = Unwound>, impl Iterator<Item = Instant>) {
+        (self.unwound.drain(..), self.instants.drain(..))
+    }
+
+    /// So many events were folded elsewhere, the last one at a time.
+    pub(super) fn took(&mut self, events: EventCounts, held: u64, time: u64) {
+        self.seen.add(events);
+        self.held = held;
+        self.time = Some(time);
     }
 
     /// Whether a block is worth being looked at as a whole.

@@ -3,7 +3,7 @@
 use super::event::EventCounts;
 use super::fold::{Fold, Instant, Unwound};
 use crate::Offset;
-use crate::format::marks::{Mark, Position};
+use crate::format::marks::{Mark, MarkEncoder, Position};
 
 /// A moment at which a thread was seen at a place of its chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,8 +25,56 @@ pub struct Base {
     pub zero_ns: u64,
 }
 
+impl Base {
+    /// A place in the output.
+    pub(super) fn position(self, at: usize, exits: u64) -> Position {
+        Position { offset: self.start.plus(at), exits }
+    }
+
+    /// What a TIME says.
+    pub(super) fn instant_ns(self, time: u64) -> u64 {
+        time.saturating_sub(self.zero_ns)
+    }
+}
+
+/// Marks of one thread, encoded behind each other.
+#[derive(Debug, Default)]
+pub struct EncodedMarks {
+    pub(super) encoder: MarkEncoder,
+    bytes: Vec<u8>,
+}
+
+impl EncodedMarks {
+    /// Those of a file, which has a header where it has marks.
+    #[must_use]
+    pub fn of_file() -> Self {
+        Self { encoder: MarkEncoder::with_header(), ..Self::default() }
+    }
+
+    /// Adds a mark behind all others.
+    pub fn add(&mut self, position: Position, mark: &Mark) {
+        self.encoder.encode(position, mark, &mut self.bytes);
+    }
+
+    /// Has all marks so far among the [bytes](Self::bytes), instants too.
+    pub fn finish(&mut self) {
+        self.encoder.finish(&mut self.bytes);
+    }
+
+    /// The marks since the bytes were [cleared](Self::clear).
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Forgets the bytes so far. Marks that follow belong behind them.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+    }
+}
+
 impl Fold {
-    /// As [`push`](Self::push), and hands `mark` the marks in `raw`, in the order of their positions. Ticks are
+    /// As [`push`](Self::push), and adds the marks in `raw`, in the order of their positions. Ticks are
     /// in the order of their places; those that are not in `raw` are left out.
     pub fn push_marked(
         &mut self,
@@ -34,56 +82,61 @@ impl Fold {
         ticks: &[Tick],
         base: Base,
         out: &mut Vec<u8>,
-        mut mark: impl FnMut(Position, Mark),
+        marks: &mut EncodedMarks,
     ) -> EventCounts {
         let mut counts = EventCounts::default();
         let mut done = 0;
         for tick in ticks {
             let Some(part) = raw.get(done..tick.bytes) else { continue };
-            counts.add(self.push(part, out));
-            self.mark_events(base, &mut mark);
+            counts.add(self.push_part(part, base, out, marks));
             done = tick.bytes;
-            let position = Position { offset: base.start.plus(out.len()), exits: self.held() };
-            mark(position, Mark::Time { by_ns: tick.by_ns, from_ns: tick.from_ns });
+            let mark = Mark::Time { by_ns: tick.by_ns, from_ns: tick.from_ns };
+            marks.add(base.position(out.len(), self.held()), &mark);
         }
-        counts.add(self.push(raw.get(done..).unwrap_or_default(), out));
-        self.mark_events(base, &mut mark);
+        counts.add(self.push_part(raw.get(done..).unwrap_or_default(), base, out, marks));
+        marks.finish();
         counts
     }
 
-    /// What is known of events that were pushed.
-    fn mark_events(&mut self, base: Base, mark: &mut impl FnMut(Position, Mark)) {
-        let position = |at, exits| Position { offset: base.start.plus(at), exits };
-        let mut unwound: Vec<_> = self.take_unwound().collect();
-        let mut unwound = unwound.drain(..).peekable();
-        let mut unwound_before = |at: usize, before: u64, mark: &mut dyn FnMut(_, _)| {
+    /// Adds what is known of events and was kept back.
+    pub(super) fn mark_events(&mut self, base: Base, marks: &mut EncodedMarks) {
+        let (unwound, instants) = self.take_kept();
+        let mut unwound = unwound.peekable();
+        let mut unwound_before = |at: usize, before: u64, marks: &mut EncodedMarks| {
             while let Some(next) = unwound.next_if(|next| (next.at, next.before) < (at, before)) {
                 let Unwound { at, before, exits } = next;
-                mark(position(at, before), Mark::Unwound { exits, thrown: None });
+                marks.add(base.position(at, before), &Mark::Unwound { exits, thrown: None });
             }
         };
-        for Instant { at, before, time } in self.take_instants() {
-            unwound_before(at, before, mark);
-            mark(position(at, before), Mark::Instant { at_ns: time.saturating_sub(base.zero_ns) });
+        for Instant { at, before, time } in instants {
+            unwound_before(at, before, marks);
+            let at_ns = base.instant_ns(time);
+            marks.add(base.position(at, before), &Mark::Instant { at_ns });
         }
-        unwound_before(usize::MAX, u64::MAX, mark);
+        unwound_before(usize::MAX, u64::MAX, marks);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::marks::decode_all;
 
     fn marks(raw: &[u8], ticks: &[usize]) -> (Vec<u8>, Vec<(u64, u64, Mark)>) {
         let tick = |&bytes: &usize| Tick { bytes, by_ns: bytes as u64, from_ns: 0 };
         let ticks: Vec<_> = ticks.iter().map(tick).collect();
-        let (mut fold, mut out, mut marks) = (Fold::default(), vec![0xEE], Vec::new());
+        let (mut fold, mut out) = (Fold::default(), vec![0xEE]);
+        let mut marks = EncodedMarks::default();
         let base = Base { start: Offset::new(99), zero_ns: 1000 };
-        fold.push_marked(raw, &ticks, base, &mut out, |position, mark| {
-            marks.push((position.offset.get() - 100, position.exits, mark));
-        });
+        fold.push_marked(raw, &ticks, base, &mut out, &mut marks);
         fold.finish(&mut out);
-        (out.split_off(1), marks)
+        let marks = decode_all(marks.bytes()).expect("whole ones");
+        let place = |position: Position| (position.offset.get() - 100, position.exits);
+        let marks = marks.into_iter().map(|(position, mark)| {
+            let (offset, exits) = place(position);
+            (offset, exits, mark)
+        });
+        (out.split_off(1), marks.collect())
     }
 
     fn time(by_ns: u64) -> Mark {

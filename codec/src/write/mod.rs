@@ -11,8 +11,9 @@ mod output;
 mod resume;
 mod runs;
 mod settle;
+mod timed;
 
 pub use crate::format::raw::EXIT as RAW_EXIT;
 pub use event::{EventCounts, count_events, first_invalid};
-pub use fold::{Fold, Instant, Unwound};
-pub use marked::{Base, Tick};
+pub use fold::Fold;
+pub use marked::{Base, EncodedMarks, Tick};

@@ -39,6 +39,11 @@ impl Notes {
         self.notes.iter().rev().map(|note| (note.depth, note.callee))
     }
 
+    /// The depth of the topmost note.
+    pub(super) fn topmost_depth(&self) -> Option<i64> {
+        self.notes.last().map(|top| top.depth)
+    }
+
     /// How many frames are above the topmost note.
     #[inline]
     pub(super) fn frames_above(&self, depth: i64) -> u64 {

@@ -38,6 +38,19 @@ impl<'a> Output<'a> {
         Some(result)
     }
 
+    /// Room for so many bytes, to be [used](Self::used). There always is some.
+    pub(super) fn room<const BYTES: usize>(&mut self) -> Option<&mut [u8; BYTES]> {
+        if self.bytes.len() - self.end < BYTES {
+            self.grow(BYTES);
+        }
+        self.bytes.get_mut(self.end..)?.first_chunk_mut()
+    }
+
+    /// So many bytes of the room have been written.
+    pub(super) fn used(&mut self, bytes: usize) {
+        self.end += bytes;
+    }
+
     #[inline]
     pub(super) fn push(&mut self, bytes: &[u8]) {
         if self.bytes.len() - self.end < bytes.len() {

@@ -13,7 +13,7 @@ use super::block::{self, WIDTH, Window};
 use crate::format::flow::{Encoded, MAX_RECORD_BYTES};
 
 /// The longest exit run that is one byte.
-const ONE_BYTE_EXITS: u64 = 64;
+pub(super) const ONE_BYTE_EXITS: u64 = 64;
 /// How many bytes are copied at once.
 const STEP: usize = block::MARGIN;
 
@@ -82,7 +82,7 @@ fn count(set: u64) -> u64 {
 
 /// Writes a run to the start of `room`. Returns how many bytes it has.
 #[inline]
-pub(super) fn write_run(count: u64, room: &mut Room) -> usize {
+pub(super) fn write_run(count: u64, room: &mut [u8]) -> usize {
     if count > ONE_BYTE_EXITS {
         return write_long_run(count, room);
     }
@@ -91,7 +91,7 @@ pub(super) fn write_run(count: u64, room: &mut Room) -> usize {
 }
 
 #[cold]
-fn write_long_run(count: u64, room: &mut Room) -> usize {
+fn write_long_run(count: u64, room: &mut [u8]) -> usize {
     let Some(count) = NonZeroU64::new(count) else {
         return 0;
     };
@@ -113,7 +113,7 @@ fn add(room: &mut Room, at: usize, exits: u64) {
 
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "a record of one byte is below 64")]
-fn put(room: &mut Room, at: usize, record: u64) {
+fn put(room: &mut [u8], at: usize, record: u64) {
     if let Some(byte) = room.get_mut(at) {
         *byte = record as u8;
     }

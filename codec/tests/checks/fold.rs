@@ -5,6 +5,7 @@
 use flow_codec::read::FlowReader;
 use flow_codec::write::Fold;
 
+use super::marked::assert_marked;
 use super::naive_decoder::{End, Seen, decode_all, read_all};
 use super::naive_fold::{Happened, canonical_bytes, naive_fold, parse, raw_bytes};
 
@@ -32,6 +33,8 @@ pub(super) fn check(bytes: &[u8]) {
     assert_eq!(exits, happened.iter().filter(is_exit).count() as u64);
     let is_enter = |(_, seen): &&(u64, Seen)| matches!(seen, Seen::Enter(_));
     assert_eq!(enters, stream.records.iter().filter(is_enter).count() as u64);
+
+    assert_marked(chunks(), 1000);
 
     // Cut at events instead, chunks leave no trace.
     let events: Vec<Vec<u8>> = chunks().flat_map(parse).map(raw_bytes).collect();

@@ -14,6 +14,8 @@ mod jsonl_reader;
 mod lazy_tree;
 mod lines;
 mod manifest;
+#[path = "../support/marked.rs"]
+mod marked;
 mod marks;
 mod methods;
 #[path = "../support/naive_decoder.rs"]

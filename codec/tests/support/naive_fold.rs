@@ -13,6 +13,7 @@ pub(crate) enum RawEvent {
     End,
     Catch,
     UnwoundExit,
+    Time(u64),
 }
 
 impl fmt::Display for RawEvent {
@@ -25,6 +26,7 @@ impl fmt::Display for RawEvent {
             Self::End => f.write_str("END"),
             Self::Catch => f.write_str("CATCH"),
             Self::UnwoundExit => f.write_str("UNWOUND EXIT"),
+            Self::Time(time) => write!(f, "TIME {time}"),
         }
     }
 }
@@ -59,6 +61,7 @@ pub(crate) fn raw_bytes(event: RawEvent) -> Vec<u8> {
         RawEvent::End => vec![0x7D],
         RawEvent::Catch => vec![0x7E],
         RawEvent::UnwoundExit => vec![0x7F],
+        RawEvent::Time(time) => [&[0x7A][..], &time.to_le_bytes()[..7]].concat(),
     }
 }
 
@@ -111,8 +114,10 @@ pub(crate) fn parse(chunk: &[u8]) -> Vec<RawEvent> {
             0x7D => (1, Some(RawEvent::End)),
             0x7E => (1, Some(RawEvent::Catch)),
             0x7F => (1, Some(RawEvent::UnwoundExit)),
-            // A time, which says nothing of calls.
-            0x7A => (rest.len().min(8), None),
+            0x7A => match rest.first_chunk() {
+                Some(bytes) => (8, Some(RawEvent::Time(u64::from_le_bytes(*bytes) >> 8))),
+                None => (rest.len(), None),
+            },
             _ => (1, None),
         };
         events.extend(event);
@@ -132,12 +137,20 @@ struct Note {
 struct NaiveFold {
     depth: i64,
     notes: Vec<Note>,
-    happened: Vec<Happened>,
+    time: Option<u64>,
+    happened: Vec<(Happened, Moment)>,
+}
+
+/// What is known of an event beside its place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Moment {
+    pub(crate) time: Option<u64>,
+    pub(crate) is_unwound: bool,
 }
 
 impl NaiveFold {
-    fn exit(&mut self) {
-        self.happened.push(Happened::Exit);
+    fn exit(&mut self, is_unwound: bool) {
+        self.happened.push((Happened::Exit, Moment { time: self.time, is_unwound }));
         self.depth -= 1;
     }
 
@@ -148,14 +161,14 @@ impl NaiveFold {
     fn bury_all(&mut self) {
         while self.on_top().is_some() {
             self.notes.pop();
-            self.exit();
+            self.exit(true);
         }
     }
 
     fn bury_met(&mut self) {
         while self.on_top().is_some_and(|note| note.met) {
             self.notes.pop();
-            self.exit();
+            self.exit(true);
         }
     }
 
@@ -168,19 +181,21 @@ impl NaiveFold {
                     note.met = note.callee == Some(id);
                     note.callee = None;
                 }
-                self.happened.push(Happened::Enter(id));
+                let moment = Moment { time: self.time, is_unwound: false };
+                self.happened.push((Happened::Enter(id), moment));
                 self.depth += 1;
             }
             RawEvent::Exit => {
                 self.bury_all();
-                self.exit();
+                self.exit(false);
             }
             RawEvent::UnwoundExit => {
                 self.bury_all();
-                self.exit();
+                self.exit(true);
                 self.bury_met();
             }
             RawEvent::Catch => self.bury_all(),
+            RawEvent::Time(time) => self.time = Some(time),
             RawEvent::Begin(_) | RawEvent::BeginUnknown => {
                 self.bury_all();
                 let callee = if let RawEvent::Begin(id) = event { Some(id) } else { None };
@@ -195,6 +210,13 @@ impl NaiveFold {
 
 /// What raw chunks fold to.
 pub(crate) fn naive_fold<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<Happened> {
+    naive_marked(chunks).into_iter().map(|(event, _)| event).collect()
+}
+
+/// The same, with what is known beside.
+pub(crate) fn naive_marked<'a>(
+    chunks: impl IntoIterator<Item = &'a [u8]>,
+) -> Vec<(Happened, Moment)> {
     let mut fold = NaiveFold::default();
     for event in chunks.into_iter().flat_map(parse) {
         fold.on(event);
