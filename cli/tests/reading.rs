@@ -140,7 +140,7 @@ call 3 at offset 2, called by com.app.Main.main([Ljava/lang/String;)V > com.app.
     let none = flow(&["replay", "--method", "no.Such"], trace.path());
     assert_eq!((none.code, none.out.as_str()), (Some(1), ""));
     assert!(none.err.starts_with("flow: no method like 'no.Such' in the trace"), "{}", none.err);
-    let none = flow(&["replay", "--include", "no.Such"], trace.path());
+    let none = flow(&["replay", "--include", "no.Such", "--thread", "main"], trace.path());
     assert_eq!((none.code, none.out.as_str()), (Some(0), ""));
     assert!(none.err.starts_with("flow: no call is like that; patterns are pkg"), "{}", none.err);
 }

@@ -29,7 +29,7 @@ impl TimeLimits {
 }
 
 /// Hands on the calls that are within limits, by a clock that is kept around it. Times it tells are cut off
-/// at the limits, and so are bounds. One for each thread. Memory: 64 bytes for each open frame that is not told.
+/// at the limits, and so are bounds. One for each thread. Memory: 48 bytes for each open frame that is not told.
 #[derive(Debug)]
 pub struct TimeLimited<'c, V> {
     clock: &'c Clock,
