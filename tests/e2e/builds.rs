@@ -241,8 +241,8 @@ fn coverage_and_results_under_jacoco_are_the_same_whoever_comes_first() {
 fn documented(language: &str) -> Vec<String> {
     let page = harness().join("../docs/tests.md");
     let text = fs::read_to_string(page).unwrap();
-    let blocks = text.split(&format!("```{language}\n")).skip(1);
-    blocks.map(|block| block.split("```").next().unwrap().to_owned()).collect()
+    let fence = format!("```{language}\n");
+    text.split(&fence).skip(1).map(|block| block.split("```").next().unwrap().to_owned()).collect()
 }
 
 /// The example of Maven with the documented configuration, as it stands there, for both plugins.
