@@ -241,8 +241,8 @@ fn coverage_and_results_under_jacoco_are_the_same_whoever_comes_first() {
 fn documented(language: &str) -> Vec<String> {
     let page = harness().join("../docs/tests.md");
     let text = fs::read_to_string(page).unwrap();
-    let blocks = text.split(&format!("```{language}\n")).skip(1);
-    blocks.map(|block| block.split("```").next().unwrap().to_owned()).collect()
+    let fence = format!("```{language}\n");
+    text.split(&fence).skip(1).map(|block| block.split("```").next().unwrap().to_owned()).collect()
 }
 
 /// The example of Maven with the documented configuration, as it stands there, for both plugins.
@@ -318,15 +318,17 @@ fn the_documented_configuration_records_every_jvm_of_surefire_and_failsafe() {
                 .output()
                 .unwrap();
             let report = String::from_utf8_lossy(&report.stdout).into_owned();
-            let calls = |method: &str| {
-                let line = report.lines().find(|line| line.contains(method)).expect(method);
-                line.split(',').next().unwrap().to_owned()
+            // A line for each trace and method: trace, id, class, method, descriptor, calls.
+            let calls = |class: &str, method: &str| -> u64 {
+                let part = format!(",com.example.orders.{class},{method},");
+                let lines = report.lines().filter(|line| line.contains(&part));
+                lines.map(|line| line.split(',').nth(5).unwrap().parse::<u64>().unwrap()).sum()
             };
             for class in ["OrderTest", "AgainTest", "OrderIT"] {
-                assert_eq!(calls(&format!("com.example.orders.{class}.itemsAddUp(")), "1");
+                assert_eq!(calls(class, "itemsAddUp"), 1, "{args:?}, {class}: {report}");
             }
             // Six in each of the three classes.
-            assert_eq!(calls("com.example.orders.Order.add("), "18", "{report}");
+            assert_eq!(calls("Order", "add"), 18, "{args:?}: {report}");
         }
     });
 }
