@@ -1,0 +1,164 @@
+//! The recorder without a JVM: ends, pauses, and writers that are held up.
+
+use std::sync::Condvar;
+use std::sync::Mutex as StdMutex;
+
+use flow_codec::format::methods::MethodInfo;
+
+use super::*;
+use crate::filter::{FilterSpec, LoaderKind};
+
+/// Keeps chunks; can be made to hold up writers.
+#[derive(Clone, Default)]
+struct Kept(Arc<(StdMutex<KeptState>, Condvar)>);
+
+#[derive(Default)]
+struct KeptState {
+    bytes: Vec<u8>,
+    hold: bool,
+    waiting: usize,
+}
+
+impl Sink for Kept {
+    fn write_chunk(&self, chunk: &FoldedChunk<'_>) -> Result<u64, SinkError> {
+        let (state, changed) = &*self.0;
+        let mut state = state.lock().unwrap();
+        state.waiting += 1;
+        changed.notify_all();
+        state = changed.wait_while(state, |state| state.hold).unwrap();
+        assert_eq!(chunk.offset.get(), state.bytes.len() as u64);
+        state.bytes.extend_from_slice(chunk.bytes);
+        Ok(chunk.bytes.len() as u64)
+    }
+
+    fn write_marks(&self, _: ThreadId, _: u64, _: &[u8]) -> Result<(), SinkError> {
+        Ok(())
+    }
+}
+
+impl Kept {
+    fn hold(&self, hold: bool) {
+        self.0.0.lock().unwrap().hold = hold;
+        self.0.1.notify_all();
+    }
+
+    fn wait_for_a_writer(&self) {
+        let state = self.0.0.lock().unwrap();
+        drop(self.0.1.wait_while(state, |state| state.waiting == 0).unwrap());
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        self.0.0.lock().unwrap().bytes.clone()
+    }
+}
+
+struct OneMethod;
+
+impl DescribeMethod for OneMethod {
+    fn facts(&self) -> Option<MethodFacts> {
+        let info = MethodInfo { descriptor: "()V".to_owned(), ..MethodInfo::default() };
+        let loader = LoaderKind::Application;
+        Some(MethodFacts { info, loader, native: false, hidden: false })
+    }
+
+    fn source(&self) -> (Option<String>, Option<u32>) {
+        (None, None)
+    }
+}
+
+/// A recorder with chunks of `chunk_bytes`, one thread and one method.
+fn recorder(
+    dir: &std::path::Path,
+    sink: &Kept,
+    chunk_bytes: usize,
+) -> (Recorder, Arc<ThreadRecorder>, Recorded) {
+    let file = |name: &str| LineFile::create(&dir.join(name)).unwrap();
+    let ids = IdTable::new(StartIds::default(), file("ids"), file("methods")).unwrap();
+    let methods = MethodTable::new(FilterSpec::default(), ids);
+    let method = methods.look_up(RawMethod(8), &OneMethod).unwrap().recorded().unwrap();
+    let sink = Box::new(sink.clone());
+    let journal = Journal::private().unwrap();
+    let recorder = Recorder::new(
+        methods,
+        file("threads"),
+        journal,
+        (chunk_bytes, Beside::Nothing),
+        sink,
+        Instant::now(),
+    );
+    let facts = ThreadFacts {
+        id: ThreadId::new(1),
+        name: "main".to_owned(),
+        daemon: false,
+        is_virtual: false,
+        frames: 0,
+    };
+    let thread = recorder.start_thread(&facts, ControlPlace::Own(Box::default())).unwrap();
+    (recorder, thread, method)
+}
+
+#[test]
+fn a_thread_that_is_writing_at_the_end_writes_once_and_all() {
+    let dir = tempfile::tempdir().unwrap();
+    let sink = Kept::default();
+    let (recorder, thread, method) = recorder(dir.path(), &sink, 8);
+    sink.hold(true);
+    let end = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..4 {
+                recorder.enter(&thread, method);
+                recorder.exit(&thread, Left::Returned);
+            }
+            // The chunk is full.
+            recorder.enter(&thread, method);
+        });
+        sink.wait_for_a_writer();
+        let end = recorder.finish(Patience::Little);
+        sink.hold(false);
+        end
+    });
+    assert_eq!(end.lost.reasons, ["thread 1 was still writing at the end"]);
+    assert_eq!(sink.bytes(), [0x80, 0x00].repeat(4), "the last exit too");
+}
+
+#[test]
+fn a_pause_in_the_middle_of_an_entry_takes_all_frames_as_left() {
+    let dir = tempfile::tempdir().unwrap();
+    let sink = Kept::default();
+    let (recorder, thread, method) = recorder(dir.path(), &sink, 8);
+    sink.hold(true);
+    std::thread::scope(|scope| {
+        // The last one finds the chunk full.
+        scope.spawn(|| (0..9).for_each(|_| recorder.enter(&thread, method)));
+        sink.wait_for_a_writer();
+        recorder.set_paused(true);
+        sink.hold(false);
+    });
+    recorder.set_paused(false);
+    recorder.enter(&thread, method);
+    let _ = recorder.finish(Patience::Little);
+    let written = [&[0x80; 8][..], &[0x07, 0x80]].concat();
+    assert_eq!(sink.bytes(), written);
+}
+
+#[test]
+fn nothing_is_written_after_the_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let sink = Kept::default();
+    let (recorder, thread, method) = recorder(dir.path(), &sink, 8);
+    recorder.enter(&thread, method);
+    let end = recorder.finish(Patience::Little);
+    assert_eq!((end.totals.enters, end.totals.bytes), (1, 1));
+    for _ in 0..100 {
+        recorder.enter(&thread, method);
+    }
+    assert_eq!(sink.bytes(), [0x80]);
+    let facts = ThreadFacts {
+        id: ThreadId::new(2),
+        name: String::new(),
+        daemon: false,
+        is_virtual: false,
+        frames: 0,
+    };
+    assert!(recorder.start_thread(&facts, ControlPlace::Own(Box::default())).is_none());
+}
