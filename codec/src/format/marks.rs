@@ -241,7 +241,7 @@ impl Instants<'_> {
     pub(crate) fn push(&mut self, step: u64, at_ns: u64) {
         let Written { len, by_ns } = self.written;
         let elapsed = at_ns.saturating_sub(by_ns).min(u64::MAX / STEPS);
-        self.written.len = len + put_at(self.room, len, elapsed * STEPS | step);
+        self.written.len = len + put_at(self.room, len, (elapsed * STEPS) | step);
         self.written.by_ns = by_ns + elapsed;
     }
 
