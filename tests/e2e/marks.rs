@@ -87,6 +87,17 @@ fn threads_that_are_suspended_by_others_nest_too() {
     });
 }
 
+#[test]
+fn all_frames_that_were_entered_in_a_pause_can_be_left_after_it() {
+    on_every_jdk(|jdk| {
+        let options = "include=harness.Resumed,chunk=256";
+        let run = program(jdk, "Resumed").args(["3000"]).options(options).run();
+        assert_eq!(run.code(), Some(0), "{}", run.errors());
+        shown(&["check"], &run.out());
+        assert_eq!(calls_of_main(&run.out()), ["harness.Resumed.main", "harness.Resumed.after"]);
+    });
+}
+
 /// A program that is told what to do.
 struct Told {
     child: Child,

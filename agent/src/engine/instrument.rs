@@ -59,21 +59,19 @@ pub fn on_class_file(recorder: &Recorder, loader: &Loader, bytes: &[u8]) -> Opti
 /// A probe of the current thread had no room for an event, or the thread has no chunk yet.
 pub fn on_no_room(recorder: &Recorder, vm: &Vm<'_>, id: ThreadId, event: &[u8]) {
     if let Some(thread) = current_thread(recorder, vm, id) {
-        if recorder.has_to_resume(&thread) {
-            let frames = vm.current_thread_facts().map_or(0, |facts| facts.frames);
-            recorder.resume_thread(&thread, frames);
-        }
         recorder.append(&thread, event);
     }
 }
 
-/// The current thread's recorder, made when it has none.
+/// The current thread's recorder, made when it has none, and ready to go on when it was suspended.
 pub fn current_thread(
     recorder: &Recorder,
     vm: &Vm<'_>,
     id: ThreadId,
 ) -> Option<Arc<ThreadRecorder>> {
-    recorder.thread(id).or_else(|| start_thread(recorder, vm, id))
+    let Some(thread) = recorder.thread(id) else { return start_thread(recorder, vm, id) };
+    recorder.expect_exits(&thread, || vm.current_thread_facts().map_or(0, |facts| facts.frames));
+    Some(thread)
 }
 
 fn start_thread(recorder: &Recorder, vm: &Vm<'_>, id: ThreadId) -> Option<Arc<ThreadRecorder>> {

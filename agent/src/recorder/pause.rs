@@ -43,15 +43,13 @@ impl Recorder {
         self.paused.load(Ordering::SeqCst)
     }
 
-    /// Whether a thread was suspended and is to go on.
-    #[must_use]
-    pub fn has_to_resume(&self, thread: &ThreadRecorder) -> bool {
-        !self.is_paused() && thread.lock_out().is_paused
-    }
-
-    /// Lets the current thread go on, which has so many frames: their exits will be seen.
-    pub fn resume_thread(&self, thread: &ThreadRecorder, frames: u32) {
-        thread.lock_out().expect_exits(frames);
-        self.hand_over(thread, None);
+    /// To be called before anything of the current thread is recorded: where it was suspended, and goes on
+    /// now, exits of all `frames` it has will be seen.
+    pub fn expect_exits(&self, thread: &ThreadRecorder, frames: impl FnOnce() -> u32) {
+        let is_paused = thread.lock_out().is_paused;
+        if is_paused {
+            let frames = frames();
+            thread.lock_out().expect_exits(frames);
+        }
     }
 }
