@@ -1,7 +1,7 @@
 //! What goes wrong around the recording does not reach the program.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -47,7 +47,10 @@ fn a_directory_removed_meanwhile_stops_the_recording_only() {
             program.command().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(running.stdout.take().unwrap()).lines();
         lines.next().unwrap().unwrap();
-        fs::remove_dir_all(program.out()).unwrap();
+        // It may put another file there meanwhile.
+        while let Err(error) = fs::remove_dir_all(program.out()) {
+            assert_eq!(error.kind(), ErrorKind::DirectoryNotEmpty);
+        }
         let ticks = lines.by_ref().take(2000).filter(Result::is_ok).count();
         assert_eq!(ticks, 2000, "the program goes on");
         running.kill().unwrap();
@@ -55,7 +58,7 @@ fn a_directory_removed_meanwhile_stops_the_recording_only() {
         assert_eq!(errors.lines().count(), 1, "{errors}");
         // The file goes first, which ends a thread; without a directory all ends. Which one is seen?
         let stopped = errors.replacen("recording stopped: ", "", 1);
-        assert!(stopped.starts_with("[flowagent] error: thread-1"), "{errors}");
+        assert!(stopped.starts_with("[flowagent] error: thread-"), "{errors}");
     });
 }
 
