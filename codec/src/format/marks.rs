@@ -54,7 +54,7 @@
 //! | a kind it does not know, or more payload than it knows | passed over |
 //! | a last mark that is cut off | everything before it, then *truncated at offset* |
 //! | another magic or version | an error; there are no marks |
-//! | a kind from `80` on, a number of more than 64 bits, a payload of more than [`MAX_PAYLOAD_BYTES`], or one without the numbers of its kind | everything before it, and an error with its offset |
+//! | a kind from `80` on, a number of more than 64 bits, a payload of more than [`MAX_PAYLOAD_BYTES`], or one without the numbers of its kind, an offset of more than 64 bits | everything before it, and an error with its offset |
 //! | a position behind the end of the events | kept: they are on their way, or lost |
 //!
 //! # Example
@@ -443,12 +443,12 @@ impl MarkDecoder {
         let (Some(number), Some(at_ns)) = (number, at_ns) else {
             return Decoded::Invalid("the numbers of its kind");
         };
-        let position = match (last, number % STEPS) {
-            (None, _) => first,
-            (Some(last), 0) => Position { exits: last.exits.saturating_add(1), ..last },
-            (Some(last), bytes) => {
-                Position::before(Offset::new(last.offset.get().saturating_add(bytes)))
-            }
+        let position = match last {
+            None => Some(first),
+            Some(last) => event_behind(last, number % STEPS),
+        };
+        let Some(position) = position else {
+            return Decoded::Invalid("an offset of 64 bits");
         };
         self.before.by_ns = at_ns;
         let mark = Mark::Instant { at_ns };
@@ -466,6 +466,14 @@ impl MarkDecoder {
     pub fn encoder(&self) -> MarkEncoder {
         MarkEncoder { before: self.before, ..MarkEncoder::default() }
     }
+}
+
+/// Where the next event with an instant is, if there can be one.
+fn event_behind(last: Position, step: u64) -> Option<Position> {
+    Some(match step {
+        0 => Position { exits: last.exits.checked_add(1)?, ..last },
+        bytes => Position::before(Offset::new(last.offset.get().checked_add(bytes)?)),
+    })
 }
 
 impl Before {
