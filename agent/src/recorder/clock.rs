@@ -5,16 +5,18 @@
 //! a thread that sleeps inside a method is seen to do so.
 //!
 //! Time between two looks is what an event's time is uncertain by. It is longer than asked for where the
-//! system does not let us run, where there are very many threads, and after a while in which nobody
-//! recorded anything: nobody shall pay for a program that waits.
+//! system does not let us run, where there are very many threads, where it is dear to wake one (some
+//! virtual machines take 30 µs), and after a while in which nobody recorded anything: nobody shall pay for a
+//! program that waits.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Recorder;
+use crate::time;
 
-/// Looking may take this part of a core.
-const SHARE: u32 = 20;
+/// Looking, and being woken for it, may take this part of a core.
+const SHARE: u32 = 40;
 /// After so long without an event looks become rarer.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// By this factor.
@@ -24,6 +26,7 @@ const RARER: u32 = 10;
 pub fn run(recorder: &Recorder, period: Duration) {
     let mut last_event = Instant::now();
     let mut due = last_event;
+    let mut spent_ns = time::cpu_time();
     while recorder.is_on() {
         let before = Instant::now();
         if recorder.look_at_threads() {
@@ -31,9 +34,11 @@ pub fn run(recorder: &Recorder, period: Duration) {
         }
         let now = Instant::now();
         let pause = if now - last_event < PATIENCE { period } else { period * RARER };
+        let before_ns = std::mem::replace(&mut spent_ns, time::cpu_time());
+        let look = Duration::from_nanos(spent_ns.saturating_sub(before_ns));
         // From when it was due: the system wakes us late, and half a period may be gone by then. But not
         // to make up for what was missed.
-        due = (due + pause).max(now + period / 4).max(now + (now - before) * SHARE);
+        due = (due + pause).max(now + period / 4).max(now + look * SHARE);
         thread::sleep(due - now);
     }
 }
