@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use flow_codec::read::{OpenFrames, Selection, ThreadFile, Trace, TraceSet};
 use flow_codec::{Error, ThreadId};
 
-use crate::args::{FilterArgs, Format, SourceArgs, ThreadArgs};
+use crate::args::{FilterArgs, Format, PartArgs, SourceArgs, ThreadArgs};
 use crate::failure::{Failure, Status};
 use crate::output::{Out, lost, message};
 
@@ -57,6 +57,12 @@ impl Source {
             }
         }
         Ok((source, unreadable))
+    }
+
+    /// Keeps the threads that were asked for, and of them what the tests called that were asked for.
+    pub(crate) fn choose_part(&mut self, part: &PartArgs) -> Result<(), Failure> {
+        self.choose(&part.threads)?;
+        self.choose_tests(&part.tests)
     }
 
     /// Keeps the threads that were asked for.

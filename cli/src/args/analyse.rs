@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, ValueEnum, ValueHint};
 
 use super::shared::{
-    By, DEFAULT_DIR, FilterArgs, Format, SortKey, SourceArgs, TestArgs, ThreadArgs, TimeArgs,
+    By, DEFAULT_DIR, FilterArgs, Format, PartArgs, SortKey, SourceArgs, TestArgs, TimeArgs,
 };
 use super::values::percentage;
 
@@ -14,11 +14,7 @@ pub(crate) struct ReportArgs {
     #[command(flatten)]
     pub(crate) source: SourceArgs,
     #[command(flatten)]
-    pub(crate) threads: ThreadArgs,
-    #[command(flatten)]
-    pub(crate) tests: TestArgs,
-    #[command(flatten)]
-    pub(crate) filter: FilterArgs,
+    pub(crate) part: PartArgs,
     #[command(flatten)]
     pub(crate) when: TimeArgs,
     /// Calls: how often it was called; total: how long it ran, or without times the calls made while it
@@ -66,11 +62,7 @@ pub(crate) struct GraphArgs {
     #[command(flatten)]
     pub(crate) source: SourceArgs,
     #[command(flatten)]
-    pub(crate) threads: ThreadArgs,
-    #[command(flatten)]
-    pub(crate) tests: TestArgs,
-    #[command(flatten)]
-    pub(crate) filter: FilterArgs,
+    pub(crate) part: PartArgs,
     #[command(flatten)]
     pub(crate) when: TimeArgs,
     /// Only what happens in methods like this, pkg.Class or pkg.Class#method; repeatable
@@ -135,11 +127,7 @@ pub(crate) struct DiffArgs {
     #[arg(value_name = "AFTER", value_hint = ValueHint::DirPath)]
     pub(crate) after: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) threads: ThreadArgs,
-    #[command(flatten)]
-    pub(crate) tests: TestArgs,
-    #[command(flatten)]
-    pub(crate) filter: FilterArgs,
+    pub(crate) part: PartArgs,
     /// What results look like; json has an object a line
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: Format,

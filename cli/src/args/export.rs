@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum, ValueHint};
 
-use super::shared::{By, DEFAULT_DIR, FilterArgs, TestArgs, ThreadArgs, TimeArgs};
+use super::shared::{By, DEFAULT_DIR, PartArgs, TimeArgs};
 
 /// For which tool.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,11 +41,7 @@ pub(crate) struct ExportArgs {
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) threads: ThreadArgs,
-    #[command(flatten)]
-    pub(crate) tests: TestArgs,
-    #[command(flatten)]
-    pub(crate) filter: FilterArgs,
+    pub(crate) part: PartArgs,
     /// Write the N outermost calls of a stack only; paths count what is deeper for the outermost N
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) depth: Option<u64>,

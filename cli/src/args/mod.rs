@@ -21,7 +21,8 @@ use self::help::{
 pub(crate) use self::read::{CheckArgs, DumpArgs, IndexArgs, InfoArgs, ReplayArgs, ThreadKey};
 pub(crate) use self::record::{AgentArgs, AttachArgs, DetachArgs, EventFormat, RecordArgs};
 pub(crate) use self::shared::{
-    By, DEFAULT_DIR, FilterArgs, Format, SortKey, SourceArgs, TestArgs, ThreadArgs, TimeArgs,
+    By, DEFAULT_DIR, FilterArgs, Format, PartArgs, SortKey, SourceArgs, TestArgs, ThreadArgs,
+    TimeArgs,
 };
 pub(crate) use self::shell::{CompletionsArgs, ManArgs};
 pub(crate) use self::values::nanoseconds;

@@ -2,7 +2,7 @@
 
 use clap::{Args as ClapArgs, ValueEnum};
 
-use super::shared::{FilterArgs, SourceArgs, TestArgs, ThreadArgs};
+use super::shared::{PartArgs, SourceArgs, ThreadArgs};
 use super::values::nanoseconds;
 use crate::cmd::replay::From;
 
@@ -41,11 +41,7 @@ pub(crate) struct ReplayArgs {
     #[command(flatten)]
     pub(crate) source: SourceArgs,
     #[command(flatten)]
-    pub(crate) threads: ThreadArgs,
-    #[command(flatten)]
-    pub(crate) tests: TestArgs,
-    #[command(flatten)]
-    pub(crate) filter: FilterArgs,
+    pub(crate) part: PartArgs,
     /// Only calls of methods like this, with all they called, each behind a line that says where it
     /// is; repeatable
     #[arg(long, value_name = "GLOB")]

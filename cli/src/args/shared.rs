@@ -78,6 +78,17 @@ pub(crate) struct FilterArgs {
     pub(crate) exclude: Vec<Glob>,
 }
 
+/// Which part of a trace.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct PartArgs {
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
+    #[command(flatten)]
+    pub(crate) tests: TestArgs,
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
+}
+
 /// Which calls, by when they happened.
 #[derive(ClapArgs, Clone, Copy, Debug)]
 pub(crate) struct TimeArgs {

@@ -24,7 +24,7 @@ const CHAIN_ENDS: usize = 2;
 
 /// Runs the verb.
 pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
-    if args.after.is_none() && args.tests.patterns.len() != 2 {
+    if args.after.is_none() && args.part.tests.patterns.len() != 2 {
         return Err(Failure::Usage(
             "what to compare with is missing: a second directory, or --test twice".to_owned(),
         ));
@@ -36,16 +36,16 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
         (Run::After, open(args.after.as_ref().unwrap_or(&args.before))?),
     ];
     let [(_, before), (_, after)] = &mut sources;
-    Source::choose_in([before, after], &args.threads)?;
+    Source::choose_in([before, after], &args.part.threads)?;
     let bytes = sources.iter().fold(0_u64, |sum, (_, source)| sum.saturating_add(source.bytes()));
     let mut progress = Progress::new(bytes, false);
     let mut status = Status::Done;
     let mut paired = Tests::default();
-    match (&args.after, &args.tests.patterns[..]) {
+    match (&args.after, &args.part.tests.patterns[..]) {
         (Some(_), _) => {
             for (run, source) in &mut sources {
                 status = status.and(paired.add(*run, source, args, &mut progress));
-                source.choose_tests(&args.tests)?;
+                source.choose_tests(&args.part.tests)?;
             }
         }
         (None, [before, after]) => {
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
         source.tell_losses();
         status = status.and(source.status);
         for trace in &source.traces {
-            let (chosen, all) = (Chosen::of(args.filter.selection(trace)), Selection::all());
+            let (chosen, all) = (Chosen::of(args.part.filter.selection(trace)), Selection::all());
             let is_timed = by_time(Some(args.by), trace)?;
             let read = ByPath::read(&trace.files, &chosen, &all, is_timed, &mut progress);
             status = status.and(read.status);
@@ -126,7 +126,7 @@ fn heading(diff: &Diff, changes: &[Change], args: &DiffArgs, out: &mut Out) -> R
     };
     let width = amount(calls.before).chars().count().max(amount(calls.after).chars().count());
     let of_test = |index: usize| match args.after {
-        None => args.tests.patterns.get(index).map(|test| format!(", test {test}")),
+        None => args.part.tests.patterns.get(index).map(|test| format!(", test {test}")),
         Some(_) => None,
     };
     let after = args.after.as_ref().unwrap_or(&args.before);

@@ -56,9 +56,9 @@ impl Tests {
     ) -> Status {
         let mut status = source.status;
         for trace in &source.traces {
-            let chosen = Chosen::of(args.filter.selection(trace));
+            let chosen = Chosen::of(args.part.filter.selection(trace));
             for test in Source::tests(trace, &mut status) {
-                if !args.tests.include(&test.name) {
+                if !args.part.tests.include(&test.name) {
                     continue;
                 }
                 let mut called = Called::default();

@@ -27,8 +27,7 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
         ));
     }
     let mut source = Source::open(&SourceArgs { dir: args.dir.clone(), format: Format::Text })?;
-    source.choose(&args.threads)?;
-    source.choose_tests(&args.tests)?;
+    source.choose_part(&args.part)?;
     source.tell_losses();
     let [trace] = &source.traces[..] else {
         let dirs: Vec<_> =
@@ -37,7 +36,7 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
         return Err(Failure::Usage(format!("here are several traces, export one of: {dirs}")));
     };
     let scale = if by_time(args.by, trace)? { Scale::Nanos } else { Scale::Calls };
-    let chosen = Chosen::new(trace, &args.filter, &args.when)?;
+    let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
     let export = Export { args, trace, chosen, scale };
     let status = match writer(args.to, trace, scale) {
         Writer::Timeline(_) if export.is_limited() && scale == Scale::Calls => {

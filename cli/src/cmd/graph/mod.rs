@@ -20,8 +20,7 @@ use print::Print;
 /// Runs the verb.
 pub(crate) fn run(args: &GraphArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
-    source.choose(&args.threads)?;
-    source.choose_tests(&args.tests)?;
+    source.choose_part(&args.part)?;
     let roots = globs(&args.methods, &source)?;
     source.tell_losses();
     if args.source.format == Format::Csv {
@@ -31,7 +30,7 @@ pub(crate) fn run(args: &GraphArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut status = source.status;
     for trace in &source.traces {
         let mut print = Print::new(args, &source, trace);
-        let chosen = Chosen::new(trace, &args.filter, &args.when)?;
+        let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
         let roots = Selection::new(&trace.methods, &roots, &[]);
         let is_timed = by_time(args.by, trace)?;
         source.begin(trace, args.source.format, out)?;

@@ -138,7 +138,7 @@ impl<'a> Follower<'a> {
             let Some((_, selection, wanted)) = self.selections.get(&trace.dir) else { continue };
             let selections = (selection, wanted.as_ref());
             let mut lines = Lines::new(self.args, trace, selections, &mut self.printed, out);
-            for file in trace.files.iter().filter(|f| self.args.threads.include(trace, f.id)) {
+            for file in trace.files.iter().filter(|f| self.args.part.threads.include(trace, f.id)) {
                 let number = self.threads.len() as u64;
                 let thread = self
                     .threads
@@ -198,7 +198,7 @@ impl<'a> Follower<'a> {
             if is_stopped && thread.reading.ending != Ending::Stopped {
                 return Ok(());
             }
-            let before = args.filter.open_frames(trace, file.id);
+            let before = args.part.filter.open_frames(trace, file.id);
             thread.player.end(thread.reading.ending, &before, lines, &progress)?;
             status = status.and(thread.reading.tell(file, &progress));
             Ok(())
@@ -255,7 +255,7 @@ impl Followed {
         }
         self.player.title = format!("{}thread {}", self.place, thread_title(trace, file.id));
         if self.size.replace(size).is_none() {
-            self.player.entered_before(&args.filter.open_frames(trace, file.id), lines)?;
+            self.player.entered_before(&args.part.filter.open_frames(trace, file.id), lines)?;
         }
         self.read_on(file, lines, stop)
     }

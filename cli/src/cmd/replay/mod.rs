@@ -38,8 +38,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
         return follow::run(args, out);
     }
     let mut source = Source::open(&args.source)?;
-    source.choose(&args.threads)?;
-    source.choose_tests(&args.tests)?;
+    source.choose_part(&args.part)?;
     // Of a program that runs they may be yet to come.
     globs(&args.method, &source)?;
     source.tell_losses();
@@ -90,7 +89,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
             "there is no {from} (flow info tells how many calls there are)"
         )));
     }
-    let patterns = args.method.len() + args.filter.include.len();
+    let patterns = args.method.len() + args.part.filter.include.len();
     if printed.calls == 0 && patterns > 0 {
         progress.message(
             "no call is like that; patterns are pkg.Class or pkg.Class#method, with ** across packages",
@@ -103,7 +102,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
 fn selections(args: &ReplayArgs, trace: &Trace) -> (Selection, Option<Selection>) {
     let globs: Vec<_> = args.method.iter().map(|pattern| Glob::new(pattern)).collect();
     let wanted = (!globs.is_empty()).then(|| Selection::new(&trace.methods, &globs, &[]));
-    (args.filter.selection(trace), wanted)
+    (args.part.filter.selection(trace), wanted)
 }
 
 /// Replays a whole thread.
@@ -114,7 +113,7 @@ fn replay(
     lines: &mut Lines<'_>,
     progress: &mut Progress,
 ) -> Result<Reading, Failure> {
-    let before = args.filter.open_frames(trace, file.id);
+    let before = args.part.filter.open_frames(trace, file.id);
     player.entered_before(&before, lines)?;
     if args.is_timed() {
         player.keep_time(file, Offset::default());

@@ -21,14 +21,14 @@ pub(super) fn run(to: &Path, args: &ReportArgs, out: &mut Out) -> Result<Status,
     // What can be known before anything is read is said before.
     let place = if to == Path::new(STDOUT) { None } else { Some(Place::find(to)?) };
     let mut source = Source::open(&args.source)?;
-    source.choose(&args.threads)?;
+    source.choose(&args.part.threads)?;
     source.tell_losses();
     let [trace] = &source.traces[..] else {
         let dirs = source.traces.iter().map(|trace| trace.dir.display().to_string());
         let dirs = dirs.collect::<Vec<_>>().join(", ");
         return Err(Failure::Usage(format!("here are several traces, name one of: {dirs}")));
     };
-    let chosen = Chosen::new(trace, &args.filter, &args.when)?;
+    let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
     let mut notes = Vec::new();
     if !chosen.selection.is_all() {
         let text = "calls are left out by --include or --exclude; what they called has their place";
@@ -37,8 +37,8 @@ pub(super) fn run(to: &Path, args: &ReportArgs, out: &mut Out) -> Result<Status,
     if let Some(text) = limits_text(chosen.limits) {
         notes.push(Note::info(&text));
     }
-    if !args.threads.patterns.is_empty() {
-        let threads = args.threads.patterns.join(", ");
+    if !args.part.threads.patterns.is_empty() {
+        let threads = args.part.threads.patterns.join(", ");
         notes.push(Note::info(&format!("only of threads that were asked for: {threads}")));
     }
     let (page, status) = page(trace, &chosen, notes)?;

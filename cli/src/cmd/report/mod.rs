@@ -30,8 +30,7 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
         return html::run(to, args, out);
     }
     let mut source = Source::open(&args.source)?;
-    source.choose(&args.threads)?;
-    source.choose_tests(&args.tests)?;
+    source.choose_part(&args.part)?;
     source.tell_losses();
     if !args.callers.is_empty() {
         return neighbours::run(Side::Callers, &args.callers, &source, args, out);
@@ -70,7 +69,7 @@ fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<Status, Fa
             status = status.and(timed::table(source, trace, args, &mut progress, out)?);
             continue;
         }
-        let chosen = Chosen::new(trace, &args.filter, &args.when)?;
+        let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
         let mut report = Report::default();
         let mut threads: u64 = 0;
         for file in &trace.files {

@@ -39,7 +39,7 @@ pub(super) fn run(
     let mut progress = Progress::new(source.bytes(), false);
     let mut status = source.status;
     for trace in &source.traces {
-        let shown = Chosen::new(trace, &args.filter, &args.when)?;
+        let shown = Chosen::new(trace, &args.part.filter, &args.when)?;
         let asked = Selection::new(&trace.methods, &globs, &[]);
         let found = if by_time(args.by, trace)? {
             timed(side, trace, &shown, &asked, &mut progress)

@@ -45,7 +45,7 @@ pub(super) fn run(
     let mut progress = Progress::new(source.bytes(), false);
     let mut status = source.status;
     for trace in &source.traces {
-        let shown = Chosen::new(trace, &args.filter, &args.when)?;
+        let shown = Chosen::new(trace, &args.part.filter, &args.when)?;
         let mut paths = Paths {
             trace,
             name: match args.source.format {

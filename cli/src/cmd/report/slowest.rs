@@ -37,7 +37,7 @@ pub(super) fn run(
         if !has_clock(trace) {
             return Err(no_clock(trace));
         }
-        let chosen = Chosen::new(trace, &args.filter, &args.when)?;
+        let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
         let clock = Clock::default();
         let mut slowest = Slowest::new(&clock, count);
         for file in &trace.files {

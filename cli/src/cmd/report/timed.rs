@@ -24,7 +24,7 @@ pub(super) fn table(
     out: &mut Out,
 ) -> Result<Status, Failure> {
     let format = args.source.format;
-    let chosen = Chosen::new(trace, &args.filter, &args.when)?;
+    let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
     let clock = Clock::default();
     // Programs get calls beside times.
     let (mut report, mut by_calls) = (TimedReport::new(&clock), Report::default());
