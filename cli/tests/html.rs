@@ -8,7 +8,7 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::{Run, bare, command, flow, text, trace};
+use common::{Run, bare, command, flow, page_data, text, trace};
 use serde_json::Value;
 
 /// The page of a trace.
@@ -19,17 +19,10 @@ fn page(args: &[&str], dir: &Path) -> (String, Run) {
     (fs::read_to_string(&file).unwrap(), run)
 }
 
-/// What the script of a page gets.
-fn data(page: &str) -> Value {
-    let (_, behind) = page.split_once(r#"<script type="application/json" id="data">"#).unwrap();
-    let (data, _) = behind.split_once("</script>").unwrap();
-    serde_json::from_str(data).unwrap()
-}
-
 fn data_of(args: &[&str], dir: &Path) -> Value {
     let (page, run) = page(args, dir);
     assert_eq!((run.code, run.out.as_str()), (Some(0), ""), "{}", run.err);
-    data(&page)
+    page_data(&page)
 }
 
 fn array(value: &Value) -> &[Value] {
@@ -184,7 +177,7 @@ fn names_that_try_to_be_code_stay_text() {
     assert_eq!(run.code, Some(0), "{}", run.err);
     assert_eq!(page.matches("</script").count(), 2, "the data's end and the script's");
     assert!(!page.contains("<img") && !page.contains("<!--"));
-    let data = data(&page);
+    let data = page_data(&page);
     assert_eq!(data["classes"][0], hostile);
     assert_eq!(data["methods"][0][1], "<!--{{data}}");
     assert_eq!(data["classes"][1], r"user\u{202e}nimda\u{2028}");
@@ -222,7 +215,7 @@ fn a_page_has_a_size_whatever_the_trace() {
     let (page, run) = page(&[], dir.path());
     assert_eq!(run.code, Some(0), "{}", run.err);
     assert!(page.len() < 4 << 20, "{}", page.len());
-    let data = data(&page);
+    let data = page_data(&page);
     let threads = array(&data["threads"]);
     assert_eq!(threads.len(), 1000);
     let drawn: Vec<_> = threads.iter().filter(|thread| thread["boxes"].is_array()).collect();
@@ -271,7 +264,7 @@ fn what_is_missing_is_said_on_the_page_too() {
     fs::write(dir.path().join("trace.json"), manifest).unwrap();
     let (truncated, run) = page(&[], dir.path());
     assert_eq!(run.code, Some(3), "{}", run.err);
-    let truncated = data(&truncated);
+    let truncated = page_data(&truncated);
     let of = |data: &Value| {
         let mut threads = array(&data["threads"]).iter();
         threads.find(|thread| thread["id"] == 1).unwrap()["state"].as_str().unwrap().to_owned()
@@ -286,7 +279,7 @@ fn what_is_missing_is_said_on_the_page_too() {
     )
     .unwrap();
     let (damaged, run) = page(&[], dir.path());
-    assert_eq!((run.code, of(&data(&damaged)).as_str()), (Some(1), "damaged"), "{}", run.err);
+    assert_eq!((run.code, of(&page_data(&damaged)).as_str()), (Some(1), "damaged"), "{}", run.err);
 }
 
 #[test]
@@ -388,5 +381,5 @@ fn where_the_trace_has_a_clock_the_axis_is_time() {
     fs::write(dir.path().join("thread-1.marks"), &bytes).unwrap();
     let (page, run) = page(&[], dir.path());
     assert_eq!(run.code, Some(1), "{}", run.err);
-    assert_eq!(self::data(&page)["unit"], "ns");
+    assert_eq!(page_data(&page)["unit"], "ns");
 }

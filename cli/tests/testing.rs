@@ -7,7 +7,7 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::{flow, write_trace};
+use common::{flow, page_data, write_trace};
 use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
 use tempfile::TempDir;
@@ -98,6 +98,52 @@ com.app.Main.work(I)I
     assert!(run.out.starts_with("4 calls by 2 paths"), "{}", run.out);
     let run = flow(&["export", "--to", "collapsed", "--test", "*.two*"], dir.path());
     assert_eq!(run.out, "com.app.Main.work(int) 2000000\n", "{}", run.err);
+}
+
+#[test]
+fn a_page_shows_each_test_that_was_asked_for() {
+    let dir = trace(FAILED);
+    let page = |tests: &[&str]| {
+        let run = flow(&[&["report", "--html", "-"], tests].concat(), dir.path());
+        assert_eq!(run.code, Some(0), "{}", run.err);
+        page_data(&run.out)
+    };
+    let data = page(&["--test", "*.one", "--test", "*.two*"]);
+    let rows: Vec<_> = data["threads"].as_array().unwrap().iter().collect();
+    assert_eq!(rows.len(), 2, "{rows:?}");
+    assert_eq!(
+        (&rows[0]["name"], &rows[0]["calls"]),
+        (&"main, test a.T.one (passed)".into(), &3.into())
+    );
+    assert_eq!(
+        (&rows[1]["name"], &rows[1]["calls"]),
+        (&"main, test a.T.two(int)[1] (failed)".into(), &1.into())
+    );
+    assert_eq!(rows[0]["state"], "");
+    // What replay counts from is the thread's first call, not the test's.
+    assert_eq!(data["is_filtered"], true);
+    let notes = data["facts"]["notes"].to_string();
+    assert!(notes.contains("only of tests that were asked for: *.one, *.two*"), "{notes}");
+    assert_eq!(page(&["--test", "*.two*"])["methods"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_page_of_many_tests_of_a_thread_has_its_size() {
+    let dir = tempfile::tempdir().unwrap();
+    write_trace(dir.path());
+    fs::write(dir.path().join("thread-1.flow"), [0x81, 0x00].repeat(300)).unwrap();
+    let name =
+        |test: u64| (format!("test started a.T.t{test}"), format!("test passed a.T.t{test}"));
+    let names: Vec<_> = (0..300).map(name).collect();
+    let marks = (0_u64..).zip(&names).flat_map(|(test, (start, end))| {
+        [(2 * test, 0, None, start.as_str()), (2 * test + 1, 1, None, end.as_str())]
+    });
+    write_marks(dir.path(), 1, &marks.collect::<Vec<_>>());
+    let run = flow(&["report", "--html", "-", "--test", "*"], dir.path());
+    let data = page_data(&run.out);
+    let rows = data["threads"].as_array().unwrap();
+    assert_eq!(rows.iter().filter(|row| row["calls"] == 1).count(), 300);
+    assert_eq!(rows.iter().filter(|row| row["boxes"].is_array()).count(), 100);
 }
 
 #[test]

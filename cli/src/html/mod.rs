@@ -58,14 +58,14 @@ pub(crate) fn page(
     let mut threads = Threads::new(trace);
     let clock = timed::clock(trace);
     for file in &trace.files {
-        gather.begin_thread(threads.budget(file.id));
+        gather.begin_thread(threads.next_budget());
         let (reading, sums) = if clock.is_some() {
             timed::read(trace, file, chosen, &mut progress, &mut gather)
         } else {
             let reading = visit_thread(file, chosen, &mut progress, &mut gather);
             (reading, gather.end_thread())
         };
-        threads.add(file.id, sums, &reading);
+        threads.add(file, sums, &reading);
         status = status.and(reading.tell(file, &progress));
     }
     let (methods, paths) = gather.finish();
@@ -82,7 +82,7 @@ pub(crate) fn page(
     }
     let data = Data {
         unit: if clock.is_some() { timed::UNIT } else { Clock::UNIT },
-        is_filtered: !chosen.is_all(),
+        is_filtered: !chosen.is_all() || trace.files.iter().any(|file| file.parts.is_some()),
         flame: flat_boxes(&flame, &names),
         flame_end: flame.iter().map(|cell| cell.end).max().unwrap_or(0),
         edges: flat_edges(&edges, &names),

@@ -2,10 +2,9 @@
 //! their numbers, and the rest as a count.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
 
 use flow_codec::ThreadId;
-use flow_codec::read::Trace;
+use flow_codec::read::{ThreadFile, Trace};
 use serde::Serialize;
 
 use super::chart::ChartBox;
@@ -31,9 +30,16 @@ const NAME_CHARS: usize = 120;
 /// What becomes of the threads.
 pub(super) struct Threads<'a> {
     trace: &'a Trace,
-    /// Of those that have charts.
-    budgets: HashMap<ThreadId, Budget>,
-    threads: Vec<(ThreadId, ThreadSums, &'static str)>,
+    /// Of each file, if it has charts.
+    budgets: Vec<Option<Budget>>,
+    threads: Vec<Read<'a>>,
+}
+
+/// A thread that has been read, or the parts of one that were asked for.
+struct Read<'a> {
+    file: &'a ThreadFile,
+    sums: ThreadSums,
+    state: &'static str,
 }
 
 /// A thread.
@@ -66,10 +72,10 @@ impl<'a> Threads<'a> {
     /// The threads of a trace, of which nothing has been read. The larger a thread's file is, the
     /// more boxes it gets.
     pub(super) fn new(trace: &'a Trace) -> Self {
-        let mut files: Vec<_> = trace.files.iter().map(|file| (file.bytes, file.id)).collect();
-        files.sort_by_key(|&(bytes, id)| (Reverse(bytes), id));
+        let mut files: Vec<_> = trace.files.iter().enumerate().collect();
+        files.sort_by_key(|(_, file)| Reverse(file.bytes));
         files.truncate(CHARTS);
-        let bytes: u128 = files.iter().map(|(bytes, _)| u128::from(*bytes)).sum();
+        let bytes: u128 = files.iter().map(|(_, file)| u128::from(file.bytes)).sum();
         let share = |of: u64, boxes: usize, most| {
             let share = u128::from(of) * boxes as u128 / bytes.max(1);
             usize::try_from(share).unwrap_or(boxes).clamp(LEAST_BOXES, most)
@@ -78,19 +84,25 @@ impl<'a> Threads<'a> {
             timeline: share(of, BOXES, MOST_BOXES),
             flame: share(of, FLAME_BOXES, MOST_FLAME_BOXES),
         };
-        let budgets = files.into_iter().map(|(bytes, id)| (id, budget(bytes))).collect();
+        let mut budgets = vec![None; trace.files.len()];
+        for (place, file) in files {
+            if let Some(of) = budgets.get_mut(place) {
+                *of = Some(budget(file.bytes));
+            }
+        }
         Self { trace, budgets, threads: Vec::new() }
     }
 
-    /// How many boxes its charts may have, if it has any.
-    pub(super) fn budget(&self, id: ThreadId) -> Option<Budget> {
-        self.budgets.get(&id).copied()
+    /// How many boxes the charts of the next thread may have, if it has any.
+    pub(super) fn next_budget(&self) -> Option<Budget> {
+        self.budgets.get(self.threads.len()).copied().flatten()
     }
 
-    /// A thread has been read.
-    pub(super) fn add(&mut self, id: ThreadId, sums: ThreadSums, reading: &Reading) {
+    /// The next thread has been read.
+    pub(super) fn add(&mut self, file: &'a ThreadFile, sums: ThreadSums, reading: &Reading) {
         let ended = self.trace.manifest.as_ref().is_some_and(|manifest| manifest.end.is_some());
-        let has_ended = self.trace.threads.get(id).map(|thread| thread.end_ns.is_some());
+        let thread = self.trace.threads.get(file.id).filter(|_| file.parts.is_none());
+        let has_ended = thread.map(|thread| thread.end_ns.is_some());
         let state = match (reading.ending, has_ended) {
             _ if !reading.is_sound() || reading.marks.is_some() => "damaged",
             (Ending::Truncated(_), _) => "truncated",
@@ -99,35 +111,36 @@ impl<'a> Threads<'a> {
             (_, Some(false)) => "not ended",
             (_, None) => "",
         };
-        self.threads.push((id, sums, state));
+        self.threads.push(Read { file, sums, state });
     }
 
     /// All boxes of all charts.
     pub(super) fn boxes(&self) -> impl Iterator<Item = &ChartBox> {
-        let charts = self.threads.iter().filter_map(|(_, sums, _)| sums.charts.as_ref());
+        let charts = self.threads.iter().filter_map(|thread| thread.sums.charts.as_ref());
         charts.flat_map(|charts| charts.timeline.iter().chain(&charts.flame))
     }
 
     /// The threads that are listed, those with most calls first.
     pub(super) fn rows(&mut self, names: &Names) -> Vec<ThreadRow> {
-        self.threads.sort_by_key(|(id, sums, _)| (sums.charts.is_none(), Reverse(sums.calls), *id));
+        self.threads.sort_by_key(|Read { file, sums, .. }| {
+            (sums.charts.is_none(), Reverse(sums.calls), file.id)
+        });
         let mut rows: Vec<_> =
             self.threads.iter().take(ROWS).map(|thread| self.row(thread, names)).collect();
         rows.sort_by_key(|row| (Reverse(row.calls), row.boxes.is_none(), row.id));
         rows
     }
 
-    fn row(
-        &self,
-        (id, sums, state): &(ThreadId, ThreadSums, &'static str),
-        names: &Names,
-    ) -> ThreadRow {
-        let thread = self.trace.threads.get(*id);
+    fn row(&self, Read { file, sums, state }: &Read<'_>, names: &Names) -> ThreadRow {
+        let thread = self.trace.threads.get(file.id);
+        let name =
+            thread.map(|thread| cut(&thread.name, NAME_CHARS)).filter(|name| !name.is_empty());
+        let parts = file.parts.as_ref().map(|parts| cut(&parts.title, NAME_CHARS));
         let charts = sums.charts.as_ref();
         let flame = charts.filter(|_| self.threads.len() > 1);
         ThreadRow {
-            id: *id,
-            name: thread.map(|thread| cut(&thread.name, NAME_CHARS)).unwrap_or_default(),
+            id: file.id,
+            name: name.into_iter().chain(parts).collect::<Vec<_>>().join(", "),
             kind: match thread {
                 Some(thread) if thread.is_virtual => "virtual",
                 Some(thread) if thread.daemon => "daemon",
@@ -146,6 +159,6 @@ impl<'a> Threads<'a> {
     /// Those that [`rows`](Self::rows) did not list.
     pub(super) fn more(&self) -> More {
         let left = self.threads.get(ROWS..).unwrap_or_default();
-        More { threads: left.len(), calls: left.iter().map(|(_, sums, _)| sums.calls).sum() }
+        More { threads: left.len(), calls: left.iter().map(|thread| thread.sums.calls).sum() }
     }
 }

@@ -57,6 +57,13 @@ const THREADS: &str = r#"{"event":"start","id":1,"name":"main","daemon":false,"v
 {"event":"end","id":1,"at_ns":9}
 "#;
 
+/// What the script of a page of `report --html` gets.
+pub(crate) fn page_data(page: &str) -> serde_json::Value {
+    let (_, behind) = page.split_once(r#"<script type="application/json" id="data">"#).unwrap();
+    let (data, _) = behind.split_once("</script>").unwrap();
+    serde_json::from_str(data).unwrap()
+}
+
 /// Thread 1: main > work > (init, init); main > work.
 pub(crate) const MAIN: &[u8] = &[0x80, 0x81, 0x82, 0x00, 0x82, 0x01, 0x81, 0x01];
 /// Thread 12: two frames from before are left; work.

@@ -21,7 +21,7 @@ pub(super) fn run(to: &Path, args: &ReportArgs, out: &mut Out) -> Result<Status,
     // What can be known before anything is read is said before.
     let place = if to == Path::new(STDOUT) { None } else { Some(Place::find(to)?) };
     let mut source = Source::open(&args.source)?;
-    source.choose(&args.part.threads)?;
+    source.choose_part(&args.part)?;
     source.tell_losses();
     let [trace] = &source.traces[..] else {
         let dirs = source.traces.iter().map(|trace| trace.dir.display().to_string());
@@ -37,9 +37,12 @@ pub(super) fn run(to: &Path, args: &ReportArgs, out: &mut Out) -> Result<Status,
     if let Some(text) = limits_text(chosen.limits) {
         notes.push(Note::info(&text));
     }
-    if !args.part.threads.patterns.is_empty() {
-        let threads = args.part.threads.patterns.join(", ");
-        notes.push(Note::info(&format!("only of threads that were asked for: {threads}")));
+    let (threads, tests) = (&args.part.threads.patterns, &args.part.tests.patterns);
+    for (what, patterns) in [("threads", threads), ("tests", tests)] {
+        if !patterns.is_empty() {
+            let patterns = patterns.join(", ");
+            notes.push(Note::info(&format!("only of {what} that were asked for: {patterns}")));
+        }
     }
     let (page, status) = page(trace, &chosen, notes)?;
     match place {

@@ -16,7 +16,9 @@ class ThreadList {
       if (thread.state === "damaged" || thread.state === "truncated") {
         sub.append(" ", element("span", { class: "bad" }, thread.state));
       }
-      const title = `${threadTitle(thread)}: ${thread.state}, up to ${plural(thread.frames, "frame")}`;
+      const frames = `up to ${plural(thread.frames, "frame")}`;
+      const state = [thread.state, frames].filter(Boolean).join(", ");
+      const title = `${threadTitle(thread)}: ${state}`;
       return this.item(place, threadTitle(thread), sub, title);
     });
     const { threads, calls } = data.more_threads;
