@@ -101,6 +101,33 @@ com.app.Main.work(I)I
 }
 
 #[test]
+fn the_slowest_calls_of_tests_are_found_again_in_their_thread() {
+    let dir = trace(FAILED);
+    let rows = |args: &[&str]| {
+        let run =
+            flow(&[&["report", "--slowest", "9", "--format", "json"], args].concat(), dir.path());
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+        let row = |line| serde_json::from_str::<serde_json::Value>(line).unwrap();
+        let mut rows: Vec<_> = run.out.lines().map(row).collect();
+        rows.sort_by_key(|row| row["call"].as_u64());
+        let row =
+            |row: &serde_json::Value| format!("{} {} {}", row["call"], row["name"], row["stack"]);
+        rows.iter().map(row).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        rows(&["--test", "*.one", "--test", "*.two*"]),
+        [
+            r#"1 "work" []"#,
+            r#"2 "<init>" ["com.app.Main.work(I)I"]"#,
+            r#"3 "<init>" ["com.app.Main.work(I)I"]"#,
+            r#"4 "work" []"#,
+        ]
+    );
+    let whole = rows(&["--thread", "1"]);
+    assert_eq!(whole[4], r#"4 "work" ["com.app.Main.main([Ljava/lang/String;)V"]"#);
+}
+
+#[test]
 fn a_page_shows_each_test_that_was_asked_for() {
     let dir = trace(FAILED);
     let page = |tests: &[&str]| {

@@ -9,6 +9,7 @@
 //! | [`Tree`] | any | 48 bytes for each call |
 
 mod lazy;
+mod parts;
 mod spans;
 mod walk;
 mod whole;

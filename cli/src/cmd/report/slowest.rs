@@ -45,8 +45,8 @@ pub(super) fn run(
             slowest.end_thread();
             status = status.and(reading.tell(file, &progress));
         }
-        let calls = slowest.into_calls();
-        let stacks = stacks(&calls, trace, &chosen.selection, &mut progress);
+        let mut calls = slowest.into_calls();
+        let stacks = stacks(&mut calls, trace, &chosen.selection, &mut progress);
         source.begin(trace, format, out)?;
         match format {
             Format::Text => print(&calls, &stacks, trace, out)?,
@@ -57,8 +57,9 @@ pub(super) fn run(
 }
 
 /// The frames each call was made on, without those that are left out: empty where they cannot be read again.
+/// Calls of parts of a thread get their numbers in the whole of it, which other verbs know.
 fn stacks(
-    calls: &[SlowCall],
+    calls: &mut [SlowCall],
     trace: &Trace,
     selection: &Selection,
     progress: &mut Progress,
@@ -66,14 +67,20 @@ fn stacks(
     let mut stacks = vec![Vec::new(); calls.len()];
     for (number, file) in trace.files.iter().enumerate() {
         let mut of_thread =
-            calls.iter().zip(&mut stacks).filter(|(call, _)| call.thread == number).peekable();
+            calls.iter_mut().zip(&mut stacks).filter(|(call, _)| call.thread == number).peekable();
         if of_thread.peek().is_none() {
             continue;
         }
         let Ok(mut tree) = open_tree(file, progress) else { continue };
         for (call, stack) in of_thread {
-            let Ok(Some(node)) = tree.call(call.call) else { continue };
-            *stack = tree.open_methods(node.place).unwrap_or_default();
+            if let Some(parts) = &file.parts {
+                let Ok(Some((node, frames))) = tree.call_in(parts, call.call) else { continue };
+                call.call = node.place.enters;
+                *stack = frames.iter().map(|frame| frame.method).collect();
+            } else {
+                let Ok(Some(node)) = tree.call(call.call) else { continue };
+                *stack = tree.open_methods(node.place).unwrap_or_default();
+            }
             stack.retain(|method| selection.contains(*method));
         }
     }
