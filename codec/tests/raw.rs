@@ -203,6 +203,7 @@ fn what_is_no_event_is_passed_over() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "slow there")]
 fn enters_of_any_length_may_lie_anywhere() {
     let sound = (1..=9).map(|groups| raw_bytes(RawEvent::Enter(1 << (7 * groups - 2))));
     let zeros = (1..12).map(|len| [vec![0xC1; len], vec![0x00]].concat());
@@ -221,6 +222,7 @@ fn enters_of_any_length_may_lie_anywhere() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "slow there")]
 fn constructors_may_lie_anywhere() {
     let calls: [&[u8]; 16] = [
         &[0x81, 0x7C, 0x7D, 0x00],
