@@ -127,6 +127,80 @@ fn the_slowest_calls_of_tests_are_found_again_in_their_thread() {
     assert_eq!(whole[4], r#"4 "work" ["com.app.Main.main([Ljava/lang/String;)V"]"#);
 }
 
+/// The objects of a run's lines.
+fn objects(args: &[&str], dir: &Path) -> Vec<serde_json::Value> {
+    let run = flow(args, dir);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    run.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn calls_of_a_test_have_the_times_they_have_in_their_thread() {
+    let dir = trace(FAILED);
+    // main > work > init; main > work, which is still open when the second test ends.
+    fs::write(dir.path().join("thread-1.flow"), [0x80, 0x81, 0x82, 0x01, 0x81, 0x82, 0x02])
+        .unwrap();
+    write_marks(
+        dir.path(),
+        1,
+        &[
+            (1, 0, Some(1000), "before"),
+            (1, 0, None, "test started a.T.one"),
+            (2, 0, Some(2000), "in one"),
+            // Between the two exits it sleeps.
+            (3, 1, Some(9000), "awake"),
+            (4, 0, Some(9500), "test passed a.T.one"),
+            (4, 0, None, "test started a.T.two"),
+            (5, 0, Some(11_000), "in two"),
+            (6, 0, Some(12_000), "test passed a.T.two"),
+            (6, 2, Some(80_000), "behind"),
+        ],
+    );
+    let replay = |part: &[&str]| {
+        objects(&[&["replay", "--time", "--format", "json"], part].concat(), dir.path())
+    };
+    let (whole, one, two) =
+        (replay(&["--thread", "1"]), replay(&["--test", "*.one"]), replay(&["--test", "*.two"]));
+    let texts = |lines: &[serde_json::Value]| {
+        let texts = lines.iter().filter_map(|line| line["text"].as_str().map(str::to_owned));
+        texts.collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (texts(&whole).len(), texts(&one), texts(&two)),
+        (9, vec!["in one".into(), "awake".into()], vec!["in two".into()])
+    );
+    let calls = |lines: &[serde_json::Value]| {
+        let calls = lines.iter().filter(|line| line["name"].is_string()).map(|line| {
+            let duration = (&line["duration_from_ns"], &line["duration_by_ns"]);
+            format!(
+                "{} {} {}..{} {duration:?}",
+                line["offset"], line["name"], line["start_from_ns"], line["start_by_ns"]
+            )
+        });
+        calls.collect::<Vec<_>>()
+    };
+    assert_eq!(calls(&one), calls(&whole)[1..3]);
+    let open = calls(&two);
+    // Both last up to the end of the test, and not of what follows.
+    assert_eq!(
+        open,
+        [
+            r#"4 "work" 9500..11000 (Number(0), Number(2500))"#,
+            r#"5 "<init>" 11000..12000 (Number(0), Number(1000))"#,
+        ]
+    );
+    let report = |test| objects(&["report", "--format", "json", "--test", test], dir.path());
+    let times = |rows: &[serde_json::Value], name: &str| {
+        let row = rows.iter().find(|row| row["name"] == name).unwrap();
+        (row["total_from_ns"].as_u64().unwrap(), row["total_by_ns"].as_u64().unwrap())
+    };
+    let one = report("*.one");
+    assert_eq!(times(&one, "work"), (7000, 8500));
+    assert_eq!(times(&one, "<init>"), (0, 7000));
+    let two = report("*.two");
+    assert_eq!(times(&two, "work"), (0, 2500));
+}
+
 #[test]
 fn a_page_shows_each_test_that_was_asked_for() {
     let dir = trace(FAILED);

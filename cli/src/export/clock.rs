@@ -103,10 +103,10 @@ impl Timekeeper {
         if scale == Scale::Nanos {
             keeper.last_ns = trace.threads.get(file.id).and_then(|t| t.start_ns).unwrap_or(0);
             // Two readers, each of which goes on by itself.
-            match (file.marks(), file.marks()) {
+            match (file.marks(), file.asides()) {
                 (Ok(times), Ok(asides)) => {
                     keeper.times = times.map(Times::new);
-                    keeper.asides = asides.map(Asides::new);
+                    keeper.asides = asides;
                 }
                 (Err(error), _) | (_, Err(error)) => keeper.damage = Some(error),
             }
@@ -165,7 +165,7 @@ impl Timekeeper {
 
     /// What the program said before the event at a position, and what else is known: to be asked until there
     /// is no more.
-    pub(super) fn aside(&mut self, position: Position) -> Option<Mark> {
+    pub(super) fn aside(&mut self, position: Position) -> Option<(Position, Mark)> {
         let asides = self.asides.as_mut()?;
         asides.next_before(position).unwrap_or_else(|error| {
             self.damage = Some(error);

@@ -12,7 +12,7 @@ use super::shown::{Shown, Which};
 use super::window::Held;
 use crate::failure::{Failure, Status};
 use crate::output::Progress;
-use crate::reading::{Flow, Reading, read_records};
+use crate::reading::{Ending, Flow, Reading, read_records};
 
 /// A buffer of more bytes than this is written out.
 const FULL_BYTES: usize = 64 * 1024;
@@ -193,6 +193,9 @@ impl Play<'_> {
             let mut reading = read_records(file, progress, |range, record| {
                 thread.record(Offset::new(range.start), record, self.max_calls, out)
             })?;
+            if reading.ending != Ending::Stopped {
+                thread.asides(Position::before(Offset::new(u64::MAX)), out)?;
+            }
             let Thread { keeper, mut held, calls, is_cut, .. } = thread;
             let (open, now) = held.end(keeper.now(), timeline, &mut out.bytes);
             for _ in 0..open {
@@ -300,7 +303,7 @@ impl Thread<'_> {
 
     /// Tells what is known beside the events before a position.
     fn asides(&mut self, position: Position, out: &mut Buffer<'_>) -> Result<(), Failure> {
-        while let Some(mark) = self.keeper.aside(position) {
+        while let Some((position, mark)) = self.keeper.aside(position) {
             let now = self.keeper.at(position);
             let what = match &mark {
                 Mark::Note(text) => Instant::Note(text),

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use super::Marks;
+use super::{Marks, Parts};
 use crate::Result;
 use crate::format::marks::{Mark, Position};
 
@@ -11,6 +11,8 @@ use crate::format::marks::{Mark, Position};
 #[derive(Debug)]
 pub struct Asides<R> {
     marks: Marks<R>,
+    /// What is read, if not all.
+    parts: Option<Parts>,
     next: Option<(Position, Mark)>,
     is_open: bool,
     /// Exits that were by exception: the first one, and how many of this run and by what.
@@ -18,17 +20,18 @@ pub struct Asides<R> {
 }
 
 impl<R: Read> Asides<R> {
-    /// Of these marks.
-    pub fn new(marks: Marks<R>) -> Self {
-        Self { marks, next: None, is_open: true, unwound: None }
+    /// Of these marks. Of parts only what stands between two of their events: what is said where a part begins
+    /// or ends may be said of its neighbour.
+    pub fn new(marks: Marks<R>, parts: Option<Parts>) -> Self {
+        Self { marks, parts, next: None, is_open: true, unwound: None }
     }
 
-    /// The next mark that stands before the event at `position`: to be asked until there is none.
+    /// The next mark that stands before the event at `position`, and where: to be asked until there is none.
     /// Exits by exception and times are not among them.
     ///
     /// # Errors
     /// The marks cannot be read further: then there are no more.
-    pub fn next_before(&mut self, position: Position) -> Result<Option<Mark>> {
+    pub fn next_before(&mut self, position: Position) -> Result<Option<(Position, Mark)>> {
         loop {
             if self.next.is_none() && self.is_open {
                 self.next = self.marks.next_mark().inspect_err(|_| self.is_open = false)?;
@@ -40,9 +43,15 @@ impl<R: Read> Asides<R> {
                 Some((at, Mark::Unwound { exits, thrown })) => {
                     self.unwound = Some((at, exits.get(), thrown));
                 }
-                Some((_, mark)) => return Ok(Some(mark)),
+                Some((at, mark)) if self.is_inside(at) => return Ok(Some((at, mark))),
+                Some(_) => {}
             }
         }
+    }
+
+    fn is_inside(&self, at: Position) -> bool {
+        let Some(parts) = &self.parts else { return true };
+        parts.ranges.iter().any(|range| range.start < at && at < range.end)
     }
 
     /// Whether the exit at `position` was by exception, and the class of that where it is known; when
@@ -86,9 +95,10 @@ mod tests {
         ] {
             encoder.encode(at, &mark, &mut bytes);
         }
-        let mut asides = Asides::new(Marks::new(&bytes[..], Path::new("")));
+        let mut asides = Asides::new(Marks::new(&bytes[..], Path::new("")), None);
         assert_eq!(asides.next_before(position(0, 0)).unwrap(), None);
-        assert_eq!(asides.next_before(position(3, 0)).unwrap(), Some(Mark::Note("one".into())));
+        let note = (position(1, 0), Mark::Note("one".into()));
+        assert_eq!(asides.next_before(position(3, 0)).unwrap(), Some(note));
         let mut unwound = Vec::new();
         for exit in 0..8 {
             assert_eq!(asides.next_before(position(4, exit)).unwrap(), None);
@@ -99,7 +109,8 @@ mod tests {
         let [oops, unknown] = [Some("x.Oops".to_owned()), Some("?".to_owned())];
         let expected = [&None, &oops, &oops, &None, &None, &unknown, &unknown, &None];
         assert_eq!(unwound.iter().collect::<Vec<_>>(), expected);
-        assert_eq!(asides.next_before(position(10, 0)).unwrap(), Some(Mark::Paused));
+        let paused = (position(9, 0), Mark::Paused);
+        assert_eq!(asides.next_before(position(10, 0)).unwrap(), Some(paused));
         assert_eq!(asides.next_before(position(11, 0)).unwrap(), None);
     }
 }

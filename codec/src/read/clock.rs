@@ -110,6 +110,11 @@ impl Clock {
     /// A stretch begins.
     pub(super) fn begin(&self, stretch: Stretch) {
         self.stretch.set(self.stretch.get() + 1);
+        self.go_on(stretch);
+    }
+
+    /// The same stretch goes on, at a place of which this is known.
+    pub(super) fn go_on(&self, stretch: Stretch) {
         self.bounds.set(stretch.bounds);
         let (begin, end) = stretch.estimates.unwrap_or_default();
         // An earlier stretch may have ended later, where marks do not agree.

@@ -28,6 +28,8 @@ pub(super) struct PartCursor {
     has_begun: bool,
     /// Frames entered in the part and still open.
     open: u64,
+    /// Between two parts, where the first of them ended.
+    pub(super) end: Option<Offset>,
     /// How the thread ended, once that has been seen.
     pub(super) tail: Tail,
 }
@@ -43,12 +45,16 @@ pub(super) enum Seen {
 }
 
 impl PartCursor {
-    pub(super) fn new(parts: &Parts) -> Self {
+    /// Of what lies behind an offset, as if the parts had begun there.
+    pub(super) fn new(parts: &Parts, from: Offset) -> Self {
+        let from = Position::before(from);
+        let ranges = parts.ranges.iter().filter(|range| range.end > from);
         Self {
-            ranges: Arc::clone(&parts.ranges),
+            ranges: ranges.map(|range| range.start.max(from)..range.end).collect(),
             current: 0,
             has_begun: false,
             open: 0,
+            end: None,
             tail: Tail::Complete,
         }
     }
@@ -56,7 +62,11 @@ impl PartCursor {
     /// Where a part begins that has not been begun, to be read from there on; `None` within one.
     pub(super) fn begin(&mut self) -> Option<Offset> {
         let start = self.ranges.get(self.current)?.start.offset;
-        (!std::mem::replace(&mut self.has_begun, true)).then_some(start)
+        if std::mem::replace(&mut self.has_begun, true) {
+            return None;
+        }
+        self.end = None;
+        Some(start)
     }
 
     /// Whether there is nothing more to read.
@@ -86,10 +96,18 @@ impl PartCursor {
         }
     }
 
-    /// The part has ended; answers how many frames are still to be left.
-    pub(super) fn end(&mut self) -> Option<NonZeroU64> {
+    /// The part has ended, while records were read up to `position`; answers how many frames are still to be
+    /// left, and where: before what happened behind the part.
+    pub(super) fn end(&mut self, position: Offset) -> Option<(Offset, Record)> {
+        let behind = self.ranges.get(self.current).map(|range| range.end);
+        let behind = behind.filter(|end| end.offset < position);
+        self.end = Some(behind.map_or(position, |end| end.offset));
         self.current += 1;
         self.has_begun = false;
-        NonZeroU64::new(std::mem::take(&mut self.open))
+        let open = NonZeroU64::new(std::mem::take(&mut self.open))?;
+        let at = behind.map_or(position, |end| {
+            Offset::new(end.offset.get().saturating_sub(u64::from(end.exits == 0)))
+        });
+        Some((at, Record::Exit(open)))
     }
 }

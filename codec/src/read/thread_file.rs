@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::open_chunk::{OpenChunk, OpenChunkBytes, OpenMarks};
 use super::part::{PartCursor, Parts, Seen};
-use super::{FlowReader, JsonlReader, Marks, RECORDS_AT_ONCE, ReadRecords, Tail, Visit};
+use super::{Asides, FlowReader, JsonlReader, Marks, RECORDS_AT_ONCE, ReadRecords, Tail, Visit};
 use crate::format::flow::Record;
 use crate::format::marks::{HEADER, Position};
 use crate::format::names::{EventFormat, MARKS_EXTENSION};
@@ -32,7 +32,7 @@ pub struct ThreadFile {
     pub bytes: u64,
     /// What the file does not hold yet. Then only as much of it counts as stands before the chunk.
     pub open: Option<OpenChunk>,
-    /// What of it is read, if not all: by [`events`](Self::events) from the beginning on.
+    /// What of it is read, if not all.
     pub parts: Option<Parts>,
 }
 
@@ -43,12 +43,7 @@ impl ThreadFile {
     /// # Errors
     /// The file cannot be opened.
     pub fn events(&self) -> Result<Events> {
-        let mut events = self.events_from(Offset::default())?;
-        events.parts = self.parts.as_ref().map(|parts| {
-            let whole = Self { parts: None, ..self.clone() };
-            Box::new((PartCursor::new(parts), whole))
-        });
-        Ok(events)
+        self.events_from(Offset::default())
     }
 
     /// Only some parts of it, which are called `title`.
@@ -58,11 +53,20 @@ impl ThreadFile {
         Self { parts: Some(parts), ..self.clone() }
     }
 
-    /// The same from a place on where a record begins.
+    /// The same from a place on where a record begins. Of parts nothing is left that was entered before.
     ///
     /// # Errors
     /// As those of [`events`](Self::events).
     pub fn events_from(&self, offset: Offset) -> Result<Events> {
+        let mut events = self.whole_from(offset)?;
+        events.parts = self.parts.as_ref().map(|parts| {
+            let whole = Self { parts: None, ..self.clone() };
+            Box::new((PartCursor::new(parts, offset), whole))
+        });
+        Ok(events)
+    }
+
+    fn whole_from(&self, offset: Offset) -> Result<Events> {
         let mut open = self.open.clone();
         let (input, bytes) =
             match open.take_if(|open| 0 < offset.get() && open.offset <= offset.get()) {
@@ -119,6 +123,14 @@ impl ThreadFile {
         let pending = if len < open.offset { Arc::default() } else { Arc::clone(&open.pending) };
         let input = MarksInput::new(file, open.offset, pending);
         Ok(Some(Marks::new(input, &path).and_then(Arc::clone(&open.marks))))
+    }
+
+    /// What its marks say beside times; of parts, what stands inside them.
+    ///
+    /// # Errors
+    /// As those of [`marks`](Self::marks).
+    pub fn asides(&self) -> Result<Option<Asides<MarksInput>>> {
+        Ok(self.marks()?.map(|marks| Asides::new(marks, self.parts.clone())))
     }
 
     /// What makes of its marks file one that holds all of its marks: so many bytes stay, and these follow. What
@@ -319,9 +331,9 @@ impl Events {
                 },
             };
             if let Seen::End = seen
-                && let Some(open) = cursor.end()
+                && let Some(left) = cursor.end(self.position())
             {
-                break Ok(Some((self.position(), Record::Exit(open))));
+                break Ok(Some(left));
             }
         };
         self.parts = Some(parts);
@@ -397,7 +409,8 @@ impl ReadRecords for Events {
     }
 
     fn position(&self) -> Offset {
-        self.reader().position()
+        let between = self.parts.as_ref().and_then(|parts| parts.0.end);
+        between.unwrap_or(self.reader().position())
     }
 
     fn non_canonical(&self) -> u64 {
@@ -503,6 +516,7 @@ mod tests {
             // Each ENTER, and how many exits follow it.
             calls in proptest::collection::vec((0_u64..200, 0_u64..4), 1..30),
             cuts in proptest::collection::btree_set(0_usize..80, 0..9),
+            from in 0_usize..60,
         ) {
             let mut bytes = Vec::new();
             // All events, and in front of each its position.
@@ -520,10 +534,13 @@ mod tests {
             let place = |index: usize| events.get(index).map_or(end, |event| event.0);
             let cuts: Vec<_> = cuts.into_iter().filter(|cut| *cut <= events.len()).collect();
             let parts: Vec<_> = cuts.chunks_exact(2).map(|pair| pair[0]..pair[1]).collect();
+            // Also as if they began with a record: nothing is left then that was entered before.
+            let from = events.get(from).map_or(Offset::default(), |event| event.0.offset);
             let mut expected = Vec::new();
             for part in parts.clone() {
                 let mut open = 0_u64;
-                for (_, event) in events.iter().take(part.end).skip(part.start) {
+                let part = events.iter().take(part.end).skip(part.start);
+                for (_, event) in part.filter(|event| event.0.offset >= from) {
                     match event {
                         Some(method) => { open += 1; expected.push(Some(*method)); }
                         None if open > 0 => { open -= 1; expected.push(None); }
@@ -540,7 +557,7 @@ mod tests {
             let ranges: Vec<_> = parts.iter().map(|part| place(part.start)..place(part.end)).collect();
             let part = file.only("x", &ranges);
             let mut seen = Vec::new();
-            for (_, record) in all(part.events().unwrap()) {
+            for (_, record) in all(part.events_from(from).unwrap()) {
                 match record {
                     Record::Enter(method) => seen.push(Some(method.get())),
                     Record::Exit(count) => seen.extend((0..count.get()).map(|_| None)),

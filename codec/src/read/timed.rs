@@ -19,6 +19,8 @@ pub struct TimedEvents<'c> {
     run: Option<(Offset, u64, u64)>,
     /// Whether not all of the thread is read.
     in_parts: bool,
+    /// How far the stretch reaches that has begun, if one has.
+    stretch_end: Option<Option<Position>>,
     damage: Option<Error>,
 }
 
@@ -34,7 +36,8 @@ impl<'c> TimedEvents<'c> {
             Err(error) => (None, Some(error)),
         };
         let (events, times) = (file.events()?, marks.map(Times::new));
-        Ok(Self { events, times, clock, run: None, in_parts: file.parts.is_some(), damage })
+        let in_parts = file.parts.is_some();
+        Ok(Self { events, times, clock, run: None, in_parts, stretch_end: None, damage })
     }
 
     /// Hands on some further records, and answers whether there may be more.
@@ -42,7 +45,7 @@ impl<'c> TimedEvents<'c> {
     /// # Errors
     /// As those of [`ReadRecords::next_record`]; the records before were handed on.
     pub fn visit_some(&mut self, visitor: &mut impl Visit) -> Result<bool> {
-        if self.in_parts {
+        if self.in_parts && self.run.is_none() {
             return self.visit_one(visitor);
         }
         let (offset, exits) = match self.run {
@@ -82,12 +85,13 @@ impl<'c> TimedEvents<'c> {
 
     /// Hands on the next record of a part: where that begins and ends, time does not go evenly.
     fn visit_one(&mut self, visitor: &mut impl Visit) -> Result<bool> {
-        let Some((offset, record)) = self.events.next_record()? else { return Ok(false) };
-        self.begin_stretch(Position::before(offset));
-        let mut visitor = Clocked { clock: self.clock, inner: visitor };
-        match record {
-            Record::Enter(method) => visitor.enter(method),
-            Record::Exit(count) => visitor.exit(count),
+        match self.events.next_record()? {
+            Some((offset, Record::Enter(method))) => {
+                self.begin_stretch(Position::before(offset));
+                Clocked { clock: self.clock, inner: visitor }.enter(method);
+            }
+            Some((offset, Record::Exit(count))) => self.run = Some((offset, 0, count.get())),
+            None => return Ok(false),
         }
         Ok(true)
     }
@@ -98,8 +102,14 @@ impl<'c> TimedEvents<'c> {
         loop {
             match times.stretch(position) {
                 Ok(stretch) => {
-                    self.clock.begin(stretch);
-                    return times.until();
+                    let end = times.until();
+                    let goes_on = self.stretch_end.replace(end) == Some(end);
+                    if goes_on && stretch.bounds == self.clock.bounds() {
+                        self.clock.go_on(stretch);
+                    } else {
+                        self.clock.begin(stretch);
+                    }
+                    return end;
                 }
                 // It goes on with what was read before.
                 Err(error) => self.damage = Some(error),

@@ -82,7 +82,7 @@ impl Spans {
         let mut look = Look {
             events: self.file.events_from(self.next)?,
             times: self.file.marks()?.map(Times::new),
-            asides: self.file.marks()?.map(Asides::new),
+            asides: self.file.asides()?,
             open: Vec::new(),
             damage: None,
         };

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
+use flow_codec::Depth;
 use flow_codec::read::{Methods, Selection, Trace};
-use flow_codec::{Depth, Offset};
 
 use super::fold::Line;
 use super::times::{self, Aside};
@@ -148,12 +148,11 @@ impl<'a> Lines<'a> {
         Ok(self.out.write_all(line)?)
     }
 
-    /// Prints what stands beside calls, for programs: a row without a method, before the record at an offset.
+    /// Prints what stands beside calls, for programs: a row without a method.
     pub(super) fn beside(
         &mut self,
         prefix: &[u8],
         depth: Depth,
-        offset: Offset,
         aside: &Aside,
     ) -> Result<(), Failure> {
         let line = &mut self.line;
@@ -162,13 +161,13 @@ impl<'a> Lines<'a> {
         push_number(line, depth.get());
         if self.format == Format::Json {
             line.extend_from_slice(b",\"offset\":");
-            push_number(line, offset.get());
+            push_number(line, aside.offset.get());
             aside.push_json(line);
             line.push(b'}');
         } else {
             let nothing: &[u8] = if self.with_origin { b",,,,,,,," } else { b",,,,," };
             line.extend_from_slice(nothing);
-            push_number(line, offset.get());
+            push_number(line, aside.offset.get());
             aside.push_csv(line);
         }
         line.push(b'\n');

@@ -328,7 +328,7 @@ impl Player {
             let Some(root) = self.root else { continue };
             let open = self.stack.len();
             if !self.is_text {
-                lines.beside(&self.prefix, Depth::new(open as u64), offset, &aside)?;
+                lines.beside(&self.prefix, Depth::new(open as u64), &aside)?;
                 continue;
             }
             self.take_held(lines)?;
@@ -347,6 +347,9 @@ impl Player {
         lines: &mut Lines<'_>,
         progress: &Progress,
     ) -> Result<(), Failure> {
+        if ending != Ending::Stopped {
+            self.asides(Offset::new(u64::MAX), lines)?;
+        }
         self.take_held(lines)?;
         let mut notes = Vec::new();
         if !self.is_text && before.count() > 0 {

@@ -31,8 +31,8 @@ impl Times {
     /// Of the calls from a record on.
     pub(super) fn new(file: &ThreadFile, from: Offset) -> Self {
         // Two readers, each of which goes on by itself.
-        let (asides, times, damage) = match (file.marks(), file.marks()) {
-            (Ok(asides), Ok(times)) => (asides.map(Asides::new), times.map(read::Times::new), None),
+        let (asides, times, damage) = match (file.asides(), file.marks()) {
+            (Ok(asides), Ok(times)) => (asides, times.map(read::Times::new), None),
             (Err(error), _) | (_, Err(error)) => (None, None, Some(error)),
         };
         let mut times = Self { spans: Spans::new(file, from), asides, times, damage };
@@ -58,11 +58,12 @@ impl Times {
         let asides = self.asides.as_mut()?;
         let position = Position::before(before);
         loop {
-            let mark = asides.next_before(position).unwrap_or_else(|error| {
+            let next = asides.next_before(position).unwrap_or_else(|error| {
                 self.damage = Some(error);
                 None
             });
-            let (kind, text, events) = match mark? {
+            let (position, mark) = next?;
+            let (kind, text, events) = match mark {
                 Mark::Note(text) => ("note", Some(text), None),
                 Mark::Gap { events } => ("gap", None, events.map(NonZeroU64::get)),
                 Mark::Paused => ("paused", None, None),
@@ -75,7 +76,7 @@ impl Times {
                 span.start_ns = times.estimate(position).ok().flatten();
                 span.start = times.at(position).unwrap_or(Bounds::UNKNOWN);
             }
-            return Some(Aside { kind, text, events, span });
+            return Some(Aside { kind, offset: position.offset, text, events, span });
         }
     }
 
@@ -90,6 +91,8 @@ impl Times {
 pub(super) struct Aside {
     /// `note`, `gap`, `paused` or `resumed`.
     kind: &'static str,
+    /// The record that it stands before, or in.
+    pub(super) offset: Offset,
     /// What the program said.
     text: Option<String>,
     /// How many events are missing, where that is known.

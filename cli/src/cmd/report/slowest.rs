@@ -11,7 +11,7 @@ use crate::at_once::open_tree;
 use crate::failure::{Failure, Status};
 use crate::output::{Align, Labels, Out, Progress, Table, between, chain, csv_fields, instant};
 use crate::reading::{Chosen, visit_timed};
-use crate::source::{Source, thread_title};
+use crate::source::{Source, file_title};
 use crate::times::{has_clock, no_clock};
 
 /// How many frames are named at either end of a stack.
@@ -101,7 +101,7 @@ fn print(
         ("called by", Align::Left),
     ]);
     for (call, stack) in calls.iter().zip(stacks) {
-        let thread = trace.files.get(call.thread).map(|file| thread_title(trace, file.id));
+        let thread = trace.files.get(call.thread).map(|file| file_title(trace, file));
         let open = if call.is_open { ", still open" } else { "" };
         table.row([
             format!("{}{open}", between(call.took)),
