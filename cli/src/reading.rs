@@ -2,6 +2,7 @@
 //! account of what was wrong.
 
 use std::ops::Range;
+use std::path::Path;
 
 use flow_codec::format::flow::Record;
 use flow_codec::format::names::EventFormat;
@@ -69,6 +70,13 @@ impl Reading {
     /// Nothing can be read of it.
     pub(crate) fn failed(error: Error) -> Self {
         Self { ending: Ending::Failed, damage: vec![error], ..Self::new() }
+    }
+
+    /// The same behind what was wrong with events before.
+    pub(crate) fn following(mut self, before: Self) -> Self {
+        self.damage.splice(..0, before.damage);
+        self.more_damage = self.more_damage.saturating_add(before.more_damage);
+        self
     }
 
     /// Keeps what is wrong; answers whether there may be more to read.
@@ -257,6 +265,14 @@ impl<F> Read<'_, F> {
     }
 }
 
+/// What is wrong at places that were passed over.
+pub(crate) fn damage_errors(path: &Path, places: &[Range<Offset>]) -> impl Iterator<Item = Error> {
+    places.iter().map(|place| {
+        let Range { start: offset, end: next } = *place;
+        Error::OversizedNumber { path: path.to_path_buf(), offset, next }
+    })
+}
+
 /// Counts what a thread did.
 pub(crate) fn count_thread(file: &ThreadFile, progress: &mut Progress) -> (Summary, Reading) {
     if file.format == EventFormat::Jsonl {
@@ -271,12 +287,9 @@ pub(crate) fn count_thread(file: &ThreadFile, progress: &mut Progress) -> (Summa
         Ok((content, swept)) => {
             let mut reading = Reading::new();
             reading.ending = swept.tail(content.len()).into();
-            reading.more_damage = swept.more_damage;
+            reading.more_damage = swept.damage.more;
             let path = &file.path;
-            reading.damage.extend(swept.damage.iter().map(|place| {
-                let Range { start: offset, end: next } = *place;
-                Error::OversizedNumber { path: path.clone(), offset, next }
-            }));
+            reading.damage.extend(damage_errors(path, &swept.damage.places));
             reading.damage.extend(content.gap(path));
             (swept.total(), reading)
         }

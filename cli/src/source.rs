@@ -4,11 +4,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use flow_codec::read::{OpenFrames, Selection, ThreadFile, Trace, TraceSet};
-use flow_codec::{Error, ThreadId};
+use flow_codec::{Error, Glob, ThreadId};
 
 use crate::args::{FilterArgs, Format, PartArgs, SourceArgs, ThreadArgs};
 use crate::failure::{Failure, Status};
-use crate::output::{Out, lost, message};
+use crate::output::{Out, lost, message, neutral, plural};
+use crate::pattern::{frame_name, globs};
 
 /// The traces of a directory. More than one where several JVMs wrote into it.
 #[derive(Debug)]
@@ -36,6 +37,12 @@ impl Source {
             let dir = trace.dir.display();
             message(&format!("{dir}: changed while it was read; the newest calls may be missing"));
         }
+        for (trace, missing) in
+            source.traces.iter().filter_map(|trace| Some((trace, missing(trace)?)))
+        {
+            source.status = source.status.and(Status::Partial);
+            message(&format!("{}: {missing} (flow check tells more)", trace.dir.display()));
+        }
         Ok(source)
     }
 
@@ -61,6 +68,7 @@ impl Source {
 
     /// Keeps the threads that were asked for, and of them what the tests called that were asked for.
     pub(crate) fn choose_part(&mut self, part: &PartArgs) -> Result<(), Failure> {
+        globs(&part.filter.include, self)?;
         self.choose(&part.threads)?;
         self.choose_tests(&part.tests)
     }
@@ -154,6 +162,20 @@ impl Source {
     }
 }
 
+/// What the thread files lack of what was written, where that was not lost already while recording.
+fn missing(trace: &Trace) -> Option<String> {
+    let end = trace.manifest.as_ref()?.end.as_ref().filter(|end| lost(&end.lost).is_none())?;
+    let there = trace.files.iter().fold(0_u64, |sum, file| sum.saturating_add(file.bytes));
+    let missing = end.totals.bytes.checked_sub(there).filter(|missing| *missing > 0)?;
+    let threads = end.totals.threads.saturating_sub(trace.files.len() as u64);
+    let files = if threads > 0 {
+        format!(", {} among them", plural(threads, "thread file"))
+    } else {
+        String::new()
+    };
+    Some(format!("{} of events are missing{files}", plural(missing, "byte")))
+}
+
 /// `1 main`; the id alone where the name is empty or not known.
 pub(crate) fn thread_title(trace: &Trace, id: ThreadId) -> String {
     match trace.threads.get(id) {
@@ -171,13 +193,17 @@ pub(crate) fn file_title(trace: &Trace, file: &ThreadFile) -> String {
     }
 }
 
-/// Whether a thread is the one meant: by its id, or by a name it has or had.
+/// Whether a thread is the one meant: by its id, or by a name it has or had. What is an id is no name.
 fn matches(trace: &Trace, id: ThreadId, pattern: &str) -> bool {
-    pattern == id.to_string()
-        || trace.threads.get(id).is_some_and(|thread| {
-            let earlier = thread.earlier_names.iter();
-            earlier.chain([&thread.name]).any(|name| is_like(name, pattern))
-        })
+    let number = pattern.parse().ok().map(ThreadId::new);
+    if number.is_some_and(|number| number == id || trace.threads.get(number).is_some()) {
+        return number == Some(id);
+    }
+    trace.threads.get(id).is_some_and(|thread| {
+        let mut names = thread.earlier_names.iter().chain([&thread.name]);
+        // Also as it is shown.
+        names.any(|name| is_like(name, pattern) || is_like(&neutral(name), pattern))
+    })
 }
 
 /// Whether `*` in the pattern can stand for something that makes it the text.
@@ -207,9 +233,14 @@ impl ThreadArgs {
 }
 
 impl FilterArgs {
+    /// Whether nothing is left out.
+    pub(crate) fn is_all(&self) -> bool {
+        self.include.is_empty() && self.exclude.is_empty()
+    }
+
     /// The methods of a trace that are shown.
     pub(crate) fn selection(&self, trace: &Trace) -> Selection {
-        Selection::new(&trace.methods, &self.include, &self.exclude)
+        Selection::new(&trace.methods, &self.included(), &self.exclude)
     }
 
     /// The frames that recording found open in a thread, without those that are left out. Of these only
@@ -217,12 +248,16 @@ impl FilterArgs {
     pub(crate) fn open_frames(&self, trace: &Trace, thread: ThreadId) -> OpenFrames {
         let open = trace.threads.get(thread).map(|thread| thread.open.clone());
         let mut open = open.unwrap_or_default();
+        let included = self.included();
         open.frames.retain(|frame| {
-            let name = frame.split('(').next().unwrap_or_default();
-            let (class, method) = name.rsplit_once('.').unwrap_or(("", name));
-            Selection::is_selected(&self.include, &self.exclude, class, method)
+            let (class, method) = frame_name(frame);
+            Selection::is_selected(&included, &self.exclude, class, method)
         });
         open
+    }
+
+    fn included(&self) -> Vec<Glob> {
+        self.include.iter().map(|pattern| Glob::new(pattern)).collect()
     }
 }
 

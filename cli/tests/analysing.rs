@@ -306,6 +306,7 @@ fn diff_tells_what_appeared_vanished_and_changed() {
     .unwrap();
     fs::write(after.path().join("thread-1.flow"), [0x82, 0x80, 0x00, 0x80, 0x81, 0x02]).unwrap();
     fs::write(after.path().join("thread-13.flow"), []).unwrap();
+    fs::write(after.path().join("trace.json"), common::manifest(0, None)).unwrap();
     let run = diff(&[], &before, &after);
     let head = format!(
         "before  7 calls  {}\nafter   5 calls  {}\n",

@@ -77,10 +77,64 @@ fn what_a_cut_explains_is_not_damage_and_what_it_cannot_is() {
     assert_eq!(run.code, Some(3), "{}", run.out);
     assert!(run.out.contains("missing: 6 method exits, but trace.json says 8"), "{}", run.out);
 
+    // What is cut off between two records is missing as well.
     fs::write(&file, &MAIN[..7]).unwrap();
     let run = flow(&["check"], trace.path());
+    assert_eq!(run.code, Some(3), "{}", run.out);
+    assert!(run.out.contains("missing: 6 method exits, but trace.json says 8"), "{}", run.out);
+
+    // As long as it was, and yet other events.
+    fs::write(&file, [&MAIN[..7], &[0x00]].concat()).unwrap();
+    let run = flow(&["check"], trace.path());
     assert_eq!(run.code, Some(1), "{}", run.out);
-    assert!(run.out.contains("damage: 6 method exits, but trace.json says 8"), "{}", run.out);
+    assert!(run.out.contains("damage: 7 method exits, but trace.json says 8"), "{}", run.out);
+}
+
+#[test]
+fn files_that_end_too_early_are_told_by_every_verb() {
+    let trace = trace();
+    let file = trace.path().join("thread-1.flow");
+    fs::write(&file, &MAIN[..7]).unwrap();
+    for verb in ["replay", "report", "graph", "info", "dump"] {
+        let run = flow(&[verb], trace.path());
+        assert_eq!(run.code, Some(3), "{verb}: {}", run.err);
+        assert!(run.err.contains("1 byte of events are missing (flow check"), "{}", run.err);
+        // Which thread it is of is not known.
+        let run = flow(&[verb, "--thread", "12"], trace.path());
+        assert_eq!(run.code, Some(3), "{verb}: {}", run.err);
+    }
+    fs::remove_file(&file).unwrap();
+    let run = flow(&["report"], trace.path());
+    assert_eq!(run.code, Some(3), "{}", run.err);
+    assert!(
+        run.err.contains("8 bytes of events are missing, 1 thread file among them"),
+        "{}",
+        run.err
+    );
+}
+
+#[test]
+fn a_replay_from_behind_damage_tells_of_it() {
+    let damage = [&[0x80, 0x81, 0x01][..], &[0xFF; 20], &[0x01]].concat();
+    let trace = bare(&[&damage[..], &[0x80, 0x81, 0x81, 0x02]].concat());
+    for from in ["3", "event:5", "offset:25", "com.app.Main#main > com.app.Main#work", "77"] {
+        let run = flow(&["replay", "--from", from], trace.path());
+        assert_eq!(run.code, Some(1), "{from}: {}", run.err);
+        let told = run.err.matches("thread-1.flow: offset 3: number of more than").count();
+        // The first call on that path is before it; only what is read of the events is told.
+        assert_eq!(told, 1, "{from}: {}", run.err);
+    }
+}
+
+#[test]
+fn damaged_threads_have_no_stored_index() {
+    let call: &[u8] = &[0x81, 0x00];
+    let trace = bare(&[&call.repeat(1 << 21)[..], &[0xFF; 20], &[0x01], call].concat());
+    let run = flow(&["index"], trace.path());
+    assert_eq!(run.code, Some(1), "{}", run.err);
+    assert!(run.err.contains("thread-1.flow: offset 4194304: number of more"), "{}", run.err);
+    assert!(run.out.contains("damaged, none is stored"), "{}", run.out);
+    assert!(!trace.path().join("thread-1.idx").exists());
 }
 
 #[test]

@@ -95,19 +95,19 @@ fn replay_of_a_method_shows_its_subtrees_and_where_they_are() {
         run.out,
         "\
 thread 1 main
-call 2 at offset 1, called by com.app.Main.main([Ljava/lang/String;)V
+call 1 at offset 1, called by com.app.Main.main([Ljava/lang/String;)V
   com.app.Main.work(I)I
     com.app.Main$Job.<init>()V
     com.app.Main$Job.<init>()V
-call 5 at offset 6, called by com.app.Main.main([Ljava/lang/String;)V
+call 4 at offset 6, called by com.app.Main.main([Ljava/lang/String;)V
   com.app.Main.work(I)I
 
 thread 12 pool-1
-call 1 at offset 1
+call 0 at offset 1
   com.app.Main.work(I)I
 
 thread 13
-call 1 at offset 0
+call 0 at offset 0
   com.app.Main.work(I)I
 … 1 frame still open at the end: com.app.Main.work(I)I
 "
@@ -118,9 +118,9 @@ call 1 at offset 0
         run.out,
         "\
 thread 1 main
-call 2 at offset 1, called by com.app.Main.main([Ljava/lang/String;)V
+call 1 at offset 1, called by com.app.Main.main([Ljava/lang/String;)V
   com.app.Main.work(I)I  … 2 calls below
-call 5 at offset 6, called by com.app.Main.main([Ljava/lang/String;)V
+call 4 at offset 6, called by com.app.Main.main([Ljava/lang/String;)V
   com.app.Main.work(I)I
 … 2 deeper calls left out (--depth 1)
 "
@@ -131,7 +131,7 @@ call 5 at offset 6, called by com.app.Main.main([Ljava/lang/String;)V
         run.out,
         "\
 thread 1 main
-call 3 at offset 2, called by com.app.Main.main([Ljava/lang/String;)V > com.app.Main.work(I)I
+call 2 at offset 2, called by com.app.Main.main([Ljava/lang/String;)V > com.app.Main.work(I)I
   com.app.Main$Job.<init>()V  ×2
 "
     );
@@ -140,9 +140,57 @@ call 3 at offset 2, called by com.app.Main.main([Ljava/lang/String;)V > com.app.
     let none = flow(&["replay", "--method", "no.Such"], trace.path());
     assert_eq!((none.code, none.out.as_str()), (Some(1), ""));
     assert!(none.err.starts_with("flow: no method like 'no.Such' in the trace"), "{}", none.err);
-    let none = flow(&["replay", "--include", "no.Such", "--thread", "main"], trace.path());
+    let none = flow(&["replay", "--exclude", "**", "--thread", "main"], trace.path());
     assert_eq!((none.code, none.out.as_str()), (Some(0), ""));
     assert!(none.err.starts_with("flow: no call is like that; patterns are pkg"), "{}", none.err);
+}
+
+#[test]
+fn a_misspelt_pattern_is_no_answer() {
+    let (trace, other) = (trace(), trace());
+    let other = other.path().to_str().unwrap();
+    for verb in
+        [&["replay"][..], &["report"], &["graph"], &["diff", other], &["export", "--to", "jsonl"]]
+    {
+        let run = flow(&[verb, &["--include", "no.Such"]].concat(), trace.path());
+        assert_eq!((run.code, run.out.as_str()), (Some(1), ""), "{verb:?}");
+        assert!(run.err.starts_with("flow: no method like 'no.Such' in the trace"), "{}", run.err);
+    }
+    // A frame that recording found open is known by its name only.
+    let attached = attached();
+    let run = flow(&["replay", "--include", "a.Boot#run"], attached.path());
+    assert_eq!(run.code, Some(0), "{}", run.err);
+}
+
+#[test]
+fn flags_that_mean_nothing_are_refused() {
+    let trace = trace();
+    for flags in [
+        &["replay", "--fold", "--format", "json"][..],
+        &["report", "--slowest", "3", "--max", "1"],
+        &["replay", "--from", ""],
+        &["replay", "--from", "time:1.5s"],
+    ] {
+        let run = flow(flags, trace.path());
+        assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{flags:?}: {}", run.err);
+    }
+    let run = flow(&["replay", "--from", "1.5s", "--thread", "main"], trace.path());
+    assert!(run.err.contains("no times were recorded"), "{}", run.err);
+}
+
+#[test]
+fn an_id_is_no_name() {
+    let trace = trace();
+    let threads = fs::read_to_string(trace.path().join("threads.jsonl")).unwrap();
+    fs::write(trace.path().join("threads.jsonl"), threads.replace("pool-1", "1")).unwrap();
+    let run = flow(&["report", "--thread", "1", "--format", "csv"], trace.path());
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    let whole = flow(&["info", "--thread", "1", "--format", "csv"], trace.path());
+    assert_eq!(whole.out.lines().count(), 2, "{}", whole.out);
+    // As it is shown.
+    fs::write(trace.path().join("threads.jsonl"), threads.replace("pool-1", "new\\nline")).unwrap();
+    let run = flow(&["report", "--thread", "new\\u{a}line"], trace.path());
+    assert_eq!(run.code, Some(0), "{}", run.err);
 }
 
 #[test]
@@ -154,11 +202,11 @@ fn a_method_inside_itself_is_shown_once() {
         run.out,
         "\
 thread 1
-call 1 at offset 0
+call 0 at offset 0
   com.app.Main.work(I)I
     com.app.Main$Job.<init>()V
       com.app.Main.work(I)I
-call 4 at offset 4
+call 3 at offset 4
   com.app.Main.work(I)I
 "
     );
@@ -189,7 +237,7 @@ com.app.Main.main([Ljava/lang/String;)V
         lines(&["--exclude", "**#main", "--method", "**#work", "--depth", "1", "--max", "1"]),
         "\
 thread 1 main
-call 2 at offset 1
+call 1 at offset 1
   com.app.Main.work(I)I  … 2 calls below
 … 2 deeper calls left out (--depth 1)
 … stopped after 1 call (--max 1)

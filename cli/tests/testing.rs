@@ -138,6 +138,7 @@ fn objects(args: &[&str], dir: &Path) -> Vec<serde_json::Value> {
 fn calls_of_a_test_have_the_times_they_have_in_their_thread() {
     let dir = trace(FAILED);
     // main > work > init; main > work, which is still open when the second test ends.
+    fs::write(dir.path().join("trace.json"), common::manifest(0, None)).unwrap();
     fs::write(dir.path().join("thread-1.flow"), [0x80, 0x81, 0x82, 0x01, 0x81, 0x82, 0x02])
         .unwrap();
     write_marks(

@@ -28,7 +28,7 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "N")]
     pub(crate) max: Option<u64>,
     /// Instead: the N calls that took longest
-    #[arg(long, value_name = "N", group = "instead", conflicts_with = "sort")]
+    #[arg(long, value_name = "N", group = "instead", conflicts_with_all = ["sort", "max"])]
     pub(crate) slowest: Option<usize>,
     /// Instead: who calls methods like this, pkg.Class or pkg.Class#method, and how often; repeatable
     #[arg(long, value_name = "GLOB", group = "instead", conflicts_with = "sort")]

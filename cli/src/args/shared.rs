@@ -71,8 +71,8 @@ pub(crate) struct TestArgs {
 pub(crate) struct FilterArgs {
     /// Show only calls of methods like this, pkg.Class or pkg.Class#method: * within a package, **
     /// across; calls in between are left out; repeatable
-    #[arg(long, value_name = "GLOB", value_parser = glob)]
-    pub(crate) include: Vec<Glob>,
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) include: Vec<String>,
     /// Leave out calls of methods like this; what they called moves up to their caller; repeatable
     #[arg(long, value_name = "GLOB", value_parser = glob)]
     pub(crate) exclude: Vec<Glob>,

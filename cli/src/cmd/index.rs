@@ -12,6 +12,7 @@ use crate::args::{Format, IndexArgs};
 use crate::at_once::open_tree;
 use crate::failure::{Failure, Status};
 use crate::output::{Align, Out, Progress, Table, bytes, csv_fields, grouped, message, plural};
+use crate::reading::{Reading, damage_errors};
 use crate::source::{Source, thread_title};
 
 /// The index of a smaller thread is made in the time it takes to open one.
@@ -38,7 +39,10 @@ pub(crate) fn run(args: &IndexArgs, out: &mut Out) -> Result<Status, Failure> {
                 small += 1;
                 Ok(())
             } else {
-                store(file, &source.name(&trace.dir), &mut progress).map(|row| rows.push(row))
+                store(file, &source.name(&trace.dir), &mut progress).map(|(row, reading)| {
+                    rows.push(row);
+                    status = status.and(reading.tell(file, &progress));
+                })
             };
             progress.file_done(file.bytes);
             if let Err(error) = outcome {
@@ -66,10 +70,16 @@ struct Row {
     state: String,
 }
 
-fn store(file: &ThreadFile, trace: &str, progress: &mut Progress) -> Result<Row, Error> {
+/// Stores the index of a thread, unless the events are damaged: who finds one would not learn of that.
+fn store(file: &ThreadFile, trace: &str, progress: &mut Progress) -> Result<(Row, Reading), Error> {
     let tree = open_tree(file, progress)?;
     let path = Index::path(file);
+    let mut reading = Reading::new();
+    let damage = tree.index().damage();
+    reading.damage.extend(damage_errors(&file.path, &damage.places));
+    reading.more_damage = damage.more;
     let (index_bytes, state) = match tree.origin() {
+        _ if !reading.is_sound() => (0, "damaged, none is stored"),
         Origin::Stored => (fs::metadata(path).map_or(0, |metadata| metadata.len()), "was there"),
         Origin::Extended => (tree.index().store(file, tree.content())?, "brought up to date"),
         Origin::Built => (tree.index().store(file, tree.content())?, "made"),
@@ -79,7 +89,7 @@ fn store(file: &ThreadFile, trace: &str, progress: &mut Progress) -> Result<Row,
             (index_bytes, "made anew")
         }
     };
-    Ok(Row {
+    let row = Row {
         trace: trace.to_owned(),
         thread: file.id,
         calls: tree.end().enters,
@@ -87,7 +97,8 @@ fn store(file: &ThreadFile, trace: &str, progress: &mut Progress) -> Result<Row,
         bytes: file.bytes,
         index_bytes,
         state: state.to_owned(),
-    })
+    };
+    Ok((row, reading))
 }
 
 fn remove(file: &ThreadFile) -> Result<(), Error> {

@@ -17,7 +17,7 @@ use std::io;
 use std::sync::atomic::AtomicU64;
 
 use crate::read::Content;
-use crate::scan::{Depths, Summary, sweep};
+use crate::scan::{Damage, Depths, Summary, sweep};
 
 /// About how many bytes of events an interval has. Reading one takes some ten microseconds.
 pub const INTERVAL_BYTES: usize = 32 * 1024;
@@ -59,6 +59,7 @@ impl Place {
 pub struct Index {
     intervals: Vec<Interval>,
     end: Place,
+    damage: Damage,
     /// About how many bytes further ones will have.
     interval_bytes: usize,
 }
@@ -88,7 +89,8 @@ impl Index {
 
     /// An index of nothing, to be made of intervals of about so many bytes.
     pub(crate) fn with_intervals_of(interval_bytes: usize) -> Self {
-        Self { intervals: Vec::new(), end: Place::default(), interval_bytes }
+        let (intervals, end, damage) = Default::default();
+        Self { intervals, end, damage, interval_bytes }
     }
 
     /// Adds all records behind those it has. `progress` counts the bytes, for others to see.
@@ -99,6 +101,7 @@ impl Index {
         self.forget_short_end();
         let swept = sweep(content, self.end.offset, self.interval_bytes, Depths::Lowest, progress)?;
         swept.stretches.into_iter().for_each(|records| self.push(records));
+        self.damage.append(swept.damage);
         Ok(())
     }
 
@@ -119,7 +122,14 @@ impl Index {
         let is_short = |start: Place| self.end.offset.get() - start.offset.get() < wanted;
         if let Some(last) = self.intervals.pop_if(|last| is_short(last.start)) {
             self.end = last.start;
+            self.damage.forget_from(self.end.offset);
         }
+    }
+
+    /// What was passed over in all that was read for it; one that is stored has nothing of it.
+    #[must_use]
+    pub fn damage(&self) -> &Damage {
+        &self.damage
     }
 
     /// The intervals, in order.

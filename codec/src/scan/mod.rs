@@ -8,10 +8,12 @@
 //! several can be made at the same time, and kept.
 
 mod block;
+mod damage;
 mod scanner;
 mod summary;
 mod sweep;
 
+pub use damage::Damage;
 pub use scanner::{Scanned, Stop, scan};
 pub use summary::Summary;
 pub use sweep::{Depths, Swept, sweep};

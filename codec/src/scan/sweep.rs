@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use super::scanner::scan_depths;
-use super::{Scanned, Stop, Summary};
+use super::{Damage, Scanned, Stop, Summary};
 use crate::Offset;
 use crate::format::flow::is_boundary;
 use crate::read::{Content, Tail};
@@ -18,8 +18,6 @@ const BUFFER_BYTES: usize = 256 * 1024;
 const BYTES_A_THREAD: u64 = 4 << 20;
 /// So far a place is looked for where the work can be cut.
 const CUT_BYTES: usize = 64 * 1024;
-/// Of more places of damage, the others are counted.
-const NAMED_DAMAGE: usize = 8;
 
 /// Which depths of a stretch a sweep looks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,10 +34,8 @@ pub struct Swept {
     /// The stretches, one behind the other, up to the end or to a record that is cut off. None but the last is
     /// shorter than was asked for.
     pub stretches: Vec<Summary>,
-    /// The first places of damage: from where to where no record can be told.
-    pub damage: Vec<Range<Offset>>,
-    /// How many further ones there are.
-    pub more_damage: u64,
+    /// What was passed over.
+    pub damage: Damage,
 }
 
 impl Swept {
@@ -56,20 +52,9 @@ impl Swept {
         if read < bytes { Tail::Truncated { offset: Offset::new(read) } } else { Tail::Complete }
     }
 
-    fn damaged(&mut self, from: u64, to: u64) {
-        if self.damage.len() < NAMED_DAMAGE {
-            self.damage.push(Offset::new(from)..Offset::new(to));
-        } else {
-            self.more_damage += 1;
-        }
-    }
-
     fn append(&mut self, mut next: Self) {
         self.stretches.append(&mut next.stretches);
-        for place in next.damage {
-            self.damaged(place.start.get(), place.end.get());
-        }
-        self.more_damage += next.more_damage;
+        self.damage.append(next.damage);
     }
 }
 
@@ -165,7 +150,7 @@ fn sweep_part(
                 stretch.bytes += skipped as u64;
                 unread.start += skipped;
                 if boundary.is_some() || position == range.end {
-                    swept.damaged(from, here + skipped as u64);
+                    swept.damage.add(Offset::new(from)..Offset::new(here + skipped as u64));
                     damage = None;
                 }
             } else {

@@ -263,6 +263,7 @@ impl Check {
     /// Compares what was counted with what the recorder counted.
     fn compare(&mut self, end: &End) {
         let (counted, said) = (self.counted, &end.totals);
+        let ends_early = self.cut > 0 || counted.bytes < said.bytes;
         // An `ids` file may name more methods than this run met.
         let methods = counted.methods.min(said.methods);
         for (what, counted, said) in [
@@ -275,9 +276,9 @@ impl Check {
             if counted == said {
                 continue;
             }
-            // What follows from a record that is cut off is not a defect of its own, nor is what the
+            // What follows from files that end too early is not a defect of its own, nor is what the
             // recorder could not finish, and says so.
-            let explained = (counted < said && self.cut > 0) || lost(&end.lost).is_some();
+            let explained = (counted < said && ends_early) || lost(&end.lost).is_some();
             let severity = if explained { Severity::Missing } else { Severity::Damage };
             let text = format!("{counted} {what}, but trace.json says {said}");
             self.add(severity, "trace", text);

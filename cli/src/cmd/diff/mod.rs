@@ -12,6 +12,7 @@ use crate::args::{By, DiffArgs, Format, SourceArgs, TestArgs};
 use crate::by_path::ByPath;
 use crate::failure::{Failure, Status};
 use crate::output::{Out, Progress, chain, csv_fields, duration, grouped, neutral, plural};
+use crate::pattern::globs_in;
 use crate::reading::Chosen;
 use crate::source::Source;
 use crate::times::by_time;
@@ -36,6 +37,7 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
         (Run::After, open(args.after.as_ref().unwrap_or(&args.before))?),
     ];
     let [(_, before), (_, after)] = &mut sources;
+    globs_in(&args.part.filter.include, &[before, after])?;
     Source::choose_in([before, after], &args.part.threads)?;
     let bytes = sources.iter().fold(0_u64, |sum, (_, source)| sum.saturating_add(source.bytes()));
     let mut progress = Progress::new(bytes, false);

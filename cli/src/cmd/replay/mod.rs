@@ -34,6 +34,9 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     if args.source.format == Format::Csv {
         out.write_all(Lines::titles(args).as_bytes())?;
     }
+    if args.fold && args.source.format != Format::Text {
+        return Err(Failure::Usage("--fold is of text: programs get every call".to_owned()));
+    }
     if args.follow {
         return follow::run(args, out);
     }
@@ -44,9 +47,11 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     source.tell_losses();
     let count: usize = source.traces.iter().map(|trace| trace.files.len()).sum();
     if let Some(from) = args.from.as_ref().filter(|from| from.is_number() && count != 1) {
+        let (threads, traces) = (plural(count as u64, "thread"), source.traces.len());
+        let of = if traces > 1 { format!(" in {traces} traces") } else { String::new() };
+        let one = if traces > 1 { "name one trace's directory, or choose" } else { "choose" };
         return Err(Failure::Usage(format!(
-            "--from {from} means a place in one thread, and there are {}: choose one with --thread",
-            plural(count as u64, "thread")
+            "--from {from} means a place in one thread, and there are {threads}{of}: {one} one with --thread"
         )));
     }
     let mut progress = Progress::new(source.bytes(), out.is_terminal());
@@ -54,7 +59,8 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut printed = Printed::default();
     let (mut threads, mut found) = (0, false);
     for trace in &source.traces {
-        if args.is_timed() && !has_clock(trace) {
+        let needs_clock = args.is_timed() || matches!(args.from, Some(From::Time(_)));
+        if needs_clock && !has_clock(trace) {
             return Err(no_clock(trace));
         }
         source.begin(trace, args.source.format, out)?;
@@ -70,11 +76,19 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
             let reading = match &args.from {
                 None => replay(args, (trace, file), &mut player, &mut lines, &mut progress)?,
                 Some(from) => match from.find(trace, file, &mut progress) {
-                    Ok(Some(start)) => {
+                    Ok((Some(start), before)) => {
                         found = true;
-                        replay_from(args, file, &start, &mut player, &mut lines, &mut progress)?
+                        let behind = replay_from(
+                            args,
+                            file,
+                            &start,
+                            &mut player,
+                            &mut lines,
+                            &mut progress,
+                        )?;
+                        behind.following(before)
                     }
-                    Ok(None) => continue,
+                    Ok((None, all)) => all,
                     Err(error) => Reading::failed(error),
                 },
             };
@@ -89,8 +103,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
             "there is no {from} (flow info tells how many calls there are)"
         )));
     }
-    let patterns = args.method.len() + args.part.filter.include.len();
-    if printed.calls == 0 && patterns > 0 {
+    if printed.calls == 0 && !(args.method.is_empty() && args.part.filter.is_all()) {
         progress.message(
             "no call is like that; patterns are pkg.Class or pkg.Class#method, with ** across packages",
         );

@@ -280,7 +280,9 @@ impl Player {
 
     /// Says where in the thread a call is that is shown with all it calls.
     fn say_where(&self, offset: Offset, lines: &mut Lines<'_>) -> Result<(), Failure> {
-        let mut place = format!("call {} at offset {offset}", grouped(self.calls));
+        // Its number as everywhere: so many came before it.
+        let number = grouped(self.calls.saturating_sub(1));
+        let mut place = format!("call {number} at offset {offset}");
         if !self.stack.is_empty() {
             place += &format!(", called by {}", path(&self.stack, lines.methods));
         }

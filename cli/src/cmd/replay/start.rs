@@ -11,6 +11,7 @@ use flow_codec::{Error, Glob, MethodId, Offset};
 use crate::args::nanoseconds;
 use crate::at_once::open_tree;
 use crate::output::{Progress, grouped, instant};
+use crate::reading::{Reading, damage_errors};
 
 /// What `--from` says.
 #[derive(Clone, Debug)]
@@ -31,11 +32,13 @@ impl FromStr for From {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let number = |digits: &str| {
-            digits.replace(['_', ','], "").parse().map_err(|_| {
-                format!("expected a number, event:N, offset:N, a time such as 1.5s or a pattern such as pkg.Class#method, found '{text}'")
-            })
+        let expected = || {
+            format!(
+                "expected a number, event:N, offset:N, a time such as 1.5s or a pattern such as \
+                 pkg.Class#method, found '{text}'"
+            )
         };
+        let number = |digits: &str| digits.replace(['_', ','], "").parse().map_err(|_| expected());
         match text.split_once(':') {
             Some(("call", digits)) => Ok(Self::Call(number(digits)?)),
             Some(("event", digits)) => Ok(Self::Event(number(digits)?)),
@@ -44,7 +47,14 @@ impl FromStr for From {
                 Ok(at_ns) => Ok(Self::Time(at_ns)),
                 Err(_) => Ok(Self::Call(number(text)?)),
             },
-            _ => Ok(Self::Path(text.split('>').map(|part| Glob::new(part.trim())).collect())),
+            _ => {
+                let parts = text.split('>').map(str::trim);
+                // No class has a colon in its name.
+                if text.contains(':') || parts.clone().any(str::is_empty) {
+                    return Err(expected());
+                }
+                Ok(Self::Path(parts.map(Glob::new).collect()))
+            }
         }
     }
 }
@@ -73,21 +83,23 @@ impl From {
         !matches!(self, Self::Path(_) | Self::Time(_))
     }
 
-    /// Finds the place in a thread; `None` where it has none.
+    /// Finds the place in a thread; `None` where it has none. Also what is wrong with the events before it, which
+    /// numbers and open frames depend on.
     pub(super) fn find(
         &self,
         trace: &Trace,
         file: &ThreadFile,
         progress: &mut Progress,
-    ) -> Result<Option<Start>, Error> {
+    ) -> Result<(Option<Start>, Reading), Error> {
+        let mut before = Reading::new();
         let number = match self {
-            Self::Path(path) => match first_like(trace, file, path, progress)? {
+            Self::Path(path) => match first_like(trace, file, path, progress, &mut before)? {
                 Some(number) => Self::Call(number),
-                None => return Ok(None),
+                None => return Ok((None, before)),
             },
             Self::Time(at_ns) => match last_mark(file, *at_ns)? {
                 Some(offset) => Self::Offset(offset),
-                None => return Ok(None),
+                None => return Ok((None, before)),
             },
             number => number.clone(),
         };
@@ -98,8 +110,22 @@ impl From {
             Self::Offset(offset) => tree.offset(Offset::new(offset))?,
             Self::Path(_) | Self::Time(_) => None,
         };
-        let Some(place) = place else { return Ok(None) };
-        Ok(Some(Start { place, frames: tree.open_methods(place)? }))
+        let start = match place {
+            Some(place) => Some(Start { place, frames: tree.open_methods(place)? }),
+            None => None,
+        };
+        // Only now: a stored index that turned out to be wrong knows of none.
+        let damage = tree.index().damage();
+        let is_before = |at: Offset| place.is_none_or(|place| at < place.offset);
+        let places = damage.places.iter().filter(|damage| is_before(damage.start)).cloned();
+        let places: Vec<_> = places.collect();
+        if before.is_sound() {
+            before.damage.extend(damage_errors(&file.path, &places));
+            if place.is_none() {
+                before.more_damage = damage.more;
+            }
+        }
+        Ok((start, before))
     }
 }
 
@@ -139,6 +165,7 @@ fn first_like(
     file: &ThreadFile,
     path: &[Glob],
     progress: &mut Progress,
+    reading: &mut Reading,
 ) -> Result<Option<u64>, Error> {
     let pattern = |glob: &Glob| Selection::new(&trace.methods, std::slice::from_ref(glob), &[]);
     let mut search = Search {
@@ -155,7 +182,10 @@ fn first_like(
             Ok(true) => {}
             Ok(false) => break,
             Err(error @ Error::Io { .. }) => return Err(error),
-            // The replay tells of it.
+            // Of what is wrong behind the call the replay tells.
+            Err(error) if search.found.is_none() => {
+                reading.note(error);
+            }
             Err(_) => {}
         }
     }
@@ -205,7 +235,7 @@ mod tests {
         assert!(matches!("offset:12".parse(), Ok(From::Offset(12))));
         assert!(matches!("a.B#m > **#n".parse(), Ok(From::Path(path)) if path.len() == 2));
         assert!(matches!("1.5s".parse(), Ok(From::Time(1_500_000_000))));
-        for bad in ["12x", "event:x", "offset:"] {
+        for bad in ["12x", "event:x", "offset:", "", "a >", "> a", "time:1.5s"] {
             assert!(bad.parse::<From>().is_err(), "{bad}");
         }
     }
