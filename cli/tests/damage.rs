@@ -18,7 +18,7 @@ fn a_sound_trace_passes_with_notes() {
     assert_eq!(
         rest,
         "  finished after 1s 500ms\n  \
-           7 calls of 3 methods in 3 threads, 12 B\n  \
+           7 calls in 3 threads, 3 methods known, 12 B\n  \
            note: thread-12.flow: thread 12 pool-1 left 2 frames entered before recording\n  \
            note: thread-13.flow: thread 13 has 1 frame open at its end\n"
     );

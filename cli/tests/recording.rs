@@ -239,7 +239,7 @@ fn the_summary_counts_and_names_the_next_step() {
     assert_eq!(
         run_.err,
         "\
-flow: recorded 5,210 calls of 3 methods in 3 threads, 12.1 KB in flow-trace
+flow: recorded 5,210 calls in 3 threads, 3 methods known, 12.1 KB in flow-trace
 flow:   flow report flow-trace     calls per method
 flow:   flow replay flow-trace     calls in order
 "

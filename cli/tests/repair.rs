@@ -89,7 +89,7 @@ fn a_killed_trace_is_sound_and_tells_of_its_journal() {
     let (verdict, rest) = run.out.split_once('\n').unwrap();
     assert!(verdict.ends_with(": sound"), "{verdict}");
     let told = "  killed: it has no end, and no JVM records here\n  \
-                10 calls of 3 methods in 4 threads, 16 B\n";
+                10 calls in 4 threads, 3 methods known, 16 B\n";
     assert!(rest.starts_with(told), "{rest}");
     let told = "  note: journal: holds 7 events of 2 threads that the files do not have yet\n";
     assert!(rest.contains(told), "{rest}");

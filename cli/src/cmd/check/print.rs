@@ -23,10 +23,10 @@ impl Check {
         let Totals { threads, methods, enters, bytes: size, .. } = self.counted;
         writeln!(
             out,
-            "  {} of {} in {}, {}",
+            "  {} in {}, {} known, {}",
             plural(enters, "call"),
-            plural(methods, "method"),
             plural(threads, "thread"),
+            plural(methods, "method"),
             bytes(size)
         )?;
         let max = max.unwrap_or(DEFAULT_FINDINGS);

@@ -128,10 +128,10 @@ impl Summary {
             String::new()
         };
         message(&format!(
-            "recorded {} of {} in {}{jvms}, {} in {place}",
+            "recorded {} in {}{jvms}, {} known, {} in {place}",
             plural(sum(|totals| totals.enters), "call"),
-            plural(sum(|totals| totals.methods), "method"),
             plural(sum(|totals| totals.threads), "thread"),
+            plural(sum(|totals| totals.methods), "method"),
             bytes(sum(|totals| totals.bytes)),
         ));
     }
