@@ -127,6 +127,17 @@ fn a_replay_from_behind_damage_tells_of_it() {
 }
 
 #[test]
+fn a_dump_shows_what_it_leaves_out() {
+    let trace = bare(&[&[0x80, 0x81, 0x01][..], &[0xFF; 20], &[0x01, 0x81]].concat());
+    let run = flow(&["dump"], trace.path());
+    assert!(
+        run.out.contains("\n         3  21 bytes     left out\n        24  81  "),
+        "{}",
+        run.out
+    );
+}
+
+#[test]
 fn damaged_threads_have_no_stored_index() {
     let call: &[u8] = &[0x81, 0x00];
     let trace = bare(&[&call.repeat(1 << 21)[..], &[0xFF; 20], &[0x01], call].concat());

@@ -391,7 +391,7 @@ fn dump_shows_the_bytes_as_they_stand() {
         run.out,
         "\
 thread 1
-    offset  bytes        event     value   depth  method
+    offset  bytes        event     value  frames  method
          0  80           ENTER         0       1  com.app.Main.main([Ljava/lang/String;)V
          1  C1 80 00     ENTER         1       2  com.app.Main.work(I)I
          4  03           EXIT          4       0  (2 frames entered before recording)
@@ -400,7 +400,7 @@ thread 1
     let run = flow(&["dump", "--format", "csv", "--max", "2"], trace.path());
     assert_eq!(
         run.out,
-        "trace,thread,offset,bytes,event,count,depth,method,class,name,descriptor\n\
+        "trace,thread,offset,bytes,event,count,frames,method,class,name,descriptor\n\
          .,1,0,80,enter,,1,0,com.app.Main,main,([Ljava/lang/String;)V\n\
          .,1,1,C1 80 00,enter,,2,1,com.app.Main,work,(I)I\n"
     );
@@ -408,7 +408,7 @@ thread 1
     let run = flow(&["dump", "--format", "json"], trace.path());
     assert_eq!(
         run.out.lines().last().unwrap(),
-        r#"{"trace":".","thread":1,"offset":4,"bytes":"03","event":"exit","depth":0,"count":4}"#
+        r#"{"trace":".","thread":1,"offset":4,"bytes":"03","event":"exit","frames":0,"count":4}"#
     );
 }
 

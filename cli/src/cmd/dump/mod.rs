@@ -25,7 +25,7 @@ pub(crate) fn run(args: &DumpArgs, out: &mut Out) -> Result<Status, Failure> {
     source.choose(&args.threads)?;
     let format = args.source.format;
     if format == Format::Csv && !args.marks {
-        writeln!(out, "trace,thread,offset,bytes,event,count,depth,method,class,name,descriptor")?;
+        writeln!(out, "trace,thread,offset,bytes,event,count,frames,method,class,name,descriptor")?;
     }
     if args.marks {
         return marks::run(&source, args, out);
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &DumpArgs, out: &mut Out) -> Result<Status, Failure> {
             format,
             name: source.name(&trace.dir),
             labels: Labels::new(&trace.methods, format),
-            depth: 0,
+            frames: 0,
         };
         for file in &trace.files {
             if format == Format::Text {
@@ -72,8 +72,8 @@ struct Dump<'a> {
     /// Of the trace.
     name: String,
     labels: Labels<'a>,
-    /// Frames open in the thread at hand.
-    depth: u64,
+    /// Frames open in the thread at hand, behind the last record.
+    frames: u64,
 }
 
 impl Dump<'_> {
@@ -82,7 +82,7 @@ impl Dump<'_> {
         let bytes = bytes_width(file.format);
         Ok(out.heading(&format!(
             "{:>10}  {:<bytes$}  event  {:>8}  {:>6}  method",
-            "offset", "bytes", "value", "depth"
+            "offset", "bytes", "value", "frames"
         ))?)
     }
 
@@ -94,13 +94,21 @@ impl Dump<'_> {
         progress: &mut Progress,
         out: &mut Out,
     ) -> Result<Reading, Failure> {
-        self.depth = 0;
+        self.frames = 0;
         let mut raw = RawBytes::new(file.content()?, file.format);
+        let mut end = 0;
         let reading = read_records(file, progress, |range, record| {
             if *printed == max {
                 return Ok(Flow::Stop);
             }
             *printed += 1;
+            // What is wrong there is told on stderr.
+            if range.start > end && self.format == Format::Text {
+                let (left_out, width) =
+                    (plural(range.start - end, "byte"), bytes_width(file.format));
+                writeln!(out, "{end:>10}  {left_out:<width$}  left out")?;
+            }
+            end = range.end;
             let bytes = raw.show(range.clone())?;
             self.record(file, range.start, &bytes, record, out)?;
             Ok(Flow::Continue)
@@ -124,28 +132,28 @@ impl Dump<'_> {
         let mut unseen = 0;
         let (event, value) = match record {
             Record::Enter(method) => {
-                self.depth = self.depth.saturating_add(1);
+                self.frames = self.frames.saturating_add(1);
                 ("enter", method.get())
             }
             Record::Exit(count) => {
-                unseen = count.get().saturating_sub(self.depth);
-                self.depth = self.depth.saturating_sub(count.get());
+                unseen = count.get().saturating_sub(self.frames);
+                self.frames = self.frames.saturating_sub(count.get());
                 ("exit", count.get())
             }
         };
-        let depth = self.depth;
+        let frames = self.frames;
         let thread = file.id;
         match self.format {
             Format::Text => {
                 let event = event.to_uppercase();
                 let width = bytes_width(file.format);
                 let bytes = neutral(bytes);
-                write!(out, "{offset:>10}  {bytes:<width$}  {event:<5}  {value:>8}  {depth:>6}")?;
+                write!(out, "{offset:>10}  {bytes:<width$}  {event:<5}  {value:>8}  {frames:>6}")?;
                 match record {
                     Record::Enter(method) => writeln!(out, "  {}", self.labels.get(method))?,
                     Record::Exit(_) if unseen > 0 => {
-                        let frames = plural(unseen, "frame");
-                        writeln!(out, "  ({frames} entered before recording)")?;
+                        let unseen = plural(unseen, "frame");
+                        writeln!(out, "  ({unseen} entered before recording)")?;
                     }
                     Record::Exit(_) => writeln!(out)?,
                 }
@@ -156,7 +164,7 @@ impl Dump<'_> {
                 write!(
                     out,
                     "{{\"trace\":{name},\"thread\":{thread},\"offset\":{offset},\"bytes\":{bytes},\
-                     \"event\":\"{event}\",\"depth\":{depth},"
+                     \"event\":\"{event}\",\"frames\":{frames},"
                 )?;
                 match record {
                     Record::Enter(method) => writeln!(out, "{}}}", self.labels.get(method))?,
@@ -168,9 +176,9 @@ impl Dump<'_> {
                 let start = csv_fields([self.name.as_str(), &thread, &offset, bytes, event]);
                 match record {
                     Record::Enter(method) => {
-                        writeln!(out, "{start},,{depth},{}", self.labels.get(method))?;
+                        writeln!(out, "{start},,{frames},{}", self.labels.get(method))?;
                     }
-                    Record::Exit(count) => writeln!(out, "{start},{count},{depth},,,,")?,
+                    Record::Exit(count) => writeln!(out, "{start},{count},{frames},,,,")?,
                 }
             }
         }
