@@ -11,6 +11,7 @@
 mod lazy;
 mod parts;
 mod spans;
+mod time;
 mod walk;
 mod whole;
 

@@ -3,7 +3,6 @@
 use std::num::NonZeroU64;
 use std::str::FromStr;
 
-use flow_codec::format::marks::Mark;
 use flow_codec::index::Place;
 use flow_codec::read::{ReadRecords, Selection, ThreadFile, Trace, Visit};
 use flow_codec::{Error, Glob, MethodId, Offset};
@@ -97,10 +96,6 @@ impl From {
                 Some(number) => Self::Call(number),
                 None => return Ok((None, before)),
             },
-            Self::Time(at_ns) => match last_mark(file, *at_ns)? {
-                Some(offset) => Self::Offset(offset),
-                None => return Ok((None, before)),
-            },
             number => number.clone(),
         };
         let mut tree = open_tree(file, progress)?;
@@ -108,7 +103,8 @@ impl From {
             Self::Call(number) => tree.call(number)?.map(|node| node.place),
             Self::Event(number) => tree.event(number)?,
             Self::Offset(offset) => tree.offset(Offset::new(offset))?,
-            Self::Path(_) | Self::Time(_) => None,
+            Self::Time(at_ns) => tree.time(at_ns)?,
+            Self::Path(_) => None,
         };
         let start = match place {
             Some(place) => Some(Start { place, frames: tree.open_methods(place)? }),
@@ -126,36 +122,6 @@ impl From {
             }
         }
         Ok((start, before))
-    }
-}
-
-/// Where the last time mark stands that was not later; `None` where there is none behind that.
-fn last_mark(file: &ThreadFile, at_ns: u64) -> Result<Option<u64>, Error> {
-    let Some(mut marks) = file.marks()? else { return Ok(None) };
-    let mut offset = 0;
-    loop {
-        match marks.next_mark() {
-            Ok(Some((position, Mark::Time { by_ns, from_ns }))) => {
-                if by_ns > at_ns {
-                    return Ok(Some(offset));
-                }
-                offset = position.offset.get();
-                if from_ns > at_ns {
-                    return Ok(Some(offset));
-                }
-            }
-            Ok(Some((position, Mark::Instant { at_ns: instant_ns }))) => {
-                if instant_ns > at_ns {
-                    return Ok(Some(offset));
-                }
-                offset = position.offset.get();
-            }
-            Ok(Some(_)) => {}
-            Ok(None) => return Ok(None),
-            // What follows from the journal, if anything, is in order.
-            Err(error @ Error::Io { .. }) => return Err(error),
-            Err(_) => {}
-        }
     }
 }
 

@@ -1,0 +1,82 @@
+//! Places in a thread by the time.
+
+use super::LazyTree;
+use crate::format::marks::Mark;
+use crate::index::Place;
+use crate::{Error, Offset, Result};
+
+impl LazyTree {
+    /// Where the last time mark stands that was not later than an instant, in nanoseconds since the start of the
+    /// trace: what happened then is behind it, and before the next one. `None` where all of the thread was
+    /// before, as far as its marks tell, or it has none.
+    ///
+    /// # Errors
+    /// As those of [`call`](Self::call), or the marks cannot be read.
+    pub fn time(&mut self, at_ns: u64) -> Result<Option<Place>> {
+        match self.last_mark(at_ns)? {
+            Some(offset) => self.offset(offset),
+            None => Ok(None),
+        }
+    }
+
+    fn last_mark(&self, at_ns: u64) -> Result<Option<Offset>> {
+        let Some(mut marks) = self.file().marks()? else { return Ok(None) };
+        let mut last = Offset::default();
+        loop {
+            let (position, by_ns, from_ns) = match marks.next_mark() {
+                Ok(Some((position, Mark::Time { by_ns, from_ns }))) => (position, by_ns, from_ns),
+                Ok(Some((position, Mark::Instant { at_ns }))) => (position, at_ns, at_ns),
+                Ok(Some(_)) => continue,
+                Ok(None) => return Ok(None),
+                Err(error @ Error::Io { .. }) => return Err(error),
+                // What follows from the journal, if anything, is in order.
+                Err(_) => continue,
+            };
+            if by_ns > at_ns {
+                return Ok(Some(last));
+            }
+            last = position.offset;
+            if from_ns > at_ns {
+                return Ok(Some(last));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::atomic::AtomicU64;
+
+    use super::*;
+    use crate::format::marks::{HEADER, MarkEncoder, Position};
+    use crate::read::Trace;
+
+    #[test]
+    fn a_time_is_found_behind_the_last_mark_before_it() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("ids.properties"), "a.B#m()V=0\n").unwrap();
+        let (mut encoder, mut marks) = (MarkEncoder::default(), HEADER.to_vec());
+        for (offset, mark) in [
+            (2, Mark::Time { by_ns: 100, from_ns: 200 }),
+            (3, Mark::Note("of no time".to_owned())),
+            (4, Mark::Instant { at_ns: 300 }),
+            (6, Mark::Time { by_ns: 400, from_ns: 400 }),
+        ] {
+            encoder.encode(Position::before(Offset::new(offset)), &mark, &mut marks);
+        }
+        fs::write(dir.path().join("thread-1.flow"), [0x80; 8]).unwrap();
+        let open = |dir| {
+            let trace = Trace::open(dir).unwrap();
+            LazyTree::open(&trace.files[0], &AtomicU64::new(0)).unwrap()
+        };
+        assert_eq!(open(dir.path()).time(0).unwrap(), None, "without marks");
+        fs::write(dir.path().join("thread-1.marks"), marks).unwrap();
+        let mut tree = open(dir.path());
+        let mut find = |at_ns| tree.time(at_ns).unwrap().map(|place| place.offset.get());
+        for (at_ns, offset) in [(0, 0), (99, 0), (100, 2), (199, 2), (299, 2), (300, 4), (399, 4)] {
+            assert_eq!(find(at_ns), Some(offset), "{at_ns}");
+        }
+        assert_eq!(find(400), None);
+    }
+}
