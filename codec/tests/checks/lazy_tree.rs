@@ -6,8 +6,9 @@
 use std::sync::atomic::AtomicU64;
 
 use flow_codec::format::index::{IndexFile, Interval, sample};
+use flow_codec::format::marks::Position;
 use flow_codec::index::{Index, Origin};
-use flow_codec::read::{Content, ThreadFile, Trace};
+use flow_codec::read::{Content, Parts, ThreadFile, Trace};
 use flow_codec::tree::{LazyTree, Node};
 use flow_codec::{Offset, ThreadId};
 
@@ -36,6 +37,7 @@ pub(super) fn check(bytes: &[u8]) {
     let is_usual = exits(&stream) < FAR_FROM_THE_END && !index.intervals.is_empty();
     let mut tree = LazyTree::open(&trace.files[0], &AtomicU64::new(0)).expect("it can be read");
     ask(&mut tree, &stream);
+    ask_in_parts(&mut tree, &stream);
     if is_usual {
         assert!(matches!(tree.origin(), Origin::Stored | Origin::Extended), "{:?}", tree.origin());
         store_and_load(&trace.files[0]);
@@ -145,6 +147,34 @@ fn ask(tree: &mut LazyTree, stream: &Stream) {
         assert_eq!(found, next.map(|(offset, _)| *offset));
     }
     assert_eq!(tree.call(calls.len() as u64).expect("readable"), None);
+}
+
+/// Of two parts, each of which begins and ends with a call.
+fn ask_in_parts(tree: &mut LazyTree, stream: &Stream) {
+    let calls = naive_calls(stream);
+    let cut = |eighths: usize| calls.len() * eighths / 8;
+    let position = |call: usize| {
+        Position::before(Offset::new(calls.get(call).map_or(u64::MAX, |call| call.offset)))
+    };
+    let cuts = [cut(1)..cut(4), cut(6)..cut(8)];
+    let ranges = cuts.clone().map(|part| position(part.start)..position(part.end)).into();
+    let parts = Parts { title: String::new(), ranges };
+    let mut inside =
+        cuts.into_iter().flat_map(|part| part.clone().map(move |call| (call, part.start)));
+    for number in 0..ASKED {
+        let found = tree.call_in(&parts, number as u64).expect("readable");
+        let Some((call, first)) = inside.next() else {
+            assert!(found.is_none());
+            return;
+        };
+        let (node, frames) = found.expect("there are as many");
+        assert_same(&node, &calls[call]);
+        let below = std::iter::successors(calls[call].parent, |call| calls[*call].parent);
+        let mut below: Vec<_> = below.take_while(|call| *call >= first).collect();
+        below.reverse();
+        assert_eq!(frames.len(), below.len());
+        frames.iter().zip(below).for_each(|(frame, call)| assert_same(frame, &calls[call]));
+    }
 }
 
 /// A node is the call that it should be.
