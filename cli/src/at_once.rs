@@ -10,7 +10,7 @@ use flow_codec::format::names::EventFormat;
 use flow_codec::index::Origin;
 use flow_codec::read::{Content, ReadRecords, Tail, ThreadFile};
 use flow_codec::scan::{Depths, Swept, sweep};
-use flow_codec::tree::LazyTree;
+use flow_codec::tree::{CallStack, LazyTree, call_stacks};
 use flow_codec::{Error, MethodId, Offset};
 
 use crate::output::Progress;
@@ -27,6 +27,18 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Opens the call tree of a thread. Without an index that reads all of it.
 pub(crate) fn open_tree(file: &ThreadFile, progress: &mut Progress) -> Result<LazyTree, Error> {
     watch(file, progress, |read| LazyTree::open(file, read))
+}
+
+/// Finds calls of a thread by their numbers, which are in order, in one pass over it.
+pub(crate) fn find_stacks(
+    file: &ThreadFile,
+    numbers: &[u64],
+    progress: &mut Progress,
+) -> Result<Vec<CallStack>, Error> {
+    progress.expect_more(file.bytes);
+    let found = watch(file, progress, |read| call_stacks(file, numbers, read));
+    progress.file_done(file.bytes);
+    found
 }
 
 /// Counts what a thread did.

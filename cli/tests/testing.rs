@@ -127,6 +127,43 @@ fn the_slowest_calls_of_tests_are_found_again_in_their_thread() {
     assert_eq!(whole[4], r#"4 "work" ["com.app.Main.main([Ljava/lang/String;)V"]"#);
 }
 
+#[test]
+fn many_slow_calls_are_found_in_one_pass_where_few_are_looked_up() {
+    let dir = trace(FAILED);
+    // main, and in it work > init twelve times; tests are the calls 4 to 6 and those from 10 on.
+    let mut bytes = vec![0x80];
+    bytes.extend([0x81, 0x82, 0x01].repeat(12));
+    fs::write(dir.path().join("thread-1.flow"), &bytes).unwrap();
+    write_marks(
+        dir.path(),
+        1,
+        &[
+            (1, 0, Some(1000), "before"),
+            (5, 0, Some(2000), "test started a.T.one"),
+            (10, 0, Some(9500), "test passed a.T.one"),
+            (14, 0, Some(11_000), "test started a.T.two"),
+            (36, 1, Some(80_000), "behind"),
+        ],
+    );
+    let rows = |count: &str, part: &[&str]| {
+        let args = ["report", "--slowest", count, "--format", "json", "--exclude", "**#main"];
+        objects(&[&args, part].concat(), dir.path())
+    };
+    for part in [&["--thread", "1"][..], &["--test", "*"]] {
+        let all = rows("100", part);
+        assert!(all.len() > 10, "{all:?}");
+        for (few, many) in rows("3", part).iter().zip(&all) {
+            assert_eq!(few, many);
+        }
+        for row in &all {
+            // Two begin in the middle of a test's thread, below a call from before.
+            let is_cut = part[0] == "--test" && [4, 10].iter().any(|call| row["call"] == *call);
+            let frames = usize::from(row["name"] != "work" && !is_cut);
+            assert_eq!(row["stack"].as_array().unwrap().len(), frames, "{row}");
+        }
+    }
+}
+
 /// The objects of a run's lines.
 fn objects(args: &[&str], dir: &Path) -> Vec<serde_json::Value> {
     let run = flow(args, dir);

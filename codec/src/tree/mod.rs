@@ -1,5 +1,5 @@
 //! Call trees: from records to nested calls, in three ways. None has recursion, so depth is bounded only
-//! by memory.
+//! by memory. [`call_stacks`] finds many calls in one pass.
 //!
 //! | | order | memory |
 //! |---|---|---|
@@ -11,11 +11,13 @@
 mod lazy;
 mod parts;
 mod spans;
+mod stacks;
 mod time;
 mod walk;
 mod whole;
 
 pub use lazy::{LazyTree, Node, Subtree};
 pub use spans::{Span, Spans};
+pub use stacks::{CallStack, call_stacks};
 pub use walk::{Step, Walk, WalkTotals};
 pub use whole::{Tree, TreeNode};

@@ -2,17 +2,23 @@
 
 use std::io::Write;
 
-use flow_codec::MethodId;
 use flow_codec::analysis::{SlowCall, Slowest};
-use flow_codec::read::{Clock, Selection, Trace};
+use flow_codec::index::INTERVAL_BYTES;
+use flow_codec::read::{Clock, Selection, ThreadFile, Trace};
+use flow_codec::{Error, MethodId};
 
 use crate::args::{Format, ReportArgs};
-use crate::at_once::open_tree;
+use crate::at_once::{find_stacks, open_tree};
 use crate::failure::{Failure, Status};
 use crate::output::{Align, Labels, Out, Progress, Table, between, chain, csv_fields, instant};
 use crate::reading::{Chosen, visit_timed};
 use crate::source::{Source, file_title};
 use crate::times::{has_clock, no_clock};
+
+/// A lookup in the tree reads about so many intervals: some for the call, some for its frames.
+const INTERVALS_A_LOOKUP: usize = 4;
+/// So few are looked up one by one, however small the thread is.
+const FEW_LOOKUPS: usize = 8;
 
 /// How many frames are named at either end of a stack.
 const CHAIN_ENDS: usize = 3;
@@ -65,26 +71,65 @@ fn stacks(
     progress: &mut Progress,
 ) -> Vec<Vec<MethodId>> {
     let mut stacks = vec![Vec::new(); calls.len()];
-    for (number, file) in trace.files.iter().enumerate() {
-        let mut of_thread =
-            calls.iter_mut().zip(&mut stacks).filter(|(call, _)| call.thread == number).peekable();
-        if of_thread.peek().is_none() {
-            continue;
-        }
-        let Ok(mut tree) = open_tree(file, progress) else { continue };
-        for (call, stack) in of_thread {
-            if let Some(parts) = &file.parts {
-                let Ok(Some((node, frames))) = tree.call_in(parts, call.call) else { continue };
-                call.call = node.place.enters;
-                *stack = frames.iter().map(|frame| frame.method).collect();
-            } else {
-                let Ok(Some(node)) = tree.call(call.call) else { continue };
-                *stack = tree.open_methods(node.place).unwrap_or_default();
-            }
-            stack.retain(|method| selection.contains(*method));
-        }
+    let mut rows: Vec<_> = calls.iter_mut().zip(&mut stacks).collect();
+    // Each thread's together, in order.
+    rows.sort_by_key(|(call, _)| (call.thread, call.call));
+    for of_thread in rows.chunk_by_mut(|(a, _), (b, _)| a.thread == b.thread) {
+        let number = of_thread.first().map(|(call, _)| call.thread);
+        let Some(file) = number.and_then(|number| trace.files.get(number)) else { continue };
+        // Where it cannot be read, the first reading has said so.
+        let _ = if is_for_one_pass(file, of_thread.len()) {
+            stacks_in_one_pass(file, of_thread, progress)
+        } else {
+            stacks_one_by_one(file, of_thread, progress)
+        };
+    }
+    for stack in &mut stacks {
+        stack.retain(|method| selection.contains(*method));
     }
     stacks
+}
+
+/// A call, and where its stack belongs.
+type Row<'a> = (&'a mut SlowCall, &'a mut Vec<MethodId>);
+
+/// Whether to find so many calls one by one would read more than all of the thread.
+fn is_for_one_pass(file: &ThreadFile, rows: usize) -> bool {
+    let parts = file.parts.as_ref().map_or(0, |parts| parts.ranges.len());
+    let lookups = rows.saturating_mul(parts.saturating_add(1));
+    let bytes = lookups.saturating_mul(INTERVALS_A_LOOKUP * INTERVAL_BYTES);
+    lookups > FEW_LOOKUPS && bytes as u64 > file.bytes
+}
+
+fn stacks_in_one_pass(
+    file: &ThreadFile,
+    rows: &mut [Row<'_>],
+    progress: &mut Progress,
+) -> Result<(), Error> {
+    let numbers: Vec<_> = rows.iter().map(|(call, _)| call.call).collect();
+    for ((call, stack), found) in rows.iter_mut().zip(find_stacks(file, &numbers, progress)?) {
+        call.call = found.call;
+        **stack = found.frames;
+    }
+    Ok(())
+}
+
+fn stacks_one_by_one(
+    file: &ThreadFile,
+    rows: &mut [Row<'_>],
+    progress: &mut Progress,
+) -> Result<(), Error> {
+    let mut tree = open_tree(file, progress)?;
+    for (call, stack) in rows {
+        if let Some(parts) = &file.parts {
+            let Some((node, frames)) = tree.call_in(parts, call.call)? else { continue };
+            call.call = node.place.enters;
+            **stack = frames.iter().map(|frame| frame.method).collect();
+        } else if let Some(node) = tree.call(call.call)? {
+            **stack = tree.open_methods(node.place)?;
+        }
+    }
+    Ok(())
 }
 
 fn print(
