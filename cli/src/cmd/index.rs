@@ -23,7 +23,7 @@ pub(crate) fn run(args: &IndexArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
     source.choose(&args.threads)?;
     let mut status = source.status;
-    let mut progress = Progress::new(source.bytes(), false);
+    let mut progress = Progress::new(source.bytes(), out);
     let format = args.source.format;
     if format == Format::Csv && !args.remove {
         out.write_all(b"trace,thread,calls,events,bytes,index_bytes,state\n")?;

@@ -52,7 +52,8 @@ pub(crate) fn page(
     chosen: &Chosen,
     notes: Vec<Note>,
 ) -> Result<(Vec<u8>, Status), Failure> {
-    let mut progress = Progress::new(trace.files.iter().map(|file| file.bytes).sum(), false);
+    let bytes = trace.files.iter().map(|file| file.bytes).sum();
+    let mut progress = Progress::without_results(bytes);
     let mut status = Status::Done;
     let mut gather = Gather::default();
     let mut threads = Threads::new(trace);

@@ -8,6 +8,7 @@ mod lost;
 mod neutral;
 mod path;
 mod progress;
+mod screen;
 mod table;
 mod units;
 mod words;
@@ -26,9 +27,11 @@ pub(crate) use words::shell_word;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use std::time::Duration;
 
+use indicatif::ProgressBar;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
+use self::screen::Screen;
 use crate::args::ColorWhen;
 
 const BUFFER_BYTES: usize = 128 * 1024;
@@ -36,7 +39,7 @@ const BUFFER_BYTES: usize = 128 * 1024;
 /// Standard output, buffered.
 #[derive(Debug)]
 pub(crate) struct Out {
-    writer: BufWriter<StdoutLock<'static>>,
+    writer: BufWriter<Screen<StdoutLock<'static>>>,
     styled: bool,
     terminal: bool,
 }
@@ -52,16 +55,18 @@ impl Out {
             ColorWhen::Never => false,
             ColorWhen::Auto => terminal && !no_color && !dumb,
         };
-        Self {
-            writer: BufWriter::with_capacity(BUFFER_BYTES, io::stdout().lock()),
-            styled,
-            terminal,
-        }
+        let screen = Screen::new(io::stdout().lock(), terminal);
+        Self { writer: BufWriter::with_capacity(BUFFER_BYTES, screen), styled, terminal }
     }
 
     /// Whether results go to a terminal.
     pub(crate) fn is_terminal(&self) -> bool {
         self.terminal
+    }
+
+    /// A bar is shown from now on, until there are results to be seen.
+    fn share_with(&mut self, bar: &ProgressBar) {
+        self.writer.get_mut().share_with(bar);
     }
 
     /// A line that stands out.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use flow_codec::Offset;
 use indicatif::{ProgressBar, ProgressDrawTarget as DrawTarget, ProgressStyle};
 
-use super::message;
+use super::{Out, message};
 
 /// The clock is looked at once in so many steps.
 const STEPS_PER_LOOK: u32 = 1 << 16;
@@ -26,10 +26,19 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Starts a read of so many bytes. Without a terminal on stderr it stays silent, and so it does
-    /// when the results `scroll` on one.
-    pub(crate) fn new(total_bytes: u64, scroll: bool) -> Self {
-        let is_wanted = !scroll && stderr().is_terminal();
+    /// Starts a read of so many bytes, the results of which go to `out`. Without a terminal on stderr it stays
+    /// silent, and from when results are seen on one.
+    pub(crate) fn new(total_bytes: u64, out: &mut Out) -> Self {
+        let progress = Self::without_results(total_bytes);
+        if let Some(bar) = &progress.bar {
+            out.share_with(bar);
+        }
+        progress
+    }
+
+    /// The same where results go elsewhere, or come when all is read and this is gone.
+    pub(crate) fn without_results(total_bytes: u64) -> Self {
+        let is_wanted = stderr().is_terminal();
         let hidden = || ProgressBar::with_draw_target(Some(total_bytes), DrawTarget::hidden());
         Self {
             bar: is_wanted.then(hidden),
@@ -59,6 +68,10 @@ impl Progress {
     #[cold]
     fn show(&mut self, position: Offset) {
         let Some(bar) = &self.bar else { return };
+        if bar.is_finished() {
+            self.bar = None;
+            return;
+        }
         bar.set_position(self.done_bytes.saturating_add(position.get()));
         if !self.is_shown && self.started.elapsed() >= PATIENCE {
             self.is_shown = true;

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut repairs = if args.repair { repair_all(args)? } else { Vec::new() };
     let mut status = Status::Done;
     let (source, unreadable) = Source::open_silently(&args.source.dir)?;
-    let mut progress = Progress::new(source.bytes(), false);
+    let mut progress = Progress::new(source.bytes(), out);
     let mut checks = Vec::new();
     for trace in &source.traces {
         if repairs.iter().any(|(dir, repair)| *dir == trace.dir && *repair == Repair::Refused) {

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     globs_in(&args.part.filter.include, &[before, after])?;
     Source::choose_in([before, after], &args.part.threads)?;
     let bytes = sources.iter().fold(0_u64, |sum, (_, source)| sum.saturating_add(source.bytes()));
-    let mut progress = Progress::new(bytes, false);
+    let mut progress = Progress::new(bytes, out);
     let mut status = Status::Done;
     let mut paired = Tests::default();
     match (&args.after, &args.part.tests.patterns[..]) {

@@ -31,7 +31,7 @@ pub(crate) fn run(args: &DumpArgs, out: &mut Out) -> Result<Status, Failure> {
         return marks::run(&source, args, out);
     }
     let max = args.max.filter(|max| *max > 0).unwrap_or(u64::MAX);
-    let mut progress = Progress::new(source.bytes(), out.is_terminal());
+    let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     let mut printed = 0;
     let mut first = true;

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
-use crate::output::Out;
+use crate::output::{Out, Progress};
 
 /// A file, or standard output.
 #[derive(Debug)]
@@ -25,9 +25,12 @@ impl<'a> Destination<'a> {
         }
     }
 
-    /// Whether people see what is written.
-    pub(super) fn is_terminal(&self) -> bool {
-        matches!(self, Self::Out(out) if out.is_terminal())
+    /// A bar for a read of so many bytes, which is out of the way of what is written.
+    pub(super) fn progress(&mut self, bytes: u64) -> Progress {
+        match self {
+            Self::File(..) => Progress::without_results(bytes),
+            Self::Out(out) => Progress::new(bytes, out),
+        }
     }
 
     /// Writes.

@@ -94,7 +94,7 @@ impl Export<'_> {
             }
         }
         let mut to = Destination::new(self.args.out.as_deref(), out)?;
-        let mut progress = Progress::new(self.bytes(), to.is_terminal());
+        let mut progress = to.progress(self.bytes());
         let play = self.play(u64::MAX);
         let mut write = |bytes: &[u8]| to.put(bytes);
         let status = play.trace(self.trace, timeline.as_mut(), &mut progress, &mut write)?;
@@ -127,7 +127,7 @@ impl Export<'_> {
 
     /// All calls of selected methods, by path.
     fn tree(&self) -> (PathTree, Status) {
-        let mut progress = Progress::new(self.bytes(), false);
+        let mut progress = Progress::without_results(self.bytes());
         let (is_timed, all) = (self.scale == Scale::Nanos, Selection::all());
         let ByPath { tree, mut status, .. } =
             ByPath::read(&self.trace.files, &self.chosen, &all, is_timed, &mut progress);

@@ -50,7 +50,7 @@ impl Size {
 impl Export<'_> {
     /// The size of a timeline: a sample is measured, and the calls are counted.
     pub(super) fn estimate(&self) -> Result<Size, Failure> {
-        let mut progress = Progress::new(self.bytes(), false);
+        let mut progress = Progress::without_results(self.bytes());
         let mut files: Vec<&ThreadFile> = self.trace.files.iter().collect();
         files.sort_by_key(|file| Reverse(file.bytes));
         // How much is left out by its time is known only when all is done.
@@ -95,7 +95,7 @@ impl Export<'_> {
         viewer: &Viewer,
         size: Size,
     ) -> Result<Option<(u64, Size)>, Failure> {
-        let mut progress = Progress::new(self.bytes(), false);
+        let mut progress = Progress::without_results(self.bytes());
         let mut by_depth = vec![0; DEPTHS];
         for file in &self.trace.files {
             Play::count(self.which(), file, &mut by_depth, &mut progress)?;

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &GraphArgs, out: &mut Out) -> Result<Status, Failure> {
     if args.source.format == Format::Csv {
         out.write_all(print::CSV_HEADING)?;
     }
-    let mut progress = Progress::new(source.bytes(), false);
+    let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     for trace in &source.traces {
         let mut print = Print::new(args, &source, trace);

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
     if format == Format::Csv {
         writeln!(out, "trace,thread,name,kind,calls,max_frames,bytes,state,cpu_ns")?;
     }
-    let mut progress = Progress::new(source.bytes(), false);
+    let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     let mut begun = false;
     for trace in &source.traces {

@@ -190,7 +190,7 @@ impl<'a> Follower<'a> {
             message(&error.to_string());
         }
         source.tell_losses();
-        let (args, progress) = (self.args, Progress::new(0, true));
+        let (args, progress) = (self.args, Progress::without_results(0));
         // Who has seen enough of one thread does not ask for the end of the others.
         let mut endings = self.threads.values().map(|thread| thread.reading.ending);
         let is_stopped = endings.any(|ending| ending == Ending::Stopped);

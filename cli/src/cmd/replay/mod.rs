@@ -54,7 +54,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
             "--from {from} means a place in one thread, and there are {threads}{of}: {one} one with --thread"
         )));
     }
-    let mut progress = Progress::new(source.bytes(), out.is_terminal());
+    let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     let mut printed = Printed::default();
     let (mut threads, mut found) = (0, false);
@@ -88,7 +88,10 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
                         )?;
                         behind.following(before)
                     }
-                    Ok((None, all)) => all,
+                    Ok((None, all)) => {
+                        progress.file_done(file.bytes);
+                        all
+                    }
                     Err(error) => Reading::failed(error),
                 },
             };

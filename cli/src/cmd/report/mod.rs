@@ -62,7 +62,7 @@ fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<Status, Fa
               total_ns,self_ns,total_from_ns,total_by_ns\n",
         )?;
     }
-    let mut progress = Progress::new(source.bytes(), false);
+    let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     for trace in &source.traces {
         if by_time(args.by, trace)? {

@@ -36,7 +36,7 @@ pub(super) fn run(
     if format == Format::Csv {
         out.write_all(CSV_TITLES)?;
     }
-    let mut progress = Progress::new(source.bytes(), false);
+    let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     for trace in &source.traces {
         let shown = Chosen::new(trace, &args.part.filter, &args.when)?;

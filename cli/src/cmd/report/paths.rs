@@ -42,7 +42,7 @@ pub(super) fn run(
         out.write_all(b"trace,")?;
         out.write_all(rest)?;
     }
-    let mut progress = Progress::new(source.bytes(), false);
+    let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     for trace in &source.traces {
         let shown = Chosen::new(trace, &args.part.filter, &args.when)?;

@@ -37,7 +37,7 @@ pub(super) fn run(
     if format == Format::Csv {
         out.write_all(CSV_TITLES)?;
     }
-    let mut progress = Progress::new(source.bytes(), false);
+    let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     for trace in &source.traces {
         if !has_clock(trace) {

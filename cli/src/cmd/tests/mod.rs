@@ -35,7 +35,7 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
     let source = Source::open(&args.source)?;
     source.tell_losses();
     let mut status = source.status;
-    let mut progress = Progress::new(source.bytes(), false);
+    let mut progress = Progress::new(source.bytes(), out);
     let mut print = Print::new(args, &source, out)?;
     let mut any = false;
     for trace in &source.traces {

@@ -1,0 +1,62 @@
+//! Standard output that shares a terminal with a bar.
+
+use std::io::{self, Write};
+
+use indicatif::ProgressBar;
+
+/// Takes results for good: what is buffered stands before it. A bar that is shown while they are awaited goes
+/// before the first of them comes, and comes no more: on a terminal both would stand on one line.
+#[derive(Debug)]
+pub(super) struct Screen<W> {
+    inner: W,
+    is_terminal: bool,
+    bar: Option<ProgressBar>,
+}
+
+impl<W> Screen<W> {
+    pub(super) fn new(inner: W, is_terminal: bool) -> Self {
+        Self { inner, is_terminal, bar: None }
+    }
+
+    /// The bar that is shown from now on, or will be.
+    pub(super) fn share_with(&mut self, bar: &ProgressBar) {
+        self.bar = Some(bar.clone());
+    }
+}
+
+impl<W: Write> Write for Screen<W> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        if self.is_terminal
+            && let Some(bar) = self.bar.take_if(|bar| !bar.is_finished())
+        {
+            bar.finish_and_clear();
+        }
+        self.inner.write(buffer)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::BufWriter;
+
+    use super::*;
+
+    #[test]
+    fn a_bar_goes_when_results_reach_a_terminal_and_not_before() {
+        for is_terminal in [true, false] {
+            let bar = ProgressBar::hidden();
+            let mut screen = Screen::new(Vec::new(), is_terminal);
+            screen.share_with(&bar);
+            let mut out = BufWriter::new(screen);
+            out.write_all(b"thread 1\n").unwrap();
+            assert!(!bar.is_finished());
+            out.flush().unwrap();
+            assert_eq!(bar.is_finished(), is_terminal);
+            assert_eq!(out.get_ref().inner, b"thread 1\n");
+        }
+    }
+}
