@@ -144,6 +144,11 @@ impl Source {
         }
     }
 
+    /// What a remark on a trace is about, where there are several.
+    pub(crate) fn place(&self, trace_dir: &Path) -> Option<String> {
+        self.several.then(|| format!("trace {}", trace_dir.display()))
+    }
+
     /// Begins a trace: where there are several, text names each.
     pub(crate) fn begin(
         &self,

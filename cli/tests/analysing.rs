@@ -7,7 +7,9 @@ mod common;
 use std::fs;
 
 use common::{Run, bare, command, flow, trace, write_trace};
+use flow_codec::Offset;
 use flow_codec::format::index::IndexFile;
+use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
 use tempfile::TempDir;
 
 /// A thread of 9 MB, enough for two parts: frames that stay open, recursion, and a depth that goes far up and down.
@@ -495,4 +497,131 @@ fn a_very_deep_stack_is_a_tree_like_any() {
     }
     let run = diff(&[], &trace, &bare(&[0x80]));
     assert!(run.out.contains("-199,999"), "{}", run.out);
+}
+
+/// What text says among results is said on stderr where programs read those.
+#[test]
+fn what_is_cut_is_told_in_every_format() {
+    let (one, other) = (trace(), bare(&[0x81, 0x82]));
+    let tests = trace_of_tests();
+    let verbs: &[(&[&str], &TempDir, &str)] = &[
+        (&["report", "--max", "1"], &one, "2 more methods left out (--max 1; 0 for all)"),
+        (
+            &["report", "--callers", "**#work", "--max", "1"],
+            &one,
+            "1 more caller with 2 calls left out (--max 1; 0 for all)",
+        ),
+        (
+            &["report", "--callees", "**#main", "--callees", "**#work", "--max", "1"],
+            &one,
+            "1 more callee with 2 calls left out (--max 1; 0 for all)",
+        ),
+        (
+            &["report", "--paths", "longest", "--max", "1"],
+            &one,
+            "2 frames left out (--max 1; 0 for all)",
+        ),
+        (
+            &["report", "--paths", "deepest", "--max", "2"],
+            &one,
+            "1 frame left out (--max 2; 0 for all)",
+        ),
+        (
+            &["report", "--paths", "frequent", "--max", "3"],
+            &one,
+            "1 more path with 1 call left out (--max 3; 0 for all)",
+        ),
+        (
+            &["graph", "--max", "2"],
+            &one,
+            "2 more paths with 4 calls (57.1%) left out (--max 2; 0 for all)",
+        ),
+        (
+            &["graph", "--depth", "1"],
+            &one,
+            "2 more paths with 4 calls (57.1%) left out (--depth 1)",
+        ),
+        (
+            &["graph", "--min", "60"],
+            &one,
+            "3 more paths with 6 calls (85.7%) left out (--min 60; 0 for all)",
+        ),
+        (&["info", "--max", "1"], &one, "2 more threads left out (--max 1; 0 for all)"),
+        (&["replay", "--max", "1"], &one, "stopped after 1 call (--max 1)"),
+        (&["dump", "--max", "1"], &one, "stopped after 1 record (--max 1)"),
+        (&["check", "--max", "1"], &other, "2 more findings left out (--max 1; 0 for all)"),
+        (&["tests", "--max", "1"], &tests, "2 more tests left out (--max 1; 0 for all)"),
+        (&["dump", "--marks", "--max", "1"], &tests, "stopped after 1 mark"),
+        (&["index"], &one, "3 threads of less than 4.0 MB need none"),
+    ];
+    for (args, dir, told) in verbs {
+        let text = flow(args, dir.path());
+        let lines = text.out.lines().map(|line| line.trim_start_matches([' ', '…']));
+        assert_eq!(lines.filter(|line| line == told).count(), 1, "{args:?}: {}", text.out);
+        assert!(!text.err.contains(told), "{args:?}: {}", text.err);
+        for format in ["json", "csv"] {
+            let run = flow(&[args, &["--format", format][..]].concat(), dir.path());
+            // A replay names the thread.
+            let err = run.err.replace("thread 1 main: ", "");
+            assert!(err.contains(&format!("flow: {told}\n")), "{args:?}: {}", run.err);
+            assert!(!run.out.contains(told), "{args:?}: {}", run.out);
+            assert_eq!(run.code, text.code, "{args:?}");
+            let limit = args.iter().position(|arg| ["--max", "--min"].contains(arg));
+            let Some(at) = limit else { continue };
+            let run = flow(&[&args[..at], &["--format", format]].concat(), dir.path());
+            assert!(!run.err.contains("left out") && !run.err.contains("stopped"), "{}", run.err);
+        }
+    }
+    for (args, told) in [
+        (["--max", "1"], "flow: 2 smaller differences left out (--max 1; 0 for all)\n"),
+        (["--depth", "1"], "flow: 1 deeper difference left out (--depth 1)\n"),
+    ] {
+        for format in ["json", "csv"] {
+            let run = diff(&[&args[..], &["--format", format]].concat(), &one, &other);
+            assert_eq!(run.err, told);
+        }
+    }
+    let after = trace();
+    let run = diff(&["--max", "1", "--format", "json"], &tests, &after);
+    assert!(run.err.contains("flow: 2 more tests left out (--max 1; 0 for all)\n"), "{}", run.err);
+}
+
+#[test]
+fn what_is_cut_of_several_traces_is_told_with_the_trace() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["jvm-1", "jvm-2"] {
+        write_trace(&dir.path().join(name));
+    }
+    let run = flow(&["report", "--max", "1", "--format", "csv"], dir.path());
+    let path = dir.path().display();
+    let more = "2 more methods left out (--max 1; 0 for all)";
+    assert_eq!(
+        run.err,
+        format!("flow: trace {path}/jvm-1: {more}\nflow: trace {path}/jvm-2: {more}\n")
+    );
+    let args = ["graph", "--per-thread", "--depth", "1", "--format", "json", "--thread", "main"];
+    let run = flow(&args, dir.path());
+    assert!(
+        run.err.starts_with(&format!("flow: trace {path}/jvm-1, thread 1 main: ")),
+        "{}",
+        run.err
+    );
+}
+
+/// A trace with three tests.
+fn trace_of_tests() -> TempDir {
+    let trace = trace();
+    let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
+    for (offset, note) in [
+        (1, "test started a.T.one"),
+        (2, "test passed a.T.one"),
+        (3, "test started a.T.two"),
+        (4, "test passed a.T.two"),
+        (5, "test skipped a.T.no\tnot now"),
+    ] {
+        let position = Position::before(Offset::new(offset));
+        encoder.encode(position, &Mark::Note(note.to_owned()), &mut bytes);
+    }
+    fs::write(trace.path().join("thread-1.marks"), bytes).unwrap();
+    trace
 }

@@ -53,7 +53,7 @@ pub(crate) fn run(args: &IndexArgs, out: &mut Out) -> Result<Status, Failure> {
         if args.remove {
             continue;
         }
-        print(&rows, small, trace, format, out)?;
+        print(&rows, (small, source.place(&trace.dir).as_deref()), trace, format, out)?;
     }
     Ok(status)
 }
@@ -111,7 +111,7 @@ fn remove(file: &ThreadFile) -> Result<(), Error> {
 
 fn print(
     rows: &[Row],
-    small: u64,
+    (small, place): (u64, Option<&str>),
     trace: &Trace,
     format: Format,
     out: &mut Out,
@@ -137,10 +137,6 @@ fn print(
                 }
                 table.print(out)?;
             }
-            if small > 0 {
-                let threads = plural(small, "thread");
-                writeln!(out, "{threads} of less than {} need none", bytes(SMALL_BYTES))?;
-            }
         }
         Format::Json => {
             for row in rows {
@@ -159,6 +155,11 @@ fn print(
                 writeln!(out, "{}", csv_fields(fields))?;
             }
         }
+    }
+    if small > 0 {
+        let threads = plural(small, "thread");
+        let text = format!("{threads} of less than {} need none", bytes(SMALL_BYTES));
+        out.remark(format, place, &text)?;
     }
     Ok(())
 }

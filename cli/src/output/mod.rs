@@ -32,7 +32,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use self::screen::Screen;
-use crate::args::ColorWhen;
+use crate::args::{ColorWhen, Format};
 
 const BUFFER_BYTES: usize = 128 * 1024;
 
@@ -77,6 +77,27 @@ impl Out {
         } else {
             writeln!(self, "{text}")
         }
+    }
+
+    /// A remark on results: among them for people, with `… ` where it stands for some that are not there. For
+    /// programs, which would take it for a result, on stderr, where it needs to say what `place` it is about.
+    pub(crate) fn remark(
+        &mut self,
+        format: Format,
+        place: Option<&str>,
+        text: &str,
+    ) -> io::Result<()> {
+        if format == Format::Text {
+            return writeln!(self, "{}", neutral(text));
+        }
+        // Where both are seen on a terminal, it comes behind what it is about.
+        if self.terminal {
+            self.flush()?;
+        }
+        let text = text.trim_start_matches([' ', '…']);
+        let place = place.map_or(String::new(), |place| format!("{place}: "));
+        self.writer.get_ref().without_bar(|| message(&format!("{place}{text}")));
+        Ok(())
     }
 
     /// Waits, at most so long. Answers whether somebody may still read what is written: who waits for

@@ -22,6 +22,14 @@ impl<W> Screen<W> {
     pub(super) fn share_with(&mut self, bar: &ProgressBar) {
         self.bar = Some(bar.clone());
     }
+
+    /// Does something on the terminal, without the bar in the way.
+    pub(super) fn without_bar(&self, action: impl FnOnce()) {
+        match self.bar.as_ref().filter(|bar| !bar.is_finished()) {
+            Some(bar) => bar.suspend(action),
+            None => action(),
+        }
+    }
 }
 
 impl<W: Write> Write for Screen<W> {

@@ -49,6 +49,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Status, Failure> {
     }
     drop(progress);
     let format = args.source.format;
+    let max = args.max.or((format == Format::Text).then_some(print::DEFAULT_FINDINGS));
     if format == Format::Csv {
         writeln!(out, "{}", print::CSV_TITLES)?;
     }
@@ -67,10 +68,13 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Status, Failure> {
                 if number > 0 {
                     out.write_all(b"\n")?;
                 }
-                check.print(dir, args.max, out)?;
+                check.print(dir, max, out)?;
             }
-            Format::Json => check.print_json(&name, args.max, out)?,
-            Format::Csv => check.print_csv(&name, args.max, out)?,
+            Format::Json => check.print_json(&name, max, out)?,
+            Format::Csv => check.print_csv(&name, max, out)?,
+        }
+        if let Some(text) = check.left_out(max) {
+            out.remark(format, source.place(dir).as_deref(), &text)?;
         }
     }
     Ok(status)

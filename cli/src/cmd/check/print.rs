@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::output::{Out, bytes, csv_fields, neutral, plural};
 
 /// Findings of text that are shown when nobody says how many; the graver ones come first.
-const DEFAULT_FINDINGS: u64 = 40;
+pub(super) const DEFAULT_FINDINGS: u64 = 40;
 /// The columns of [`Check::print_csv`].
 pub(super) const CSV_TITLES: &str = "trace,verdict,severity,place,finding,state";
 
@@ -29,8 +29,7 @@ impl Check {
             plural(methods, "method"),
             bytes(size)
         )?;
-        let max = max.unwrap_or(DEFAULT_FINDINGS);
-        let shown = self.first(Some(max));
+        let shown = self.first(max);
         for Finding { severity, place, text } in shown {
             // Errors name their file themselves.
             let place = if text.contains(place.as_str()) || place == "trace" {
@@ -40,11 +39,14 @@ impl Check {
             };
             writeln!(out, "  {}: {}{}", severity.word(), neutral(&place), neutral(text))?;
         }
-        if self.findings.len() > shown.len() {
-            let more = plural((self.findings.len() - shown.len()) as u64, "more finding");
-            writeln!(out, "  … {more} left out (--max {max}; 0 for all)")?;
-        }
         Ok(())
+    }
+
+    /// How many findings are not shown, if any.
+    pub(super) fn left_out(&self, max: Option<u64>) -> Option<String> {
+        let more = (self.findings.len() - self.first(max).len()) as u64;
+        let (more, max) = (Some(more).filter(|more| *more > 0)?, max.unwrap_or(0));
+        Some(format!("  … {} left out (--max {max}; 0 for all)", plural(more, "more finding")))
     }
 
     /// So many findings; without a limit, or with 0, all.

@@ -93,17 +93,6 @@ fn print(diff: &Diff, args: &DiffArgs, out: &mut Out) -> Result<(), Failure> {
         Format::Text => {
             heading(diff, &changes, args, out)?;
             text(diff, &shown, args.by, out)?;
-            if deeper > 0 {
-                let differences = plural(deeper as u64, "deeper difference");
-                writeln!(out, "… {differences} left out (--depth {depth})")?;
-            }
-            if more > 0 {
-                let differences = plural(more as u64, "smaller difference");
-                writeln!(out, "… {differences} left out (--max {max}; 0 for all)")?;
-            }
-            if diff.beyond() > 0 {
-                writeln!(out, "… {} of further paths not compared", plural(diff.beyond(), "call"))?;
-            }
         }
         Format::Json => shown.iter().try_for_each(|change| json(diff, change, args.by, out))?,
         Format::Csv => {
@@ -115,6 +104,20 @@ fn print(diff: &Diff, args: &DiffArgs, out: &mut Out) -> Result<(), Failure> {
             )?;
             shown.iter().try_for_each(|change| csv(diff, change, out))?;
         }
+    }
+    if deeper > 0 {
+        let differences = plural(deeper as u64, "deeper difference");
+        let text = format!("… {differences} left out (--depth {depth})");
+        out.remark(args.format, None, &text)?;
+    }
+    if more > 0 {
+        let differences = plural(more as u64, "smaller difference");
+        let text = format!("… {differences} left out (--max {max}; 0 for all)");
+        out.remark(args.format, None, &text)?;
+    }
+    if diff.beyond() > 0 {
+        let calls = plural(diff.beyond(), "call");
+        out.remark(args.format, None, &format!("… {calls} of further paths not compared"))?;
     }
     Ok(())
 }

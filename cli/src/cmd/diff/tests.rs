@@ -103,9 +103,17 @@ impl Tests {
         let is_text = args.format == Format::Text;
         let max = args.max.unwrap_or(if is_text { DEFAULT_MAX } else { 0 });
         let max = if max == 0 { usize::MAX } else { usize::try_from(max).unwrap_or(usize::MAX) };
-        let shown = differing.iter().take(max);
+        let mut shown = differing.iter().take(max);
+        let left_out = (differing.len() > max).then(|| {
+            let more = plural((differing.len() - max) as u64, "more test");
+            format!("… {more} left out (--max {max}; 0 for all)")
+        });
         if !is_text {
-            return shown.into_iter().try_for_each(|(name, pair)| self.json(name, pair, out));
+            shown.try_for_each(|(name, pair)| self.json(name, pair, out))?;
+            if let Some(text) = left_out {
+                out.remark(args.format, None, &text)?;
+            }
+            return Ok(());
         }
         let count = |which: fn(&Pair) -> &Option<Facts>| {
             self.pairs.values().filter(|pair| which(pair).is_some()).count() as u64
@@ -146,9 +154,8 @@ impl Tests {
             ]);
         }
         table.print(out)?;
-        if differing.len() > max {
-            let more = plural((differing.len() - max) as u64, "more test");
-            writeln!(out, "… {more} left out (--max {max}; 0 for all)")?;
+        if let Some(text) = left_out {
+            out.remark(args.format, None, &text)?;
         }
         writeln!(out)?;
         Ok(())

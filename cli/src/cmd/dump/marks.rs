@@ -71,11 +71,8 @@ pub(super) fn run(source: &Source, args: &DumpArgs, out: &mut Out) -> Result<Sta
             }
             status = status.and(thread(file, &name, format, &mut left, out)?);
             if left == 0 {
-                let note = format!("stopped after {}", plural(args.max.unwrap_or(0), "mark"));
-                match format {
-                    Format::Text => writeln!(out, "… {note}")?,
-                    _ => message(&note),
-                }
+                let text = format!("… stopped after {}", plural(args.max.unwrap_or(0), "mark"));
+                out.remark(format, None, &text)?;
                 return Ok(status);
             }
         }

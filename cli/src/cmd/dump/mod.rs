@@ -53,11 +53,8 @@ pub(crate) fn run(args: &DumpArgs, out: &mut Out) -> Result<Status, Failure> {
             let reading = dump.thread(file, max, &mut printed, &mut progress, out)?;
             status = status.and(reading.tell(file, &progress));
             if reading.ending == Ending::Stopped {
-                let note = format!("stopped after {} (--max {max})", plural(max, "record"));
-                match format {
-                    Format::Text => writeln!(out, "… {note}")?,
-                    Format::Json | Format::Csv => progress.message(&note),
-                }
+                let text = format!("… stopped after {} (--max {max})", plural(max, "record"));
+                out.remark(format, None, &text)?;
                 return Ok(status);
             }
         }

@@ -27,6 +27,8 @@ pub(super) struct Print<'a> {
     trace: &'a Trace,
     /// Of the trace, as a field.
     name: String,
+    /// What remarks on the trace are about.
+    place: Option<String>,
     labels: Labels<'a>,
     begun: bool,
 }
@@ -39,7 +41,7 @@ impl<'a> Print<'a> {
             _ => serde_json::Value::from(name).to_string(),
         };
         let labels = Labels::new(&trace.methods, args.source.format);
-        Self { args, trace, name, labels, begun: false }
+        Self { args, trace, name, place: source.place(&trace.dir), labels, begun: false }
     }
 
     /// Prints one tree, that of a thread if it has a title.
@@ -53,29 +55,36 @@ impl<'a> Print<'a> {
         let args = self.args;
         let limits = self.limits(tree);
         let selected = select(tree, &self.trace.methods, args.sort, limits);
-        match args.source.format {
+        let format = args.source.format;
+        let (id, title) = thread.unzip();
+        match format {
             Format::Text => {
                 if std::mem::replace(&mut self.begun, true) {
                     out.write_all(b"\n")?;
                 }
                 let (calls, paths) =
                     (plural(tree.calls(), "call"), plural(tree.len() as u64, "path"));
-                match thread {
-                    Some((_, title)) => {
+                match &title {
+                    Some(title) => {
                         out.heading(&format!("thread {title}"))?;
                         writeln!(out, "{calls} by {paths}")?;
                     }
                     None => writeln!(out, "{calls} by {paths} in {}", plural(threads, "thread"))?,
                 }
                 self.text(tree, &selected, out)?;
-                self.left_out(tree, &selected, limits, out)?;
-                if tree.is_timed() {
-                    writeln!(out, "\n{}", caution(self.trace))?;
-                }
-                Ok(())
             }
-            format => self.lines(format, tree, &selected, thread.map(|(id, _)| id), out),
+            _ => self.lines(format, tree, &selected, id, out)?,
         }
+        let title = title.map(|title| format!("thread {title}"));
+        let place: Vec<_> = self.place.iter().cloned().chain(title).collect();
+        let place = (!place.is_empty()).then(|| place.join(", "));
+        for remark in self.left_out(tree, &selected, limits) {
+            out.remark(format, place.as_deref(), &remark)?;
+        }
+        if format == Format::Text && tree.is_timed() {
+            writeln!(out, "\n{}", caution(self.trace))?;
+        }
+        Ok(())
     }
 
     fn limits(&self, tree: &PathTree) -> Limits {
@@ -129,14 +138,9 @@ impl<'a> Print<'a> {
         Ok(())
     }
 
-    /// Says how much is not shown, and by which options.
-    fn left_out(
-        &self,
-        tree: &PathTree,
-        selected: &Selected,
-        limits: Limits,
-        out: &mut Out,
-    ) -> Result<(), Failure> {
+    /// How much is not shown, and by which options.
+    fn left_out(&self, tree: &PathTree, selected: &Selected, limits: Limits) -> Vec<String> {
+        let mut remarks = Vec::new();
         let shown = selected.paths.iter().filter_map(|(path, _)| tree.row(*path));
         let (calls, weight) = shown.fold((tree.calls(), tree.weight()), |(calls, weight), row| {
             (calls - row.calls, weight.saturating_sub(row.own))
@@ -159,12 +163,13 @@ impl<'a> Print<'a> {
                 true => "; 0 for all",
                 false => "",
             };
-            writeln!(out, "… {paths} with {calls} ({of_all}) left out ({why}{hint})")?;
+            remarks.push(format!("… {paths} with {calls} ({of_all}) left out ({why}{hint})"));
         }
         if tree.beyond() > 0 {
-            writeln!(out, "… {} of further paths not counted", plural(tree.beyond(), "call"))?;
+            let calls = plural(tree.beyond(), "call");
+            remarks.push(format!("… {calls} of further paths not counted"));
         }
-        Ok(())
+        remarks
     }
 
     fn lines(

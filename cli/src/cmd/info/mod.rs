@@ -55,10 +55,6 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
                 out.heading(&format!("trace {}", trace.dir.display()))?;
                 print(args, trace, &facts, out)?;
                 print_threads(&threads, out)?;
-                if threads.len() < all {
-                    let more = plural((all - threads.len()) as u64, "more thread");
-                    writeln!(out, "… {more} left out (--max {max}; 0 for all)")?;
-                }
             }
             Format::Json => {
                 let line = Line {
@@ -81,6 +77,11 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
                     writeln!(out, "{}", csv_fields([name.as_str()].into_iter().chain(fields)))?;
                 }
             }
+        }
+        if threads.len() < all {
+            let more = plural((all - threads.len()) as u64, "more thread");
+            let text = format!("… {more} left out (--max {max}; 0 for all)");
+            out.remark(format, source.place(&trace.dir).as_deref(), &text)?;
         }
     }
     Ok(status)

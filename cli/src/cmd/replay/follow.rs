@@ -199,7 +199,7 @@ impl<'a> Follower<'a> {
                 return Ok(());
             }
             let before = args.part.filter.open_frames(trace, file.id);
-            thread.player.end(thread.reading.ending, &before, lines, &progress)?;
+            thread.player.end(thread.reading.ending, &before, lines)?;
             status = status.and(thread.reading.tell(file, &progress));
             Ok(())
         })?;

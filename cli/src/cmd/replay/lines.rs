@@ -184,6 +184,11 @@ impl<'a> Lines<'a> {
         Ok(self.out.write_all(&self.line)?)
     }
 
+    /// Says what is to be said of a thread as a whole.
+    pub(super) fn remark(&mut self, thread: &str, text: &str) -> Result<(), Failure> {
+        Ok(self.out.remark(self.format, Some(thread), text)?)
+    }
+
     /// Prints a line of text that is no call.
     pub(super) fn text(&mut self, indent: usize, text: &str) -> Result<(), Failure> {
         self.line.clear();

@@ -137,7 +137,7 @@ fn replay(
     let mut reading = read_records(file, progress, |range, record| {
         player.record(Offset::new(range.start), record, lines)
     })?;
-    player.end(reading.ending, &before, lines, progress)?;
+    player.end(reading.ending, &before, lines)?;
     reading.marks = player.marks_damage();
     Ok(reading)
 }
@@ -158,7 +158,7 @@ fn replay_from(
     let mut reading = read_records_from(file, start.place.offset, progress, |range, record| {
         player.record(Offset::new(range.start), record, lines)
     })?;
-    player.end(reading.ending, &OpenFrames::default(), lines, progress)?;
+    player.end(reading.ending, &OpenFrames::default(), lines)?;
     reading.marks = player.marks_damage();
     Ok(reading)
 }

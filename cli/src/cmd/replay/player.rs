@@ -14,7 +14,7 @@ use super::start::Start;
 use super::times::Times;
 use crate::args::{Format, ReplayArgs};
 use crate::failure::Failure;
-use crate::output::{Progress, duration, grouped, plural};
+use crate::output::{duration, grouped, plural};
 use crate::reading::{Ending, Flow};
 
 /// Of more open frames than this, only the outermost and the innermost are named.
@@ -347,7 +347,6 @@ impl Player {
         ending: Ending,
         before: &OpenFrames,
         lines: &mut Lines<'_>,
-        progress: &Progress,
     ) -> Result<(), Failure> {
         if ending != Ending::Stopped {
             self.asides(Offset::new(u64::MAX), lines)?;
@@ -379,12 +378,8 @@ impl Player {
             _ => {}
         }
         for note in notes {
-            if self.is_text {
-                lines.head(self.number, &self.title)?;
-                lines.text(0, &format!("… {note}"))?;
-            } else {
-                progress.message(&format!("{}: {note}", self.title));
-            }
+            lines.head(self.number, &self.title)?;
+            lines.remark(&self.title, &format!("… {note}"))?;
         }
         Ok(())
     }

@@ -95,10 +95,6 @@ fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<Status, Fa
                     plural(threads, "thread")
                 )?;
                 print(&rows, report.calls(), trace, out)?;
-                if rows.len() < methods {
-                    let more = plural((methods - rows.len()) as u64, "more method");
-                    writeln!(out, "… {more} left out (--max {max}; 0 for all)")?;
-                }
             }
             Format::Json => {
                 for row in &rows {
@@ -113,8 +109,25 @@ fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<Status, Fa
                 }
             }
         }
+        left_out(methods - rows.len(), max, (source, trace), format, out)?;
     }
     Ok(status)
+}
+
+/// Says how many methods are not shown.
+fn left_out(
+    methods: usize,
+    max: usize,
+    (source, trace): (&Source, &Trace),
+    format: Format,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    if methods > 0 {
+        let more = plural(methods as u64, "more method");
+        let text = format!("… {more} left out (--max {max}; 0 for all)");
+        out.remark(format, source.place(&trace.dir).as_deref(), &text)?;
+    }
+    Ok(())
 }
 
 /// Adds a thread.

@@ -48,7 +48,7 @@ pub(super) fn run(
         };
         status = status.and(found.status);
         source.begin(trace, format, out)?;
-        found.print(side, &source.name(&trace.dir), trace, args, out)?;
+        found.print(side, source, trace, args, out)?;
     }
     Ok(status)
 }
@@ -136,13 +136,14 @@ impl Found {
     fn print(
         &self,
         side: Side,
-        name: &str,
+        source: &Source,
         trace: &Trace,
         args: &ReportArgs,
         out: &mut Out,
     ) -> Result<(), Failure> {
-        let (shown, left) = self.rows.split_at(default_max(args).min(self.rows.len()));
-        match args.source.format {
+        let (format, max) = (args.source.format, default_max(args));
+        let (shown, left) = self.rows.split_at(max.min(self.rows.len()));
+        match format {
             Format::Text => {
                 writeln!(out, "{}", neutral(&self.heading(side, trace)))?;
                 if self.rows.is_empty() {
@@ -150,19 +151,19 @@ impl Found {
                 }
                 out.write_all(b"\n")?;
                 self.table(shown, side, trace, out)?;
-                if !left.is_empty() {
-                    let more = plural(left.len() as u64, &format!("more {}", title(side)));
-                    let calls = plural(left.iter().map(|row| row.calls).sum(), "call");
-                    let max = default_max(args);
-                    writeln!(out, "… {more} with {calls} left out (--max {max}; 0 for all)")?;
-                }
-                if self.took_ns.is_some() {
-                    writeln!(out, "\n{}; --format json has bounds", caution(trace))?;
-                }
-                Ok(())
             }
-            format => lines(shown, name, trace, format, out),
+            _ => lines(shown, &source.name(&trace.dir), trace, format, out)?,
         }
+        if !left.is_empty() {
+            let more = plural(left.len() as u64, &format!("more {}", title(side)));
+            let calls = plural(left.iter().map(|row| row.calls).sum(), "call");
+            let text = format!("… {more} with {calls} left out (--max {max}; 0 for all)");
+            out.remark(format, source.place(&trace.dir).as_deref(), &text)?;
+        }
+        if format == Format::Text && self.took_ns.is_some() {
+            writeln!(out, "\n{}; --format json has bounds", caution(trace))?;
+        }
+        Ok(())
     }
 
     fn heading(&self, side: Side, trace: &Trace) -> String {

@@ -52,6 +52,7 @@ pub(super) fn run(
                 Format::Csv => csv_fields([source.name(&trace.dir).as_str()]),
                 _ => serde_json::Value::from(source.name(&trace.dir)).to_string(),
             },
+            place: source.place(&trace.dir),
             labels: Labels::new(&trace.methods, args.source.format),
             format: args.source.format,
             max: default_max(args),
@@ -92,6 +93,8 @@ struct Paths<'a> {
     trace: &'a Trace,
     /// Of the trace, as a field.
     name: String,
+    /// What remarks are about.
+    place: Option<String>,
     labels: Labels<'a>,
     format: Format,
     max: usize,
@@ -127,7 +130,11 @@ impl Paths<'_> {
             let (depth, method) = match frame {
                 Frame::Shown(depth, method) => (depth, method),
                 Frame::Hidden(count) => {
-                    table.row(["", &self.hidden(count)]);
+                    let text = self.hidden(count);
+                    match self.format {
+                        Format::Text => table.row(["", &text]),
+                        format => out.remark(format, self.place.as_deref(), &text)?,
+                    }
                     continue;
                 }
             };
@@ -163,8 +170,12 @@ impl Paths<'_> {
             let (depth, path) = match frame {
                 Frame::Shown(depth, path) => (depth, path),
                 Frame::Hidden(count) => {
+                    let text = self.hidden(count);
                     let blanks = std::iter::repeat_n("", if tree.is_timed() { 4 } else { 3 });
-                    table.row(blanks.chain([self.hidden(count).as_str()]));
+                    match self.format {
+                        Format::Text => table.row(blanks.chain([text.as_str()])),
+                        format => out.remark(format, self.place.as_deref(), &text)?,
+                    }
                     continue;
                 }
             };
@@ -232,7 +243,7 @@ impl Paths<'_> {
             shown_calls += row.calls;
             shown_weight += row.own;
         }
-        if self.format == Format::Text && shown.len() < tree.len() {
+        if shown.len() < tree.len() {
             let more = plural((tree.len() - shown.len()) as u64, "more path");
             let calls = plural(tree.calls() - shown_calls, "call");
             let took = tree.weight().saturating_sub(shown_weight);
@@ -241,11 +252,12 @@ impl Paths<'_> {
             } else {
                 String::new()
             };
-            writeln!(
-                out,
-                "\n… {more} with {calls}{took} left out (--max {}; 0 for all)",
-                self.max
-            )?;
+            if self.format == Format::Text {
+                out.write_all(b"\n")?;
+            }
+            let text =
+                format!("… {more} with {calls}{took} left out (--max {}; 0 for all)", self.max);
+            out.remark(self.format, self.place.as_deref(), &text)?;
         }
         Ok(())
     }

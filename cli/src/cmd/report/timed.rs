@@ -7,7 +7,7 @@ use flow_codec::MethodMap;
 use flow_codec::analysis::{Report, ReportRow, TimedReport, TimedRow};
 use flow_codec::read::{Clock, Trace};
 
-use super::{Line, default_max};
+use super::{Line, default_max, left_out};
 use crate::args::{Format, ReportArgs, SortKey};
 use crate::failure::{Failure, Status};
 use crate::output::{Align, Out, Progress, Table, csv_fields, duration, grouped, percent, plural};
@@ -56,11 +56,6 @@ pub(super) fn table(
             let (calls, total) = (plural(calls, "call"), duration(report.total_ns()));
             writeln!(out, "{calls} of {} took {total}\n", plural(methods as u64, "method"))?;
             print(&rows, report.total_ns(), trace, out)?;
-            if rows.len() < methods {
-                let more = plural((methods - rows.len()) as u64, "more method");
-                writeln!(out, "… {more} left out (--max {max}; 0 for all)")?;
-            }
-            writeln!(out, "\n{}; --format json has bounds", caution(trace))?;
         }
         Format::Json | Format::Csv => {
             let name = source.name(&trace.dir);
@@ -80,6 +75,10 @@ pub(super) fn table(
                 }
             }
         }
+    }
+    left_out(methods - rows.len(), max, (source, trace), format, out)?;
+    if format == Format::Text {
+        writeln!(out, "\n{}; --format json has bounds", caution(trace))?;
     }
     Ok(status)
 }

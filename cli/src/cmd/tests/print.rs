@@ -48,11 +48,18 @@ impl<'a> Print<'a> {
                 if self.source.several {
                     out.heading(&format!("trace {}", trace.dir.display()))?;
                 }
-                self.text(trace, shown, rows, out)
+                self.text(trace, shown, rows, out)?;
             }
-            Format::Json => shown.iter().try_for_each(|row| json(&name, trace, row, out)),
-            Format::Csv => shown.iter().try_for_each(|row| csv(&name, row, out)),
+            Format::Json => shown.iter().try_for_each(|row| json(&name, trace, row, out))?,
+            Format::Csv => shown.iter().try_for_each(|row| csv(&name, row, out))?,
         }
+        if shown.len() < rows.len() {
+            let more = plural((rows.len() - shown.len()) as u64, "more test");
+            let text = format!("… {more} left out (--max {}; 0 for all)", max(self.args));
+            let place = self.source.place(&trace.dir);
+            out.remark(self.args.source.format, place.as_deref(), &text)?;
+        }
+        Ok(())
     }
 
     fn text(
@@ -87,10 +94,6 @@ impl<'a> Print<'a> {
                 ]);
             }
             table.print(out)?;
-        }
-        if shown.len() < rows.len() {
-            let more = plural((rows.len() - shown.len()) as u64, "more test");
-            writeln!(out, "… {more} left out (--max {}; 0 for all)", max(self.args))?;
         }
         Ok(())
     }
