@@ -148,7 +148,10 @@ impl<'a> Print<'a> {
         if selected.paths.len() < tree.len() {
             let paths = plural((tree.len() - selected.paths.len()) as u64, "more path");
             let of_all = percent(weight, tree.weight());
-            let calls = plural(calls, "call");
+            let calls = match (plural(calls, "call"), tree.is_timed()) {
+                (calls, true) => format!("{calls} and {of_all} of the time"),
+                (calls, false) => format!("{calls} ({of_all})"),
+            };
             let (min, max, depth) = (self.min_percent(), limits.max, limits.depth);
             let why: Vec<_> = [
                 selected.is_cut_at_depth.then(|| format!("--depth {depth}")),
@@ -163,7 +166,7 @@ impl<'a> Print<'a> {
                 true => "; 0 for all",
                 false => "",
             };
-            remarks.push(format!("… {paths} with {calls} ({of_all}) left out ({why}{hint})"));
+            remarks.push(format!("… {paths} with {calls} left out ({why}{hint})"));
         }
         if tree.beyond() > 0 {
             let calls = plural(tree.beyond(), "call");
