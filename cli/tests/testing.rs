@@ -240,6 +240,32 @@ fn calls_of_a_test_have_the_times_they_have_in_their_thread() {
 }
 
 #[test]
+fn timelines_tell_tests_of_a_thread_apart() {
+    let dir = trace(FAILED);
+    let export = |to| {
+        let run = flow(
+            &["export", "--to", to, "--by", "calls", "--test", "*.one", "--test", "*.two*"],
+            dir.path(),
+        );
+        assert_eq!(run.code, Some(0), "{}", run.err);
+        serde_json::from_str::<serde_json::Value>(&run.out).unwrap()
+    };
+    let profiles = export("speedscope")["profiles"].clone();
+    assert_eq!(profiles[0]["name"], "main, test a.T.one (passed) (calls)");
+    assert_eq!(profiles[1]["name"], "main, test a.T.two(int)[1] (failed) (calls)");
+    assert_eq!(export("firefox")["threads"][1]["name"], "main, test a.T.two(int)[1] (failed)");
+    // By calls each begins with 0: as one thread they would lie on top of each other.
+    let events = export("chrome")["traceEvents"].as_array().unwrap().clone();
+    let begins: Vec<_> = events.iter().filter(|event| event["ph"] == "B").collect();
+    let places: Vec<_> =
+        begins.iter().map(|event| (event["tid"].as_u64(), event["ts"].as_u64())).collect();
+    assert_eq!(
+        places,
+        [(Some(1), Some(0)), (Some(1), Some(1)), (Some(1), Some(2)), (Some(2), Some(0))]
+    );
+}
+
+#[test]
 fn a_page_shows_each_test_that_was_asked_for() {
     let dir = trace(FAILED);
     let page = |tests: &[&str]| {

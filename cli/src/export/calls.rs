@@ -13,7 +13,7 @@
 //! | `thrown` | the class of the exception that ended it, `?` where that is not known |
 //! | `method`, `class`, `name`, `descriptor` | the method |
 
-use flow_codec::read::Trace;
+use flow_codec::read::{ThreadFile, Trace};
 use flow_codec::{MethodId, ThreadId};
 
 use super::clock::{Moment, Scale};
@@ -143,8 +143,8 @@ impl Timeline for Calls<'_> {
         out.extend_from_slice(self.form.head.as_bytes());
     }
 
-    fn begin_thread(&mut self, id: ThreadId, _out: &mut Vec<u8>) {
-        self.thread = id;
+    fn begin_thread(&mut self, file: &ThreadFile, _out: &mut Vec<u8>) {
+        self.thread = file.id;
         self.open.clear();
     }
 

@@ -4,8 +4,8 @@
 //! arguments of its `E`. Times are microseconds; without a clock [a call takes one](Scale::told), and the name
 //! of the process says so.
 
-use flow_codec::read::Trace;
-use flow_codec::{MethodId, ThreadId};
+use flow_codec::MethodId;
+use flow_codec::read::{ThreadFile, Trace};
 
 use super::clock::Scale;
 use super::json::quoted;
@@ -21,13 +21,15 @@ pub(super) struct Chrome<'a> {
     names: Names<'a>,
     /// `,"pid":4711,"tid":1`, of the thread at hand.
     place: String,
+    /// Threads so far.
+    threads: u64,
     open: Vec<MethodId>,
 }
 
 impl<'a> Chrome<'a> {
     pub(super) fn new(trace: &'a Trace, scale: Scale) -> Self {
         let names = Names::new(&trace.methods, quoted);
-        Self { trace, scale, names, place: String::new(), open: Vec::new() }
+        Self { trace, scale, names, place: String::new(), threads: 0, open: Vec::new() }
     }
 
     fn metadata(&self, kind: &str, value: &str, out: &mut Vec<u8>) {
@@ -76,11 +78,14 @@ impl Timeline for Chrome<'_> {
         self.metadata("process_name", &name, out);
     }
 
-    fn begin_thread(&mut self, id: ThreadId, out: &mut Vec<u8>) {
+    fn begin_thread(&mut self, file: &ThreadFile, out: &mut Vec<u8>) {
+        self.threads += 1;
+        // Several parts of one thread would lie on top of each other: each is a thread of its own.
+        let id = if file.parts.is_some() { self.threads } else { file.id.get() };
         self.place = format!(",\"pid\":{},\"tid\":{id}", process(self.trace));
         self.open.clear();
         out.extend_from_slice(b",\n");
-        self.metadata("thread_name", &thread_name(self.trace, id), out);
+        self.metadata("thread_name", &thread_name(self.trace, file), out);
     }
 
     fn enter(&mut self, method: MethodId, at: u64, out: &mut Vec<u8>) {

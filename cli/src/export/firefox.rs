@@ -14,7 +14,7 @@
 
 use std::collections::HashMap;
 
-use flow_codec::read::Trace;
+use flow_codec::read::{ThreadFile, Trace};
 use flow_codec::{MethodId, ThreadId};
 
 use super::clock::Scale;
@@ -321,20 +321,21 @@ impl Timeline for Firefox<'_> {
         out.extend_from_slice(head.as_bytes());
     }
 
-    fn begin_thread(&mut self, id: ThreadId, out: &mut Vec<u8>) {
+    fn begin_thread(&mut self, file: &ThreadFile, out: &mut Vec<u8>) {
         let is_first = std::mem::take(&mut self.is_first_thread);
         let comma = if is_first { "" } else { "," };
         let head = format!(
-            "{comma}\n{{\"name\":{},\"isMainThread\":{is_first},\"pid\":\"{}\",\"tid\":{id},\
+            "{comma}\n{{\"name\":{},\"isMainThread\":{is_first},\"pid\":\"{}\",\"tid\":{},\
              \"processType\":\"default\",\"processName\":{},\"processStartupTime\":0,\
              \"processShutdownTime\":null,\"registerTime\":0,\"pausedRanges\":[],\
              \"showMarkersInTimeline\":false,\n",
-            quoted(&thread_name(self.trace, id)),
+            quoted(&thread_name(self.trace, file)),
             process(self.trace),
+            file.id,
             quoted(&program(self.trace)),
         );
         out.extend_from_slice(head.as_bytes());
-        self.thread = id;
+        self.thread = file.id;
         (self.samples, self.markers) = (0, 0);
         self.methods = Numbers::default();
         self.paths = Paths::default();

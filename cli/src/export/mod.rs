@@ -26,8 +26,7 @@ mod stacks;
 mod svg;
 mod window;
 
-use flow_codec::ThreadId;
-use flow_codec::read::Trace;
+use flow_codec::read::{ThreadFile, Trace};
 
 use crate::args::Target;
 
@@ -137,14 +136,18 @@ fn process(trace: &Trace) -> u32 {
     trace.manifest.as_ref().map_or(1, |manifest| manifest.pid.max(1))
 }
 
-/// A thread's name, or what stands for one.
-fn thread_name(trace: &Trace, id: ThreadId) -> String {
-    let thread = trace.threads.get(id);
+/// A thread's name, or what stands for one, and which of it is told, if not all.
+fn thread_name(trace: &Trace, file: &ThreadFile) -> String {
+    let thread = trace.threads.get(file.id);
     let name = thread.map(|thread| thread.name.as_str()).filter(|name| !name.is_empty());
-    let name = name.map_or_else(|| format!("thread {id}"), str::to_owned);
-    match thread {
+    let name = name.map_or_else(|| format!("thread {}", file.id), str::to_owned);
+    let name = match thread {
         Some(thread) if thread.is_virtual => format!("{name} (virtual)"),
         _ => name,
+    };
+    match &file.parts {
+        Some(parts) => format!("{name}, {}", parts.title),
+        None => name,
     }
 }
 

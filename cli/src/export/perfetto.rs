@@ -6,8 +6,8 @@
 //! Perfetto shows as such. Notes and exceptions are instants, and a call that an exception ended has that as an
 //! argument. Without a clock [a call takes a microsecond](Scale::told): the name of the process says so.
 
-use flow_codec::read::Trace;
-use flow_codec::{MethodId, ThreadId};
+use flow_codec::MethodId;
+use flow_codec::read::{ThreadFile, Trace};
 
 use super::clock::Scale;
 use super::names::{Names, Numbers};
@@ -128,10 +128,10 @@ impl Timeline for Perfetto<'_> {
         });
     }
 
-    fn begin_thread(&mut self, id: ThreadId, out: &mut Vec<u8>) {
+    fn begin_thread(&mut self, file: &ThreadFile, out: &mut Vec<u8>) {
         self.sequence += 1;
         self.numbers = Numbers::default();
-        let name = thread_name(self.trace, id);
+        let name = thread_name(self.trace, file);
         out.message(field::trace::PACKET, |packet| {
             packet.number(field::packet::SEQUENCE, self.sequence);
             packet.number(field::packet::SEQUENCE_FLAGS, CLEARED);
@@ -142,11 +142,13 @@ impl Timeline for Perfetto<'_> {
             });
             packet.message(field::packet::TRACK, |track| {
                 track.number(field::track::ID, self.sequence);
-                // Perfetto's thread ids have 31 bits; Java's have no end.
-                if i32::try_from(id.get()).is_ok() {
+                // Perfetto's thread ids have 31 bits; Java's have no end. And parts of a thread would lie on top
+                // of each other as one.
+                let id = file.id.get();
+                if i32::try_from(id).is_ok() && file.parts.is_none() {
                     track.message(field::track::THREAD, |thread| {
                         thread.number(field::thread::PROCESS, process(self.trace).into());
-                        thread.number(field::thread::ID, id.get());
+                        thread.number(field::thread::ID, id);
                         thread.bytes(field::thread::NAME, name.as_bytes());
                     });
                 } else {

@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use flow_codec::format::flow::Record;
 use flow_codec::format::marks::{Mark, Position};
 use flow_codec::read::{ThreadFile, TimeLimits, Trace};
-use flow_codec::{MethodId, Offset, ThreadId};
+use flow_codec::{MethodId, Offset};
 
 use super::clock::{Moment, Scale, Timekeeper};
 use super::shown::{Shown, Which};
@@ -46,8 +46,8 @@ pub(crate) trait Timeline {
     /// Before the first thread.
     fn begin(&mut self, out: &mut Vec<u8>);
 
-    /// A thread begins, with no frame open. Time begins anew.
-    fn begin_thread(&mut self, id: ThreadId, out: &mut Vec<u8>);
+    /// A thread begins, with no frame open, or the parts of one that are told. Time begins anew.
+    fn begin_thread(&mut self, file: &ThreadFile, out: &mut Vec<u8>);
 
     /// A method is entered.
     fn enter(&mut self, method: MethodId, at: u64, out: &mut Vec<u8>);
@@ -177,7 +177,7 @@ impl Play<'_> {
         progress: &mut Progress,
         out: &mut Buffer<'_>,
     ) -> Result<(Reading, u64), Failure> {
-        timeline.begin_thread(file.id, &mut out.bytes);
+        timeline.begin_thread(file, &mut out.bytes);
         loop {
             let keeper = Timekeeper::new(trace, file, self.scale);
             let (shown, held) = (Shown::new(self.which), Held::new(self.limits));

@@ -1,8 +1,8 @@
 //! The file format of speedscope: a profile a thread, of events that open and close frames. Frames that
 //! are open at the end are closed there: the viewer refuses a profile that leaves some open.
 
-use flow_codec::read::Trace;
-use flow_codec::{MethodId, ThreadId};
+use flow_codec::MethodId;
+use flow_codec::read::{ThreadFile, Trace};
 
 use super::clock::Scale;
 use super::json::quoted;
@@ -63,11 +63,11 @@ impl Timeline for Speedscope<'_> {
         out.extend_from_slice(head.as_bytes());
     }
 
-    fn begin_thread(&mut self, id: ThreadId, out: &mut Vec<u8>) {
+    fn begin_thread(&mut self, file: &ThreadFile, out: &mut Vec<u8>) {
         if !std::mem::take(&mut self.is_first_thread) {
             out.push(b',');
         }
-        let name = thread_name(self.trace, id);
+        let name = thread_name(self.trace, file);
         let (name, unit) = match self.scale {
             // Speedscope has no unit of that name.
             Scale::Calls => (format!("{name} ({})", self.scale.unit()), "none"),
