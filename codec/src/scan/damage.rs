@@ -17,12 +17,6 @@ pub struct Damage {
 }
 
 impl Damage {
-    /// Whether there is none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
-    }
-
     pub(super) fn add(&mut self, place: Range<Offset>) {
         if self.places.len() < NAMED {
             self.places.push(place);
