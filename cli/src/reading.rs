@@ -10,7 +10,7 @@ use flow_codec::read::{
     Clock, Events, Filtered, ReadRecords, Selection, Tail, ThreadFile, TimeLimited, TimeLimits,
     TimedEvents, Visit,
 };
-use flow_codec::scan::Summary;
+use flow_codec::scan::{Damage, Summary};
 use flow_codec::{Error, Offset};
 
 use crate::at_once::sweep_thread;
@@ -70,6 +70,16 @@ impl Reading {
     /// Nothing can be read of it.
     pub(crate) fn failed(error: Error) -> Self {
         Self { ending: Ending::Failed, damage: vec![error], ..Self::new() }
+    }
+
+    /// All was read but these places.
+    pub(crate) fn passed_over(path: &Path, damage: &Damage) -> Self {
+        let error = |place: &Range<Offset>| {
+            let Range { start: offset, end: next } = *place;
+            Error::OversizedNumber { path: path.to_path_buf(), offset, next }
+        };
+        let places = damage.places.iter().map(error).collect();
+        Self { damage: places, more_damage: damage.more, ..Self::new() }
     }
 
     /// The same behind what was wrong with events before.
@@ -265,14 +275,6 @@ impl<F> Read<'_, F> {
     }
 }
 
-/// What is wrong at places that were passed over.
-pub(crate) fn damage_errors(path: &Path, places: &[Range<Offset>]) -> impl Iterator<Item = Error> {
-    places.iter().map(|place| {
-        let Range { start: offset, end: next } = *place;
-        Error::OversizedNumber { path: path.to_path_buf(), offset, next }
-    })
-}
-
 /// Counts what a thread did.
 pub(crate) fn count_thread(file: &ThreadFile, progress: &mut Progress) -> (Summary, Reading) {
     if file.format == EventFormat::Jsonl {
@@ -285,12 +287,9 @@ pub(crate) fn count_thread(file: &ThreadFile, progress: &mut Progress) -> (Summa
     match outcome {
         Err(error) => (Summary::default(), Reading::failed(error)),
         Ok((content, swept)) => {
-            let mut reading = Reading::new();
+            let mut reading = Reading::passed_over(&file.path, &swept.damage);
             reading.ending = swept.tail(content.len()).into();
-            reading.more_damage = swept.damage.more;
-            let path = &file.path;
-            reading.damage.extend(damage_errors(path, &swept.damage.places));
-            reading.damage.extend(content.gap(path));
+            reading.damage.extend(content.gap(&file.path));
             (swept.total(), reading)
         }
     }

@@ -12,7 +12,7 @@ use crate::args::{Format, IndexArgs};
 use crate::at_once::open_tree;
 use crate::failure::{Failure, Status};
 use crate::output::{Align, Out, Progress, Table, bytes, csv_fields, grouped, message, plural};
-use crate::reading::{Reading, damage_errors};
+use crate::reading::Reading;
 use crate::source::{Source, thread_title};
 
 /// The index of a smaller thread is made in the time it takes to open one.
@@ -74,10 +74,7 @@ struct Row {
 fn store(file: &ThreadFile, trace: &str, progress: &mut Progress) -> Result<(Row, Reading), Error> {
     let tree = open_tree(file, progress)?;
     let path = Index::path(file);
-    let mut reading = Reading::new();
-    let damage = tree.index().damage();
-    reading.damage.extend(damage_errors(&file.path, &damage.places));
-    reading.more_damage = damage.more;
+    let reading = Reading::passed_over(&file.path, tree.index().damage());
     let (index_bytes, state) = match tree.origin() {
         _ if !reading.is_sound() => (0, "damaged, none is stored"),
         Origin::Stored => (fs::metadata(path).map_or(0, |metadata| metadata.len()), "was there"),

@@ -10,7 +10,7 @@ use flow_codec::{Error, Glob, MethodId, Offset};
 use crate::args::nanoseconds;
 use crate::at_once::open_tree;
 use crate::output::{Progress, grouped, instant};
-use crate::reading::{Reading, damage_errors};
+use crate::reading::Reading;
 
 /// What `--from` says.
 #[derive(Clone, Debug)]
@@ -110,16 +110,15 @@ impl From {
             Some(place) => Some(Start { place, frames: tree.open_methods(place)? }),
             None => None,
         };
-        // Only now: a stored index that turned out to be wrong knows of none.
-        let damage = tree.index().damage();
-        let is_before = |at: Offset| place.is_none_or(|place| at < place.offset);
-        let places = damage.places.iter().filter(|damage| is_before(damage.start)).cloned();
-        let places: Vec<_> = places.collect();
         if before.is_sound() {
-            before.damage.extend(damage_errors(&file.path, &places));
-            if place.is_none() {
-                before.more_damage = damage.more;
+            // Only now: a stored index that turned out to be wrong knows of none.
+            let mut damage = tree.index().damage().clone();
+            if let Some(place) = place {
+                damage.places.retain(|damage| damage.start < place.offset);
+                // Where those are is not known; the replay counts what is behind the place.
+                damage.more = 0;
             }
+            before = Reading::passed_over(&file.path, &damage);
         }
         Ok((start, before))
     }
