@@ -24,6 +24,7 @@ pub(crate) use units::{
 };
 pub(crate) use words::shell_word;
 
+use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use std::time::Duration;
 
@@ -35,6 +36,11 @@ use self::screen::Screen;
 use crate::args::{ColorWhen, Format};
 
 const BUFFER_BYTES: usize = 128 * 1024;
+
+/// `… 3 more threads left out (--max 40; 0 for all)`, for a [remark](Out::remark).
+pub(crate) fn left_out(what: &str, max: impl Display) -> String {
+    format!("… {what} left out (--max {max}; 0 for all)")
+}
 
 /// Standard output, buffered.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::finding::Finding;
 use super::inspect::Check;
 use crate::failure::Failure;
-use crate::output::{Out, bytes, csv_fields, neutral, plural};
+use crate::output::{Out, bytes, csv_fields, left_out, neutral, plural};
 
 /// Findings of text that are shown when nobody says how many; the graver ones come first.
 pub(super) const DEFAULT_FINDINGS: u64 = 40;
@@ -46,7 +46,7 @@ impl Check {
     pub(super) fn left_out(&self, max: Option<u64>) -> Option<String> {
         let more = (self.findings.len() - self.first(max).len()) as u64;
         let (more, max) = (Some(more).filter(|more| *more > 0)?, max.unwrap_or(0));
-        Some(format!("  … {} left out (--max {max}; 0 for all)", plural(more, "more finding")))
+        Some(format!("  {}", left_out(&plural(more, "more finding"), max)))
     }
 
     /// So many findings; without a limit, or with 0, all.

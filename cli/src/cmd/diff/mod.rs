@@ -11,7 +11,9 @@ use flow_codec::read::Selection;
 use crate::args::{By, DiffArgs, Format, SourceArgs, TestArgs};
 use crate::by_path::ByPath;
 use crate::failure::{Failure, Status};
-use crate::output::{Out, Progress, chain, csv_fields, duration, grouped, neutral, plural};
+use crate::output::{
+    Out, Progress, chain, csv_fields, duration, grouped, left_out, neutral, plural,
+};
 use crate::pattern::globs_in;
 use crate::reading::Chosen;
 use crate::source::Source;
@@ -112,8 +114,7 @@ fn print(diff: &Diff, args: &DiffArgs, out: &mut Out) -> Result<(), Failure> {
     }
     if more > 0 {
         let differences = plural(more as u64, "smaller difference");
-        let text = format!("… {differences} left out (--max {max}; 0 for all)");
-        out.remark(args.format, None, &text)?;
+        out.remark(args.format, None, &left_out(&differences, max))?;
     }
     if diff.beyond() > 0 {
         let calls = plural(diff.beyond(), "call");

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::args::{DiffArgs, Format, TestArgs};
 use crate::failure::{Failure, Status};
-use crate::output::{Align, Out, Progress, Table, grouped, plural};
+use crate::output::{Align, Out, Progress, Table, grouped, left_out, plural};
 use crate::reading::{Chosen, visit_thread};
 use crate::source::Source;
 use crate::test_source::files;
@@ -106,7 +106,7 @@ impl Tests {
         let mut shown = differing.iter().take(max);
         let left_out = (differing.len() > max).then(|| {
             let more = plural((differing.len() - max) as u64, "more test");
-            format!("… {more} left out (--max {max}; 0 for all)")
+            left_out(&more, max)
         });
         if !is_text {
             shown.try_for_each(|(name, pair)| self.json(name, pair, out))?;

@@ -15,8 +15,8 @@ use crate::args::{Format, InfoArgs, ThreadKey};
 use crate::failure::{Failure, Status};
 use crate::lock;
 use crate::output::{
-    Align, Out, Progress, Table, bytes, csv_fields, duration, grouped, lost, neutral, plural,
-    seconds,
+    Align, Out, Progress, Table, bytes, csv_fields, duration, grouped, left_out, lost, neutral,
+    plural, seconds,
 };
 use crate::reading::{Ending, count_thread};
 use crate::source::Source;
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
         }
         if threads.len() < all {
             let more = plural((all - threads.len()) as u64, "more thread");
-            let text = format!("… {more} left out (--max {max}; 0 for all)");
+            let text = left_out(&more, max);
             out.remark(format, source.place(&trace.dir).as_deref(), &text)?;
         }
     }

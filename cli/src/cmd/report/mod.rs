@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::args::{Format, ReportArgs, SortKey};
 use crate::at_once::report_thread;
 use crate::failure::{Failure, Status};
-use crate::output::{Align, Out, Progress, Table, csv_fields, grouped, percent, plural};
+use crate::output::{self, Align, Out, Progress, Table, csv_fields, grouped, percent, plural};
 use crate::reading::{Chosen, Reading, visit_thread};
 use crate::source::Source;
 use crate::times::by_time;
@@ -123,8 +123,7 @@ fn left_out(
     out: &mut Out,
 ) -> Result<(), Failure> {
     if methods > 0 {
-        let more = plural(methods as u64, "more method");
-        let text = format!("… {more} left out (--max {max}; 0 for all)");
+        let text = output::left_out(&plural(methods as u64, "more method"), max);
         out.remark(format, source.place(&trace.dir).as_deref(), &text)?;
     }
     Ok(())

@@ -10,7 +10,8 @@ use super::default_max;
 use crate::args::{Format, ReportArgs};
 use crate::failure::{Failure, Status};
 use crate::output::{
-    Align, Labels, Out, Progress, Table, csv_fields, duration, grouped, neutral, percent, plural,
+    Align, Labels, Out, Progress, Table, csv_fields, duration, grouped, left_out, neutral, percent,
+    plural,
 };
 use crate::pattern::globs;
 use crate::reading::{Chosen, visit_thread, visit_timed};
@@ -157,7 +158,7 @@ impl Found {
         if !left.is_empty() {
             let more = plural(left.len() as u64, &format!("more {}", title(side)));
             let calls = plural(left.iter().map(|row| row.calls).sum(), "call");
-            let text = format!("… {more} with {calls} left out (--max {max}; 0 for all)");
+            let text = left_out(&format!("{more} with {calls}"), max);
             out.remark(format, source.place(&trace.dir).as_deref(), &text)?;
         }
         if format == Format::Text && self.took_ns.is_some() {

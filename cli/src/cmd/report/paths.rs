@@ -11,8 +11,8 @@ use crate::args::{By, Format, PathsKind, ReportArgs};
 use crate::by_path::ByPath;
 use crate::failure::{Failure, Status};
 use crate::output::{
-    Align, Labels, Out, Progress, Table, chain, csv_fields, duration, grouped, neutral, percent,
-    plural,
+    Align, Labels, Out, Progress, Table, chain, csv_fields, duration, grouped, left_out, neutral,
+    percent, plural,
 };
 use crate::reading::{Chosen, visit_thread};
 use crate::source::{Source, file_title};
@@ -223,8 +223,7 @@ impl Paths<'_> {
     }
 
     fn hidden(&self, count: u64) -> String {
-        let frames = plural(count, "frame");
-        format!("… {frames} left out (--max {}; 0 for all)", self.max)
+        left_out(&plural(count, "frame"), self.max)
     }
 
     fn frequent(&mut self, tree: &PathTree, out: &mut Out) -> Result<(), Failure> {
@@ -255,8 +254,7 @@ impl Paths<'_> {
             if self.format == Format::Text {
                 out.write_all(b"\n")?;
             }
-            let text =
-                format!("… {more} with {calls}{took} left out (--max {}; 0 for all)", self.max);
+            let text = left_out(&format!("{more} with {calls}{took}"), self.max);
             out.remark(self.format, self.place.as_deref(), &text)?;
         }
         Ok(())

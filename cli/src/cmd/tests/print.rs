@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{Row, max};
 use crate::args::{Format, TestsArgs};
 use crate::failure::Failure;
-use crate::output::{Align, Out, Table, csv_fields, duration, grouped, neutral, plural};
+use crate::output::{Align, Out, Table, csv_fields, duration, grouped, left_out, neutral, plural};
 use crate::source::Source;
 use crate::test_source::outcome;
 
@@ -55,7 +55,7 @@ impl<'a> Print<'a> {
         }
         if shown.len() < rows.len() {
             let more = plural((rows.len() - shown.len()) as u64, "more test");
-            let text = format!("… {more} left out (--max {}; 0 for all)", max(self.args));
+            let text = left_out(&more, max(self.args));
             let place = self.source.place(&trace.dir);
             out.remark(self.args.source.format, place.as_deref(), &text)?;
         }
