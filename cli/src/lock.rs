@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use flow_codec::format::names;
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 
 /// How long a JVM may take to find its place in the directory.
 const GATE_PATIENCE: Duration = Duration::from_secs(2);
@@ -22,9 +23,9 @@ pub(crate) struct DirectoryLock {
 
 /// Whether a JVM records into the directory; `None` where that cannot be found out.
 pub(crate) fn is_recording(dir: &Path) -> Option<bool> {
-    let lock = match File::open(dir.join(names::LOCK)) {
+    let lock = match open(&dir.join(names::LOCK)) {
         Ok(lock) => lock,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(false),
+        Err(Errno::NOENT) => return Some(false),
         Err(_) => return None,
     };
     let _gate = pass_gate(dir);
@@ -49,10 +50,16 @@ pub(crate) fn take(dir: &Path) -> io::Result<Option<DirectoryLock>> {
     }
 }
 
+/// Opens what is there. A pipe in its place would be waited for.
+fn open(path: &Path) -> rustix::io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    rustix::fs::open(path, flags, Mode::empty()).map(File::from)
+}
+
 /// Waits until no JVM is about to choose its directory. Where that takes too long, nothing is lost
 /// but that such a JVM may go elsewhere.
 fn pass_gate(dir: &Path) -> Option<File> {
-    let gate = File::open(dir.join(names::GATE)).ok()?;
+    let gate = open(&dir.join(names::GATE)).ok()?;
     let begun = Instant::now();
     while begun.elapsed() < GATE_PATIENCE {
         match gate.try_lock_shared() {

@@ -68,6 +68,40 @@ fn a_record_cut_off_makes_the_result_partial() {
 }
 
 #[test]
+fn nobody_waits_for_a_pipe_in_place_of_a_file() {
+    for name in [
+        "thread-1.flow",
+        "thread-1.marks",
+        "thread-1.idx",
+        "trace.json",
+        "journal",
+        "ids.properties",
+        "methods.jsonl",
+        "threads.jsonl",
+        ".lock",
+        ".gate",
+    ] {
+        let trace = trace();
+        // Whoever asks whether a JVM still records tries the lock.
+        fs::write(trace.path().join("trace.json"), manifest(0, None)).unwrap();
+        let pipe = trace.path().join(name);
+        let _ = fs::remove_file(&pipe);
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).unwrap();
+        let [checked, reported] = ["check", "report"].map(|verb| flow(&[verb], trace.path()));
+        // An index is taken or left, and a lock says nothing of what was recorded.
+        if name.starts_with('.') || name.ends_with(".idx") {
+            assert_eq!(checked.code, Some(0), "{name}: {}", checked.out);
+        } else {
+            let finding = format!("{name}: not a regular file");
+            assert!(checked.out.contains(&finding), "{name}: {}", checked.out);
+            assert_eq!(checked.code, Some(1), "{name}");
+        }
+        // Thread 12 is whole, whatever is missing of thread 1 and the names.
+        assert!(reported.out.contains("  method\n"), "{name}: {}", reported.out);
+    }
+}
+
+#[test]
 fn what_a_cut_explains_is_not_damage_and_what_it_cannot_is() {
     let trace = trace();
     let file = trace.path().join("thread-1.flow");

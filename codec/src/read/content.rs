@@ -52,11 +52,7 @@ impl Content {
             return Ok(Self(Arc::new(Inner { thread, file: None, in_file: 0, rest, gap: None })));
         }
         let in_file = file.bytes_in_file();
-        let opened = match File::open(&file.path) {
-            Ok(opened) => Some(opened),
-            Err(error) if error.kind() == io::ErrorKind::NotFound && in_file == 0 => None,
-            Err(source) => return Err(Error::Io { path: file.path.clone(), source }),
-        };
+        let opened = file.open_file()?;
         let (mut chunk, mut gap) = (Arc::default(), None);
         if let Some(open) = &file.open {
             let cut = opened.as_ref().map(|opened| cut_record(opened, in_file)).transpose();

@@ -19,7 +19,8 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use super::open_chunk::{OpenChunk, OpenMarks};
-use super::text::{self, MAX_DAMAGE};
+use super::regular;
+use super::text::MAX_DAMAGE;
 use crate::format::journal::{
     HEADER_BYTES, MAGIC, MARKS_HEADER_BYTES, MAX_CHUNK_BYTES, MAX_RESUME_BYTES, SLOT_HEADER_BYTES,
     SlotHeader, SlotWord, TICK_WORDS, VERSION, WORD_BYTES, chunk_start, is_open,
@@ -56,7 +57,7 @@ impl Journal {
     pub(super) fn read(dir: &Path) -> Option<Self> {
         let path = dir.join(names::JOURNAL);
         let mut journal = Self::default();
-        let outcome = match text::open(&path) {
+        let outcome = match regular::open(&path) {
             Ok(None) => return None,
             Ok(Some(file)) => Reader::new(file, &path).read(&mut journal),
             Err(error) => Err(error),

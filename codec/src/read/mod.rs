@@ -17,6 +17,7 @@ mod marks;
 mod methods;
 mod open_chunk;
 mod part;
+mod regular;
 mod splice;
 mod test_runs;
 mod text;

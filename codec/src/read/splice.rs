@@ -1,6 +1,5 @@
 //! How the open chunk of a thread is written behind its file.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
 use super::{OpenChunk, ThreadFile};
@@ -30,12 +29,11 @@ impl ThreadFile {
     pub fn splice(&self) -> Result<Option<Splice>> {
         let Some(open) = &self.open else { return Ok(None) };
         let io_error = |source| Error::Io { path: self.path.clone(), source };
-        let splice = match File::open(&self.path) {
-            Ok(mut file) => splice(&mut file, open, self.format).map_err(io_error)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound && open.offset == 0 => {
+        let splice = match self.open_file()? {
+            Some(mut file) => splice(&mut file, open, self.format).map_err(io_error)?,
+            None => {
                 Ok(Splice { kept: 0, cut: 0, written: 0, missing: open.byte_count(self.format) })
             }
-            Err(error) => return Err(io_error(error)),
         };
         let conflict = |offset| Error::Conflict { path: self.path.clone(), offset };
         splice.map(Some).map_err(conflict)

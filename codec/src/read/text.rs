@@ -1,10 +1,10 @@
 //! Opens and reads the text files of a trace, in bounded memory.
 
 use std::borrow::Cow;
-use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
+use super::regular;
 use crate::error::quoted;
 use crate::{Error, Result};
 
@@ -14,27 +14,10 @@ const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
 /// A larger manifest is refused.
 const MAX_WHOLE_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Opens a file; `None` where there is none. What is no regular file is refused: a pipe would be
-/// waited for, a device might never end.
-pub(super) fn open(path: &Path) -> io::Result<Option<File>> {
-    let opened = fs::metadata(path).and_then(|metadata| {
-        if metadata.is_file() {
-            File::open(path)
-        } else {
-            Err(io::Error::other("not a regular file"))
-        }
-    });
-    match opened {
-        Ok(file) => Ok(Some(file)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
 /// The text of a whole file; `None` where there is none.
 pub(super) fn read_whole(path: &Path) -> Result<Option<String>> {
     let read = || {
-        let Some(file) = open(path)? else {
+        let Some(file) = regular::open(path)? else {
             return Ok(None);
         };
         let mut text = String::new();
@@ -67,7 +50,7 @@ pub(super) fn for_each_line(
         }
     };
     let io_error = |source| Error::Io { path: path.to_path_buf(), source };
-    let mut input = match open(path) {
+    let mut input = match regular::open(path) {
         Ok(Some(file)) => BufReader::new(file),
         Ok(None) => return,
         Err(error) => return refuse(io_error(error)),

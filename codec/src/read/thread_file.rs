@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::open_chunk::{OpenChunk, OpenChunkBytes, OpenMarks};
 use super::part::{PartCursor, Parts, Seen};
+use super::regular;
 use super::{Asides, FlowReader, JsonlReader, Marks, RECORDS_AT_ONCE, ReadRecords, Tail, Visit};
 use crate::format::flow::Record;
 use crate::format::marks::{HEADER, Position};
@@ -105,9 +106,8 @@ impl ThreadFile {
             return Ok(None);
         }
         let path = self.path.with_extension(MARKS_EXTENSION);
-        let file = match File::open(&path) {
-            Ok(file) => Some(file),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        let file = match regular::open(&path) {
+            Ok(file) => file,
             Err(source) => return Err(Error::Io { path, source }),
         };
         let open = self.open.as_ref().map(OpenChunk::marks);
@@ -184,14 +184,19 @@ impl ThreadFile {
         Ok(())
     }
 
+    /// Opens its file; `None` where it has none, since all of its events are in the journal.
+    pub(super) fn open_file(&self) -> Result<Option<File>> {
+        let file = regular::open(&self.path).map_err(|source| self.io_error(source))?;
+        if file.is_none() && self.bytes_in_file() > 0 {
+            return Err(self.io_error(io::ErrorKind::NotFound.into()));
+        }
+        Ok(file)
+    }
+
     /// What counts of the file, from a place on.
     fn file_from(&self, offset: Offset) -> Result<Take<OptionalFile>> {
         let limit = self.open.as_ref().map_or(u64::MAX, |open| open.offset);
-        let mut file = match File::open(&self.path) {
-            Ok(file) => Some(file),
-            Err(error) if error.kind() == io::ErrorKind::NotFound && limit == 0 => None,
-            Err(source) => return Err(self.io_error(source)),
-        };
+        let mut file = self.open_file()?;
         if let Some(file) = file.as_mut().filter(|_| offset.get() > 0) {
             file.seek(SeekFrom::Start(offset.get())).map_err(|source| self.io_error(source))?;
         }

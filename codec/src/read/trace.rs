@@ -1,10 +1,11 @@
 //! Opens a trace directory.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use super::journal::Journal;
+use super::regular;
 use super::text::read_whole;
 use super::{Methods, OpenChunk, ThreadFile, Threads};
 use crate::format::manifest::{self, Manifest};
@@ -72,6 +73,7 @@ impl Trace {
         if !listing.has_trace {
             return Err(Error::NoTrace { path: dir.to_path_buf() });
         }
+        damage.append(&mut listing.damage);
         let journal = journal.map(|Journal { chunks, is_restless, damage: mut of_journal }| {
             listing.add(chunks, dir, manifest.as_ref(), &mut of_journal);
             let is_whole = of_journal.is_empty();
@@ -144,35 +146,59 @@ struct Listing {
     has_trace: bool,
     files: Vec<ThreadFile>,
     further: Vec<PathBuf>,
+    /// What stands in the place of a thread's events, and cannot be read as such.
+    damage: Vec<Error>,
 }
 
 impl Listing {
     fn of(dir: &Path) -> Result<Self> {
         let io_error = |source| Error::Io { path: dir.to_path_buf(), source };
-        let mut listing = Self { has_trace: false, files: Vec::new(), further: Vec::new() };
+        let mut listing =
+            Self { has_trace: false, files: Vec::new(), further: Vec::new(), damage: Vec::new() };
         for entry in fs::read_dir(dir).map_err(io_error)? {
             let entry = entry.map_err(io_error)?;
             let name = entry.file_name();
             let Some(name) = name.to_str() else { continue };
+            let path = entry.path();
+            let thread = names::parse_thread_file(name);
             // Links are followed: a reader has nothing to fear from them.
-            let Ok(metadata) = fs::metadata(entry.path()) else {
-                continue;
-            };
-            if metadata.is_dir() && name.starts_with(names::JVM_PREFIX) {
-                listing.further.push(entry.path());
-            }
-            if !metadata.is_file() {
-                continue;
-            }
-            listing.has_trace |= names::is_trace_file(name);
-            if let Some((id, format)) = names::parse_thread_file(name) {
-                let (path, bytes) = (entry.path(), metadata.len());
-                listing.files.push(ThreadFile { id, format, path, bytes, open: None, parts: None });
+            match (fs::metadata(&path), thread) {
+                (Ok(metadata), thread) if metadata.is_file() => {
+                    listing.has_trace |= names::is_trace_file(name);
+                    if let Some((id, format)) = thread {
+                        let bytes = metadata.len();
+                        let (open, parts) = (None, None);
+                        listing.files.push(ThreadFile { id, format, path, bytes, open, parts });
+                    }
+                }
+                (Ok(metadata), Some(_)) => {
+                    let refused = regular::check(&metadata).err();
+                    let error = refused.map(|source| Error::Io { path, source });
+                    listing.damage.extend(error);
+                }
+                (Ok(metadata), None) => {
+                    if metadata.is_dir() && name.starts_with(names::JVM_PREFIX) {
+                        listing.further.push(path);
+                    }
+                }
+                // Unless it has gone since the directory was read.
+                (Err(source), Some(_)) if fs::symlink_metadata(&path).is_ok() => {
+                    listing.damage.push(Error::Io { path, source });
+                }
+                (Err(_), _) => {}
             }
         }
         listing.files.sort_by(|a, b| (a.id, &a.path).cmp(&(b.id, &b.path)));
         // A thread has one file. Should there be two, `.flow` comes before `.jsonl`.
-        listing.files.dedup_by_key(|file| file.id);
+        let Self { files, damage, .. } = &mut listing;
+        files.dedup_by(|further, first| {
+            let is_second = further.id == first.id;
+            if is_second {
+                let source = io::Error::other("left out: the thread has a file in another format");
+                damage.push(Error::Io { path: further.path.clone(), source });
+            }
+            is_second
+        });
         listing.further.sort();
         Ok(listing)
     }
@@ -289,6 +315,24 @@ mod tests {
         fs::write(dir.path().join("thread-1.flow"), [0x80]).unwrap();
         let trace = Trace::open(dir.path()).unwrap();
         assert_eq!((trace.files.len(), trace.damage.len()), (1, 1));
+    }
+
+    #[test]
+    fn what_stands_in_the_place_of_a_threads_events_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        fs::write(path("thread-1.flow"), [0x80]).unwrap();
+        fs::write(path("thread-1.jsonl"), "").unwrap();
+        fs::create_dir(path("thread-2.flow")).unwrap();
+        std::os::unix::fs::symlink("nowhere", path("thread-3.flow")).unwrap();
+        let trace = Trace::open(dir.path()).unwrap();
+        assert_eq!(trace.files.len(), 1);
+        let mut damage: Vec<_> = trace.damage.iter().map(ToString::to_string).collect();
+        damage.sort();
+        for (text, name) in damage.iter().zip(["1.jsonl", "2.flow", "3.flow"]) {
+            assert!(text.contains(&format!("thread-{name}: ")), "{text}");
+        }
+        assert_eq!(damage.len(), 3, "{damage:?}");
     }
 
     #[test]

@@ -1,0 +1,24 @@
+//! Opens files of a trace: regular ones, and nothing else.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+/// Opens a file; `None` where there is none. What is no regular file is refused: a pipe would be
+/// waited for, a device might never end.
+pub(super) fn open(path: &Path) -> io::Result<Option<File>> {
+    let opened = fs::metadata(path).and_then(|metadata| {
+        check(&metadata)?;
+        File::open(path)
+    });
+    match opened {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Refuses what is no regular file.
+pub(super) fn check(found: &fs::Metadata) -> io::Result<()> {
+    if found.is_file() { Ok(()) } else { Err(io::Error::other("not a regular file")) }
+}
