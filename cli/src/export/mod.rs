@@ -57,6 +57,11 @@ pub(crate) trait Paths {
         stacks.most_frames()
     }
 
+    /// Whether there is such a thing without a call.
+    fn can_be_empty(&self) -> bool {
+        true
+    }
+
     /// Writes it.
     ///
     /// # Errors

@@ -32,14 +32,15 @@ impl Paths for Svg {
         drawn(stacks).most_frames()
     }
 
+    fn can_be_empty(&self) -> bool {
+        false
+    }
+
     fn write(&self, stacks: &Stacks<'_>, trace: &Trace, to: &mut dyn Write) -> io::Result<()> {
         let mut lines = Vec::new();
         collapsed::lines(&drawn(stacks), trace, |stack, calls| {
             lines.push(format!("{stack} {calls}"))
         });
-        if lines.is_empty() {
-            return Err(io::Error::other("there are no calls to draw"));
-        }
         let mut options = Options::default();
         options.title = program(trace);
         options.count_name = scale_of(stacks).unit().to_owned();

@@ -110,6 +110,9 @@ impl Export<'_> {
         if self.args.estimate {
             return size.print(out);
         }
+        if size.bytes == 0 && !format.can_be_empty() {
+            return Err(Failure::Failed("not written: there are no calls to draw".to_owned()));
+        }
         if let Some(viewer) = viewer(self.args.to).filter(|_| !self.args.force) {
             let frames = format.frames(&stacks);
             if size.bytes > viewer.bytes || frames > viewer.frames {
