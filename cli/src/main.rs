@@ -36,12 +36,21 @@ use crate::failure::{Failure, Status};
 use crate::output::{Out, message};
 
 fn main() {
-    let args = Args::parse();
-    let mut out = Out::new(args.color);
-    let outcome = run(&args.verb, &mut out).and_then(|status| {
-        out.finish()?;
-        Ok(status)
-    });
+    let outcome = match Args::try_parse() {
+        Ok(args) => {
+            let mut out = Out::new(args.color);
+            run(&args.verb, &mut out).and_then(|status| {
+                out.finish()?;
+                Ok(status)
+            })
+        }
+        Err(refusal) if refusal.use_stderr() => {
+            let _ = refusal.print();
+            Ok(Status::Usage)
+        }
+        // Help, or the version.
+        Err(answer) => answer.print().map(|()| Status::Done).map_err(Failure::Output),
+    };
     let status = outcome.unwrap_or_else(|failure| match failure {
         // Whoever reads the output has seen enough.
         Failure::Output(error) if error.kind() == ErrorKind::BrokenPipe => Status::Done,

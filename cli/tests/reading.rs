@@ -659,11 +659,13 @@ fn a_closed_pipe_is_success_and_a_full_disk_is_not() {
         assert_eq!(output.status.code(), Some(0));
         assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
     }
-    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let output = command().arg("report").arg(trace.path()).stdout(full).output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    let err = String::from_utf8(output.stderr).unwrap();
-    assert!(err.starts_with("flow: the output cannot be written: No space"), "{err}");
+    for args in [&["report", trace.path().to_str().unwrap()][..], &["help"], &["--version"]] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = command().args(args).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert!(err.starts_with("flow: the output cannot be written: No space"), "{err}");
+    }
 }
 
 #[test]

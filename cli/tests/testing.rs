@@ -350,6 +350,8 @@ passed  failed      1      1             0    0  a.T.two(int)[1]
         "{}",
         run.out
     );
+    let run = flow(&["diff", "--format", "csv", args[1]], after.path());
+    assert_eq!(run.err, "flow: 2 tests that differ left out; text and json tell of them\n");
     let run = flow(&["diff", "--test", "*two*", before.path().to_str().unwrap()], after.path());
     assert!(run.out.starts_with("1 test before, 1 after: 1 called"), "{}", run.out);
     assert!(!run.out.contains("a.T.one"), "{}", run.out);

@@ -96,10 +96,18 @@ impl Tests {
 
     /// Prints those that differ.
     pub(super) fn print(&self, args: &DiffArgs, out: &mut Out) -> Result<(), Failure> {
-        if self.pairs.is_empty() || args.format == Format::Csv {
+        if self.pairs.is_empty() {
             return Ok(());
         }
         let differing: Vec<_> = self.pairs.iter().filter(|(_, pair)| pair.differs()).collect();
+        if args.format == Format::Csv {
+            if !differing.is_empty() {
+                let tests = plural(differing.len() as u64, "test");
+                let text = format!("{tests} that differ left out; text and json tell of them");
+                out.remark(args.format, None, &text)?;
+            }
+            return Ok(());
+        }
         let is_text = args.format == Format::Text;
         let max = args.max.unwrap_or(if is_text { DEFAULT_MAX } else { 0 });
         let max = if max == 0 { usize::MAX } else { usize::try_from(max).unwrap_or(usize::MAX) };
