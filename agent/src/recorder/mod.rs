@@ -70,7 +70,8 @@ pub enum Patience {
 impl Patience {
     const fn duration(self) -> Duration {
         match self {
-            Self::Little => Duration::from_millis(150),
+            // Only as long as a thread really writes: a busy disk may let it wait for 200 ms and more.
+            Self::Little => Duration::from_secs(1),
             Self::Much => Duration::from_secs(5),
         }
     }
