@@ -6,6 +6,10 @@
 set -eu
 cd "$(dirname "$0")/.."
 
+# The modes of files stand in the jar.
+umask 022
+chmod -R u=rwX,go=rX java-harness/api/src
+
 readonly built=java-harness/api/target/flow-api.jar bytes=cli/java/flow-api.jar
 (cd java-harness/api && mvn -q -B -Dstyle.color=never clean package)
 

@@ -10,13 +10,21 @@ missing=""
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
+can_install() { have apt-get && [ "$(id -u)" = 0 ]; }
+
+# Others may be installing as well, and mirrors fail now and then.
+apt() { apt-get -qq -o Acquire::Retries=3 -o DPkg::Lock::Timeout=300 "$@" >&2; }
+
+# Once: a fresh machine knows of no packages.
+update() { [ -n "${updated:-}" ] || { apt update && updated=1; }; }
+
 # Usage: want COMMAND DEBIAN-PACKAGE WHAT-FOR
 want() {
     have "$1" && return
-    if have apt-get && [ "$(id -u)" = 0 ]; then
+    if can_install; then
         echo "setup: installing $2 ($3)" >&2
-        [ -n "${updated:-}" ] || { apt-get -qq update >&2 && updated=1; }
-        DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "$2" >&2 || true
+        update || true
+        DEBIAN_FRONTEND=noninteractive apt install -y --no-install-recommends "$2" || true
         have "$1" && return
     fi
     missing="$missing
@@ -26,6 +34,7 @@ want() {
 want cc gcc "compiles and links; also the tests' own counting agent"
 # Packages name themselves differently from release to release; any JDK from 17 on will do.
 jdk=openjdk-17-jdk-headless
+if ! have javac && can_install; then update || true; fi
 if have apt-cache && ! apt-cache show "$jdk" >/dev/null 2>&1; then jdk=default-jdk-headless; fi
 want javac "$jdk" "a JDK to record programs with, version 17 or later"
 if [ "${1:-}" != record ]; then
@@ -48,7 +57,8 @@ if have cargo && have rustc; then
     fi
     if [ "${1:-}" != record ]; then
         for component in clippy rustfmt; do
-            have "cargo-${component#rust}" ||
+            # Not `have`: the name is there without the component.
+            cargo "${component#rust}" --version >/dev/null 2>&1 ||
                 { have rustup && rustup component add "$component" >&2; } ||
                 missing="$missing
   $component: checks the sources. Run: rustup component add $component"

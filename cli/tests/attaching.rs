@@ -6,7 +6,7 @@ mod common;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -19,8 +19,10 @@ use signal_hook::iterator::Signals;
 use tempfile::TempDir;
 
 const DEADLINE: Duration = Duration::from_secs(30);
-/// Tells of each signal. It reads what never comes, so it costs nothing, and ends with its input.
-const JVM: &str = "trap 'echo quit' QUIT; echo ready; while ! read -r line; do :; done";
+/// Tells of each signal, which ends a `read`. It reads what never comes, so it costs nothing, and ends with its
+/// input.
+const JVM: &str = "trap 'echo quit; heard=1' QUIT; echo ready; \
+    while heard=; read -r line || [ \"$heard\" ]; do :; done";
 
 /// A shell that is mapped as `libjvm.so`, and agent libraries that are none.
 struct Jvm {
@@ -83,6 +85,8 @@ impl Jvm {
             serve(&socket, &answer, &refusal)
         });
         let run = self.flow("attach", &[&["--agent", "libflowagent.so"], args].concat());
+        // Should nobody have asked, that ends the wait for it.
+        drop(UnixStream::connect(&self.socket));
         let _ = fs::remove_file(&self.socket);
         assert!(!trigger.exists(), "{run:?}");
         assert_eq!(self.line(), "quit\n");
@@ -108,6 +112,8 @@ fn wait_for(path: &Path) {
 
 /// Takes one request, says in the file that it names why the agent refuses, and answers.
 fn serve(socket: &Path, answer: &str, refusal: &str) -> Vec<String> {
+    // Of an earlier process of this id.
+    let _ = fs::remove_file(socket);
     let listener = UnixListener::bind(socket).unwrap();
     let (mut stream, _) = listener.accept().unwrap();
     let mut request = Vec::new();

@@ -59,8 +59,12 @@ fn the_jvms_own_checks_find_nothing() {
         for axis in AXES {
             for (name, args) in [("Threads", Some("40")), ("SuperThrows", None), ("Leaves", None)] {
                 let unlocked = "-XX:+UnlockDiagnosticVMOptions";
-                let program =
-                    || Program::harness(jdk, name).args(args).jvm_arg(unlocked).jvm_arg(axis);
+                // ZGC warns where the memory of the machine is too large for it.
+                let options = [unlocked, axis, "-Xmx512m"];
+                let program = || {
+                    let program = Program::harness(jdk, name).args(args);
+                    options.iter().fold(program, |program, option| program.jvm_arg(option))
+                };
                 let plain = program().run_without_agent();
                 let run = program().engine(engine).run();
                 assert_eq!(run.code(), Some(0), "{axis} {name}: {}", run.errors());

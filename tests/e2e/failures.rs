@@ -1,11 +1,10 @@
 //! What goes wrong around the recording does not reach the program.
 
 use std::fs;
-use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use flow_e2e::{Engine, Jdk, Program, decode_trace, flow};
+use flow_e2e::{Engine, Jdk, Program, decode_trace, flow, remove_in_use};
 
 use crate::on_every_engine;
 
@@ -43,18 +42,15 @@ fn a_limit_on_file_sizes_stops_the_recording_only() {
 fn a_directory_removed_meanwhile_stops_the_recording_only() {
     on_every_engine(|jdk, engine| {
         let program = Program::harness(jdk, "Kill").engine(engine).options("chunk=64");
-        let mut running =
-            program.command().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(running.stdout.take().unwrap()).lines();
+        let mut running = program.start();
+        let mut lines = running.lines();
         lines.next().unwrap().unwrap();
-        // It may put another file there meanwhile.
-        while let Err(error) = fs::remove_dir_all(program.out()) {
-            assert_eq!(error.kind(), ErrorKind::DirectoryNotEmpty);
-        }
-        let ticks = lines.by_ref().take(2000).filter(Result::is_ok).count();
-        assert_eq!(ticks, 2000, "the program goes on");
-        running.kill().unwrap();
-        let errors = String::from_utf8(running.wait_with_output().unwrap().stderr).unwrap();
+        remove_in_use(&program.out());
+        // More than a pipe holds (64 KiB): the last ones were made after the removal.
+        let ticks = lines.by_ref().take(20_000).filter(Result::is_ok).count();
+        assert_eq!(ticks, 20_000, "the program goes on");
+        assert!(running.kill().is_some());
+        let errors = fs::read_to_string(program.workspace().join("stderr")).unwrap();
         assert_eq!(errors.lines().count(), 1, "{errors}");
         // The file goes first, which ends a thread; without a directory all ends. Which one is seen?
         let stopped = errors.replacen("recording stopped: ", "", 1);

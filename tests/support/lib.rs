@@ -23,5 +23,5 @@ pub use harness::{golden, harness, lib};
 pub use jdk::{Jdk, jdks};
 pub use marks::Mark;
 pub use rounds::{Reach, Rounds, Way, Workers};
-pub use run::{Engine, Finished, Program, Running, flow, library, target_dir};
+pub use run::{Engine, Finished, Program, Running, flow, library, remove_in_use, target_dir};
 pub use tree::{Call, Golden, ThreadTree, escaped};

@@ -2,9 +2,9 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::Write;
+use std::io::{BufRead, BufReader, ErrorKind, Lines, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -213,7 +213,9 @@ impl Program {
         command.args(&self.jvm_args).args(agent).args(&self.main);
         command.current_dir(self.workspace.path());
         // What the caller's environment says of Java must not change the test.
-        command.env_remove("JAVA_TOOL_OPTIONS").env_remove("_JAVA_OPTIONS");
+        for name in ["JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS"] {
+            command.env_remove(name);
+        }
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
     }
@@ -243,24 +245,24 @@ impl Program {
 
     fn launch_as(&self, mut command: Command) -> Running {
         // Through files: a program that fills a pipe nobody reads yet would stop.
-        let file = |name: &str| self.workspace.path().join(name);
-        let create = |name: &str| File::create(file(name)).expect("the workspace can be written");
-        let child = command
-            .stdin(Stdio::piped())
-            .stdout(create("stdout"))
-            .stderr(create("stderr"))
-            .spawn()
-            .expect("java starts");
-        Running { child }
+        command.stdin(Stdio::piped()).stdout(self.stream("stdout")).stderr(self.stream("stderr"));
+        Running { child: command.spawn().expect("java starts") }
     }
 
-    /// Starts the program with its output on a pipe.
+    /// Starts the program with its output on a pipe, to be read by [`Running::lines`].
     ///
     /// # Panics
     /// Java cannot be started.
     #[must_use]
-    pub fn start(&self) -> Child {
-        self.command().stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("java starts")
+    pub fn start(&self) -> Running {
+        let mut command = self.command();
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(self.stream("stderr"));
+        Running { child: command.spawn().expect("java starts") }
+    }
+
+    /// A file of the workspace for what a stream gets.
+    fn stream(&self, name: &str) -> File {
+        File::create(self.workspace.path().join(name)).expect("the workspace can be written")
     }
 
     fn finish(self, command: Command) -> Finished {
@@ -309,6 +311,14 @@ impl Running {
         true
     }
 
+    /// What it prints, where it was [started](Program::start) for that.
+    ///
+    /// # Panics
+    /// It was not, or this has been asked before.
+    pub fn lines(&mut self) -> Lines<BufReader<ChildStdout>> {
+        BufReader::new(self.child.stdout.take().expect("its output is on a pipe")).lines()
+    }
+
     /// Ends its input.
     pub fn close_input(&mut self) {
         drop(self.child.stdin.take());
@@ -354,6 +364,16 @@ impl Drop for Running {
         // Nothing to do if it has ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// Removes a directory into which others may still put files.
+///
+/// # Panics
+/// The system refuses.
+pub fn remove_in_use(dir: &Path) {
+    while let Err(error) = std::fs::remove_dir_all(dir) {
+        assert_eq!(error.kind(), ErrorKind::DirectoryNotEmpty, "{}", dir.display());
     }
 }
 

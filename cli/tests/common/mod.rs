@@ -35,8 +35,13 @@ impl From<Output> for Run {
 /// A command that does not depend on the environment of the tests.
 pub(crate) fn command() -> Command {
     let mut command = Command::new(FLOW);
-    for name in ["JAVA_TOOL_OPTIONS", "FLOW_OUT", "NO_COLOR"] {
+    for name in ["JAVA_TOOL_OPTIONS", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS"] {
         command.env_remove(name);
+    }
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("FLOW_") {
+            command.env_remove(name);
+        }
     }
     command
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use flow_e2e::{
     Decoded, Engine, Event, Reach, Rounds, Way, check, decode_trace, decode_trace_without,
+    remove_in_use,
 };
 
 use crate::on_every_engine;
@@ -32,7 +33,7 @@ fn dir(file: &Path) -> &Path {
 const CHANGES: [Change; 9] = [
     Change {
         what: "the directory is deleted",
-        make: |file| fs::remove_dir_all(dir(file)).unwrap(),
+        make: |file| remove_in_use(dir(file)),
         reaches: Reaches::Everything,
     },
     Change {

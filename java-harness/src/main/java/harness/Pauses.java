@@ -62,6 +62,8 @@ public final class Pauses {
                 while (!done) {
                     first();
                 }
+                // Recording goes on since before that.
+                first();
             }, "busy " + i);
             threads[i].start();
         }

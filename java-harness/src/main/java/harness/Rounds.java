@@ -102,7 +102,8 @@ public final class Rounds {
             case "abort":
             case "term":
                 String process = Long.toString(ProcessHandle.current().pid());
-                new ProcessBuilder("kill", way.equals("term") ? "-TERM" : "-ABRT", process).start();
+                String signal = way.equals("term") ? "TERM" : "ABRT";
+                new ProcessBuilder("sh", "-c", "kill -" + signal + " " + process).start();
                 while (true) {
                     Thread.sleep(1000);
                 }
