@@ -222,7 +222,8 @@ fn a_small_file_system_that_fills_up_stops_the_recording_only() {
 #[test]
 fn a_file_system_that_cannot_be_written_is_refused() {
     on_every_jdk(|jdk| {
-        let read_only = "mount -o remount,ro disk &&";
+        // With `bind`: else only root may.
+        let read_only = "mount -o remount,bind,ro disk &&";
         let Some(run) = on_small_disk(jdk, Engine::Instrument, 64, read_only) else { return };
         assert_eq!(judge(&run, "read-only"), Outcome::NotBegun);
     });
