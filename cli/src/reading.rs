@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use flow_codec::format::flow::Record;
+use flow_codec::format::marks::Position;
 use flow_codec::format::names::EventFormat;
 use flow_codec::read::{
     Clock, Events, Filtered, ReadRecords, Selection, Tail, ThreadFile, TimeLimited, TimeLimits,
@@ -295,11 +296,20 @@ pub(crate) fn count_thread(file: &ThreadFile, progress: &mut Progress) -> (Summa
     }
 }
 
-/// The same for records as they stand, which come with their end.
+/// Where a record stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    /// Its bytes.
+    pub(crate) range: Range<u64>,
+    /// Where a part of the thread ended, if these are the exits of what was open there.
+    pub(crate) part_end: Option<Position>,
+}
+
+/// The same for records as they stand.
 pub(crate) fn read_records(
     file: &ThreadFile,
     progress: &mut Progress,
-    each: impl FnMut(Range<u64>, Record) -> Result<Flow, Failure>,
+    each: impl FnMut(Place, Record) -> Result<Flow, Failure>,
 ) -> Result<Reading, Failure> {
     match file.events() {
         Ok(events) => read_events(file, events, progress, each),
@@ -312,7 +322,7 @@ pub(crate) fn read_records_from(
     file: &ThreadFile,
     offset: Offset,
     progress: &mut Progress,
-    each: impl FnMut(Range<u64>, Record) -> Result<Flow, Failure>,
+    each: impl FnMut(Place, Record) -> Result<Flow, Failure>,
 ) -> Result<Reading, Failure> {
     match file.events_from(offset) {
         Ok(events) => read_events(file, events, progress, each),
@@ -324,14 +334,16 @@ fn read_events(
     file: &ThreadFile,
     mut events: Events,
     progress: &mut Progress,
-    mut each: impl FnMut(Range<u64>, Record) -> Result<Flow, Failure>,
+    mut each: impl FnMut(Place, Record) -> Result<Flow, Failure>,
 ) -> Result<Reading, Failure> {
     let mut reading = Reading::new();
     loop {
         progress.step(|| events.position());
         match events.next_record() {
             Ok(Some((offset, record))) => {
-                if each(offset.get()..events.position().get(), record)? == Flow::Stop {
+                let range = offset.get()..events.position().get();
+                let place = Place { range, part_end: events.part_end() };
+                if each(place, record)? == Flow::Stop {
                     reading.ending = Ending::Stopped;
                     break;
                 }

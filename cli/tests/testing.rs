@@ -5,6 +5,7 @@
 mod common;
 
 use std::fs;
+use std::num::NonZeroU64;
 use std::path::Path;
 
 use common::{flow, page_data, write_trace};
@@ -237,6 +238,72 @@ fn calls_of_a_test_have_the_times_they_have_in_their_thread() {
     assert_eq!(times(&one, "<init>"), (0, 7000));
     let two = report("*.two");
     assert_eq!(times(&two, "work"), (0, 2500));
+}
+
+#[test]
+fn what_is_open_where_a_test_ends_is_left_then_and_by_no_exception() {
+    const NS: u64 = 1_000_000_000;
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("ids.properties"), common::IDS).unwrap();
+    // Two of three exits of a run are in the test: the first of them by an exception, as the one behind it.
+    fs::write(dir.path().join("thread-1.flow"), [0x80, 0x81, 0x82, 0x02]).unwrap();
+    let place = |exits| Position { offset: Offset::new(3), exits };
+    let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
+    let time = |at| Mark::Time { by_ns: at * NS, from_ns: at * NS };
+    let unwound = || Mark::Unwound { exits: NonZeroU64::MIN, thrown: Some("x.Oops".to_owned()) };
+    for (position, mark) in [
+        (Position::default(), time(0)),
+        (Position::default(), Mark::Note("test started x".to_owned())),
+        (place(0), time(1)),
+        (place(0), unwound()),
+        (place(2), time(5)),
+        (place(2), Mark::Note("test passed x".to_owned())),
+        (place(2), unwound()),
+        (place(2), time(9)),
+    ] {
+        encoder.encode(position, &mark, &mut bytes);
+    }
+    encoder.finish(&mut bytes);
+    fs::write(dir.path().join("thread-1.marks"), bytes).unwrap();
+    let args = ["export", "--to", "csv", "--test", "x"];
+    let rows = flow(&args, dir.path()).out;
+    let rows: Vec<Vec<&str>> = rows.lines().skip(1).map(|row| row.split(',').collect()).collect();
+    // thread,call,caller,depth,total,start_ns,end_ns,duration_from_ns,duration_by_ns,thrown,…
+    let told: Vec<_> = rows.iter().map(|row| [row[3], row[6], row[9]]).collect();
+    assert_eq!(told[0], ["2", "1000000000", "x.Oops"], "{rows:?}");
+    assert_eq!(told[2], ["0", "5000000000", ""], "{rows:?}");
+    let replay = flow(&["replay", "--time", "--test", "x"], dir.path()).out;
+    let lines: Vec<_> = replay.lines().map(|line| line.ends_with("! x.Oops")).collect();
+    assert_eq!(lines, [false, false, false, true], "{replay}");
+    let report = objects(&["report", "--format", "json", "--test", "x"], dir.path());
+    let main = report.iter().find(|row| row["name"] == "main").unwrap();
+    assert_eq!(main["total_ns"], 5 * NS, "{main}");
+
+    // The test ends behind an entry.
+    fs::write(dir.path().join("thread-1.flow"), [0x80, 0x81, 0x82]).unwrap();
+    let second = Position::before(Offset::new(1));
+    let end = Position::before(Offset::new(2));
+    let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
+    for (position, mark) in [
+        (Position::default(), Mark::Note("test started x".to_owned())),
+        (second, time(1)),
+        (end, time(5)),
+        (end, Mark::Note("test passed x".to_owned())),
+        (end, Mark::Instant { at_ns: 9 * NS }),
+    ] {
+        encoder.encode(position, &mark, &mut bytes);
+    }
+    encoder.finish(&mut bytes);
+    fs::write(dir.path().join("thread-1.marks"), bytes).unwrap();
+    let calls = objects(&["replay", "--time", "--format", "json", "--test", "x"], dir.path());
+    let work = calls.iter().find(|call| call["name"] == "work").unwrap();
+    assert_eq!(
+        (&work["duration_ns"], &work["duration_by_ns"]),
+        (&(4 * NS).into(), &(4 * NS).into())
+    );
+    let report = objects(&["report", "--format", "json", "--test", "x"], dir.path());
+    let work = report.iter().find(|row| row["name"] == "work").unwrap();
+    assert_eq!(work["total_ns"], 4 * NS, "{work}");
 }
 
 #[test]

@@ -123,24 +123,30 @@ impl Timekeeper {
 
     /// When the event at a position happens, which may not be before one asked for earlier.
     pub(super) fn at(&mut self, position: Position) -> Moment {
+        self.ask(|times| Ok((times.at(position)?, times.estimate(position)?)))
+    }
+
+    /// When all before a position has happened.
+    pub(super) fn at_end(&mut self, position: Position) -> Moment {
+        self.ask(|times| Ok((times.at_end(position)?, times.estimate_end(position)?)))
+    }
+
+    fn ask(
+        &mut self,
+        ask: impl Fn(&mut Times<MarksInput>) -> flow_codec::Result<(Bounds, Option<u64>)>,
+    ) -> Moment {
         let calls = self.calls.now();
         let Some(times) = &mut self.times else {
             let at = if self.scale == Scale::Calls { calls } else { self.last_ns };
             return Moment { at, calls, bounds: Bounds::UNKNOWN };
         };
-        // Once more after damage: then it is answered by what was read before.
-        let estimate = match times.estimate(position) {
-            Err(error) => {
-                self.damage = Some(error);
-                times.estimate(position)
-            }
-            estimate => estimate,
-        };
-        if let Ok(Some(ns)) = estimate {
-            // A thread may be said to have begun later than it did.
-            self.last_ns = ns;
-        }
-        let bounds = times.at(position).unwrap_or(Bounds::UNKNOWN);
+        let (bounds, ns) = ask(times).unwrap_or_else(|error| {
+            self.damage = Some(error);
+            // Once more after damage: then it is answered by what was read before.
+            ask(times).unwrap_or((Bounds::UNKNOWN, None))
+        });
+        // A thread may be said to have begun later than it did.
+        self.last_ns = ns.unwrap_or(self.last_ns);
         Moment { at: self.last_ns, calls, bounds }
     }
 

@@ -12,7 +12,7 @@ use super::shown::{Shown, Which};
 use super::window::Held;
 use crate::failure::{Failure, Status};
 use crate::output::Progress;
-use crate::reading::{Ending, Flow, Reading, read_records};
+use crate::reading::{Ending, Flow, Place, Reading, read_records};
 
 /// A buffer of more bytes than this is written out.
 const FULL_BYTES: usize = 64 * 1024;
@@ -190,8 +190,8 @@ impl Play<'_> {
                 is_unwinding: false,
                 is_cut: false,
             };
-            let mut reading = read_records(file, progress, |range, record| {
-                thread.record(Offset::new(range.start), record, self.max_calls, out)
+            let mut reading = read_records(file, progress, |place, record| {
+                thread.record(&place, record, self.max_calls, out)
             })?;
             if reading.ending != Ending::Stopped {
                 thread.asides(Position::before(Offset::new(u64::MAX)), out)?;
@@ -237,11 +237,12 @@ struct Thread<'a> {
 impl Thread<'_> {
     fn record(
         &mut self,
-        offset: Offset,
+        place: &Place,
         record: Record,
         max_calls: u64,
         out: &mut Buffer<'_>,
     ) -> Result<Flow, Failure> {
+        let offset = Offset::new(place.range.start);
         let position = Position::before(offset);
         self.asides(position, out)?;
         match record {
@@ -257,6 +258,13 @@ impl Thread<'_> {
                     out.flush_if_full()?;
                 }
             }
+            Record::Exit(count) if let Some(end) = place.part_end => {
+                // Whatever happened there is behind the part.
+                let now = self.keeper.at_end(end);
+                for _ in 0..self.shown.exit(count) {
+                    self.exit(now, None, out)?;
+                }
+            }
             // One by one: a run may leave more frames than there is memory for what they make.
             Record::Exit(count) if self.keeper.splits(offset) => {
                 let mut left = count.get();
@@ -265,7 +273,7 @@ impl Thread<'_> {
                     self.asides(position, out)?;
                     let now = self.keeper.at(position);
                     for _ in 0..self.shown.exit(NonZeroU64::MIN) {
-                        self.exit(position, now, out)?;
+                        self.exit(now, Some(position), out)?;
                     }
                     left -= 1;
                 }
@@ -278,20 +286,21 @@ impl Thread<'_> {
                 self.is_unwinding = false;
                 let now = self.keeper.at(position);
                 for _ in 0..self.shown.exit(count) {
-                    self.exit(position, now, out)?;
+                    self.exit(now, Some(position), out)?;
                 }
             }
         }
         Ok(Flow::Continue)
     }
 
+    /// The topmost frame is left, at a position if there is an event.
     fn exit(
         &mut self,
-        position: Position,
         now: Moment,
+        position: Option<Position>,
         out: &mut Buffer<'_>,
     ) -> Result<(), Failure> {
-        let thrown = self.keeper.unwound(position);
+        let thrown = position.and_then(|position| self.keeper.unwound(position));
         if let Some(class) = thrown.filter(|_| !self.is_unwinding && self.held.is_within(now)) {
             self.timeline.instant(Instant::Thrown(class), now.at, &mut out.bytes);
         }

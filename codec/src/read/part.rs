@@ -30,6 +30,8 @@ pub(super) struct PartCursor {
     open: u64,
     /// Between two parts, where the first of them ended.
     pub(super) end: Option<Offset>,
+    /// The same, if what was handed on last are the exits of what was open there.
+    pub(super) left_at: Option<Position>,
     /// How the thread ended, once that has been seen.
     pub(super) tail: Tail,
 }
@@ -55,6 +57,7 @@ impl PartCursor {
             has_begun: false,
             open: 0,
             end: None,
+            left_at: None,
             tail: Tail::Complete,
         }
     }
@@ -66,6 +69,7 @@ impl PartCursor {
             return None;
         }
         self.end = None;
+        self.left_at = None;
         Some(start)
     }
 
@@ -97,17 +101,16 @@ impl PartCursor {
     }
 
     /// The part has ended, while records were read up to `position`; answers how many frames are still to be
-    /// left, and where: before what happened behind the part.
+    /// left there: before what happened behind the part.
     pub(super) fn end(&mut self, position: Offset) -> Option<(Offset, Record)> {
         let behind = self.ranges.get(self.current).map(|range| range.end);
         let behind = behind.filter(|end| end.offset < position);
-        self.end = Some(behind.map_or(position, |end| end.offset));
+        let end = behind.unwrap_or(Position::before(position));
+        self.end = Some(end.offset);
         self.current += 1;
         self.has_begun = false;
         let open = NonZeroU64::new(std::mem::take(&mut self.open))?;
-        let at = behind.map_or(position, |end| {
-            Offset::new(end.offset.get().saturating_sub(u64::from(end.exits == 0)))
-        });
-        Some((at, Record::Exit(open)))
+        self.left_at = Some(end);
+        Some((end.offset, Record::Exit(open)))
     }
 }

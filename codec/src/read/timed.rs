@@ -2,7 +2,9 @@
 
 use std::num::NonZeroU64;
 
-use super::{Clock, Clocked, Events, MarksInput, ReadRecords, Tail, ThreadFile, Times, Visit};
+use super::{
+    Clock, Clocked, Events, MarksInput, ReadRecords, Stretch, Tail, ThreadFile, Times, Visit,
+};
 use crate::format::flow::Record;
 use crate::format::marks::Position;
 use crate::{Error, Offset, Result};
@@ -52,7 +54,8 @@ impl<'c> TimedEvents<'c> {
             Some((offset, done, _)) => (offset, done),
             None => (self.events.position(), 0),
         };
-        let end = self.begin_stretch(Position { offset, exits });
+        let position = Position { offset, exits };
+        let end = self.begin_stretch(|times| times.stretch(position));
         let mut visitor = Clocked { clock: self.clock, inner: visitor };
         match (self.run, end) {
             (Some((offset, done, all)), end) => {
@@ -85,22 +88,31 @@ impl<'c> TimedEvents<'c> {
 
     /// Hands on the next record of a part: where that begins and ends, time does not go evenly.
     fn visit_one(&mut self, visitor: &mut impl Visit) -> Result<bool> {
-        match self.events.next_record()? {
-            Some((offset, Record::Enter(method))) => {
-                self.begin_stretch(Position::before(offset));
+        match (self.events.next_record()?, self.events.part_end()) {
+            (Some((offset, Record::Enter(method))), _) => {
+                self.begin_stretch(|times| times.stretch(Position::before(offset)));
                 Clocked { clock: self.clock, inner: visitor }.enter(method);
             }
-            Some((offset, Record::Exit(count))) => self.run = Some((offset, 0, count.get())),
-            None => return Ok(false),
+            (Some((_, Record::Exit(count))), Some(end)) => {
+                self.begin_stretch(|times| times.stretch_end(end));
+                visitor.exit(count);
+            }
+            (Some((offset, Record::Exit(count))), None) => {
+                self.run = Some((offset, 0, count.get()))
+            }
+            (None, _) => return Ok(false),
         }
         Ok(true)
     }
 
-    /// Sets the clock to a position. Answers up to where it then goes evenly.
-    fn begin_stretch(&mut self, position: Position) -> Option<Position> {
+    /// Sets the clock. Answers up to where it then goes evenly.
+    fn begin_stretch(
+        &mut self,
+        stretch: impl Fn(&mut Times<MarksInput>) -> Result<Stretch>,
+    ) -> Option<Position> {
         let times = self.times.as_mut()?;
         loop {
-            match times.stretch(position) {
+            match stretch(times) {
                 Ok(stretch) => {
                     let end = times.until();
                     let goes_on = self.stretch_end.replace(end) == Some(end);

@@ -89,15 +89,29 @@ impl<R: Read> Times<R> {
     /// # Errors
     /// The marks cannot be read further. Asked again, it answers by those before.
     pub fn at(&mut self, position: Position) -> Result<Bounds> {
-        self.move_to(position)?;
+        self.move_to(|mark| mark <= position)?;
         if let Some(before) = self.before.filter(|before| before.is_instant)
             && before.position == position
         {
             return Ok(Bounds { from_ns: before.from_ns, by_ns: before.from_ns });
         }
+        Ok(self.between())
+    }
+
+    /// When it was before whatever stands at `position`, a mark or an event.
+    ///
+    /// # Errors
+    /// As those of [`at`](Self::at).
+    pub fn at_end(&mut self, position: Position) -> Result<Bounds> {
+        self.move_to(|mark| mark < position)?;
+        Ok(self.between())
+    }
+
+    /// Between the marks around the position asked for.
+    fn between(&self) -> Bounds {
         let from_ns = self.before.map_or(0, |known| known.from_ns);
         let by_ns = self.after.map_or(u64::MAX, |known| known.by_ns);
-        Ok(Bounds { from_ns, by_ns: by_ns.max(from_ns) })
+        Bounds { from_ns, by_ns: by_ns.max(from_ns) }
     }
 
     /// Up to where times are those of the position asked for last: the position of the next time mark, if
@@ -114,13 +128,26 @@ impl<R: Read> Times<R> {
     /// # Errors
     /// As those of [`at`](Self::at).
     pub fn estimate(&mut self, position: Position) -> Result<Option<u64>> {
-        let Bounds { from_ns, by_ns } = self.at(position)?;
+        let bounds = self.at(position)?;
+        Ok(self.evenly(position, bounds))
+    }
+
+    /// An instant for the end of what stands before `position`.
+    ///
+    /// # Errors
+    /// As those of [`at`](Self::at).
+    pub fn estimate_end(&mut self, position: Position) -> Result<Option<u64>> {
+        let bounds = self.at_end(position)?;
+        Ok(self.evenly(position, bounds))
+    }
+
+    fn evenly(&mut self, position: Position, Bounds { from_ns, by_ns }: Bounds) -> Option<u64> {
         let Some(before) = self.before else {
             // Nothing says since when.
-            return Ok(self.after.map(|after| {
+            return self.after.map(|after| {
                 self.estimate_ns = self.estimate_ns.max(after.by_ns);
                 self.estimate_ns
-            }));
+            });
         };
         // Behind the last mark, time stands still.
         let share = self.after.map_or(0, |after| {
@@ -131,7 +158,7 @@ impl<R: Read> Times<R> {
         });
         // The times around two neighbours may overlap.
         self.estimate_ns = self.estimate_ns.max(from_ns.saturating_add(share));
-        Ok(Some(self.estimate_ns))
+        Some(self.estimate_ns)
     }
 
     /// What there is to know of all events from a position on, which is the first one asked for or that of
@@ -148,10 +175,21 @@ impl<R: Read> Times<R> {
         Ok(Stretch { bounds, estimates: begin.map(|begin| (begin, end.unwrap_or(begin))), bytes })
     }
 
-    fn move_to(&mut self, position: Position) -> Result<()> {
+    /// The same of what ends all at once before `position`.
+    ///
+    /// # Errors
+    /// As those of [`at`](Self::at).
+    pub fn stretch_end(&mut self, position: Position) -> Result<Stretch> {
+        let end = self.estimate_end(position)?;
+        let bounds = self.at_end(position)?;
+        Ok(Stretch { bounds, estimates: end.map(|end| (end, end)), bytes: 0 })
+    }
+
+    /// Passes all marks that stand where `is_passed` says.
+    fn move_to(&mut self, is_passed: impl Fn(Position) -> bool) -> Result<()> {
         loop {
             match self.after {
-                Some(after) if after.position <= position => self.before = self.after.take(),
+                Some(after) if is_passed(after.position) => self.before = self.after.take(),
                 Some(_) => return Ok(()),
                 None if !self.is_open => return Ok(()),
                 None => self.after = self.next_time()?,

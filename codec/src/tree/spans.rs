@@ -1,6 +1,7 @@
 //! When the calls of a thread began and ended, in the order in which they begin.
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 
 use crate::format::flow::Record;
 use crate::format::marks::Position;
@@ -95,12 +96,7 @@ impl Spans {
                     let took = start.until(Bounds::UNKNOWN);
                     self.spans.push_back(Span { start, start_ns, took, took_ns: 0, thrown: None });
                 }
-                Record::Exit(count) => {
-                    for exits in 0..count.get() {
-                        let Some(call) = look.open.pop() else { break };
-                        self.leave(&mut look, call, Position { offset, exits });
-                    }
-                }
+                Record::Exit(count) => self.leave(&mut look, offset, 0..count.get()),
             }
         }
         self.next = look.events.position();
@@ -115,10 +111,7 @@ impl Spans {
             };
             let unseen = above.min(count.get());
             above -= unseen;
-            for exits in unseen..count.get() {
-                let Some(call) = look.open.pop() else { break };
-                self.leave(&mut look, call, Position { offset, exits });
-            }
+            self.leave(&mut look, offset, unseen..count.get());
         }
         let end = Position::before(look.events.position());
         while let Some(call) = look.open.pop() {
@@ -129,9 +122,26 @@ impl Spans {
         Ok(())
     }
 
-    fn leave(&mut self, look: &mut Look, call: usize, position: Position) {
-        let (end, end_ns) = look.at(position);
-        self.end(call, end, end_ns);
+    /// Ends calls by exits of a run.
+    fn leave(&mut self, look: &mut Look, offset: Offset, run: Range<u64>) {
+        let part_end = look.events.part_end();
+        for exits in run {
+            let Some(call) = look.open.pop() else { break };
+            if let Some(position) = part_end {
+                // Whatever happened there is behind the part.
+                let (end, end_ns) = look.at_end(position);
+                self.end(call, end, end_ns);
+            } else {
+                let position = Position { offset, exits };
+                let (end, end_ns) = look.at(position);
+                self.end(call, end, end_ns);
+                self.throw(look, call, position);
+            }
+        }
+    }
+
+    /// Keeps by what exception a call was left, if it was.
+    fn throw(&mut self, look: &mut Look, call: usize, position: Position) {
         let Some(class) = look.thrown(position) else { return };
         let number = class.map_or(0, |class| {
             if let Some(number) = self.numbers.get(class) {
@@ -179,16 +189,24 @@ impl Look {
     }
 
     fn at(&mut self, position: Position) -> (Bounds, Option<u64>) {
-        let Some(times) = &mut self.times else { return (Bounds::UNKNOWN, None) };
-        let estimate = match times.estimate(position) {
-            Err(error) => {
-                self.damage = Some(error);
-                times.estimate(position)
-            }
-            estimate => estimate,
-        };
-        let bounds = times.at(position).unwrap_or(Bounds::UNKNOWN);
-        (bounds, estimate.ok().flatten())
+        self.ask(|times| Ok((times.at(position)?, times.estimate(position)?)))
+    }
+
+    fn at_end(&mut self, position: Position) -> (Bounds, Option<u64>) {
+        self.ask(|times| Ok((times.at_end(position)?, times.estimate_end(position)?)))
+    }
+
+    fn ask(
+        &mut self,
+        ask: impl Fn(&mut Times<MarksInput>) -> Result<(Bounds, Option<u64>)>,
+    ) -> (Bounds, Option<u64>) {
+        let unknown = (Bounds::UNKNOWN, None);
+        let Some(times) = &mut self.times else { return unknown };
+        ask(times).unwrap_or_else(|error| {
+            self.damage = Some(error);
+            // Asked again, they answer by what was read before.
+            ask(times).unwrap_or(unknown)
+        })
     }
 
     fn thrown(&mut self, position: Position) -> Option<Option<&str>> {

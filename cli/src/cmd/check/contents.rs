@@ -10,7 +10,9 @@ use flow_codec::{MethodId, MethodMap};
 
 use crate::failure::Failure;
 use crate::output::Progress;
-use crate::reading::{Chosen, Ending, Flow, Reading, count_thread, read_records, visit_thread};
+use crate::reading::{
+    Chosen, Ending, Flow, Place, Reading, count_thread, read_records, visit_thread,
+};
 
 /// Ids without a name that are named themselves.
 const SHOWN_IDS: usize = 5;
@@ -68,12 +70,12 @@ impl Contents {
         progress: &mut Progress,
     ) -> Result<(Self, Reading), Failure> {
         let mut contents = Self::default();
-        let reading = read_records(file, progress, |place, record| {
+        let reading = read_records(file, progress, |Place { range, .. }, record| {
             match record {
                 Record::Enter(method) => {
                     contents.total.enter(method);
                     if named.get(method).is_none() {
-                        contents.add_unnamed(method, place.start);
+                        contents.add_unnamed(method, range.start);
                     }
                 }
                 Record::Exit(count) => contents.total.exit(count),

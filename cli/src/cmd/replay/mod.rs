@@ -134,8 +134,8 @@ fn replay(
     if args.is_timed() {
         player.keep_time(file, Offset::default());
     }
-    let mut reading = read_records(file, progress, |range, record| {
-        player.record(Offset::new(range.start), record, lines)
+    let mut reading = read_records(file, progress, |place, record| {
+        player.record(Offset::new(place.range.start), record, lines)
     })?;
     player.end(reading.ending, &before, lines)?;
     reading.marks = player.marks_damage();
@@ -155,8 +155,8 @@ fn replay_from(
         player.keep_time(file, start.place.offset);
     }
     player.start_at(start, lines)?;
-    let mut reading = read_records_from(file, start.place.offset, progress, |range, record| {
-        player.record(Offset::new(range.start), record, lines)
+    let mut reading = read_records_from(file, start.place.offset, progress, |place, record| {
+        player.record(Offset::new(place.range.start), record, lines)
     })?;
     player.end(reading.ending, &OpenFrames::default(), lines)?;
     reading.marks = player.marks_damage();
