@@ -8,8 +8,8 @@ use flow_codec::format::flow::Record;
 use flow_codec::format::marks::Position;
 use flow_codec::format::names::EventFormat;
 use flow_codec::read::{
-    Clock, Events, Filtered, ReadRecords, Selection, Tail, ThreadFile, TimeLimited, TimeLimits,
-    TimedEvents, Visit,
+    Clock, Content, Events, Filtered, ReadRecords, Selection, Tail, ThreadFile, TimeLimited,
+    TimeLimits, TimedEvents, Visit,
 };
 use flow_codec::scan::{Damage, Summary};
 use flow_codec::{Error, Offset};
@@ -79,8 +79,16 @@ impl Reading {
             let Range { start: offset, end: next } = *place;
             Error::OversizedNumber { path: path.to_path_buf(), offset, next }
         };
-        let places = damage.places.iter().map(error).collect();
-        Self { damage: places, more_damage: damage.more, ..Self::new() }
+        let more = damage.places.len().saturating_sub(NAMED_DAMAGE) as u64;
+        let places = damage.places.iter().take(NAMED_DAMAGE).map(error).collect();
+        Self { damage: places, more_damage: damage.more + more, ..Self::new() }
+    }
+
+    /// All of a thread was read but these places, and what does not fit behind its file.
+    pub(crate) fn of_content(path: &Path, damage: &Damage, content: &Content) -> Self {
+        let mut reading = Self::passed_over(path, damage);
+        reading.damage.extend(content.gap(path));
+        reading
     }
 
     /// The same behind what was wrong with events before.
@@ -288,9 +296,8 @@ pub(crate) fn count_thread(file: &ThreadFile, progress: &mut Progress) -> (Summa
     match outcome {
         Err(error) => (Summary::default(), Reading::failed(error)),
         Ok((content, swept)) => {
-            let mut reading = Reading::passed_over(&file.path, &swept.damage);
+            let mut reading = Reading::of_content(&file.path, &swept.damage, &content);
             reading.ending = swept.tail(content.len()).into();
-            reading.damage.extend(content.gap(&file.path));
             (swept.total(), reading)
         }
     }

@@ -1,5 +1,6 @@
 //! A trace directory as the verbs see it: its traces, and the threads that were asked for.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +21,8 @@ pub(crate) struct Source {
     pub(crate) status: Status,
     /// Whether the directory holds more than one.
     pub(crate) several: bool,
+    /// What the thread files of a trace lack.
+    pub(crate) missing: BTreeMap<PathBuf, String>,
     dir: PathBuf,
 }
 
@@ -27,23 +30,29 @@ impl Source {
     /// Opens all traces of a directory, and says of damaged ones what is wrong.
     pub(crate) fn open(args: &SourceArgs) -> Result<Self, Failure> {
         let (mut source, unreadable) = Self::open_silently(&args.dir)?;
-        let damage = source.traces.iter().flat_map(|trace| &trace.damage);
+        source.status = source.tell_damage(&unreadable);
+        Ok(source)
+    }
+
+    /// Says what is wrong with the traces, before threads of them are chosen, and with those that could not be
+    /// opened.
+    pub(crate) fn tell_damage(&self, unreadable: &[(PathBuf, Error)]) -> Status {
+        let mut status = Status::Done;
+        let damage = self.traces.iter().flat_map(|trace| &trace.damage);
         for error in unreadable.iter().map(|(_, error)| error).chain(damage) {
-            source.status = Status::Damaged;
+            status = Status::Damaged;
             message(&error.to_string());
         }
         let is_restless = |trace: &&Trace| trace.journal.is_some_and(|journal| journal.is_restless);
-        for trace in source.traces.iter().filter(is_restless) {
+        for trace in self.traces.iter().filter(is_restless) {
             let dir = trace.dir.display();
             message(&format!("{dir}: changed while it was read; the newest calls may be missing"));
         }
-        for (trace, missing) in
-            source.traces.iter().filter_map(|trace| Some((trace, missing(trace)?)))
-        {
-            source.status = source.status.and(Status::Partial);
-            message(&format!("{}: {missing} (flow check tells more)", trace.dir.display()));
+        for (dir, missing) in &self.missing {
+            status = status.and(Status::Partial);
+            message(&format!("{}: {missing} (flow check tells more)", dir.display()));
         }
-        Ok(source)
+        status
     }
 
     /// The same, without a word: what cannot be opened comes back, other damage stands in the traces.
@@ -52,13 +61,17 @@ impl Source {
         let mut source = Self {
             traces: Vec::new(),
             status: Status::Done,
+            missing: BTreeMap::new(),
             dir: dir.to_path_buf(),
             several: directories.len() > 1,
         };
         let mut unreadable = Vec::new();
         for directory in directories {
             match Trace::open(&directory) {
-                Ok(trace) => source.traces.push(trace),
+                Ok(trace) => {
+                    source.missing.extend(missing(&trace).map(|text| (directory, text)));
+                    source.traces.push(trace);
+                }
                 Err(error) if source.several => unreadable.push((directory, error)),
                 Err(error) => return Err(error.into()),
             }

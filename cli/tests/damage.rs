@@ -133,6 +133,11 @@ fn files_that_end_too_early_are_told_by_every_verb() {
         let run = flow(&[verb], trace.path());
         assert_eq!(run.code, Some(3), "{verb}: {}", run.err);
         assert!(run.err.contains("1 byte of events are missing (flow check"), "{}", run.err);
+        if verb == "replay" {
+            let run = flow(&[verb, "--follow"], trace.path());
+            assert_eq!(run.code, Some(3), "{}", run.err);
+            assert!(run.err.contains("1 byte of events are missing (flow check"), "{}", run.err);
+        }
         // Which thread it is of is not known.
         let run = flow(&[verb, "--thread", "12"], trace.path());
         assert_eq!(run.code, Some(3), "{verb}: {}", run.err);
@@ -161,6 +166,18 @@ fn a_replay_from_behind_damage_tells_of_it() {
 }
 
 #[test]
+fn a_replay_from_behind_much_damage_counts_all_of_it() {
+    let damage = [&[0xFF; 20][..], &[0x01]].concat().repeat(12);
+    let trace = bare(&[&[0x80, 0x81, 0x01][..], &damage, &[0x80, 0x81, 0x01], &damage].concat());
+    // Of each side of the call the first eight are named.
+    for (from, named, more) in [("2", 16, 8), ("900", 8, 16)] {
+        let run = flow(&["replay", "--from", from], trace.path());
+        assert_eq!(run.err.matches("number of more than").count(), named, "{}", run.err);
+        assert!(run.err.contains(&format!("… and {more} more places of damage")), "{}", run.err);
+    }
+}
+
+#[test]
 fn a_dump_shows_what_it_leaves_out() {
     let trace = bare(&[&[0x80, 0x81, 0x01][..], &[0xFF; 20], &[0x01, 0x81]].concat());
     let run = flow(&["dump"], trace.path());
@@ -169,6 +186,19 @@ fn a_dump_shows_what_it_leaves_out() {
         "{}",
         run.out
     );
+    let trace = bare(&[&[0x80, 0x81, 0x01][..], &[0xFF; 20]].concat());
+    let run = flow(&["dump"], trace.path());
+    assert!(run.out.ends_with("\n         3  20 bytes     left out\n"), "{}", run.out);
+    // Between lines of text there may be empty ones.
+    let trace = tempfile::tempdir().unwrap();
+    fs::write(
+        trace.path().join("thread-1.jsonl"),
+        "{\"e\":\"enter\",\"method\":0}\n\n{\"e\":\"exit\"}\n",
+    )
+    .unwrap();
+    let run = flow(&["dump"], trace.path());
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert!(!run.out.contains("left out"), "{}", run.out);
 }
 
 #[test]
@@ -180,6 +210,18 @@ fn damaged_threads_have_no_stored_index() {
     assert!(run.err.contains("thread-1.flow: offset 4194304: number of more"), "{}", run.err);
     assert!(run.out.contains("damaged, none is stored"), "{}", run.out);
     assert!(!trace.path().join("thread-1.idx").exists());
+
+    // One of what was there before stays of use.
+    let file = trace.path().join("thread-1.flow");
+    fs::write(&file, call.repeat(1 << 21)).unwrap();
+    assert_eq!(flow(&["index"], trace.path()).code, Some(0));
+    let size = fs::metadata(trace.path().join("thread-1.idx")).unwrap().len();
+    fs::write(&file, [&call.repeat(1 << 21)[..], &[0xFF; 20], &[0x01], call].concat()).unwrap();
+    let run = flow(&["index", "--format", "json"], trace.path());
+    assert_eq!(run.code, Some(1), "{}", run.err);
+    let row: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!(row["state"], "damaged behind what the stored one tells of");
+    assert_eq!(row["index_bytes"], size);
 }
 
 #[test]

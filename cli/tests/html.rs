@@ -256,6 +256,12 @@ fn flags_of_the_report_apply() {
 #[test]
 fn what_is_missing_is_said_on_the_page_too() {
     let dir = trace();
+    // Cut between two records.
+    fs::write(dir.path().join("thread-1.flow"), &common::MAIN[..7]).unwrap();
+    let (cut, run) = page(&[], dir.path());
+    assert_eq!(run.code, Some(3), "{}", run.err);
+    let notes = page_data(&cut)["facts"]["notes"].to_string();
+    assert!(notes.contains("1 byte of events are missing"), "{notes}");
     // Cut inside a number.
     fs::write(dir.path().join("thread-1.flow"), [0x80, 0x81, 0xC0]).unwrap();
     let manifest = common::manifest(0, Some((7, 8, 12)));

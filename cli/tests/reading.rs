@@ -167,6 +167,8 @@ fn flags_that_mean_nothing_are_refused() {
     let trace = trace();
     for flags in [
         &["replay", "--fold", "--format", "json"][..],
+        &["replay", "--fold", "--format", "csv"],
+        &["replay", "--from", "7", "--format", "csv"],
         &["report", "--slowest", "3", "--max", "1"],
         &["replay", "--from", ""],
         &["replay", "--from", "time:1.5s"],

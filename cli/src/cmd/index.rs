@@ -74,10 +74,14 @@ struct Row {
 fn store(file: &ThreadFile, trace: &str, progress: &mut Progress) -> Result<(Row, Reading), Error> {
     let tree = open_tree(file, progress)?;
     let path = Index::path(file);
-    let reading = Reading::passed_over(&file.path, tree.index().damage());
+    let reading = Reading::of_content(&file.path, tree.index().damage(), tree.content());
+    let stored = || fs::metadata(&path).map_or(0, |metadata| metadata.len());
     let (index_bytes, state) = match tree.origin() {
+        Origin::Extended if !reading.is_sound() => {
+            (stored(), "damaged behind what the stored one tells of")
+        }
+        Origin::Stored => (stored(), "was there"),
         _ if !reading.is_sound() => (0, "damaged, none is stored"),
-        Origin::Stored => (fs::metadata(path).map_or(0, |metadata| metadata.len()), "was there"),
         Origin::Extended => (tree.index().store(file, tree.content())?, "brought up to date"),
         Origin::Built => (tree.index().store(file, tree.content())?, "made"),
         Origin::Rebuilt(reason) => {

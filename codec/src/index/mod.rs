@@ -120,9 +120,10 @@ impl Index {
     fn forget_short_end(&mut self) {
         let wanted = self.interval_bytes as u64;
         let is_short = |start: Place| self.end.offset.get() - start.offset.get() < wanted;
-        if let Some(last) = self.intervals.pop_if(|last| is_short(last.start)) {
+        // Damage in it would be found again.
+        let may_forget = self.damage.is_empty();
+        if let Some(last) = self.intervals.pop_if(|last| may_forget && is_short(last.start)) {
             self.end = last.start;
-            self.damage.forget_from(self.end.offset);
         }
     }
 

@@ -6,6 +6,7 @@
 //! checked before memory is reserved, and damage is reported with its place.
 
 mod asides;
+mod at_time;
 mod canonical;
 mod clock;
 mod content;

@@ -354,7 +354,7 @@ impl Events {
         self.parts.as_ref().and_then(|parts| parts.0.left_at)
     }
 
-    /// Hands on one record: the first of the open chunk, if there is one.
+    /// Hands on one record.
     fn visit_next(&mut self, visitor: &mut impl Visit) -> Result<bool> {
         match self.next_record()? {
             Some((_, Record::Enter(method))) => visitor.enter(method),
@@ -387,10 +387,8 @@ impl ReadRecords for Events {
     fn visit_some<V: Visit>(&mut self, visitor: &mut V) -> Result<bool> {
         if self.parts.is_some() {
             for _ in 0..RECORDS_AT_ONCE {
-                match self.next_of_parts()? {
-                    Some((_, Record::Enter(method))) => visitor.enter(method),
-                    Some((_, Record::Exit(count))) => visitor.exit(count),
-                    None => return Ok(false),
+                if !self.visit_next(visitor)? {
+                    return Ok(false);
                 }
             }
             return Ok(true);
@@ -405,6 +403,9 @@ impl ReadRecords for Events {
     fn visit_until<V: Visit>(&mut self, end: Offset, visitor: &mut V) -> Result<bool> {
         if self.position() >= end {
             return Ok(true);
+        }
+        if self.parts.is_some() {
+            return self.visit_next(visitor);
         }
         let more = match &mut self.reader {
             Reader::Flow(reader) => reader.visit_until(end, visitor),

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::Offset;
 
 /// Of more places than this, the others are counted.
-const NAMED: usize = 8;
+const KEPT: usize = 1024;
 
 /// Places that were passed over, in order.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -18,7 +18,7 @@ pub struct Damage {
 
 impl Damage {
     pub(super) fn add(&mut self, place: Range<Offset>) {
-        if self.places.len() < NAMED {
+        if self.places.len() < KEPT {
             self.places.push(place);
         } else {
             self.more += 1;
@@ -33,8 +33,21 @@ impl Damage {
         self.more += next.more;
     }
 
-    /// As far as it is known, what begins there or behind is to be looked at again.
-    pub(crate) fn forget_from(&mut self, offset: Offset) {
-        self.places.retain(|place| place.start < offset);
+    /// What begins before an offset. Where the places are that were only counted is not known; but behind all
+    /// others.
+    #[must_use]
+    pub fn before(&self, offset: Offset) -> Self {
+        let mut before = self.clone();
+        before.places.retain(|place| place.start < offset);
+        if before.places.len() < self.places.len() {
+            before.more = 0;
+        }
+        before
+    }
+
+    /// Whether nothing was passed over.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
     }
 }

@@ -1,9 +1,8 @@
 //! Places in a thread by the time.
 
 use super::LazyTree;
-use crate::format::marks::Mark;
+use crate::Result;
 use crate::index::Place;
-use crate::{Error, Offset, Result};
 
 impl LazyTree {
     /// Where the last time mark stands that was not later than an instant, in nanoseconds since the start of the
@@ -13,32 +12,9 @@ impl LazyTree {
     /// # Errors
     /// As those of [`call`](Self::call), or the marks cannot be read.
     pub fn time(&mut self, at_ns: u64) -> Result<Option<Place>> {
-        match self.last_mark(at_ns)? {
+        match self.file().offset_at(at_ns)? {
             Some(offset) => self.offset(offset),
             None => Ok(None),
-        }
-    }
-
-    fn last_mark(&self, at_ns: u64) -> Result<Option<Offset>> {
-        let Some(mut marks) = self.file().marks()? else { return Ok(None) };
-        let mut last = Offset::default();
-        loop {
-            let (position, by_ns, from_ns) = match marks.next_mark() {
-                Ok(Some((position, Mark::Time { by_ns, from_ns }))) => (position, by_ns, from_ns),
-                Ok(Some((position, Mark::Instant { at_ns }))) => (position, at_ns, at_ns),
-                Ok(Some(_)) => continue,
-                Ok(None) => return Ok(None),
-                Err(error @ Error::Io { .. }) => return Err(error),
-                // What follows from the journal, if anything, is in order.
-                Err(_) => continue,
-            };
-            if by_ns > at_ns {
-                return Ok(Some(last));
-            }
-            last = position.offset;
-            if from_ns > at_ns {
-                return Ok(Some(last));
-            }
         }
     }
 }
@@ -49,7 +25,8 @@ mod tests {
     use std::sync::atomic::AtomicU64;
 
     use super::*;
-    use crate::format::marks::{HEADER, MarkEncoder, Position};
+    use crate::Offset;
+    use crate::format::marks::{HEADER, Mark, MarkEncoder, Position};
     use crate::read::Trace;
 
     #[test]
@@ -78,5 +55,10 @@ mod tests {
             assert_eq!(find(at_ns), Some(offset), "{at_ns}");
         }
         assert_eq!(find(400), None);
+        // That is known without the events.
+        let file = Trace::open(dir.path()).unwrap().files.remove(0);
+        fs::remove_file(&file.path).unwrap();
+        assert_eq!(file.offset_at(300).unwrap(), Some(Offset::new(4)));
+        assert_eq!(file.offset_at(400).unwrap(), None);
     }
 }

@@ -99,23 +99,33 @@ impl Dump<'_> {
                 return Ok(Flow::Stop);
             }
             *printed += 1;
-            // What is wrong there is told on stderr.
-            if range.start > end && self.format == Format::Text {
-                let (left_out, width) =
-                    (plural(range.start - end, "byte"), bytes_width(file.format));
-                writeln!(out, "{end:>10}  {left_out:<width$}  left out")?;
-            }
+            self.left_out(file, end..range.start, out)?;
             end = range.end;
             let bytes = raw.show(range.clone())?;
             self.record(file, range.start, &bytes, record, out)?;
             Ok(Flow::Continue)
         })?;
+        if reading.ending == Ending::Whole {
+            self.left_out(file, end..file.bytes, out)?;
+        }
         if let (Ending::Truncated(offset), Format::Text) = (reading.ending, self.format) {
             let bytes = raw.show(offset.get()..file.bytes.max(offset.get()))?;
             let width = bytes_width(file.format);
             writeln!(out, "{offset:>10}  {:<width$}  cut off", neutral(&bytes))?;
         }
         Ok(reading)
+    }
+
+    /// Shows that there is no record in some bytes; what is wrong with them is told on stderr. In other formats
+    /// than ours there may be something between records.
+    fn left_out(&self, file: &ThreadFile, range: Range<u64>, out: &mut Out) -> Result<(), Failure> {
+        let is_text = self.format == Format::Text && file.format == EventFormat::Binary;
+        if is_text && range.start < range.end {
+            let (bytes, width) =
+                (plural(range.end - range.start, "byte"), bytes_width(file.format));
+            writeln!(out, "{:>10}  {bytes:<width$}  left out", range.start)?;
+        }
+        Ok(())
     }
 
     fn record(

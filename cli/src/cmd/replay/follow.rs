@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use flow_codec::format::flow::Record;
 use flow_codec::read::{OpenChunk, ReadRecords, Selection, ThreadFile, Trace, TraceSet};
-use flow_codec::{Offset, ThreadId};
+use flow_codec::{Error, Offset, ThreadId};
 use signal_hook::consts::SIGINT;
 
 use super::lines::{Lines, Printed};
@@ -50,10 +50,7 @@ pub(super) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
         let look = follower.look(&source, out)?;
         out.finish()?;
         if is_over || look == Look::Enough || follower.is_stopped() {
-            for error in unreadable.iter().map(|(_, error)| error) {
-                message(&error.to_string());
-            }
-            return follower.end(&source, !unreadable.is_empty(), out);
+            return follower.end(&source, &unreadable, out);
         }
         if look == Look::Nothing {
             // It is over if nobody records any more; what came until then is seen by one more look.
@@ -183,12 +180,13 @@ impl<'a> Follower<'a> {
         self.for_each_thread(source, out, |thread, _, _, lines| thread.player.pause(lines))
     }
 
-    fn end(&mut self, source: &Source, damaged: bool, out: &mut Out) -> Result<Status, Failure> {
-        let mut status = if damaged { Status::Damaged } else { Status::Done };
-        for error in source.traces.iter().flat_map(|trace| &trace.damage) {
-            status = Status::Damaged;
-            message(&error.to_string());
-        }
+    fn end(
+        &mut self,
+        source: &Source,
+        unreadable: &[(PathBuf, Error)],
+        out: &mut Out,
+    ) -> Result<Status, Failure> {
+        let mut status = source.tell_damage(unreadable);
         source.tell_losses();
         let (args, progress) = (self.args, Progress::without_results(0));
         // Who has seen enough of one thread does not ask for the end of the others.

@@ -31,13 +31,12 @@ use crate::times::{has_clock, no_clock};
 
 /// Runs the verb.
 pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
-    if args.source.format == Format::Csv {
-        out.write_all(Lines::titles(args).as_bytes())?;
-    }
     if args.fold && args.source.format != Format::Text {
         return Err(Failure::Usage("--fold is of text: programs get every call".to_owned()));
     }
+    let titles = if args.source.format == Format::Csv { Lines::titles(args) } else { "".into() };
     if args.follow {
+        out.write_all(titles.as_bytes())?;
         return follow::run(args, out);
     }
     let mut source = Source::open(&args.source)?;
@@ -54,6 +53,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
             "--from {from} means a place in one thread, and there are {threads}{of}: {one} one with --thread"
         )));
     }
+    out.write_all(titles.as_bytes())?;
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     let mut printed = Printed::default();

@@ -48,8 +48,10 @@ impl FromStr for From {
             },
             _ => {
                 let parts = text.split('>').map(str::trim);
-                // No class has a colon in its name.
-                if text.contains(':') || parts.clone().any(str::is_empty) {
+                // Names may have colons, but this is what the numbers above look like.
+                let is_word = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphabetic());
+                let is_number = text.split_once(':').is_some_and(|(word, _)| is_word(word));
+                if is_number || parts.clone().any(str::is_empty) {
                     return Err(expected());
                 }
                 Ok(Self::Path(parts.map(Glob::new).collect()))
@@ -96,6 +98,11 @@ impl From {
                 Some(number) => Self::Call(number),
                 None => return Ok((None, before)),
             },
+            // Asked of the marks first: most threads of a trace may be over by then.
+            Self::Time(at_ns) => match file.offset_at(*at_ns)? {
+                Some(offset) => Self::Offset(offset.get()),
+                None => return Ok((None, before)),
+            },
             number => number.clone(),
         };
         let mut tree = open_tree(file, progress)?;
@@ -103,8 +110,7 @@ impl From {
             Self::Call(number) => tree.call(number)?.map(|node| node.place),
             Self::Event(number) => tree.event(number)?,
             Self::Offset(offset) => tree.offset(Offset::new(offset))?,
-            Self::Time(at_ns) => tree.time(at_ns)?,
-            Self::Path(_) => None,
+            Self::Time(_) | Self::Path(_) => None,
         };
         let start = match place {
             Some(place) => Some(Start { place, frames: tree.open_methods(place)? }),
@@ -112,13 +118,14 @@ impl From {
         };
         if before.is_sound() {
             // Only now: a stored index that turned out to be wrong knows of none.
-            let mut damage = tree.index().damage().clone();
-            if let Some(place) = place {
-                damage.places.retain(|damage| damage.start < place.offset);
-                // Where those are is not known; the replay counts what is behind the place.
-                damage.more = 0;
-            }
-            before = Reading::passed_over(&file.path, &damage);
+            before = match place {
+                // What is behind the place is told by the replay.
+                Some(place) => {
+                    let damage = tree.index().damage().before(place.offset);
+                    Reading::passed_over(&file.path, &damage)
+                }
+                None => Reading::of_content(&file.path, tree.index().damage(), tree.content()),
+            };
         }
         Ok((start, before))
     }
@@ -200,6 +207,8 @@ mod tests {
         assert!(matches!("offset:12".parse(), Ok(From::Offset(12))));
         assert!(matches!("a.B#m > **#n".parse(), Ok(From::Path(path)) if path.len() == 2));
         assert!(matches!("1.5s".parse(), Ok(From::Time(1_500_000_000))));
+        // Names may have colons.
+        assert!(matches!("a.B#it: works".parse(), Ok(From::Path(path)) if path.len() == 1));
         for bad in ["12x", "event:x", "offset:", "", "a >", "> a", "time:1.5s"] {
             assert!(bad.parse::<From>().is_err(), "{bad}");
         }

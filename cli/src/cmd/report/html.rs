@@ -29,7 +29,7 @@ pub(super) fn run(to: &Path, args: &ReportArgs, out: &mut Out) -> Result<Status,
         return Err(Failure::Usage(format!("here are several traces, name one of: {dirs}")));
     };
     let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
-    let mut notes = Vec::new();
+    let mut notes: Vec<_> = source.missing.values().map(|missing| Note::missing(missing)).collect();
     if !chosen.selection.is_all() {
         let text = "calls are left out by --include or --exclude; what they called has their place";
         notes.push(Note::info(text));
