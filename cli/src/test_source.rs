@@ -1,11 +1,8 @@
 //! The tests of a trace, and the threads that do what they call.
 
-use std::ops::Range;
-
-use flow_codec::format::marks::Position;
+use flow_codec::ThreadId;
 use flow_codec::format::test_notes::Outcome;
-use flow_codec::read::{TestRun, ThreadFile, Trace};
-use flow_codec::{Offset, ThreadId};
+use flow_codec::read::{Parts, TestRun, ThreadFile, Trace};
 
 use crate::args::TestArgs;
 use crate::failure::{Failure, Status};
@@ -14,12 +11,6 @@ use crate::source::{Source, is_like};
 
 /// Of more names than this, a message tells how many there are.
 const NAMED_TESTS: usize = 8;
-
-/// All of a thread.
-const ALL: Range<Position> = Position { offset: Offset::new(0), exits: 0 }..Position {
-    offset: Offset::new(u64::MAX),
-    exits: 0,
-};
 
 impl TestArgs {
     /// Whether a test was asked for.
@@ -71,7 +62,7 @@ pub(crate) fn files(trace: &Trace, run: &TestRun) -> Vec<ThreadFile> {
     let title = format!("test {} ({})", run.name, outcome(run));
     let own = file(run.thread).map(|file| file.only(&title, &run.ranges));
     let helpers =
-        run.helpers.iter().filter_map(|id| file(*id)).map(|file| file.only(&title, &[ALL]));
+        run.helpers.iter().filter_map(|id| file(*id)).map(|file| file.only(&title, &[Parts::ALL]));
     own.into_iter().chain(helpers).collect()
 }
 

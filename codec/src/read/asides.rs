@@ -1,6 +1,7 @@
 //! What marks say beside times, for those that read events in order.
 
 use std::io::Read;
+use std::ops::Range;
 
 use super::{Marks, Parts};
 use crate::Result;
@@ -51,7 +52,8 @@ impl<R: Read> Asides<R> {
 
     fn is_inside(&self, at: Position) -> bool {
         let Some(parts) = &self.parts else { return true };
-        parts.ranges.iter().any(|range| range.start < at && at < range.end)
+        let is_all = |range: &Range<Position>| *range == Parts::ALL;
+        parts.ranges.iter().any(|range| is_all(range) || range.start < at && at < range.end)
     }
 
     /// Whether the exit at `position` was by exception, and the class of that where it is known; when
@@ -87,6 +89,7 @@ mod tests {
         let two = NonZeroU64::new(2).unwrap();
         let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
         for (at, mark) in [
+            (position(0, 0), Mark::Note("first".into())),
             (position(1, 0), Mark::Note("one".into())),
             (position(1, 0), Mark::Time { by_ns: 1, from_ns: 1 }),
             (position(4, 1), Mark::Unwound { exits: two, thrown: Some("x.Oops".into()) }),
@@ -95,8 +98,19 @@ mod tests {
         ] {
             encoder.encode(at, &mark, &mut bytes);
         }
-        let mut asides = Asides::new(Marks::new(&bytes[..], Path::new("")), None);
-        assert_eq!(asides.next_before(position(0, 0)).unwrap(), None);
+        let marks = || Marks::new(&bytes[..], Path::new(""));
+        // What is said before the first event of a whole thread belongs to it, but not to a part that begins there.
+        let part = |end| Parts { title: String::new(), ranges: [Parts::ALL.start..end].into() };
+        for (end, notes) in [(Parts::ALL.end, 2), (position(2, 0), 1)] {
+            let mut asides = Asides::new(marks(), Some(part(end)));
+            for _ in 0..notes {
+                assert!(asides.next_before(position(1, 0)).unwrap().is_some());
+            }
+            assert_eq!(asides.next_before(position(1, 0)).unwrap(), None);
+        }
+        let mut asides = Asides::new(marks(), None);
+        let first = (position(0, 0), Mark::Note("first".into()));
+        assert_eq!(asides.next_before(position(0, 0)).unwrap(), Some(first));
         let note = (position(1, 0), Mark::Note("one".into()));
         assert_eq!(asides.next_before(position(3, 0)).unwrap(), Some(note));
         let mut unwound = Vec::new();

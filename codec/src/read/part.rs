@@ -19,6 +19,14 @@ pub struct Parts {
     pub ranges: Arc<[Range<Position>]>,
 }
 
+impl Parts {
+    /// All of a thread.
+    pub const ALL: Range<Position> = Position { offset: Offset::new(0), exits: 0 }..Position {
+        offset: Offset::new(u64::MAX),
+        exits: 0,
+    };
+}
+
 /// What is read next of some parts.
 #[derive(Debug)]
 pub(super) struct PartCursor {
