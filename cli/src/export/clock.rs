@@ -123,31 +123,23 @@ impl Timekeeper {
 
     /// When the event at a position happens, which may not be before one asked for earlier.
     pub(super) fn at(&mut self, position: Position) -> Moment {
-        self.ask(|times| Ok((times.at(position)?, times.estimate(position)?)))
+        self.ask(|times, damage| times.when(position, damage))
     }
 
     /// When all before a position has happened.
     pub(super) fn at_end(&mut self, position: Position) -> Moment {
-        self.ask(|times| Ok((times.at_end(position)?, times.estimate_end(position)?)))
+        self.ask(|times, damage| times.when_ended(position, damage))
     }
 
     fn ask(
         &mut self,
-        ask: impl Fn(&mut Times<MarksInput>) -> flow_codec::Result<(Bounds, Option<u64>)>,
+        ask: impl FnOnce(&mut Times<MarksInput>, &mut Option<Error>) -> (Bounds, Option<u64>),
     ) -> Moment {
-        let calls = self.calls.now();
-        let Some(times) = &mut self.times else {
-            let at = if self.scale == Scale::Calls { calls } else { self.last_ns };
-            return Moment { at, calls, bounds: Bounds::UNKNOWN };
-        };
-        let (bounds, ns) = ask(times).unwrap_or_else(|error| {
-            self.damage = Some(error);
-            // Once more after damage: then it is answered by what was read before.
-            ask(times).unwrap_or((Bounds::UNKNOWN, None))
-        });
+        let Some(times) = &mut self.times else { return self.now() };
+        let (bounds, ns) = ask(times, &mut self.damage);
         // A thread may be said to have begun later than it did.
         self.last_ns = ns.unwrap_or(self.last_ns);
-        Moment { at: self.last_ns, calls, bounds }
+        Moment { at: self.last_ns, calls: self.calls.now(), bounds }
     }
 
     /// The moment of whatever comes last.

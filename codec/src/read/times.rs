@@ -3,8 +3,8 @@
 use std::io::Read;
 
 use super::Marks;
-use crate::Result;
 use crate::format::marks::{Mark, Position};
+use crate::{Error, Result};
 
 /// Two instants, in nanoseconds since the start of the trace, between which something happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -99,10 +99,7 @@ impl<R: Read> Times<R> {
     }
 
     /// When it was before whatever stands at `position`, a mark or an event.
-    ///
-    /// # Errors
-    /// As those of [`at`](Self::at).
-    pub fn at_end(&mut self, position: Position) -> Result<Bounds> {
+    fn at_end(&mut self, position: Position) -> Result<Bounds> {
         self.move_to(|mark| mark < position)?;
         Ok(self.between())
     }
@@ -133,10 +130,7 @@ impl<R: Read> Times<R> {
     }
 
     /// An instant for the end of what stands before `position`.
-    ///
-    /// # Errors
-    /// As those of [`at`](Self::at).
-    pub fn estimate_end(&mut self, position: Position) -> Result<Option<u64>> {
+    fn estimate_end(&mut self, position: Position) -> Result<Option<u64>> {
         let bounds = self.at_end(position)?;
         Ok(self.evenly(position, bounds))
     }
@@ -161,6 +155,36 @@ impl<R: Read> Times<R> {
         Some(self.estimate_ns)
     }
 
+    /// Both for the event at `position`. Damage of the marks is put into `damage`: then the answer is by those
+    /// before.
+    pub fn when(
+        &mut self,
+        position: Position,
+        damage: &mut Option<Error>,
+    ) -> (Bounds, Option<u64>) {
+        self.ask(damage, |times| Ok((times.at(position)?, times.estimate(position)?)))
+    }
+
+    /// The same for the end of what stands before `position`.
+    pub fn when_ended(
+        &mut self,
+        position: Position,
+        damage: &mut Option<Error>,
+    ) -> (Bounds, Option<u64>) {
+        self.ask(damage, |times| Ok((times.at_end(position)?, times.estimate_end(position)?)))
+    }
+
+    fn ask(
+        &mut self,
+        damage: &mut Option<Error>,
+        ask: impl Fn(&mut Self) -> Result<(Bounds, Option<u64>)>,
+    ) -> (Bounds, Option<u64>) {
+        ask(self).unwrap_or_else(|error| {
+            *damage = Some(error);
+            ask(self).unwrap_or((Bounds::UNKNOWN, None))
+        })
+    }
+
     /// What there is to know of all events from a position on, which is the first one asked for or that of
     /// a time mark, up to [`until`](Self::until).
     ///
@@ -176,10 +200,7 @@ impl<R: Read> Times<R> {
     }
 
     /// The same of what ends all at once before `position`.
-    ///
-    /// # Errors
-    /// As those of [`at`](Self::at).
-    pub fn stretch_end(&mut self, position: Position) -> Result<Stretch> {
+    pub(super) fn stretch_end(&mut self, position: Position) -> Result<Stretch> {
         let end = self.estimate_end(position)?;
         let bounds = self.at_end(position)?;
         Ok(Stretch { bounds, estimates: end.map(|end| (end, end)), bytes: 0 })

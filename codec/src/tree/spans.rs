@@ -189,24 +189,13 @@ impl Look {
     }
 
     fn at(&mut self, position: Position) -> (Bounds, Option<u64>) {
-        self.ask(|times| Ok((times.at(position)?, times.estimate(position)?)))
+        let Some(times) = &mut self.times else { return (Bounds::UNKNOWN, None) };
+        times.when(position, &mut self.damage)
     }
 
     fn at_end(&mut self, position: Position) -> (Bounds, Option<u64>) {
-        self.ask(|times| Ok((times.at_end(position)?, times.estimate_end(position)?)))
-    }
-
-    fn ask(
-        &mut self,
-        ask: impl Fn(&mut Times<MarksInput>) -> Result<(Bounds, Option<u64>)>,
-    ) -> (Bounds, Option<u64>) {
-        let unknown = (Bounds::UNKNOWN, None);
-        let Some(times) = &mut self.times else { return unknown };
-        ask(times).unwrap_or_else(|error| {
-            self.damage = Some(error);
-            // Asked again, they answer by what was read before.
-            ask(times).unwrap_or(unknown)
-        })
+        let Some(times) = &mut self.times else { return (Bounds::UNKNOWN, None) };
+        times.when_ended(position, &mut self.damage)
     }
 
     fn thrown(&mut self, position: Position) -> Option<Option<&str>> {

@@ -72,9 +72,8 @@ impl Times {
             };
             let mut span = NO_SPAN;
             if let Some(times) = &mut self.times {
-                // Damage is told by the spans.
-                span.start_ns = times.estimate(position).ok().flatten();
-                span.start = times.at(position).unwrap_or(Bounds::UNKNOWN);
+                // The same damage as that of the spans.
+                (span.start, span.start_ns) = times.when(position, &mut self.damage);
             }
             return Some(Aside { kind, offset: position.offset, text, events, span });
         }
