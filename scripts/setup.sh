@@ -13,7 +13,10 @@ have() { command -v "$1" >/dev/null 2>&1; }
 can_install() { have apt-get && [ "$(id -u)" = 0 ]; }
 
 # Others may be installing as well, and mirrors fail now and then.
-apt() { apt-get -qq -o Acquire::Retries=3 -o DPkg::Lock::Timeout=300 "$@" >&2; }
+apt() {
+    DEBIAN_FRONTEND=noninteractive \
+        apt-get -qq -o Acquire::Retries=3 -o DPkg::Lock::Timeout=300 "$@" >&2
+}
 
 # Once: a fresh machine knows of no packages.
 update() { [ -n "${updated:-}" ] || { apt update && updated=1; }; }
@@ -24,7 +27,7 @@ want() {
     if can_install; then
         echo "setup: installing $2 ($3)" >&2
         update || true
-        DEBIAN_FRONTEND=noninteractive apt install -y --no-install-recommends "$2" || true
+        apt install -y --no-install-recommends "$2" || true
         have "$1" && return
     fi
     missing="$missing
