@@ -224,7 +224,7 @@ fn calls_of_a_test_have_the_times_they_have_in_their_thread() {
     assert_eq!(
         open,
         [
-            r#"4 "work" 9500..11000 (Number(0), Number(2500))"#,
+            r#"4 "work" 9500..11000 (Number(1000), Number(2500))"#,
             r#"5 "<init>" 11000..12000 (Number(0), Number(1000))"#,
         ]
     );
@@ -237,7 +237,7 @@ fn calls_of_a_test_have_the_times_they_have_in_their_thread() {
     assert_eq!(times(&one, "work"), (7000, 8500));
     assert_eq!(times(&one, "<init>"), (0, 7000));
     let two = report("*.two");
-    assert_eq!(times(&two, "work"), (0, 2500));
+    assert_eq!(times(&two, "work"), (1000, 2500));
 }
 
 #[test]
@@ -304,6 +304,42 @@ fn what_is_open_where_a_test_ends_is_left_then_and_by_no_exception() {
     let report = objects(&["report", "--format", "json", "--test", "x"], dir.path());
     let work = report.iter().find(|row| row["name"] == "work").unwrap();
     assert_eq!(work["total_ns"], 4 * NS, "{work}");
+}
+
+#[test]
+fn what_a_test_waits_for_before_it_ends_is_its_time() {
+    const NS: u64 = 1_000_000_000;
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("ids.properties"), common::IDS).unwrap();
+    fs::write(dir.path().join("thread-1.flow"), [0x80, 0x81, 0x02]).unwrap();
+    let end = Position::before(Offset::new(2));
+    let started = Mark::Note("test started x".to_owned());
+    let at = |ns| Mark::Time { by_ns: ns, from_ns: ns };
+    let waits = Mark::Time { by_ns: NS, from_ns: 60 * NS };
+    let passed = [at(61 * NS), Mark::Note("test passed x".to_owned()), at(90 * NS)];
+    // In main it waits for a minute, and then ends; or nothing is heard of it any more.
+    for (rest, took) in [(&passed[..], 61), (&[], 60)] {
+        let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
+        encoder.encode(Position::default(), &at(0), &mut bytes);
+        encoder.encode(Position::default(), &started, &mut bytes);
+        for mark in [&waits].into_iter().chain(rest) {
+            encoder.encode(end, mark, &mut bytes);
+        }
+        encoder.finish(&mut bytes);
+        fs::write(dir.path().join("thread-1.marks"), bytes).unwrap();
+        if rest.is_empty() {
+            fs::write(dir.path().join("thread-1.flow"), [0x80, 0x81]).unwrap();
+        }
+        let calls = objects(&["replay", "--time", "--format", "json", "--test", "x"], dir.path());
+        let main = calls.iter().find(|call| call["name"] == "main").unwrap();
+        // It may have begun a second later.
+        let times = [&main["duration_ns"], &main["duration_from_ns"]];
+        assert_eq!(times, [took * NS, (took - 1) * NS], "{main}");
+        let report = objects(&["report", "--format", "json", "--test", "x"], dir.path());
+        let main = report.iter().find(|row| row["name"] == "main").unwrap();
+        let times = [&main["total_ns"], &main["total_from_ns"]];
+        assert_eq!(times, [took * NS, (took - 1) * NS], "{main}");
+    }
 }
 
 #[test]

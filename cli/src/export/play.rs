@@ -243,7 +243,7 @@ impl Thread<'_> {
         out: &mut Buffer<'_>,
     ) -> Result<Flow, Failure> {
         let offset = Offset::new(place.range.start);
-        let position = Position::before(offset);
+        let position = place.part_end.unwrap_or(Position::before(offset));
         self.asides(position, out)?;
         match record {
             Record::Enter(method) => {

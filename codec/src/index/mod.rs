@@ -121,8 +121,10 @@ impl Index {
         let wanted = self.interval_bytes as u64;
         let is_short = |start: Place| self.end.offset.get() - start.offset.get() < wanted;
         // Damage in it would be found again.
-        let may_forget = self.damage.is_empty();
-        if let Some(last) = self.intervals.pop_if(|last| may_forget && is_short(last.start)) {
+        let last_damage = self.damage.places.last().map(|place| place.start);
+        let has_damage = |start: Place| last_damage >= Some(start.offset);
+        let is_forgotten = |last: &mut Interval| is_short(last.start) && !has_damage(last.start);
+        if let Some(last) = self.intervals.pop_if(is_forgotten) {
             self.end = last.start;
         }
     }

@@ -111,14 +111,14 @@ impl PartCursor {
     /// The part has ended, while records were read up to `position`; answers how many frames are still to be
     /// left there: before what happened behind the part.
     pub(super) fn end(&mut self, position: Offset) -> Option<(Offset, Record)> {
-        let behind = self.ranges.get(self.current).map(|range| range.end);
-        let behind = behind.filter(|end| end.offset < position);
-        let end = behind.unwrap_or(Position::before(position));
-        self.end = Some(end.offset);
+        let end = self.ranges.get(self.current)?.end;
+        // The thread may have ended before.
+        let at = end.offset.min(position);
+        self.end = Some(at);
         self.current += 1;
         self.has_begun = false;
         let open = NonZeroU64::new(std::mem::take(&mut self.open))?;
         self.left_at = Some(end);
-        Some((end.offset, Record::Exit(open)))
+        Some((at, Record::Exit(open)))
     }
 }

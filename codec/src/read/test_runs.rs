@@ -3,13 +3,10 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::{ThreadFile, Trace};
+use super::{Parts, ThreadFile, Trace};
 use crate::format::marks::{Mark, Position};
 use crate::format::test_notes::{Outcome, TestNote};
-use crate::{Error, Offset, Result, ThreadId};
-
-/// Behind everything.
-const END: Position = Position { offset: Offset::new(u64::MAX), exits: 0 };
+use crate::{Error, Result, ThreadId};
 
 /// One run of one test.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -200,7 +197,7 @@ impl Tests {
     }
 
     fn finish(mut self) -> Vec<TestRun> {
-        self.leave(END);
+        self.leave(Parts::ALL.end);
         self.runs
     }
 }
@@ -208,6 +205,7 @@ impl Tests {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Offset;
 
     /// A run as `name outcome ranges`.
     fn runs(notes: &[(u64, u64, &str)]) -> Vec<String> {

@@ -4,6 +4,7 @@ use std::io::Read;
 
 use super::Marks;
 use crate::format::marks::{Mark, Position};
+use crate::format::test_notes::TestNote;
 use crate::{Error, Result};
 
 /// Two instants, in nanoseconds since the start of the trace, between which something happened.
@@ -65,6 +66,8 @@ pub struct Times<R> {
     before: Option<Known>,
     after: Option<Known>,
     is_open: bool,
+    /// Where the last note stands by which a test begins or ends.
+    test_note: Option<Position>,
     /// The last estimate.
     estimate_ns: u64,
 }
@@ -76,12 +79,14 @@ struct Known {
     by_ns: u64,
     /// Whether the event behind it happened at `from_ns`.
     is_instant: bool,
+    /// Whether it comes behind the note of a test that stands at the same place.
+    is_behind_note: bool,
 }
 
 impl<R: Read> Times<R> {
     /// By these marks. What they say beside times is passed over.
     pub fn new(marks: Marks<R>) -> Self {
-        Self { marks, before: None, after: None, is_open: true, estimate_ns: 0 }
+        Self { marks, before: None, after: None, is_open: true, test_note: None, estimate_ns: 0 }
     }
 
     /// When the event happened that stands at `position`: no position may be before one asked for earlier.
@@ -89,7 +94,7 @@ impl<R: Read> Times<R> {
     /// # Errors
     /// The marks cannot be read further. Asked again, it answers by those before.
     pub fn at(&mut self, position: Position) -> Result<Bounds> {
-        self.move_to(|mark| mark <= position)?;
+        self.move_to(|mark| mark.position <= position)?;
         if let Some(before) = self.before.filter(|before| before.is_instant)
             && before.position == position
         {
@@ -98,10 +103,17 @@ impl<R: Read> Times<R> {
         Ok(self.between())
     }
 
-    /// When it was before whatever stands at `position`, a mark or an event.
+    /// When a part of the thread ended that ends at `position`: before the event there, and by the first note there
+    /// that says so of a test, which has its time right before it.
     fn at_end(&mut self, position: Position) -> Result<Bounds> {
-        self.move_to(|mark| mark < position)?;
-        Ok(self.between())
+        self.move_to(|mark| {
+            let is_of_part = !mark.is_instant && !mark.is_behind_note;
+            mark.position < position || (mark.position == position && is_of_part)
+        })?;
+        match self.before.filter(|before| before.position == position) {
+            Some(Known { from_ns, .. }) => Ok(Bounds { from_ns, by_ns: from_ns }),
+            None => Ok(self.between()),
+        }
     }
 
     /// Between the marks around the position asked for.
@@ -206,11 +218,11 @@ impl<R: Read> Times<R> {
         Ok(Stretch { bounds, estimates: end.map(|end| (end, end)), bytes: 0 })
     }
 
-    /// Passes all marks that stand where `is_passed` says.
-    fn move_to(&mut self, is_passed: impl Fn(Position) -> bool) -> Result<()> {
+    /// Passes all marks up to the first one that is not.
+    fn move_to(&mut self, is_passed: impl Fn(&Known) -> bool) -> Result<()> {
         loop {
             match self.after {
-                Some(after) if is_passed(after.position) => self.before = self.after.take(),
+                Some(after) if is_passed(&after) => self.before = self.after.take(),
                 Some(_) => return Ok(()),
                 None if !self.is_open => return Ok(()),
                 None => self.after = self.next_time()?,
@@ -219,23 +231,27 @@ impl<R: Read> Times<R> {
     }
 
     fn next_time(&mut self) -> Result<Option<Known>> {
+        // Times never go back, whatever the marks say.
+        let earliest = self.before.map_or(0, |before| before.from_ns);
         loop {
-            match self.marks.next_mark().inspect_err(|_| self.is_open = false)? {
-                Some((position, Mark::Time { by_ns, from_ns })) => {
-                    // Times never go back, whatever the marks say.
-                    let from_ns = from_ns.max(self.before.map_or(0, |before| before.from_ns));
-                    return Ok(Some(Known { position, from_ns, by_ns, is_instant: false }));
+            let next = self.marks.next_mark().inspect_err(|_| self.is_open = false)?;
+            let Some((position, mark)) = next else {
+                self.is_open = false;
+                return Ok(None);
+            };
+            let (from_ns, by_ns, is_instant) = match mark {
+                Mark::Time { by_ns, from_ns } => (from_ns.max(earliest), by_ns, false),
+                Mark::Instant { at_ns } => (at_ns.max(earliest), at_ns.max(earliest), true),
+                Mark::Note(text) => {
+                    if TestNote::parse(&text).is_some() {
+                        self.test_note = Some(position);
+                    }
+                    continue;
                 }
-                Some((position, Mark::Instant { at_ns })) => {
-                    let from_ns = at_ns.max(self.before.map_or(0, |before| before.from_ns));
-                    return Ok(Some(Known { position, from_ns, by_ns: from_ns, is_instant: true }));
-                }
-                Some(_) => {}
-                None => {
-                    self.is_open = false;
-                    return Ok(None);
-                }
-            }
+                _ => continue,
+            };
+            let is_behind_note = self.test_note == Some(position);
+            return Ok(Some(Known { position, from_ns, by_ns, is_instant, is_behind_note }));
         }
     }
 }

@@ -71,7 +71,9 @@ impl Trace {
         }
         let mut listing = Listing::of(dir)?;
         if !listing.has_trace {
-            return Err(Error::NoTrace { path: dir.to_path_buf() });
+            // What stands in the place of one says more.
+            let none = Error::NoTrace { path: dir.to_path_buf() };
+            return Err(listing.damage.into_iter().next().unwrap_or(none));
         }
         damage.append(&mut listing.damage);
         let journal = journal.map(|Journal { chunks, is_restless, damage: mut of_journal }| {

@@ -99,14 +99,14 @@ impl Dump<'_> {
                 return Ok(Flow::Stop);
             }
             *printed += 1;
-            self.left_out(file, end..range.start, out)?;
+            self.left_out(&mut raw, end..range.start, out)?;
             end = range.end;
             let bytes = raw.show(range.clone())?;
             self.record(file, range.start, &bytes, record, out)?;
             Ok(Flow::Continue)
         })?;
         if reading.ending == Ending::Whole {
-            self.left_out(file, end..file.bytes, out)?;
+            self.left_out(&mut raw, end..file.bytes, out)?;
         }
         if let (Ending::Truncated(offset), Format::Text) = (reading.ending, self.format) {
             let bytes = raw.show(offset.get()..file.bytes.max(offset.get()))?;
@@ -116,15 +116,23 @@ impl Dump<'_> {
         Ok(reading)
     }
 
-    /// Shows that there is no record in some bytes; what is wrong with them is told on stderr. In other formats
-    /// than ours there may be something between records.
-    fn left_out(&self, file: &ThreadFile, range: Range<u64>, out: &mut Out) -> Result<(), Failure> {
-        let is_text = self.format == Format::Text && file.format == EventFormat::Binary;
-        if is_text && range.start < range.end {
-            let (bytes, width) =
-                (plural(range.end - range.start, "byte"), bytes_width(file.format));
-            writeln!(out, "{:>10}  {bytes:<width$}  left out", range.start)?;
+    /// Shows that there is no record in some bytes; what is wrong with them is told on stderr.
+    fn left_out(
+        &self,
+        raw: &mut RawBytes<impl Read>,
+        range: Range<u64>,
+        out: &mut Out,
+    ) -> Result<(), Failure> {
+        if self.format != Format::Text || range.start >= range.end {
+            return Ok(());
         }
+        // Between lines there may be empty ones.
+        let is_text = raw.format == EventFormat::Jsonl;
+        if is_text && raw.show(range.clone())?.trim().is_empty() {
+            return Ok(());
+        }
+        let (bytes, width) = (plural(range.end - range.start, "byte"), bytes_width(raw.format));
+        writeln!(out, "{:>10}  {bytes:<width$}  left out", range.start)?;
         Ok(())
     }
 
