@@ -312,7 +312,7 @@ pub(crate) struct Place {
     pub(crate) part_end: Option<Position>,
 }
 
-/// The same for records as they stand.
+/// Hands on the records of a thread one by one, as they stand, until `each` has seen enough.
 pub(crate) fn read_records(
     file: &ThreadFile,
     progress: &mut Progress,
