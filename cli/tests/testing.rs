@@ -15,16 +15,31 @@ use tempfile::TempDir;
 
 /// Marks of a thread: each with its offset, the exits before it, and the time where it has one.
 fn write_marks(dir: &Path, thread: u64, marks: &[(u64, u64, Option<u64>, &str)]) {
-    let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
-    for (offset, exits, ns, note) in marks {
+    let marks = marks.iter().flat_map(|(offset, exits, ns, note)| {
         let position = Position { offset: Offset::new(*offset), exits: *exits };
-        if let Some(ns) = ns {
-            encoder.encode(position, &Mark::Time { by_ns: *ns, from_ns: *ns }, &mut bytes);
-        }
-        encoder.encode(position, &Mark::Note((*note).to_owned()), &mut bytes);
+        let marks = ns.map(time).into_iter().chain([Mark::Note((*note).to_owned())]);
+        marks.map(move |mark| (position, mark))
+    });
+    write_any_marks(dir, thread, marks);
+}
+
+/// Marks of any kind.
+fn write_any_marks(dir: &Path, thread: u64, marks: impl IntoIterator<Item = (Position, Mark)>) {
+    let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
+    for (position, mark) in marks {
+        encoder.encode(position, &mark, &mut bytes);
     }
+    encoder.finish(&mut bytes);
     fs::write(dir.join(format!("thread-{thread}.marks")), bytes).unwrap();
 }
+
+/// The time is known for sure.
+fn time(ns: u64) -> Mark {
+    Mark::Time { by_ns: ns, from_ns: ns }
+}
+
+/// A second.
+const NS: u64 = 1_000_000_000;
 
 /// The trace of `common`, where thread 1 runs a test in its first `work`, and one in its second.
 fn trace(second: &str) -> TempDir {
@@ -242,29 +257,23 @@ fn calls_of_a_test_have_the_times_they_have_in_their_thread() {
 
 #[test]
 fn what_is_open_where_a_test_ends_is_left_then_and_by_no_exception() {
-    const NS: u64 = 1_000_000_000;
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("ids.properties"), common::IDS).unwrap();
     // Two of three exits of a run are in the test: the first of them by an exception, as the one behind it.
     fs::write(dir.path().join("thread-1.flow"), [0x80, 0x81, 0x82, 0x02]).unwrap();
     let place = |exits| Position { offset: Offset::new(3), exits };
-    let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
-    let time = |at| Mark::Time { by_ns: at * NS, from_ns: at * NS };
     let unwound = || Mark::Unwound { exits: NonZeroU64::MIN, thrown: Some("x.Oops".to_owned()) };
-    for (position, mark) in [
+    let marks = [
         (Position::default(), time(0)),
         (Position::default(), Mark::Note("test started x".to_owned())),
-        (place(0), time(1)),
+        (place(0), time(NS)),
         (place(0), unwound()),
-        (place(2), time(5)),
+        (place(2), time(5 * NS)),
         (place(2), Mark::Note("test passed x".to_owned())),
         (place(2), unwound()),
-        (place(2), time(9)),
-    ] {
-        encoder.encode(position, &mark, &mut bytes);
-    }
-    encoder.finish(&mut bytes);
-    fs::write(dir.path().join("thread-1.marks"), bytes).unwrap();
+        (place(2), time(9 * NS)),
+    ];
+    write_any_marks(dir.path(), 1, marks);
     let args = ["export", "--to", "csv", "--test", "x"];
     let rows = flow(&args, dir.path()).out;
     let rows: Vec<Vec<&str>> = rows.lines().skip(1).map(|row| row.split(',').collect()).collect();
@@ -283,18 +292,14 @@ fn what_is_open_where_a_test_ends_is_left_then_and_by_no_exception() {
     fs::write(dir.path().join("thread-1.flow"), [0x80, 0x81, 0x82]).unwrap();
     let second = Position::before(Offset::new(1));
     let end = Position::before(Offset::new(2));
-    let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
-    for (position, mark) in [
+    let marks = [
         (Position::default(), Mark::Note("test started x".to_owned())),
-        (second, time(1)),
-        (end, time(5)),
+        (second, time(NS)),
+        (end, time(5 * NS)),
         (end, Mark::Note("test passed x".to_owned())),
         (end, Mark::Instant { at_ns: 9 * NS }),
-    ] {
-        encoder.encode(position, &mark, &mut bytes);
-    }
-    encoder.finish(&mut bytes);
-    fs::write(dir.path().join("thread-1.marks"), bytes).unwrap();
+    ];
+    write_any_marks(dir.path(), 1, marks);
     let calls = objects(&["replay", "--time", "--format", "json", "--test", "x"], dir.path());
     let work = calls.iter().find(|call| call["name"] == "work").unwrap();
     assert_eq!(
@@ -308,25 +313,18 @@ fn what_is_open_where_a_test_ends_is_left_then_and_by_no_exception() {
 
 #[test]
 fn what_a_test_waits_for_before_it_ends_is_its_time() {
-    const NS: u64 = 1_000_000_000;
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("ids.properties"), common::IDS).unwrap();
     fs::write(dir.path().join("thread-1.flow"), [0x80, 0x81, 0x02]).unwrap();
     let end = Position::before(Offset::new(2));
     let started = Mark::Note("test started x".to_owned());
-    let at = |ns| Mark::Time { by_ns: ns, from_ns: ns };
     let waits = Mark::Time { by_ns: NS, from_ns: 60 * NS };
-    let passed = [at(61 * NS), Mark::Note("test passed x".to_owned()), at(90 * NS)];
+    let passed = [time(61 * NS), Mark::Note("test passed x".to_owned()), time(90 * NS)];
     // In main it waits for a minute, and then ends; or nothing is heard of it any more.
     for (rest, took) in [(&passed[..], 61), (&[], 60)] {
-        let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
-        encoder.encode(Position::default(), &at(0), &mut bytes);
-        encoder.encode(Position::default(), &started, &mut bytes);
-        for mark in [&waits].into_iter().chain(rest) {
-            encoder.encode(end, mark, &mut bytes);
-        }
-        encoder.finish(&mut bytes);
-        fs::write(dir.path().join("thread-1.marks"), bytes).unwrap();
+        let first = [time(0), started.clone()].map(|mark| (Position::default(), mark));
+        let last = [&waits].into_iter().chain(rest).map(|mark| (end, mark.clone()));
+        write_any_marks(dir.path(), 1, first.into_iter().chain(last));
         if rest.is_empty() {
             fs::write(dir.path().join("thread-1.flow"), [0x80, 0x81]).unwrap();
         }

@@ -258,15 +258,8 @@ impl Thread<'_> {
                     out.flush_if_full()?;
                 }
             }
-            Record::Exit(count) if let Some(end) = place.part_end => {
-                // Whatever happened there is behind the part.
-                let now = self.keeper.at_end(end);
-                for _ in 0..self.shown.exit(count) {
-                    self.exit(now, None, out)?;
-                }
-            }
             // One by one: a run may leave more frames than there is memory for what they make.
-            Record::Exit(count) if self.keeper.splits(offset) => {
+            Record::Exit(count) if place.part_end.is_none() && self.keeper.splits(offset) => {
                 let mut left = count.get();
                 while left > 0 && self.shown.open() > 0 {
                     let position = Position { offset, exits: count.get() - left };
@@ -284,9 +277,13 @@ impl Thread<'_> {
             }
             Record::Exit(count) => {
                 self.is_unwinding = false;
-                let now = self.keeper.at(position);
+                let (now, event) = match place.part_end {
+                    // Whatever happened there is behind the part.
+                    Some(end) => (self.keeper.at_end(end), None),
+                    None => (self.keeper.at(position), Some(position)),
+                };
                 for _ in 0..self.shown.exit(count) {
-                    self.exit(now, Some(position), out)?;
+                    self.exit(now, event, out)?;
                 }
             }
         }

@@ -118,13 +118,13 @@ impl Index {
     /// Makes room for a longer last interval: a file that is looked at again and again while it grows would else
     /// have many short ones.
     fn forget_short_end(&mut self) {
-        let wanted = self.interval_bytes as u64;
-        let is_short = |start: Place| self.end.offset.get() - start.offset.get() < wanted;
+        let (wanted, end) = (self.interval_bytes as u64, self.end.offset);
         // Damage in it would be found again.
         let last_damage = self.damage.places.last().map(|place| place.start);
-        let has_damage = |start: Place| last_damage >= Some(start.offset);
-        let is_forgotten = |last: &mut Interval| is_short(last.start) && !has_damage(last.start);
-        if let Some(last) = self.intervals.pop_if(is_forgotten) {
+        if let Some(last) = self.intervals.pop_if(|last| {
+            let start = last.start.offset;
+            end.get() - start.get() < wanted && last_damage < Some(start)
+        }) {
             self.end = last.start;
         }
     }

@@ -1,7 +1,6 @@
 //! What marks say beside times, for those that read events in order.
 
 use std::io::Read;
-use std::ops::Range;
 
 use super::{Marks, Parts};
 use crate::Result;
@@ -52,8 +51,8 @@ impl<R: Read> Asides<R> {
 
     fn is_inside(&self, at: Position) -> bool {
         let Some(parts) = &self.parts else { return true };
-        let is_all = |range: &Range<Position>| *range == Parts::ALL;
-        parts.ranges.iter().any(|range| is_all(range) || range.start < at && at < range.end)
+        let is_in = |start, end| start < at && at < end;
+        parts.ranges.iter().any(|range| *range == Parts::ALL || is_in(range.start, range.end))
     }
 
     /// Whether the exit at `position` was by exception, and the class of that where it is known; when

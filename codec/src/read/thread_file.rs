@@ -106,10 +106,8 @@ impl ThreadFile {
             return Ok(None);
         }
         let path = self.path.with_extension(MARKS_EXTENSION);
-        let file = match regular::open(&path) {
-            Ok(file) => file,
-            Err(source) => return Err(Error::Io { path, source }),
-        };
+        let file =
+            regular::open(&path).map_err(|source| Error::Io { path: path.clone(), source })?;
         let open = self.open.as_ref().map(OpenChunk::marks);
         if file.is_none() && open.is_none_or(OpenMarks::is_empty) {
             return Ok(None);

@@ -141,12 +141,6 @@ impl<R: Read> Times<R> {
         Ok(self.evenly(position, bounds))
     }
 
-    /// An instant for the end of what stands before `position`.
-    fn estimate_end(&mut self, position: Position) -> Result<Option<u64>> {
-        let bounds = self.at_end(position)?;
-        Ok(self.evenly(position, bounds))
-    }
-
     fn evenly(&mut self, position: Position, Bounds { from_ns, by_ns }: Bounds) -> Option<u64> {
         let Some(before) = self.before else {
             // Nothing says since when.
@@ -174,7 +168,7 @@ impl<R: Read> Times<R> {
         position: Position,
         damage: &mut Option<Error>,
     ) -> (Bounds, Option<u64>) {
-        self.ask(damage, |times| Ok((times.at(position)?, times.estimate(position)?)))
+        self.ask(position, damage, Self::at)
     }
 
     /// The same for the end of what stands before `position`.
@@ -183,18 +177,20 @@ impl<R: Read> Times<R> {
         position: Position,
         damage: &mut Option<Error>,
     ) -> (Bounds, Option<u64>) {
-        self.ask(damage, |times| Ok((times.at_end(position)?, times.estimate_end(position)?)))
+        self.ask(position, damage, Self::at_end)
     }
 
     fn ask(
         &mut self,
+        position: Position,
         damage: &mut Option<Error>,
-        ask: impl Fn(&mut Self) -> Result<(Bounds, Option<u64>)>,
+        at: fn(&mut Self, Position) -> Result<Bounds>,
     ) -> (Bounds, Option<u64>) {
-        ask(self).unwrap_or_else(|error| {
+        let bounds = at(self, position).or_else(|error| {
             *damage = Some(error);
-            ask(self).unwrap_or((Bounds::UNKNOWN, None))
-        })
+            at(self, position)
+        });
+        bounds.map_or((Bounds::UNKNOWN, None), |bounds| (bounds, self.evenly(position, bounds)))
     }
 
     /// What there is to know of all events from a position on, which is the first one asked for or that of
@@ -203,8 +199,8 @@ impl<R: Read> Times<R> {
     /// # Errors
     /// As those of [`at`](Self::at).
     pub fn stretch(&mut self, position: Position) -> Result<Stretch> {
-        let begin = self.estimate(position)?;
         let bounds = self.at(position)?;
+        let begin = self.evenly(position, bounds);
         let bytes = self.after.map_or(0, |after| distance(position, after.position));
         let ends = self.before.and(self.after).and(begin);
         let end = ends.map(|begin| bounds.by_ns.max(begin));
@@ -213,8 +209,8 @@ impl<R: Read> Times<R> {
 
     /// The same of what ends all at once before `position`.
     pub(super) fn stretch_end(&mut self, position: Position) -> Result<Stretch> {
-        let end = self.estimate_end(position)?;
         let bounds = self.at_end(position)?;
+        let end = self.evenly(position, bounds);
         Ok(Stretch { bounds, estimates: end.map(|end| (end, end)), bytes: 0 })
     }
 

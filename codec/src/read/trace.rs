@@ -162,32 +162,25 @@ impl Listing {
             let name = entry.file_name();
             let Some(name) = name.to_str() else { continue };
             let path = entry.path();
-            let thread = names::parse_thread_file(name);
             // Links are followed: a reader has nothing to fear from them.
-            match (fs::metadata(&path), thread) {
-                (Ok(metadata), thread) if metadata.is_file() => {
-                    listing.has_trace |= names::is_trace_file(name);
-                    if let Some((id, format)) = thread {
-                        let bytes = metadata.len();
-                        let (open, parts) = (None, None);
-                        listing.files.push(ThreadFile { id, format, path, bytes, open, parts });
-                    }
+            let found = fs::metadata(&path);
+            let Some((id, format)) = names::parse_thread_file(name) else {
+                let Ok(found) = found else { continue };
+                listing.has_trace |= found.is_file() && names::is_trace_file(name);
+                if found.is_dir() && name.starts_with(names::JVM_PREFIX) {
+                    listing.further.push(path);
                 }
-                (Ok(metadata), Some(_)) => {
-                    let refused = regular::check(&metadata).err();
-                    let error = refused.map(|source| Error::Io { path, source });
-                    listing.damage.extend(error);
+                continue;
+            };
+            match found.and_then(|found| regular::check(&found).map(|()| found.len())) {
+                Ok(bytes) => {
+                    listing.has_trace = true;
+                    let (open, parts) = (None, None);
+                    listing.files.push(ThreadFile { id, format, path, bytes, open, parts });
                 }
-                (Ok(metadata), None) => {
-                    if metadata.is_dir() && name.starts_with(names::JVM_PREFIX) {
-                        listing.further.push(path);
-                    }
-                }
-                // Unless it has gone since the directory was read.
-                (Err(source), Some(_)) if fs::symlink_metadata(&path).is_ok() => {
-                    listing.damage.push(Error::Io { path, source });
-                }
-                (Err(_), _) => {}
+                // It has gone since the directory was read.
+                Err(_) if fs::symlink_metadata(&path).is_err() => {}
+                Err(source) => listing.damage.push(Error::Io { path, source }),
             }
         }
         listing.files.sort_by(|a, b| (a.id, &a.path).cmp(&(b.id, &b.path)));

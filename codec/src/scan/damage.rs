@@ -44,10 +44,4 @@ impl Damage {
         }
         before
     }
-
-    /// Whether nothing was passed over.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
-    }
 }

@@ -127,14 +127,14 @@ impl Spans {
         let part_end = look.events.part_end();
         for exits in run {
             let Some(call) = look.open.pop() else { break };
-            if let Some(position) = part_end {
-                // Whatever happened there is behind the part.
-                let (end, end_ns) = look.at_end(position);
-                self.end(call, end, end_ns);
-            } else {
-                let position = Position { offset, exits };
-                let (end, end_ns) = look.at(position);
-                self.end(call, end, end_ns);
+            let position = Position { offset, exits };
+            let (end, end_ns) = match part_end {
+                Some(end) => look.at_end(end),
+                None => look.at(position),
+            };
+            self.end(call, end, end_ns);
+            // Whatever happened at the end of a part is behind it.
+            if part_end.is_none() {
                 self.throw(look, call, position);
             }
         }
