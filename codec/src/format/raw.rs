@@ -14,7 +14,10 @@
 //! | UNWOUND EXIT | `7F` | by our own handler, when a method is left by an exception | one exit |
 //! | TIME   | `7A`, then seven bytes, the lowest first | before an event, with `clock=exact` | the times of all events up to the next one |
 //!
-//! A time is in nanoseconds since an instant that the [journal](super::journal) tells.
+//! A time has the low 56 bits of a number of nanoseconds, counted from an instant that the
+//! [journal](super::journal) gives: *zero*. Their difference, modulo 2<sup>56</sup>, is the time since the start of the
+//! trace; a difference of 2<sup>55</sup> (417 days) or more is a time before it, and counts as 0.
+//!
 //! An ENTER never holds `00`; of `7A` to `7F` only its last byte can be one. No other first byte
 //! is valid; a fold passes over it, and over an ENTER that the chunk cuts off or that `.flow` would
 //! not hold so.

@@ -31,9 +31,12 @@ impl Base {
         Position { offset: self.start.plus(at), exits }
     }
 
-    /// What a TIME says.
+    /// Returns the time since the start of the trace that a TIME means. A TIME has the low 56 bits of
+    /// its clock, which overflow when a machine has been up for 834 days. One before the start is 0.
+    #[inline]
     pub(super) fn instant_ns(self, time: u64) -> u64 {
-        time.saturating_sub(self.zero_ns)
+        let since = time.wrapping_sub(self.zero_ns) << u8::BITS;
+        if since.cast_signed() < 0 { 0 } else { since >> u8::BITS }
     }
 }
 
@@ -174,6 +177,18 @@ mod tests {
             (8, 0, unwound(2)),
         ];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn times_are_right_on_a_machine_that_is_up_for_more_than_834_days() {
+        let low = |ns: u64| ns & ((1 << 56) - 1);
+        for zero_ns in [0, 1 << 55, (1 << 56) - 1, 1 << 56, 80_000_000_000_000_123, u64::MAX] {
+            let base = Base { zero_ns, ..Base::default() };
+            for since in [0, 1, 250, 1_u64 << 54, (1 << 55) - 1] {
+                assert_eq!(base.instant_ns(low(zero_ns.wrapping_add(since))), since, "{zero_ns}");
+            }
+            assert_eq!(base.instant_ns(low(zero_ns.wrapping_sub(5))), 0, "before the start");
+        }
     }
 
     #[test]
