@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 
 use flow_codec::format::names;
-use rustix::fs::{FallocateFlags, fallocate, fstatfs};
+use rustix::fs::{FallocateFlags, Mode, fallocate, fstatfs};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
@@ -43,6 +43,9 @@ impl JournalFile {
     /// It cannot be created, or should not be mapped on this file system.
     pub fn create(directory: &TraceDirectory, budget: Budget) -> io::Result<Self> {
         let file = directory.create_to_map(names::JOURNAL)?;
+        // The program dies of SIGBUS when somebody cuts the file short, so nobody may write it by accident: an
+        // owner's editor or log rotation is refused. Our descriptor stays writable.
+        rustix::fs::fchmod(&file, Mode::RUSR)?;
         if let Ok(system) = fstatfs(&file)
             && let Some((_, name)) = UNSAFE_TO_MAP.iter().find(|(id, _)| is_type(&system, *id))
         {
@@ -99,6 +102,8 @@ fn is_type(system: &rustix::fs::StatFs, id: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -116,6 +121,8 @@ mod tests {
         journal.reserve(0, 4096).unwrap();
         journal.write_zeros(4096, 8192).unwrap();
         let path = directory.path().join("journal");
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o400, "nobody writes it by accident");
         assert_eq!(std::fs::read(&path).unwrap(), vec![0; 8192]);
         let error = journal.reserve(8192, 16384).unwrap_err();
         assert!(error.to_string().contains("max-size"), "{error}");

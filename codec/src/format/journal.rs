@@ -5,7 +5,8 @@
 //! the system keeps what it stored. The file is there while a JVM records, and goes with a clean end, unless
 //! a chunk could not be written: then it stays, with that chunk in an open slot.
 //!
-//! Whoever cuts the file short while it is mapped kills the JVM (SIGBUS).
+//! Cutting the file short while it is mapped kills the JVM (SIGBUS). So it has mode 0400: shells, editors and
+//! log rotators of its owner are refused. Readers need no more; root could still write it.
 //!
 //! It begins with a header of [`HEADER_BYTES`]:
 //!
@@ -13,7 +14,7 @@
 //! |---:|---:|---|
 //! | 0 | 8 | `flow-jnl` |
 //! | 8 | 8 | [`VERSION`] |
-//! | 16 | 8 | *zero*: what the times in raw chunks are to be reduced by, to be nanoseconds since the trace began |
+//! | 16 | 8 | *zero*: what the times in raw chunks are to be reduced by, modulo 2<sup>56</sup>, to be nanoseconds since the trace began |
 //!
 //! *Slots* follow, one behind the other, up to the end of the file or to a slot of size zero. All numbers
 //! are words of eight bytes, the lowest byte first. A slot begins with:
