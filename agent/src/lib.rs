@@ -24,6 +24,7 @@ pub mod mains;
 pub mod options;
 pub mod recorder;
 pub mod rewrite;
+mod secrets;
 pub mod sink;
 mod text;
 mod time;

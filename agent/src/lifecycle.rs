@@ -29,7 +29,7 @@ use flow_codec::format::names::{self, EventFormat};
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 
-use crate::options::{Clock, EngineKind, OnError, Options};
+use crate::options::{Clock, CommandLine, EngineKind, OnError, Options};
 use crate::recorder::{Beside, IdTable, Journal, MethodTable, Patience, Recorder, StartIds, clock};
 use crate::sink::{
     Budget, FileSink, JournalFile, LineFile, Replacement, TraceDirectory, expand, host,
@@ -138,7 +138,9 @@ pub fn start(
     }
     crate::logging::init(options.log);
     if when == Start::WithJvm && !options.mains.select(command) {
-        log::info!("left alone, as only-main says: {}", command.unwrap_or_default());
+        // The main class; arguments may hold secrets.
+        let main = command.unwrap_or_default().split(' ').next().unwrap_or_default();
+        log::info!("left alone, as only-main says: {main}");
         return Ok(None);
     }
     let jvm = prepare(&options).map_err(StartError)?;
@@ -339,7 +341,11 @@ fn manifest(options: &Options, jvm: Jvm, session: Option<String>) -> Manifest {
         options: options.set.clone().into_iter().collect::<BTreeMap<_, _>>(),
         pid: std::process::id(),
         host: host(),
-        command: command_line(),
+        command: match options.command {
+            CommandLine::Full => command_line(),
+            CommandLine::Masked => crate::secrets::mask_all(&command_line()),
+            CommandLine::None => Vec::new(),
+        },
         jvm,
         session,
         start_unix_ns: u64::try_from(since_1970.as_nanos()).unwrap_or(u64::MAX),

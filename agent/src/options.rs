@@ -20,7 +20,7 @@ use crate::filter::FilterSpec;
 use crate::mains::Mains;
 
 /// Every key there is, with what a value looks like.
-const KEYS: [(&str, &str); 20] = [
+const KEYS: [(&str, &str); 21] = [
     ("out", "a directory"),
     ("target", "class name prefixes, separated by '+'"),
     ("include", "globs over pkg.Class or pkg.Class#method, separated by ';'"),
@@ -37,6 +37,7 @@ const KEYS: [(&str, &str); 20] = [
     ("start", "now or paused"),
     ("only-main", "globs over main classes, separated by ';', those to leave alone behind '!'"),
     ("api", "the jar of the Java API"),
+    ("command", "full, masked or none"),
     ("log", "off, error, warn, info, debug or trace"),
     ("debug", "true or false"),
     ("config", "a file with a key=value a line"),
@@ -84,6 +85,17 @@ pub enum Clock {
     Exact,
 }
 
+/// How much of the program's command line the trace has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CommandLine {
+    /// All of it.
+    Full,
+    /// All but the values that look like secrets.
+    Masked,
+    /// Nothing.
+    None,
+}
+
 /// What to do when the recording cannot start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OnError {
@@ -129,6 +141,8 @@ pub struct Options {
     pub mains: Mains,
     /// The jar with the listeners that mark tests, for JVMs that run some.
     pub api: Option<PathBuf>,
+    /// How much of the command line is stored.
+    pub command: CommandLine,
     /// What is told on stderr.
     pub log: LevelFilter,
     /// The options that were set, by key, from all sources.
@@ -280,6 +294,12 @@ impl Options {
             mains: match value("only-main") {
                 Some(patterns) => Mains::new(list(patterns, ';')?.iter().map(String::as_str)),
                 None => Mains::default(),
+            },
+            command: match value("command").map(|command| (command, command.value.as_str())) {
+                Some((_, "full")) => CommandLine::Full,
+                None | Some((_, "masked")) => CommandLine::Masked,
+                Some((_, "none")) => CommandLine::None,
+                Some((command, _)) => return Err(bad_value(command)),
             },
             api: value("api").map(non_empty).transpose()?.map(PathBuf::from),
             log,
@@ -544,7 +564,7 @@ mod tests {
                 "zzz=1",
                 "unknown option 'zzz' (agent options); known are out, target, include, \
               exclude, constructors, natives, engine, format, clock, ids, optimize, chunk, max-size, start, \
-              only-main, api, log, debug, config, onerror",
+              only-main, api, command, log, debug, config, onerror",
             ),
             ("out", "'out' (agent options): expected key=value; did you mean 'out=…'?"),
             ("out=", "out= (agent options): expected a directory"),

@@ -120,6 +120,9 @@ impl AgentOptions {
         if args.natives {
             options.add("natives", "true")?;
         }
+        if args.no_command {
+            options.add("command", "none")?;
+        }
         let format = args.event_format.map(|format| match format {
             EventFormat::Binary => "binary".to_owned(),
             EventFormat::Jsonl => "jsonl".to_owned(),

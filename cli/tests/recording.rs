@@ -56,6 +56,7 @@ fn java_itself_gets_the_agent_as_its_first_argument() {
             "z*",
             "--no-constructors",
             "--natives",
+            "--no-command",
             "--event-format",
             "jsonl",
             "--chunk",
@@ -84,7 +85,7 @@ fn java_itself_gets_the_agent_as_its_first_argument() {
         run.out,
         format!(
             "<-agentpath:{}=out={here}/my trace,target=a.+b.,include=x\\,*,exclude=y*;z*,\
-             constructors=false,natives=true,engine=events,format=jsonl,chunk=1k,log=info,\
+             constructors=false,natives=true,command=none,engine=events,format=jsonl,chunk=1k,log=info,\
              ids={here}/ids,config=/c,onerror=continue>\n<-cp>\n<a b>\n<Main>\nJAVA_TOOL_OPTIONS=\n",
             agent.display()
         )

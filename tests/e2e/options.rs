@@ -1,6 +1,7 @@
 //! Options, good and bad.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 use flow_e2e::{Engine, Finished, Program, decode_trace, flow};
@@ -170,6 +171,34 @@ fn every_source_of_options_counts() {
         assert!(keys.iter().any(|key| key.starts_with("harness.Shapes$")));
         assert_eq!(trace.manifest["options"]["natives"], "true");
         assert_eq!(trace.manifest["options"]["exclude"], "harness.Shapes");
+    });
+}
+
+#[test]
+fn secrets_of_the_command_line_are_in_no_file_of_the_trace() {
+    on_every_jdk(|jdk| {
+        let files_with_it = |option: &str| {
+            let run = Program::harness(jdk, "Shapes")
+                .jvm_arg("-Ddb.password=hunter2")
+                .args(["--api-key", "hunter2", "http://me:hunter2@example.com"])
+                .options(option)
+                .run();
+            assert_eq!(run.code(), Some(0), "{}", run.errors());
+            let entries = fs::read_dir(run.out()).unwrap().map(|entry| entry.unwrap().path());
+            let has_it = |path: &PathBuf| {
+                let bytes = fs::read(path).unwrap_or_default();
+                bytes.windows(7).any(|window| window == b"hunter2")
+            };
+            let names = entries.filter(has_it).map(|path| path.file_name().unwrap().to_owned());
+            (names.collect::<Vec<_>>(), run.trace().manifest["command"].clone())
+        };
+        let (files, command) = files_with_it("command=masked");
+        assert!(files.is_empty(), "{files:?}");
+        let command = command.as_array().unwrap();
+        assert!(command.contains(&"-Ddb.password=***".into()), "{command:?}");
+        assert!(command.contains(&"http://me:***@example.com".into()), "{command:?}");
+        assert_eq!(files_with_it("command=full").0, ["trace.json"], "the test can fail");
+        assert_eq!(files_with_it("command=none"), (Vec::new(), Vec::<String>::new().into()));
     });
 }
 

@@ -83,6 +83,9 @@ pub(crate) struct AgentArgs {
     /// Memory for each thread's events, such as 64k
     #[arg(long, value_name = "SIZE")]
     pub(crate) chunk: Option<String>,
+    /// Leave the program's command line out of the trace; else values that look like secrets are masked
+    #[arg(long)]
+    pub(crate) no_command: bool,
     /// What the agent tells: off, error, warn, info, debug, trace
     #[arg(long, value_name = "LEVEL")]
     pub(crate) log: Option<String>,

@@ -25,6 +25,7 @@
 //! }
 //! ```
 //!
+//! In `command`, values that look like secrets are `***`; with `command=none` it is empty.
 //! `options` are those in force, from all sources, defaults left out. `session` is there where one
 //! `flow record` started several JVMs. `lost.stopped_at_ns` is there where a fault ended the recording
 //! before the program: what came after that is missing and not counted. `not_recorded` names the
@@ -70,7 +71,7 @@ pub struct Manifest {
     pub pid: u32,
     /// Name of the host.
     pub host: String,
-    /// The command line.
+    /// The command line, as far as the option `command` lets it be known.
     pub command: Vec<String>,
     /// The JVM.
     pub jvm: Jvm,

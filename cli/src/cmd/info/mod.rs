@@ -251,7 +251,9 @@ fn state_word(trace: &Trace) -> &'static str {
 fn print(args: &InfoArgs, trace: &Trace, facts: &Facts, out: &mut Out) -> Result<(), Failure> {
     let mut fact = |key: &str, value: &str| writeln!(out, "{key:<9} {}", neutral(value));
     if let Some(manifest) = &trace.manifest {
-        fact("command", &manifest.command.join(" "))?;
+        if !manifest.command.is_empty() {
+            fact("command", &manifest.command.join(" "))?;
+        }
         let jvm = &manifest.jvm;
         fact("jvm", &format!("{} {} ({})", jvm.name, jvm.version, jvm.home))?;
         fact("process", &format!("{} on {}", manifest.pid, manifest.host))?;
