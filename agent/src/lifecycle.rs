@@ -24,12 +24,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use flow_codec::format::manifest::{self, End, Jvm, Manifest, VERSION};
+use flow_codec::format::manifest::{End, Jvm, Manifest, Timing, VERSION};
 use flow_codec::format::names::{self, EventFormat};
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 
-use crate::options::{Clock, CommandLine, EngineKind, OnError, Options};
+use crate::options::{CommandLine, EngineKind, OnError, Options};
 use crate::recorder::{Beside, IdTable, Journal, MethodTable, Patience, Recorder, StartIds, clock};
 use crate::sink::{
     Budget, FileSink, JournalFile, LineFile, Replacement, TraceDirectory, expand, host,
@@ -150,7 +150,7 @@ pub fn start(
         None => FIRST.get_or_init(|| agent),
         Some(earlier) => earlier.next.get_or_init(|| Box::new(agent)),
     };
-    if let Clock::Tick { period } = options.clock
+    if let Timing::Tick { period } = options.clock
         && let Err(error) =
             crate::ffi::spawn("flow-clock", move || clock::run(&agent.recorder, period))
     {
@@ -194,9 +194,9 @@ impl Agent {
         };
         let beside = match (options.format, options.clock) {
             (EventFormat::Jsonl, _) => Beside::Nothing,
-            (EventFormat::Binary, Clock::Off) => Beside::Marks,
-            (EventFormat::Binary, Clock::Tick { .. }) => Beside::MarksAndTimes,
-            (EventFormat::Binary, Clock::Exact) => Beside::MarksAndInstants,
+            (EventFormat::Binary, Timing::Off) => Beside::Marks,
+            (EventFormat::Binary, Timing::Tick { .. }) => Beside::MarksAndTimes,
+            (EventFormat::Binary, Timing::Exact) => Beside::MarksAndInstants,
         };
         let recorder = Recorder::new(
             MethodTable::new(options.filter.clone(), ids),
@@ -330,14 +330,7 @@ fn manifest(options: &Options, jvm: Jvm, session: Option<String>) -> Manifest {
         tool: format!("flow-agent {}", env!("CARGO_PKG_VERSION")),
         engine: options.engine.name().to_owned(),
         event_format: options.format.name().to_owned(),
-        clock: match options.clock {
-            Clock::Off => None,
-            Clock::Tick { period } => {
-                let period_ns = u64::try_from(period.as_nanos()).unwrap_or(u64::MAX);
-                Some(manifest::Clock { kind: "tick".to_owned(), period_ns: Some(period_ns) })
-            }
-            Clock::Exact => Some(manifest::Clock { kind: "exact".to_owned(), period_ns: None }),
-        },
+        timing: options.clock,
         options: options.set.clone().into_iter().collect::<BTreeMap<_, _>>(),
         pid: std::process::id(),
         host: host(),

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use flow_codec::Glob;
+use flow_codec::format::manifest::Timing;
 use flow_codec::format::names::EventFormat;
 use log::LevelFilter;
 
@@ -71,20 +72,6 @@ impl EngineKind {
     }
 }
 
-/// What tells times of events.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Clock {
-    /// Nothing.
-    Off,
-    /// Threads are looked at again and again.
-    Tick {
-        /// How often.
-        period: Duration,
-    },
-    /// Each event has its time.
-    Exact,
-}
-
 /// How much of the program's command line the trace has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CommandLine {
@@ -127,8 +114,8 @@ pub struct Options {
     pub engine: EngineKind,
     /// How events are written.
     pub format: EventFormat,
-    /// What tells times of events.
-    pub clock: Clock,
+    /// How times of events are recorded.
+    pub clock: Timing,
     /// Where ids come from.
     pub ids: IdSource,
     /// How much a thread records before that is written to its file, at most.
@@ -253,7 +240,7 @@ impl Options {
         };
         let clock = match (value("clock"), format) {
             (Some(setting), _) => match parse_clock(setting)? {
-                Clock::Tick { .. } | Clock::Exact if format == EventFormat::Jsonl => {
+                Timing::Tick { .. } | Timing::Exact if format == EventFormat::Jsonl => {
                     return Err(OptionError(format!(
                         "{}={} ({}): format=jsonl has no times; use format=binary, or clock=off",
                         setting.key, setting.value, setting.place
@@ -261,8 +248,8 @@ impl Options {
                 }
                 clock => clock,
             },
-            (None, EventFormat::Binary) => Clock::Tick { period: DEFAULT_PERIOD },
-            (None, EventFormat::Jsonl) => Clock::Off,
+            (None, EventFormat::Binary) => Timing::Tick { period: DEFAULT_PERIOD },
+            (None, EventFormat::Jsonl) => Timing::Off,
         };
         Ok(Self {
             out: value("out").map_or(Ok(DEFAULT_OUT), non_empty)?.to_owned(),
@@ -490,16 +477,16 @@ fn parse_size(setting: &Setting, allowed: &RangeInclusive<u64>) -> Result<u64, O
 }
 
 /// `off`, `exact`, `tick`, or `tick` and a period.
-fn parse_clock(setting: &Setting) -> Result<Clock, OptionError> {
+fn parse_clock(setting: &Setting) -> Result<Timing, OptionError> {
     let period = match setting.value.split_once(':') {
-        None if setting.value == "off" => return Ok(Clock::Off),
-        None if setting.value == "exact" => return Ok(Clock::Exact),
+        None if setting.value == "off" => return Ok(Timing::Off),
+        None if setting.value == "exact" => return Ok(Timing::Exact),
         None if setting.value == "tick" => Some(DEFAULT_PERIOD),
         Some(("tick", period)) => humantime::parse_duration(period).ok(),
         _ => None,
     };
     let period = period.filter(|period| PERIODS.contains(period));
-    period.map(|period| Clock::Tick { period }).ok_or_else(|| bad_value(setting))
+    period.map(|period| Timing::Tick { period }).ok_or_else(|| bad_value(setting))
 }
 
 /// The items of a list. None at all is a mistake, such as a variable that is not set: as a filter
@@ -535,16 +522,16 @@ mod tests {
         assert_eq!(options.ids, IdSource::Fresh);
         assert!(options.filter.constructors && !options.filter.natives);
         assert!(options.set.is_empty());
-        assert_eq!(options.clock, Clock::Tick { period: Duration::from_micros(100) });
+        assert_eq!(options.clock, Timing::Tick { period: Duration::from_micros(100) });
     }
 
     #[test]
     fn a_clock_has_a_period_where_the_format_has_times() {
-        let tick = |period| Clock::Tick { period };
+        let tick = |period| Timing::Tick { period };
         assert_eq!(parse("clock=tick:1ms").unwrap().clock, tick(Duration::from_millis(1)));
-        assert_eq!(parse("clock=off").unwrap().clock, Clock::Off);
-        assert_eq!(parse("clock=exact").unwrap().clock, Clock::Exact);
-        assert_eq!(parse("format=jsonl").unwrap().clock, Clock::Off);
+        assert_eq!(parse("clock=off").unwrap().clock, Timing::Off);
+        assert_eq!(parse("clock=exact").unwrap().clock, Timing::Exact);
+        assert_eq!(parse("format=jsonl").unwrap().clock, Timing::Off);
     }
 
     #[test]

@@ -129,6 +129,9 @@ impl AgentOptions {
         });
         for (key, value) in [
             ("engine", &args.engine),
+            ("clock", &args.clock),
+            ("max-size", &args.max_size),
+            ("start", &args.start),
             ("format", &format),
             ("chunk", &args.chunk),
             ("log", &args.log),

@@ -1,35 +1,23 @@
 //! Times of calls: whether a trace has any, and which of them are asked for.
 
-use flow_codec::Error;
-use flow_codec::format::marks::Mark;
-use flow_codec::read::{Marks, MarksInput, TimeLimits, Trace};
+use flow_codec::format::manifest::Timing;
+use flow_codec::read::{TimeLimits, Trace};
 
 use crate::args::{By, FilterArgs, TimeArgs};
 use crate::failure::Failure;
 use crate::output::{duration, message};
 use crate::reading::Chosen;
 
-/// Whether a clock has marked events of a trace. Marks that cannot be read are told of.
-pub(crate) fn has_clock(trace: &Trace) -> bool {
-    trace.files.iter().any(|file| {
-        let found = file.marks().and_then(|marks| match marks {
-            Some(marks) => has_time(marks),
-            None => Ok(false),
-        });
-        found.unwrap_or_else(|error| {
-            message(&error.to_string());
-            false
-        })
-    })
+/// Returns how times of a trace were recorded. Reports marks that cannot be read.
+pub(crate) fn timing(trace: &Trace) -> Timing {
+    let (timing, damage) = trace.timing();
+    damage.iter().for_each(|error| message(&error.to_string()));
+    timing
 }
 
-fn has_time(mut marks: Marks<MarksInput>) -> Result<bool, Error> {
-    while let Some((_, mark)) = marks.next_mark()? {
-        if matches!(mark, Mark::Time { .. } | Mark::Instant { .. }) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+/// Returns whether a trace has times.
+pub(crate) fn has_clock(trace: &Trace) -> bool {
+    !timing(trace).is_off()
 }
 
 /// Whether calls are weighed by time: as it was asked for, or where that can be.
@@ -49,15 +37,20 @@ pub(crate) fn no_clock(trace: &Trace) -> Failure {
 
 /// What people must know of times that were added up.
 pub(crate) fn caution(trace: &Trace) -> String {
-    let clock = trace.manifest.as_ref().and_then(|manifest| manifest.clock.as_ref());
-    if clock.is_some_and(|clock| clock.kind == "exact") {
+    let (timing, _) = trace.timing();
+    if timing == Timing::Exact {
         return "times are those of each call, with what measuring them took".to_owned();
     }
-    let often = match clock.and_then(|clock| clock.period_ns) {
-        Some(period) => format!("every {}", duration(period)),
+    let often = match period(timing) {
+        Some(period) => format!("every {period}"),
         None => "as often as there are marks".to_owned(),
     };
     format!("times are estimates, as good as those of a profiler that samples {often}")
+}
+
+/// The time between two samples, where it is known.
+pub(crate) fn period(timing: Timing) -> Option<String> {
+    timing.period().map(|period| duration(u64::try_from(period.as_nanos()).unwrap_or(u64::MAX)))
 }
 
 impl Chosen {

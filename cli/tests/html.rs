@@ -388,4 +388,10 @@ fn where_the_trace_has_a_clock_the_axis_is_time() {
     let (page, run) = page(&[], dir.path());
     assert_eq!(run.code, Some(1), "{}", run.err);
     assert_eq!(page_data(&page)["unit"], "ns");
+    // The report and its page agree on whether there are times, whatever the manifest says.
+    fs::write(dir.path().join("trace.json"), "{").unwrap();
+    let report = flow(&["report", "--format", "json"], dir.path());
+    assert!(report.out.contains("\"total_ns\":"), "{}", report.out);
+    let (page, _) = self::page(&[], dir.path());
+    assert_eq!(page_data(&page)["unit"], "ns");
 }

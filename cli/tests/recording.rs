@@ -65,6 +65,12 @@ fn java_itself_gets_the_agent_as_its_first_argument() {
             "info",
             "--engine",
             "events",
+            "--clock",
+            "off",
+            "--max-size",
+            "2g",
+            "--start",
+            "paused",
             "--ids",
             "ids",
             "--config",
@@ -85,8 +91,8 @@ fn java_itself_gets_the_agent_as_its_first_argument() {
         run.out,
         format!(
             "<-agentpath:{}=out={here}/my trace,target=a.+b.,include=x\\,*,exclude=y*;z*,\
-             constructors=false,natives=true,command=none,engine=events,format=jsonl,chunk=1k,log=info,\
-             ids={here}/ids,config=/c,onerror=continue>\n<-cp>\n<a b>\n<Main>\nJAVA_TOOL_OPTIONS=\n",
+             constructors=false,natives=true,command=none,engine=events,clock=off,max-size=2g,start=paused,format=jsonl,\
+             chunk=1k,log=info,ids={here}/ids,config=/c,onerror=continue>\n<-cp>\n<a b>\n<Main>\nJAVA_TOOL_OPTIONS=\n",
             agent.display()
         )
     );

@@ -9,9 +9,12 @@ use std::fs;
 use std::io::Read;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use flow_codec::format::flow::{Encoded, Record};
-use flow_codec::format::manifest::{Clock, End, Jvm, Lost, Manifest, NotRecorded, Totals, VERSION};
+use flow_codec::format::manifest::{
+    End, Jvm, Lost, Manifest, NotRecorded, Timing, Totals, VERSION,
+};
 use flow_codec::format::methods::{MethodInfo, MethodLine, flag_names};
 use flow_codec::format::names::{self, EventFormat};
 use flow_codec::format::threads::ThreadLine;
@@ -479,7 +482,7 @@ fn manifest(end: Option<End>) -> Manifest {
         tool: "flow-agent 0.1.0".into(),
         engine: "events".into(),
         event_format: "jsonl".into(),
-        clock: Some(Clock { kind: "tick".into(), period_ns: Some(100_000) }),
+        timing: Timing::Tick { period: Duration::from_micros(100) },
         options: options
             .map(|(key, value)| (key.into(), value.into()))
             .into_iter()

@@ -71,6 +71,15 @@ pub(crate) struct AgentArgs {
     /// How calls are seen: instrument (default) or events
     #[arg(long, value_name = "NAME")]
     pub(crate) engine: Option<String>,
+    /// How times are recorded: tick (default), tick:PERIOD, exact or off
+    #[arg(long, value_name = "KIND")]
+    pub(crate) clock: Option<String>,
+    /// Stop recording when the trace has this size, such as 500m or 2g
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) max_size: Option<String>,
+    /// Begin recording now (default) or paused, until the program calls Flow.resume()
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) start: Option<String>,
     /// How events are written
     #[arg(long, value_name = "FORMAT")]
     pub(crate) event_format: Option<EventFormat>,

@@ -2,13 +2,14 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use flow_codec::format::manifest::Clock;
+use flow_codec::format::manifest::Timing;
 use flow_codec::read::Trace;
 use serde::Serialize;
 
 use super::names::cut;
 use crate::cmd::info::ending;
-use crate::output::{duration, lost, plural, shell_word};
+use crate::output::{lost, plural, shell_word};
+use crate::times::period;
 
 /// Characters of a command, of a note.
 const TEXT_CHARS: usize = 2000;
@@ -116,14 +117,21 @@ impl Facts {
         }
     }
 
-    /// Times are from this clock.
-    pub(super) fn clock(&mut self, clock: &Clock) {
-        let text = match clock.period_ns.map(duration) {
-            Some(period) => format!(
-                "times are estimates: where a thread was is known every {period} or so, and calls in \
-                 between are thought to have come evenly"
-            ),
-            None => "times are those of each call, with what measuring them took".to_owned(),
+    /// Adds what must be known of times.
+    pub(super) fn timing(&mut self, timing: Timing) {
+        let text = match timing {
+            Timing::Off => return,
+            Timing::Exact => {
+                "times are those of each call, with what measuring them took".to_owned()
+            }
+            Timing::Tick { .. } => {
+                let often = period(timing)
+                    .map_or("now and then".to_owned(), |period| format!("every {period} or so"));
+                format!(
+                    "times are estimates: where a thread was is known {often}, and calls in \
+                     between are thought to have come evenly"
+                )
+            }
         };
         self.notes.push(Note::info(&text));
     }

@@ -33,6 +33,7 @@ use crate::export::Clock;
 use crate::failure::{Failure, Status};
 use crate::output::Progress;
 use crate::reading::{Chosen, visit_thread};
+use crate::times::timing;
 use data::{Data, flat_boxes, flat_edges};
 use facts::Facts;
 pub(crate) use facts::Note;
@@ -57,10 +58,10 @@ pub(crate) fn page(
     let mut status = Status::Done;
     let mut gather = Gather::default();
     let mut threads = Threads::new(trace);
-    let clock = timed::clock(trace);
+    let timing = timing(trace);
     for file in &trace.files {
         gather.begin_thread(threads.next_budget());
-        let (reading, sums) = if clock.is_some() {
+        let (reading, sums) = if !timing.is_off() {
             timed::read(trace, file, chosen, &mut progress, &mut gather)
         } else {
             let reading = visit_thread(file, chosen, &mut progress, &mut gather);
@@ -75,14 +76,12 @@ pub(crate) fn page(
     let shown = threads.boxes().chain(&flame).map(|cell| cell.method);
     let names = Names::new(&trace.methods, &methods, shown);
     let mut facts = Facts::new(trace, notes);
-    if let Some(clock) = clock {
-        facts.clock(clock);
-    }
+    facts.timing(timing);
     if more_calls > 0 {
         facts.many_paths(more_calls);
     }
     let data = Data {
-        unit: if clock.is_some() { timed::UNIT } else { Clock::UNIT },
+        unit: if timing.is_off() { Clock::UNIT } else { timed::UNIT },
         is_filtered: !chosen.is_all() || trace.files.iter().any(|file| file.parts.is_some()),
         flame: flat_boxes(&flame, &names),
         flame_end: flame.iter().map(|cell| cell.end).max().unwrap_or(0),

@@ -3,7 +3,6 @@
 use std::num::NonZeroU64;
 
 use flow_codec::MethodId;
-use flow_codec::format::manifest;
 use flow_codec::read::{Clock, ThreadFile, Trace, Visit};
 
 use super::gather::{Gather, ThreadSums};
@@ -12,13 +11,6 @@ use crate::reading::{Chosen, Reading, visit_timed};
 
 /// What times are in.
 pub(super) const UNIT: &str = "ns";
-
-/// What told the times of a trace, if it has any.
-pub(super) fn clock(trace: &Trace) -> Option<&manifest::Clock> {
-    let clock = trace.manifest.as_ref()?.clock.as_ref()?;
-    let has_marks = |file: &ThreadFile| matches!(file.marks(), Ok(Some(_)));
-    trace.files.iter().any(has_marks).then_some(clock)
-}
 
 /// Reads a thread.
 pub(super) fn read(

@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use flow_codec::format::ids;
-use flow_codec::format::manifest::{Clock, End, Jvm, Manifest, Totals, VERSION};
+use flow_codec::format::manifest::{End, Jvm, Manifest, Timing, Totals, VERSION};
 use flow_codec::format::methods::{MethodInfo, MethodLine, flag_names};
 use flow_codec::format::names::{self, EventFormat};
 use flow_codec::format::threads::ThreadLine;
@@ -28,7 +29,7 @@ pub(crate) struct Directory {
     seed: u64,
     totals: Totals,
     threads: String,
-    clock: Option<Clock>,
+    timing: Timing,
 }
 
 impl Directory {
@@ -41,11 +42,10 @@ impl Directory {
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, error));
         }
         let totals = Totals { methods: id_count.into(), ..Totals::default() };
-        let clock = options
-            .clock
-            .map(|period_ns| Clock { kind: "tick".to_owned(), period_ns: Some(period_ns) });
+        let tick = |period_ns| Timing::Tick { period: Duration::from_nanos(period_ns) };
+        let timing = options.clock.map_or(Timing::Off, tick);
         let (seed, threads) = (options.seed, String::new());
-        let directory = Self { path, seed, totals, threads, clock };
+        let directory = Self { path, seed, totals, threads, timing };
         directory.write_methods(id_count)?;
         Ok(directory)
     }
@@ -106,7 +106,7 @@ impl Directory {
             tool: concat!("flow-codec generate ", env!("CARGO_PKG_VERSION")).to_owned(),
             engine: "instrument".to_owned(),
             event_format: EventFormat::Binary.name().to_owned(),
-            clock: self.clock,
+            timing: self.timing,
             options: [("seed".to_owned(), self.seed.to_string())].into(),
             pid: 1,
             host: "none".to_owned(),

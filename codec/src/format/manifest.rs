@@ -45,6 +45,7 @@
 //! what had to be cut off. What else was lost, and which methods the engine left out, nobody knows.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +53,7 @@ use serde::{Deserialize, Serialize};
 pub const VERSION: u32 = 1;
 
 /// The contents of `trace.json`.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Manifest {
     /// [`VERSION`] of the writer.
     pub format_version: u32,
@@ -62,9 +63,9 @@ pub struct Manifest {
     pub engine: String,
     /// How events are written: `binary` or `jsonl`.
     pub event_format: String,
-    /// What tells times of events; absent where nothing does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub clock: Option<Clock>,
+    /// How times of events were recorded; absent where none were.
+    #[serde(rename = "clock", default, skip_serializing_if = "Timing::is_off")]
+    pub timing: Timing,
     /// The options in force, by key.
     pub options: BTreeMap<String, String>,
     /// Process id of the JVM.
@@ -85,14 +86,73 @@ pub struct Manifest {
     pub end: Option<End>,
 }
 
-/// What tells times of events.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Clock {
-    /// `tick`: threads are looked at again and again. `exact`: each event has its time.
-    pub kind: String,
-    /// How often, in nanoseconds: what was asked for. `tick` only.
+/// How times of events are recorded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "Clock", into = "Clock")]
+pub enum Timing {
+    /// Not at all.
+    #[default]
+    Off,
+    /// A sampler notes where each thread is.
+    Tick {
+        /// The time between two samples that was requested; zero where it is unknown.
+        period: Duration,
+    },
+    /// Each event has its time.
+    Exact,
+}
+
+impl Timing {
+    /// Returns whether no times are recorded.
+    #[must_use]
+    pub fn is_off(&self) -> bool {
+        *self == Self::Off
+    }
+
+    /// The word that options and the manifest use.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Tick { .. } => "tick",
+            Self::Exact => "exact",
+        }
+    }
+
+    /// The time between two samples, where it is known.
+    #[must_use]
+    pub fn period(self) -> Option<Duration> {
+        match self {
+            Self::Tick { period } if period > Duration::ZERO => Some(period),
+            _ => None,
+        }
+    }
+}
+
+/// The object `clock` as it is written.
+#[derive(Serialize, Deserialize)]
+struct Clock {
+    kind: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub period_ns: Option<u64>,
+    period_ns: Option<u64>,
+}
+
+impl From<Clock> for Timing {
+    /// A kind that this build does not know is taken for samples of an unknown period.
+    fn from(clock: Clock) -> Self {
+        match clock.kind.as_str() {
+            "off" => Self::Off,
+            "exact" => Self::Exact,
+            _ => Self::Tick { period: Duration::from_nanos(clock.period_ns.unwrap_or(0)) },
+        }
+    }
+}
+
+impl From<Timing> for Clock {
+    fn from(timing: Timing) -> Self {
+        let ns = |period: Duration| u64::try_from(period.as_nanos()).unwrap_or(u64::MAX);
+        Self { kind: timing.name().to_owned(), period_ns: timing.period().map(ns) }
+    }
 }
 
 /// Which JVM ran.
@@ -184,7 +244,25 @@ mod tests {
             .collect();
         let manifest: Manifest = serde_json::from_str(&text).unwrap();
         assert_eq!(manifest.format_version, VERSION);
+        assert_eq!(manifest.timing, Timing::Tick { period: Duration::from_micros(100) });
         assert_eq!(manifest.end.unwrap().totals.enters, 5000);
+    }
+
+    #[test]
+    fn a_clock_is_written_as_it_is_read() {
+        for (timing, text) in [
+            (Timing::Exact, r#"{"kind":"exact"}"#),
+            (
+                Timing::Tick { period: Duration::from_millis(1) },
+                r#"{"kind":"tick","period_ns":1000000}"#,
+            ),
+            (Timing::Tick { period: Duration::ZERO }, r#"{"kind":"tick"}"#),
+        ] {
+            assert_eq!(serde_json::to_string(&timing).unwrap(), text);
+            assert_eq!(serde_json::from_str::<Timing>(text).unwrap(), timing);
+        }
+        let later: Timing = serde_json::from_str(r#"{"kind":"sundial","period_ns":7}"#).unwrap();
+        assert_eq!(later.period(), Some(Duration::from_nanos(7)), "of a later version");
     }
 
     #[test]

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use std::{fs, io};
 
 use super::journal::Journal;
 use super::regular;
 use super::text::read_whole;
 use super::{Methods, OpenChunk, ThreadFile, Threads};
-use crate::format::manifest::{self, Manifest};
+use crate::format::manifest::{self, Manifest, Timing};
+use crate::format::marks::Mark;
 use crate::format::names::{self, EventFormat};
 use crate::{Error, Result, ThreadId};
 
@@ -91,6 +93,25 @@ impl Trace {
             manifest,
             damage,
         })
+    }
+
+    /// Returns how times were recorded: [`Timing::Off`] where no thread has any, whatever the manifest says.
+    /// Also what is wrong with marks read on the way to the first time.
+    #[must_use]
+    pub fn timing(&self) -> (Timing, Vec<Error>) {
+        let mut damage = Vec::new();
+        for file in &self.files {
+            match file.first_time() {
+                Ok(None) => {}
+                Ok(Some(of_mark)) => {
+                    let of_trace = self.manifest.as_ref().map(|manifest| manifest.timing);
+                    let timing = of_trace.filter(|timing| !timing.is_off()).unwrap_or(of_mark);
+                    return (timing, damage);
+                }
+                Err(error) => damage.push(error),
+            }
+        }
+        (Timing::Off, damage)
     }
 
     /// How many threads have a part of their events in the journal, and how many events these are.
@@ -246,6 +267,21 @@ impl Listing {
     }
 }
 
+impl ThreadFile {
+    /// What kind of times its first time mark has; `None` where it has none.
+    fn first_time(&self) -> Result<Option<Timing>> {
+        let Some(mut marks) = self.marks()? else { return Ok(None) };
+        while let Some((_, mark)) = marks.next_mark()? {
+            match mark {
+                Mark::Time { .. } => return Ok(Some(Timing::Tick { period: Duration::ZERO })),
+                Mark::Instant { .. } => return Ok(Some(Timing::Exact)),
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+}
+
 fn read_manifest(path: &Path) -> Result<Option<Manifest>> {
     /// Read first: a newer version may have fields we cannot read.
     #[derive(serde::Deserialize)]
@@ -267,6 +303,7 @@ fn read_manifest(path: &Path) -> Result<Option<Manifest>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::marks::{MarkEncoder, Position};
 
     #[test]
     fn a_bare_thread_file_is_a_trace() {
@@ -310,6 +347,39 @@ mod tests {
         fs::write(dir.path().join("thread-1.flow"), [0x80]).unwrap();
         let trace = Trace::open(dir.path()).unwrap();
         assert_eq!((trace.files.len(), trace.damage.len()), (1, 1));
+    }
+
+    #[test]
+    fn times_are_those_of_marks_whatever_the_manifest_says() {
+        let dir = tempfile::tempdir().unwrap();
+        let tick = Timing::Tick { period: Duration::from_millis(1) };
+        let unknown = Timing::Tick { period: Duration::ZERO };
+        let open = |marks: &[Mark], manifest: Option<Timing>| {
+            let (mut encoder, mut bytes) = (MarkEncoder::with_header(), Vec::new());
+            let position = Position::default();
+            marks.iter().for_each(|mark| encoder.encode(position, mark, &mut bytes));
+            encoder.finish(&mut bytes);
+            fs::write(dir.path().join("thread-1.flow"), [0x80]).unwrap();
+            fs::write(dir.path().join("thread-1.marks"), bytes).unwrap();
+            let mut trace = Trace::open(dir.path()).unwrap();
+            trace.manifest = manifest.map(|timing| Manifest { timing, ..Manifest::default() });
+            trace.timing()
+        };
+        let time = Mark::Time { by_ns: 1, from_ns: 1 };
+        let (paused, instant) = (Mark::Paused, Mark::Instant { at_ns: 3 });
+        for (marks, manifest, expected) in [
+            (&[paused.clone()][..], Some(tick), Timing::Off),
+            (&[paused.clone(), time.clone()], Some(tick), tick),
+            (&[paused, time], None, unknown),
+            (std::slice::from_ref(&instant), None, Timing::Exact),
+            (std::slice::from_ref(&instant), Some(Timing::Off), Timing::Exact),
+        ] {
+            let (timing, damage) = open(marks, manifest);
+            assert_eq!((timing, damage.len()), (expected, 0), "{manifest:?}");
+        }
+        fs::write(dir.path().join("thread-1.marks"), "no marks at all").unwrap();
+        let (timing, damage) = Trace::open(dir.path()).unwrap().timing();
+        assert_eq!((timing, damage.len()), (Timing::Off, 1));
     }
 
     #[test]

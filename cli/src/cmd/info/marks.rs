@@ -5,6 +5,7 @@ use flow_codec::read::{ThreadFile, Trace};
 use serde::Serialize;
 
 use crate::output::{duration, plural};
+use crate::times::period;
 
 /// What marks say, of all threads that are shown.
 #[derive(Serialize, Debug, Default)]
@@ -61,18 +62,16 @@ impl MarkFacts {
 
     /// In words, if there is anything to say.
     pub(super) fn text(&self, trace: &Trace) -> Option<String> {
-        let clock = trace.manifest.as_ref().and_then(|manifest| manifest.clock.as_ref());
-        if clock.is_none() && self.times == 0 {
+        let timing = trace.manifest.as_ref().map(|manifest| manifest.timing).unwrap_or_default();
+        if timing.is_off() && self.times == 0 {
             return None;
         }
-        let kind = clock.map_or("unknown".to_owned(), |clock| {
-            let period = clock.period_ns.map(|period| format!(" every {}", duration(period)));
-            format!("{}{}", clock.kind, period.unwrap_or_default())
-        });
+        let kind = if timing.is_off() { "unknown" } else { timing.name() };
+        let often = period(timing).map(|period| format!(" every {period}")).unwrap_or_default();
         let resolution = self.median_ns.map_or(String::new(), |median| {
             format!(", events known to {} (median)", duration(median))
         });
-        Some(format!("{kind}, {}{resolution}", plural(self.times, "mark")))
+        Some(format!("{kind}{often}, {}{resolution}", plural(self.times, "mark")))
     }
 
     /// What else there is, if anything.
