@@ -2,8 +2,9 @@
 //!
 //! Class files below the directory `IN` get probes and go to the same place below `OUT`; those that
 //! stay as they were are copied. `scripts/verify-corpus.sh` lets JVMs verify the result. The last line
-//! tells what was done, as `key=value` words: `skipped-…` counts methods by reason, `mb-per-s` is the
-//! speed of the rewriter alone, in bytes of class files read.
+//! tells what was done, as `key=value` words: `skipped-…` counts methods by reason, `refused` those
+//! that HotSpot's compilers would accept as they were and not with probes, and `mb-per-s` is the speed
+//! of the rewriter alone, in bytes of class files read.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a tool for the terminal")]
 
@@ -25,7 +26,7 @@ fn main() -> ExitCode {
     match run(input, output) {
         Ok(tally) => {
             println!("{tally}");
-            ExitCode::from(u8::from(tally.unreadable > 0))
+            ExitCode::from(u8::from(tally.unreadable > 0 || tally.refused > 0))
         }
         Err(error) => {
             eprintln!("rewrite: {error}");
@@ -50,6 +51,10 @@ fn run(input: &Path, output: &Path) -> io::Result<Tally> {
                     eprintln!("rewrite: {}: {error}", place.display());
                     None
                 });
+                for method in new.iter().flat_map(|new| refused(&old, new)) {
+                    eprintln!("rewrite: {}: not compilable any more: {method}", place.display());
+                    tally.refused += 1;
+                }
                 let to = output.join(&place);
                 fs::create_dir_all(to.parent().unwrap_or(output))?;
                 fs::write(to, new.as_deref().unwrap_or(&old))?;
@@ -57,6 +62,20 @@ fn run(input: &Path, output: &Path) -> io::Result<Tally> {
         }
     }
     Ok(tally)
+}
+
+/// The methods that a compiler of HotSpot accepts in the old class and not in the new one.
+fn refused(old: &[u8], new: &[u8]) -> Vec<String> {
+    let (Ok(old), Ok(new)) = (ClassFile::parse(old), ClassFile::parse(new)) else {
+        return vec!["the class cannot be read".to_owned()];
+    };
+    let methods = old.methods().enumerate();
+    let is_refused = |number| match (old.judge(number), new.judge(number)) {
+        (Some(old), Some(new)) => !new.is_as_good_as(old),
+        (old, new) => old != new,
+    };
+    let refused = methods.filter(|(number, _)| is_refused(*number));
+    refused.map(|(_, method)| format!("{}{}", method.name, method.descriptor)).collect()
 }
 
 /// Gives out ids as a recording would: dense, and constructors by name.
@@ -95,6 +114,7 @@ struct Tally {
     classes: u64,
     unreadable: u64,
     unchanged: u64,
+    refused: u64,
     methods: u64,
     leaves: u64,
     skipped: BTreeMap<Skip, u64>,
@@ -146,8 +166,11 @@ impl Tally {
 
 impl std::fmt::Display for Tally {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { classes, unreadable, unchanged, methods, leaves, .. } = self;
-        write!(f, "classes={classes} unreadable={unreadable} unchanged={unchanged} ")?;
+        let Self { classes, unreadable, unchanged, refused, methods, leaves, .. } = self;
+        write!(
+            f,
+            "classes={classes} unreadable={unreadable} unchanged={unchanged} refused={refused} "
+        )?;
         write!(f, "methods={methods} leaves={leaves}")?;
         for (skip, count) in &self.skipped {
             write!(f, " skipped-{skip}={count}")?;

@@ -1,4 +1,5 @@
-//! Any bytes: refused, or rewritten into a class file that holds together and stays as it is.
+//! Any bytes: refused, or rewritten into a class file that holds together, stays as it is, and holds
+//! no method that a compiler refuses because of the probes.
 
 #![no_main]
 
@@ -35,12 +36,16 @@ fuzz_target!(|bytes: &[u8]| {
         return;
     };
 
+    let old = class;
     let class = ClassFile::parse(&new).expect("what was written can be read");
     assert!(class.has_probes());
     // Planning checks that all places in the code are those of instructions.
     for method in methods.into_iter().filter(|method| skipped.iter().all(|(s, _)| s != method)) {
         if let Err(why) = class.plan(method) {
             panic!("method {method} cannot be planned again: {why}");
+        }
+        if let (Some(old), Some(new)) = (old.judge(method), class.judge(method)) {
+            assert!(new.is_as_good_as(old), "method {method}: {old:?} became {new:?}");
         }
     }
     assert_eq!(rewrite(&class, chosen(&class), Probes::Plain), (None, vec![]));

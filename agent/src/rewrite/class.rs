@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::annotations;
 use super::bytes::Reader;
 use super::code::{Code, Instruction, first_line};
+use super::judge::{Verdict, judge};
 use super::opcode::INVOKESTATIC;
 use super::pool::{PROBE_CLASS, Pool};
 use super::{Malformed, Plan, Skip};
@@ -210,6 +211,14 @@ impl<'a> ClassFile<'a> {
         let entry = self.methods.get(method).ok_or(Skip::NoCode)?;
         let content = entry.code_content(self.bytes).ok_or(Skip::NoCode)?;
         Plan::new(self, entry, content)
+    }
+
+    /// Judges whether HotSpot's compilers accept a method. `None` if that cannot be judged.
+    #[must_use]
+    pub fn judge(&self, method: usize) -> Option<Verdict> {
+        let content = self.methods.get(method)?.code_content(self.bytes)?;
+        let (code, _attributes) = Code::parse_head(content).ok()?;
+        judge(&code).ok()?
     }
 }
 

@@ -30,6 +30,10 @@ impl Handler {
     pub(super) fn covers(&self, pc: usize) -> bool {
         (usize::from(self.start)..usize::from(self.end)).contains(&pc)
     }
+
+    pub(super) fn catches_all(&self) -> bool {
+        self.catch_type == 0
+    }
 }
 
 /// The attributes of code that are carried over, each as the index of its name and its content. All
@@ -48,6 +52,17 @@ pub(super) struct Tables<'a> {
 impl<'a> Code<'a> {
     /// Reads the content of a `Code` attribute.
     pub(super) fn parse(content: &'a [u8], pool: &Pool<'a>) -> Result<Self, Skip> {
+        let (code, mut reader) = Self::parse_head(content)?;
+        let tables = Tables::read(&mut reader, pool)?;
+        if !reader.is_empty() {
+            return Err(Skip::Malformed);
+        }
+        Ok(Self { tables, ..code })
+    }
+
+    /// Reads the content of a `Code` attribute up to its own attributes, which is all that decides
+    /// what runs. The reader continues there.
+    pub(super) fn parse_head(content: &'a [u8]) -> Result<(Self, Reader<'a>), Skip> {
         let mut reader = Reader::new(content);
         let max_stack = reader.u16()?;
         let max_locals = reader.u16()?;
@@ -64,11 +79,8 @@ impl<'a> Code<'a> {
                 catch_type: reader.u16()?,
             });
         }
-        let tables = Tables::read(&mut reader, pool)?;
-        if !reader.is_empty() {
-            return Err(Skip::Malformed);
-        }
-        Ok(Self { max_stack, max_locals, bytes, handlers, tables })
+        let code = Self { max_stack, max_locals, bytes, handlers, tables: Tables::default() };
+        Ok((code, reader))
     }
 
     /// The instructions from a place on, as far as they can be read.
@@ -172,6 +184,114 @@ impl Iterator for Instructions<'_> {
             }
         }
     }
+}
+
+/// Which handlers cover which places. Entries of one handler that overlap or touch count as one.
+#[derive(Debug)]
+pub(super) struct Coverage {
+    /// By start.
+    ranges: Vec<Range>,
+    /// By handler, then by start.
+    by_handler: Vec<Range>,
+}
+
+/// Places that a handler covers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Range {
+    handler: u16,
+    start: u16,
+    end: u16,
+    /// In [`Coverage::ranges`], which is searched like a balanced tree: the last end of the subtree
+    /// whose root this is.
+    last_end: u16,
+}
+
+impl Coverage {
+    pub(super) fn new(handlers: &[Handler]) -> Self {
+        let mut by_handler: Vec<Range> = Vec::with_capacity(handlers.len());
+        let range = |&Handler { start, end, handler, .. }: &Handler| Range {
+            handler,
+            start,
+            end,
+            last_end: end,
+        };
+        let mut sorted: Vec<Range> = handlers.iter().map(range).collect();
+        sorted.sort_unstable_by_key(|range| (range.handler, range.start));
+        for range in sorted {
+            match by_handler.last_mut() {
+                Some(last) if last.handler == range.handler && range.start <= last.end => {
+                    last.end = last.end.max(range.end);
+                }
+                _ => by_handler.push(range),
+            }
+        }
+        let mut ranges = by_handler.clone();
+        ranges.sort_unstable_by_key(|range| range.start);
+        set_last_ends(&mut ranges);
+        Self { ranges, by_handler }
+    }
+
+    /// Where the handlers are, in order, each once.
+    pub(super) fn handlers(&self) -> impl Iterator<Item = usize> {
+        let first = |window: &[Range]| window.first().map(|range| range.handler);
+        let distinct = self.by_handler.chunk_by(|a, b| a.handler == b.handler);
+        distinct.filter_map(first).map(usize::from)
+    }
+
+    /// Where a handler no longer covers what it covers at `pc`. `None` if it does not cover that.
+    pub(super) fn end_of(&self, handler: usize, pc: usize) -> Option<usize> {
+        let key = |range: &Range| (usize::from(range.handler), usize::from(range.start));
+        let after = self.by_handler.partition_point(|range| key(range) <= (handler, pc));
+        let range = self.by_handler.get(after.checked_sub(1)?)?;
+        let end = usize::from(range.end);
+        (usize::from(range.handler) == handler && pc < end).then_some(end)
+    }
+
+    /// Calls `found` with each handler that covers `pc`.
+    ///
+    /// # Errors
+    /// The first one of `found`.
+    pub(super) fn at<E>(
+        &self,
+        pc: usize,
+        found: &mut impl FnMut(usize) -> Result<(), E>,
+    ) -> Result<(), E> {
+        search(&self.ranges, pc, found)
+    }
+
+    /// Whether any handler covers `pc`.
+    pub(super) fn covers(&self, pc: usize) -> bool {
+        self.at(pc, &mut |_| Err(())).is_err()
+    }
+}
+
+/// Returns the last end of all.
+fn set_last_ends(ranges: &mut [Range]) -> u16 {
+    let middle = ranges.len() / 2;
+    let (left, rest) = ranges.split_at_mut(middle);
+    let Some((root, right)) = rest.split_first_mut() else { return 0 };
+    root.last_end = root.end.max(set_last_ends(left)).max(set_last_ends(right));
+    root.last_end
+}
+
+fn search<E>(
+    ranges: &[Range],
+    pc: usize,
+    found: &mut impl FnMut(usize) -> Result<(), E>,
+) -> Result<(), E> {
+    let (left, rest) = ranges.split_at(ranges.len() / 2);
+    let Some((root, right)) = rest.split_first() else { return Ok(()) };
+    if usize::from(root.last_end) <= pc {
+        return Ok(());
+    }
+    search(left, pc, found)?;
+    if usize::from(root.start) <= pc {
+        if pc < usize::from(root.end) {
+            found(root.handler.into())?;
+        }
+        search(right, pc, found)?;
+    }
+    Ok(())
 }
 
 /// Some places of some code.

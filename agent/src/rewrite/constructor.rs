@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use super::Skip;
 use super::class::{ClassFile, Entry};
-use super::code::{Code, Instruction, Places};
+use super::code::{Code, Coverage, Instruction, Places};
 use super::descriptor::signature;
 use super::frames::Frames;
 use super::opcode::{self, Flow, JSR, JSR_W, is_goto};
@@ -37,19 +37,25 @@ pub(super) fn analyse<'a>(
     entry: &Entry<'a>,
     code: &Code<'a>,
 ) -> Result<Before<'a>, Skip> {
-    let before = Walk::new(class, code).run().map_err(|_| Skip::OddConstructor)?;
+    let coverage = Coverage::new(&code.handlers);
+    let walk = Walk::new(class, code, &coverage);
+    let before = walk.run().map_err(|_| Skip::OddConstructor)?;
     if frames_disagree(entry, code, &before)? {
         return Err(Skip::OddConstructor);
     }
     Ok(before)
 }
 
-/// More steps than this for each byte of code, and the code is no compiler's.
-const STEPS_PER_BYTE: usize = 16;
+/// More steps than this for each byte of code, and the code is no compiler's. A step is an
+/// instruction, or a path that reaches a branch target or handler.
+const STEPS_PER_BYTE: usize = 32;
+/// Joining states that hold more slots than this costs further steps.
+const SLOTS_PER_STEP: usize = 8;
 
 struct Walk<'c, 'a> {
     class: &'c ClassFile<'a>,
     code: &'c Code<'a>,
+    coverage: &'c Coverage,
     /// The states at the places that branches and handlers lead to.
     joins: BTreeMap<usize, State>,
     /// Of those, the ones that have to be followed.
@@ -61,11 +67,12 @@ struct Walk<'c, 'a> {
 }
 
 impl<'c, 'a> Walk<'c, 'a> {
-    fn new(class: &'c ClassFile<'a>, code: &'c Code<'a>) -> Self {
+    fn new(class: &'c ClassFile<'a>, code: &'c Code<'a>, coverage: &'c Coverage) -> Self {
         let len = code.bytes.len();
         Self {
             class,
             code,
+            coverage,
             joins: BTreeMap::from([(0, State::at_entry())]),
             work: vec![0],
             before: Before { instructions: Places::none(len), calls: BTreeMap::new() },
@@ -91,14 +98,12 @@ impl<'c, 'a> Walk<'c, 'a> {
             if pc != start && self.joins.contains_key(&pc) {
                 return self.join(pc, &state);
             }
-            self.steps_left = self.steps_left.checked_sub(1).ok_or(Skip::OddConstructor)?;
+            self.spend(1)?;
             self.before.instructions.add(pc);
             if self.initialises(&state, instruction)? {
                 return Ok(());
             }
-            for handler in self.code.handlers.iter().filter(|handler| handler.covers(pc)) {
-                self.join(handler.handler.into(), &state.at_handler())?;
-            }
+            self.coverage.at(pc, &mut |handler| self.join(handler, &state.at_handler()))?;
             let flow = opcode::flow(op);
             if flow == Flow::Return || matches!(op, JSR | JSR_W) {
                 return Err(Skip::OddConstructor);
@@ -130,14 +135,20 @@ impl<'c, 'a> Walk<'c, 'a> {
             return Ok(false);
         }
         let known = callee.class == self.class.name || Some(callee.class) == self.class.super_name;
-        if !known || self.code.handlers.iter().any(|handler| handler.covers(pc)) {
+        if !known || self.coverage.covers(pc) {
             return Err(Skip::OddConstructor);
         }
         self.before.calls.insert(pc, callee);
         Ok(true)
     }
 
+    fn spend(&mut self, steps: usize) -> Result<(), Skip> {
+        self.steps_left = self.steps_left.checked_sub(steps).ok_or(Skip::OddConstructor)?;
+        Ok(())
+    }
+
     fn join(&mut self, pc: usize, state: &State) -> Result<(), Skip> {
+        self.spend(1 + state.slots() / SLOTS_PER_STEP)?;
         let changed = match self.joins.get_mut(&pc) {
             Some(known) => known.join(state)?,
             None => {

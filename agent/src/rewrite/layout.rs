@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! ENTER                       first, never again: a branch to place 0 leads behind it
-//! …  CATCH  …                 before the first instruction of each exception handler
+//! …  CATCH  …                 at the start of each exception handler, or soon after it (`catch`)
 //! …  BEGIN  call  END  …      around super(…) and this(…)
 //! …  EXIT  return  …          before each return
 //! UNWOUND-EXIT, athrow        for what is covered before this is initialised

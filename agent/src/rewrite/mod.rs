@@ -15,15 +15,21 @@
 //! are rewritten. Where no method is, there are no new bytes, so that an untouched class stays
 //! identical.
 //!
+//! A method that HotSpot compiles is compiled with probes too (`judge`): code that compilers would
+//! refuse runs tens of times slower, for good. So probes keep clear of monitors (`catch`), and where
+//! they cannot, the method stays as it is.
+//!
 //! Nothing here trusts its input: any bytes lead to an answer, in time proportional to their number.
 
 mod annotations;
 mod bytes;
+mod catch;
 mod class;
 mod code;
 mod constructor;
 mod descriptor;
 mod frames;
+mod judge;
 mod layout;
 mod leaf;
 mod opcode;
@@ -39,6 +45,7 @@ mod weave;
 use std::fmt;
 
 pub use class::{ClassFile, Method};
+pub use judge::Verdict;
 pub use plan::{ConstructorCall, Plan};
 pub use pool::Probes;
 pub use weave::{Ids, rewrite};
@@ -112,6 +119,8 @@ pub enum Skip {
     EmptyFinalizer,
     /// Its id does not fit into a probe.
     IdTooLarge,
+    /// HotSpot compiles it, and with the probes it would not, because of monitors or handlers.
+    NotCompilable,
 }
 
 impl Skip {
@@ -127,6 +136,7 @@ impl Skip {
             Self::OddConstructor => "odd-constructor",
             Self::EmptyFinalizer => "empty-finalizer",
             Self::IdTooLarge => "id-too-large",
+            Self::NotCompilable => "not-compilable",
         }
     }
 }

@@ -40,6 +40,7 @@ pub(super) const INVOKESTATIC: u8 = 184;
 pub(super) const INVOKEINTERFACE: u8 = 185;
 pub(super) const INVOKEDYNAMIC: u8 = 186;
 pub(super) const ATHROW: u8 = 191;
+pub(super) const MONITORENTER: u8 = 194;
 pub(super) const MONITOREXIT: u8 = 195;
 pub(super) const WIDE: u8 = 196;
 pub(super) const MULTIANEWARRAY: u8 = 197;

@@ -1,11 +1,12 @@
 //! What is inserted where, before it is known which ids go in.
 
 use super::Skip;
+use super::catch::CatchPlaces;
 use super::class::{ClassFile, Entry};
 use super::code::{Code, Instruction, Places};
 use super::constructor::{self, Before};
 use super::leaf;
-use super::opcode::{self, Flow, MONITOREXIT, RETURN, WIDE};
+use super::opcode::{self, Flow, MONITORENTER, MONITOREXIT, RETURN};
 use crate::text::{binary_name, decode};
 
 /// What would be inserted into a method. See [`ClassFile::plan`].
@@ -15,6 +16,9 @@ pub struct Plan<'a> {
     pub calls: Vec<ConstructorCall>,
     /// Whether entry and exit are recorded by one call, at the start.
     pub leaf: bool,
+    /// Whether probes might make HotSpot's compilers refuse the method, so that the result must be
+    /// judged.
+    pub(super) delicate: bool,
     pub(super) code: Code<'a>,
     /// In the order of the code.
     pub(super) points: Vec<Point>,
@@ -43,7 +47,7 @@ pub(super) struct Point {
 /// In the order in which several stand at one place.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum PointKind {
-    /// The start of an exception handler, or as near to it as possible.
+    /// The start of an exception handler, or soon after it.
     Catch,
     /// A return.
     Exit,
@@ -88,7 +92,7 @@ impl<'a> Plan<'a> {
         if entry.name == b"finalize" && entry.descriptor == b"()V" && code.bytes == [RETURN] {
             return Err(Skip::EmptyFinalizer);
         }
-        let mut points = scan(&code)?;
+        let (mut points, mut delicate) = scan(&code)?;
         let leaf = leaf::is_leaf(class, entry, &code);
         let before = match entry.is_constructor() {
             true => Some(constructor::analyse(class, entry, &code)?),
@@ -105,9 +109,10 @@ impl<'a> Plan<'a> {
                 });
             }
         }
-        for handler in &code.handlers {
-            let pc = catch_place(&code, handler.handler.into())?;
-            points.push(Point { pc, kind: PointKind::Catch });
+        for place in CatchPlaces::new(&code) {
+            let place = place?;
+            points.push(Point { pc: place.pc, kind: PointKind::Catch });
+            delicate |= place.leads_back;
         }
         points.sort_unstable();
         points.dedup();
@@ -115,21 +120,25 @@ impl<'a> Plan<'a> {
             true => Vec::new(),
             false => cover(&code, &points, before.as_ref())?,
         };
-        Ok(Self { calls, leaf, code, points, covered })
+        Ok(Self { calls, leaf, delicate, code, points, covered })
     }
 }
 
-/// Finds the returns, branches and switches, and checks that whatever names a place names the start of
-/// an instruction.
-fn scan(code: &Code<'_>) -> Result<Vec<Point>, Skip> {
+/// Finds the returns, branches and switches, and whether monitors are entered or left. Checks that
+/// every place that is referred to is the start of an instruction.
+fn scan(code: &Code<'_>) -> Result<(Vec<Point>, bool), Skip> {
     let code_len = code.bytes.len();
     let mut points = Vec::new();
+    let mut locks = false;
     let mut starts = Places::none(code_len);
     for instruction in code.instructions() {
         let Instruction { pc, op, .. } = instruction?;
         starts.add(pc);
         let kind = match opcode::flow(op) {
-            Flow::Next | Flow::Stop => continue,
+            Flow::Next | Flow::Stop => {
+                locks |= matches!(op, MONITORENTER | MONITOREXIT);
+                continue;
+            }
             Flow::Return => PointKind::Exit,
             Flow::Branch => PointKind::Branch,
             Flow::WideBranch => PointKind::WideBranch,
@@ -152,28 +161,7 @@ fn scan(code: &Code<'_>) -> Result<Vec<Point>, Skip> {
             return Err(Skip::Malformed);
         }
     }
-    Ok(points)
-}
-
-/// Where the CATCH of a handler goes: to its start, but behind what leads back to it.
-///
-/// The handlers of `synchronized` and `finally` cover their own first instructions, which throw
-/// nothing. A probe there could: with a stack that is full it would do so again and again.
-fn catch_place(code: &Code<'_>, handler: usize) -> Result<usize, Skip> {
-    let leads_back = |pc| {
-        code.handlers.iter().any(|entry| usize::from(entry.handler) == handler && entry.covers(pc))
-    };
-    for instruction in code.instructions_from(handler) {
-        let Instruction { pc, op, .. } = instruction?;
-        if !leads_back(pc) {
-            return Ok(pc);
-        }
-        let goes_on = opcode::flow(op) == Flow::Next;
-        if !(goes_on && (opcode::is_harmless(op) || matches!(op, MONITOREXIT | WIDE))) {
-            break;
-        }
-    }
-    Ok(handler)
+    Ok((points, locks))
 }
 
 /// Finds what our handlers cover: everything but returns, whose exit is recorded already, and calls of

@@ -45,6 +45,11 @@ impl State {
         self.locals.first() == Some(&0)
     }
 
+    /// How much there is to join: slots of the stack, and local variables that hold it.
+    pub(super) fn slots(&self) -> usize {
+        self.stack.len() + self.locals.len()
+    }
+
     /// Whether the slot so far below the top of the stack holds it.
     pub(super) fn is_this(&self, below_top: usize) -> bool {
         self.stack.iter().rev().nth(below_top).copied().unwrap_or(false)
@@ -60,7 +65,7 @@ impl State {
         for (slot, other) in self.stack.iter_mut().zip(&other.stack) {
             *slot &= *other;
         }
-        self.locals.retain(|local| other.locals.contains(local));
+        self.locals.retain(|local| other.locals.binary_search(local).is_ok());
         Ok(*self != before)
     }
 

@@ -3,6 +3,8 @@
 use flow_codec::MethodId;
 
 use super::class::ClassFile;
+use super::code::Code;
+use super::judge::judge;
 use super::layout::{self, Scratch};
 use super::plan::Plan;
 use super::pool::{Additions, Probes};
@@ -68,7 +70,8 @@ impl<'c, 'a> Weave<'c, 'a> {
             let content_at = open_attribute(name, &mut self.rest);
             let (additions, scratch) = (&mut self.additions, &mut self.scratch);
             layout::assemble(self.class, plan, ids, additions, scratch, &mut self.rest)?;
-            close_attribute(content_at, &mut self.rest)
+            close_attribute(content_at, &mut self.rest)?;
+            stays_compiled(plan, self.rest.get(content_at..).unwrap_or_default())
         });
         match written {
             Ok(()) => self.copied = code.end,
@@ -102,4 +105,17 @@ impl<'c, 'a> Weave<'c, 'a> {
         }
         Ok(out)
     }
+}
+
+/// Refuses the new content of a `Code` attribute if HotSpot compiles the method now, and then would
+/// not.
+fn stays_compiled(plan: &Plan<'_>, content: &[u8]) -> Result<(), Skip> {
+    let (new, _attributes) = Code::parse_head(content)?;
+    if plan.delicate
+        && let (Some(old), Some(new)) = (judge(&plan.code)?, judge(&new)?)
+        && !new.is_as_good_as(old)
+    {
+        return Err(Skip::NotCompilable);
+    }
+    Ok(())
 }

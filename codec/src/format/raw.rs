@@ -10,7 +10,7 @@
 //! | BEGIN  | `7B`, then an ENTER: the constructor called | before `super(…)` or `this(…)` | nothing |
 //! | BEGIN-UNKNOWN | `7C` | the same, where the constructor called is not recorded | nothing |
 //! | END    | `7D` | right after that call | nothing |
-//! | CATCH  | `7E` | first thing in every exception handler of the program | nothing |
+//! | CATCH  | `7E` | by every exception handler of the program, before it throws, calls or returns | nothing |
 //! | UNWOUND EXIT | `7F` | by our own handler, when a method is left by an exception | one exit |
 //! | TIME   | `7A`, then seven bytes, the lowest first | before an event, with `clock=exact` | the times of all events up to the next one |
 //!
@@ -50,6 +50,9 @@
 //!   met, the constructor is dead, since that call threw. Exit as above. Were it left to the next
 //!   event, an END further down could be taken for this constructor's.
 //! - END drops the topmost note.
+//!
+//! A handler that leaves a monitor first appends its CATCH after that. Should leaving the monitor throw, then
+//! the UNWOUND EXIT of the handler's method says as much about notes as the CATCH would have.
 //!
 //! Depths are relative: only their differences to those of notes matter.
 //!

@@ -1,6 +1,7 @@
 //! Whole methods, rewritten: every event at its place, every table right.
 
 mod assembler;
+mod locking;
 
 use assembler::{Body, Class, Listing, id, rewrite_one};
 
@@ -400,6 +401,30 @@ fn some_methods_are_never_touched() {
     assert_eq!(reason(61, "f", Body::from([202])), Skip::Malformed);
     let code = vec![NOP; 65535];
     assert_eq!(reason(61, "f", Body { code, ..Body::default() }), Skip::TooLarge);
+}
+
+#[test]
+fn many_handlers_cost_what_their_number_does() {
+    const COUNT: u16 = 20_000;
+    let start = std::time::Instant::now();
+    for all_at in [Some(COUNT), None] {
+        let nops = vec![NOP; COUNT.into()];
+        let handlers: Vec<_> = (0..COUNT).map(|at| [0, COUNT, all_at.unwrap_or(at)]).collect();
+        let mut class = Class::new(49, "p/B");
+        let [a, b] = class.method("p/B", "<init>", "()V");
+        let code = [&nops[..], &[NOP, RETURN]].concat();
+        let body = Body { code, handlers: handlers.clone(), ..Body::default() };
+        class.add_method(STATIC, "f", "()V", body);
+        let code = [&nops[..], &[ALOAD_0, INVOKESPECIAL, a, b, RETURN]].concat();
+        class.add_method(PUBLIC, "<init>", "()V", Body { code, handlers, ..Body::default() });
+        let bytes = class.build();
+        let class = ClassFile::parse(&bytes).unwrap();
+        let plan = class.plan(0).unwrap();
+        assert_eq!(plan.points.len(), 2, "one CATCH, where no handler leads back, and one exit");
+        let _of_constructor = class.plan(1);
+    }
+    // It takes milliseconds; with a look at all handlers for each of them, hours.
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }
 
 #[test]
