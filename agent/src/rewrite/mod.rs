@@ -17,7 +17,7 @@
 //!
 //! A method that HotSpot compiles is compiled with probes too (`judge`): code that compilers would
 //! refuse runs tens of times slower, for good. So probes keep clear of monitors (`catch`), and where
-//! they cannot, the method stays as it is.
+//! they cannot, or where the method gets too large, it stays as it is.
 //!
 //! Nothing here trusts its input: any bytes lead to an answer, in time proportional to their number.
 
@@ -119,6 +119,8 @@ pub enum Skip {
     EmptyFinalizer,
     /// Its id does not fit into a probe.
     IdTooLarge,
+    /// HotSpot compiles it, and with the probes it would be larger than what HotSpot compiles.
+    TooLargeToCompile,
     /// HotSpot compiles it, and with the probes it would not, because of monitors or handlers.
     NotCompilable,
 }
@@ -136,6 +138,7 @@ impl Skip {
             Self::OddConstructor => "odd-constructor",
             Self::EmptyFinalizer => "empty-finalizer",
             Self::IdTooLarge => "id-too-large",
+            Self::TooLargeToCompile => "too-large-to-compile",
             Self::NotCompilable => "not-compilable",
         }
     }

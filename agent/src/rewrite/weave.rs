@@ -107,10 +107,16 @@ impl<'c, 'a> Weave<'c, 'a> {
     }
 }
 
+/// The most bytes of code that HotSpot compiles (`HugeMethodLimit`).
+const MAX_COMPILED: usize = 8000;
+
 /// Refuses the new content of a `Code` attribute if HotSpot compiles the method now, and then would
 /// not.
 fn stays_compiled(plan: &Plan<'_>, content: &[u8]) -> Result<(), Skip> {
     let (new, _attributes) = Code::parse_head(content)?;
+    if plan.code.bytes.len() <= MAX_COMPILED && new.bytes.len() > MAX_COMPILED {
+        return Err(Skip::TooLargeToCompile);
+    }
     if plan.delicate
         && let (Some(old), Some(new)) = (judge(&plan.code)?, judge(&new)?)
         && !new.is_as_good_as(old)

@@ -404,6 +404,21 @@ fn some_methods_are_never_touched() {
 }
 
 #[test]
+fn a_method_that_is_compiled_does_not_grow_too_large_for_it() {
+    let rewritten = |nops: usize| {
+        let mut class = Class::new(61, OBJECT);
+        let code = [vec![NOP; nops], vec![RETURN]].concat();
+        class.add_method(STATIC, "f", "()V", Body { code, ..Body::default() });
+        rewrite_one(&class.build(), 0).map(|bytes| Listing::of(&bytes).code.len())
+    };
+    // A leaf gets one probe: `sipush` and `invokestatic`, six bytes.
+    assert_eq!(rewritten(7993), Ok(7995));
+    assert_eq!(rewritten(7994), Err(Skip::TooLargeToCompile));
+    assert_eq!(rewritten(7999), Err(Skip::TooLargeToCompile));
+    assert_eq!(rewritten(8000), Ok(8002), "no JVM compiles it as it is");
+}
+
+#[test]
 fn many_handlers_cost_what_their_number_does() {
     const COUNT: u16 = 20_000;
     let start = std::time::Instant::now();
