@@ -6,7 +6,11 @@
 # is verified by the JVMs, with checks on that they leave out for classes they trust, and once more by
 # the verifier in the library of JDK 25. What the originals fail with does not count.
 #
-# --fast takes java.base of one JDK and two jars of java-harness, and needs no network.
+# Then it runs real code with and without the agent, each method compiled at its first call: by C1, then
+# by C2. A method that a compiler refuses only with the agent is a failure.
+#
+# --fast takes java.base of one JDK, two jars of java-harness, and one method with a `synchronized` block
+# as Kotlin compiles it, and needs no network.
 #
 # Prints a line for each part of the corpus. Exit status: 0 nothing new fails, 1 something does, 2
 # something is missing. Everything is left in the directory, target/corpus if there is none given.
@@ -51,9 +55,11 @@ if [[ ! $fast ]]; then
     [[ -x $java25/bin/javac ]] || refuse "no JDK 25 was found; set JAVA25_HOME"
 fi
 
-cargo build --quiet --package flow-agent --example rewrite
-readonly rewriter=${CARGO_TARGET_DIR:-target}/debug/examples/rewrite
-"$java17/bin/javac" -d "$work/load" tests/corpus/Load.java
+cargo build --quiet --package flow-agent --example rewrite --lib
+rewriter=$(realpath "${CARGO_TARGET_DIR:-target}")/debug/examples/rewrite
+agent=$(realpath "${CARGO_TARGET_DIR:-target}")/debug/libflowagent.so
+readonly rewriter agent
+"$java17/bin/javac" -d "$work/load" tests/corpus/{Load,Locked,Compile}.java
 "$java17/bin/javac" -d "$work/probe" --patch-module java.base=tests/corpus \
     tests/corpus/FlowProbe.java
 if [[ ! $fast ]]; then
@@ -157,6 +163,68 @@ jar() {
     row "$name" "$tally" "$failures"
 }
 
+# The methods that a compiler refuses, from the output of a JVM.
+refused() {
+    grep -E 'COMPILE SKIPPED|not compilable' "$1" | grep -oE '[^ ]+::[^ ]+' | sort -u
+}
+
+# Runs a program on a JDK and prints how many methods compilers refuse only with the agent. A name, the
+# JDK's home, options of the agent, patterns of what is compiled, --, and what java is to run. The
+# program's last line is `ran …`.
+compiled() {
+    local name=$1 home=$2 options=$3 flags=() compiler part failures=0 found count
+    local dir=$work/compiled/$1-$(basename "$2")
+    shift 3
+    while [[ $1 != -- ]]; do
+        flags+=("-XX:CompileCommand=compileonly,$1")
+        shift
+    done
+    shift
+    flags+=(-Xcomp -Xbatch -XX:CompileCommand=quiet -XX:+PrintCompilation)
+    mkdir -p "$dir"
+    for compiler in TieredStopAtLevel=1 -TieredCompilation; do
+        for part in old new; do
+            local with=()
+            if [[ $part == new ]]; then with=("-agentpath:$agent=out=$dir/trace$options"); fi
+            "$home/bin/java" "${with[@]}" "${flags[@]}" "-XX:$compiler" "$@" \
+                >"$dir/$compiler-$part.txt" 2>>"$work/warnings.txt" || true
+            if ! grep -q '^ran' "$dir/$compiler-$part.txt"; then
+                echo "the program ended early: $dir/$compiler-$part.txt" >&2
+                failures=$((failures + 1))
+            fi
+        done
+        found=$(comm -13 <(refused "$dir/$compiler-old.txt") <(refused "$dir/$compiler-new.txt") |
+            tee "$dir/$compiler-refused.txt" | wc -l)
+        failures=$((failures + found))
+    done
+    count=$({ grep -ohE '[^ ]+::[^ ]+ \([0-9]+ bytes\)' "$dir"/*-new.txt || true; } | sort -u | wc -l)
+    # Where nothing is compiled nothing is refused either.
+    if ((count == 0)); then failures=$((failures + 1)); fi
+    printf '%-24s %8s %8s\n' "$name" "$count" "$failures"
+    if ((failures > 0)); then failed=1; fi
+}
+
+# The code of popular libraries, and javac as it compiles a program.
+run_corpus() {
+    local home=$1 hot=$work/hot jars=$work/jars kotlin scala
+    kotlin=$(echo "$jars"/kotlin*.jar | tr ' ' ':')
+    scala=$(echo "$jars"/scala-library-*.jar)
+    "$java17/bin/javac" -d "$hot" -cp "$kotlin:$scala" tests/corpus/hot/*.java
+    compiled kotlin "$home" '' 'kotlin*::*' -- -cp "$hot:$kotlin" KotlinCode
+    compiled scala "$home" '' 'scala*::*' -- -cp "$hot:$scala" ScalaCode
+    # This Groovy reads no classes of JDK 25.
+    if [[ $home == "$java17" ]]; then
+        compiled groovy "$home" '' 'groovy*::*' 'org*::*' 'Counter*::*' 'code*::*' -- \
+            -cp "$(echo "$jars"/groovy-*.jar)" groovy.ui.GroovyMain tests/corpus/hot/code.groovy
+    fi
+    compiled clojure "$home" '' 'clojure*::*' 'user*::*' -- \
+        -cp "$(echo "$jars"/clojure-*.jar "$jars"/*spec*alpha*.jar | tr ' ' ':')" \
+        clojure.main tests/corpus/hot/code.clj
+    compiled javac "$home" ',include=com.sun.tools.**;java.util.**;java.lang.**' \
+        'com.sun.tools.javac*::*' 'java.util*::*' 'java.lang.String*::*' -- \
+        -cp "$work/load" Compile tests/corpus/Load.java "$work/load/by-javac"
+}
+
 : >"$work/warnings.txt"
 if [[ $fast ]]; then
     jdk jdk-17 "$java17" 'java\.base'
@@ -172,5 +240,13 @@ else
     for path in "$work"/jars/*.jar; do
         jar "$path" "$java17" "$java25"
     done
+fi
+
+printf '\n%-24s %8s %8s\n' compiled methods 'new fail'
+compiled locked "$java17" '' 'LockedBlock::*' -- -cp "$work/load" Locked
+if [[ ! $fast ]]; then
+    compiled locked "$java25" '' 'LockedBlock::*' -- -cp "$work/load" Locked
+    run_corpus "$java17"
+    run_corpus "$java25"
 fi
 exit "$failed"
