@@ -104,7 +104,13 @@ const JDK_TOOLS: &str = "com.sun.tools.";
 const THREAD_SWITCHING: [&str; 2] = ["java.lang.VirtualThread", "jdk.internal.vm.Continuation"];
 
 /// Classes of our own that a program may have on its class path: what they do is not the program's.
-const OWN_PACKAGE: &str = "dev.flow.";
+/// Others of their package may be.
+const OWN_CLASSES: [&str; 4] =
+    ["dev.flow.Flow", "dev.flow.JUnitListener", "dev.flow.TestMark", "dev.flow.TestNGListener"];
+
+fn is_own(class: &str) -> bool {
+    OWN_CLASSES.iter().any(|own| is_or_is_nested_in(class, own))
+}
 
 /// Whether a class is `outer` or nested in it.
 pub(crate) fn is_or_is_nested_in(class: &str, outer: &str) -> bool {
@@ -118,7 +124,7 @@ impl FilterSpec {
         let Candidate { class, method, .. } = candidate;
         let initialiser = matches!(method, "<init>" | "<clinit>");
         if !self.selects(candidate)
-            || class.starts_with(OWN_PACKAGE)
+            || is_own(class)
             || (initialiser && !self.constructors)
             || self.exclude.iter().any(|glob| glob.matches(class, method))
         {
@@ -137,9 +143,7 @@ impl FilterSpec {
     /// Whether methods of a class may be recorded: `false` only if none is.
     #[must_use]
     pub fn may_select(&self, class: &str, loader: LoaderKind) -> bool {
-        if class.starts_with(OWN_PACKAGE)
-            || self.exclude.iter().any(|glob| glob.matches_all_of(class))
-        {
+        if is_own(class) || self.exclude.iter().any(|glob| glob.matches_all_of(class)) {
             return false;
         }
         if self.targets.is_empty() && self.include.is_empty() {
@@ -211,6 +215,9 @@ mod tests {
         for spec in [spec(), named] {
             assert_eq!(spec.verdict(method("dev.flow.Flow", "mark")), Verdict::Exclude);
             assert!(!spec.may_select("dev.flow.JUnitListener", LoaderKind::Application));
+            assert!(!spec.may_select("dev.flow.Flow$1", LoaderKind::Application));
+            assert!(spec.may_select("dev.flow.Flows", LoaderKind::Application));
+            assert_eq!(spec.verdict(method("dev.flow.app.Main", "main")), Verdict::Record);
         }
     }
 

@@ -207,3 +207,58 @@ fn a_clojure_script_gives_the_same_calls() {
         assert!(compared > 1_000_000, "{compared}");
     });
 }
+
+/// A class file with a `main` that only returns, and as many constants of a kind nobody knows.
+fn class_file(name: &str, version: [u8; 4], unknown: u16) -> Vec<u8> {
+    let utf8 = |text: &str| {
+        [&[1], &u16::try_from(text.len()).unwrap().to_be_bytes()[..], text.as_bytes()].concat()
+    };
+    let class = |index: u8| vec![7, 0, index];
+    let mut pool = vec![utf8(name), class(1), utf8("java/lang/Object"), class(3)];
+    pool.extend([utf8("Code"), utf8("main"), utf8("([Ljava/lang/String;)V")]);
+    pool.extend((0..unknown).map(|_| vec![99, 0, 0]));
+    let code = [0, 1, 0, 1, 0, 0, 0, 1, 0xB1, 0, 0, 0, 0];
+    [
+        &[0xCA, 0xFE, 0xBA, 0xBE][..],
+        &version,
+        &u16::try_from(pool.len() + 1).unwrap().to_be_bytes(),
+        &pool.concat(),
+        &[0, 0x21, 0, 2, 0, 4, 0, 0, 0, 0, 0, 1],
+        &[0, 9, 0, 6, 0, 7, 0, 1, 0, 5, 0, 0, 0, 13],
+        &code,
+        &[0, 0],
+    ]
+    .concat()
+}
+
+#[test]
+fn a_class_of_the_first_version_is_recorded() {
+    on_every_jdk(|jdk| {
+        let dir = tempfile::tempdir().unwrap();
+        // JDK 11 expects another `Code` attribute before 45.3.
+        let minor = if jdk.version > 11 { 0 } else { 3 };
+        fs::write(dir.path().join("Old.class"), class_file("Old", [0, minor, 0, 45], 0)).unwrap();
+        let finished =
+            Program::new(jdk, [OsStr::new("-cp"), dir.path().as_os_str(), OsStr::new("Old")]).run();
+        assert_eq!(finished.code(), Some(0), "{}", finished.errors());
+        assert_eq!(finished.errors(), "");
+        assert_eq!(finished.trace().enters_by_key()["Old#main([Ljava/lang/String;)V"], 1);
+    });
+}
+
+#[test]
+fn a_class_that_is_not_understood_is_named_and_warned_of() {
+    on_every_jdk(|jdk| {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("New.class"), class_file("New", [0, 0, 0, 52], 1)).unwrap();
+        let finished =
+            Program::new(jdk, [OsStr::new("-cp"), dir.path().as_os_str(), OsStr::new("New")]).run();
+        // No JVM understands it either.
+        assert_eq!(finished.code(), Some(1));
+        let warning = "[flowagent] warn: class New is not recorded: a constant of unknown kind 99; \
+                       trace.json names all such classes (unknown-class-file)";
+        assert_eq!(finished.our_lines(), [warning]);
+        let trace = flow_e2e::decode_trace(&finished.out());
+        assert!(trace.left_out(&["unknown-class-file"]).names("New", "main"));
+    });
+}

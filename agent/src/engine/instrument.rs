@@ -9,7 +9,7 @@
 //! Code stays compiled, and a call costs a few nanoseconds. Native methods and hidden classes have no
 //! bytes to rewrite: they are named in the manifest, as is every method that the rewriter refuses.
 
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use flow_codec::format::ids::key;
 use flow_codec::format::methods::{MethodInfo, flag_names};
@@ -23,12 +23,22 @@ use crate::recorder::{
 };
 use crate::rewrite::{self, ClassFile, ConstructorCall, Ids, Method, Plan, Probes};
 use crate::sink::SinkError;
+use crate::text::binary_name;
 
 /// `ACC_NATIVE` (JVMS §4.6).
 const NATIVE: u16 = 0x0100;
 
+/// Stands for the name of a class that has none before it is defined.
+const UNNAMED_CLASS: &str = "(unnamed)";
+
 /// The bytes of a class that is being loaded or changed, with probes; `None` to leave them alone.
-pub fn on_class_file(recorder: &Recorder, loader: &Loader, bytes: &[u8]) -> Option<Vec<u8>> {
+/// `name` is the internal one, where the JVM knows it already.
+pub fn on_class_file(
+    recorder: &Recorder,
+    loader: &Loader,
+    name: Option<&[u8]>,
+    bytes: &[u8],
+) -> Option<Vec<u8>> {
     let methods = recorder.methods();
     if loader.kind == LoaderKind::Jdk && !methods.filter().reaches_boot_classes() {
         return None;
@@ -36,8 +46,7 @@ pub fn on_class_file(recorder: &Recorder, loader: &Loader, bytes: &[u8]) -> Opti
     let class = match ClassFile::parse(bytes) {
         Ok(class) => class,
         Err(error) => {
-            // The JVM will say what it thinks of it; it may know more than we do.
-            log::debug!("a class is left alone: {error}");
+            leave_out_class(methods, loader, name, &error);
             return None;
         }
     };
@@ -54,6 +63,28 @@ pub fn on_class_file(recorder: &Recorder, loader: &Loader, bytes: &[u8]) -> Opti
         recorder.stop(&error);
         None
     })
+}
+
+/// Names a class that is not understood. Most likely the JVM refuses it too; it may also be later than
+/// this agent.
+fn leave_out_class(
+    methods: &MethodTable,
+    loader: &Loader,
+    name: Option<&[u8]>,
+    error: &rewrite::Malformed,
+) {
+    static WARNING: Once = Once::new();
+    let name = name.map_or_else(|| UNNAMED_CLASS.to_owned(), binary_name);
+    if *error == rewrite::Malformed::NotAClass || !methods.filter().may_select(&name, loader.kind) {
+        return;
+    }
+    WARNING.call_once(|| {
+        log::warn!(
+            "class {name} is not recorded: {error}; trace.json names all such classes \
+             (unknown-class-file)"
+        );
+    });
+    methods.leave_out("unknown-class-file", key(&name, "*", ""));
 }
 
 /// A probe of the current thread had no room for an event, or the thread has no chunk yet.

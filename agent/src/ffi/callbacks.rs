@@ -3,6 +3,7 @@
 #![expect(unsafe_code, reason = "functions the JVM calls with raw pointers")]
 
 use std::cell::Cell;
+use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
@@ -235,7 +236,7 @@ unsafe extern "C" fn class_file_load_hook(
     jni: *mut sys::JNIEnv,
     _class_being_redefined: sys::jclass,
     loader: sys::jobject,
-    _name: *const std::ffi::c_char,
+    name: *const std::ffi::c_char,
     _protection_domain: sys::jobject,
     bytes: sys::jint,
     data: *const std::ffi::c_uchar,
@@ -255,7 +256,10 @@ unsafe extern "C" fn class_file_load_hook(
         let len = usize::try_from(bytes).unwrap_or_default();
         // SAFETY: the JVM passes the bytes of a class and their number; they stay for this callback.
         let class = unsafe { std::slice::from_raw_parts(data, len) };
-        let rewritten = instrument::on_class_file(agent.recorder(), &vm.loader(loader), class);
+        // SAFETY: the JVM passes a text that ends in NUL, or null; it stays for this callback.
+        let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_bytes());
+        let loader = vm.loader(loader);
+        let rewritten = instrument::on_class_file(agent.recorder(), &loader, name, class);
         if let Some(rewritten) = rewritten
             && let Some(memory) = vm.jvm_copy(&rewritten)
             && let Ok(len) = jint::try_from(rewritten.len())

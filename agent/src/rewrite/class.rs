@@ -65,28 +65,23 @@ pub struct Method<'a> {
     pub annotated: bool,
 }
 
-/// The class versions that are understood. Those before 45.3 have another `Code` attribute, and what
-/// comes after the last one may bring anything.
-const FIRST_VERSION: (u16, u16) = (45, 3);
-const LAST_MAJOR: u16 = 69;
-
 const ACC_INTERFACE: u16 = 0x0200;
 
 impl<'a> ClassFile<'a> {
-    /// Reads the structure. The code of methods is only looked at by [`ClassFile::plan`].
+    /// Reads the structure. The code of methods is only read by [`ClassFile::plan`].
+    ///
+    /// Any version will do: what a later one brings shows as a constant, frame or instruction that is
+    /// not known.
     ///
     /// # Errors
-    /// It is no class file, or one of a version later than 69 (Java 25).
+    /// It is no class file, or of a structure that is not known.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(bytes);
         if reader.u32()? != 0xCAFE_BABE {
             return Err(Malformed::NotAClass);
         }
-        let minor = reader.u16()?;
+        let _minor = reader.u16()?;
         let major = reader.u16()?;
-        if (major, minor) < FIRST_VERSION || major > LAST_MAJOR {
-            return Err(Malformed::UnknownVersion { major, minor });
-        }
         let pool = Pool::parse(&mut reader)?;
         let pool_end = reader.at();
         let access = reader.u16()?;

@@ -56,13 +56,6 @@ pub use weave::{Ids, rewrite};
 pub enum Malformed {
     /// It does not begin with `CAFEBABE`.
     NotAClass,
-    /// Its version is earlier than 45.3 or later than 69.
-    UnknownVersion {
-        /// The major version.
-        major: u16,
-        /// The minor version.
-        minor: u16,
-    },
     /// Something goes on behind the end.
     Truncated,
     /// Something follows behind the end.
@@ -85,9 +78,6 @@ impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotAClass => write!(f, "not a class file"),
-            Self::UnknownVersion { major, minor } => {
-                write!(f, "class file version {major}.{minor}; understood are 45.3 to 69")
-            }
             Self::Truncated => write!(f, "the class file ends early"),
             Self::TrailingBytes => write!(f, "bytes follow the class file"),
             Self::UnknownConstant { tag } => write!(f, "a constant of unknown kind {tag}"),

@@ -33,6 +33,21 @@
 //! "missing" can be told apart. What the user's filter excludes is not listed. Readers ignore fields
 //! they do not know, and refuse a `format_version` above [`VERSION`].
 //!
+//! | reason | left out because |
+//! |---|---|
+//! | `native`, `hidden-class` | it has no bytecode that could be rewritten |
+//! | `switches-thread` | it begins on one thread and ends on another |
+//! | `protected` | the JVM depends on it as it is |
+//! | `thread-without-id` | the thread that runs it has no id yet |
+//! | `unknown-class-file` | the structure of its class file is not known: damaged, or later than this agent |
+//! | `class-refused` | the JVM does not let its class change |
+//! | `malformed`, `unknown-frame`, `odd-constructor` | its code is not understood |
+//! | `too-large`, `pool-full`, `id-too-large` | with probes it would exceed a limit of the class file format |
+//! | `too-large-to-compile`, `not-compilable` | with probes HotSpot would no longer compile it |
+//! | `empty-finalizer` | with probes its objects would need finalization |
+//!
+//! A class is named as `com.app.A#*`.
+//!
 //! # Repaired traces
 //!
 //! `flow check --repair` writes the `end` of a killed recording, with one more field:

@@ -66,6 +66,10 @@ impl Class {
         self.add(tag::UTF8, &[&len, text.as_bytes()].concat())
     }
 
+    pub(super) fn unknown_constant(&mut self) {
+        self.add(99, &[0, 0]);
+    }
+
     pub(super) fn class(&mut self, name: &str) -> u16 {
         let name = self.utf8(name).to_be_bytes();
         self.add(tag::CLASS, &name)
