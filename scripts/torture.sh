@@ -26,6 +26,8 @@ export TORTURE_MOVES=${TORTURE_MOVES:-60}
 # Disks that fill up, break, or have no descriptors left; calls that fail once.
 export TORTURE_DISKS=${TORTURE_DISKS:-20}
 export TORTURE_ONCE=${TORTURE_ONCE:-60}
+# Allocations of the agent that fail, of each kind of test; 0 is every one of a run, which takes hours.
+export TORTURE_MEMORY=${TORTURE_MEMORY:-300}
 export TORTURE_THREADS=${TORTURE_THREADS:-100000}
 export TORTURE_VIRTUAL_THREADS=${TORTURE_VIRTUAL_THREADS:-100000}
 # Each way to end; the cost of the end.

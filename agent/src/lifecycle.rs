@@ -29,6 +29,7 @@ use flow_codec::format::names::{self, EventFormat};
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 
+use crate::ffi::allocator::{self, OutOfMemory};
 use crate::options::{CommandLine, EngineKind, OnError, Options};
 use crate::recorder::{Beside, IdTable, Journal, MethodTable, Patience, Recorder, StartIds, clock};
 use crate::sink::{
@@ -143,8 +144,13 @@ pub fn start(
         log::info!("left alone, as only-main says: {main}");
         return Ok(None);
     }
+    let no_memory = |error: OutOfMemory| StartError(error.to_string());
+    allocator::start().map_err(no_memory)?;
     let jvm = prepare(&options).map_err(StartError)?;
     let agent = Agent::new(&options, when, jvm)?;
+    if allocator::is_short() {
+        return Err(no_memory(OutOfMemory));
+    }
     log::info!("recording into {}", agent.directory.path().display());
     let agent = match earlier {
         None => FIRST.get_or_init(|| agent),

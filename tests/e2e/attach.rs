@@ -11,16 +11,21 @@ use flow_e2e::{Decoded, DecodedThread, Jdk, Program, decode_trace, flow, library
 use crate::on_every_jdk;
 
 /// A running `harness.Attached`.
-struct Session {
-    program: Program,
-    child: Child,
+pub(crate) struct Session {
+    pub(crate) program: Program,
+    pub(crate) child: Child,
     answers: Lines<BufReader<ChildStdout>>,
 }
 
 impl Session {
     /// Starts the program without the agent.
     fn start(jdk: &Jdk) -> Self {
-        let program = Program::harness(jdk, "Attached").jvm_arg("-XX:+EnableDynamicAgentLoading");
+        Self::of(Program::harness(jdk, "Attached"))
+    }
+
+    /// The same, of a program that has been prepared.
+    pub(crate) fn of(program: Program) -> Self {
+        let program = program.jvm_arg("-XX:+EnableDynamicAgentLoading");
         let mut child = program
             .command_without_agent()
             .stdin(Stdio::piped())
@@ -33,7 +38,7 @@ impl Session {
         Self { program, child, answers }
     }
 
-    fn say(&mut self, command: &str) {
+    pub(crate) fn say(&mut self, command: &str) {
         writeln!(self.child.stdin.as_mut().unwrap(), "{command}").unwrap();
     }
 
@@ -41,16 +46,16 @@ impl Session {
         assert_eq!(self.answers.next().unwrap().unwrap(), command);
     }
 
-    fn command(&mut self, command: &str) {
+    pub(crate) fn command(&mut self, command: &str) {
         self.say(command);
         self.wait_for(command);
     }
 
-    fn dir(&self, name: &str) -> PathBuf {
+    pub(crate) fn dir(&self, name: &str) -> PathBuf {
         self.program.workspace().join(name)
     }
 
-    fn flow(&self, verb: &str, args: &[&str]) -> Output {
+    pub(crate) fn flow(&self, verb: &str, args: &[&str]) -> Output {
         let mut command = Command::new(flow());
         command.arg(verb).arg(self.child.id().to_string()).args(args);
         command.current_dir(self.program.workspace()).output().unwrap()

@@ -12,6 +12,9 @@
  *   short:N        no write writes more than N bytes
  *   interrupt:N    every Nth write or opening is interrupted by a signal
  *   files:N        from the Nth opening on there is no descriptor left
+ *   memory-once:N  the Nth allocation of the agent fails: of memory, of address space, or of a thread; FAULTS_DIR does
+ *                  not matter
+ *   memory-from:N  from the Nth allocation of the agent on all fail
  *   count          nothing
  * FAULTS_LOG   file that gets a line: the call the process was killed at, or at its end the number of calls
  */
@@ -20,6 +23,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -34,7 +39,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum plan { NONE, BEFORE, AFTER, HALF, FULL, ERROR, ONCE, SHORT, INTERRUPT, FILES };
+enum plan { NONE, BEFORE, AFTER, HALF, FULL, ERROR, ONCE, SHORT, INTERRUPT, FILES, MEMORY_ONCE, MEMORY_FROM };
 
 static struct {
     const char *name;
@@ -42,6 +47,7 @@ static struct {
 } const plans[] = {
     {"kill-before", BEFORE}, {"kill-after", AFTER}, {"kill-half", HALF},           {"full", FULL},   {"error", ERROR},
     {"once", ONCE},          {"short", SHORT},      {"interrupt", INTERRUPT}, {"files", FILES},
+    {"memory-once", MEMORY_ONCE}, {"memory-from", MEMORY_FROM},
 };
 
 static char directory[PATH_MAX], log_file[PATH_MAX];
@@ -363,12 +369,85 @@ int posix_fallocate64(int fd, off64_t at, off64_t length) {
     GUARDED(int, errno, path_of(fd, path), real(fd, at, length));
 }
 
+/* The addresses of the agent's code and data, once it is loaded. */
+static atomic_uintptr_t agent_from, agent_to;
+
+static int is_agent(struct dl_phdr_info *info, size_t size, void *data) {
+    (void)size, (void)data;
+    if (!strstr(info->dlpi_name, "libflowagent"))
+        return 0;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_LOAD) {
+            uintptr_t end = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
+            if (end > agent_to)
+                agent_to = end;
+        }
+    agent_from = info->dlpi_addr;
+    return 1;
+}
+
+void *dlopen(const char *name, int flags) {
+    REAL(dlopen);
+    void *library = real(name, flags);
+    if (library && !agent_from && name && strstr(name, "libflowagent"))
+        dl_iterate_phdr(is_agent, NULL);
+    return library;
+}
+
+/* Whether an allocation is the agent's, by the address to which it returns, and is to fail. */
+static int no_memory(void *caller) {
+    if (plan != MEMORY_ONCE && plan != MEMORY_FROM)
+        return 0;
+    if ((uintptr_t)caller < agent_from || (uintptr_t)caller >= agent_to)
+        return 0;
+    long number = ++calls;
+    if (plan == MEMORY_ONCE ? number != limit : number < limit)
+        return 0;
+    errno = ENOMEM;
+    return 1;
+}
+
+#define CALLER __builtin_return_address(0)
+
+/* Not looked up: that allocates. */
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t),
+    *__libc_memalign(size_t, size_t);
+
+void *malloc(size_t bytes) { return no_memory(CALLER) ? NULL : __libc_malloc(bytes); }
+
+void *calloc(size_t count, size_t bytes) { return no_memory(CALLER) ? NULL : __libc_calloc(count, bytes); }
+
+void *realloc(void *block, size_t bytes) { return no_memory(CALLER) ? NULL : __libc_realloc(block, bytes); }
+
+void *aligned_alloc(size_t alignment, size_t bytes) {
+    return no_memory(CALLER) ? NULL : __libc_memalign(alignment, bytes);
+}
+
+int posix_memalign(void **block, size_t alignment, size_t bytes) {
+    if (no_memory(CALLER))
+        return ENOMEM;
+    void *new = __libc_memalign(alignment, bytes);
+    if (!new)
+        return ENOMEM;
+    *block = new;
+    return 0;
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument) {
+    REAL(pthread_create);
+    return no_memory(CALLER) ? EAGAIN : real(thread, attributes, body, argument);
+}
+
 void *mmap(void *hint, size_t length, int protection, int flags, int fd, off_t at) {
+    if (no_memory(CALLER))
+        return MAP_FAILED;
     REAL(mmap);
     GUARDED(void *, MAP_FAILED, fd >= 0 && path_of(fd, path), real(hint, length, protection, flags, fd, at));
 }
 
 void *mmap64(void *hint, size_t length, int protection, int flags, int fd, off64_t at) {
+    if (no_memory(CALLER))
+        return MAP_FAILED;
     REAL(mmap64);
     GUARDED(void *, MAP_FAILED, fd >= 0 && path_of(fd, path), real(hint, length, protection, flags, fd, at));
 }

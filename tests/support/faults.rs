@@ -33,6 +33,10 @@ pub enum Fault {
     Interrupt(u64),
     /// From this opening on there are no descriptors.
     Files(u64),
+    /// This allocation of the agent fails, the others do not.
+    NoMemoryOnce(u64),
+    /// From this allocation of the agent on all fail.
+    NoMemoryFrom(u64),
 }
 
 impl fmt::Display for Fault {
@@ -48,6 +52,8 @@ impl fmt::Display for Fault {
             Self::Short(n) => write!(f, "short:{n}"),
             Self::Interrupt(n) => write!(f, "interrupt:{n}"),
             Self::Files(n) => write!(f, "files:{n}"),
+            Self::NoMemoryOnce(n) => write!(f, "memory-once:{n}"),
+            Self::NoMemoryFrom(n) => write!(f, "memory-from:{n}"),
         }
     }
 }

@@ -16,6 +16,7 @@ use flow_codec::format::methods::{MethodInfo, flag_names};
 use flow_codec::{MethodId, ThreadId};
 
 use super::skip_list;
+use crate::ffi::allocator;
 use crate::ffi::{LoadedClass, Vm, control_block};
 use crate::filter::{Candidate, LoaderKind, Reason, Verdict};
 use crate::recorder::{
@@ -54,6 +55,10 @@ pub fn on_class_file(
     if class.has_probes() || !methods.filter().may_select(&name, loader.kind) {
         return None;
     }
+    if allocator::check_room(room_for(bytes)).is_err() {
+        methods.leave_out("out-of-memory", key(&name, "*", ""));
+        return None;
+    }
     let probes = match recorder.beside() {
         Beside::MarksAndInstants => Probes::Timed,
         Beside::Nothing | Beside::Marks | Beside::MarksAndTimes => Probes::Plain,
@@ -85,6 +90,11 @@ fn leave_out_class(
         );
     });
     methods.leave_out("unknown-class-file", key(&name, "*", ""));
+}
+
+/// How much memory it takes at most to rewrite a class, as far as it is no hostile one.
+fn room_for(class: &[u8]) -> usize {
+    64 * 1024 + class.len().saturating_mul(16)
 }
 
 /// A probe of the current thread had no room for an event, or the thread has no chunk yet.

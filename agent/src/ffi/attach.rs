@@ -27,6 +27,7 @@ pub(super) fn record(vm: &Vm<'_>, jvmti: Jvmti, option_text: &str) -> Result<(),
     api::bind_loaded(vm);
     instrument::rewrite_loaded(agent.recorder(), vm);
     instrument::note_open_frames(agent.recorder(), vm);
+    agent.recorder().check_memory();
     Ok(())
 }
 

@@ -85,6 +85,7 @@ pub(super) fn caught(agent: &'static Agent, body: impl FnOnce()) {
         // The hook of `entry` has told where.
         agent.recorder().stop(&"internal error");
     }
+    agent.recorder().check_memory();
 }
 
 /// Runs the body of a callback while recording is on. Once it is off, the events that make the JVM

@@ -11,6 +11,7 @@ use std::ptr;
 
 use jvmti_rs::sys;
 
+use super::allocator;
 use crate::text::decode;
 
 /// The number of a JVMTI error.
@@ -20,6 +21,9 @@ pub(super) type JvmtiError = sys::jvmtiError;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Jvmti(*mut sys::jvmtiEnv);
 
+/// Names in class files are shorter than 64 KiB. Those of threads are not limited, and are cut here.
+const MAX_TEXT: usize = 128 * 1024;
+
 /// Calls a function of the table; a slot the JVM left empty is an error like any other.
 macro_rules! call {
     ($env:expr, $function:ident $(, $argument:expr)* $(,)?) => {
@@ -28,7 +32,12 @@ macro_rules! call {
             // (`Jvmti::new`), and the arguments are what its specification asks for.
             Some(function) => match unsafe { function($env.0 $(, $argument)*) } {
                 sys::JVMTI_ERROR_NONE => Ok(()),
-                error => Err(error),
+                error => {
+                    if error == sys::JVMTI_ERROR_OUT_OF_MEMORY {
+                        allocator::set_short();
+                    }
+                    Err(error)
+                }
             },
             None => Err(sys::JVMTI_ERROR_NOT_AVAILABLE),
         }
@@ -57,19 +66,23 @@ impl Jvmti {
             return None;
         }
         // SAFETY: not null, so it is a NUL-terminated string that we own until we deallocate it.
-        let decoded = decode(unsafe { CStr::from_ptr(text) }.to_bytes()).into_owned();
+        let bytes = unsafe { CStr::from_ptr(text) }.to_bytes();
+        let decoded = decode(bytes.get(..MAX_TEXT).unwrap_or(bytes)).into_owned();
         self.deallocate(text);
         Some(decoded)
     }
 
-    /// Copies an array the JVM allocated, and gives it back.
+    /// Copies an array the JVM allocated, and gives it back. Empty if there is no memory for it.
     fn take_array<T: Copy>(self, array: *mut T, count: sys::jint) -> Vec<T> {
         let count = usize::try_from(count).unwrap_or_default();
+        let mut copied = Vec::new();
         if array.is_null() {
-            return Vec::new();
+            return copied;
         }
-        // SAFETY: the JVM allocated and filled `count` elements, ours until we deallocate them.
-        let copied = unsafe { std::slice::from_raw_parts(array, count) }.to_vec();
+        if allocator::try_reserve(&mut copied, count).is_ok() {
+            // SAFETY: the JVM allocated and filled `count` elements, ours until we deallocate them.
+            copied.extend_from_slice(unsafe { std::slice::from_raw_parts(array, count) });
+        }
         self.deallocate(array);
         copied
     }
@@ -199,7 +212,11 @@ impl Jvmti {
     pub(super) fn stack(self, thread: sys::jobject) -> Vec<sys::jmethodID> {
         const MAX_FRAMES: sys::jint = 10_000;
         let nowhere = sys::jvmtiFrameInfo { method: ptr::null_mut(), location: 0 };
-        let mut frames = vec![nowhere; MAX_FRAMES.unsigned_abs() as usize];
+        let mut frames = Vec::new();
+        if allocator::try_reserve(&mut frames, MAX_FRAMES.unsigned_abs() as usize).is_err() {
+            return Vec::new();
+        }
+        frames.resize(MAX_FRAMES.unsigned_abs() as usize, nowhere);
         let mut count = 0;
         match call!(self, GetStackTrace, thread, 0, MAX_FRAMES, frames.as_mut_ptr(), &raw mut count,)
         {

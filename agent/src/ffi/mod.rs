@@ -9,6 +9,7 @@
 //! | `vm` | what a callback may ask the JVM, as safe functions |
 //! | `jvmti` | the JVMTI function table |
 //! | `names` | class signatures to names (safe) |
+//! | `allocator` | the allocator of the library, with a reserve |
 //! | `region` | memory for chunks |
 //! | `blocks` | the control blocks that probes find by thread id |
 //! | `api` | the native methods of the Java API |
@@ -32,6 +33,7 @@
 //! - **Ended means ended.** Callbacks still arrive after VMDeath; they ask
 //!   [`Recorder::is_on`](crate::recorder::Recorder::is_on) first.
 
+pub(crate) mod allocator;
 mod api;
 mod attach;
 mod blocks;

@@ -18,6 +18,7 @@ use jni::sys::{
 use jvmti_rs::sys;
 use once_cell::sync::OnceCell;
 
+use super::allocator;
 use super::jvmti::Jvmti;
 use super::names::{ClassName, class_name};
 use crate::filter::LoaderKind;
@@ -271,20 +272,20 @@ impl<'a> Vm<'a> {
                 .is_some_and(|name| select(&name.binary, self.loader_of(*class).kind))
                 && self.jvmti.is_modifiable(*class)
         };
-        let (selected, rest): (Vec<_>, Vec<_>) =
-            self.jvmti.loaded_classes().into_iter().partition(selected);
-        rest.into_iter().for_each(|class| self.forget(class));
-        selected.into_iter().map(|class| LoadedClass(class.expose_provenance())).collect()
+        let mut classes = self.jvmti.loaded_classes();
+        // In place: there may be very many, and no memory.
+        classes.retain(|class| selected(class) || self.forgets(*class));
+        classes.into_iter().map(|class| LoadedClass(class.expose_provenance())).collect()
     }
 
     /// The loaded classes of this name, one a class loader.
     pub(super) fn loaded_classes_named(&self, name: &str) -> Vec<jclass> {
-        let (named, rest): (Vec<_>, Vec<_>) =
-            self.jvmti.loaded_classes().into_iter().partition(|class| {
-                self.class_name(*class).is_some_and(|class| class.binary == name)
-            });
-        rest.into_iter().for_each(|class| self.forget(class));
-        named
+        let mut classes = self.jvmti.loaded_classes();
+        classes.retain(|class| {
+            self.class_name(*class).is_some_and(|class| class.binary == name)
+                || self.forgets(*class)
+        });
+        classes
     }
 
     /// Passes classes through the class file hooks again. All of them or none.
@@ -440,7 +441,11 @@ impl<'a> Vm<'a> {
         // SAFETY: a reference to a string, not null.
         let length = unsafe { length(self.jni, string) };
         let wanted = usize::try_from(length).unwrap_or_default().min(max);
-        let mut units = vec![0_u16; wanted];
+        let mut units = Vec::new();
+        if allocator::try_reserve(&mut units, wanted).is_err() {
+            return String::new();
+        }
+        units.resize(wanted, 0_u16);
         let region = self.jni().v1_2().GetStringRegion;
         let wanted = i32::try_from(wanted).unwrap_or_default();
         // SAFETY: a part of this string, and room for as many units.
@@ -507,6 +512,12 @@ impl<'a> Vm<'a> {
             unsafe { function(self.jni) };
         }
         done
+    }
+
+    /// Gives back a local reference that is not to be retained.
+    fn forgets(&self, reference: jobject) -> bool {
+        self.forget(reference);
+        false
     }
 
     /// Gives back a local reference.

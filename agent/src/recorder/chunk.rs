@@ -115,11 +115,15 @@ impl Chunk {
         self.ticks.copy_to(&self.slot, ticks);
     }
 
-    /// A copy of the events so far.
-    pub(super) fn copy_to(&self, control: &Control, bytes: &mut Vec<u8>) {
+    /// How many bytes the events so far have.
+    pub(super) fn recorded_bytes(&self, control: &Control) -> usize {
         // Pairs with the store in `append`. A probe's stores are plain ones, which x86 keeps in order;
         // elsewhere the newest event may be read before its bytes are there.
-        let len = self.len(control.position.load(Ordering::Acquire));
+        self.len(control.position.load(Ordering::Acquire))
+    }
+
+    /// A copy of the first `len` bytes of events.
+    pub(super) fn copy_to(&self, len: usize, bytes: &mut Vec<u8>) {
         let words = self.slot.words().get(self.start / WORD_BYTES..).unwrap_or_default();
         let words = words.get(..len.div_ceil(WORD_BYTES)).unwrap_or_default();
         // Not cleared before: what is there already needs no zeros.
@@ -265,7 +269,7 @@ mod tests {
 
         fn recorded(&self) -> Vec<u8> {
             let mut bytes = vec![1, 2, 3];
-            self.chunk.copy_to(&self.control, &mut bytes);
+            self.chunk.copy_to(self.chunk.recorded_bytes(&self.control), &mut bytes);
             bytes
         }
     }

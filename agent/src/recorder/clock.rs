@@ -28,6 +28,7 @@ pub fn run(recorder: &Recorder, period: Duration) {
     let mut due = last_event;
     let mut spent_ns = time::cpu_time();
     while recorder.is_on() {
+        recorder.check_memory();
         let before = Instant::now();
         if recorder.look_at_threads() {
             last_event = before;

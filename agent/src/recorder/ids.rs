@@ -14,6 +14,7 @@ use flow_codec::format::ids::{decode_line, encode_line, key};
 use flow_codec::format::methods::{MethodInfo, MethodLine};
 use flow_codec::read::{ReadRecords, Trace, TraceSet};
 
+use crate::ffi::allocator;
 use crate::options::IdSource;
 use crate::sink::{LineFile, SinkError};
 
@@ -196,6 +197,7 @@ impl IdTable {
 
     fn insert(&mut self, key: String) -> Result<MethodId, SinkError> {
         let id = self.next.ok_or_else(|| SinkError::whole_trace("no method ids are left"))?;
+        allocator::try_to(|| self.by_key.try_reserve(1)).map_err(SinkError::no_memory)?;
         self.next = MethodId::new(id.get() + 1);
         self.by_key.insert(key, Known { id, named: false, loaders: HashSet::new() });
         Ok(id)

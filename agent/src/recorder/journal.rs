@@ -17,7 +17,7 @@ use flow_codec::format::journal::{
 use parking_lot::Mutex;
 
 use super::ticks::area_bytes;
-use crate::ffi::Region;
+use crate::ffi::{Region, allocator};
 use crate::sink::{JournalFile, SinkError};
 
 /// The smallest slot: a virtual thread typically records a few bytes, and there may be a million of them.
@@ -134,14 +134,17 @@ impl Journal {
             .map_err(|error| SinkError::whole_trace(format!("journal: {error}")))
     }
 
-    /// Takes back a slot that is not open and whose chunk is zero.
+    /// Takes back a slot that is not open and whose chunk is zero. Without memory to remember it by, it is
+    /// not used again.
     pub(super) fn give_back(&self, slot: Slot) {
         let class = class(slot.bytes());
         let mut slots = self.slots.lock();
         if slots.spare.len() <= class {
             slots.spare.resize_with(class + 1, Vec::new);
         }
-        if let Some(spare) = slots.spare.get_mut(class) {
+        if let Some(spare) = slots.spare.get_mut(class)
+            && allocator::try_reserve(spare, 1).is_ok()
+        {
             spare.push(slot);
         }
     }

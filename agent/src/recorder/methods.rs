@@ -20,6 +20,7 @@ use flow_codec::format::methods::MethodInfo;
 use parking_lot::{Mutex, RwLock};
 
 use super::IdTable;
+use crate::ffi::allocator;
 use crate::filter::{Candidate, FilterSpec, LoaderKind, Verdict};
 use crate::sink::SinkError;
 
@@ -154,7 +155,9 @@ impl MethodTable {
             },
             None => Meaning::default(),
         };
-        shard.write().insert(raw, meaning);
+        let mut shard = shard.write();
+        allocator::try_to(|| shard.try_reserve(1)).map_err(SinkError::no_memory)?;
+        shard.insert(raw, meaning);
         Ok(meaning)
     }
 

@@ -32,12 +32,14 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use flow_codec::ThreadId;
 use flow_codec::format::flow::MAX_RECORD_BYTES;
+use flow_codec::format::journal::WORD_BYTES;
 use flow_codec::format::manifest::{End, Lost, NotRecorded, Totals};
 use flow_codec::format::marks::Mark;
 use flow_codec::format::raw;
 use flow_codec::write::{EventCounts, Tick};
 use parking_lot::{Mutex, MutexGuard};
 
+use crate::ffi::allocator::{self, OutOfMemory};
 use crate::sink::{FoldedChunk, LineFile, Scope, Sink, SinkError};
 use crate::time;
 use chunk::Shape;
@@ -302,7 +304,13 @@ impl Recorder {
                 return None;
             }
         };
-        self.threads.start(facts, &recorder);
+        if let Err(error) = self.threads.start(facts, &recorder) {
+            // Nobody would find its chunk.
+            recorder.lock_out().slot().close();
+            recorder.park();
+            self.stop(&error);
+            return None;
+        }
         // Whoever ended the recording meanwhile, or suspended it, may not have met this thread.
         if !self.on.load(Ordering::SeqCst) || self.is_paused() {
             recorder.call_for_attention();
@@ -359,7 +367,7 @@ impl Recorder {
     pub fn finish(&self, patience: Patience) -> End {
         self.switch_off();
         let deadline = Instant::now() + patience.duration();
-        for thread in self.threads.live() {
+        for thread in self.threads.each() {
             match thread.try_lock_out_until(deadline) {
                 Some(mut out) => {
                     self.write_out(&thread, &mut out, Last::Yes);
@@ -410,9 +418,17 @@ impl Recorder {
         if was_on {
             self.stopped_at_ns.store(self.elapsed_ns().max(1), Ordering::Relaxed);
         }
-        self.threads.live().iter().for_each(|thread| thread.call_for_attention());
+        self.threads.each().for_each(|thread| thread.call_for_attention());
         self.takes_classes.store(false, Ordering::Relaxed);
         self.losses.note(&format!("recording stopped: {fault}"));
+    }
+
+    /// Stops recording if the system has refused memory. To be called wherever that may be noticed soon.
+    #[inline]
+    pub fn check_memory(&self) {
+        if allocator::has_become_short() && self.is_on() {
+            self.stop(&OutOfMemory);
+        }
     }
 
     /// Counts an event that was seen and cannot be recorded; not after the end.
@@ -543,15 +559,20 @@ impl Recorder {
                 .note(&format!("thread {}: more exits than there was space for", thread.id()));
         }
         let mut buffer = self.buffers.take();
-        thread.copy_recorded(out, &mut buffer.raw);
+        let recorded = thread.recorded_bytes(out);
+        if let Err(error) = buffer.make_room(recorded) {
+            self.fail_held(out, &mut buffer);
+            return self.leave_unwritten(thread, out, recorded, &error, last);
+        }
+        thread.copy_recorded(out, recorded, &mut buffer.raw);
         thread.copy_ticks(out, buffer.raw.len(), self.clock_ns(), &mut buffer.ticks);
         let position = thread.position();
         let counts = out.fold(&mut buffer, self.journal.zero_ns(), last == Last::Yes);
-        let folded = &buffer.folded;
         if out.state == OutState::Failed {
             self.losses.count(counts.enters + counts.exits);
         } else {
-            let chunk = FoldedChunk { thread: thread.id(), offset: out.offset, bytes: folded };
+            let chunk =
+                FoldedChunk { thread: thread.id(), offset: out.offset, bytes: &buffer.folded };
             match self.sink.write_chunk(&chunk) {
                 Ok(written) => {
                     out.offset = out.offset.plus(usize::try_from(written).unwrap_or_default());
@@ -560,6 +581,7 @@ impl Recorder {
                 Err(error) => {
                     out.state = OutState::Failed;
                     self.fail(&error, counts);
+                    self.fail_held(out, &mut buffer);
                 }
             }
         }
@@ -573,6 +595,40 @@ impl Recorder {
             out.state = OutState::Closed;
         }
         self.buffers.give_back(buffer);
+    }
+
+    /// Exits that the fold still holds follow what could not be written.
+    fn fail_held(&self, out: &mut Out, buffer: &mut Buffer) {
+        let held = out.finish_fold(&mut buffer.folded);
+        if self.journal.is_shared() {
+            self.add(held, 0);
+        } else {
+            self.losses.count(held.exits);
+        }
+    }
+
+    /// Leaves a chunk where it is: there is no memory to fold it.
+    #[cold]
+    fn leave_unwritten(
+        &self,
+        thread: &ThreadRecorder,
+        out: &mut Out,
+        bytes: usize,
+        error: &OutOfMemory,
+        last: Last,
+    ) {
+        if self.journal.is_shared() {
+            self.journal.keep();
+        } else if bytes > 0 {
+            let id = thread.id();
+            self.losses.note(&format!("thread {id}: {error}, {bytes} bytes of events are lost"));
+        }
+        out.state = if last == Last::Yes { OutState::Closed } else { OutState::Failed };
+        if self.is_on() {
+            self.stop(error);
+        } else {
+            self.losses.note(&error.to_string());
+        }
     }
 
     /// Hands marks to the sink at once where there are some that are more than times.
@@ -629,6 +685,22 @@ struct Buffer {
     raw: Vec<u8>,
     folded: Vec<u8>,
     ticks: Vec<Tick>,
+}
+
+impl Buffer {
+    /// From this size of a chunk on, there must also be memory for its marks, which are kept elsewhere.
+    const LARGE: usize = 1024 * 1024;
+    /// The fold makes no more of a chunk than it was, but for exits of constructors that were unwound.
+    const MORE: usize = 16 * 1024;
+
+    /// Makes room for a chunk of `bytes`.
+    fn make_room(&mut self, bytes: usize) -> Result<(), OutOfMemory> {
+        self.raw.clear();
+        self.folded.clear();
+        allocator::try_reserve(&mut self.raw, bytes.saturating_add(WORD_BYTES))?;
+        allocator::try_reserve(&mut self.folded, bytes.saturating_add(Self::MORE))?;
+        if bytes >= Self::LARGE { allocator::check_room(bytes.saturating_mul(4)) } else { Ok(()) }
+    }
 }
 
 /// As many threads as may write at once take their room from here: that costs less than as much room

@@ -25,7 +25,7 @@ impl Recorder {
         }
         if paused {
             self.was_paused.store(true, Ordering::SeqCst);
-            self.threads.live().iter().for_each(|thread| thread.call_for_attention());
+            self.threads.each().for_each(|thread| thread.call_for_attention());
         }
         // Threads that are parked already ask no more, or ask again.
         if let Some(switch) = self.probes_off {

@@ -114,6 +114,13 @@ impl Out {
         counts
     }
 
+    /// Ends the fold of what the file will lack.
+    pub(super) fn finish_fold(&mut self, folded: &mut Vec<u8>) -> EventCounts {
+        let held = self.fold.finish(folded);
+        self.open_frames -= held.exits.cast_signed();
+        held
+    }
+
     /// Follows the depth record by record.
     #[cold]
     fn watch(&mut self, folded: &[u8]) {
@@ -302,9 +309,14 @@ impl ThreadRecorder {
         self.control.limit.store(0, Ordering::SeqCst);
     }
 
-    /// The events not yet handed over.
-    pub(super) fn copy_recorded(&self, out: &MutexGuard<'_, Out>, bytes: &mut Vec<u8>) {
-        out.chunk.copy_to(&self.control, bytes);
+    /// The events not yet handed over, up to `len` bytes of them.
+    pub(super) fn copy_recorded(&self, out: &MutexGuard<'_, Out>, len: usize, bytes: &mut Vec<u8>) {
+        out.chunk.copy_to(len, bytes);
+    }
+
+    /// How many bytes the events not yet handed over have; more may follow meanwhile.
+    pub(super) fn recorded_bytes(&self, out: &MutexGuard<'_, Out>) -> usize {
+        out.chunk.recorded_bytes(&self.control)
     }
 
     /// Goes on in another slot, since what this one holds up to `position` has been handed over. For the

@@ -9,6 +9,7 @@ use flow_codec::format::threads::ThreadLine;
 use parking_lot::Mutex;
 
 use super::ThreadRecorder;
+use crate::ffi::allocator::{self, OutOfMemory};
 use crate::sink::{LineFile, SinkError};
 
 /// What the JVM says of a thread.
@@ -56,7 +57,11 @@ struct Live {
 }
 
 impl Live {
-    fn insert(&mut self, id: ThreadId, thread: LiveThread) {
+    fn insert(&mut self, id: ThreadId, thread: LiveThread) -> Result<(), OutOfMemory> {
+        allocator::try_to(|| self.by_id.try_reserve(1))?;
+        allocator::try_reserve(&mut self.places, 1)?;
+        let more = self.places.capacity() - self.free.len();
+        allocator::try_reserve(&mut self.free, more)?;
         let place = self.free.pop().unwrap_or_else(|| {
             self.places.push(None);
             self.places.len() - 1
@@ -65,6 +70,7 @@ impl Live {
             *at = Some(thread);
         }
         self.by_id.insert(id, place);
+        Ok(())
     }
 
     fn remove(&mut self, id: ThreadId) {
@@ -107,10 +113,14 @@ impl ThreadTable {
     }
 
     /// The thread records from now on.
-    pub(super) fn start(&self, facts: &ThreadFacts, recorder: &Arc<ThreadRecorder>) {
+    pub(super) fn start(
+        &self,
+        facts: &ThreadFacts,
+        recorder: &Arc<ThreadRecorder>,
+    ) -> Result<(), OutOfMemory> {
         self.started.fetch_add(1, Ordering::Relaxed);
         let live = LiveThread { recorder: Arc::clone(recorder), name: bounded(&facts.name) };
-        self.live.lock().insert(facts.id, live);
+        self.live.lock().insert(facts.id, live)
     }
 
     pub(super) fn rename(&self, id: ThreadId, name: &str, at_ns: u64) -> Result<(), SinkError> {
@@ -161,8 +171,17 @@ impl ThreadTable {
         self.tell(&ThreadLine::Open { id, frames, omitted: omitted as u64, at_ns })
     }
 
-    pub(super) fn live(&self) -> Vec<Arc<ThreadRecorder>> {
-        self.live.lock().places.iter().flatten().map(|live| Arc::clone(&live.recorder)).collect()
+    /// The live threads, one by one: the table is not locked in between, and nothing is allocated.
+    pub(super) fn each(&self) -> impl Iterator<Item = Arc<ThreadRecorder>> {
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            let live = self.live.lock();
+            let rest = live.places.get(from..)?;
+            let (at, thread) =
+                rest.iter().enumerate().find_map(|(at, thread)| Some((at, thread.as_ref()?)))?;
+            from += at + 1;
+            Some(Arc::clone(&thread.recorder))
+        })
     }
 
     /// How many threads have begun to record.

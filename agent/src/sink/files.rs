@@ -13,6 +13,7 @@ use rustix::io::Errno;
 
 use super::directory::TraceDirectory;
 use super::{Budget, FoldedChunk, Scope, Sink, SinkError};
+use crate::ffi::allocator::{self, OutOfMemory};
 
 /// As many thread files are open at once; more writers wait.
 const MAX_OPEN: usize = 8;
@@ -81,7 +82,7 @@ impl Sink for FileSink {
         let bytes = match self.format {
             EventFormat::Binary => chunk.bytes,
             EventFormat::Jsonl => {
-                lines = as_lines(chunk.bytes);
+                lines = as_lines(chunk.bytes).map_err(SinkError::no_memory)?;
                 &lines
             }
         };
@@ -101,12 +102,15 @@ fn write_whole(file: &mut File, bytes: &[u8], len: u64) -> io::Result<()> {
     })
 }
 
-fn as_lines(bytes: &[u8]) -> Vec<u8> {
-    let mut lines = Vec::with_capacity(bytes.len() * 20);
+fn as_lines(bytes: &[u8]) -> Result<Vec<u8>, OutOfMemory> {
+    let mut lines = Vec::new();
+    allocator::try_reserve(&mut lines, bytes.len().saturating_mul(20))?;
     for (record, _) in records(bytes) {
+        let more = usize::try_from(jsonl::encoded_bytes(record)).unwrap_or(usize::MAX);
+        allocator::try_reserve(&mut lines, more)?;
         jsonl::encode(record, &mut lines);
     }
-    lines
+    Ok(lines)
 }
 
 #[cfg(test)]

@@ -11,6 +11,8 @@ use std::io;
 
 use flow_codec::{Offset, ThreadId};
 
+use crate::ffi::allocator::OutOfMemory;
+
 pub use budget::Budget;
 pub use directory::{DirectoryError, Replacement, TraceDirectory, expand, host};
 pub use files::FileSink;
@@ -63,6 +65,11 @@ impl SinkError {
     /// A failure that ends the recording.
     pub fn whole_trace(what: impl Into<String>) -> Self {
         Self { scope: Scope::Trace, what: what.into() }
+    }
+
+    /// There is no memory, which ends the recording.
+    pub(crate) fn no_memory(error: OutOfMemory) -> Self {
+        Self::whole_trace(error.to_string())
     }
 
     /// A failure that ends the recording of one thread.

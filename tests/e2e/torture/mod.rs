@@ -8,6 +8,7 @@ mod endings;
 mod forks;
 mod kills;
 mod meddling;
+mod memory;
 mod sharing;
 mod speed;
 
