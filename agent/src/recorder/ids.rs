@@ -1,9 +1,8 @@
 //! Gives out ids, and writes names before anybody can use them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt;
 use std::fs;
-use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +13,7 @@ use flow_codec::format::ids::{decode_line, encode_line, key};
 use flow_codec::format::methods::{MethodInfo, MethodLine};
 use flow_codec::read::{ReadRecords, Trace, TraceSet};
 
-use crate::ffi::allocator;
+use super::known::{Fingerprint, KnownMethods};
 use crate::options::IdSource;
 use crate::sink::{LineFile, SinkError};
 
@@ -123,22 +122,12 @@ fn count_enters(trace: &Trace) -> HashMap<MethodId, u64> {
     counts
 }
 
-#[derive(Debug)]
-struct Known {
-    id: MethodId,
-    /// Whether it has its line in `ids.properties`.
-    named: bool,
-    /// The loaders told of in `methods.jsonl`, by hash: a class may come from very many.
-    loaders: HashSet<u64>,
-}
-
-/// The id of every method, by key. The same class and method in two loaders share one.
+/// The id of every method, by name. The same class and method in two loaders share one.
 #[derive(Debug)]
 pub struct IdTable {
-    by_key: HashMap<String, Known>,
+    known: KnownMethods,
     next: Option<MethodId>,
     described: Arc<AtomicU64>,
-    hasher: RandomState,
     ids: LineFile,
     methods: LineFile,
 }
@@ -151,21 +140,14 @@ impl IdTable {
     pub fn new(start: StartIds, ids: LineFile, methods: LineFile) -> Result<Self, SinkError> {
         let mut lines = String::new();
         let mut next = MethodId::new(0);
-        let mut by_key = HashMap::with_capacity(start.ids.len());
+        let mut known = KnownMethods::new();
         for (key, id) in start.ids {
             encode_line(&key, id, &mut lines);
             next = MethodId::new(id.get() + 1);
-            by_key.insert(key, Known { id, named: true, loaders: HashSet::new() });
+            known.insert(known.fingerprint(&key), id, true).map_err(SinkError::no_memory)?;
         }
         ids.append(lines.as_bytes())?;
-        Ok(Self {
-            by_key,
-            next,
-            described: Arc::default(),
-            hasher: RandomState::new(),
-            ids,
-            methods,
-        })
+        Ok(Self { known, next, described: Arc::default(), ids, methods })
     }
 
     /// The id of a method, which is written out where it is new.
@@ -189,33 +171,31 @@ impl IdTable {
 
     /// The id a method has or will have, if it is ever recorded. It is written out only then.
     pub(super) fn reserve(&mut self, key: &str) -> Result<MethodId, SinkError> {
-        match self.by_key.get(key) {
-            Some(known) => Ok(known.id),
-            None => self.insert(key.to_owned()),
-        }
+        self.id_of(self.known.fingerprint(key))
     }
 
-    fn insert(&mut self, key: String) -> Result<MethodId, SinkError> {
+    fn id_of(&mut self, method: Fingerprint) -> Result<MethodId, SinkError> {
+        if let Some(id) = self.known.id(method) {
+            return Ok(id);
+        }
         let id = self.next.ok_or_else(|| SinkError::whole_trace("no method ids are left"))?;
-        allocator::try_to(|| self.by_key.try_reserve(1)).map_err(SinkError::no_memory)?;
+        self.known.insert(method, id, false).map_err(SinkError::no_memory)?;
         self.next = MethodId::new(id.get() + 1);
-        self.by_key.insert(key, Known { id, named: false, loaders: HashSet::new() });
         Ok(id)
     }
 
     fn enter(&mut self, method: MethodInfo, lines: &mut NewLines) -> Result<MethodId, SinkError> {
         let key = key(&method.class, &method.name, &method.descriptor);
-        let loader = self.hasher.hash_one(&method.loader);
-        let id = self.reserve(&key)?;
-        let Some(known) = self.by_key.get_mut(&key) else { return Ok(id) };
-        if !known.named {
-            known.named = true;
+        let fingerprint = self.known.fingerprint(&key);
+        let id = self.id_of(fingerprint)?;
+        let news = self.known.meet(fingerprint, &method.loader).map_err(SinkError::no_memory)?;
+        if news.id {
             encode_line(&key, id, &mut lines.ids);
         }
-        if known.loaders.is_empty() {
+        if news.method {
             self.described.fetch_add(1, Ordering::Relaxed);
         }
-        if known.loaders.insert(loader) {
+        if news.loader {
             lines.add_method(&MethodLine { id, method })?;
         }
         Ok(id)

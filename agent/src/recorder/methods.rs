@@ -9,17 +9,19 @@
 //! generation makes the small tables follow the shared one.
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use flow_codec::MethodId;
 use flow_codec::format::flow::Encoded;
 use flow_codec::format::ids::key;
+use flow_codec::format::manifest::NotRecorded;
 use flow_codec::format::methods::MethodInfo;
 use parking_lot::{Mutex, RwLock};
 
 use super::IdTable;
+use super::left_out::LeftOut;
 use crate::ffi::allocator;
 use crate::filter::{Candidate, FilterSpec, LoaderKind, Verdict};
 use crate::sink::SinkError;
@@ -89,6 +91,10 @@ pub trait DescribeMethod {
 
 const SHARDS: usize = 64;
 
+/// A shard with this many handles is emptied. Handles of classes that are gone are never asked for again,
+/// and the others are resolved again in their next event.
+const MAX_HANDLES: usize = 4096;
+
 /// The methods seen so far.
 #[derive(Debug)]
 pub struct MethodTable {
@@ -97,7 +103,7 @@ pub struct MethodTable {
     generation: AtomicU64,
     ids: Mutex<IdTable>,
     described: Arc<AtomicU64>,
-    not_recorded: Mutex<BTreeMap<&'static str, BTreeSet<String>>>,
+    left_out: Mutex<LeftOut>,
 }
 
 /// Never the generation of a table twice, so that no two tables share an entry of [`RECENT`].
@@ -113,7 +119,7 @@ impl MethodTable {
             generation: AtomicU64::new(next_generation()),
             described: ids.described(),
             ids: Mutex::new(ids),
-            not_recorded: Mutex::default(),
+            left_out: Mutex::default(),
         }
     }
 
@@ -156,6 +162,11 @@ impl MethodTable {
             None => Meaning::default(),
         };
         let mut shard = shard.write();
+        if shard.len() >= MAX_HANDLES {
+            shard.clear();
+            // Or `forget` would not know that threads remember one of these.
+            self.generation.store(next_generation(), Ordering::Release);
+        }
         allocator::try_to(|| shard.try_reserve(1)).map_err(SinkError::no_memory)?;
         shard.insert(raw, meaning);
         Ok(meaning)
@@ -224,7 +235,7 @@ impl MethodTable {
 
     /// Notes that the engine leaves out a method which the filter names.
     pub fn leave_out(&self, reason: &'static str, key: String) {
-        self.not_recorded.lock().entry(reason).or_default().insert(key);
+        self.left_out.lock().add(reason, key);
     }
 
     /// Forgets handles whose class is just being prepared: what was known of them is of a class that
@@ -250,8 +261,8 @@ impl MethodTable {
     }
 
     /// Methods the filter names and the engine leaves out, by reason.
-    pub(super) fn not_recorded(&self) -> BTreeMap<&'static str, BTreeSet<String>> {
-        self.not_recorded.lock().clone()
+    pub(super) fn not_recorded(&self) -> Vec<NotRecorded> {
+        self.left_out.lock().groups()
     }
 }
 
@@ -354,6 +365,22 @@ mod tests {
     }
 
     #[test]
+    fn handles_have_a_bound_and_keep_their_meaning() {
+        let dir = tempfile::tempdir().unwrap();
+        let table = table(dir.path());
+        let look_up = |raw, name| first_byte(table.look_up(RawMethod(raw), &name).unwrap());
+        assert_eq!(look_up(0, Named("a.A", "m")), Some(0x80));
+        let handles = SHARDS * MAX_HANDLES * 2;
+        (1..handles).for_each(|raw| assert_eq!(look_up(raw, Named("a.B", "m")), Some(0x81)));
+        let known: usize = table.shards.iter().map(|shard| shard.read().len()).sum();
+        assert!(known <= SHARDS * MAX_HANDLES, "{known}");
+        // Dropped from the table, but not by this thread: it has to be resolved again.
+        table.forget([RawMethod(handles - 1), RawMethod(0)]);
+        assert_eq!(look_up(0, Named("a.C", "m")), Some(0x82));
+        assert_eq!(look_up(handles - 1, Named("a.A", "m")), Some(0x80));
+    }
+
+    #[test]
     fn methods_that_return_references_are_known_by_their_descriptor() {
         for (descriptor, expected) in
             [("()V", false), ("(Ljava/lang/String;)I", false), ("(I)La/B;", true), ("()[I", true)]
@@ -370,7 +397,8 @@ mod tests {
         assert!(table.look_up(RawMethod(16), &Named("a.A", "nativeOne")).unwrap().id.is_none());
         let left_out = table.not_recorded();
         assert_eq!(left_out.len(), 1);
-        assert!(left_out["native"].contains("a.A#nativeOne()V"));
+        assert_eq!((&*left_out[0].reason, left_out[0].count), ("native", 1));
+        assert_eq!(left_out[0].methods, ["a.A#nativeOne()V"]);
         assert_eq!(table.described(), 0);
     }
 

@@ -16,6 +16,8 @@ pub mod clock;
 mod control;
 mod ids;
 mod journal;
+mod known;
+mod left_out;
 mod losses;
 mod marks;
 mod methods;
@@ -33,7 +35,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use flow_codec::ThreadId;
 use flow_codec::format::flow::MAX_RECORD_BYTES;
 use flow_codec::format::journal::WORD_BYTES;
-use flow_codec::format::manifest::{End, Lost, NotRecorded, Totals};
+use flow_codec::format::manifest::{End, Lost, Totals};
 use flow_codec::format::marks::Mark;
 use flow_codec::format::raw;
 use flow_codec::write::{EventCounts, Tick};
@@ -397,16 +399,7 @@ impl Recorder {
                 },
                 reasons: self.losses.reasons(),
             },
-            not_recorded: self
-                .methods
-                .not_recorded()
-                .into_iter()
-                .map(|(reason, methods)| NotRecorded {
-                    reason: reason.to_string(),
-                    count: methods.len() as u64,
-                    methods: methods.into_iter().collect(),
-                })
-                .collect(),
+            not_recorded: self.methods.not_recorded(),
             repaired: None,
         }
     }

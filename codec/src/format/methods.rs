@@ -16,7 +16,8 @@
 //! | `loader` | string | `boot`; a built-in loader's own name (`app`, `platform`); else its class, `@`, a number |
 //! | `flags` | strings | access flags in source order, and `hidden` for methods of hidden classes |
 //!
-//! A second line with the same id is the same class and method in another class loader. Lone halves
+//! A second line with the same id is the same class and method in another class loader. The first 16 loaders
+//! of a method have a line. Lone halves
 //! of surrogate pairs, which JVM names may hold and UTF-8 cannot, stand as the text `\uD800`.
 
 use serde::{Deserialize, Serialize};

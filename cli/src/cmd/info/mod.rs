@@ -336,6 +336,11 @@ fn print_not_recorded(args: &InfoArgs, end: &End, out: &mut Out) -> Result<(), F
                 let line = format!("{}: {method}", group.reason);
                 writeln!(out, "{:<9} {}", "", neutral(&line))?;
             }
+            let more = group.count.saturating_sub(group.methods.len() as u64);
+            if more > 0 {
+                let line = format!("{}: and {} more", group.reason, grouped(more));
+                writeln!(out, "{:<9} {}", "", neutral(&line))?;
+            }
         }
     }
     Ok(())
