@@ -323,6 +323,10 @@ fn read_hostile_journals() {
     let words = [GIB - 64, open, 1, 0, notes.len() as u64];
     let (trace, _dir) = at(&one_slot(words, &notes, &[0xFF]), GIB, None);
     assert!(trace.damage.is_empty(), "{:?}", trace.damage);
+    // Marks as long as the number says.
+    let (size, marks) = ((6 << 30) - 64, u64::from(u32::MAX - 7) << 32);
+    let (trace, _dir) = at(&one_slot([size, open, 1, 0, marks], &[], &[0x7E]), size + 64, None);
+    assert_eq!((trace.damage.len(), trace.files[0].bytes), (1, 1), "{:?}", trace.damage);
     // More of one chunk than any recorder writes.
     for (byte, bytes) in [(!0x81, journal::MAX_CHUNK_BYTES), (!0x01, 0), (!0xC1, 0)] {
         let size = 130 << 20;

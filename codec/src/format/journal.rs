@@ -71,14 +71,14 @@
 //! | a size that is no multiple of eight, or less than the words | an error; no further slot can be found |
 //! | a slot that the end of the file cuts off | an error; what is there of it is read |
 //! | a state of the fold that is none | an error; the slot is left out, the thread's file read to its end |
-//! | marks that do not fit in their slot, or are none | an error; the marks are left out |
+//! | marks that do not fit in their slot, are longer than [`MAX_MARKS_BYTES`], or are none | an error; the marks are left out |
 //! | ticks behind the end of the chunk | passed over |
 //! | a chunk that goes on behind two words of zeros, as after a crash of the machine | an error; what stands before counts |
 //! | bytes in a chunk that are no event | an error; they are passed over |
 //! | a file that is shorter than *offset*, or has an unfinished record there | an error that tells what is missing; the file is read, the chunk is not |
 //!
-//! Limits: [`MAX_CHUNK_BYTES`] of a chunk count, and a state of the fold has at most
-//! [`MAX_RESUME_BYTES`].
+//! Limits: [`MAX_CHUNK_BYTES`] of a chunk count, a state of the fold has at most
+//! [`MAX_RESUME_BYTES`], and the marks of a slot at most [`MAX_MARKS_BYTES`].
 //!
 //! # State of the fold
 //!
@@ -127,6 +127,8 @@ pub const SLOT_HEADER_BYTES: usize = 5 * WORD_BYTES;
 pub const MAX_CHUNK_BYTES: u64 = 1 << 27;
 /// A longer state of the fold is none: it would tell of millions of constructors in each other.
 pub const MAX_RESUME_BYTES: u64 = 1 << 24;
+/// Longer marks of one slot are not read. A recorder has 8 KiB for them.
+pub const MAX_MARKS_BYTES: u64 = 1 << 20;
 
 /// The words at the start of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -22,7 +22,7 @@ use super::open_chunk::{OpenChunk, OpenMarks};
 use super::regular;
 use super::text::MAX_DAMAGE;
 use crate::format::journal::{
-    HEADER_BYTES, MAGIC, MARKS_HEADER_BYTES, MAX_CHUNK_BYTES, MAX_RESUME_BYTES, SLOT_HEADER_BYTES,
+    HEADER_BYTES, MAGIC, MARKS_HEADER_BYTES, MAX_CHUNK_BYTES, MAX_MARKS_BYTES, MAX_RESUME_BYTES, SLOT_HEADER_BYTES,
     SlotHeader, SlotWord, TICK_WORDS, VERSION, WORD_BYTES, chunk_start, is_open,
 };
 use crate::format::marks::decode_all;
@@ -246,6 +246,7 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
         let mut marks = None;
         if header.marks > 0 {
             let room = header.size.saturating_sub(SLOT_HEADER_BYTES as u64 + header.resume);
+            let room = room.min(MAX_MARKS_BYTES);
             if header.marks > room || !header.marks.is_multiple_of(WORD_BYTES as u64) {
                 let expected = "the length of marks that fit in their slot";
                 self.add_damage(lengths_at, expected, header.marks.to_string());
