@@ -1,5 +1,7 @@
 //! What lines say of a method, made once a method instead of once a call.
 
+use std::borrow::Cow;
+
 use flow_codec::format::methods::MethodInfo;
 use flow_codec::read::{Method, Methods};
 use flow_codec::{MethodId, MethodMap};
@@ -145,19 +147,33 @@ impl<'a> Origin<'a> {
     }
 }
 
-/// Fields of a CSV line, [`neutral()`] and quoted where need be, without the line's end.
+/// Fields of a CSV line, [`neutral()`], quoted where need be, and [no formulas](defused), without the line's end.
 pub(crate) fn csv_fields<'a>(fields: impl IntoIterator<Item = &'a str>) -> String {
     let mut writer = csv::WriterBuilder::new().from_writer(Vec::new());
-    let fields = fields.into_iter().map(neutral);
+    let fields = fields.into_iter().map(|field| defused(neutral(field)));
     // A vector takes all that is written to it.
-    let _ = writer.write_record(fields.map(std::borrow::Cow::into_owned));
+    let _ = writer.write_record(fields.map(Cow::into_owned));
     let line = writer.into_inner().unwrap_or_default();
     String::from_utf8_lossy(&line).trim_end_matches('\n').to_owned()
+}
+
+/// A field with an apostrophe in front if a spreadsheet would run it as a formula. Numbers keep their sign.
+fn defused(field: Cow<'_, str>) -> Cow<'_, str> {
+    let is_formula =
+        field.len() > 1 && field.starts_with(['=', '+', '-', '@']) && field.parse::<f64>().is_err();
+    if is_formula { Cow::Owned(format!("'{field}")) } else { field }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_field_is_a_formula() {
+        let fields = ["=1+2", "+a", "-a", "@a", "-7", "+7", "-1.5e3", "-", "", "a=b"];
+        assert_eq!(csv_fields(fields), "'=1+2,'+a,'-a,'@a,-7,+7,-1.5e3,-,,a=b");
+        assert_eq!(csv_fields(["=f(\"x\")"]), r#""'=f(""x"")""#);
+    }
 
     #[test]
     fn fields_with_separators_are_quoted() {
