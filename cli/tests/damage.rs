@@ -6,7 +6,7 @@ mod common;
 
 use std::fs;
 
-use common::{IDS, MAIN, bare, flow, manifest, trace};
+use common::{IDS, MAIN, Run, bare, command, flow, manifest, trace};
 
 #[test]
 fn a_sound_trace_passes_with_notes() {
@@ -368,6 +368,46 @@ fn one_unreadable_trace_does_not_hide_the_others() {
     let run = flow(&["check"], trace.path());
     assert_eq!(run.code, Some(1));
     assert!(run.out.contains(": sound\n") && run.out.contains("jvm-9-x: damaged\n"), "{}", run.out);
+}
+
+#[test]
+fn every_verb_refuses_a_trace_of_a_newer_version() {
+    let verbs = [
+        &["report"][..],
+        &["report", "--paths", "longest"],
+        &["report", "--slowest", "3"],
+        &["replay"],
+        &["graph"],
+        &["dump"],
+        &["info"],
+        &["tests"],
+        &["index"],
+        &["check"],
+        &["check", "--repair"],
+        &["export", "--to", "jsonl"],
+        &["report", "--html", "page.html"],
+    ];
+    // One of a run that ended, and one of a run that was killed.
+    for end in [Some((7, 8, 12)), None] {
+        let trace = trace();
+        let newer = manifest(0, end).replacen("\"format_version\":1", "\"format_version\":2", 1);
+        fs::write(trace.path().join("trace.json"), newer).unwrap();
+        let files = || fs::read_dir(trace.path()).unwrap().count();
+        let before = files();
+        let refused = |run: &Run, verb: &[&str]| {
+            assert_eq!((run.code, run.out.as_str()), (Some(1), ""), "{verb:?}: {}", run.err);
+            let expected =
+                "trace.json: format version 2; this build reads up to 1; use a newer flow";
+            assert!(run.err.contains(expected), "{verb:?}: {}", run.err);
+        };
+        for verb in verbs {
+            refused(&flow(verb, trace.path()), verb);
+        }
+        let sound = common::trace();
+        let diff = command().arg("diff").arg(sound.path()).arg(trace.path()).output().unwrap();
+        refused(&diff.into(), &["diff"]);
+        assert_eq!(files(), before, "nothing is added");
+    }
 }
 
 #[test]
