@@ -54,6 +54,21 @@ const AXES: [&str; 10] = [
 ];
 
 #[test]
+fn the_jvm_finds_no_misuse_of_jni_where_its_own_classes_are_recorded() {
+    on_every_engine(|jdk, engine| {
+        let program = || {
+            let program = Program::harness(jdk, "Threads").args(["40"]).jvm_arg("-Xcheck:jni");
+            program.engine(engine).options("include=harness.**;java.util.**")
+        };
+        let plain = program().run_without_agent();
+        let run = program().run();
+        assert_eq!(run.code(), Some(0), "{}", run.errors());
+        assert_eq!(String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&plain.stdout));
+        assert_eq!(run.errors(), String::from_utf8_lossy(&plain.stderr));
+    });
+}
+
+#[test]
 fn the_jvms_own_checks_find_nothing() {
     on_every_engine(|jdk, engine| {
         for axis in AXES {

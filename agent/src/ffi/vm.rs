@@ -29,6 +29,12 @@ use crate::recorder::{
 /// `java.lang.Thread.tid`: what `getId()` returns, unless a program overrides that.
 static THREAD_ID: OnceCell<ThreadIdField> = OnceCell::new();
 
+/// Local references that a callback needs beside lists of classes and threads.
+const SPARE_REFERENCES: i32 = 64;
+
+/// HotSpot refuses to announce more (`-XX:MaxJNILocalCapacity`).
+const MOST_REFERENCES: i32 = 65_536;
+
 /// A field of a class that is never unloaded.
 #[derive(Clone, Copy, Debug)]
 struct ThreadIdField(usize);
@@ -146,6 +152,7 @@ impl<'a> Vm<'a> {
     #[must_use]
     pub fn platform_threads(&self) -> Vec<ThreadFacts> {
         let threads = self.jvmti.all_threads();
+        self.expect_references(threads.len());
         threads
             .into_iter()
             .filter_map(|thread| {
@@ -273,14 +280,29 @@ impl<'a> Vm<'a> {
                 && self.jvmti.is_modifiable(*class)
         };
         let mut classes = self.jvmti.loaded_classes();
+        self.expect_references(classes.len());
         // In place: there may be very many, and no memory.
         classes.retain(|class| selected(class) || self.forgets(*class));
         classes.into_iter().map(|class| LoadedClass(class.expose_provenance())).collect()
     }
 
+    /// Announces a list of so many local references, such as all loaded classes, and a few more. With
+    /// `-Xcheck:jni`, JNI functions print a warning on the program's standard output where there are more than were
+    /// announced.
+    fn expect_references(&self, count: usize) {
+        let listed = i32::try_from(count).unwrap_or(i32::MAX);
+        // HotSpot adds those that there are: what it announces so is enough for any list.
+        let capacity = listed.saturating_add(SPARE_REFERENCES).min(MOST_REFERENCES);
+        let function = self.jni().v1_2().EnsureLocalCapacity;
+        // SAFETY: no pointers but the environment.
+        let answer = unsafe { function(self.jni, capacity) };
+        self.unless_failed(answer == JNI_OK);
+    }
+
     /// The loaded classes of this name, one a class loader.
     pub(super) fn loaded_classes_named(&self, name: &str) -> Vec<jclass> {
         let mut classes = self.jvmti.loaded_classes();
+        self.expect_references(classes.len());
         classes.retain(|class| {
             self.class_name(*class).is_some_and(|class| class.binary == name)
                 || self.forgets(*class)
@@ -308,6 +330,7 @@ impl<'a> Vm<'a> {
     #[must_use]
     pub fn replaced_frames(&self) -> Vec<(ThreadId, Vec<MethodFacts>)> {
         let threads = self.jvmti.all_threads();
+        self.expect_references(threads.len());
         let frames_of = |thread: jobject| {
             let id = self.thread_id(thread)?;
             let stack = self.jvmti.stack(thread);
