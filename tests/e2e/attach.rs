@@ -19,7 +19,7 @@ pub(crate) struct Session {
 
 impl Session {
     /// Starts the program without the agent.
-    fn start(jdk: &Jdk) -> Self {
+    pub(crate) fn start(jdk: &Jdk) -> Self {
         Self::of(Program::harness(jdk, "Attached"))
     }
 
@@ -61,19 +61,23 @@ impl Session {
         command.current_dir(self.program.workspace()).output().unwrap()
     }
 
-    fn attach(&self, dir: &str) {
-        let library = library();
+    pub(crate) fn attach(&self, dir: &str) {
+        self.attach_by(&library(), dir);
+    }
+
+    /// Attaches another copy of the library.
+    pub(crate) fn attach_by(&self, library: &Path, dir: &str) {
         let output = self.flow("attach", &["-o", dir, "--agent", library.to_str().unwrap()]);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 
-    fn detach(&self) {
+    pub(crate) fn detach(&self) {
         let output = self.flow("detach", &[]);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 
     /// Ends the program, which has nothing to complain of.
-    fn exit(mut self) -> Program {
+    pub(crate) fn exit(mut self) -> Program {
         self.say("exit 5");
         let output = self.child.wait_with_output().unwrap();
         assert_eq!(String::from_utf8_lossy(&output.stderr), "");
@@ -83,7 +87,7 @@ impl Session {
 }
 
 /// `flow check` finds a whole trace with a clean end.
-fn assert_clean(dir: &Path) {
+pub(crate) fn assert_clean(dir: &Path) {
     let check = Command::new(flow()).arg("check").arg(dir).output().unwrap();
     let text = String::from_utf8_lossy(&check.stdout).into_owned();
     assert!(check.status.success(), "{text}");
@@ -118,7 +122,7 @@ fn workers(jdk: &Jdk) -> usize {
 }
 
 /// What is recorded of these commands is exactly what they do.
-fn assert_recorded(jdk: &Jdk, session: &mut Session, dir: &Path, end: impl FnOnce(&Session)) {
+pub(crate) fn assert_recorded(jdk: &Jdk, session: &mut Session, dir: &Path, end: impl FnOnce(&Session)) {
     session.command("work 100");
     session.command("start 4");
     session.command("fail");
@@ -208,6 +212,30 @@ fn frames_that_were_open_are_named() {
         let replay = Command::new(flow()).arg("replay").arg(session.dir("trace")).output().unwrap();
         let text = String::from_utf8(replay.stdout).unwrap();
         assert!(text.contains("entered before recording"), "{text}");
+        drop(session.exit());
+    });
+}
+
+#[test]
+fn open_frames_of_a_deep_stack_are_counted_to_the_last() {
+    on_every_jdk(|jdk| {
+        let mut session = Session::of(Program::harness(jdk, "Attached").jvm_arg("-Xss16m"));
+        session.say("deep 12000");
+        session.wait_for("down");
+        session.attach("trace");
+        session.command("work 1");
+        session.detach();
+        let lines = fs::read_to_string(session.dir("trace").join("threads.jsonl")).unwrap();
+        let open = lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let main = decode_trace(&session.dir("trace")).thread("main").id;
+        let of_main = |line: &serde_json::Value| line["event"] == "open" && line["id"] == main;
+        let open: Vec<_> = open.filter(of_main).collect();
+        assert_eq!(open.len(), 1);
+        let named = open[0]["frames"].as_array().unwrap();
+        assert_eq!(named.last().unwrap(), "harness.Attached#serve(Ljava/util/List;)I");
+        // main, serve, 12,001 times down, serve.
+        let omitted = usize::try_from(open[0]["omitted"].as_u64().unwrap()).unwrap();
+        assert_eq!(omitted + named.len(), 12_004);
         drop(session.exit());
     });
 }

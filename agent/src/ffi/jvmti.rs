@@ -208,24 +208,32 @@ impl Jvmti {
         call!(self, RetransformClasses, count, classes.as_ptr())
     }
 
-    /// The methods on the stack of a platform thread, the innermost first.
+    /// The methods on the stack of a platform thread, the innermost first: all of them, unless there is
+    /// no memory for so many.
     pub(super) fn stack(self, thread: sys::jobject) -> Vec<sys::jmethodID> {
-        const MAX_FRAMES: sys::jint = 10_000;
+        /// The thread runs, and may have entered more when it is asked the second time.
+        const MORE_FRAMES: usize = 1000;
         let nowhere = sys::jvmtiFrameInfo { method: ptr::null_mut(), location: 0 };
         let mut frames = Vec::new();
-        if allocator::try_reserve(&mut frames, MAX_FRAMES.unsigned_abs() as usize).is_err() {
-            return Vec::new();
-        }
-        frames.resize(MAX_FRAMES.unsigned_abs() as usize, nowhere);
-        let mut count = 0;
-        match call!(self, GetStackTrace, thread, 0, MAX_FRAMES, frames.as_mut_ptr(), &raw mut count,)
-        {
-            Ok(()) => frames
-                .iter()
-                .take(usize::try_from(count).unwrap_or_default())
-                .map(|frame| frame.method)
-                .collect(),
-            Err(_) => Vec::new(),
+        loop {
+            let expected = self.frame_count(thread).unwrap_or_default() as usize;
+            let room = expected.max(frames.len()) + MORE_FRAMES;
+            let Ok(max) = sys::jint::try_from(room) else { return Vec::new() };
+            frames.clear();
+            if allocator::try_reserve(&mut frames, room).is_err() {
+                return Vec::new();
+            }
+            frames.resize(room, nowhere);
+            let mut count = 0;
+            if call!(self, GetStackTrace, thread, 0, max, frames.as_mut_ptr(), &raw mut count)
+                .is_err()
+            {
+                return Vec::new();
+            }
+            let count = usize::try_from(count).unwrap_or_default();
+            if count < room {
+                return frames.iter().take(count).map(|frame| frame.method).collect();
+            }
         }
     }
 

@@ -16,6 +16,7 @@ import java.util.concurrent.LinkedBlockingQueue;
  * <p>Commands, one a line on the standard input, each answered by a line that repeats it once it is done: {@code work N}
  * has every worker call {@code work > step} (N times); {@code start N} runs N new threads, of which each calls
  * {@code Passing.run > step, step}, virtual ones where there are any; {@code fail} has {@code main} throw and catch;
+ * {@code deep N} has {@code main} call {@code down} N + 1 times, within each other, and take further commands there;
  * {@code exit N} ends with exit code N.
  *
  * <p>Workers are the threads {@code worker-0} to {@code worker-2}, and where there are virtual threads
@@ -24,6 +25,8 @@ import java.util.concurrent.LinkedBlockingQueue;
  */
 public final class Attached {
     private static final int WORKERS = 3;
+    private static final BufferedReader IN =
+            new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
 
     private Attached() {}
 
@@ -47,8 +50,7 @@ public final class Attached {
     }
 
     private static int serve(List<Worker> workers) throws Exception {
-        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
-        for (String line = in.readLine(); line != null; line = in.readLine()) {
+        for (String line = IN.readLine(); line != null; line = IN.readLine()) {
             String[] words = line.split(" ");
             int number = words.length > 1 ? Integer.parseInt(words[1]) : 0;
             switch (words[0]) {
@@ -61,6 +63,8 @@ public final class Attached {
                 case "fail":
                     fails();
                     break;
+                case "deep":
+                    return down(workers, number);
                 case "exit":
                     return number;
                 default:
@@ -69,6 +73,14 @@ public final class Attached {
             System.out.println(line);
         }
         return 0;
+    }
+
+    private static int down(List<Worker> workers, int frames) throws Exception {
+        if (frames > 0) {
+            return down(workers, frames - 1);
+        }
+        System.out.println("down");
+        return serve(workers);
     }
 
     private static void everyone(List<Worker> workers, int steps) throws InterruptedException {
