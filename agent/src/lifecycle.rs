@@ -250,6 +250,12 @@ impl Agent {
         self.api.as_deref()
     }
 
+    /// The trace directory.
+    #[must_use]
+    pub fn out(&self) -> &Path {
+        self.directory.path()
+    }
+
     /// Everything that is recorded.
     #[must_use]
     pub fn recorder(&self) -> &Recorder {

@@ -5,8 +5,11 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use flow_e2e::{Finished, Jdk, Program, escaped, golden, harness, lib};
+use flow_e2e::{
+    Finished, Jdk, Program, decode_trace, escaped, golden, harness, lib, library,
+};
 
+use crate::attach::{Session, assert_clean, assert_recorded};
 use crate::on_every_jdk;
 
 /// The probes of one class in a file that JaCoCo wrote: its name and which were reached.
@@ -102,7 +105,7 @@ fn jacoco_measures_the_same_coverage() {
                 assert!(measured(&run) == expected, "{name}, {place:?}: coverage differs");
 
                 // And what we record is the program, beside the methods that JaCoCo adds.
-                let trace = flow_e2e::decode_trace(&run.out());
+                let trace = decode_trace(&run.out());
                 for (thread, lines) in golden(name).threads {
                     let found = trace.threads.values().find(|t| escaped(&t.name) == thread);
                     let tree = trace.tree(found.unwrap()).of_harness();
@@ -146,7 +149,7 @@ fn mockito_changes_classes_that_are_recorded() {
             assert_eq!(run.code(), Some(0), "{filter}: {text}\n{}", run.errors());
             assert_eq!(summary(&run), summary(&plain), "{filter}");
             assert_eq!(run.errors(), String::from_utf8_lossy(&plain.stderr), "{filter}");
-            let trace = flow_e2e::decode_trace(&run.out());
+            let trace = decode_trace(&run.out());
             let calls: u64 = trace
                 .enters_by_key()
                 .iter()
@@ -176,8 +179,97 @@ fn flight_recordings_go_on_beside_ours() {
         assert_eq!(run.code(), Some(0), "{}", run.errors());
         assert_eq!(run.stdout, plain.stdout);
         assert!(run.program.workspace().join("flight.jfr").is_file());
-        let trace = flow_e2e::decode_trace(&run.out());
+        let trace = decode_trace(&run.out());
         let tree = trace.tree(trace.thread("main")).of_harness().lines();
         assert_eq!(tree, golden("SuperThrows").threads["main"]);
+    });
+}
+
+/// The version in the name of the tool that `trace.json` has, as long as ours.
+const OTHER_TOOL: &str = "flow-agent 9.9.9";
+
+/// Copies our library to a folder of its own, as another installation of another version would have it.
+fn other_copy(folder: &Path) -> PathBuf {
+    let mut bytes = fs::read(library()).unwrap();
+    let tool = concat!("flow-agent ", env!("CARGO_PKG_VERSION")).as_bytes();
+    assert_eq!(tool.len(), OTHER_TOOL.len());
+    let at = bytes.windows(tool.len()).position(|window| window == tool).unwrap();
+    bytes[at..at + tool.len()].copy_from_slice(OTHER_TOOL.as_bytes());
+    let copy = folder.join("other");
+    fs::create_dir(&copy).unwrap();
+    let copy = copy.join(library().file_name().unwrap());
+    fs::write(&copy, bytes).unwrap();
+    copy
+}
+
+fn tool_of(dir: &Path) -> String {
+    decode_trace(dir).manifest["tool"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn of_two_copies_at_the_start_the_first_one_records() {
+    on_every_jdk(|jdk| {
+        let folder = tempfile::tempdir().unwrap();
+        let copy = other_copy(folder.path());
+        let copy_out = folder.path().join("of-copy");
+        let mut other = OsString::from("-agentpath:");
+        other.push(&copy);
+        other.push(format!("=out={}", copy_out.display()));
+        let classes = harness().join("target/classes");
+        let main = [OsString::from("-cp"), classes.into(), "harness.SuperThrows".into()];
+        let copy_first = Program::new(jdk, &main).jvm_arg(&other);
+        let copy_last = Program::new(jdk, std::iter::once(other).chain(main));
+        for (program, is_first) in [(copy_last, true), (copy_first, false)] {
+            let run = program.run();
+            assert_eq!(run.code(), Some(0), "{}", run.errors());
+            let (recorded, not) =
+                if is_first { (run.out(), &copy_out) } else { (copy_out.clone(), &run.out()) };
+            let errors = run.errors();
+            assert_eq!(errors.lines().count(), 1, "{errors}");
+            assert!(errors.starts_with("[flowagent] another copy of flow, "), "{errors}");
+            assert!(errors.contains(&format!(", into {}", recorded.display())), "{errors}");
+            assert!(!not.exists(), "{}", not.display());
+            assert_eq!(tool_of(&recorded) == OTHER_TOOL, !is_first);
+            assert_clean(&recorded);
+            let trace = decode_trace(&recorded);
+            let tree = trace.tree(trace.thread("main")).of_harness().lines();
+            assert_eq!(tree, golden("SuperThrows").threads["main"]);
+        }
+    });
+}
+
+#[test]
+fn another_version_records_a_jvm_that_was_recorded_before() {
+    on_every_jdk(|jdk| {
+        let mut session = Session::start(jdk);
+        let folder = tempfile::tempdir().unwrap();
+        let copy = other_copy(folder.path());
+        let refusal = |session: &Session, library: &Path| {
+            let library = library.to_str().unwrap();
+            let output = session.flow("attach", &["-o", "refused", "--agent", library]);
+            assert_eq!(output.status.code(), Some(1));
+            assert!(!session.dir("refused").exists());
+            String::from_utf8(output.stderr).unwrap()
+        };
+        // First ours, then the other one, then ours again, which has its class by now.
+        let copies = [library(), copy.clone(), library()];
+        for (number, recording) in copies.iter().enumerate() {
+            let other = if *recording == copy { library() } else { copy.clone() };
+            let name = format!("trace-{number}");
+            let dir = session.dir(&name);
+            session.attach_by(recording, &name);
+            let text = refusal(&session, &other);
+            assert!(text.contains("another copy of flow, "), "{text}");
+            assert!(text.contains(&format!(", into {}", dir.display())), "{text}");
+            // Either copy can be asked to end it.
+            assert_recorded(jdk, &mut session, &dir, |session| {
+                let output = session.flow("detach", &["--agent", other.to_str().unwrap()]);
+                assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            });
+            assert_clean(&dir);
+            assert_eq!(tool_of(&dir) == OTHER_TOOL, *recording == copy);
+            session.command("work 500");
+        }
+        drop(session.exit());
     });
 }

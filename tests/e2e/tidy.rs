@@ -32,7 +32,8 @@ fn the_library_exports_the_entry_points_and_nothing_else() {
     let text = String::from_utf8(nm.stdout).unwrap();
     let mut symbols: Vec<_> = text.lines().filter_map(|line| line.split(' ').next()).collect();
     symbols.sort_unstable();
-    assert_eq!(symbols, ["Agent_OnAttach", "Agent_OnLoad", "Agent_OnUnload"]);
+    let expected = ["Agent_OnAttach", "Agent_OnLoad", "Agent_OnUnload", "flow_agent_recording"];
+    assert_eq!(symbols, expected);
 }
 
 #[test]

@@ -52,7 +52,10 @@ pub fn on_class_file(
         }
     };
     let name = class.name();
-    if class.has_probes() || !methods.filter().may_select(&name, loader.kind) {
+    if class.has_probes()
+        || skip_list::is_probe_class(&name)
+        || !methods.filter().may_select(&name, loader.kind)
+    {
         return None;
     }
     if allocator::check_room(room_for(bytes)).is_err() {
@@ -160,6 +163,7 @@ pub fn rewrite_loaded(recorder: &Recorder, vm: &Vm<'_>) {
     let methods = recorder.methods();
     let selected = |name: &str, loader| {
         methods.filter().may_select(name, loader)
+            && !skip_list::is_probe_class(name)
             && !(loader == LoaderKind::Jdk && skip_list::is_skipped(name))
     };
     let classes = vm.loaded_classes(selected);

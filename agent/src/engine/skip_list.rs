@@ -35,9 +35,28 @@ pub(super) fn is_skipped(class: &str) -> bool {
     })
 }
 
+/// Whether a class of the JDK's name is a probe class, ours or that of another copy of this library.
+#[must_use]
+pub(super) fn is_probe_class(class: &str) -> bool {
+    let number = class.strip_prefix("java.lang.FlowProbe");
+    number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn probe_classes_of_every_copy_are_known() {
+        for (class, expected) in [
+            ("java.lang.FlowProbe", true),
+            ("java.lang.FlowProbe12", true),
+            ("java.lang.FlowProbeX", false),
+            ("FlowProbe", false),
+        ] {
+            assert_eq!(is_probe_class(class), expected, "{class}");
+        }
+    }
 
     #[test]
     fn packages_and_classes_with_their_nested_ones_are_skipped() {

@@ -1,7 +1,7 @@
 //! What the agent does when it is asked in a running JVM.
 
 use super::jvmti::Jvmti;
-use super::{Vm, api, entry, environment, probe};
+use super::{Vm, api, copies, entry, environment, probe};
 use crate::engine::instrument;
 use crate::lifecycle::{self, Start};
 use crate::recorder::Patience;
@@ -11,6 +11,13 @@ use crate::recorder::Patience;
 /// # Errors
 /// It cannot; the program is as it was.
 pub(super) fn record(vm: &Vm<'_>, jvmti: Jvmti, option_text: &str) -> Result<(), String> {
+    if let Some(other) = copies::other_recording() {
+        return Err(format!(
+            "another copy of flow, {}, records this process already, into {}; end that first, with flow detach",
+            other.library,
+            other.out.display()
+        ));
+    }
     let agent = lifecycle::start(option_text, Start::Attached, None, |options| {
         environment::prepare(jvmti, options)?;
         vm.prepare();

@@ -11,7 +11,7 @@ use flow_codec::format::manifest::Jvm;
 use jni::sys::{JNI_ERR, JNI_OK, JavaVM, jint};
 
 use super::jvmti::Jvmti;
-use super::{Vm, attach, environment, probe};
+use super::{Vm, attach, copies, environment, probe};
 use crate::lifecycle::{self, Start};
 use crate::logging::{PREFIX, one_line};
 use crate::options::{EngineKind, OnError, Request, Wish};
@@ -31,6 +31,14 @@ pub(super) unsafe extern "system" fn Agent_OnLoad(
     refuse_or_run(&options, || {
         if lifecycle::agent().is_some() {
             tell("loaded twice; the options of the first -agentpath hold");
+            return Ok(());
+        }
+        if let Some(other) = copies::other_recording() {
+            tell(&format!(
+                "another copy of flow, {}, records this JVM already, into {}; this copy does nothing",
+                other.library,
+                other.out.display()
+            ));
             return Ok(());
         }
         // SAFETY: the JVM passed it.
@@ -63,6 +71,14 @@ pub(super) unsafe extern "system" fn Agent_OnAttach(
 ) -> jint {
     // SAFETY: the arguments of this function.
     let request = Request::parse(&unsafe { option_text(options) });
+    let is_on = lifecycle::agent().is_some_and(|agent| agent.recorder().is_on());
+    if request.wish == Wish::Detach
+        && !is_on
+        && let Some(other) = copies::other_recording()
+    {
+        // SAFETY: the arguments of this function.
+        return unsafe { other.ask(vm, options) };
+    }
     let body = || {
         // SAFETY: the JVM passed it.
         let jvmti = unsafe { environment::obtain(vm)? };

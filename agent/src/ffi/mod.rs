@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `entry` | `Agent_OnLoad`, `Agent_OnAttach`, `Agent_OnUnload` |
 //! | `attach` | what it does when it is loaded into a running JVM (safe) |
+//! | `copies` | other copies of this library in the same process |
 //! | `environment` | the JVMTI environment: capabilities, and the events asked for |
 //! | `callbacks` | what the JVM calls; guards around every body |
 //! | `vm` | what a callback may ask the JVM, as safe functions |
@@ -38,6 +39,7 @@ mod api;
 mod attach;
 mod blocks;
 mod callbacks;
+mod copies;
 mod entry;
 mod environment;
 mod exports;

@@ -3,9 +3,15 @@
 //! The class is `java.lang.FlowProbe`, defined by the boot loader: every class loader must resolve names
 //! in `java.` there, and a class in that package belongs to `java.base`, which every module reads. Its
 //! source is `agent/java`, its bytes are built by `scripts/probe.sh`.
+//!
+//! A class stays for good, with constants and native methods of the copy of this library that defined it. So
+//! each copy has a class of its own: where the name is taken, by another installation or another version of flow
+//! that has recorded before, ours is `java.lang.FlowProbe2`, and so on.
 
 #![expect(unsafe_code, reason = "defines a class and answers calls from Java")]
 
+use std::borrow::Cow;
+use std::cell::Cell;
 use std::ffi::{CStr, c_void};
 
 use jni::sys::{JNIEnv, jclass, jint, jlong, jobject};
@@ -16,9 +22,22 @@ use super::blocks::table;
 use super::callbacks;
 use super::jvmti::Jvmti;
 use super::vm::{Vm, native};
+use crate::rewrite;
 
-const NAME: &CStr = c"java/lang/FlowProbe";
+/// The name that is tried first is that in [`BYTES`].
+const NAMES: [&CStr; 5] = [
+    c"java/lang/FlowProbe",
+    c"java/lang/FlowProbe2",
+    c"java/lang/FlowProbe3",
+    c"java/lang/FlowProbe4",
+    c"java/lang/FlowProbe5",
+];
 const BYTES: &[u8] = include_bytes!("../../java/FlowProbe.class");
+
+thread_local! {
+    /// The name of the class that the thread is defining.
+    static DEFINING: Cell<Option<&'static CStr>> = const { Cell::new(None) };
+}
 
 /// Set once the class is there: it stays for good.
 static DEFINED: OnceCell<()> = OnceCell::new();
@@ -55,18 +74,49 @@ pub(super) fn is_defined() -> bool {
 }
 
 fn define_now(vm: &Vm<'_>) -> Result<(), String> {
-    let class = vm.define_class(NAME, BYTES).ok_or("this JVM refuses to define the probe class")?;
+    let defined = NAMES.into_iter().find_map(|name| {
+        DEFINING.set(Some(name));
+        let class = vm.define_class(name, &bytes_named(name));
+        DEFINING.set(None);
+        Some((name, class?))
+    });
+    let (name, class) = defined.ok_or(
+        "this JVM refuses to define the probe class, or too many versions of flow have recorded it",
+    )?;
+    rewrite::use_probe_class(name.to_str().unwrap_or_default());
     // Asking for a method initialises the class, which no probe may have to do.
     let ready = vm.has_static_method(class, c"exit", c"()V");
     vm.forget(class);
     ready.then_some(()).ok_or_else(|| "this JVM cannot run the probe class".to_owned())
 }
 
+/// The bytes of the class under another name.
+fn bytes_named(name: &CStr) -> Cow<'static, [u8]> {
+    let [first, ..] = NAMES;
+    if name == first {
+        return Cow::Borrowed(BYTES);
+    }
+    // A string in the constant pool: its tag, its length, and its bytes.
+    let entry = |name: &CStr| {
+        let bytes = name.to_bytes();
+        let len = u16::try_from(bytes.len()).unwrap_or_default();
+        [&[1][..], &len.to_be_bytes(), bytes].concat()
+    };
+    let old = entry(first);
+    let Some(at) = BYTES.windows(old.len()).position(|bytes| bytes == old) else {
+        return Cow::Borrowed(BYTES);
+    };
+    let (before, rest) = BYTES.split_at(at);
+    Cow::Owned([before, &entry(name), rest.get(old.len()..).unwrap_or_default()].concat())
+}
+
 /// A class was loaded: if it is ours, its native methods are bound, at the only moment at which that is
 /// done in silence. A JVM tells on the standard output of native methods of its own classes that are
 /// bound by others, and takes whoever is on the stack for the one who does it: here, the JDK.
 pub(super) fn on_class_load(vm: &Vm<'_>, class: jclass) {
-    if vm.class_name(class).is_none_or(|name| name.binary != "java.lang.FlowProbe") {
+    // Nobody else's class: another copy of this library may define one by the same code.
+    let Some(ours) = DEFINING.get().and_then(|name| name.to_str().ok()) else { return };
+    if vm.class_name(class).is_none_or(|name| name.binary != ours.replace('/', ".")) {
         return;
     }
     let natives = [
@@ -101,4 +151,19 @@ unsafe extern "system" fn blocks(_jni: *mut JNIEnv, _class: jclass) -> jlong {
 /// `FlowProbe.ids`: which bits of a thread id select a block.
 unsafe extern "system" fn ids(_jni: *mut JNIEnv, _class: jclass) -> jlong {
     table().map_or(0, |table| table.mask().cast_signed())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rewrite::ClassFile;
+
+    #[test]
+    fn the_class_can_have_any_of_its_names() {
+        for name in NAMES {
+            let bytes = bytes_named(name);
+            let class = ClassFile::parse(&bytes).unwrap();
+            assert_eq!(class.name().replace('.', "/"), name.to_str().unwrap());
+        }
+    }
 }

@@ -8,7 +8,7 @@ use super::bytes::Reader;
 use super::code::{Code, Instruction, first_line};
 use super::judge::{Verdict, judge};
 use super::opcode::INVOKESTATIC;
-use super::pool::{PROBE_CLASS, Pool};
+use super::pool::{Pool, probe_class};
 use super::{Malformed, Plan, Skip};
 use crate::text::{binary_name, decode};
 
@@ -177,7 +177,7 @@ impl<'a> ClassFile<'a> {
                 && Reader::new(code.bytes.get(pc + 1..).unwrap_or_default())
                     .u16()
                     .and_then(|index| self.pool.method(index))
-                    .is_ok_and(|called| called.class == PROBE_CLASS)
+                    .is_ok_and(|called| called.class == probe_class())
         })
     }
 

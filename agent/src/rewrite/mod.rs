@@ -47,7 +47,7 @@ use std::fmt;
 pub use class::{ClassFile, Method};
 pub use judge::Verdict;
 pub use plan::{ConstructorCall, Plan};
-pub use pool::Probes;
+pub use pool::{Probes, use_probe_class};
 pub use weave::{Ids, rewrite};
 
 /// The bytes are no class file that is understood.

@@ -3,6 +3,8 @@
 //! A rewritten class keeps its pool byte for byte, so every index in the parts nobody looks at stays
 //! right. New constants only follow.
 
+use std::sync::OnceLock;
+
 use super::bytes::Reader;
 use super::{Malformed, Skip};
 
@@ -27,8 +29,20 @@ pub(super) mod tag {
     pub(in super::super) const PACKAGE: u8 = 20;
 }
 
+/// The internal name of the class whose methods the probes call, where nothing else is [said](use_probe_class).
+const PROBE_CLASS: &str = "java/lang/FlowProbe";
+
+static OTHER_NAME: OnceLock<&'static str> = OnceLock::new();
+
+/// Makes probes call the class of this internal name. Later calls do nothing.
+pub fn use_probe_class(name: &'static str) {
+    let _ = OTHER_NAME.set(name);
+}
+
 /// The internal name of the class whose methods the probes call.
-pub(super) const PROBE_CLASS: &[u8] = b"java/lang/FlowProbe";
+pub(super) fn probe_class() -> &'static [u8] {
+    OTHER_NAME.get().copied().unwrap_or(PROBE_CLASS).as_bytes()
+}
 
 /// The constants of a class file.
 #[derive(Debug)]
@@ -67,7 +81,7 @@ impl<'a> Pool<'a> {
             let len = match tag {
                 tag::UTF8 => {
                     let len = usize::from(entries.u16()?);
-                    names_probe |= entries.take(len)? == PROBE_CLASS;
+                    names_probe |= entries.take(len)? == probe_class();
                     continue;
                 }
                 tag::LONG | tag::DOUBLE => {
@@ -274,7 +288,7 @@ impl Additions {
 
     fn probe(&mut self, name: &[u8], descriptor: &[u8]) -> Result<u16, Skip> {
         if self.state.probe_class == NOT_YET {
-            self.state.probe_class = self.class(PROBE_CLASS)?;
+            self.state.probe_class = self.class(probe_class())?;
         }
         let name = self.utf8(name)?;
         let descriptor = self.utf8(descriptor)?;

@@ -79,9 +79,12 @@ impl Process {
         if tmp.is_dir() { tmp } else { "/tmp".into() }
     }
 
-    /// The library of this file name that it has loaded, if it has.
+    /// The library of this file name that it has loaded, if it has. Of several, one whose file is still there:
+    /// it passes requests on to the one that records.
     pub(crate) fn loaded(&self, name: &str) -> Result<Option<&str>, Failure> {
-        let Some(path) = self.mapped.iter().find(|path| file_name(path) == name) else {
+        let of_this_name = || self.mapped.iter().filter(|path| file_name(path) == name);
+        let there = of_this_name().find(|path| !path.ends_with(DELETED));
+        let Some(path) = there.or_else(|| of_this_name().next()) else {
             return Ok(None);
         };
         if path.ends_with(DELETED) {

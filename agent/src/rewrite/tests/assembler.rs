@@ -6,7 +6,7 @@ use super::super::bytes::u16_at;
 use super::super::code::Code;
 use super::super::frames::Frames;
 use super::super::opcode::{BIPUSH, INVOKESTATIC, LDC, LDC_W, SIPUSH};
-use super::super::pool::{PROBE_CLASS, Pool, tag};
+use super::super::pool::{Pool, probe_class, tag};
 use super::super::{ClassFile, Ids, Probes, Skip, rewrite};
 
 /// A class file in the making: `p/C`, which extends what [`Class::new`] is told.
@@ -261,7 +261,7 @@ fn probe_of(instruction: &[u8], pool: &Pool<'_>) -> Option<String> {
     let [INVOKESTATIC, a, b] = *instruction else { return None };
     let callee = pool.method(u16::from_be_bytes([a, b])).unwrap();
     let name = String::from_utf8(callee.name.to_vec()).unwrap();
-    (callee.class == PROBE_CLASS).then_some(name)
+    (callee.class == probe_class()).then_some(name)
 }
 
 fn number_of(instruction: &[u8], class: &ClassFile<'_>) -> Option<i32> {
