@@ -7,6 +7,7 @@ use flow_codec::format::methods::MethodInfo;
 
 use super::*;
 use crate::filter::{FilterSpec, LoaderKind};
+use crate::sink::{Budget, JournalFile, TraceDirectory};
 
 /// Keeps chunks; can be made to hold up writers.
 #[derive(Clone, Default)]
@@ -16,6 +17,7 @@ struct Kept(Arc<(StdMutex<KeptState>, Condvar)>);
 struct KeptState {
     bytes: Vec<u8>,
     hold: bool,
+    fail: bool,
     waiting: usize,
 }
 
@@ -26,6 +28,9 @@ impl Sink for Kept {
         state.waiting += 1;
         changed.notify_all();
         state = changed.wait_while(state, |state| state.hold).unwrap();
+        if state.fail {
+            return Err(SinkError::whole_trace("no space left"));
+        }
         assert_eq!(chunk.offset.get(), state.bytes.len() as u64);
         state.bytes.extend_from_slice(chunk.bytes);
         Ok(chunk.bytes.len() as u64)
@@ -72,12 +77,20 @@ fn recorder(
     sink: &Kept,
     chunk_bytes: usize,
 ) -> (Recorder, Arc<ThreadRecorder>, Recorded) {
+    recorder_with(Journal::private().unwrap(), dir, sink, chunk_bytes)
+}
+
+fn recorder_with(
+    journal: Journal,
+    dir: &std::path::Path,
+    sink: &Kept,
+    chunk_bytes: usize,
+) -> (Recorder, Arc<ThreadRecorder>, Recorded) {
     let file = |name: &str| LineFile::create(&dir.join(name)).unwrap();
     let ids = IdTable::new(StartIds::default(), file("ids"), file("methods")).unwrap();
     let methods = MethodTable::new(FilterSpec::default(), ids);
     let method = methods.look_up(RawMethod(8), &OneMethod).unwrap().recorded().unwrap();
     let sink = Box::new(sink.clone());
-    let journal = Journal::private().unwrap();
     let recorder = Recorder::new(
         methods,
         file("threads"),
@@ -161,4 +174,23 @@ fn nothing_is_written_after_the_end() {
         frames: 0,
     };
     assert!(recorder.start_thread(&facts, ControlPlace::Own(Box::default())).is_none());
+}
+
+#[test]
+fn exits_held_back_by_a_chunk_that_cannot_be_written_are_in_the_journal_and_not_lost() {
+    let dir = tempfile::tempdir().unwrap();
+    let directory = TraceDirectory::open(&dir.path().join("trace"), None).unwrap();
+    let file = JournalFile::create(&directory, Budget::new(None)).unwrap();
+    let journal = Journal::in_file(file).unwrap();
+    let sink = Kept::default();
+    let (recorder, thread, method) = recorder_with(journal, dir.path(), &sink, 8);
+    sink.0.0.lock().unwrap().fail = true;
+    (0..4).for_each(|_| recorder.enter(&thread, method));
+    (0..4).for_each(|_| recorder.exit(&thread, Left::Returned));
+    // Finds the chunk full, and is the one event that is lost or not.
+    recorder.enter(&thread, method);
+    let end = recorder.finish(Patience::Little);
+    assert_eq!((end.totals.enters, end.totals.exits), (4, 4));
+    assert_eq!(end.lost.events, 0, "{:?}", end.lost.reasons);
+    assert_eq!(end.lost.reasons, ["recording stopped: no space left"]);
 }
