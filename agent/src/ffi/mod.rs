@@ -15,6 +15,7 @@
 //! | `blocks` | the control blocks that probes find by thread id |
 //! | `api` | the native methods of the Java API |
 //! | `probe` | the class of the probes, and what it calls |
+//! | `fence` | makes stores of probes visible to other threads |
 //! | `helper` | a thread of our own |
 //! | `exports` | keeps symbols of others out of our export table |
 //!
@@ -43,6 +44,7 @@ mod copies;
 mod entry;
 mod environment;
 mod exports;
+mod fence;
 mod helper;
 mod jvmti;
 mod names;
@@ -51,6 +53,7 @@ mod region;
 mod vm;
 
 pub use blocks::{control_block, shared_block};
+pub(crate) use fence::settle_stores;
 pub(crate) use helper::spawn;
 pub(crate) use region::Region;
 pub use vm::{Ending, LoadedClass, MethodHandle, Vm};

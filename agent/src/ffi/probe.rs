@@ -34,6 +34,9 @@ const NAMES: [&CStr; 5] = [
 ];
 const BYTES: &[u8] = include_bytes!("../../java/FlowProbe.class");
 
+// The probes store numbers of several bytes by `Unsafe.putShort` and `putInt`, in the order of the machine.
+const _: () = assert!(cfg!(target_endian = "little"), "events begin with the lowest byte");
+
 thread_local! {
     /// The name of the class that the thread is defining.
     static DEFINING: Cell<Option<&'static CStr>> = const { Cell::new(None) };

@@ -25,6 +25,7 @@ use flow_codec::write::Tick;
 use super::control::Control;
 use super::journal::{MIN_SLOT_BYTES, Slot};
 use super::ticks::{Ticks, area_bytes};
+use crate::ffi::settle_stores;
 
 /// The widest store at a position below the limit: the longest event, with its time.
 const STORE_BYTES: usize = 24;
@@ -65,6 +66,15 @@ pub(super) struct Prepared {
     pub(super) pending_bytes: Option<usize>,
     /// Frames of the thread that are open.
     pub(super) open_frames: usize,
+}
+
+/// Who reads a chunk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Reader {
+    /// The thread that records into it.
+    Owner,
+    /// Another thread, while the owner may be recording.
+    Other,
 }
 
 impl Chunk {
@@ -115,11 +125,15 @@ impl Chunk {
         self.ticks.copy_to(&self.slot, ticks);
     }
 
-    /// How many bytes the events so far have.
-    pub(super) fn recorded_bytes(&self, control: &Control) -> usize {
-        // Pairs with the store in `append`. A probe's stores are plain ones, which x86 keeps in order;
-        // elsewhere the newest event may be read before its bytes are there.
-        self.len(control.position.load(Ordering::Acquire))
+    /// How many bytes the events so far have. They are all there for `reader` then.
+    pub(super) fn recorded_bytes(&self, control: &Control, reader: Reader) -> usize {
+        // Pairs with the store in `append`. A probe's stores are plain ones: `settle_stores` says why its bytes
+        // are there too. What the thread records meanwhile is behind the position, and not read.
+        let len = self.len(control.position.load(Ordering::Acquire));
+        if reader == Reader::Other {
+            settle_stores();
+        }
+        len
     }
 
     /// A copy of the first `len` bytes of events.
@@ -269,7 +283,7 @@ mod tests {
 
         fn recorded(&self) -> Vec<u8> {
             let mut bytes = vec![1, 2, 3];
-            self.chunk.copy_to(self.chunk.recorded_bytes(&self.control), &mut bytes);
+            self.chunk.copy_to(self.chunk.recorded_bytes(&self.control, Reader::Other), &mut bytes);
             bytes
         }
     }

@@ -44,7 +44,7 @@ use parking_lot::{Mutex, MutexGuard};
 use crate::ffi::allocator::{self, OutOfMemory};
 use crate::sink::{FoldedChunk, LineFile, Scope, Sink, SinkError};
 use crate::time;
-use chunk::Shape;
+use chunk::{Reader, Shape};
 pub use control::{Control, ControlPlace};
 pub use ids::{IdTable, StartIds};
 pub use journal::Journal;
@@ -324,7 +324,7 @@ impl Recorder {
     /// Ends the recording of a thread, called by itself: writes its open chunk. `name` is the name it
     /// has now, where the JVM tells.
     pub fn end_thread(&self, thread: Arc<ThreadRecorder>, facts: Option<&ThreadFacts>) {
-        self.write_out(&thread, &mut thread.lock_out(), Last::Yes);
+        self.write_out(&thread, &mut thread.lock_out(), (Last::Yes, Reader::Owner));
         let position = thread.position();
         thread.end();
         if let Some(facts) = facts {
@@ -372,7 +372,7 @@ impl Recorder {
         for thread in self.threads.each() {
             match thread.try_lock_out_until(deadline) {
                 Some(mut out) => {
-                    self.write_out(&thread, &mut out, Last::Yes);
+                    self.write_out(&thread, &mut out, (Last::Yes, Reader::Other));
                     // Afterwards: what comes in between is behind the end, entries and exits alike.
                     thread.call_for_attention();
                 }
@@ -509,7 +509,7 @@ impl Recorder {
             if was_paused {
                 out.resume(self.clock_ns());
             } else {
-                self.write_out(thread, &mut out, Last::No);
+                self.write_out(thread, &mut out, (Last::No, Reader::Owner));
             }
             if let Some(mark) = mark {
                 out.mark(&mark);
@@ -535,7 +535,7 @@ impl Recorder {
         }
         if !self.on.load(Ordering::SeqCst) {
             // Also where the end came meanwhile, and may not have waited for us.
-            self.write_out(thread, &mut out, Last::Yes);
+            self.write_out(thread, &mut out, (Last::Yes, Reader::Owner));
             thread.park();
             return false;
         }
@@ -543,7 +543,12 @@ impl Recorder {
     }
 
     /// Folds what the chunk holds and hands it to the sink.
-    fn write_out(&self, thread: &ThreadRecorder, out: &mut MutexGuard<'_, Out>, last: Last) {
+    fn write_out(
+        &self,
+        thread: &ThreadRecorder,
+        out: &mut MutexGuard<'_, Out>,
+        (last, reader): (Last, Reader),
+    ) {
         if out.state == OutState::Closed {
             return;
         }
@@ -552,7 +557,7 @@ impl Recorder {
                 .note(&format!("thread {}: more exits than there was space for", thread.id()));
         }
         let mut buffer = self.buffers.take();
-        let recorded = thread.recorded_bytes(out);
+        let recorded = thread.recorded_bytes(out, reader);
         if let Err(error) = buffer.make_room(recorded) {
             self.fail_held(out, &mut buffer);
             return self.leave_unwritten(thread, out, recorded, &error, last);

@@ -11,7 +11,7 @@ use flow_codec::write::{Base, EncodedMarks, EventCounts, Fold, Tick};
 use flow_codec::{Offset, ThreadId};
 use parking_lot::{Mutex, MutexGuard};
 
-use super::chunk::{self, Chunk, Prepared, Shape};
+use super::chunk::{self, Chunk, Prepared, Reader, Shape};
 use super::control::ControlPlace;
 use super::journal::{Journal, Slot};
 use super::marks::MarkBuffer;
@@ -315,8 +315,12 @@ impl ThreadRecorder {
     }
 
     /// How many bytes the events not yet handed over have; more may follow meanwhile.
-    pub(super) fn recorded_bytes(&self, out: &MutexGuard<'_, Out>) -> usize {
-        out.chunk.recorded_bytes(&self.control)
+    pub(super) fn recorded_bytes(
+        &self,
+        out: &MutexGuard<'_, Out>,
+        reader: Reader,
+    ) -> usize {
+        out.chunk.recorded_bytes(&self.control, reader)
     }
 
     /// Goes on in another slot, since what this one holds up to `position` has been handed over. For the

@@ -57,6 +57,10 @@
 //! slot has been given to others. Files and names are read after the journal: then they hold what it
 //! builds on.
 //!
+//! Events are stored without fences. A process that reads while the JVM runs on a machine which may reorder stores (aarch64)
+//! can see the newest events of a chunk incomplete, and sees them whole the next time. After a kill all of them are
+//! whole, and so is what the recorder itself writes to files: it has every thread execute a fence first.
+//!
 //! No event has two words of zeros in a row, wherever it begins: so they end a chunk, and what lies
 //! far behind need not be read.
 //!
