@@ -122,7 +122,12 @@ fn workers(jdk: &Jdk) -> usize {
 }
 
 /// What is recorded of these commands is exactly what they do.
-pub(crate) fn assert_recorded(jdk: &Jdk, session: &mut Session, dir: &Path, end: impl FnOnce(&Session)) {
+pub(crate) fn assert_recorded(
+    jdk: &Jdk,
+    session: &mut Session,
+    dir: &Path,
+    end: impl FnOnce(&Session),
+) {
     session.command("work 100");
     session.command("start 4");
     session.command("fail");
@@ -226,7 +231,8 @@ fn open_frames_of_a_deep_stack_are_counted_to_the_last() {
         session.command("work 1");
         session.detach();
         let lines = fs::read_to_string(session.dir("trace").join("threads.jsonl")).unwrap();
-        let open = lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let open =
+            lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
         let main = decode_trace(&session.dir("trace")).thread("main").id;
         let of_main = |line: &serde_json::Value| line["event"] == "open" && line["id"] == main;
         let open: Vec<_> = open.filter(of_main).collect();

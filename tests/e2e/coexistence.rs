@@ -5,9 +5,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use flow_e2e::{
-    Finished, Jdk, Program, decode_trace, escaped, golden, harness, lib, library,
-};
+use flow_e2e::{Finished, Jdk, Program, decode_trace, escaped, golden, harness, lib, library};
 
 use crate::attach::{Session, assert_clean, assert_recorded};
 use crate::on_every_jdk;

@@ -315,11 +315,7 @@ impl ThreadRecorder {
     }
 
     /// How many bytes the events not yet handed over have; more may follow meanwhile.
-    pub(super) fn recorded_bytes(
-        &self,
-        out: &MutexGuard<'_, Out>,
-        reader: Reader,
-    ) -> usize {
+    pub(super) fn recorded_bytes(&self, out: &MutexGuard<'_, Out>, reader: Reader) -> usize {
         out.chunk.recorded_bytes(&self.control, reader)
     }
 

@@ -22,8 +22,8 @@ use super::open_chunk::{OpenChunk, OpenMarks};
 use super::regular;
 use super::text::MAX_DAMAGE;
 use crate::format::journal::{
-    HEADER_BYTES, MAGIC, MARKS_HEADER_BYTES, MAX_CHUNK_BYTES, MAX_MARKS_BYTES, MAX_RESUME_BYTES, SLOT_HEADER_BYTES,
-    SlotHeader, SlotWord, TICK_WORDS, VERSION, WORD_BYTES, chunk_start, is_open,
+    HEADER_BYTES, MAGIC, MARKS_HEADER_BYTES, MAX_CHUNK_BYTES, MAX_MARKS_BYTES, MAX_RESUME_BYTES,
+    SLOT_HEADER_BYTES, SlotHeader, SlotWord, TICK_WORDS, VERSION, WORD_BYTES, chunk_start, is_open,
 };
 use crate::format::marks::decode_all;
 use crate::format::names;
