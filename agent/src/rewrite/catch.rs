@@ -25,9 +25,11 @@ pub(super) struct CatchPlace {
 #[derive(Debug)]
 pub(super) struct CatchPlaces<'c, 'a> {
     code: &'c Code<'a>,
+    /// Whether the code has monitors.
+    locks: bool,
     coverage: Coverage,
-    /// The places of the handlers, in order.
-    handlers: std::vec::IntoIter<usize>,
+    /// Handlers before this have their place.
+    next: usize,
     run: Run,
 }
 
@@ -40,13 +42,16 @@ struct Run {
 }
 
 impl<'c, 'a> CatchPlaces<'c, 'a> {
-    pub(super) fn new(code: &'c Code<'a>) -> Self {
+    pub(super) fn new(code: &'c Code<'a>, locks: bool) -> Self {
         let coverage = Coverage::new(&code.handlers);
-        let handlers = coverage.handlers().collect::<Vec<_>>().into_iter();
-        Self { code, coverage, handlers, run: Run::default() }
+        Self { code, locks, coverage, next: 0, run: Run::default() }
     }
 
     fn place(&mut self, handler: usize) -> Result<CatchPlace, Skip> {
+        // So it is with most handlers.
+        if !self.locks && self.coverage.end_of(handler, handler).is_none() {
+            return Ok(CatchPlace { pc: handler, leads_back: false });
+        }
         // The handlers come in order: one before the end of the last run lies within it.
         if handler >= self.run.end {
             self.run = self.run_from(handler)?;
@@ -88,7 +93,8 @@ impl Iterator for CatchPlaces<'_, '_> {
     type Item = Result<CatchPlace, Skip>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let handler = self.handlers.next()?;
+        let handler = self.coverage.handler_from(self.next)?;
+        self.next = handler + 1;
         Some(self.place(handler))
     }
 }

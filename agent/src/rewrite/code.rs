@@ -186,13 +186,11 @@ impl Iterator for Instructions<'_> {
     }
 }
 
-/// Which handlers cover which places. Entries of one handler that overlap or touch count as one.
+/// What each handler covers. Entries of one handler that overlap or touch count as one.
 #[derive(Debug)]
 pub(super) struct Coverage {
-    /// By start.
-    ranges: Vec<Range>,
     /// By handler, then by start.
-    by_handler: Vec<Range>,
+    ranges: Vec<Range>,
 }
 
 /// Places that a handler covers.
@@ -201,52 +199,62 @@ struct Range {
     handler: u16,
     start: u16,
     end: u16,
-    /// In [`Coverage::ranges`], which is searched like a balanced tree: the last end of the subtree
-    /// whose root this is.
+    /// In [`ByPlace`], which is searched like a balanced tree: the last end of the subtree whose root
+    /// this is.
     last_end: u16,
 }
 
 impl Coverage {
     pub(super) fn new(handlers: &[Handler]) -> Self {
-        let mut by_handler: Vec<Range> = Vec::with_capacity(handlers.len());
         let range = |&Handler { start, end, handler, .. }: &Handler| Range {
             handler,
             start,
             end,
             last_end: end,
         };
-        let mut sorted: Vec<Range> = handlers.iter().map(range).collect();
-        sorted.sort_unstable_by_key(|range| (range.handler, range.start));
-        for range in sorted {
-            match by_handler.last_mut() {
-                Some(last) if last.handler == range.handler && range.start <= last.end => {
-                    last.end = last.end.max(range.end);
-                }
-                _ => by_handler.push(range),
+        let mut ranges: Vec<Range> = handlers.iter().map(range).collect();
+        ranges.sort_unstable_by_key(|range| (range.handler, range.start));
+        ranges.dedup_by(|range, last| {
+            let is_one = last.handler == range.handler && range.start <= last.end;
+            if is_one {
+                last.end = last.end.max(range.end);
             }
-        }
-        let mut ranges = by_handler.clone();
-        ranges.sort_unstable_by_key(|range| range.start);
-        set_last_ends(&mut ranges);
-        Self { ranges, by_handler }
+            is_one
+        });
+        Self { ranges }
     }
 
-    /// Where the handlers are, in order, each once.
-    pub(super) fn handlers(&self) -> impl Iterator<Item = usize> {
-        let first = |window: &[Range]| window.first().map(|range| range.handler);
-        let distinct = self.by_handler.chunk_by(|a, b| a.handler == b.handler);
-        distinct.filter_map(first).map(usize::from)
+    /// The first handler that is not before a place.
+    pub(super) fn handler_from(&self, pc: usize) -> Option<usize> {
+        let first = self.ranges.partition_point(|range| usize::from(range.handler) < pc);
+        self.ranges.get(first).map(|range| range.handler.into())
     }
 
     /// Where a handler no longer covers what it covers at `pc`. `None` if it does not cover that.
     pub(super) fn end_of(&self, handler: usize, pc: usize) -> Option<usize> {
         let key = |range: &Range| (usize::from(range.handler), usize::from(range.start));
-        let after = self.by_handler.partition_point(|range| key(range) <= (handler, pc));
-        let range = self.by_handler.get(after.checked_sub(1)?)?;
+        let after = self.ranges.partition_point(|range| key(range) <= (handler, pc));
+        let range = self.ranges.get(after.checked_sub(1)?)?;
         let end = usize::from(range.end);
         (usize::from(range.handler) == handler && pc < end).then_some(end)
     }
 
+    /// The same, to find handlers by what they cover.
+    pub(super) fn by_place(mut self) -> ByPlace {
+        self.ranges.sort_unstable_by_key(|range| range.start);
+        set_last_ends(&mut self.ranges);
+        ByPlace { ranges: self.ranges }
+    }
+}
+
+/// Which handlers cover which places.
+#[derive(Debug)]
+pub(super) struct ByPlace {
+    /// By start.
+    ranges: Vec<Range>,
+}
+
+impl ByPlace {
     /// Calls `found` with each handler that covers `pc`.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use super::Skip;
 use super::class::{ClassFile, Entry};
-use super::code::{Code, Coverage, Instruction, Places};
+use super::code::{ByPlace, Code, Coverage, Instruction, Places};
 use super::descriptor::signature;
 use super::frames::Frames;
 use super::opcode::{self, Flow, JSR, JSR_W, is_goto};
@@ -37,7 +37,7 @@ pub(super) fn analyse<'a>(
     entry: &Entry<'a>,
     code: &Code<'a>,
 ) -> Result<Before<'a>, Skip> {
-    let coverage = Coverage::new(&code.handlers);
+    let coverage = Coverage::new(&code.handlers).by_place();
     let walk = Walk::new(class, code, &coverage);
     let before = walk.run().map_err(|_| Skip::OddConstructor)?;
     if frames_disagree(entry, code, &before)? {
@@ -55,7 +55,7 @@ const SLOTS_PER_STEP: usize = 8;
 struct Walk<'c, 'a> {
     class: &'c ClassFile<'a>,
     code: &'c Code<'a>,
-    coverage: &'c Coverage,
+    coverage: &'c ByPlace,
     /// The states at the places that branches and handlers lead to.
     joins: BTreeMap<usize, State>,
     /// Of those, the ones that have to be followed.
@@ -67,7 +67,7 @@ struct Walk<'c, 'a> {
 }
 
 impl<'c, 'a> Walk<'c, 'a> {
-    fn new(class: &'c ClassFile<'a>, code: &'c Code<'a>, coverage: &'c Coverage) -> Self {
+    fn new(class: &'c ClassFile<'a>, code: &'c Code<'a>, coverage: &'c ByPlace) -> Self {
         let len = code.bytes.len();
         Self {
             class,

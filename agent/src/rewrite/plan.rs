@@ -92,7 +92,8 @@ impl<'a> Plan<'a> {
         if entry.name == b"finalize" && entry.descriptor == b"()V" && code.bytes == [RETURN] {
             return Err(Skip::EmptyFinalizer);
         }
-        let (mut points, mut delicate) = scan(&code)?;
+        let (mut points, locks) = scan(&code)?;
+        let mut delicate = locks;
         let leaf = leaf::is_leaf(class, entry, &code);
         let before = match entry.is_constructor() {
             true => Some(constructor::analyse(class, entry, &code)?),
@@ -109,7 +110,7 @@ impl<'a> Plan<'a> {
                 });
             }
         }
-        for place in CatchPlaces::new(&code) {
+        for place in CatchPlaces::new(&code, locks) {
             let place = place?;
             points.push(Point { pc: place.pc, kind: PointKind::Catch });
             delicate |= place.leads_back;

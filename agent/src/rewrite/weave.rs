@@ -2,6 +2,7 @@
 
 use flow_codec::MethodId;
 
+use super::bytes::u32_at;
 use super::class::ClassFile;
 use super::code::Code;
 use super::judge::judge;
@@ -113,11 +114,13 @@ const MAX_COMPILED: usize = 8000;
 /// Refuses the new content of a `Code` attribute if HotSpot compiles the method now, and then would
 /// not.
 fn stays_compiled(plan: &Plan<'_>, content: &[u8]) -> Result<(), Skip> {
-    let (new, _attributes) = Code::parse_head(content)?;
-    if plan.code.bytes.len() <= MAX_COMPILED && new.bytes.len() > MAX_COMPILED {
+    const LEN_AT: usize = 4;
+    let new_len = u32_at(content, LEN_AT)? as usize;
+    if plan.code.bytes.len() <= MAX_COMPILED && new_len > MAX_COMPILED {
         return Err(Skip::TooLargeToCompile);
     }
     if plan.delicate
+        && let (new, _attributes) = Code::parse_head(content)?
         && let (Some(old), Some(new)) = (judge(&plan.code)?, judge(&new)?)
         && !new.is_as_good_as(old)
     {

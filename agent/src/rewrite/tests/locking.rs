@@ -278,16 +278,19 @@ proptest! {
             Handler { start, end: start + len, handler, catch_type: 0 }
         };
         let handlers: Vec<_> = handlers.into_iter().map(handler).collect();
+        let by_place = Coverage::new(&handlers).by_place();
         let coverage = Coverage::new(&handlers);
         for pc in 0..64 {
+            let first = handlers.iter().map(|entry| usize::from(entry.handler));
+            prop_assert_eq!(coverage.handler_from(pc), first.filter(|at| *at >= pc).min());
             let mut found = Vec::new();
-            coverage.at(pc, &mut |handler| { found.push(handler); Ok::<_, Skip>(()) }).unwrap();
+            by_place.at(pc, &mut |handler| { found.push(handler); Ok::<_, Skip>(()) }).unwrap();
             found.sort_unstable();
             let covers = |at: usize, pc: usize| {
                 handlers.iter().any(|entry| usize::from(entry.handler) == at && entry.covers(pc))
             };
             let expected: Vec<usize> = (0..6).filter(|at| covers(*at, pc)).collect();
-            prop_assert_eq!(coverage.covers(pc), !expected.is_empty());
+            prop_assert_eq!(by_place.covers(pc), !expected.is_empty());
             prop_assert_eq!(&found, &expected);
             for at in 0..6 {
                 let end = covers(at, pc).then(|| (pc..).find(|pc| !covers(at, *pc)).unwrap());
