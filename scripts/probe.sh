@@ -2,7 +2,7 @@
 # Compiles the probe class, which the agent carries as bytes: scripts/probe.sh [--check]
 #
 # With --check nothing is written: it compares, and fails where source and bytes disagree. Uses the
-# `javac` of JDK 17, so that the bytes come out the same everywhere.
+# `java` and `javac` of JDK 17, so that the bytes come out the same everywhere.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -14,6 +14,8 @@ trap 'rm -rf "$scratch"' EXIT
 javac -g:none -source 11 -target 11 -Xlint:-options \
     --add-exports java.base/jdk.internal.misc=ALL-UNNAMED --patch-module java.base=agent/java \
     -d "$scratch" "$source"
+java --add-exports java.base/jdk.internal.org.objectweb.asm=ALL-UNNAMED scripts/probe/Claim.java \
+    "$scratch/java/lang/FlowProbe.class"
 
 if [ "${1:-}" != --check ]; then
     cp "$scratch/java/lang/FlowProbe.class" "$bytes"

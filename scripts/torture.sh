@@ -34,6 +34,8 @@ export TORTURE_VIRTUAL_THREADS=${TORTURE_VIRTUAL_THREADS:-100000}
 export TORTURE_ENDS=${TORTURE_ENDS:-50}
 export TORTURE_END_COSTS=${TORTURE_END_COSTS:-5}
 export TORTURE_FORKS=${TORTURE_FORKS:-10}
+# Overflows of the stack, on each JDK.
+export TORTURE_OVERFLOWS=${TORTURE_OVERFLOWS:-10000}
 export TORTURE_SPEED_SECONDS=${TORTURE_SPEED_SECONDS:-60}
 
 # The release build, one test at a time: so that figures mean something.

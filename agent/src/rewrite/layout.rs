@@ -88,10 +88,10 @@ impl Snippets {
             .collect::<Result<_, _>>()?;
         Ok(Self {
             enter,
-            catch: append(Event::CATCH)?,
+            catch: Snippet::note(Event::CATCH, additions)?,
             begins,
-            end: append(Event::END)?,
-            unwound_exit: append(Event::UNWOUND_EXIT)?,
+            end: Snippet::note(Event::END, additions)?,
+            unwound_exit: Snippet::note(Event::UNWOUND_EXIT, additions)?,
             exit: if leaf.is_some() { Snippet::NOTHING } else { Snippet::exit(additions)? },
         })
     }

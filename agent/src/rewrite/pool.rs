@@ -194,6 +194,7 @@ struct State {
     added: usize,
     len: usize,
     appends: [u16; 4],
+    note: u16,
     exit: u16,
     probes: Probes,
     probe_class: u16,
@@ -223,6 +224,7 @@ impl Additions {
             added: 0,
             len: 0,
             appends: [NOT_YET; 4],
+            note: NOT_YET,
             exit: NOT_YET,
             probes,
             probe_class: NOT_YET,
@@ -272,6 +274,18 @@ impl Additions {
             *append = added;
         }
         Ok(added)
+    }
+
+    /// The method of the probe class that appends a byte in an exception handler.
+    pub(super) fn note(&mut self) -> Result<u16, Skip> {
+        if self.state.note == NOT_YET {
+            let name: &[u8] = match self.state.probes {
+                Probes::Plain => b"note",
+                Probes::Timed => b"timedNote",
+            };
+            self.state.note = self.probe(name, b"(I)V")?;
+        }
+        Ok(self.state.note)
     }
 
     /// The method of the probe class that appends an exit.

@@ -82,6 +82,19 @@ impl Snippet {
 
     /// Appends an event: pushes its number and calls the probe.
     pub(super) fn append(event: Event, additions: &mut Additions) -> Result<Self, Skip> {
+        Self::call_with(event, additions, |additions| additions.append(event.len))
+    }
+
+    /// Appends an event of one byte with the probe for exception handlers.
+    pub(super) fn note(event: Event, additions: &mut Additions) -> Result<Self, Skip> {
+        Self::call_with(event, additions, Additions::note)
+    }
+
+    fn call_with(
+        event: Event,
+        additions: &mut Additions,
+        probe: impl Fn(&mut Additions) -> Result<u16, Skip>,
+    ) -> Result<Self, Skip> {
         let value = event.value();
         let mut snippet = Self::NOTHING;
         if let Ok(byte) = i8::try_from(value) {
@@ -99,7 +112,7 @@ impl Snippet {
                 }
             }
         }
-        snippet.call(additions.append(event.len)?);
+        snippet.call(probe(additions)?);
         Ok(snippet)
     }
 

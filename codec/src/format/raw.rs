@@ -63,7 +63,8 @@
 //!   code: that shows below the dead constructor, whose exit follows late. Or the next event is the END
 //!   of a constructor further down: it is taken for the dead one's. Or none follows: the exit is
 //!   missing.
-//! - A stack overflow strikes our handler itself: that frame's exit is missing until the thread's end.
+//! - The stack overflows in our handler: the exit of its frame is missing until the thread's end. The probes
+//!   of entries prevent it (`agent/java/java/lang/FlowProbe.java`), where pages have 4 KiB.
 //!
 //! # Examples
 //!

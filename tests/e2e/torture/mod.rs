@@ -9,6 +9,7 @@ mod forks;
 mod kills;
 mod meddling;
 mod memory;
+mod overflows;
 mod sharing;
 mod speed;
 

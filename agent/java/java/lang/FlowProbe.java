@@ -17,6 +17,19 @@ import jdk.internal.misc.Unsafe;
  *
  * <p>Nothing here allocates, throws, or calls Java code, so nothing here is ever recorded. A store may
  * be wider than the event: what is behind it is overwritten by the next one.
+ *
+ * <p>The stack may overflow in a probe. Each one moves the position last, so what overflows has appended
+ * nothing. That is right for an entry, whose method then does not run, and for the BEGIN of a constructor's
+ * call, which is then not made. All other probes must find the stack they need, in every frame whose entry
+ * is recorded. So the probes of entries ask for more than they use: {@code scripts/probe} raises their
+ * {@code max_stack} and {@code max_locals}.
+ *
+ * <ul>
+ * <li>Compiled code touches the stack as deep as the interpreter might get in all that is inlined into it,
+ * if that is more than a page. With so large a {@code max_stack} it is: one more store at the start of a
+ * compiled method, and at least 512 bytes for a frame that is handed back to the interpreter and calls a probe there.
+ * <li>The interpreter makes room for local variables, and does not look at {@code max_stack} (on x86-64).
+ * </ul>
  */
 public final class FlowProbe {
     private static final Unsafe U = Unsafe.getUnsafe();
@@ -35,7 +48,7 @@ public final class FlowProbe {
             U.putByte(null, position, (byte) event);
             U.putLong(null, block, position + 1);
         } else {
-            appendSlowly(thread, block, event, 1);
+            appendSlowly(event, 1);
         }
     }
 
@@ -48,7 +61,7 @@ public final class FlowProbe {
             U.putShort(null, position, (short) event);
             U.putLong(null, block, position + 2);
         } else {
-            appendSlowly(thread, block, event, 2);
+            appendSlowly(event, 2);
         }
     }
 
@@ -61,7 +74,7 @@ public final class FlowProbe {
             U.putInt(null, position, event);
             U.putLong(null, block, position + 3);
         } else {
-            appendSlowly(thread, block, event, 3);
+            appendSlowly(event, 3);
         }
     }
 
@@ -74,7 +87,7 @@ public final class FlowProbe {
             U.putInt(null, position, event);
             U.putLong(null, block, position + 4);
         } else {
-            appendSlowly(thread, block, event, 4);
+            appendSlowly(event, 4);
         }
     }
 
@@ -90,6 +103,23 @@ public final class FlowProbe {
         U.putLong(null, block, position + ((position - U.getLong(null, block + 24)) >>> 63));
     }
 
+    /**
+     * Stores the lowest byte of {@code event}, which is no entry: it must not need more stack than an entry
+     * does, not even where there is no room.
+     */
+    public static void note(int event) {
+        Thread thread = Thread.currentThread();
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 5);
+        long position = U.getLong(null, block);
+        if (position < U.getLong(null, block + 8)) {
+            U.putByte(null, position, (byte) event);
+            U.putLong(null, block, position + 1);
+        } else if (position == 0 || position != U.getLong(null, block + 24)
+                || U.getLong(null, BLOCKS + 16) == 0) {
+            append(thread, U.getLong(thread, ID), event, 1);
+        }
+    }
+
     /** As {@link #append1}, with the time before it. */
     public static void timed1(int event) {
         Thread thread = Thread.currentThread();
@@ -100,7 +130,7 @@ public final class FlowProbe {
             U.putByte(null, position + 8, (byte) event);
             U.putLong(null, block, position + 9);
         } else {
-            appendSlowly(thread, block, event, 1);
+            appendSlowly(event, 1);
         }
     }
 
@@ -114,7 +144,7 @@ public final class FlowProbe {
             U.putShort(null, position + 8, (short) event);
             U.putLong(null, block, position + 10);
         } else {
-            appendSlowly(thread, block, event, 2);
+            appendSlowly(event, 2);
         }
     }
 
@@ -128,7 +158,7 @@ public final class FlowProbe {
             U.putInt(null, position + 8, event);
             U.putLong(null, block, position + 11);
         } else {
-            appendSlowly(thread, block, event, 3);
+            appendSlowly(event, 3);
         }
     }
 
@@ -142,7 +172,7 @@ public final class FlowProbe {
             U.putInt(null, position + 8, event);
             U.putLong(null, block, position + 12);
         } else {
-            appendSlowly(thread, block, event, 4);
+            appendSlowly(event, 4);
         }
     }
 
@@ -155,12 +185,30 @@ public final class FlowProbe {
         U.putLong(null, block, position + 9 * ((position - U.getLong(null, block + 24)) >>> 63));
     }
 
+    /** As {@link #note}, with the time before it. */
+    public static void timedNote(int event) {
+        Thread thread = Thread.currentThread();
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 5);
+        long position = U.getLong(null, block);
+        if (position < U.getLong(null, block + 8)) {
+            U.putLong(null, position, ~(System.nanoTime() << 8 | 0x7A));
+            U.putByte(null, position + 8, (byte) event);
+            U.putLong(null, block, position + 9);
+        } else if (position == 0 || position != U.getLong(null, block + 24)
+                || U.getLong(null, BLOCKS + 16) == 0) {
+            append(thread, U.getLong(thread, ID), event, 1);
+        }
+    }
+
     /**
      * No room, no chunk, or something to attend to: the agent makes room, or parks the thread. A thread
      * that is parked, at the last byte there is, has nothing more to do while recording is off. Block 0
-     * belongs to no thread: a word of it is the off switch.
+     * belongs to no thread: a word of it is the off switch. {@link #note} does the same itself, for a
+     * call less.
      */
-    private static void appendSlowly(Thread thread, long block, int event, int bytes) {
+    private static void appendSlowly(int event, int bytes) {
+        Thread thread = Thread.currentThread();
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 5);
         long position = U.getLong(null, block);
         boolean parked = position != 0 && position == U.getLong(null, block + 24);
         if (!parked || U.getLong(null, BLOCKS + 16) == 0) {

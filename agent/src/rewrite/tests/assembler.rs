@@ -217,6 +217,10 @@ impl Listing {
                     listing.pop();
                     listing.push(hex("append", &(!value).to_le_bytes()[..len]));
                 }
+                (Some(name), Some(value)) if name == "note" => {
+                    listing.pop();
+                    listing.push(hex("note", &(!value).to_le_bytes()[..1]));
+                }
                 (Some(name), None) => {
                     listing.push(name);
                     places.push(instruction.pc);

@@ -66,7 +66,7 @@ fn a_catch_comes_after_the_monitor_is_left() {
     );
     let bytes = rewrite_one(&class.build(), 0).unwrap();
     let new = Listing::of(&bytes);
-    assert_eq!(new.code[8..13], ["4B", "2A", "C3", "append 7E", "2A"]);
+    assert_eq!(new.code[8..13], ["4B", "2A", "C3", "note 7E", "2A"]);
     // All of it is covered: even if `monitorexit` throws, the exit is recorded.
     assert_eq!(new.handlers, [[3, 4, 8], [1, 6, 14], [8, 14, 14]]);
     assert_eq!(ClassFile::parse(&bytes).unwrap().judge(0), Some(BOTH));

@@ -47,7 +47,7 @@ fn a_method_is_entered_left_and_unwound() {
     let (call, back) = (format!("B8 {a:02X} {b:02X}"), "B1".to_owned());
     assert_eq!(
         new.code,
-        ["append 81", &call, "exit", &back, &call, "exit", &back, "append 7F", "BF"]
+        ["append 81", &call, "exit", &back, &call, "exit", &back, "note 7F", "BF"]
     );
     assert_eq!(new.handlers, [[1, 2, 7], [4, 5, 7]]);
     assert_eq!(new.frames, [4, 7]);
@@ -72,7 +72,7 @@ fn handlers_of_the_program_begin_with_a_catch_each() {
     let call = format!("B8 {a:02X} {b:02X}");
     assert_eq!(
         new.code,
-        ["append 81", &call, "exit", "B1", "append 7E", "57", "exit", "B1", "append 7F", "BF"]
+        ["append 81", &call, "exit", "B1", "note 7E", "57", "exit", "B1", "note 7F", "BF"]
     );
     assert_eq!(new.handlers, [[1, 2, 4], [1, 4, 4], [1, 2, 8], [4, 6, 8]]);
     // So old a class has no frames.
@@ -91,7 +91,7 @@ fn no_catch_leads_back_to_itself() {
     };
     class.add_method(STATIC, "f", "()V", body);
     let new = Listing::of(&rewrite_one(&class.build(), 0).unwrap());
-    assert_eq!(new.code[4..9], ["4B", "2A", "C3", "append 7E", "2A"]);
+    assert_eq!(new.code[4..9], ["4B", "2A", "C3", "note 7E", "2A"]);
     assert_eq!(new.handlers, [[1, 2, 4], [4, 7, 4], [1, 2, 10], [4, 10, 10]]);
 }
 
@@ -106,7 +106,7 @@ fn a_loop_to_the_start_enters_once() {
     let new = Listing::of(&rewrite_one(&class.build(), 0).unwrap());
     assert_eq!(
         new.code,
-        ["append 81", "1A", "99 00 06", "A7 FF FC", "exit", "B1", "append 7F", "BF"]
+        ["append 81", "1A", "99 00 06", "A7 FF FC", "exit", "B1", "note 7F", "BF"]
     );
     assert_eq!(new.frames, [1, 4, 6]);
     // A thread can be stopped in the loop.
@@ -237,8 +237,8 @@ fn a_call_of_super_stands_between_begin_and_end() {
     assert_eq!(new.code.len(), 14);
     assert_eq!(new.code[..3], ["append 81", "2A", "append 7B 82"]);
     assert!(new.code[3].starts_with("B7 "), "{:?}", new.code);
-    assert_eq!(new.code[4..9], ["append 7D", "2A", "57", "exit", "B1"]);
-    assert_eq!(new.code[9..], ["append 7F", "BF", "append 7D", "append 7F", "BF"]);
+    assert_eq!(new.code[4..9], ["note 7D", "2A", "57", "exit", "B1"]);
+    assert_eq!(new.code[9..], ["note 7F", "BF", "note 7D", "note 7F", "BF"]);
     // END has its own handler; before the call there is another one; the call has none, and what
     // follows cannot throw.
     assert_eq!(new.handlers, [[4, 5, 11], [1, 3, 9]]);
@@ -254,7 +254,7 @@ fn the_constructor_of_object_is_not_announced() {
         Body::from([ALOAD_0, INVOKESPECIAL, a, b, ILOAD_1, ILOAD_1, IDIV, POP, RETURN])
     });
     let new = Listing::of(&rewrite_one(&old, 0).unwrap());
-    assert_eq!(new.code[3..], ["1B", "1B", "6C", "57", "exit", "B1", "append 7F", "BF"]);
+    assert_eq!(new.code[3..], ["1B", "1B", "6C", "57", "exit", "B1", "note 7F", "BF"]);
     assert_eq!(new.handlers, [[3, 7, 9]]);
 
     let plain = constructor(OBJECT, [OBJECT], |[[a, b]]| {
@@ -379,7 +379,7 @@ fn an_object_in_the_making_is_found_again_in_frames() {
     };
     class.add_method(STATIC, "f", "()V", body);
     let new = Listing::of(&rewrite_one(&class.build(), 0).unwrap());
-    assert_eq!(new.code[4..6], ["append 7E", "BB 00 04"]);
+    assert_eq!(new.code[4..6], ["note 7E", "BB 00 04"]);
     assert_eq!(new.frames[0], 4);
     // Behind ENTER (5), NOP, exit and return (4) the handler begins with CATCH (5): 15.
     let full = &new.table[6..20];

@@ -1,0 +1,49 @@
+import java.nio.file.Files;
+import java.nio.file.Path;
+import jdk.internal.org.objectweb.asm.ClassReader;
+import jdk.internal.org.objectweb.asm.ClassVisitor;
+import jdk.internal.org.objectweb.asm.ClassWriter;
+import jdk.internal.org.objectweb.asm.MethodVisitor;
+import jdk.internal.org.objectweb.asm.Opcodes;
+
+/** Raises the stack and the local variables of the probes that append entries; {@code FlowProbe} says why. */
+public final class Claim {
+    /** With words of 8 bytes more than a page of 4 KiB, and 512 bytes to spare. C2 takes time for each. */
+    private static final int STACK = 576;
+
+    /** More than the operand stack of any other probe, with what its method has on the stack. */
+    private static final int LOCALS = 16;
+
+    private Claim() {}
+
+    public static void main(String[] args) throws Exception {
+        Path file = Path.of(args[0]);
+        ClassReader reader = new ClassReader(Files.readAllBytes(file));
+        ClassWriter writer = new ClassWriter(reader, 0);
+        reader.accept(new Probes(writer), 0);
+        Files.write(file, writer.toByteArray());
+    }
+
+    private static final class Probes extends ClassVisitor {
+        Probes(ClassVisitor next) {
+            super(Opcodes.ASM8, next);
+        }
+
+        @Override
+        public MethodVisitor visitMethod(int access, String name, String descriptor, String signature, String[] thrown) {
+            MethodVisitor method = super.visitMethod(access, name, descriptor, signature, thrown);
+            return name.matches("append[1-4]|timed[1-4]|appendSlowly") ? new Larger(method) : method;
+        }
+    }
+
+    private static final class Larger extends MethodVisitor {
+        Larger(MethodVisitor next) {
+            super(Opcodes.ASM8, next);
+        }
+
+        @Override
+        public void visitMaxs(int stack, int locals) {
+            super.visitMaxs(stack + STACK, locals + LOCALS);
+        }
+    }
+}
