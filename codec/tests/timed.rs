@@ -8,8 +8,10 @@ use flow_codec::analysis::{Slowest, TimedGraph, TimedReport};
 use flow_codec::format::flow::Encoded;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
 use flow_codec::format::names::EventFormat;
-use flow_codec::read::{Bounds, Clock, ThreadFile, TimeLimits, TimedEvents, Times};
-use flow_codec::tree::Spans;
+use flow_codec::read::{
+    Bounds, Clock, EventKind, Lookahead, Selection, ThreadFile, TimeLimits, TimedEvents, Timeline,
+    Times, When,
+};
 use flow_codec::{MethodId, Offset, ThreadId};
 use naive_times::check_times;
 use proptest::prelude::*;
@@ -260,21 +262,193 @@ proptest! {
         let mut slow = slowest.into_calls();
         slow.sort_by_key(|call| call.call);
         prop_assert_eq!(slow.len(), expected.calls.len());
-        let mut spans = Spans::new(&file, Offset::default());
+        let mut calls = Lookahead::new(&file, Offset::default());
         let begun = thread.events.iter().filter(|event| event.enters.is_some());
         for ((slow, (start, took)), event) in slow.iter().zip(&expected.calls).zip(begun) {
-            let span = spans.next_span().expect("sound").expect("a call");
+            let call = calls.next_call().expect("sound").expect("a call");
             // Where marks do not agree, sums go on from the later one.
             if lies.is_empty() {
                 prop_assert!(is_about(slow.start_ns, *start, count), "{slow:?} {start}");
                 prop_assert!(is_about(slow.took_ns, *took, count), "{slow:?} {took}");
             }
-            prop_assert_eq!(span.start, slow.start);
-            prop_assert_eq!(span.took, slow.took);
+            prop_assert_eq!(call.start.bounds, slow.start);
+            prop_assert_eq!(call.duration, slow.took);
             if lies.is_empty() {
                 prop_assert!(slow.start.from_ns <= event.at_ns && event.at_ns <= slow.start.by_ns);
             }
         }
-        prop_assert_eq!(spans.next_span().expect("sound"), None);
+        prop_assert_eq!(calls.next_call().expect("sound"), None);
     }
 }
+
+/// What a timeline yields, event by event.
+#[derive(Clone, PartialEq, Debug)]
+enum Told {
+    Enter(u64),
+    Exit(bool),
+    Note(String),
+}
+
+fn told(timeline: Timeline<'_>) -> Vec<(Told, When)> {
+    let mut all = Vec::new();
+    for event in timeline {
+        let event = event.expect("sound");
+        let (told, count) = match event.kind {
+            EventKind::Enter(method) => (Told::Enter(method.get()), 1),
+            EventKind::Exit { count, unwound } => (Told::Exit(unwound.is_some()), count.get()),
+            EventKind::RangeEnd { frames } => (Told::Exit(false), frames.get()),
+            EventKind::Note(text) => (Told::Note(text), 1),
+            _ => continue,
+        };
+        all.extend((0..count).map(|_| (told.clone(), event.time)));
+    }
+    all
+}
+
+/// A call of the naive model, with estimates.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct NaiveCall {
+    method: u64,
+    depth: usize,
+    begin: u64,
+    /// `None` where it is not left.
+    end: Option<u64>,
+}
+
+/// The calls of some events, in the order in which they begin.
+fn naive_calls(events: &[(Told, u64)]) -> Vec<NaiveCall> {
+    let (mut calls, mut open) = (Vec::<NaiveCall>::new(), Vec::new());
+    for (told, now) in events {
+        match told {
+            Told::Enter(method) => {
+                let depth = open.len();
+                open.push(calls.len());
+                calls.push(NaiveCall { method: *method, depth, begin: *now, end: None });
+            }
+            Told::Exit(_) => {
+                if let Some(call) = open.pop() {
+                    calls[call].end = Some(*now);
+                }
+            }
+            Told::Note(_) => {}
+        }
+    }
+    calls
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn a_timeline_is_its_events_and_marks_one_by_one(
+        records in records(),
+        picks in prop::collection::vec(any::<bool>(), 1..7),
+        lies in lies(),
+        // Whether a note stands before an event, and how many exits from there on are by exception.
+        others in prop::collection::vec((any::<bool>(), 0_u64..3), 1..9),
+        depth in 0_u64..5,
+        (from, to) in (0_u64..120, 0_u64..120),
+        min_ns in prop_oneof![1 => Just(0_u64), 1 => 1_u64..2_000_000],
+    ) {
+        let thread = thread(&records);
+        // Marks one by one, as the format orders them.
+        let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
+        let (mut before, mut unwound_to) = (1_000, Position::default());
+        let mut expected = Vec::new();
+        for (number, event) in thread.events.iter().enumerate() {
+            let (notes, unwound) = others[number % others.len()];
+            if picks[number % picks.len()] {
+                let (by_ns, from_ns) =
+                    lies.get(number % lies.len().max(1)).copied().unwrap_or((before, event.at_ns));
+                encoder.encode(event.position, &Mark::Time { by_ns, from_ns }, &mut bytes);
+            }
+            before = event.at_ns;
+            if notes {
+                let text = format!("note {number}");
+                encoder.encode(event.position, &Mark::Note(text.clone()), &mut bytes);
+                expected.push(Told::Note(text));
+            }
+            if let Some(method) = event.enters {
+                expected.push(Told::Enter(method));
+                continue;
+            }
+            let is_known = unwound_to.offset == event.position.offset && event.position < unwound_to;
+            if let Some(exits) = NonZeroU64::new(unwound).filter(|_| !is_known) {
+                let mark = Mark::Unwound { exits, thrown: None };
+                encoder.encode(event.position, &mark, &mut bytes);
+                let exits = event.position.exits + exits.get();
+                unwound_to = Position { exits, ..event.position };
+            }
+            let is_unwound = unwound_to.offset == event.position.offset && event.position < unwound_to;
+            expected.push(Told::Exit(is_unwound));
+        }
+        let (_dir, file) = written(&thread, &bytes);
+        let all = told(file.timeline().expect("a file"));
+        let kinds: Vec<_> = all.iter().map(|(told, _)| told.clone()).collect();
+        prop_assert_eq!(&kinds, &expected);
+
+        // The times of events are those that the model has.
+        let estimates = estimates(&file, &thread);
+        let times = all.iter().filter(|(told, _)| !matches!(told, Told::Note(_)));
+        for ((_, time), (estimate, bounds)) in times.zip(&estimates) {
+            prop_assert_eq!(time.bounds, *bounds);
+            prop_assert_eq!(time.estimate_ns.unwrap_or(0), *estimate);
+        }
+        let flat = |all: &[(Told, When)]| -> Vec<(Told, u64)> {
+            all.iter().map(|(told, time)| (told.clone(), time.estimate_ns.unwrap_or(0))).collect()
+        };
+        let naive = naive_calls(&flat(&all));
+
+        // Calls, each where it is left.
+        let mut calls: Vec<_> =
+            file.timeline().expect("a file").calls().map(|call| call.expect("sound")).collect();
+        calls.sort_by_key(|call| call.number);
+        prop_assert_eq!(calls.len(), naive.len());
+        for (call, naive) in calls.iter().zip(&naive) {
+            let found = NaiveCall {
+                method: call.method.get(),
+                depth: call.depth.as_usize(),
+                begin: call.start.estimate_ns.unwrap_or(0),
+                end: call.end.map(|end| end.estimate_ns.unwrap_or(0)),
+            };
+            prop_assert_eq!(found, *naive);
+        }
+
+        // Calls that are left out by their depth.
+        let outermost = file.timeline().expect("a file").select_outermost(&ALL, depth);
+        let outermost = naive_calls(&flat(&told(outermost)));
+        let shallow: Vec<_> =
+            naive.iter().filter(|call| (call.depth as u64) < depth).copied().collect();
+        prop_assert_eq!(outermost, shallow);
+
+        // Calls that are left out by their time.
+        let last = thread.events.last().map_or(0, |event| event.at_ns);
+        let (from_ns, to_ns) = (last * from / 100, (last * to / 100).max(last * from / 100));
+        let limits = TimeLimits { from_ns, to_ns, min_ns };
+        let end = all.last().map_or(0, |(_, time)| time.estimate_ns.unwrap_or(0));
+        let limited = file.timeline().expect("a file").limit(limits, 0);
+        let limited = naive_calls(&flat(&told(limited)));
+        let mut callers: Vec<usize> = Vec::new();
+        let within: Vec<_> = naive
+            .iter()
+            .filter(|call| {
+                let end = call.end.unwrap_or(end);
+                call.begin <= to_ns && end >= from_ns && end - call.begin >= min_ns
+            })
+            .map(|call| {
+                callers.retain(|depth| *depth < call.depth);
+                callers.push(call.depth);
+                (call.method, callers.len() - 1, call.begin.clamp(from_ns, to_ns), call.end)
+            })
+            .collect();
+        prop_assert_eq!(limited.len(), within.len(), "{:?} {:?}", limited, within);
+        for (limited, (method, depth, begin, end)) in limited.iter().zip(within) {
+            prop_assert_eq!((limited.method, limited.depth, limited.begin), (method, depth, begin));
+            if let (Some(limited), Some(end)) = (limited.end, end) {
+                prop_assert_eq!(limited, end.clamp(from_ns, to_ns));
+            }
+        }
+    }
+}
+
+static ALL: std::sync::LazyLock<Selection> = std::sync::LazyLock::new(Selection::all);

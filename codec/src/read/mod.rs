@@ -26,6 +26,7 @@ mod thread_file;
 mod threads;
 mod time_limits;
 mod timed;
+mod timeline;
 mod times;
 mod trace;
 mod visit;
@@ -47,6 +48,9 @@ pub use thread_file::{Events, MarksInput, ThreadFile};
 pub use threads::{OpenFrames, Thread, Threads};
 pub use time_limits::{TimeLimited, TimeLimits};
 pub use timed::TimedEvents;
+pub use timeline::{
+    Call, CallTimes, Calls, EventKind, Lookahead, Timeline, TimelineEvent, Unwound, When,
+};
 pub use times::{Bounds, Stretch, Times};
 pub use trace::{JournalReading, Trace, TraceSet};
 pub use visit::Visit;

@@ -1,5 +1,6 @@
 //! When the events of a thread happened, as far as its marks tell.
 
+use std::collections::VecDeque;
 use std::io::Read;
 
 use super::Marks;
@@ -58,6 +59,10 @@ pub struct Stretch {
     pub bytes: u64,
 }
 
+/// Marks that are no times, read on the way to the next time, are kept up to this number: then times are unknown until
+/// some of them are taken.
+const MOST_OTHERS: usize = 1 << 18;
+
 /// Tells times of positions, one behind the other.
 #[derive(Debug)]
 pub struct Times<R> {
@@ -70,6 +75,8 @@ pub struct Times<R> {
     test_note: Option<Position>,
     /// The last estimate.
     estimate_ns: u64,
+    /// Marks that are no times, if they are kept.
+    others: Option<VecDeque<(Position, Mark)>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +93,58 @@ struct Known {
 impl<R: Read> Times<R> {
     /// By these marks. What they say beside times is passed over.
     pub fn new(marks: Marks<R>) -> Self {
-        Self { marks, before: None, after: None, is_open: true, test_note: None, estimate_ns: 0 }
+        Self {
+            marks,
+            before: None,
+            after: None,
+            is_open: true,
+            test_note: None,
+            estimate_ns: 0,
+            others: None,
+        }
+    }
+
+    /// The same, and keeps the marks that are no times.
+    pub(super) fn with_others(marks: Marks<R>) -> Self {
+        Self { others: Some(VecDeque::new()), ..Self::new(marks) }
+    }
+
+    /// Takes the next mark that is no time, if it is before an event. Times up to there are passed.
+    ///
+    /// # Errors
+    /// The marks cannot be read further. Called again, it returns those before.
+    #[inline]
+    pub(super) fn next_other(
+        &mut self,
+        is_before: impl Fn(Position) -> bool,
+    ) -> Result<Option<(Position, Mark)>> {
+        loop {
+            let Some(others) = &mut self.others else { return Ok(None) };
+            if let Some((at, _)) = others.front() {
+                return Ok(if is_before(*at) { others.pop_front() } else { None });
+            }
+            match self.after {
+                Some(after) if is_before(after.position) => self.before = self.after.take(),
+                None if self.is_open => {}
+                _ => return Ok(None),
+            }
+            self.after = self.next_time()?;
+        }
+    }
+
+    /// Since where times are those of the position asked for last: the position of the time mark before it.
+    pub(super) fn since(&self) -> Option<Position> {
+        self.before.map(|known| known.position)
+    }
+
+    /// Returns whether the event at the position asked for last has a time of its own, which is of no other.
+    pub(super) fn is_instant(&self, position: Position) -> bool {
+        self.before.is_some_and(|known| known.is_instant && known.position == position)
+    }
+
+    /// Where the next mark is that is no time, as far as it was read.
+    pub(super) fn other(&self) -> Option<Position> {
+        self.others.as_ref()?.front().map(|(at, _)| *at)
     }
 
     /// When the event happened that stands at `position`: no position may be before one asked for earlier.
@@ -153,8 +211,13 @@ impl<R: Read> Times<R> {
         let share = self.after.map_or(0, |after| {
             let all = distance(before.position, after.position);
             let part = distance(before.position, position).min(all);
-            let share = u128::from(by_ns - from_ns) * u128::from(part) / u128::from(all.max(1));
-            u64::try_from(share).unwrap_or_default()
+            match (by_ns - from_ns).checked_mul(part) {
+                Some(product) => product / all.max(1),
+                None => {
+                    let product = u128::from(by_ns - from_ns) * u128::from(part);
+                    u64::try_from(product / u128::from(all.max(1))).unwrap_or_default()
+                }
+            }
         });
         // The times around two neighbours may overlap.
         self.estimate_ns = self.estimate_ns.max(from_ns.saturating_add(share));
@@ -221,7 +284,10 @@ impl<R: Read> Times<R> {
                 Some(after) if is_passed(&after) => self.before = self.after.take(),
                 Some(_) => return Ok(()),
                 None if !self.is_open => return Ok(()),
-                None => self.after = self.next_time()?,
+                None => match self.next_time()? {
+                    None => return Ok(()),
+                    next => self.after = next,
+                },
             }
         }
     }
@@ -230,6 +296,9 @@ impl<R: Read> Times<R> {
         // Times never go back, whatever the marks say.
         let earliest = self.before.map_or(0, |before| before.from_ns);
         loop {
+            if self.others.as_ref().is_some_and(|others| others.len() >= MOST_OTHERS) {
+                return Ok(None);
+            }
             let next = self.marks.next_mark().inspect_err(|_| self.is_open = false)?;
             let Some((position, mark)) = next else {
                 self.is_open = false;
@@ -242,12 +311,22 @@ impl<R: Read> Times<R> {
                     if TestNote::parse(&text).is_some() {
                         self.test_note = Some(position);
                     }
+                    self.keep(position, Mark::Note(text));
                     continue;
                 }
-                _ => continue,
+                mark => {
+                    self.keep(position, mark);
+                    continue;
+                }
             };
             let is_behind_note = self.test_note == Some(position);
             return Ok(Some(Known { position, from_ns, by_ns, is_instant, is_behind_note }));
+        }
+    }
+
+    fn keep(&mut self, position: Position, mark: Mark) {
+        if let Some(others) = &mut self.others {
+            others.push_back((position, mark));
         }
     }
 }

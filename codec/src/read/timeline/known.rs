@@ -1,0 +1,139 @@
+//! What the marks of a thread tell of its positions, asked in order. Each mark is decoded once.
+
+use std::sync::Arc;
+
+use super::super::{MarksInput, Parts, Times};
+use super::{Unwound, When};
+use crate::format::marks::{Mark, Position};
+use crate::read::ThreadFile;
+use crate::{Error, Offset};
+
+/// What is known of a thread.
+#[derive(Debug)]
+pub(super) struct Known {
+    /// `None` where there are no marks.
+    times: Option<Times<MarksInput>>,
+    /// What is read, if not all.
+    parts: Option<Parts>,
+    /// Marks of earlier records are passed over.
+    from: Offset,
+    /// Exits by exception: the first one, how many of its run, and the class.
+    unwound: Option<(Position, u64, Unwound)>,
+    /// The time of the record asked for last, and the time mark since which it holds.
+    last: Option<(Offset, Option<Position>, When)>,
+    /// What is wrong with the marks.
+    pub(super) damage: Option<Error>,
+}
+
+impl Known {
+    /// Nothing is known.
+    pub(super) fn nothing() -> Self {
+        let from = Offset::default();
+        Self { times: None, parts: None, from, unwound: None, last: None, damage: None }
+    }
+
+    /// Opens the marks of a thread, for what follows from a record on.
+    pub(super) fn open(file: &ThreadFile, from: Offset) -> Self {
+        let (times, damage) = match file.marks() {
+            Ok(marks) => (marks.map(Times::with_others), None),
+            Err(error) => (None, Some(error)),
+        };
+        Self { times, parts: file.parts.clone(), from, damage, ..Self::nothing() }
+    }
+
+    /// Returns whether there are marks at all.
+    #[inline]
+    pub(super) fn may_have_mark(&self) -> bool {
+        self.times.is_some()
+    }
+
+    /// The next mark that is before an event and inside the parts that are read; no times, and no exits by
+    /// exception.
+    #[inline]
+    pub(super) fn next_mark(
+        &mut self,
+        is_before: impl Fn(Position) -> bool,
+    ) -> Option<(Position, Mark)> {
+        let times = self.times.as_mut()?;
+        loop {
+            let next = times.next_other(&is_before).or_else(|error| {
+                self.damage = Some(error);
+                times.next_other(&is_before)
+            });
+            let (position, mark) = next.ok().flatten()?;
+            match mark {
+                _ if position.offset < self.from => {}
+                Mark::Unwound { exits, thrown } => {
+                    let last = self.unwound.as_ref().and_then(|(.., last)| last.class.as_ref());
+                    let class = thrown.map(|class| match last {
+                        Some(last) if **last == *class => Arc::clone(last),
+                        _ => class.into(),
+                    });
+                    self.unwound = Some((position, exits.get(), Unwound { class }));
+                }
+                mark if is_inside(self.parts.as_ref(), position) => return Some((position, mark)),
+                _ => {}
+            }
+        }
+    }
+
+    /// When the event at a position happened, which is not before one asked for earlier. All exits of a run up to
+    /// the next time mark happen at once.
+    #[inline]
+    pub(super) fn when(&mut self, position: Position) -> When {
+        let Some(times) = &mut self.times else { return When::UNKNOWN };
+        if let Some((offset, since, when)) = self.last
+            && (offset, since) == (position.offset, times.since())
+            && times.until().is_none_or(|next| position < next)
+        {
+            return when;
+        }
+        let (bounds, estimate_ns) = times.when(position, &mut self.damage);
+        let when = When { bounds, estimate_ns };
+        let is_instant = times.is_instant(position);
+        self.last = (!is_instant).then(|| (position.offset, times.since(), when));
+        when
+    }
+
+    /// When everything before a position had happened.
+    pub(super) fn when_ended(&mut self, position: Position) -> When {
+        let Some(times) = &mut self.times else { return When::UNKNOWN };
+        self.last = None;
+        let (bounds, estimate_ns) = times.when_ended(position, &mut self.damage);
+        When { bounds, estimate_ns }
+    }
+
+    /// Whether the exit at a position was by exception, once there is no [mark](Self::next_mark) before it.
+    #[inline]
+    pub(super) fn unwound(&self, position: Position) -> Option<Unwound> {
+        let (first, exits, unwound) = self.unwound.as_ref()?;
+        let is_it = first.offset == position.offset
+            && position.exits.checked_sub(first.exits).is_some_and(|number| number < *exits);
+        is_it.then(|| unwound.clone())
+    }
+
+    /// How many exits of a run of `count` are done before the first one after `position` that differs from the one
+    /// there, in its time or otherwise.
+    #[inline]
+    pub(super) fn same_until(&self, position: Position, count: u64) -> u64 {
+        let Some(times) = &self.times else { return count };
+        let unwound = self.unwound.as_ref().map(|(first, exits, _)| Position {
+            exits: first.exits.saturating_add(*exits),
+            ..*first
+        });
+        let own = times.is_instant(position);
+        let own = own.then(|| Position { exits: position.exits + 1, ..position });
+        [own, times.until(), times.other(), unwound]
+            .into_iter()
+            .flatten()
+            .filter(|at| at.offset == position.offset && at.exits > position.exits)
+            .fold(count, |until, at| until.min(at.exits))
+    }
+}
+
+/// What is at the beginning or end of a part may belong to its neighbour.
+fn is_inside(parts: Option<&Parts>, at: Position) -> bool {
+    let Some(parts) = parts else { return true };
+    let is_in = |start, end| start < at && at < end;
+    parts.ranges.iter().any(|range| *range == Parts::ALL || is_in(range.start, range.end))
+}

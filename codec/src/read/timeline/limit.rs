@@ -1,0 +1,113 @@
+//! Leaves out calls by when they happened: those that were too short, and what is outside of a window of time.
+//!
+//! Calls are held back until they are long enough. Their callers were long enough before, so what is passed on
+//! stays in order.
+
+use std::collections::VecDeque;
+use std::num::NonZeroU64;
+
+use super::{EventKind, TimelineEvent, When};
+use crate::read::TimeLimits;
+
+/// What is within limits. Memory: the open frames that are held back.
+#[derive(Debug)]
+pub(super) struct Limit {
+    limits: TimeLimits,
+    start_ns: u64,
+    /// Open frames that were passed on, and the entries of those above that were not.
+    passed: u64,
+    held: VecDeque<TimelineEvent>,
+    /// Frames entered after the end, while something from before it is held back.
+    later: u64,
+}
+
+impl Limit {
+    /// An event of which no time is known counts as of `start_ns`.
+    pub(super) fn new(limits: TimeLimits, start_ns: u64) -> Self {
+        // The other way round there would be no instant at all.
+        let limits = TimeLimits { to_ns: limits.to_ns.max(limits.from_ns), ..limits };
+        Self { limits, start_ns, passed: 0, held: VecDeque::new(), later: 0 }
+    }
+
+    /// Returns whether nothing that begins now or later is passed on, and nothing is held back.
+    pub(super) fn is_over(&self, now: When) -> bool {
+        self.at(now) > self.limits.to_ns && self.held.is_empty()
+    }
+
+    /// Appends what is left of an event, and what has become long enough by then.
+    pub(super) fn pass(&mut self, event: TimelineEvent, to: &mut VecDeque<TimelineEvent>) {
+        let TimeLimits { from_ns, to_ns, .. } = self.limits;
+        let now = self.at(event.time);
+        match event.kind {
+            EventKind::Enter(_) => {
+                self.release(now, to);
+                if now > to_ns {
+                    self.later += 1;
+                    return;
+                }
+                self.held.push_back(event);
+                self.release(now, to);
+            }
+            EventKind::Exit { count, .. } | EventKind::RangeEnd { frames: count } => {
+                self.release(now, to);
+                let later = count.get().min(self.later);
+                self.later -= later;
+                let count = count.get() - later;
+                let held = usize::try_from(count).unwrap_or(usize::MAX).min(self.held.len());
+                self.held.truncate(self.held.len() - held);
+                let left = (count - held as u64).min(self.passed);
+                self.passed -= left;
+                let Some(left) = NonZeroU64::new(left) else { return };
+                let kind = match event.kind {
+                    EventKind::Exit { unwound, .. } => EventKind::Exit { count: left, unwound },
+                    _ => EventKind::RangeEnd { frames: left },
+                };
+                to.push_back(TimelineEvent { time: self.cut(event.time), kind, ..event });
+            }
+            _ if (from_ns..=to_ns).contains(&now) => to.push_back(event),
+            _ => {}
+        }
+    }
+
+    /// Appends what is long enough at the end, of which `last` has the time; at the end of the limits all that is
+    /// open is left there.
+    pub(super) fn finish(
+        &mut self,
+        last: TimelineEvent,
+        is_past_end: bool,
+        to: &mut VecDeque<TimelineEvent>,
+    ) {
+        self.release(self.at(last.time), to);
+        if let Some(frames) = NonZeroU64::new(self.passed).filter(|_| is_past_end) {
+            let (time, kind) = (self.cut(last.time), EventKind::RangeEnd { frames });
+            to.push_back(TimelineEvent { time, kind, ..last });
+        }
+    }
+
+    /// A time, or the end of the limits that is nearest to it.
+    pub(super) fn cut(&self, time: When) -> When {
+        let TimeLimits { from_ns, to_ns, .. } = self.limits;
+        let mut bounds = time.bounds;
+        bounds.from_ns = bounds.from_ns.clamp(from_ns, to_ns);
+        bounds.by_ns = bounds.by_ns.clamp(from_ns, to_ns);
+        When { bounds, estimate_ns: Some(self.at(time).clamp(from_ns, to_ns)) }
+    }
+
+    fn at(&self, time: When) -> u64 {
+        time.estimate_ns.unwrap_or(self.start_ns)
+    }
+
+    /// Passes on the calls that are long enough by now.
+    fn release(&mut self, now: u64, to: &mut VecDeque<TimelineEvent>) {
+        let TimeLimits { from_ns, min_ns, .. } = self.limits;
+        while let Some(entry) = self.held.front() {
+            let begin = self.at(entry.time);
+            if now < from_ns || now.saturating_sub(begin) < min_ns {
+                break;
+            }
+            let time = self.cut(entry.time);
+            to.extend(self.held.pop_front().map(|entry| TimelineEvent { time, ..entry }));
+            self.passed += 1;
+        }
+    }
+}

@@ -1,0 +1,517 @@
+//! The timeline of a thread: its events and marks in one order, with the time of each.
+//!
+//! ```text
+//! events ─┐
+//!         ├─▶ merge (exit runs split at marks) ─▶ select ─▶ window, min_duration ─▶ Timeline ─▶ calls
+//! marks ──┘
+//! ```
+//!
+//! Exports and `flow replay` read threads this way. Sums over whole traces go by [`Visit`](super::Visit), which
+//! is faster and follows the same rules; tests compare the two.
+//!
+//! **Time.** All exits of a run up to the next time mark happen at once, at the time of the first of them. Times are
+//! bounds and an estimate, as `docs/time.md` defines them; estimates never go back.
+//!
+//! Memory: the marks up to the next time mark, and for each stage what it says.
+
+mod ahead;
+mod calls;
+mod known;
+mod limit;
+mod select;
+
+use std::collections::VecDeque;
+use std::num::NonZeroU64;
+use std::sync::Arc;
+
+pub use self::ahead::{CallTimes, Lookahead};
+pub use self::calls::{Call, Calls};
+use self::known::Known;
+use self::limit::Limit;
+use self::select::Select;
+use super::{Bounds, Events, ReadRecords, Selection, Tail, ThreadFile, TimeLimits};
+use crate::format::flow::Record;
+use crate::format::marks::{Mark, Position};
+use crate::{Error, MethodId, Offset, Result};
+
+/// When something happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct When {
+    /// Within these nanoseconds for sure.
+    pub bounds: Bounds,
+    /// The estimate in nanoseconds since the start of the trace; `None` where nothing is known.
+    pub estimate_ns: Option<u64>,
+}
+
+impl When {
+    /// Nothing is known.
+    pub const UNKNOWN: Self = Self { bounds: Bounds::UNKNOWN, estimate_ns: None };
+}
+
+/// One event of a timeline.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct TimelineEvent {
+    /// Where it is in the thread. Events that take no time come before the entry or exit at their position.
+    pub position: Position,
+    /// When it happened.
+    pub time: When,
+    /// Calls of the thread made before, including those that are left out.
+    pub calls: u64,
+    /// What happened.
+    pub kind: EventKind,
+}
+
+/// What happened.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum EventKind {
+    /// A method was entered.
+    Enter(MethodId),
+    /// Frames were left, the topmost first, all in the same way.
+    Exit {
+        /// How many. Of them, those entered before recording began have no entry.
+        count: NonZeroU64,
+        /// Whether by an exception.
+        unwound: Option<Unwound>,
+    },
+    /// An exception leaves the topmost frame, and maybe others below.
+    Throw(Unwound),
+    /// The range that is read ends, and these frames with it.
+    RangeEnd {
+        /// How many.
+        frames: NonZeroU64,
+    },
+    /// The program left a note.
+    Note(String),
+    /// Events are missing.
+    Gap {
+        /// How many, where that is known.
+        events: Option<NonZeroU64>,
+    },
+    /// Recording was suspended.
+    Pause,
+    /// Recording continues.
+    Resume,
+}
+
+/// How frames were left by an exception.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unwound {
+    /// The class of the exception, where it is known.
+    pub class: Option<Arc<str>>,
+}
+
+impl ThreadFile {
+    /// Opens the timeline of the thread, or of the parts of it that are read.
+    ///
+    /// # Errors
+    /// The events cannot be opened. Marks that cannot be read are [kept](Timeline::marks_damage).
+    pub fn timeline(&self) -> Result<Timeline<'static>> {
+        self.timeline_from(Offset::default())
+    }
+
+    /// Opens the same from a record on.
+    ///
+    /// # Errors
+    /// As those of [`timeline`](Self::timeline).
+    pub fn timeline_from(&self, offset: Offset) -> Result<Timeline<'static>> {
+        Ok(Timeline::new(self.events_from(offset)?, Known::open(self, offset)))
+    }
+
+    /// Opens the timeline of the events alone: nothing is known of them but their order.
+    ///
+    /// # Errors
+    /// As those of [`timeline`](Self::timeline).
+    pub fn timeline_without_marks(&self) -> Result<Timeline<'static>> {
+        Ok(Timeline::new(self.events()?, Known::nothing()))
+    }
+}
+
+/// The events of a thread with everything known about them, in order.
+///
+/// Damage of events is an `Err`, and what can be read after it follows. Damage of marks leaves the rest without
+/// times.
+#[derive(Debug)]
+pub struct Timeline<'a> {
+    events: Events,
+    known: Known,
+    /// The record whose events are next.
+    record: Option<Pending>,
+    calls: u64,
+    open: u64,
+    is_unwinding: bool,
+    now: When,
+    progress: Progress,
+    select: Option<Select<'a>>,
+    limit: Option<Limit>,
+    /// Selected events, and events to be returned.
+    selected: Vec<TimelineEvent>,
+    ready: VecDeque<TimelineEvent>,
+}
+
+/// A record, and how many of its exits are done.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    offset: Offset,
+    record: Record,
+    /// Where a part of the thread ended, if these are the exits of the frames open there.
+    part_end: Option<Position>,
+    done: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Progress {
+    Reading,
+    /// The events cannot be read further; marks can.
+    Failed,
+    PastEnd,
+}
+
+impl<'a> Timeline<'a> {
+    fn new(events: Events, known: Known) -> Self {
+        Self {
+            events,
+            known,
+            record: None,
+            calls: 0,
+            open: 0,
+            is_unwinding: false,
+            now: When::UNKNOWN,
+            progress: Progress::Reading,
+            select: None,
+            limit: None,
+            selected: Vec::new(),
+            ready: VecDeque::new(),
+        }
+    }
+
+    /// Leaves out calls of methods that are not selected: their callees move up to the nearest caller that is.
+    /// Exits of frames entered before recording began are left out too.
+    #[must_use]
+    pub fn select(self, selection: &'a Selection) -> Self {
+        if selection.is_all() { self } else { self.select_outermost(selection, u64::MAX) }
+    }
+
+    /// Leaves out the same, and of the others those with `depth` or more selected frames below them.
+    #[must_use]
+    pub fn select_outermost(mut self, selection: &'a Selection, depth: u64) -> Self {
+        self.select = Some(Select::new(selection, depth));
+        self
+    }
+
+    /// Leaves out what happened before or after the limits, and calls that were shorter; calls that begin before or
+    /// continue after them are cut there. An event of which no time is known counts as of `start_ns`.
+    ///
+    /// Calls are held back until they are long enough.
+    #[must_use]
+    pub fn limit(mut self, limits: TimeLimits, start_ns: u64) -> Self {
+        self.limit = (limits != TimeLimits::NONE).then(|| Limit::new(limits, start_ns));
+        self
+    }
+
+    /// Turns events into calls, each where it is left.
+    #[must_use]
+    pub fn calls(self) -> Calls<'a> {
+        Calls::new(self)
+    }
+
+    /// The time, and the calls made so far, of the last event that was read, left out or not.
+    #[must_use]
+    pub fn now(&self) -> (When, u64) {
+        (self.limit.as_ref().map_or(self.now, |limit| limit.cut(self.now)), self.calls)
+    }
+
+    /// Returns whether it ended at the end of its limits, before that of the thread.
+    #[must_use]
+    pub fn is_past_end(&self) -> bool {
+        self.progress == Progress::PastEnd
+    }
+
+    /// How far the events have been read.
+    #[must_use]
+    pub fn offset(&self) -> Offset {
+        self.events.position()
+    }
+
+    /// How the events ended, once all are read.
+    #[must_use]
+    pub fn tail(&self) -> Tail {
+        self.events.tail()
+    }
+
+    /// What is wrong with the marks, as far as they were read.
+    #[must_use]
+    pub fn marks_damage(self) -> Option<Error> {
+        self.known.damage
+    }
+
+    /// The next event before anything is left out.
+    #[inline]
+    fn next_of_all(&mut self) -> Option<Result<TimelineEvent>> {
+        let pending = match self.record.take() {
+            Some(pending) => pending,
+            None if self.progress == Progress::Reading => match self.events.next_record() {
+                Ok(Some((offset, record))) => {
+                    Pending { offset, record, part_end: self.events.part_end(), done: 0 }
+                }
+                Ok(None) => return self.next_mark(|_| true).map(Ok),
+                Err(error) => {
+                    if matches!(error, Error::Io { .. }) {
+                        self.progress = Progress::Failed;
+                    }
+                    return Some(Err(error));
+                }
+            },
+            None if self.progress == Progress::Failed => return self.next_mark(|_| true).map(Ok),
+            None => return None,
+        };
+        let Pending { offset, record, part_end, done } = pending;
+        let position = part_end.unwrap_or(Position { offset, exits: done });
+        // What is at the end of a part may belong to its neighbour.
+        let is_before = |at: Position| at < position || (at == position && part_end.is_none());
+        if let Some(event) = self.next_mark(is_before) {
+            self.record = Some(pending);
+            return Some(Ok(event));
+        }
+        let kind = match (record, part_end) {
+            (Record::Enter(method), _) => {
+                self.now = self.known.when(position);
+                if self.limit.as_ref().is_some_and(|limit| limit.is_over(self.now)) {
+                    self.progress = Progress::PastEnd;
+                    return None;
+                }
+                self.is_unwinding = false;
+                self.open = self.open.saturating_add(1);
+                let event = self.event(position, EventKind::Enter(method));
+                self.calls = self.calls.saturating_add(1);
+                return Some(Ok(event));
+            }
+            (Record::Exit(frames), Some(end)) => {
+                self.now = self.known.when_ended(end);
+                self.is_unwinding = false;
+                self.open = self.open.saturating_sub(frames.get());
+                EventKind::RangeEnd { frames }
+            }
+            (Record::Exit(all), None) => {
+                self.now = self.known.when(position);
+                let unwound = self.known.unwound(position);
+                let was_unwinding = std::mem::replace(&mut self.is_unwinding, unwound.is_some());
+                if let Some(unwound) = unwound.as_ref().filter(|_| !was_unwinding && self.open > 0)
+                {
+                    self.record = Some(pending);
+                    return Some(Ok(self.event(position, EventKind::Throw(unwound.clone()))));
+                }
+                let until = self.known.same_until(position, all.get());
+                if until < all.get() {
+                    self.record = Some(Pending { done: until, ..pending });
+                }
+                let count = NonZeroU64::new(until - done).unwrap_or(NonZeroU64::MIN);
+                self.open = self.open.saturating_sub(count.get());
+                EventKind::Exit { count, unwound }
+            }
+        };
+        Some(Ok(self.event(position, kind)))
+    }
+
+    /// The next event that a mark tells of, if it comes before an event.
+    #[inline]
+    fn next_mark(&mut self, is_before: impl Fn(Position) -> bool) -> Option<TimelineEvent> {
+        while self.known.may_have_mark() {
+            let (position, mark) = self.known.next_mark(&is_before)?;
+            let kind = match mark {
+                Mark::Note(text) => EventKind::Note(text),
+                Mark::Gap { events } => EventKind::Gap { events },
+                Mark::Paused => EventKind::Pause,
+                Mark::Resumed => EventKind::Resume,
+                _ => continue,
+            };
+            self.now = self.known.when(position);
+            return Some(self.event(position, kind));
+        }
+        None
+    }
+
+    #[inline]
+    fn event(&self, position: Position, kind: EventKind) -> TimelineEvent {
+        TimelineEvent { position, time: self.now, calls: self.calls, kind }
+    }
+
+    /// Passes an event through the stages.
+    fn pass(&mut self, event: TimelineEvent) {
+        match &mut self.select {
+            Some(select) => select.pass(event, &mut self.selected),
+            None => self.selected.push(event),
+        }
+        for event in self.selected.drain(..) {
+            match &mut self.limit {
+                Some(limit) => limit.pass(event, &mut self.ready),
+                None => self.ready.push_back(event),
+            }
+        }
+    }
+}
+
+impl Iterator for Timeline<'_> {
+    type Item = Result<TimelineEvent>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.select.is_none() && self.limit.is_none() && self.ready.is_empty() {
+            return self.next_of_all();
+        }
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Some(Ok(event));
+            }
+            match self.next_of_all() {
+                Some(Ok(event)) => self.pass(event),
+                Some(Err(error)) => return Some(Err(error)),
+                None => {
+                    let is_past_end = self.progress == Progress::PastEnd;
+                    let last =
+                        self.event(Position::before(self.events.position()), EventKind::Pause);
+                    if let Some(mut limit) = self.limit.take() {
+                        limit.finish(last, is_past_end, &mut self.ready);
+                        self.now = limit.cut(self.now);
+                    }
+                    if self.ready.is_empty() {
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::num::NonZeroU64;
+
+    use super::*;
+    use crate::format::marks::MarkEncoder;
+    use crate::read::Trace;
+
+    fn at(offset: u64, exits: u64) -> Position {
+        Position { offset: Offset::new(offset), exits }
+    }
+
+    fn thread(events: &[u8], marks: &[(Position, Mark)]) -> (tempfile::TempDir, ThreadFile) {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut encoder, mut bytes) = (MarkEncoder::with_header(), Vec::new());
+        marks.iter().for_each(|(position, mark)| encoder.encode(*position, mark, &mut bytes));
+        encoder.finish(&mut bytes);
+        fs::write(dir.path().join("thread-1.flow"), events).unwrap();
+        fs::write(dir.path().join("thread-1.marks"), bytes).unwrap();
+        let file = Trace::open(dir.path()).unwrap().files.remove(0);
+        (dir, file)
+    }
+
+    fn show(timeline: Timeline<'_>) -> Vec<String> {
+        let words = |event: Result<TimelineEvent>| {
+            let TimelineEvent { time, kind, .. } = event.unwrap();
+            let class = |unwound: &Unwound| unwound.class.as_deref().unwrap_or("?").to_owned();
+            let what = match kind {
+                EventKind::Enter(method) => format!("enter {method}"),
+                EventKind::Exit { count, unwound: None } => format!("exit {count}"),
+                EventKind::Exit { count, unwound: Some(by) } => {
+                    format!("unwind {count} {}", class(&by))
+                }
+                EventKind::Throw(by) => format!("throw {}", class(&by)),
+                EventKind::RangeEnd { frames } => format!("end {frames}"),
+                EventKind::Note(text) => format!("note {text}"),
+                kind => format!("{kind:?}"),
+            };
+            match time.estimate_ns {
+                Some(ns) => format!("{what} @{ns}"),
+                None => what,
+            }
+        };
+        timeline.map(words).collect()
+    }
+
+    fn note(text: &str) -> Mark {
+        Mark::Note(text.to_owned())
+    }
+
+    #[test]
+    fn runs_of_exits_are_split_where_marks_are() {
+        let two = NonZeroU64::new(2).unwrap();
+        let thrown = Some("x.Oops".to_owned());
+        // 0 > 1 > 2 > 3 > 4 > 5, then all are left at once.
+        let (_dir, file) = thread(
+            &[0x80, 0x81, 0x82, 0x83, 0x84, 0x85, 0x05],
+            &[
+                (at(0, 0), note("first")),
+                (at(1, 0), Mark::Time { by_ns: 100, from_ns: 100 }),
+                (at(6, 1), Mark::Unwound { exits: two, thrown }),
+                (at(6, 4), Mark::Time { by_ns: 1000, from_ns: 2000 }),
+                (at(6, 5), note("in the run")),
+                (at(9, 0), Mark::Paused),
+            ],
+        );
+        let expected = [
+            "note first @100",
+            "enter 0 @100",
+            "enter 1 @100",
+            "enter 2 @200",
+            "enter 3 @300",
+            "enter 4 @400",
+            "enter 5 @500",
+            "exit 1 @600",
+            "throw x.Oops @600",
+            "unwind 2 x.Oops @600",
+            "exit 1 @600",
+            "exit 1 @2000",
+            "note in the run @2000",
+            "exit 1 @2000",
+            "Pause @2000",
+        ];
+        assert_eq!(show(file.timeline().unwrap()), expected);
+        let order = ["enter 0", "enter 1", "enter 2", "enter 3", "enter 4", "enter 5", "exit 6"];
+        assert_eq!(show(file.timeline_without_marks().unwrap()), order);
+        // From a record on, what was said before is not said again.
+        assert_eq!(show(file.timeline_from(Offset::new(4)).unwrap()), expected[5..]);
+    }
+
+    #[test]
+    fn an_instant_is_of_one_exit_only() {
+        let instant = |at_ns| Mark::Instant { at_ns };
+        let (_dir, file) = thread(
+            &[0x80, 0x81, 0x02, 0x82],
+            &[(at(0, 0), instant(10)), (at(2, 0), instant(30)), (at(3, 0), instant(90))],
+        );
+        let exits: Vec<_> = file
+            .timeline()
+            .unwrap()
+            .map(|event| event.unwrap())
+            .filter(|event| matches!(event.kind, EventKind::Exit { .. }))
+            .map(|event| (event.position.exits, event.time.bounds))
+            .collect();
+        let bounds = |from_ns, by_ns| Bounds { from_ns, by_ns };
+        assert_eq!(exits, [(0, bounds(30, 30)), (1, bounds(30, 90))]);
+    }
+
+    #[test]
+    fn notes_at_the_ends_of_a_part_belong_to_its_neighbours() {
+        let marks =
+            [(at(1, 0), note("before")), (at(2, 0), note("inside")), (at(3, 0), note("after"))];
+        let (_dir, file) = thread(&[0x80, 0x81, 0x82, 0x83], &marks);
+        let part = file.only("", &[at(1, 0)..at(3, 0)]);
+        let expected = ["enter 1", "note inside", "enter 2", "end 2"];
+        assert_eq!(show(part.timeline().unwrap()), expected);
+    }
+
+    #[test]
+    fn damage_of_marks_leaves_the_rest_without_times_and_nothing_else() {
+        let (dir, file) = thread(&[0x80, 0x81, 0x01], &[(at(0, 0), note("one"))]);
+        let path = dir.path().join("thread-1.marks");
+        let mut bytes = fs::read(&path).unwrap();
+        bytes.extend([0xFF; 9]);
+        fs::write(&path, bytes).unwrap();
+        let mut timeline = file.timeline().unwrap();
+        let seen = timeline.by_ref().filter(|event| event.is_ok()).count();
+        assert_eq!((seen, timeline.marks_damage().is_some()), (4, true));
+    }
+}
