@@ -5,11 +5,10 @@ use std::ops::Range;
 use std::path::Path;
 
 use flow_codec::format::flow::Record;
-use flow_codec::format::marks::Position;
 use flow_codec::format::names::EventFormat;
 use flow_codec::read::{
     Clock, Content, Events, Filtered, ReadRecords, Selection, Tail, ThreadFile, TimeLimited,
-    TimeLimits, TimedEvents, Visit,
+    TimeLimits, TimedEvents, Timeline, TimelineEvent, Visit,
 };
 use flow_codec::scan::{Damage, Summary};
 use flow_codec::{Error, Offset};
@@ -303,20 +302,47 @@ pub(crate) fn count_thread(file: &ThreadFile, progress: &mut Progress) -> (Summa
     }
 }
 
-/// Where a record stands.
-#[derive(Clone, Debug)]
-pub(crate) struct Place {
-    /// Its bytes.
-    pub(crate) range: Range<u64>,
-    /// Where a part of the thread ended, if these are the exits of what was open there.
-    pub(crate) part_end: Option<Position>,
+/// Reads the events of a timeline to its end, or until `each` has seen enough. The damage of marks is left to the
+/// caller.
+pub(crate) fn read_timeline(
+    file: &ThreadFile,
+    timeline: &mut Timeline<'_>,
+    progress: &mut Progress,
+    mut each: impl FnMut(TimelineEvent) -> Result<Flow, Failure>,
+) -> Result<Reading, Failure> {
+    let mut reading = Reading::new();
+    loop {
+        progress.step(|| timeline.offset());
+        match timeline.next() {
+            Some(Ok(event)) => {
+                if each(event)? == Flow::Stop {
+                    reading.ending = Ending::Stopped;
+                    break;
+                }
+            }
+            // Notes may follow even where events cannot be read further.
+            Some(Err(error)) => {
+                reading.note(error);
+            }
+            None => {
+                if timeline.is_past_end() {
+                    reading.ending = Ending::Stopped;
+                } else if reading.ending != Ending::Failed {
+                    reading.ending = timeline.tail().into();
+                }
+                break;
+            }
+        }
+    }
+    progress.file_done(file.bytes);
+    Ok(reading)
 }
 
-/// Hands on the records of a thread one by one, as they stand, until `each` has seen enough.
+/// Hands on the records of a thread one by one, each with where its bytes stand, until `each` has seen enough.
 pub(crate) fn read_records(
     file: &ThreadFile,
     progress: &mut Progress,
-    each: impl FnMut(Place, Record) -> Result<Flow, Failure>,
+    each: impl FnMut(Range<u64>, Record) -> Result<Flow, Failure>,
 ) -> Result<Reading, Failure> {
     match file.events() {
         Ok(events) => read_events(file, events, progress, each),
@@ -329,7 +355,7 @@ pub(crate) fn read_records_from(
     file: &ThreadFile,
     offset: Offset,
     progress: &mut Progress,
-    each: impl FnMut(Place, Record) -> Result<Flow, Failure>,
+    each: impl FnMut(Range<u64>, Record) -> Result<Flow, Failure>,
 ) -> Result<Reading, Failure> {
     match file.events_from(offset) {
         Ok(events) => read_events(file, events, progress, each),
@@ -341,7 +367,7 @@ fn read_events(
     file: &ThreadFile,
     mut events: Events,
     progress: &mut Progress,
-    mut each: impl FnMut(Place, Record) -> Result<Flow, Failure>,
+    mut each: impl FnMut(Range<u64>, Record) -> Result<Flow, Failure>,
 ) -> Result<Reading, Failure> {
     let mut reading = Reading::new();
     loop {
@@ -349,8 +375,7 @@ fn read_events(
         match events.next_record() {
             Ok(Some((offset, record))) => {
                 let range = offset.get()..events.position().get();
-                let place = Place { range, part_end: events.part_end() };
-                if each(place, record)? == Flow::Stop {
+                if each(range, record)? == Flow::Stop {
                     reading.ending = Ending::Stopped;
                     break;
                 }

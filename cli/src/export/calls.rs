@@ -16,9 +16,9 @@
 use flow_codec::read::{ThreadFile, Trace};
 use flow_codec::{MethodId, ThreadId};
 
-use super::clock::{Moment, Scale};
+use super::emit::{Exit, Exporter, Moment, Next};
 use super::json::quoted;
-use super::play::{Exit, Next, Timeline};
+use super::scale::Scale;
 use crate::args::Format;
 use crate::output::{Labels, csv_fields, neutral, push_number};
 
@@ -138,7 +138,7 @@ impl<'a> Calls<'a> {
     }
 }
 
-impl Timeline for Calls<'_> {
+impl Exporter for Calls<'_> {
     fn begin(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.form.head.as_bytes());
     }

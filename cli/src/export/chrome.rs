@@ -7,10 +7,10 @@
 use flow_codec::MethodId;
 use flow_codec::read::{ThreadFile, Trace};
 
-use super::clock::Scale;
+use super::emit::{Exit, Exporter, Instant, Next};
 use super::json::quoted;
 use super::names::Names;
-use super::play::{Exit, Instant, Next, Timeline};
+use super::scale::Scale;
 use super::{GENERATOR, kind, label, process, program, thread_name};
 use crate::output::{neutral, push_number};
 
@@ -64,7 +64,7 @@ impl<'a> Chrome<'a> {
     }
 }
 
-impl Timeline for Chrome<'_> {
+impl Exporter for Chrome<'_> {
     fn begin(&mut self, out: &mut Vec<u8>) {
         self.place = format!(",\"pid\":{},\"tid\":0", process(self.trace));
         let head = format!(

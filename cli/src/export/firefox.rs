@@ -17,10 +17,10 @@ use std::collections::HashMap;
 use flow_codec::read::{ThreadFile, Trace};
 use flow_codec::{MethodId, ThreadId};
 
-use super::clock::Scale;
+use super::emit::{Exporter, Instant, Next};
 use super::json::quoted;
 use super::names::{Numbers, name};
-use super::play::{Instant, Next, Timeline};
+use super::scale::Scale;
 use super::{GENERATOR, label, process, program, thread_name};
 use crate::output::push_number;
 
@@ -298,7 +298,7 @@ fn column(values: impl Iterator<Item = Option<u64>>, out: &mut Vec<u8>) {
     }
 }
 
-impl Timeline for Firefox<'_> {
+impl Exporter for Firefox<'_> {
     fn begin(&mut self, out: &mut Vec<u8>) {
         let (product, interval) = match self.scale {
             Scale::Calls => (format!("{} ({SCALE})", program(self.trace)), "1"),

@@ -1,7 +1,7 @@
 //! Traces in the formats of other tools, one file a format.
 //!
 //! ```text
-//! records, marks ─▶ play (which calls, and when) ─▶ Timeline: perfetto chrome speedscope firefox jsonl csv
+//! timeline of a thread ─▶ emit ─▶ Exporter: perfetto chrome speedscope firefox jsonl csv
 //! records, marks ─▶ analysis::Graph, TimedGraph ─▶ Stacks (weights by path): collapsed svg pprof
 //! ```
 //!
@@ -11,29 +11,26 @@
 
 mod calls;
 mod chrome;
-mod clock;
 mod collapsed;
+mod emit;
 mod firefox;
 mod json;
 mod names;
 mod perfetto;
-mod play;
 mod pprof;
 mod proto;
-mod shown;
+mod scale;
 mod speedscope;
 mod stacks;
 mod svg;
-mod window;
 
 use flow_codec::read::{ThreadFile, Trace};
 
 use crate::args::Target;
 
-pub(crate) use clock::{Clock, Scale};
+pub(crate) use emit::{Emit, Exporter, Which};
 pub(crate) use names::Numbers;
-pub(crate) use play::{Play, Timeline};
-pub(crate) use shown::Which;
+pub(crate) use scale::{Clock, Scale};
 pub(crate) use stacks::Stacks;
 
 /// What wrote the file, for formats that have a place for that.
@@ -42,7 +39,7 @@ const GENERATOR: &str = concat!("flow ", env!("CARGO_PKG_VERSION"));
 /// How a format is written.
 pub(crate) enum Writer<'a> {
     /// Call by call.
-    Timeline(Box<dyn Timeline + 'a>),
+    Timeline(Box<dyn Exporter + 'a>),
     /// Path by path.
     Paths(&'static dyn Paths),
 }
@@ -157,8 +154,8 @@ fn thread_name(trace: &Trace, file: &ThreadFile) -> String {
 }
 
 /// What a moment is called in a timeline.
-fn label(what: &play::Instant<'_>) -> String {
-    use play::Instant;
+fn label(what: &emit::Instant<'_>) -> String {
+    use emit::Instant;
     let text = match what {
         Instant::Note(text) => return crate::output::neutral(text).into_owned(),
         Instant::Thrown(Some(class)) => format!("exception {class}"),
@@ -174,8 +171,8 @@ fn label(what: &play::Instant<'_>) -> String {
 }
 
 /// Of which kind it is, for formats that tell kinds apart.
-fn kind(what: &play::Instant<'_>) -> &'static str {
-    use play::Instant;
+fn kind(what: &emit::Instant<'_>) -> &'static str {
+    use emit::Instant;
     match what {
         Instant::Note(_) => "note",
         Instant::Thrown(_) => "exception",

@@ -9,10 +9,10 @@
 use flow_codec::MethodId;
 use flow_codec::read::{ThreadFile, Trace};
 
-use super::clock::Scale;
+use super::emit::{Exit, Exporter, Instant, Next};
 use super::names::{Names, Numbers};
-use super::play::{Exit, Instant, Next, Timeline};
 use super::proto::Fields;
+use super::scale::Scale;
 use super::{kind, label, process, program, thread_name};
 use crate::output::neutral;
 
@@ -113,7 +113,7 @@ impl Perfetto<'_> {
     }
 }
 
-impl Timeline for Perfetto<'_> {
+impl Exporter for Perfetto<'_> {
     fn begin(&mut self, out: &mut Vec<u8>) {
         let name = self.scale.told(&program(self.trace));
         out.message(field::trace::PACKET, |packet| {

@@ -7,9 +7,9 @@ use flow_codec::format::ids;
 use flow_codec::read::Trace;
 use flow_codec::{MethodId, MethodMap};
 
-use super::clock::Scale;
 use super::names::name;
 use super::proto::Fields;
+use super::scale::Scale;
 use super::stacks::Stacks;
 use super::svg::scale_of;
 use super::{GENERATOR, Paths};

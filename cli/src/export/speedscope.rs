@@ -4,10 +4,10 @@
 use flow_codec::MethodId;
 use flow_codec::read::{ThreadFile, Trace};
 
-use super::clock::Scale;
+use super::emit::{Exporter, Next};
 use super::json::quoted;
 use super::names::{Numbers, name};
-use super::play::{Next, Timeline};
+use super::scale::Scale;
 use super::{GENERATOR, program, thread_name};
 use crate::output::push_number;
 
@@ -52,7 +52,7 @@ impl<'a> Speedscope<'a> {
     }
 }
 
-impl Timeline for Speedscope<'_> {
+impl Exporter for Speedscope<'_> {
     fn begin(&mut self, out: &mut Vec<u8>) {
         let head = format!(
             "{{\"$schema\":{},\"exporter\":{},\"name\":{},\"activeProfileIndex\":0,\"profiles\":[",

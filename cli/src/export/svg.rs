@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use flow_codec::read::Trace;
 use inferno::flamegraph::{self, Options};
 
-use super::clock::Scale;
+use super::scale::Scale;
 use super::stacks::Stacks;
 use super::{Paths, collapsed, program};
 

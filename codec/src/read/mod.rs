@@ -5,7 +5,6 @@
 //! Nothing here trusts what it reads: lengths are
 //! checked before memory is reserved, and damage is reported with its place.
 
-mod asides;
 mod at_time;
 mod canonical;
 mod clock;
@@ -31,7 +30,6 @@ mod times;
 mod trace;
 mod visit;
 
-pub use asides::Asides;
 pub use canonical::CanonicalLen;
 pub use clock::{Clock, Clocked};
 pub use content::{Content, ContentReader};

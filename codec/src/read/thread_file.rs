@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::open_chunk::{OpenChunk, OpenChunkBytes, OpenMarks};
 use super::part::{PartCursor, Parts, Seen};
 use super::regular;
-use super::{Asides, FlowReader, JsonlReader, Marks, RECORDS_AT_ONCE, ReadRecords, Tail, Visit};
+use super::{FlowReader, JsonlReader, Marks, RECORDS_AT_ONCE, ReadRecords, Tail, Visit};
 use crate::format::flow::Record;
 use crate::format::marks::{HEADER, Position};
 use crate::format::names::{EventFormat, MARKS_EXTENSION};
@@ -121,14 +121,6 @@ impl ThreadFile {
         let pending = if len < open.offset { Arc::default() } else { Arc::clone(&open.pending) };
         let input = MarksInput::new(file, open.offset, pending);
         Ok(Some(Marks::new(input, &path).and_then(Arc::clone(&open.marks))))
-    }
-
-    /// What its marks say beside times; of parts, what stands inside them.
-    ///
-    /// # Errors
-    /// As those of [`marks`](Self::marks).
-    pub fn asides(&self) -> Result<Option<Asides<MarksInput>>> {
-        Ok(self.marks()?.map(|marks| Asides::new(marks, self.parts.clone())))
     }
 
     /// What makes of its marks file one that holds all of its marks: so many bytes stay, and these follow. What

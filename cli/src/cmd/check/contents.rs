@@ -10,9 +10,7 @@ use flow_codec::{MethodId, MethodMap};
 
 use crate::failure::Failure;
 use crate::output::Progress;
-use crate::reading::{
-    Chosen, Ending, Flow, Place, Reading, count_thread, read_records, visit_thread,
-};
+use crate::reading::{Chosen, Ending, Flow, Reading, count_thread, read_records, visit_thread};
 
 /// Ids without a name that are named themselves.
 const SHOWN_IDS: usize = 5;
@@ -70,7 +68,7 @@ impl Contents {
         progress: &mut Progress,
     ) -> Result<(Self, Reading), Failure> {
         let mut contents = Self::default();
-        let reading = read_records(file, progress, |Place { range, .. }, record| {
+        let reading = read_records(file, progress, |range, record| {
             match record {
                 Record::Enter(method) => {
                     contents.total.enter(method);

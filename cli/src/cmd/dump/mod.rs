@@ -13,7 +13,7 @@ use flow_codec::read::{ThreadFile, Trace};
 use crate::args::{DumpArgs, Format};
 use crate::failure::{Failure, Status};
 use crate::output::{Labels, Out, Progress, csv_fields, neutral, plural};
-use crate::reading::{Ending, Flow, Place, Reading, read_records};
+use crate::reading::{Ending, Flow, Reading, read_records};
 use crate::source::{Source, thread_title};
 
 /// Of a longer record, only the beginning is shown: a line of JSON may have any blanks.
@@ -94,7 +94,7 @@ impl Dump<'_> {
         self.frames = 0;
         let mut raw = RawBytes::new(file.content()?, file.format);
         let mut end = 0;
-        let reading = read_records(file, progress, |Place { range, .. }, record| {
+        let reading = read_records(file, progress, |range, record| {
             if *printed == max {
                 return Ok(Flow::Stop);
             }

@@ -9,7 +9,7 @@ use flow_codec::read::{Selection, TimeLimits, Trace};
 use crate::args::{ExportArgs, Format, SourceArgs};
 use crate::by_path::ByPath;
 use crate::export::{
-    Paths, Play, Scale, Stacks, Timeline, Viewer, Which, Writer, is_binary, viewer, writer,
+    Emit, Exporter, Paths, Scale, Stacks, Viewer, Which, Writer, is_binary, viewer, writer,
 };
 use crate::failure::{Failure, Status};
 use crate::output::{Out, Progress, plural};
@@ -63,8 +63,8 @@ impl Export<'_> {
         Which { selection: &self.chosen.selection, depth: self.args.depth.unwrap_or(u64::MAX) }
     }
 
-    fn play(&self, max_calls: u64) -> Play<'_> {
-        Play { which: self.which(), max_calls, scale: self.scale, limits: self.chosen.limits }
+    fn play(&self, max_calls: u64) -> Emit<'_> {
+        Emit { which: self.which(), max_calls, scale: self.scale, limits: self.chosen.limits }
     }
 
     /// Whether something is left out by its time.
@@ -79,7 +79,7 @@ impl Export<'_> {
 
     fn timeline(
         &self,
-        mut timeline: Box<dyn Timeline + '_>,
+        mut timeline: Box<dyn Exporter + '_>,
         out: &mut Out,
     ) -> Result<Status, Failure> {
         let viewer = viewer(self.args.to).filter(|_| !self.args.force);

@@ -8,7 +8,7 @@ use flow_codec::analysis::PathTree;
 use flow_codec::read::{ThreadFile, Trace};
 
 use super::Export;
-use crate::export::{Paths, Play, Stacks, Viewer, Writer, writer};
+use crate::export::{Emit, Paths, Stacks, Viewer, Writer, writer};
 use crate::failure::{Failure, Status};
 use crate::output::{Out, Progress, bytes, plural};
 use crate::reading::count_thread;
@@ -85,7 +85,7 @@ impl Export<'_> {
             return Ok(count_thread(file, progress).0.enters);
         }
         let mut calls = [0];
-        Play::count(self.which(), file, &mut calls, progress)?;
+        Emit::count(self.which(), file, &mut calls, progress)?;
         Ok(calls.into_iter().sum())
     }
 
@@ -98,7 +98,7 @@ impl Export<'_> {
         let mut progress = Progress::without_results(self.bytes());
         let mut by_depth = vec![0; DEPTHS];
         for file in &self.trace.files {
-            Play::count(self.which(), file, &mut by_depth, &mut progress)?;
+            Emit::count(self.which(), file, &mut by_depth, &mut progress)?;
         }
         let mut calls: u64 = 0;
         let fits = |size: &Size| size.bytes <= viewer.bytes;

@@ -1,11 +1,11 @@
 //! Lines that are held back: calls of one method that follow one another, and call nothing that is
 //! shown, become one line, and a call whose callees are too deep to be shown says how many there were.
 
-use flow_codec::tree::Span;
+use flow_codec::read::CallTimes;
 use flow_codec::{Depth, MethodId, Offset};
 
 /// A line to be printed: a call, or so many calls in a row.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Line {
     pub(super) depth: Depth,
     pub(super) method: MethodId,
@@ -15,12 +15,15 @@ pub(super) struct Line {
     /// Calls inside that are too deep to be shown.
     pub(super) below: u64,
     /// When it happened, where that is asked for.
-    pub(super) span: Option<Span>,
+    pub(super) times: Option<CallTimes>,
 }
+
+/// No lines.
+const NONE: [Option<Line>; 2] = [None, None];
 
 impl Line {
     pub(super) fn new(depth: Depth, method: MethodId, offset: Offset) -> Self {
-        Self { depth, method, offset, count: 1, below: 0, span: None }
+        Self { depth, method, offset, count: 1, below: 0, times: None }
     }
 }
 
@@ -74,10 +77,10 @@ impl Fold {
         match &self.held {
             Some(Line { count: 1.., .. }) if self.is_top(depth) => {
                 self.open = false;
-                [None; 2]
+                NONE
             }
             // Deeper than what is shown.
-            Some(line) if line.depth < depth => [None; 2],
+            Some(line) if line.depth < depth => NONE,
             _ => self.take(),
         }
     }
@@ -85,21 +88,22 @@ impl Fold {
     /// How deep the held line is. Frames above it may be left without a word.
     #[inline]
     pub(super) fn depth(&self) -> Option<Depth> {
-        self.held.map(|line| line.depth)
+        self.held.as_ref().map(|line| line.depth)
     }
 
     fn is_top(&self, depth: Depth) -> bool {
-        self.open && self.held.is_some_and(|line| line.depth == depth)
+        self.open && self.held.as_ref().is_some_and(|line| line.depth == depth)
     }
 
     /// Takes what is held back. A last call that has turned out to call others stands alone.
     #[inline]
     pub(super) fn take(&mut self) -> [Option<Line>; 2] {
         match self.held.take() {
-            Some(Line { count: 0, below: 0, .. }) => [None; 2],
+            Some(Line { count: 0, below: 0, .. }) => NONE,
             Some(line) if self.open && line.count > 1 => {
                 let below = self.below_last;
-                let before = Line { count: line.count - 1, below: line.below - below, ..line };
+                let before =
+                    Line { count: line.count - 1, below: line.below - below, ..line.clone() };
                 [Some(before), Some(Line { count: 1, below, ..line })]
             }
             line => [line, None],
@@ -109,13 +113,13 @@ impl Fold {
     /// Takes what is held back for a reader who wants to see it now. Of a call that is still open only
     /// what is below it is told later.
     pub(super) fn show(&mut self) -> [Option<Line>; 2] {
-        let (held, is_open) = (self.held, self.open);
-        if held.is_none_or(|line| line.count == 0) {
-            return [None; 2];
+        let is_open = self.open;
+        if self.held.as_ref().is_none_or(|line| line.count == 0) {
+            return NONE;
         }
         let mut lines = self.take();
         if is_open && let Some(last) = lines.iter_mut().rev().flatten().next() {
-            self.held = Some(Line { count: 0, ..*last });
+            self.held = Some(Line { count: 0, ..last.clone() });
             last.below = 0;
         }
         lines

@@ -92,8 +92,7 @@ impl<'a> Lines<'a> {
         &mut self,
         prefix: &[u8],
         indent: usize,
-        call: Line,
-        thrown: Option<&str>,
+        call: &Line,
     ) -> Result<(), Failure> {
         let line = &mut self.line;
         line.clear();
@@ -101,8 +100,8 @@ impl<'a> Lines<'a> {
         let label = self.labels.get(call.method).as_bytes();
         match self.format {
             Format::Text => {
-                if let Some(span) = call.span {
-                    times::push_columns(line, (call.count > 0).then_some(span));
+                if let Some(times) = &call.times {
+                    times::push_columns(line, Some(times).filter(|_| call.count > 0));
                 }
                 if call.count > 0 {
                     push_indent(indent, line);
@@ -113,7 +112,7 @@ impl<'a> Lines<'a> {
                 if call.count != 1 || call.below > 0 {
                     push_counts(line, call);
                 }
-                match thrown {
+                match call.times.as_ref().and_then(times::thrown) {
                     Some("?") => line.extend_from_slice(b"  !"),
                     Some(class) => {
                         line.extend_from_slice(format!("  ! {}", neutral(class)).as_bytes());
@@ -128,8 +127,8 @@ impl<'a> Lines<'a> {
                 line.extend_from_slice(label);
                 line.extend_from_slice(b",\"offset\":");
                 push_number(line, call.offset.get());
-                if let Some(span) = call.span {
-                    times::push_json(line, span, thrown);
+                if let Some(times) = &call.times {
+                    times::push_json(line, times);
                 }
                 line.extend_from_slice(b"}\n");
             }
@@ -139,8 +138,8 @@ impl<'a> Lines<'a> {
                 line.extend_from_slice(label);
                 line.push(b',');
                 push_number(line, call.offset.get());
-                if let Some(span) = call.span {
-                    times::push_csv(line, span, thrown);
+                if let Some(times) = &call.times {
+                    times::push_csv(line, times);
                 }
                 line.push(b'\n');
             }
@@ -200,7 +199,7 @@ impl<'a> Lines<'a> {
 }
 
 #[cold]
-fn push_counts(line: &mut Vec<u8>, call: Line) {
+fn push_counts(line: &mut Vec<u8>, call: &Line) {
     let mut parts = Vec::new();
     if call.count > 1 {
         parts.push(format!("×{}", grouped(call.count)));

@@ -1,7 +1,7 @@
 //! `flow replay`: calls in order, indented by depth.
 //!
 //! ```text
-//! records of a thread ─▶ Player (what is shown of them) ─▶ Fold (lines held back) ─▶ Lines
+//! events of a thread ─▶ Player (what is shown of them) ─▶ Fold (lines held back) ─▶ Lines
 //! ```
 
 mod fold;
@@ -25,7 +25,7 @@ use crate::args::{Format, ReplayArgs};
 use crate::failure::{Failure, Status};
 use crate::output::{Out, Progress, plural};
 use crate::pattern::globs;
-use crate::reading::{Ending, Reading, read_records, read_records_from};
+use crate::reading::{Ending, Reading, read_records_from, read_timeline};
 use crate::source::{Source, file_title};
 use crate::times::{has_clock, no_clock};
 
@@ -131,14 +131,8 @@ fn replay(
 ) -> Result<Reading, Failure> {
     let before = args.part.filter.open_frames(trace, file.id);
     player.entered_before(&before, lines)?;
-    if args.is_timed() {
-        player.keep_time(file, Offset::default());
-    }
-    let mut reading = read_records(file, progress, |place, record| {
-        player.record(Offset::new(place.range.start), record, lines)
-    })?;
+    let reading = events(args, (file, Offset::default()), player, lines, progress)?;
     player.end(reading.ending, &before, lines)?;
-    reading.marks = player.marks_damage();
     Ok(reading)
 }
 
@@ -151,14 +145,33 @@ fn replay_from(
     lines: &mut Lines<'_>,
     progress: &mut Progress,
 ) -> Result<Reading, Failure> {
-    if args.is_timed() {
-        player.keep_time(file, start.place.offset);
-    }
-    player.start_at(start, lines)?;
-    let mut reading = read_records_from(file, start.place.offset, progress, |place, record| {
-        player.record(Offset::new(place.range.start), record, lines)
-    })?;
+    player.start_at(start, args.is_timed(), lines)?;
+    let reading = events(args, (file, start.place.offset), player, lines, progress)?;
     player.end(reading.ending, &OpenFrames::default(), lines)?;
-    reading.marks = player.marks_damage();
+    Ok(reading)
+}
+
+/// Replays what follows from a record on: with times by its timeline, without them by its records, which is
+/// faster.
+fn events(
+    args: &ReplayArgs,
+    (file, from): (&ThreadFile, Offset),
+    player: &mut Player,
+    lines: &mut Lines<'_>,
+    progress: &mut Progress,
+) -> Result<Reading, Failure> {
+    if !args.is_timed() {
+        return read_records_from(file, from, progress, |range, record| {
+            player.record(Offset::new(range.start), record, lines)
+        });
+    }
+    let mut timeline = match file.timeline_from(from) {
+        Ok(timeline) => timeline,
+        Err(error) => return Ok(Reading::failed(error)),
+    };
+    player.keep_time(file, from);
+    let mut reading =
+        read_timeline(file, &mut timeline, progress, |event| player.event(event, lines))?;
+    reading.marks = timeline.marks_damage().or(player.marks_damage());
     Ok(reading)
 }

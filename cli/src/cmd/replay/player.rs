@@ -4,14 +4,14 @@
 use std::num::NonZeroU64;
 
 use flow_codec::format::flow::Record;
-use flow_codec::read::{OpenFrames, ShownFrames, ThreadFile};
+use flow_codec::read::{EventKind, Lookahead, OpenFrames, ShownFrames, ThreadFile, TimelineEvent};
 use flow_codec::{Depth, Error, MethodId, Offset};
 
 use super::fold::{Fold, Line};
 use super::lines::Lines;
 use super::notes::{entered_before, left_unseen, path, still_open};
 use super::start::Start;
-use super::times::Times;
+use super::times::Aside;
 use crate::args::{Format, ReplayArgs};
 use crate::failure::Failure;
 use crate::output::{duration, grouped, plural};
@@ -48,7 +48,7 @@ pub(super) struct Player {
     deeper: u64,
     unseen: u64,
     /// When calls happened, where that is asked for.
-    times: Option<Times>,
+    times: Option<Lookahead>,
     /// Calls that took less are left out, and how many were.
     min_ns: u64,
     shorter: u64,
@@ -83,16 +83,21 @@ impl Player {
 
     /// Tells when calls happened, of the records from this one on.
     pub(super) fn keep_time(&mut self, file: &ThreadFile, from: Offset) {
-        self.times = Some(Times::new(file, from));
+        self.times = Some(Lookahead::new(file, from));
     }
 
     /// What is wrong with the marks.
     pub(super) fn marks_damage(&mut self) -> Option<Error> {
-        self.times.take().and_then(Times::into_damage)
+        self.times.take().and_then(Lookahead::into_damage)
     }
 
     /// Begins in the middle of the thread, and says where that is.
-    pub(super) fn start_at(&mut self, start: &Start, lines: &mut Lines<'_>) -> Result<(), Failure> {
+    pub(super) fn start_at(
+        &mut self,
+        start: &Start,
+        is_timed: bool,
+        lines: &mut Lines<'_>,
+    ) -> Result<(), Failure> {
         let Start { place, frames } = start;
         self.calls = place.enters;
         for &method in frames {
@@ -110,29 +115,25 @@ impl Player {
         lines.head(self.number, &self.title)?;
         let (call, event, offset) = (grouped(place.enters), grouped(place.events()), place.offset);
         lines.text(0, &format!("… from call {call}, event {event}, at offset {offset}, in:"))?;
-        self.open_frames(lines)
+        self.open_frames(is_timed, lines)
     }
 
     /// Prints the frames that are open, without those that are too deep.
-    fn open_frames(&self, lines: &mut Lines<'_>) -> Result<(), Failure> {
+    fn open_frames(&self, is_timed: bool, lines: &mut Lines<'_>) -> Result<(), Failure> {
         let shown = self.stack.len().min(self.max_depth);
         let hidden =
             if shown > NAMED_FRAMES { NAMED_FRAMES / 2..shown - NAMED_FRAMES / 2 } else { 0..0 };
         for (depth, frame) in self.stack.iter().enumerate().take(shown) {
             if depth == hidden.start && !hidden.is_empty() {
                 let more = plural(hidden.len() as u64, "more frame");
-                self.beside(depth, &format!("… {more}"), lines)?;
+                beside(depth, &format!("… {more}"), is_timed, lines)?;
             }
             if !hidden.contains(&depth) {
-                self.beside(depth, &format!("… {}", lines.methods.display(*frame)), lines)?;
+                let frame = lines.methods.display(*frame);
+                beside(depth, &format!("… {frame}"), is_timed, lines)?;
             }
         }
         Ok(())
-    }
-
-    /// Prints a line among calls.
-    fn beside(&self, depth: usize, text: &str, lines: &mut Lines<'_>) -> Result<(), Failure> {
-        if self.times.is_some() { lines.aside(depth, text) } else { lines.text(depth, text) }
     }
 
     /// Prints the frames that recording found open. The calls that follow are not indented below
@@ -172,9 +173,6 @@ impl Player {
         record: Record,
         lines: &mut Lines<'_>,
     ) -> Result<Flow, Failure> {
-        if self.times.is_some() {
-            self.asides(offset, lines)?;
-        }
         match record {
             Record::Enter(method) => self.enter(offset, method, lines),
             Record::Exit(count) => {
@@ -182,6 +180,26 @@ impl Player {
                 Ok(Flow::Continue)
             }
         }
+    }
+
+    /// The next event of a timeline.
+    pub(super) fn event(
+        &mut self,
+        event: TimelineEvent,
+        lines: &mut Lines<'_>,
+    ) -> Result<Flow, Failure> {
+        match event.kind {
+            EventKind::Enter(method) => return self.enter(event.position.offset, method, lines),
+            EventKind::Exit { count, .. } | EventKind::RangeEnd { frames: count } => {
+                self.exit(count, lines)?;
+            }
+            _ => {
+                if let Some(aside) = Aside::of(event) {
+                    self.aside(&aside, lines)?;
+                }
+            }
+        }
+        Ok(Flow::Continue)
     }
 
     #[inline]
@@ -192,8 +210,8 @@ impl Player {
         lines: &mut Lines<'_>,
     ) -> Result<Flow, Failure> {
         self.calls += 1;
-        let span = match &mut self.times {
-            Some(times) => times.next_span()?,
+        let times = match &mut self.times {
+            Some(times) => times.next_call()?,
             None => None,
         };
         if !lines.selection.is_all() {
@@ -211,7 +229,7 @@ impl Player {
             return Ok(Flow::Continue);
         }
         let depth = Depth::new(top as u64);
-        let is_short = span.is_some_and(|span| span.took_ns < self.min_ns);
+        let is_short = times.as_ref().is_some_and(|times| times.duration_ns < self.min_ns);
         if is_short && top - root < self.max_depth {
             self.shorter += 1;
             self.fold.below();
@@ -228,11 +246,11 @@ impl Player {
             if is_root && self.is_text {
                 self.say_where(offset, lines)?;
             }
-            let line = Line { span, ..Line::new(depth, method, offset) };
+            let line = Line { times, ..Line::new(depth, method, offset) };
             if self.holds {
                 self.fold.hold(line);
             } else {
-                self.call(indent(top, root, lines), line, lines)?;
+                lines.call(&self.prefix, indent(top, root, lines), &line)?;
             }
         }
         self.root = Some(root);
@@ -315,30 +333,20 @@ impl Player {
     fn print_line(&self, line: &Line, lines: &mut Lines<'_>) -> Result<(), Failure> {
         lines.head(self.number, &self.title)?;
         let root = self.root.unwrap_or(line.depth.as_usize());
-        self.call(indent(line.depth.as_usize(), root, lines), *line, lines)
+        lines.call(&self.prefix, indent(line.depth.as_usize(), root, lines), line)
     }
 
-    fn call(&self, indent: usize, line: Line, lines: &mut Lines<'_>) -> Result<(), Failure> {
-        let class = line.span.and_then(|span| span.thrown);
-        let thrown = class.zip(self.times.as_ref()).map(|(class, times)| times.class(class));
-        lines.call(&self.prefix, indent, line, thrown)
-    }
-
-    /// Prints what is known beside the events before a record.
-    fn asides(&mut self, offset: Offset, lines: &mut Lines<'_>) -> Result<(), Failure> {
-        while let Some(aside) = self.times.as_mut().and_then(|times| times.aside(offset)) {
-            let Some(root) = self.root else { continue };
-            let open = self.stack.len();
-            if !self.is_text {
-                lines.beside(&self.prefix, Depth::new(open as u64), &aside)?;
-                continue;
-            }
-            self.take_held(lines)?;
-            lines.head(self.number, &self.title)?;
-            let depth = open.min(root.saturating_add(self.max_depth));
-            lines.aside(indent(depth, root, lines), &aside.words())?;
+    /// Prints what is known beside calls.
+    fn aside(&mut self, aside: &Aside, lines: &mut Lines<'_>) -> Result<(), Failure> {
+        let Some(root) = self.root else { return Ok(()) };
+        let open = self.stack.len();
+        if !self.is_text {
+            return lines.beside(&self.prefix, Depth::new(open as u64), aside);
         }
-        Ok(())
+        self.take_held(lines)?;
+        lines.head(self.number, &self.title)?;
+        let depth = open.min(root.saturating_add(self.max_depth));
+        lines.aside(indent(depth, root, lines), &aside.words())
     }
 
     /// Ends the thread with what is left to say.
@@ -348,9 +356,6 @@ impl Player {
         before: &OpenFrames,
         lines: &mut Lines<'_>,
     ) -> Result<(), Failure> {
-        if ending != Ending::Stopped {
-            self.asides(Offset::new(u64::MAX), lines)?;
-        }
         self.take_held(lines)?;
         let mut notes = Vec::new();
         if !self.is_text && before.count() > 0 {
@@ -383,6 +388,11 @@ impl Player {
         }
         Ok(())
     }
+}
+
+/// Prints a line among calls.
+fn beside(depth: usize, text: &str, is_timed: bool, lines: &mut Lines<'_>) -> Result<(), Failure> {
+    if is_timed { lines.aside(depth, text) } else { lines.text(depth, text) }
 }
 
 /// How far a call at this depth is indented: calls shown with all they called stand below the line

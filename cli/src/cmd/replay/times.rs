@@ -2,12 +2,9 @@
 
 use std::num::NonZeroU64;
 
-use flow_codec::format::marks::{Mark, Position};
-use flow_codec::read::{self, Asides, Bounds, MarksInput, ThreadFile};
-use flow_codec::tree::{Span, Spans};
-use flow_codec::{Error, Offset};
+use flow_codec::Offset;
+use flow_codec::read::{Bounds, CallTimes, EventKind, TimelineEvent, Unwound, When};
 
-use crate::failure::Failure;
 use crate::output::{between, csv_fields, instant, neutral, plural};
 
 /// Columns of text: when, and how long.
@@ -16,74 +13,6 @@ const TOOK_WIDTH: usize = 18;
 
 pub(super) const CSV_TITLES: &str = ",start_ns,start_from_ns,start_by_ns,duration_ns,\
     duration_from_ns,duration_by_ns,thrown,beside,text";
-
-/// What is known of the calls of one thread.
-#[derive(Debug)]
-pub(super) struct Times {
-    spans: Spans,
-    asides: Option<Asides<MarksInput>>,
-    /// For what stands beside calls.
-    times: Option<read::Times<MarksInput>>,
-    damage: Option<Error>,
-}
-
-impl Times {
-    /// Of the calls from a record on.
-    pub(super) fn new(file: &ThreadFile, from: Offset) -> Self {
-        // Two readers, each of which goes on by itself.
-        let (asides, times, damage) = match (file.asides(), file.marks()) {
-            (Ok(asides), Ok(times)) => (asides, times.map(read::Times::new), None),
-            (Err(error), _) | (_, Err(error)) => (None, None, Some(error)),
-        };
-        let mut times = Self { spans: Spans::new(file, from), asides, times, damage };
-        // What was said before is not told.
-        if let Some(before) = from.get().checked_sub(1) {
-            while times.aside(Offset::new(before)).is_some() {}
-        }
-        times
-    }
-
-    /// Of the next call.
-    pub(super) fn next_span(&mut self) -> Result<Option<Span>, Failure> {
-        Ok(self.spans.next_span()?)
-    }
-
-    /// The class of an exception.
-    pub(super) fn class(&self, number: usize) -> &str {
-        self.spans.class(number)
-    }
-
-    /// What is to be told before a record, until there is nothing more.
-    pub(super) fn aside(&mut self, before: Offset) -> Option<Aside> {
-        let asides = self.asides.as_mut()?;
-        let position = Position::before(before);
-        loop {
-            let next = asides.next_before(position).unwrap_or_else(|error| {
-                self.damage = Some(error);
-                None
-            });
-            let (position, mark) = next?;
-            let (kind, text, events) = match mark {
-                Mark::Note(text) => ("note", Some(text), None),
-                Mark::Gap { events } => ("gap", None, events.map(NonZeroU64::get)),
-                Mark::Paused => ("paused", None, None),
-                Mark::Resumed => ("resumed", None, None),
-                _ => continue,
-            };
-            let mut span = NO_SPAN;
-            if let Some(times) = &mut self.times {
-                // The same damage as that of the spans.
-                (span.start, span.start_ns) = times.when(position, &mut self.damage);
-            }
-            return Some(Aside { kind, offset: position.offset, text, events, span });
-        }
-    }
-
-    /// What is wrong with the marks.
-    pub(super) fn into_damage(self) -> Option<Error> {
-        self.damage.or(self.spans.into_damage())
-    }
-}
 
 /// What marks say beside calls.
 #[derive(Debug)]
@@ -96,11 +25,23 @@ pub(super) struct Aside {
     text: Option<String>,
     /// How many events are missing, where that is known.
     events: Option<u64>,
-    /// Of which only the beginning is known.
-    span: Span,
+    start: When,
 }
 
 impl Aside {
+    /// What an event tells that is no entry and no exit.
+    pub(super) fn of(event: TimelineEvent) -> Option<Self> {
+        let (kind, text, events) = match event.kind {
+            EventKind::Note(text) => ("note", Some(text), None),
+            EventKind::Gap { events } => ("gap", None, events.map(NonZeroU64::get)),
+            EventKind::Pause => ("paused", None, None),
+            EventKind::Resume => ("resumed", None, None),
+            _ => return None,
+        };
+        let (offset, start) = (event.position.offset, event.time);
+        Some(Self { kind, offset, text, events, start })
+    }
+
     /// For people.
     pub(super) fn words(&self) -> String {
         match (self.kind, &self.text, self.events) {
@@ -113,7 +54,7 @@ impl Aside {
 
     /// The columns behind the offset.
     pub(super) fn push_csv(&self, line: &mut Vec<u8>) {
-        let [start_ns, start_from_ns, start_by_ns, ..] = numbers(self.span);
+        let [start_ns, start_from_ns, start_by_ns, ..] = numbers(&beside(self.start));
         push_csv_numbers([start_ns, start_from_ns, start_by_ns, None, None, None], line);
         let events = self.events.map(|events| events.to_string());
         let text = self.text.as_deref().map(neutral).or(events.map(Into::into));
@@ -123,7 +64,7 @@ impl Aside {
 
     /// The fields behind the offset.
     pub(super) fn push_json(&self, line: &mut Vec<u8>) {
-        push_json_numbers(numbers(self.span).get(..3).unwrap_or_default(), line);
+        push_json_numbers(numbers(&beside(self.start)).get(..3).unwrap_or_default(), line);
         let text = serde_json::Value::from(self.text.as_deref().map(neutral));
         let events = serde_json::Value::from(self.events);
         let kind = self.kind;
@@ -132,41 +73,42 @@ impl Aside {
     }
 }
 
-const NO_SPAN: Span = Span {
-    start: Bounds::UNKNOWN,
-    start_ns: None,
-    took: Bounds::UNKNOWN,
-    took_ns: 0,
-    thrown: None,
-};
+/// What stands beside calls: of it only the beginning is known.
+fn beside(start: When) -> CallTimes {
+    CallTimes { start, duration: Bounds::UNKNOWN, duration_ns: 0, unwound: None }
+}
 
 /// The columns before a call, or blanks.
-pub(super) fn push_columns(line: &mut Vec<u8>, span: Option<Span>) {
-    let start = match span {
-        Some(Span { start_ns: Some(ns), .. }) => instant(ns),
-        Some(_) => "?".to_owned(),
+pub(super) fn push_columns(line: &mut Vec<u8>, times: Option<&CallTimes>) {
+    let is_known = times.is_some_and(|times| times.start.estimate_ns.is_some());
+    let or_unknown = |known: Option<String>| match times {
+        Some(_) => known.filter(|_| is_known).unwrap_or("?".to_owned()),
         None => String::new(),
     };
-    let took = match span {
-        Some(Span { start_ns: Some(_), took, .. }) => between(took),
-        Some(_) => "?".to_owned(),
-        None => String::new(),
-    };
+    let start = or_unknown(times.and_then(|times| times.start.estimate_ns).map(instant));
+    let took = or_unknown(times.map(|times| between(times.duration)));
     line.extend_from_slice(format!("{start:>START_WIDTH$}  {took:>TOOK_WIDTH$}  ").as_bytes());
 }
 
-/// The numbers of a span: nothing where it is not known.
-fn numbers(span: Span) -> [Option<u64>; 6] {
+/// The numbers of a call: nothing where they are not known.
+fn numbers(times: &CallTimes) -> [Option<u64>; 6] {
+    let CallTimes { start, duration, duration_ns, .. } = times;
     let known = |by_ns: u64| (by_ns != u64::MAX).then_some(by_ns);
-    let is_known = span.start_ns.is_some();
+    let is_known = start.estimate_ns.is_some();
     [
-        span.start_ns,
-        is_known.then_some(span.start.from_ns),
-        known(span.start.by_ns),
-        is_known.then_some(span.took_ns),
-        is_known.then_some(span.took.from_ns),
-        known(span.took.by_ns),
+        start.estimate_ns,
+        is_known.then_some(start.bounds.from_ns),
+        known(start.bounds.by_ns),
+        is_known.then_some(*duration_ns),
+        is_known.then_some(duration.from_ns),
+        known(duration.by_ns),
     ]
+}
+
+/// The class of the exception that ended a call, `?` where it is not known.
+pub(super) fn thrown(times: &CallTimes) -> Option<&str> {
+    let Unwound { class } = times.unwound.as_ref()?;
+    Some(class.as_deref().unwrap_or("?"))
 }
 
 fn push_json_numbers(numbers: &[Option<u64>], line: &mut Vec<u8>) {
@@ -185,16 +127,16 @@ fn push_csv_numbers(numbers: [Option<u64>; 6], line: &mut Vec<u8>) {
     }
 }
 
-pub(super) fn push_json(line: &mut Vec<u8>, span: Span, thrown: Option<&str>) {
-    push_json_numbers(&numbers(span), line);
-    let thrown = serde_json::Value::from(thrown.map(neutral));
+pub(super) fn push_json(line: &mut Vec<u8>, times: &CallTimes) {
+    push_json_numbers(&numbers(times), line);
+    let thrown = serde_json::Value::from(thrown(times).map(neutral));
     line.extend_from_slice(format!(",\"thrown\":{thrown}").as_bytes());
 }
 
-pub(super) fn push_csv(line: &mut Vec<u8>, span: Span, thrown: Option<&str>) {
-    push_csv_numbers(numbers(span), line);
+pub(super) fn push_csv(line: &mut Vec<u8>, times: &CallTimes) {
+    push_csv_numbers(numbers(times), line);
     line.push(b',');
-    if let Some(class) = thrown {
+    if let Some(class) = thrown(times) {
         line.extend_from_slice(csv_fields([&*neutral(class)]).as_bytes());
     }
     // Nothing beside it.

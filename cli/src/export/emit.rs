@@ -1,0 +1,355 @@
+//! Emits what a thread did, call by call, to a format.
+
+use std::num::NonZeroU64;
+
+use flow_codec::MethodId;
+use flow_codec::read::{
+    Bounds, EventKind, Selection, ThreadFile, TimeLimits, Timeline, TimelineEvent, Trace, Unwound,
+    When,
+};
+
+use super::scale::Scale;
+use crate::failure::{Failure, Status};
+use crate::output::Progress;
+use crate::reading::{Ending, Flow, Reading, read_timeline};
+
+/// A buffer of more bytes than this is written out.
+const FULL_BYTES: usize = 64 * 1024;
+
+/// When something happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Moment {
+    /// By the scale: it never goes back within a thread.
+    pub(crate) at: u64,
+    /// Calls made before.
+    pub(crate) calls: u64,
+    /// Within these nanoseconds for sure; nothing is known without a clock.
+    pub(crate) bounds: Bounds,
+}
+
+/// A frame is left.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Exit<'a> {
+    pub(crate) now: Moment,
+    /// By an exception, and the class of that where it is known.
+    pub(crate) thrown: Option<Option<&'a str>>,
+}
+
+/// Something that takes no time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Instant<'a> {
+    /// The program said so.
+    Note(&'a str),
+    /// An exception of this class ends the topmost frame, and maybe others below.
+    Thrown(Option<&'a str>),
+    /// Here so many events are missing; unknown how many where that is `None`.
+    Gap(Option<u64>),
+    /// What follows was not recorded.
+    Paused,
+    /// Recording goes on.
+    Resumed,
+}
+
+/// A format of calls. Each function appends what is to be written; times are those of the [`Scale`] it is
+/// written in.
+pub(crate) trait Exporter {
+    /// Before the first thread.
+    fn begin(&mut self, out: &mut Vec<u8>);
+
+    /// A thread begins, with no frame open, or the parts of one that are emitted. Time begins anew.
+    fn begin_thread(&mut self, file: &ThreadFile, out: &mut Vec<u8>);
+
+    /// A method is entered.
+    fn enter(&mut self, method: MethodId, at: u64, out: &mut Vec<u8>);
+
+    /// The topmost frame is left.
+    fn exit(&mut self, at: u64, out: &mut Vec<u8>);
+
+    /// The same with all that is known of when.
+    fn entered(&mut self, method: MethodId, now: Moment, out: &mut Vec<u8>) {
+        self.enter(method, now.at, out);
+    }
+
+    /// The topmost frame is left, with all that is known of when and why.
+    fn left(&mut self, exit: Exit<'_>, out: &mut Vec<u8>) {
+        self.exit(exit.now.at, out);
+    }
+
+    /// Something happened that takes no time. Formats that have no place for that leave it out.
+    fn instant(&mut self, _what: Instant<'_>, _at: u64, _out: &mut Vec<u8>) {}
+
+    /// The topmost frame is open to the end of the thread's events. Formats that can leave it open do.
+    fn unfinished(&mut self, _at: u64, _out: &mut Vec<u8>) {}
+
+    /// The thread's events are emitted. Returns what is to come.
+    fn end_thread(&mut self, at: u64, out: &mut Vec<u8>) -> Next;
+
+    /// After the last thread.
+    fn finish(&mut self, out: &mut Vec<u8>);
+}
+
+/// What comes after the events of a thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Next {
+    /// The next thread.
+    Thread,
+    /// The same events once more, without another beginning: formats that are stored in columns are written
+    /// so.
+    Again,
+    /// The end of the thread once more: it is written in pieces.
+    More,
+}
+
+/// Calls of these methods, of them the outermost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Which<'a> {
+    /// The methods.
+    pub(crate) selection: &'a Selection,
+    /// This many on top of one another.
+    pub(crate) depth: u64,
+}
+
+/// What of a trace is emitted.
+pub(crate) struct Emit<'a> {
+    /// Which calls.
+    pub(crate) which: Which<'a>,
+    /// How many; frames that are open then are left.
+    pub(crate) max_calls: u64,
+    /// What times are.
+    pub(crate) scale: Scale,
+    /// What is left out by its time.
+    pub(crate) limits: TimeLimits,
+}
+
+impl Emit<'_> {
+    /// Emits all threads of a trace, and passes what is to be written to `write`.
+    pub(crate) fn trace(
+        &self,
+        trace: &Trace,
+        exporter: &mut dyn Exporter,
+        progress: &mut Progress,
+        write: &mut dyn FnMut(&[u8]) -> Result<(), Failure>,
+    ) -> Result<Status, Failure> {
+        let mut out = Buffer { bytes: Vec::new(), write };
+        let mut status = Status::Done;
+        exporter.begin(&mut out.bytes);
+        for file in &trace.files {
+            let (reading, _) = self.thread(trace, file, exporter, progress, &mut out)?;
+            status = status.and(reading.tell(file, progress));
+        }
+        exporter.finish(&mut out.bytes);
+        out.flush()?;
+        Ok(status)
+    }
+
+    /// Emits one thread. Returns how many bytes that makes, and how many calls they hold.
+    pub(crate) fn measure(
+        &self,
+        (trace, file): (&Trace, &ThreadFile),
+        exporter: &mut dyn Exporter,
+        progress: &mut Progress,
+    ) -> Result<(u64, u64), Failure> {
+        let mut bytes = 0;
+        let mut write = |written: &[u8]| {
+            bytes += written.len() as u64;
+            Ok(())
+        };
+        let mut out = Buffer { bytes: Vec::new(), write: &mut write };
+        let (_, calls) = self.thread(trace, file, exporter, progress, &mut out)?;
+        out.flush()?;
+        Ok((bytes, calls))
+    }
+
+    /// Counts the calls that are emitted of a thread, for each depth up to the length of `by_depth`: those
+    /// that are deeper count as the deepest.
+    pub(crate) fn count(
+        which: Which<'_>,
+        file: &ThreadFile,
+        by_depth: &mut [u64],
+        progress: &mut Progress,
+    ) -> Result<(), Failure> {
+        let deepest = by_depth.len().saturating_sub(1);
+        // What cannot be opened is reported by the export.
+        let Ok(timeline) = file.timeline_without_marks() else { return Ok(()) };
+        let mut timeline = timeline.select(which.selection);
+        let mut open: u64 = 0;
+        read_timeline(file, &mut timeline, progress, |event| {
+            match event.kind {
+                EventKind::Enter(_) => {
+                    let place = usize::try_from(open).unwrap_or(deepest).min(deepest);
+                    if let Some(calls) = by_depth.get_mut(place).filter(|_| open < which.depth) {
+                        *calls += 1;
+                    }
+                    open += 1;
+                }
+                EventKind::Exit { count, .. } | EventKind::RangeEnd { frames: count } => {
+                    open = open.saturating_sub(count.get());
+                }
+                _ => {}
+            }
+            Ok(Flow::Continue)
+        })?;
+        Ok(())
+    }
+
+    fn thread(
+        &self,
+        trace: &Trace,
+        file: &ThreadFile,
+        exporter: &mut dyn Exporter,
+        progress: &mut Progress,
+        out: &mut Buffer<'_>,
+    ) -> Result<(Reading, u64), Failure> {
+        exporter.begin_thread(file, &mut out.bytes);
+        // A thread may be said to have begun later than it did.
+        let start_ns = trace.threads.get(file.id).and_then(|thread| thread.start_ns).unwrap_or(0);
+        loop {
+            let (scale, exporter) = (self.scale, &mut *exporter);
+            let mut thread = Thread { exporter, scale, start_ns, calls: 0, open: 0 };
+            let mut now = thread.moment(When::UNKNOWN, 0);
+            let reading = match self.timeline(file, start_ns) {
+                Err(error) => Reading::failed(error),
+                Ok(mut timeline) => {
+                    let mut reading = read_timeline(file, &mut timeline, progress, |event| {
+                        thread.event(&event, self.max_calls, out)
+                    })?;
+                    let (time, calls) = timeline.now();
+                    now = thread.moment(time, calls);
+                    reading.marks = timeline.marks_damage();
+                    reading
+                }
+            };
+            for _ in 0..thread.open {
+                if reading.ending == Ending::Stopped {
+                    thread.exporter.left(Exit { now, thrown: None }, &mut out.bytes);
+                } else {
+                    thread.exporter.unfinished(now.at, &mut out.bytes);
+                }
+                out.flush_if_full()?;
+            }
+            let next = loop {
+                match thread.exporter.end_thread(now.at, &mut out.bytes) {
+                    Next::More => out.flush_if_full()?,
+                    next => break next,
+                }
+            };
+            if next == Next::Thread {
+                return Ok((reading, thread.calls));
+            }
+        }
+    }
+
+    /// What is emitted of a thread. By calls nothing is asked of marks.
+    fn timeline(
+        &self,
+        file: &ThreadFile,
+        start_ns: u64,
+    ) -> Result<Timeline<'_>, flow_codec::Error> {
+        let timeline = match self.scale {
+            Scale::Calls => file.timeline_without_marks()?,
+            Scale::Nanos => file.timeline()?.limit(self.limits, start_ns),
+        };
+        let Which { selection, depth } = self.which;
+        Ok(match depth {
+            u64::MAX => timeline.select(selection),
+            depth => timeline.select_outermost(selection, depth),
+        })
+    }
+}
+
+/// A thread that is being emitted.
+struct Thread<'a> {
+    exporter: &'a mut dyn Exporter,
+    scale: Scale,
+    /// The time of events of which none is known.
+    start_ns: u64,
+    calls: u64,
+    open: u64,
+}
+
+impl Thread<'_> {
+    #[inline]
+    fn moment(&self, time: When, calls: u64) -> Moment {
+        let at = match self.scale {
+            Scale::Calls => calls,
+            Scale::Nanos => time.estimate_ns.unwrap_or(self.start_ns),
+        };
+        Moment { at, calls, bounds: time.bounds }
+    }
+
+    fn event(
+        &mut self,
+        event: &TimelineEvent,
+        max_calls: u64,
+        out: &mut Buffer<'_>,
+    ) -> Result<Flow, Failure> {
+        let now = self.moment(event.time, event.calls);
+        let instant = match &event.kind {
+            EventKind::Enter(method) => {
+                if self.calls >= max_calls {
+                    return Ok(Flow::Stop);
+                }
+                (self.calls, self.open) = (self.calls + 1, self.open + 1);
+                self.exporter.entered(*method, now, &mut out.bytes);
+                out.flush_if_full()?;
+                return Ok(Flow::Continue);
+            }
+            EventKind::Exit { count, unwound } => {
+                self.exit(*count, Exit { now, thrown: unwound.as_ref().map(class) }, out)?;
+                return Ok(Flow::Continue);
+            }
+            EventKind::RangeEnd { frames } => {
+                self.exit(*frames, Exit { now, thrown: None }, out)?;
+                return Ok(Flow::Continue);
+            }
+            EventKind::Throw(unwound) => Instant::Thrown(class(unwound)),
+            EventKind::Note(text) => Instant::Note(text),
+            EventKind::Gap { events } => Instant::Gap(events.map(NonZeroU64::get)),
+            EventKind::Pause => Instant::Paused,
+            EventKind::Resume => Instant::Resumed,
+            _ => return Ok(Flow::Continue),
+        };
+        self.exporter.instant(instant, now.at, &mut out.bytes);
+        out.flush_if_full()?;
+        Ok(Flow::Continue)
+    }
+
+    /// Frames are left one by one: a run may leave more than there is memory for what they make.
+    fn exit(
+        &mut self,
+        count: NonZeroU64,
+        exit: Exit<'_>,
+        out: &mut Buffer<'_>,
+    ) -> Result<(), Failure> {
+        let count = count.get().min(self.open);
+        self.open -= count;
+        for _ in 0..count {
+            self.exporter.left(exit, &mut out.bytes);
+            out.flush_if_full()?;
+        }
+        Ok(())
+    }
+}
+
+fn class(unwound: &Unwound) -> Option<&str> {
+    unwound.class.as_deref()
+}
+
+/// Bytes on their way out.
+struct Buffer<'a> {
+    bytes: Vec<u8>,
+    write: &'a mut dyn FnMut(&[u8]) -> Result<(), Failure>,
+}
+
+impl Buffer<'_> {
+    #[inline]
+    fn flush_if_full(&mut self) -> Result<(), Failure> {
+        if self.bytes.len() < FULL_BYTES { Ok(()) } else { self.flush() }
+    }
+
+    fn flush(&mut self) -> Result<(), Failure> {
+        (self.write)(&self.bytes)?;
+        self.bytes.clear();
+        Ok(())
+    }
+}
