@@ -271,3 +271,25 @@ fn another_version_records_a_jvm_that_was_recorded_before() {
         drop(session.exit());
     });
 }
+
+#[test]
+fn a_class_loader_that_refuses_the_probes_has_its_classes_left_out_by_name() {
+    on_every_jdk(|jdk| {
+        let program = || Program::harness(jdk, "Picky").options("include=harness.**");
+        let plain = program().run_without_agent();
+        let run = program().run();
+        assert_eq!(run.code(), Some(0), "{}", run.errors());
+        assert_eq!(String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&plain.stdout));
+        assert_eq!(run.errors(), "");
+        let trace = run.trace();
+        let not_recorded = &trace.manifest["end"]["not_recorded"];
+        let refused = serde_json::json!({
+            "reason": "loader-refuses-probes", "count": 1, "methods": ["harness.Picky$Guest#*"],
+        });
+        assert!(not_recorded.as_array().unwrap().contains(&refused), "{not_recorded}");
+        // The other loader, which is asked once, has its class recorded.
+        let calls = trace.enters_by_key();
+        let calls_of = |key: &str| calls.get(key).copied().unwrap_or_default();
+        assert_eq!(calls_of("harness.Picky$Guest#twice(I)I"), 1);
+    });
+}

@@ -14,9 +14,9 @@ use flow_e2e::{Decoded, DecodedThread, Engine, Event, Jdk, Program, harness, lib
 
 use crate::on_every_jdk;
 
-/// Programs of the harness of which no two runs are the same, that need arguments, or that do not end by
-/// themselves.
-const DIFFERENT_EACH_TIME: [&str; 14] = [
+/// Programs of the harness of which no two runs are the same, that need arguments, that do not end by
+/// themselves, or whose class loaders are asked for the probe class.
+const DIFFERENT_EACH_TIME: [&str; 15] = [
     "Attached",
     "Busy",
     "Children",
@@ -29,6 +29,7 @@ const DIFFERENT_EACH_TIME: [&str; 14] = [
     "OutOfMemory",
     "Overflow",
     "Overflowing",
+    "Picky",
     "Rounds",
     "Unloading",
 ];

@@ -100,6 +100,22 @@ fn room_for(class: &[u8]) -> usize {
     64 * 1024 + class.len().saturating_mul(16)
 }
 
+/// Whether a class may get probes, as far as its name tells.
+pub fn may_rewrite(recorder: &Recorder, loader: &Loader, bytes: &[u8]) -> bool {
+    let filter = recorder.methods().filter();
+    ClassFile::parse(bytes).is_ok_and(|class| filter.may_select(&class.name(), loader.kind))
+}
+
+/// The bytes of a class whose loader does not find the probe class. With probes it could not run.
+pub fn on_class_without_probes(recorder: &Recorder, loader: &Loader, bytes: &[u8]) {
+    let methods = recorder.methods();
+    if let Ok(class) = ClassFile::parse(bytes)
+        && methods.filter().may_select(&class.name(), loader.kind)
+    {
+        methods.leave_out("loader-refuses-probes", key(&class.name(), "*", ""));
+    }
+}
+
 /// A probe of the current thread had no room for an event, or the thread has no chunk yet.
 pub fn on_no_room(recorder: &Recorder, vm: &Vm<'_>, id: ThreadId, event: &[u8]) {
     if let Some(thread) = current_thread(recorder, vm, id) {

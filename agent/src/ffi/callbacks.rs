@@ -12,6 +12,7 @@ use jni::sys::{JNIEnv, jint, jlong};
 use jvmti_rs::sys;
 
 use super::jvmti::Jvmti;
+use super::vm::KnowsProbes;
 use super::{Vm, api, blocks, environment, probe};
 use crate::engine::{events, instrument};
 use crate::lifecycle::{self, Agent};
@@ -235,7 +236,7 @@ unsafe extern "C" fn class_prepare(
 unsafe extern "C" fn class_file_load_hook(
     jvmti: *mut sys::jvmtiEnv,
     jni: *mut sys::JNIEnv,
-    _class_being_redefined: sys::jclass,
+    class_being_redefined: sys::jclass,
     loader: sys::jobject,
     name: *const std::ffi::c_char,
     _protection_domain: sys::jobject,
@@ -251,16 +252,33 @@ unsafe extern "C" fn class_file_load_hook(
     let Some(agent) = lifecycle::agent().filter(|agent| agent.recorder().takes_classes()) else {
         return;
     };
+    // SAFETY: the arguments of this callback.
+    let vm = unsafe { vm(jvmti, jni, ptr::null_mut()) };
+    let len = usize::try_from(bytes).unwrap_or_default();
+    // SAFETY: the JVM passes the bytes of a class and their number; they stay for this callback.
+    let class = unsafe { std::slice::from_raw_parts(data, len) };
+    // Java runs for this, and defines further classes, so it is no part of the below. Not for a class that is
+    // changed: its loader never expects to be called by the thread that does that.
+    if class_being_redefined.is_null() && !IN_CALLBACK.get() {
+        caught(agent, || {
+            if vm.knows_probes(loader) == KnowsProbes::Unknown
+                && instrument::may_rewrite(agent.recorder(), &vm.loader(loader), class)
+            {
+                probe::introduce(&vm, loader);
+            }
+        });
+    }
     guarded(agent, || {
-        // SAFETY: the arguments of this callback.
-        let vm = unsafe { vm(jvmti, jni, ptr::null_mut()) };
-        let len = usize::try_from(bytes).unwrap_or_default();
-        // SAFETY: the JVM passes the bytes of a class and their number; they stay for this callback.
-        let class = unsafe { std::slice::from_raw_parts(data, len) };
         // SAFETY: the JVM passes a text that ends in NUL, or null; it stays for this callback.
         let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_bytes());
+        let knows_probes = vm.knows_probes(loader);
         let loader = vm.loader(loader);
-        let rewritten = instrument::on_class_file(agent.recorder(), &loader, name, class);
+        let rewritten = if knows_probes == KnowsProbes::No {
+            instrument::on_class_without_probes(agent.recorder(), &loader, class);
+            None
+        } else {
+            instrument::on_class_file(agent.recorder(), &loader, name, class)
+        };
         if let Some(rewritten) = rewritten
             && let Some(memory) = vm.jvm_copy(&rewritten)
             && let Ok(len) = jint::try_from(rewritten.len())

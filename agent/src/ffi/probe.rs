@@ -21,7 +21,7 @@ use once_cell::sync::OnceCell;
 use super::blocks::table;
 use super::callbacks;
 use super::jvmti::Jvmti;
-use super::vm::{Vm, native};
+use super::vm::{KnowsProbes, Vm, native};
 use crate::rewrite;
 
 /// The name that is tried first is that in [`BYTES`].
@@ -42,8 +42,8 @@ thread_local! {
     static DEFINING: Cell<Option<&'static CStr>> = const { Cell::new(None) };
 }
 
-/// Set once the class is there: it stays for good.
-static DEFINED: OnceCell<()> = OnceCell::new();
+/// Its name, once the class is there: it stays for good.
+static DEFINED: OnceCell<&'static CStr> = OnceCell::new();
 
 /// Defines the probe class, unless that has been done. Not before VMStart.
 ///
@@ -51,7 +51,7 @@ static DEFINED: OnceCell<()> = OnceCell::new();
 /// The JVM refuses.
 pub(super) fn define(vm: &Vm<'_>) -> Result<(), String> {
     table()?;
-    DEFINED.get_or_try_init(|| define_now(vm)).copied()
+    DEFINED.get_or_try_init(|| define_now(vm)).map(|_| ())
 }
 
 /// Asks for the event in which the native methods are bound; to be called before [`define`], with the
@@ -76,7 +76,7 @@ pub(super) fn is_defined() -> bool {
     DEFINED.get().is_some()
 }
 
-fn define_now(vm: &Vm<'_>) -> Result<(), String> {
+fn define_now(vm: &Vm<'_>) -> Result<&'static CStr, String> {
     let defined = NAMES.into_iter().find_map(|name| {
         DEFINING.set(Some(name));
         let class = vm.define_class(name, &bytes_named(name));
@@ -90,7 +90,22 @@ fn define_now(vm: &Vm<'_>) -> Result<(), String> {
     // Asking for a method initialises the class, which no probe may have to do.
     let ready = vm.has_static_method(class, c"exit", c"()V");
     vm.forget(class);
-    ready.then_some(()).ok_or_else(|| "this JVM cannot run the probe class".to_owned())
+    ready.then_some(name).ok_or_else(|| "this JVM cannot run the probe class".to_owned())
+}
+
+/// Has a class loader of the program look up the class, as the JVM has it do for the first probe that runs.
+/// A loader that throws would make that probe throw. Runs code of the program.
+///
+/// No other way leads around the loader: the JVM asks it once for every name that its classes refer to, those in `java.`
+/// too. Now, while its first class is being defined, it is asked for that class's superclass by the same
+/// thread, which holds the same locks: a loader that can be called then for the one can be for the other.
+pub(super) fn introduce(vm: &Vm<'_>, loader: jobject) {
+    let Some(name) = DEFINED.get().and_then(|name| name.to_str().ok()) else { return };
+    // Classes that it defines meanwhile do not ask again.
+    vm.note_probes(loader, KnowsProbes::Maybe);
+    if !vm.finds_class(loader, &name.replace('/', ".")).unwrap_or(true) {
+        vm.note_probes(loader, KnowsProbes::No);
+    }
 }
 
 /// The bytes of the class under another name.

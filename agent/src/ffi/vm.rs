@@ -2,7 +2,7 @@
 
 #![expect(unsafe_code, reason = "JNI field access; the pointer kept for each thread")]
 
-use std::ffi::{CStr, c_void};
+use std::ffi::{CStr, CString, c_void};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr;
@@ -34,6 +34,42 @@ const SPARE_REFERENCES: i32 = 64;
 
 /// HotSpot refuses to announce more (`-XX:MaxJNILocalCapacity`).
 const MOST_REFERENCES: i32 = 65_536;
+
+/// What is found once, and used where the class loader of the program would be asked for it.
+static LOOKUP: OnceCell<ClassLookup> = OnceCell::new();
+
+/// `Class.forName`.
+#[derive(Clone, Copy, Debug)]
+struct ClassLookup {
+    /// Global references to `java.lang.Class` and `java.lang.VirtualMachineError`.
+    class: usize,
+    vm_error: usize,
+    for_name: usize,
+}
+
+/// Whether a class loader finds the probe class: the lower bits of its tag.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum KnowsProbes {
+    /// It has not been asked.
+    Unknown = 0,
+    /// It does, or is just being asked.
+    Maybe = 1,
+    /// It does not.
+    No = 2,
+}
+
+impl KnowsProbes {
+    const BITS: u32 = 2;
+    const MASK: i64 = (1 << Self::BITS) - 1;
+
+    fn of_tag(tag: i64) -> Self {
+        match tag & Self::MASK {
+            0 => Self::Unknown,
+            2 => Self::No,
+            _ => Self::Maybe,
+        }
+    }
+}
 
 /// A field of a class that is never unloaded.
 #[derive(Clone, Copy, Debug)]
@@ -94,6 +130,8 @@ impl<'a> Vm<'a> {
         if let Err(what) = found {
             log::error!("this JVM has no {what} of java.lang.Thread; nothing can be recorded");
         }
+        // Without it loaders are not asked beforehand.
+        let _ = LOOKUP.get_or_try_init(|| self.class_lookup().ok_or(()));
     }
 
     /// A method of an event, to be described while its class is alive.
@@ -245,16 +283,83 @@ impl<'a> Vm<'a> {
         described
     }
 
+    /// Whether a loader finds the probe class. Those of the JDK do.
+    pub(super) fn knows_probes(&self, loader: jobject) -> KnowsProbes {
+        if loader.is_null() || LOOKUP.get().is_none() || !self.loader(loader).label.contains('@') {
+            return KnowsProbes::Maybe;
+        }
+        self.jvmti.tag(loader).map_or(KnowsProbes::Maybe, KnowsProbes::of_tag)
+    }
+
+    /// Notes that, for a loader that has a number.
+    pub(super) fn note_probes(&self, loader: jobject, known: KnowsProbes) {
+        if let Some(tag) = self.jvmti.tag(loader) {
+            self.jvmti.set_tag(loader, (tag & !KnowsProbes::MASK) | known as i64);
+        }
+    }
+
+    /// Whether a loader finds a class. Runs code of the program. `None` where that could not be found out.
+    pub(super) fn finds_class(&self, loader: jobject, name: &str) -> Option<bool> {
+        let ClassLookup { class, vm_error, for_name } = *LOOKUP.get()?;
+        let jni = self.jni().v1_1();
+        let name = CString::new(name).ok()?;
+        // SAFETY: a NUL-terminated string.
+        let name = self.unless_thrown(unsafe { (jni.NewStringUTF)(self.jni, name.as_ptr()) })?;
+        let arguments = [jvalue { l: name }, jvalue { z: false }, jvalue { l: loader }];
+        let class = ptr::with_exposed_provenance_mut(class);
+        let for_name = ptr::with_exposed_provenance_mut(for_name);
+        // SAFETY: a static method of this class, and arguments as its descriptor says.
+        let found =
+            unsafe { (jni.CallStaticObjectMethodA)(self.jni, class, for_name, arguments.as_ptr()) };
+        // SAFETY: no arguments but the environment.
+        let thrown = unsafe { (jni.ExceptionOccurred)(self.jni) };
+        self.unless_failed(thrown.is_null());
+        let answer = if thrown.is_null() {
+            Some(true)
+        } else {
+            let vm_error = ptr::with_exposed_provenance_mut(vm_error);
+            // SAFETY: references to the exception and to a class.
+            let is_vm_error = unsafe { (jni.IsInstanceOf)(self.jni, thrown, vm_error) };
+            // No memory or no stack: that says nothing about the loader.
+            (!is_vm_error).then_some(false)
+        };
+        [name, found, thrown].into_iter().for_each(|used| self.forget(used));
+        answer
+    }
+
+    fn class_lookup(&self) -> Option<ClassLookup> {
+        let jni = self.jni().v1_1();
+        let global = |name| {
+            let class = self.find_class(name)?;
+            // SAFETY: a local reference.
+            let global = unsafe { (jni.NewGlobalRef)(self.jni, class) };
+            self.forget(class);
+            Some(global).filter(|global| !global.is_null())
+        };
+        let class = global(c"java/lang/Class")?;
+        let vm_error = global(c"java/lang/VirtualMachineError")?;
+        let descriptor = c"(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;";
+        // SAFETY: a class, and NUL-terminated strings.
+        let for_name = unsafe {
+            (jni.GetStaticMethodID)(self.jni, class, c"forName".as_ptr(), descriptor.as_ptr())
+        };
+        Some(ClassLookup {
+            class: class.expose_provenance(),
+            vm_error: vm_error.expose_provenance(),
+            for_name: self.unless_thrown(for_name)?.expose_provenance(),
+        })
+    }
+
     /// A number for a loader, the same as long as it lives. Two threads that see a loader first at
     /// the same time may both give one; the one that stays is told.
     fn loader_number(&self, loader: jobject) -> i64 {
         match self.jvmti.tag(loader) {
             Some(0) => {
                 let number = LOADERS.fetch_add(1, Ordering::Relaxed);
-                self.jvmti.set_tag(loader, number);
-                self.jvmti.tag(loader).unwrap_or(number)
+                self.jvmti.set_tag(loader, number << KnowsProbes::BITS);
+                self.jvmti.tag(loader).map_or(number, |tag| tag >> KnowsProbes::BITS)
             }
-            tag => tag.unwrap_or_default(),
+            tag => tag.unwrap_or_default() >> KnowsProbes::BITS,
         }
     }
 
