@@ -13,6 +13,10 @@
 //! The reserve is part of the library's zero-initialized data: it exists before the first allocation,
 //! and is not resident until it is used. It is an arena: blocks follow one another, and the space is used
 //! again when the last block or all of them are freed.
+//!
+//! Two allocations are out of reach, and the C library ends the process if they fail: that of the
+//! thread-local variables of the library (about 10 KiB) at the first callback of a thread, and of a few
+//! bytes where a thread first waits for a lock.
 
 #![expect(unsafe_code, reason = "a global allocator")]
 
