@@ -30,7 +30,7 @@ use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 
 use crate::ffi::allocator::{self, OutOfMemory};
-use crate::options::{CommandLine, EngineKind, OnError, Options};
+use crate::options::{CommandLine, EngineKind, OnError, Options, Overload};
 use crate::recorder::{Beside, IdTable, Journal, MethodTable, Patience, Recorder, StartIds, clock};
 use crate::sink::{
     Budget, FileSink, JournalFile, LineFile, Replacement, TraceDirectory, expand, host,
@@ -156,6 +156,11 @@ pub fn start(
         None => FIRST.get_or_init(|| agent),
         Some(earlier) => earlier.next.get_or_init(|| Box::new(agent)),
     };
+    if options.overload == Overload::Drop
+        && let Err(error) = crate::ffi::spawn("flow-writer", || agent.recorder.run_writer())
+    {
+        agent.recorder.stop(&format!("no thread that writes: {error}"));
+    }
     if let Timing::Tick { period } = options.clock
         && let Err(error) =
             crate::ffi::spawn("flow-clock", move || clock::run(&agent.recorder, period))
@@ -215,6 +220,10 @@ impl Agent {
         let recorder = match when {
             Start::WithJvm => recorder,
             Start::Attached => recorder.attached(),
+        };
+        let recorder = match options.overload {
+            Overload::Wait => recorder,
+            Overload::Drop => recorder.dropping(),
         };
         let recorder = if options.starts_paused { recorder.paused() } else { recorder };
         let recorder = match crate::ffi::shared_block() {

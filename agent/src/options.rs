@@ -21,7 +21,7 @@ use crate::filter::FilterSpec;
 use crate::mains::Mains;
 
 /// Every key there is, with what a value looks like.
-const KEYS: [(&str, &str); 21] = [
+const KEYS: [(&str, &str); 22] = [
     ("out", "a directory"),
     ("target", "class name prefixes, separated by '+'"),
     ("include", "globs over pkg.Class or pkg.Class#method, separated by ';'"),
@@ -38,6 +38,7 @@ const KEYS: [(&str, &str); 21] = [
     ("start", "now or paused"),
     ("only-main", "globs over main classes, separated by ';', those to leave alone behind '!'"),
     ("api", "the jar of the Java API"),
+    ("overload", "wait or drop"),
     ("command", "full, masked or none"),
     ("log", "off, error, warn, info, debug or trace"),
     ("debug", "true or false"),
@@ -70,6 +71,15 @@ impl EngineKind {
             Self::Events => "events",
         }
     }
+}
+
+/// What a thread does with a full chunk when the disk is slower than the program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Overload {
+    /// It waits until the chunk is written.
+    Wait,
+    /// It drops the chunk; its events are counted, and marked at their place.
+    Drop,
 }
 
 /// How much of the program's command line the trace has.
@@ -128,6 +138,8 @@ pub struct Options {
     pub mains: Mains,
     /// The jar with the listeners that mark tests, for JVMs that run some.
     pub api: Option<PathBuf>,
+    /// What is done where the disk is too slow.
+    pub overload: Overload,
     /// How much of the command line is stored.
     pub command: CommandLine,
     /// What is told on stderr.
@@ -281,6 +293,18 @@ impl Options {
             mains: match value("only-main") {
                 Some(patterns) => Mains::new(list(patterns, ';')?.iter().map(String::as_str)),
                 None => Mains::default(),
+            },
+            overload: match value("overload").map(|overload| (overload, overload.value.as_str())) {
+                None | Some((_, "wait")) => Overload::Wait,
+                Some((overload, "drop")) if format == EventFormat::Jsonl => {
+                    return Err(OptionError(format!(
+                        "overload=drop ({}): format=jsonl has no marks for what is missing; use \
+                         format=binary, or overload=wait",
+                        overload.place
+                    )));
+                }
+                Some((_, "drop")) => Overload::Drop,
+                Some((overload, _)) => return Err(bad_value(overload)),
             },
             command: match value("command").map(|command| (command, command.value.as_str())) {
                 Some((_, "full")) => CommandLine::Full,
@@ -551,7 +575,7 @@ mod tests {
                 "zzz=1",
                 "unknown option 'zzz' (agent options); known are out, target, include, \
               exclude, constructors, natives, engine, format, clock, ids, optimize, chunk, max-size, start, \
-              only-main, api, command, log, debug, config, onerror",
+              only-main, api, overload, command, log, debug, config, onerror",
             ),
             ("out", "'out' (agent options): expected key=value; did you mean 'out=…'?"),
             ("out=", "out= (agent options): expected a directory"),

@@ -15,6 +15,7 @@ mod jdk_classes;
 mod marks;
 mod options;
 mod output;
+mod overload;
 mod threads;
 mod tidy;
 mod torture;

@@ -15,6 +15,8 @@
  *   memory-once:N  the Nth allocation of the agent fails: of memory, of address space, or of a thread; FAULTS_DIR does
  *                  not matter
  *   memory-from:N  from the Nth allocation of the agent on all fail
+ *   slow:N         each write to a file of a thread takes N milliseconds
+ *   hang:N         from the Nth write to a file of a thread on, none comes back
  *   count          nothing
  * FAULTS_LOG   file that gets a line: the call the process was killed at, or at its end the number of calls
  */
@@ -39,7 +41,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum plan { NONE, BEFORE, AFTER, HALF, FULL, ERROR, ONCE, SHORT, INTERRUPT, FILES, MEMORY_ONCE, MEMORY_FROM };
+enum plan { NONE, BEFORE, AFTER, HALF, FULL, ERROR, ONCE, SHORT, INTERRUPT, FILES, MEMORY_ONCE, MEMORY_FROM, SLOW, HANG };
 
 static struct {
     const char *name;
@@ -48,6 +50,7 @@ static struct {
     {"kill-before", BEFORE}, {"kill-after", AFTER}, {"kill-half", HALF},           {"full", FULL},   {"error", ERROR},
     {"once", ONCE},          {"short", SHORT},      {"interrupt", INTERRUPT}, {"files", FILES},
     {"memory-once", MEMORY_ONCE}, {"memory-from", MEMORY_FROM},
+    {"slow", SLOW},         {"hang", HANG},
 };
 
 static char directory[PATH_MAX], log_file[PATH_MAX];
@@ -254,6 +257,20 @@ static ssize_t room_for(int fd, off_t at, off_t length) {
     return -1;
 }
 
+/* Whether a path is that of a thread's events or marks. */
+static int is_of_thread(const char *path) {
+    const char *name = strrchr(path, '/');
+    return name && !strncmp(name, "/thread-", 8);
+}
+
+/* Holds up a write. */
+static void delay(const char *path) {
+    if (plan == SLOW && is_of_thread(path))
+        usleep((useconds_t)limit * 1000);
+    while (plan == HANG && is_of_thread(path) && ++calls >= limit)
+        pause();
+}
+
 /* How much of a write of `length` bytes is to be done; -1 with errno set for none. */
 static ssize_t allowed(int fd, size_t length) {
     switch (plan) {
@@ -285,6 +302,7 @@ static ssize_t allowed(int fd, size_t length) {
                 half; \
                 killed(__func__, where); \
             } \
+            delay(where); \
             ssize_t count = allowed(fd, length); \
             if (count < 0) \
                 return -1; \

@@ -37,6 +37,10 @@ pub enum Fault {
     NoMemoryOnce(u64),
     /// From this allocation of the agent on all fail.
     NoMemoryFrom(u64),
+    /// Each write to a file of a thread takes so many milliseconds.
+    Slow(u64),
+    /// From this write to a file of a thread on, none comes back.
+    Hang(u64),
 }
 
 impl fmt::Display for Fault {
@@ -54,6 +58,8 @@ impl fmt::Display for Fault {
             Self::Files(n) => write!(f, "files:{n}"),
             Self::NoMemoryOnce(n) => write!(f, "memory-once:{n}"),
             Self::NoMemoryFrom(n) => write!(f, "memory-from:{n}"),
+            Self::Slow(ms) => write!(f, "slow:{ms}"),
+            Self::Hang(n) => write!(f, "hang:{n}"),
         }
     }
 }

@@ -66,6 +66,8 @@ pub(super) struct Prepared {
     pub(super) pending_bytes: Option<usize>,
     /// Frames of the thread that are open.
     pub(super) open_frames: usize,
+    /// Bytes of events that the chunk begins with.
+    pub(super) event_bytes: usize,
 }
 
 /// Who reads a chunk.
@@ -92,9 +94,10 @@ impl Chunk {
         // That of the entry that passes the limit, and one that is never made: or it would look as if there
         // had been no room for it.
         let for_exits = prepared.open_frames.saturating_add(2).saturating_mul(exit_bytes);
-        let for_events = end.saturating_sub(start + STORE_BYTES + for_exits);
+        let first_bytes = prepared.event_bytes;
+        let for_events = end.saturating_sub(start + first_bytes + STORE_BYTES + for_exits);
         let fill_bytes = (for_events / 2).min(max_fill);
-        let first = slot.address() + start as u64;
+        let first = slot.address() + (start + first_bytes) as u64;
         // The last place where an exit can begin.
         let last = slot.address() + (end - exit_bytes) as u64;
         control.last.store(last, Ordering::Relaxed);
@@ -257,7 +260,8 @@ mod tests {
             let (journal, control) = (Journal::private().unwrap(), Control::default());
             let shape = Shape { max_fill: fill, exit_bytes };
             let slot = journal.claim(slot_bytes(2 * fill, shape, open_frames, 0)).unwrap();
-            let prepared = Prepared { resume_bytes: 0, pending_bytes: None, open_frames };
+            let prepared =
+                Prepared { resume_bytes: 0, pending_bytes: None, open_frames, event_bytes: 0 };
             let chunk = Chunk::begin(slot, prepared, shape, &control);
             Self { journal, control, chunk, exit_bytes }
         }
@@ -336,8 +340,12 @@ mod tests {
                 let shape = Shape { max_fill: 64, exit_bytes };
                 let state = open_frames % 50;
                 let slot = journal.claim(slot_bytes(256, shape, open_frames, state)).unwrap();
-                let prepared =
-                    Prepared { resume_bytes: state, pending_bytes: Some(0), open_frames };
+                let prepared = Prepared {
+                    resume_bytes: state,
+                    pending_bytes: Some(0),
+                    open_frames,
+                    event_bytes: 0,
+                };
                 let chunk = Chunk::begin(slot, prepared, shape, &Control::default());
                 assert!(chunk.fill_bytes >= 16, "{open_frames}: {}", chunk.fill_bytes);
                 journal.give_back(chunk.slot);

@@ -167,6 +167,17 @@ impl Journal {
     }
 }
 
+/// The state of a slot, for whoever closes it when its owner may do other things.
+#[derive(Debug)]
+pub(super) struct SlotState(Slot);
+
+impl SlotState {
+    /// As [`Slot::close`].
+    pub(super) fn close(&self) {
+        self.0.close();
+    }
+}
+
 fn class(bytes: usize) -> usize {
     (bytes / MIN_SLOT_BYTES).trailing_zeros() as usize
 }
@@ -174,6 +185,11 @@ fn class(bytes: usize) -> usize {
 impl Slot {
     pub(super) fn bytes(&self) -> usize {
         self.words.len() * WORD_BYTES
+    }
+
+    /// The state of the slot.
+    pub(super) fn to_state(&self) -> SlotState {
+        SlotState(Slot { words: self.words })
     }
 
     /// Where it begins, as an address.
@@ -205,6 +221,16 @@ impl Slot {
             self.put_bytes(first, &written.to_le_bytes());
             self.put_bytes(first + 1, &(pending.len() as u64).to_le_bytes());
             self.put_bytes(first + 2, pending);
+        }
+    }
+
+    /// Stores events at the beginning of the chunk, before the slot is open.
+    pub(super) fn put_events(&self, start: usize, raw: &[u8]) {
+        let words = self.words.iter().skip(start / WORD_BYTES);
+        for (word, bytes) in words.zip(raw.chunks(WORD_BYTES)) {
+            let mut padded = [0; WORD_BYTES];
+            padded.iter_mut().zip(bytes).for_each(|(to, from)| *to = !*from);
+            word.store(u64::from_ne_bytes(padded), Ordering::Relaxed);
         }
     }
 

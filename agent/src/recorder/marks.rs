@@ -9,11 +9,13 @@ pub(super) struct MarkBuffer {
     pending: EncodedMarks,
     /// Bytes of the file, to which those pending are to be appended.
     written: u64,
+    /// How many of the bytes that are pending are on their way to the file.
+    sent: usize,
 }
 
 impl Default for MarkBuffer {
     fn default() -> Self {
-        Self { pending: EncodedMarks::of_file(), written: 0 }
+        Self { pending: EncodedMarks::of_file(), written: 0, sent: 0 }
     }
 }
 
@@ -34,14 +36,33 @@ impl MarkBuffer {
         (self.written, self.pending.bytes())
     }
 
+    /// What of that is not on its way yet, and behind how many bytes it is to be written.
+    pub(super) fn unsent(&self) -> (u64, &[u8]) {
+        let unsent = self.pending.bytes().get(self.sent..).unwrap_or_default();
+        (self.written + self.sent as u64, unsent)
+    }
+
+    /// All is on its way.
+    pub(super) fn send(&mut self) {
+        self.sent = self.pending.bytes().len();
+    }
+
+    /// So many bytes of those on their way have arrived.
+    pub(super) fn arrived(&mut self, bytes: usize) {
+        self.pending.forget(bytes);
+        self.written += bytes as u64;
+        self.sent = self.sent.saturating_sub(bytes);
+    }
+
     /// Those pending have been written.
     pub(super) fn wrote(&mut self) {
         self.written += self.pending.bytes().len() as u64;
-        self.pending.clear();
+        self.drop_pending();
     }
 
     /// Forgets those pending: what they belong to was not written either.
     pub(super) fn drop_pending(&mut self) {
         self.pending.clear();
+        self.sent = 0;
     }
 }

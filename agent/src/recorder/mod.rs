@@ -22,6 +22,7 @@ mod losses;
 mod marks;
 mod methods;
 mod pause;
+mod queue;
 mod thread;
 mod threads;
 mod ticks;
@@ -51,6 +52,7 @@ pub use journal::Journal;
 use losses::Losses;
 use marks::MarkBuffer;
 pub use methods::{DescribeMethod, Loader, Meaning, MethodFacts, MethodTable, RawMethod, Recorded};
+use queue::{After, Parcel, Queue};
 pub use thread::ThreadRecorder;
 use thread::{OldFrames, Out, OutState};
 pub use threads::ThreadFacts;
@@ -59,6 +61,8 @@ use threads::ThreadTable;
 /// Chunks with times hold so many times as much: their events are eight bytes longer, and to hand over is to write
 /// two files.
 const TIMED_GROWTH: usize = 4;
+/// Why events are lost with `overload=drop`.
+const DROPPED: &str = "the disk was slower than the program: chunks were dropped (overload=drop)";
 /// But no more than any chunk.
 const MAX_TIMED_BYTES: usize = 16 << 20;
 
@@ -128,6 +132,8 @@ pub struct Recorder {
     beside: Beside,
     buffers: Buffers,
     sink: Box<dyn Sink>,
+    /// What chunks go through where threads do not wait for the disk.
+    queue: Option<Queue>,
     losses: Losses,
     totals: Mutex<Totals>,
     started: Instant,
@@ -166,6 +172,7 @@ impl Recorder {
             beside,
             buffers: Buffers::new(),
             sink,
+            queue: None,
             losses: Losses::default(),
             totals: Mutex::default(),
             started,
@@ -184,6 +191,14 @@ impl Recorder {
     #[must_use]
     pub fn attached(mut self) -> Self {
         self.is_attached = true;
+        self
+    }
+
+    /// Drops chunks that the disk is too slow for, instead of waiting. Then somebody has to
+    /// [write](Self::run_writer) those that are not dropped.
+    #[must_use]
+    pub fn dropping(mut self) -> Self {
+        self.queue = Some(Queue::new(self.chunk_bytes));
         self
     }
 
@@ -324,7 +339,11 @@ impl Recorder {
     /// Ends the recording of a thread, called by itself: writes its open chunk. `name` is the name it
     /// has now, where the JVM tells.
     pub fn end_thread(&self, thread: Arc<ThreadRecorder>, facts: Option<&ThreadFacts>) {
-        self.write_out(&thread, &mut thread.lock_out(), (Last::Yes, Reader::Owner));
+        let parcel = {
+            let mut out = thread.lock_out();
+            self.write_out(&thread, &mut out, (Last::OfThread, Reader::Owner));
+            out.parcel.take()
+        };
         let position = thread.position();
         thread.end();
         if let Some(facts) = facts {
@@ -336,6 +355,11 @@ impl Recorder {
             self.stop(&error);
         }
         log::debug!("thread {} ended", thread.id());
+        if let (Some(queue), Some(mut parcel)) = (&self.queue, parcel) {
+            parcel.slot = After::End(thread, position);
+            queue.send(parcel);
+            return;
+        }
         // Whoever ends the recording may just hold the thread too; then its slot is not used again.
         if let Some(slot) = Arc::into_inner(thread).and_then(|thread| thread.into_slot(position)) {
             self.journal.give_back(slot);
@@ -372,7 +396,8 @@ impl Recorder {
         for thread in self.threads.each() {
             match thread.try_lock_out_until(deadline) {
                 Some(mut out) => {
-                    self.write_out(&thread, &mut out, (Last::Yes, Reader::Other));
+                    self.write_out(&thread, &mut out, (Last::OfRecording, Reader::Other));
+                    self.send(&mut out);
                     // Afterwards: what comes in between is behind the end, entries and exits alike.
                     thread.call_for_attention();
                 }
@@ -382,6 +407,11 @@ impl Recorder {
                     self.losses.note(&late);
                 }
             }
+        }
+        if let Some(left) = self.queue.as_ref().and_then(|queue| queue.end(deadline)) {
+            self.journal.keep();
+            self.add(left, 0);
+            self.losses.note("the disk was still busy at the end; the journal has the rest");
         }
         self.takes_classes.store(false, Ordering::Relaxed);
         End {
@@ -509,7 +539,9 @@ impl Recorder {
             if was_paused {
                 out.resume(self.clock_ns());
             } else {
-                self.write_out(thread, &mut out, (Last::No, Reader::Owner));
+                // Of what a mark or a pause follows, the end has to be known.
+                let last = if mark.is_some() || pauses { Last::NoButKept } else { Last::No };
+                self.write_out(thread, &mut out, (last, Reader::Owner));
             }
             if let Some(mark) = mark {
                 out.mark(&mark);
@@ -527,6 +559,7 @@ impl Recorder {
             {
                 self.stop(&error);
             }
+            self.send(&mut out);
             if pauses && self.is_on() {
                 thread.park();
             } else if self.is_paused() {
@@ -535,7 +568,8 @@ impl Recorder {
         }
         if !self.on.load(Ordering::SeqCst) {
             // Also where the end came meanwhile, and may not have waited for us.
-            self.write_out(thread, &mut out, (Last::Yes, Reader::Owner));
+            self.write_out(thread, &mut out, (Last::OfRecording, Reader::Owner));
+            self.send(&mut out);
             thread.park();
             return false;
         }
@@ -557,17 +591,54 @@ impl Recorder {
                 .note(&format!("thread {}: more exits than there was space for", thread.id()));
         }
         let mut buffer = self.buffers.take();
+        let is_last = matches!(last, Last::OfThread | Last::OfRecording);
         let recorded = thread.recorded_bytes(out, reader);
         if let Err(error) = buffer.make_room(recorded) {
             self.fail_held(out, &mut buffer);
-            return self.leave_unwritten(thread, out, recorded, &error, last);
+            return self.leave_unwritten(thread, out, recorded, &error, is_last);
         }
         thread.copy_recorded(out, recorded, &mut buffer.raw);
+        out.put_first(&mut buffer.raw);
         thread.copy_ticks(out, buffer.raw.len(), self.clock_ns(), &mut buffer.ticks);
         let position = thread.position();
-        let counts = out.fold(&mut buffer, self.journal.zero_ns(), last == Last::Yes);
-        if out.state == OutState::Failed {
+        let queue = self.queue.as_ref().filter(|queue| queue.takes_chunks());
+        let mut reserved = None;
+        if let Some(queue) = queue.filter(|_| out.state == OutState::Open) {
+            let must = matches!(last, Last::NoButKept | Last::OfRecording);
+            reserved = queue.reserve(buffer.raw.len(), must);
+            if reserved.is_none() {
+                self.losses.count(out.drop_chunk(&mut buffer));
+                self.losses.note(DROPPED);
+                if !is_last {
+                    self.buffers.give_back(buffer);
+                    return;
+                }
+                // What is left of it is little, and must not be missing. It gets a slot of its own, since that of
+                // the chunk stays open until this is written.
+                buffer.raw.clear();
+                buffer.raw.extend_from_slice(out.first());
+                buffer.ticks.clear();
+                let position = thread.rewind(out);
+                if let Err(error) = thread.next_chunk(out, position, &self.journal, self.shape()) {
+                    self.stop(&error);
+                }
+                reserved = queue.reserve(buffer.raw.len(), true);
+            }
+            out.mark_gap(usize::MAX);
+        }
+        let counts = out.fold(&mut buffer, self.journal.zero_ns(), is_last);
+        let is_kept = queue.is_some() && out.slot().is_open() && self.journal.is_shared();
+        if out.state == OutState::Failed && is_kept {
+            // A chunk before it could not be written; the journal has both.
+            self.add(counts, 0);
+        } else if out.state == OutState::Failed {
             self.losses.count(counts.enters + counts.exits);
+        } else if let Some(reserved) = reserved {
+            let bytes = std::mem::take(&mut buffer.folded);
+            let (thread, offset, slot) = (thread.id(), out.offset, After::Nothing);
+            out.offset = offset.plus(bytes.len());
+            out.parcel =
+                Some(Parcel { thread, offset, bytes, counts, marks: None, reserved, slot });
         } else {
             let chunk =
                 FoldedChunk { thread: thread.id(), offset: out.offset, bytes: &buffer.folded };
@@ -583,12 +654,15 @@ impl Recorder {
                 }
             }
         }
-        if last == Last::Yes || out.has_many_marks(position, self.shape()) {
+        if is_last || out.has_many_marks(position, self.shape()) {
             self.write_marks(thread.id(), out);
         }
-        if last == Last::Yes {
-            if out.state == OutState::Open {
-                out.slot().close();
+        if is_last {
+            let slot = out.slot().to_state();
+            if let Some(parcel) = &mut out.parcel {
+                parcel.slot = After::Close(slot);
+            } else if out.state == OutState::Open {
+                slot.close();
             }
             out.state = OutState::Closed;
         }
@@ -613,7 +687,7 @@ impl Recorder {
         out: &mut Out,
         bytes: usize,
         error: &OutOfMemory,
-        last: Last,
+        is_last: bool,
     ) {
         if self.journal.is_shared() {
             self.journal.keep();
@@ -621,11 +695,71 @@ impl Recorder {
             let id = thread.id();
             self.losses.note(&format!("thread {id}: {error}, {bytes} bytes of events are lost"));
         }
-        out.state = if last == Last::Yes { OutState::Closed } else { OutState::Failed };
+        out.state = if is_last { OutState::Closed } else { OutState::Failed };
         if self.is_on() {
             self.stop(error);
         } else {
             self.losses.note(&error.to_string());
+        }
+    }
+
+    /// Sends what a thread has handed over to the queue.
+    fn send(&self, out: &mut Out) {
+        if let (Some(queue), Some(parcel)) = (&self.queue, out.parcel.take()) {
+            queue.send(parcel);
+        }
+    }
+
+    /// Writes what threads hand over, until the recording ends.
+    pub fn run_writer(&self) {
+        if let Some(queue) = &self.queue {
+            queue.run(|parcel| self.write_parcel(parcel));
+        }
+    }
+
+    /// As [`write_out`](Self::write_out) does it, for a chunk that was queued.
+    fn write_parcel(&self, parcel: Parcel) {
+        let Parcel { thread, offset, bytes, marks, slot, .. } = parcel;
+        let Some(queue) = &self.queue else { return };
+        match self.sink.write_chunk(&FoldedChunk { thread, offset, bytes: &bytes }) {
+            Ok(written) => queue.count_current(|counts| self.add(counts, written)),
+            Err(error) => {
+                if let Some(thread) = self.threads.get(thread) {
+                    let mut out = thread.lock_out();
+                    if out.state == OutState::Open {
+                        out.state = OutState::Failed;
+                    }
+                }
+                return queue.count_current(|counts| self.fail(&error, counts));
+            }
+        }
+        if let Some((offset, bytes)) = marks {
+            let written = self.sink.write_marks(thread, offset, &bytes);
+            if let Some(thread) = self.threads.get(thread) {
+                let mut out = thread.lock_out();
+                match (&written, &mut out.marks) {
+                    (Ok(()), Some(marks)) => marks.arrived(bytes.len()),
+                    _ => out.marks = None,
+                }
+            }
+            if let Err(error) = written {
+                self.losses.note(&error.to_string());
+            }
+        }
+        match slot {
+            After::Nothing => {}
+            After::Close(slot) => slot.close(),
+            After::GiveBack(chunk, position) => {
+                chunk.slot().close();
+                self.journal.give_back(chunk.into_slot(position));
+            }
+            After::End(thread, position) => {
+                thread.lock_out().slot().close();
+                let thread = Arc::into_inner(thread);
+                if let Some(slot) = thread.and_then(|thread| thread.into_slot(position)) {
+                    self.journal.give_back(slot);
+                }
+            }
         }
     }
 
@@ -638,8 +772,11 @@ impl Recorder {
 
     /// Hands marks to the sink, behind the events they belong to.
     fn write_marks(&self, thread: ThreadId, out: &mut Out) {
+        if self.queue.as_ref().is_some_and(Queue::takes_chunks) {
+            return self.send_marks(thread, out);
+        }
         let Some(marks) = &mut out.marks else { return };
-        let (offset, bytes) = marks.pending();
+        let (offset, bytes) = marks.unsent();
         if out.state != OutState::Open {
             marks.drop_pending();
         } else if !bytes.is_empty() {
@@ -652,6 +789,32 @@ impl Recorder {
                 }
             }
         }
+    }
+
+    /// The same through the queue. They stay pending until they have arrived, so that a kill finds them.
+    fn send_marks(&self, thread: ThreadId, out: &mut Out) {
+        let (Some(marks), Some(queue)) = (&mut out.marks, &self.queue) else { return };
+        if out.state != OutState::Open {
+            return marks.drop_pending();
+        }
+        let (start, bytes) = marks.unsent();
+        if bytes.is_empty() {
+            return;
+        }
+        let parcel = out.parcel.get_or_insert_with(|| Parcel {
+            thread,
+            offset: out.offset,
+            bytes: Vec::new(),
+            counts: EventCounts::default(),
+            marks: None,
+            reserved: queue.reserve(0, true).unwrap_or_default(),
+            slot: After::Nothing,
+        });
+        match &mut parcel.marks {
+            Some((_, known)) => known.extend_from_slice(bytes),
+            none => *none = Some((start, bytes.to_vec())),
+        }
+        marks.send();
     }
 
     fn add(&self, counts: EventCounts, bytes: u64) {
@@ -727,10 +890,14 @@ impl Buffers {
     }
 }
 
-/// Whether a hand-over is a thread's last.
+/// Whether a hand-over is a thread's last, and whether the chunk may be dropped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last {
-    Yes,
+    OfThread,
+    /// It is not dropped.
+    OfRecording,
+    /// It is not dropped.
+    NoButKept,
     No,
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Condvar;
 use std::sync::Mutex as StdMutex;
 
+use flow_codec::format::flow::{Record, records};
 use flow_codec::format::methods::MethodInfo;
 
 use super::*;
@@ -33,6 +34,7 @@ impl Sink for Kept {
         }
         assert_eq!(chunk.offset.get(), state.bytes.len() as u64);
         state.bytes.extend_from_slice(chunk.bytes);
+        changed.notify_all();
         Ok(chunk.bytes.len() as u64)
     }
 
@@ -50,6 +52,11 @@ impl Kept {
     fn wait_for_a_writer(&self) {
         let state = self.0.0.lock().unwrap();
         drop(self.0.1.wait_while(state, |state| state.waiting == 0).unwrap());
+    }
+
+    fn wait_until(&self, condition: impl Fn(&KeptState) -> bool) {
+        let state = self.0.0.lock().unwrap();
+        drop(self.0.1.wait_while(state, |state| !condition(state)).unwrap());
     }
 
     fn bytes(&self) -> Vec<u8> {
@@ -108,6 +115,73 @@ fn recorder_with(
     };
     let thread = recorder.start_thread(&facts, ControlPlace::Own(Box::default())).unwrap();
     (recorder, thread, method)
+}
+
+/// Unfolds canonical records and checks that they nest; how many entries and exits there are.
+fn count_nested(bytes: &[u8]) -> (u64, u64) {
+    let (mut enters, mut exits) = (0, 0);
+    for (record, _) in records(bytes) {
+        match record {
+            Record::Enter(_) => enters += 1,
+            Record::Exit(count) => exits += count.get(),
+        }
+        assert!(exits <= enters, "nothing is left that was not entered");
+    }
+    (enters, exits)
+}
+
+#[test]
+fn a_disk_that_is_too_slow_costs_events_and_no_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let sink = Kept::default();
+    let (mut recorder, thread, method) = recorder(dir.path(), &sink, 64);
+    recorder.queue = Some(Queue::new(2));
+    sink.hold(true);
+    let made = 2 * 10_000 + 2 * 3;
+    let end = std::thread::scope(|scope| {
+        scope.spawn(|| recorder.run_writer());
+        // Frames that are open all the time, and such that come and go between drops.
+        (0..3).for_each(|_| recorder.enter(&thread, method));
+        for number in 0..5_000 {
+            recorder.enter(&thread, method);
+            recorder.enter(&thread, method);
+            recorder.exit(&thread, Left::Returned);
+            if number == 2_500 {
+                // All that waits is written, and something has room again.
+                sink.hold(false);
+                sink.wait_until(|state| state.bytes.len() > 100);
+                sink.hold(true);
+            }
+            recorder.exit(&thread, Left::Returned);
+        }
+        (0..3).for_each(|_| recorder.exit(&thread, Left::Returned));
+        sink.hold(false);
+        recorder.finish(Patience::Much)
+    });
+    let (enters, exits) = count_nested(&sink.bytes());
+    assert_eq!((enters, exits), (end.totals.enters, end.totals.exits));
+    assert_eq!(enters, exits, "all frames were left");
+    assert_eq!(enters + exits + end.lost.events, made);
+    assert!(end.lost.events > made / 2 && enters > 100, "{end:?}");
+    assert_eq!(end.lost.reasons, [DROPPED]);
+}
+
+#[test]
+fn a_disk_that_hangs_does_not_hold_up_the_end_of_what_is_queued() {
+    let dir = tempfile::tempdir().unwrap();
+    let sink = Kept::default();
+    let (mut recorder, thread, method) = recorder(dir.path(), &sink, 64);
+    recorder.queue = Some(Queue::new(2));
+    sink.hold(true);
+    std::thread::scope(|scope| {
+        scope.spawn(|| recorder.run_writer());
+        (0..1000).for_each(|_| recorder.enter(&thread, method));
+        let end = recorder.finish(Patience::Little);
+        let late = "the disk was still busy at the end; the journal has the rest";
+        assert!(end.lost.reasons.iter().any(|reason| reason == late), "{end:?}");
+        assert!(recorder.journal().is_needed());
+        sink.hold(false);
+    });
 }
 
 #[test]

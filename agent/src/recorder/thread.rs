@@ -2,12 +2,14 @@
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use flow_codec::format::flow::{Record, records};
+use flow_codec::format::journal::chunk_start;
 use flow_codec::format::marks::{Mark, Position};
-use flow_codec::write::{Base, EncodedMarks, EventCounts, Fold, Tick};
+use flow_codec::write::{Base, Condensed, EncodedMarks, EventCounts, Fold, Tick};
 use flow_codec::{Offset, ThreadId};
 use parking_lot::{Mutex, MutexGuard};
 
@@ -15,9 +17,13 @@ use super::chunk::{self, Chunk, Prepared, Reader, Shape};
 use super::control::ControlPlace;
 use super::journal::{Journal, Slot};
 use super::marks::MarkBuffer;
+use super::queue::{After, Parcel};
 use super::ticks::pending_room;
 use super::{Buffer, ThreadFacts};
 use crate::sink::SinkError;
+
+/// Marks of gaps are added up behind more bytes of marks than this.
+const MAX_GAP_BYTES: usize = 1024;
 
 /// The recorder of one thread. Its own thread appends without a lock; handing over takes one.
 #[derive(Debug)]
@@ -61,6 +67,12 @@ pub(super) struct Out {
     /// frames whose entries were recorded.
     depth: i64,
     lowest: i64,
+    /// What the next chunk begins with: frames that a dropped one entered.
+    first: Condensed,
+    /// Events that are lost, whose mark is still to be added.
+    gap: Option<(Position, NonZeroU64)>,
+    /// What was handed over and is to be sent to the queue.
+    pub(super) parcel: Option<Parcel>,
 }
 
 /// What is known of frames of a thread that were entered when it was not recorded, and whose exits are.
@@ -119,6 +131,50 @@ impl Out {
         let held = self.fold.finish(folded);
         self.open_frames -= held.exits.cast_signed();
         held
+    }
+
+    /// Folds the raw events in the buffer, and keeps their net effect only. Returns how many are lost.
+    pub(super) fn drop_chunk(&mut self, buffer: &mut Buffer) -> u64 {
+        let position = Position { offset: self.offset, exits: self.fold.held() };
+        let Buffer { raw, folded, .. } = buffer;
+        folded.clear();
+        self.fold.push(raw, folded);
+        if self.old == OldFrames::Watched {
+            let depth = self.depth;
+            self.watch(folded);
+            self.depth = depth;
+        }
+        self.first = self.fold.condense(folded);
+        let lost = self.first.lost;
+        self.gap = match (self.gap, NonZeroU64::new(lost)) {
+            (gap, None) => gap,
+            (None, Some(lost)) => Some((position, lost)),
+            (Some((position, gap)), Some(_)) => Some((position, gap.saturating_add(lost))),
+        };
+        self.mark_gap(MAX_GAP_BYTES);
+        lost
+    }
+
+    /// Adds the mark of a gap, unless there are that many bytes of marks already: gaps are added up then.
+    pub(super) fn mark_gap(&mut self, max_bytes: usize) {
+        let Some(marks) = &mut self.marks else { return };
+        if marks.pending().1.len() < max_bytes
+            && let Some((position, events)) = self.gap.take()
+        {
+            marks.add(position, &Mark::Gap { events: Some(events) });
+        }
+    }
+
+    /// Events that the next chunk begins with.
+    pub(super) fn first(&self) -> &[u8] {
+        &self.first.raw
+    }
+
+    /// Puts the frames that a dropped chunk entered in front of other events, where no chunk begins with them.
+    pub(super) fn put_first(&mut self, raw: &mut Vec<u8>) {
+        if !self.first.raw.is_empty() {
+            raw.splice(..0, std::mem::take(&mut self.first).raw);
+        }
     }
 
     /// Follows the depth record by record.
@@ -192,23 +248,26 @@ impl Out {
         shape: Shape,
     ) -> Result<(Slot, Prepared), SinkError> {
         let state = self.fold.state();
-        let open_frames = self.open_frames();
-        let bytes = chunk::slot_bytes(wanted, shape, open_frames, state.len());
+        let Condensed { raw, frames, .. } = &self.first;
+        let open_frames = self.open_frames() + usize::try_from(*frames).unwrap_or_default();
+        let bytes = chunk::slot_bytes(wanted, shape, open_frames, state.len() + raw.len());
         let slot = journal.claim(bytes)?;
         // Those that do not fit, because the write that should have come before failed, stay with us.
         let marks = self.marks.as_ref().map(MarkBuffer::pending).map(|(written, pending)| {
             (written, if pending.len() <= pending_room(slot.bytes()) { pending } else { &[] })
         });
         slot.prepare(thread, self.offset.get(), &state, marks);
+        slot.put_events(chunk_start(state.len()), raw);
         let pending_bytes = marks.map(|(_, pending)| pending.len());
-        Ok((slot, Prepared { resume_bytes: state.len(), pending_bytes, open_frames }))
+        let (resume_bytes, event_bytes) = (state.len(), raw.len());
+        Ok((slot, Prepared { resume_bytes, pending_bytes, open_frames, event_bytes }))
     }
 
     /// Whether marks should be written now: the next slot has no room for them.
     pub(super) fn has_many_marks(&self, position: u64, shape: Shape) -> bool {
         let wanted = self.chunk.wanted_bytes(position);
         let room = pending_room(chunk::slot_bytes(wanted, shape, self.open_frames(), 0));
-        self.marks.as_ref().is_some_and(|marks| marks.pending().1.len() > room)
+        self.marks.as_ref().is_some_and(|marks| marks.unsent().1.len() > room)
     }
 }
 
@@ -229,7 +288,7 @@ impl ThreadRecorder {
         told()?;
         slot.open();
         let pending_bytes = marks.as_ref().map(|_| 0);
-        let prepared = Prepared { resume_bytes: 0, pending_bytes, open_frames };
+        let prepared = Prepared { resume_bytes: 0, pending_bytes, open_frames, event_bytes: 0 };
         let mut chunk = Chunk::begin(slot, prepared, shape, &control);
         if let Some(now_ns) = now_ns {
             chunk.tick(control.position.load(Ordering::Relaxed), now_ns, now_ns);
@@ -246,6 +305,9 @@ impl ThreadRecorder {
             old,
             depth: 0,
             lowest: 0,
+            first: Condensed::default(),
+            gap: None,
+            parcel: None,
         };
         Ok(Self { id: facts.id, control, out: Mutex::new(out), seen: Seen::default() })
     }
@@ -336,8 +398,13 @@ impl ThreadRecorder {
             slot.open();
         }
         let next = Chunk::begin(slot, prepared, shape, &self.control);
+        out.first = Condensed::default();
         let last = std::mem::replace(&mut out.chunk, next);
-        if counts || !last.slot().is_open() {
+        if let Some(parcel) = &mut out.parcel
+            && !parcel.bytes.is_empty()
+        {
+            parcel.slot = After::GiveBack(last, position);
+        } else if counts || !last.slot().is_open() {
             last.slot().close();
             journal.give_back(last.into_slot(position));
         }

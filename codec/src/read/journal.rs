@@ -50,6 +50,8 @@ pub(super) struct Journal {
     pub(super) is_restless: bool,
     /// What is wrong with it. The rest was read.
     pub(super) damage: Vec<Error>,
+    /// Chunks of threads that have one with a larger offset.
+    earlier: BTreeMap<ThreadId, BTreeMap<u64, OpenChunk>>,
 }
 
 impl Journal {
@@ -62,6 +64,7 @@ impl Journal {
             Ok(Some(file)) => Reader::new(file, &path).read(&mut journal),
             Err(error) => Err(error),
         };
+        journal.link_chunks();
         journal.damage.extend(outcome.err().map(|source| Error::Io { path, source }));
         Some(journal)
     }
@@ -69,8 +72,27 @@ impl Journal {
     /// Of two chunks of a thread the one with the larger offset counts, and of equal ones the one
     /// found later, which holds no less.
     fn insert(&mut self, thread: ThreadId, chunk: OpenChunk) {
-        if self.chunks.get(&thread).is_none_or(|known| known.offset <= chunk.offset) {
-            self.chunks.insert(thread, chunk);
+        let offset = chunk.offset;
+        let smaller = match self.chunks.get(&thread) {
+            Some(known) if offset < known.offset => Some(chunk),
+            _ => self.chunks.insert(thread, chunk).filter(|known| known.offset < offset),
+        };
+        if let Some(chunk) = smaller {
+            self.earlier.entry(thread).or_default().insert(chunk.offset, chunk);
+        }
+    }
+
+    /// Links chunks of a thread where one ends and the next begins: a queue has them, and the file may not.
+    fn link_chunks(&mut self) {
+        for (thread, mut earlier) in std::mem::take(&mut self.earlier) {
+            let Some(last) = self.chunks.get_mut(&thread) else { continue };
+            let mut start = last.offset;
+            while let Some((_, chunk)) = earlier.pop_last()
+                && chunk.end() == start
+            {
+                start = chunk.offset;
+                last.before.push(chunk);
+            }
         }
     }
 }
@@ -288,6 +310,7 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
         let base = Base { start: Offset::new(header.offset), zero_ns: self.zero_ns };
         let mut events = fold.push_marked(&self.raw, &ticks, base, &mut records, &mut marks);
         let marks = decode_all(marks.bytes()).unwrap_or_default();
+        let whole = (records.len(), events);
         let exits = fold.finish(&mut records);
         events.exits = events.exits.saturating_add(exits.exits);
         Ok(Found::Chunk(OpenChunk {
@@ -295,6 +318,8 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
             events,
             records: records.into(),
             marks: OpenMarks { offset, pending: pending.into(), marks: marks.into() },
+            whole,
+            before: Vec::new(),
         }))
     }
 

@@ -21,6 +21,10 @@ pub struct OpenChunk {
     pub(super) records: Arc<[u8]>,
     /// What it says of the thread's marks.
     pub(super) marks: OpenMarks,
+    /// How many of the records, and events, are those of a whole chunk. The exits behind them are held back.
+    pub(super) whole: (usize, EventCounts),
+    /// Chunks that come right before it and wait to be written, the last one first.
+    pub(super) before: Vec<Self>,
 }
 
 /// The end of a thread's marks.
@@ -43,6 +47,30 @@ impl OpenMarks {
 }
 
 impl OpenChunk {
+    /// Where the chunk that follows it begins.
+    pub(super) fn end(&self) -> u64 {
+        self.offset.saturating_add(self.whole.0 as u64)
+    }
+
+    /// With the chunks before it that a file of this length lacks.
+    pub(super) fn joined(mut self, file_bytes: u64) -> Self {
+        let mut before = std::mem::take(&mut self.before);
+        let needed = before.iter().take_while(|chunk| file_bytes < chunk.end()).count();
+        before.truncate(needed);
+        let Some(first) = before.last() else { return self };
+        self.offset = first.offset;
+        let mut records = Vec::new();
+        for chunk in before.iter().rev() {
+            let (len, events) = chunk.whole;
+            records.extend_from_slice(chunk.records.get(..len).unwrap_or_default());
+            self.events.enters = self.events.enters.saturating_add(events.enters);
+            self.events.exits = self.events.exits.saturating_add(events.exits);
+        }
+        self.whole.0 += records.len();
+        records.extend_from_slice(&self.records);
+        Self { records: records.into(), ..self }
+    }
+
     /// The marks that stand in the journal.
     #[must_use]
     pub fn marks(&self) -> &OpenMarks {
@@ -170,6 +198,8 @@ mod tests {
             events: EventCounts::default(),
             records: folded[..].into(),
             marks: OpenMarks::default(),
+            whole: Default::default(),
+            before: Vec::new(),
         };
         let mut expected = Vec::new();
         for (record, _) in records(&folded) {

@@ -120,7 +120,8 @@ mod tests {
 
     fn of(file: &[u8], chunk: &[u8], format: EventFormat) -> std::result::Result<[u64; 4], u64> {
         let (events, records) = (EventCounts::default(), chunk.into());
-        let open = OpenChunk { offset: 2, events, records, marks: Default::default() };
+        let (marks, whole) = (Default::default(), Default::default());
+        let open = OpenChunk { offset: 2, events, records, marks, whole, before: Vec::new() };
         let file = [&[0x80, 0x81][..], file].concat();
         let splice = splice(&mut Cursor::new(file), &open, format).unwrap();
         splice.map(|s| [s.kept, s.cut, s.written, s.missing]).map_err(Offset::get)

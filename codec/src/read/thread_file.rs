@@ -158,6 +158,7 @@ impl ThreadFile {
 
     /// Adds what the journal holds, if the file reaches to where that begins.
     pub(super) fn attach(&mut self, open: OpenChunk) -> Result<()> {
+        let open = open.joined(self.bytes);
         let (path, events) = (&self.path, open.event_count());
         if self.bytes < open.offset {
             let (end, next) = (Offset::new(self.bytes), Offset::new(open.offset));
@@ -461,6 +462,8 @@ mod tests {
                     pending: bytes[written..pending].into(),
                     marks: open_marks.into(),
                 },
+                whole: Default::default(),
+                before: Vec::new(),
             };
             let id = ThreadId::new(1);
             let (format, path) = (EventFormat::Binary, path.clone());
@@ -497,6 +500,8 @@ mod tests {
                 events: EventCounts { enters: 1, exits: 2 },
                 records: Arc::from([0x01, 0x81]),
                 marks: Default::default(),
+                whole: Default::default(),
+                before: Vec::new(),
             };
             let id = ThreadId::new(1);
             let file = ThreadFile { id, format, path, bytes: 0, open: Some(open), parts: None };

@@ -78,12 +78,13 @@ impl Trace {
             return Err(listing.damage.into_iter().next().unwrap_or(none));
         }
         damage.append(&mut listing.damage);
-        let journal = journal.map(|Journal { chunks, is_restless, damage: mut of_journal }| {
-            listing.add(chunks, dir, manifest.as_ref(), &mut of_journal);
-            let is_whole = of_journal.is_empty();
-            damage.append(&mut of_journal);
-            JournalReading { is_whole, is_restless }
-        });
+        let journal =
+            journal.map(|Journal { chunks, is_restless, damage: mut of_journal, .. }| {
+                listing.add(chunks, dir, manifest.as_ref(), &mut of_journal);
+                let is_whole = of_journal.is_empty();
+                damage.append(&mut of_journal);
+                JournalReading { is_whole, is_restless }
+            });
         Ok(Self {
             methods: Methods::read(dir, &mut damage),
             threads: Threads::read(dir, &mut damage),

@@ -125,6 +125,16 @@ impl Fold {
         self.notes = Notes::default();
     }
 
+    /// Takes back entries that are to be pushed again, and holds back `held` exits instead of those that are. Returns
+    /// the depths of those frames that are constructors in a call of another one, the lowest first.
+    pub(super) fn take_back(&mut self, entries: u64, held: u64) -> Vec<i64> {
+        self.seen.enters = self.seen.enters.wrapping_sub(entries);
+        self.held = held;
+        // That of the last event; entries that are pushed again happened before.
+        self.time = None;
+        self.notes.forget_above(self.depth(), entries > 0)
+    }
+
     /// How many exits at the end of the chunks pushed so far are not written yet.
     #[must_use]
     pub fn held(&self) -> u64 {

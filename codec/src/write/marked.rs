@@ -70,6 +70,11 @@ impl EncodedMarks {
         &self.bytes
     }
 
+    /// Forgets the first bytes, which are elsewhere by now.
+    pub fn forget(&mut self, bytes: usize) {
+        self.bytes.drain(..bytes.min(self.bytes.len()));
+    }
+
     /// Forgets the bytes so far. Marks that follow belong behind them.
     pub fn clear(&mut self) {
         self.bytes.clear();

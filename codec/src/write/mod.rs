@@ -2,6 +2,7 @@
 //! file.
 
 mod block;
+mod condense;
 mod event;
 mod fold;
 mod marked;
@@ -14,6 +15,7 @@ mod settle;
 mod timed;
 
 pub use crate::format::raw::EXIT as RAW_EXIT;
+pub use condense::Condensed;
 pub use event::{EventCounts, count_events, first_invalid};
 pub use fold::Fold;
 pub use marked::{Base, EncodedMarks, Tick};

@@ -44,6 +44,17 @@ impl Notes {
         self.notes.last().map(|top| top.depth)
     }
 
+    /// Forgets the notes above a depth, and returns their depths, the lowest first. Where frames above it are to be
+    /// `entered` again, nothing can be told of the call of the one at that depth.
+    pub(super) fn forget_above(&mut self, depth: i64, entered: bool) -> Vec<i64> {
+        let kept = self.notes.iter().take_while(|note| note.depth <= depth).count();
+        let forgotten = self.notes.drain(kept..).map(|note| note.depth).collect();
+        if let Some(top) = self.notes.last_mut().filter(|top| entered && top.depth == depth) {
+            top.callee = Callee::Unknown;
+        }
+        forgotten
+    }
+
     /// How many frames are above the topmost note.
     #[inline]
     pub(super) fn frames_above(&self, depth: i64) -> u64 {

@@ -1,0 +1,176 @@
+//! Chunks on their way to a thread of our own that writes them, with `overload=drop`.
+//!
+//! A program thread then never waits for the disk to take its events: what the queue has no room for is
+//! [condensed](flow_codec::write::Condensed) and counted as lost. The slot of a queued chunk stays open in the
+//! journal until it is written, beside the one that the thread goes on in, so a kill loses neither.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Instant;
+
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+use flow_codec::write::EventCounts;
+use flow_codec::{Offset, ThreadId};
+use parking_lot::Mutex;
+
+use super::ThreadRecorder;
+use super::chunk::Chunk;
+use super::journal::SlotState;
+
+/// Bytes of raw chunks that may wait. A disk that is slower for a moment shall not cost events.
+const QUEUE_BYTES: usize = 32 << 20;
+/// But no more than this number of full chunks.
+const QUEUE_CHUNKS: usize = 512;
+/// What a chunk counts at least, for the memory it takes beside its bytes.
+const MIN_BYTES: usize = 256;
+
+/// A folded chunk that waits to be written.
+#[derive(Debug)]
+pub(super) struct Parcel {
+    pub(super) thread: ThreadId,
+    pub(super) offset: Offset,
+    pub(super) bytes: Vec<u8>,
+    pub(super) counts: EventCounts,
+    /// Bytes of the thread's marks file before these marks, and the marks.
+    pub(super) marks: Option<(u64, Vec<u8>)>,
+    /// What the queue keeps for it.
+    pub(super) reserved: usize,
+    /// The slot it was recorded into.
+    pub(super) slot: After,
+}
+
+/// What becomes of the slot once its chunk is written.
+#[derive(Debug)]
+pub(super) enum After {
+    /// Nothing: the chunk was empty, or the slot is still used.
+    Nothing,
+    /// It is closed; the thread keeps it.
+    Close(SlotState),
+    /// Another thread may have it. The position is how far it was used.
+    GiveBack(Chunk, u64),
+    /// The same, of a thread that has ended.
+    End(Arc<ThreadRecorder>, u64),
+}
+
+#[derive(Debug)]
+enum Job {
+    Write(Box<Parcel>),
+    End(Sender<()>),
+}
+
+/// The queue, in the order of [sending](Self::send).
+#[derive(Debug)]
+pub(super) struct Queue {
+    jobs: (Sender<Job>, Receiver<Job>),
+    max_bytes: usize,
+    bytes: AtomicUsize,
+    ended: AtomicBool,
+    /// What is just being written.
+    current: Mutex<Option<EventCounts>>,
+}
+
+impl Queue {
+    pub(super) fn new(chunk_bytes: usize) -> Self {
+        let (bytes, ended) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let max_bytes = chunk_bytes.saturating_mul(QUEUE_CHUNKS).min(QUEUE_BYTES);
+        Self { jobs: unbounded(), max_bytes, bytes, ended, current: Mutex::default() }
+    }
+
+    /// Keeps room for a chunk; `None` where there is none, and the chunk need not have any.
+    pub(super) fn reserve(&self, bytes: usize, must: bool) -> Option<usize> {
+        let bytes = bytes.max(MIN_BYTES);
+        let before = self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        // One chunk may always wait, however large it is.
+        if must || before == 0 || before.saturating_add(bytes) <= self.max_bytes {
+            return Some(bytes);
+        }
+        self.give_back(bytes);
+        None
+    }
+
+    /// Gives up room that was kept.
+    pub(super) fn give_back(&self, bytes: usize) {
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// Appends a chunk, for which room was reserved. Never waits.
+    pub(super) fn send(&self, parcel: Parcel) {
+        // Both ends are ours.
+        let _ = self.jobs.0.send(Job::Write(Box::new(parcel)));
+    }
+
+    /// Waits until all that was sent is written. Where that takes too long, returns the events of what is not; it
+    /// stays in the journal. From now on, threads write their chunks themselves.
+    pub(super) fn end(&self, deadline: Instant) -> Option<EventCounts> {
+        let (tell, told) = bounded(1);
+        let _ = self.jobs.0.send(Job::End(tell));
+        let is_empty = told.recv_deadline(deadline).is_ok();
+        self.ended.store(true, Ordering::SeqCst);
+        if is_empty {
+            return None;
+        }
+        let mut left = EventCounts::default();
+        let mut add = |counts: EventCounts| {
+            left.enters += counts.enters;
+            left.exits += counts.exits;
+        };
+        while let Ok(job) = self.jobs.1.try_recv() {
+            if let Job::Write(parcel) = job {
+                add(parcel.counts);
+            }
+        }
+        self.current.lock().take().into_iter().for_each(add);
+        let (tell, _) = bounded(1);
+        let _ = self.jobs.0.send(Job::End(tell));
+        Some(left)
+    }
+
+    /// Whether what is written now still has to be counted.
+    pub(super) fn count_current(&self, count: impl FnOnce(EventCounts)) {
+        if let Some(counts) = self.current.lock().take() {
+            count(counts);
+        }
+    }
+
+    /// Whether chunks are still to be sent.
+    pub(super) fn takes_chunks(&self) -> bool {
+        !self.ended.load(Ordering::SeqCst)
+    }
+
+    /// Passes chunks on until the [end](Self::end), which does not count them a second time. For the thread that
+    /// writes.
+    pub(super) fn run(&self, mut write: impl FnMut(Parcel)) {
+        while let Ok(job) = self.jobs.1.recv() {
+            match job {
+                Job::Write(parcel) => {
+                    let reserved = parcel.reserved;
+                    *self.current.lock() = Some(parcel.counts);
+                    write(*parcel);
+                    self.give_back(reserved);
+                }
+                Job::End(tell) => {
+                    let _ = tell.send(());
+                    return;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_room_for_so_many_bytes_or_one_chunk() {
+        let queue = Queue { max_bytes: 1000, ..Queue::new(0) };
+        assert_eq!(queue.reserve(5000, false), Some(5000), "one");
+        assert_eq!(queue.reserve(1, false), None);
+        assert_eq!(queue.reserve(1, true), Some(256), "one that must");
+        queue.give_back(5256);
+        assert_eq!(queue.reserve(600, false), Some(600));
+        assert_eq!(queue.reserve(401, false), None);
+        assert_eq!(queue.reserve(400, false), Some(400));
+        assert_eq!(queue.end(Instant::now()), Some(EventCounts::default()), "nobody writes");
+    }
+}

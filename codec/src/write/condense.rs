@@ -1,0 +1,127 @@
+//! What is left of a chunk that is dropped: the frames it left, and those it entered that are still open.
+//!
+//! A recorder that drops a chunk must still know what later exits close. So the chunk is folded as always,
+//! and of its events those are kept that no other one undoes. Calls that began and ended in the chunk are lost.
+
+use super::fold::Fold;
+use crate::format::flow::{Record, records};
+use crate::format::raw::BEGIN_UNKNOWN;
+
+/// The net effect of a dropped chunk.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Condensed {
+    /// Raw events that are to come first in the next chunk: an ENTER for each frame that is open.
+    pub raw: Vec<u8>,
+    /// How many ENTERs those are.
+    pub frames: u64,
+    /// How many events are lost.
+    pub lost: u64,
+}
+
+impl Fold {
+    /// Takes back what was just folded to `folded`, but for its net effect. Exits of frames that were open before
+    /// are held back, as if nothing else had happened; the chunk must not be written.
+    pub fn condense(&mut self, folded: &[u8]) -> Condensed {
+        let (mut events, mut left) = (0_u64, 0_u64);
+        let mut open: Vec<&[u8]> = Vec::new();
+        let mut start = 0;
+        let mut leave = |count: u64, open: &mut Vec<&[u8]>| {
+            let inside = usize::try_from(count).unwrap_or(usize::MAX).min(open.len());
+            open.truncate(open.len() - inside);
+            left = left.saturating_add(count - inside as u64);
+        };
+        for (record, end) in records(folded) {
+            match record {
+                Record::Enter(_) => {
+                    open.push(folded.get(start..end).unwrap_or_default());
+                    events += 1;
+                }
+                Record::Exit(count) => {
+                    leave(count.get(), &mut open);
+                    events = events.saturating_add(count.get());
+                }
+            }
+            start = end;
+        }
+        events = events.saturating_add(self.held());
+        leave(self.held(), &mut open);
+        let frames = open.len() as u64;
+        let notes = self.take_back(frames, left);
+        let base = self.depth();
+        let mut raw = Vec::new();
+        let mut notes = notes.into_iter().peekable();
+        for (enter, depth) in open.into_iter().zip(base + 1..) {
+            raw.extend_from_slice(enter);
+            if notes.next_if_eq(&depth).is_some() {
+                raw.push(BEGIN_UNKNOWN);
+            }
+        }
+        Condensed { raw, frames, lost: events.saturating_sub(frames.saturating_add(left)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Folds chunks, of which those with `true` are dropped; what is written, and how many events are lost.
+    fn fold(chunks: &[(&[u8], bool)]) -> (Vec<u8>, u64) {
+        let (mut fold, mut out, mut lost) = (Fold::default(), Vec::new(), 0);
+        let mut first = Vec::new();
+        for (chunk, dropped) in chunks {
+            let mut folded = Vec::new();
+            fold.push(&[&first[..], chunk].concat(), &mut folded);
+            first.clear();
+            if *dropped {
+                let condensed = fold.condense(&folded);
+                // A reader of the journal knows no more than the state.
+                assert_eq!(Fold::resume(&fold.state()).unwrap().state(), fold.state());
+                (first, lost) = (condensed.raw, lost + condensed.lost);
+            } else {
+                out.extend(folded);
+            }
+        }
+        fold.push(&first, &mut out);
+        fold.finish(&mut out);
+        (out, lost)
+    }
+
+    #[test]
+    fn calls_that_end_in_the_chunk_are_lost_and_open_frames_stay() {
+        let first = [0x81, 0x82, 0x00];
+        let middle = [0x83, 0x00, 0x00, 0x84, 0x85, 0x00, 0x86];
+        let last = [0x87, 0x00, 0x00, 0x00];
+        let chunks = [(&first[..], false), (&middle, true), (&last, false)];
+        // Left: 81. Entered: 84, 86. Lost: 83 and 85 with their exits.
+        let expected = vec![0x81, 0x82, 0x01, 0x84, 0x86, 0x87, 0x02];
+        assert_eq!(fold(&chunks), (expected, 4));
+    }
+
+    #[test]
+    fn several_chunks_in_a_row_may_be_dropped_and_the_last_one_too() {
+        let chunks: [(&[u8], bool); 4] = [
+            (&[0x81, 0x82], true),
+            (&[0x00, 0x83, 0xC4, 0x01], true),
+            (&[0x00], true),
+            (&[0x00, 0x00, 0x00], true),
+        ];
+        assert_eq!(fold(&chunks), (vec![0x00], 9 - 1), "all but the exit of a frame from before");
+        assert_eq!(fold(&chunks[..2]), (vec![0x81, 0x83, 0xC4, 0x01], 2));
+        assert_eq!(fold(&[(&[], true)]), (vec![], 0));
+    }
+
+    #[test]
+    fn constructors_that_were_in_a_call_are_still_open() {
+        // 81 and 82 are in calls of 82 and 83; the exception that ends all is caught in 80.
+        let chunks: [(&[u8], bool); 3] = [
+            (&[0x80, 0x84, 0x00], false),
+            (&[0x81, 0x7B, 0x82, 0x82, 0x7B, 0x83, 0x83, 0x85, 0x00], true),
+            (&[0x7F, 0x7E, 0x00], false),
+        ];
+        let whole = [(&chunks.map(|(bytes, _)| bytes).concat()[..], false)];
+        assert_eq!(fold(&whole).0, [0x80, 0x84, 0x00, 0x81, 0x82, 0x83, 0x85, 0x04]);
+        let expected = vec![0x80, 0x84, 0x00, 0x81, 0x82, 0x83, 0x03];
+        assert_eq!(fold(&chunks).0.len(), expected.len());
+        assert_eq!(fold(&chunks), (expected, 2));
+    }
+}
