@@ -4,30 +4,12 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 
 use flow_codec::format::names;
-use rustix::fs::{FallocateFlags, Mode, fallocate, fstatfs};
+use rustix::fs::{FallocateFlags, Mode, fallocate};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
 use super::TraceDirectory;
 use super::budget::Budget;
-
-/// File systems on which a mapped page may have no space when it is touched, or no server: that kills
-/// the program. Those that copy on write, and those of a network. Numbers as in `statfs(2)`.
-const UNSAFE_TO_MAP: [(u64, &str); 13] = [
-    (0x9123_683E, "btrfs"),
-    (0x2FC1_2FC1, "zfs"),
-    (0xCA45_1A4E, "bcachefs"),
-    (0x6969, "nfs"),
-    (0x517B, "smb"),
-    (0xFF53_4D42, "cifs"),
-    (0xFE53_4D42, "smb2"),
-    (0x00C3_6400, "ceph"),
-    (0x5346_414F, "afs"),
-    (0x0102_1997, "9p"),
-    (0x6573_5546, "fuse"),
-    (0x786F_4256, "vboxsf"),
-    (0x0BD0_0BD0, "lustre"),
-];
 
 /// A file whose content is to be mapped. It only grows.
 #[derive(Debug)]
@@ -46,11 +28,9 @@ impl JournalFile {
         // The program dies of SIGBUS when somebody cuts the file short, so nobody may write it by accident: an
         // owner's editor or log rotation is refused. Our descriptor stays writable.
         rustix::fs::fchmod(&file, Mode::RUSR)?;
-        if let Ok(system) = fstatfs(&file)
-            && let Some((_, name)) = UNSAFE_TO_MAP.iter().find(|(id, _)| is_type(&system, *id))
-        {
+        if let Err(why) = super::mounts::expect_safe(&file) {
             let _ = directory.remove(names::JOURNAL);
-            return Err(io::Error::other(format!("files on {name} cannot be mapped safely")));
+            return Err(io::Error::other(why));
         }
         Ok(Self { file, budget })
     }
@@ -93,11 +73,6 @@ impl JournalFile {
         // Dropped with something in it, it would not tell of a full disk.
         buffered.flush()
     }
-}
-
-#[expect(clippy::cast_sign_loss, reason = "a number that systems give a sign or not")]
-fn is_type(system: &rustix::fs::StatFs, id: u64) -> bool {
-    system.f_type as u64 & u64::from(u32::MAX) == id
 }
 
 #[cfg(test)]

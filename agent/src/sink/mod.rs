@@ -5,6 +5,7 @@ mod directory;
 mod files;
 mod journal;
 mod lines;
+mod mounts;
 
 use std::fmt;
 use std::io;
