@@ -318,17 +318,24 @@ fn make_and_open(path: &Path) -> Result<OwnedFd, String> {
 }
 
 fn open_lock(fd: &OwnedFd, name: &str) -> Result<File, String> {
-    let flags =
-        OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let lock = retry_on_intr(|| openat(fd, name, flags, FILE_MODE))
-        .map(File::from)
-        .map_err(|error| format!("cannot write {name}: {}", io::Error::from(error)))?;
+    let open = |more: OFlags| {
+        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        retry_on_intr(|| openat(fd, name, flags | more, FILE_MODE)).map(File::from)
+    };
+    let lock = match open(OFlags::CREATE | OFlags::EXCL) {
+        Ok(made) => {
+            // Whatever the umask takes away. Not of a file that was there: it may be a hard link to another one.
+            let _ = rustix::fs::fchmod(&made, FILE_MODE);
+            Ok(made)
+        }
+        Err(Errno::EXIST) => open(OFlags::empty()),
+        Err(error) => Err(error),
+    };
+    let lock = lock.map_err(|error| format!("cannot write {name}: {}", io::Error::from(error)))?;
     // A FIFO can be locked as well.
     if !lock.metadata().is_ok_and(|found| found.is_file()) {
         return Err(format!("{name} in it is not a regular file; remove it"));
     }
-    // Refused where it is another user's, who has done it.
-    let _ = rustix::fs::fchmod(&lock, FILE_MODE);
     Ok(lock)
 }
 
@@ -585,6 +592,20 @@ mod tests {
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(dir.path()), 0o700);
         assert_eq!(mode(&dir.path().join("trace.json")), 0o600);
+    }
+
+    #[test]
+    fn the_mode_of_a_file_that_was_there_stays() {
+        let root = tempfile::tempdir().unwrap();
+        let (out, victim) = (root.path().join("out"), root.path().join("victim"));
+        fs::create_dir(&out).unwrap();
+        fs::write(&victim, "").unwrap();
+        fs::set_permissions(&victim, fs::Permissions::from_mode(0o644)).unwrap();
+        fs::hard_link(&victim, out.join(".lock")).unwrap();
+        TraceDirectory::open(&out, None).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&victim), 0o644);
+        assert_eq!(mode(&out.join(".gate")), 0o600, "this one is ours");
     }
 
     #[test]
