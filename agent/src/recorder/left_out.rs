@@ -7,8 +7,9 @@ use flow_codec::format::manifest::NotRecorded;
 
 use crate::ffi::allocator;
 
-/// A program may generate classes without end. This many methods are named for each reason.
-const MAX_NAMES: usize = 1000;
+/// A program may generate classes without end. This many methods are named for each reason: more than the JDK has
+/// native methods, so that a recording of the JDK still names them all.
+const MAX_NAMES: usize = 10_000;
 
 /// This many methods are known again for each reason, so that each counts once. After that, one that is
 /// met again may count again.
@@ -63,14 +64,15 @@ mod tests {
     fn all_are_counted_once_and_the_first_ones_are_named() {
         let mut left_out = LeftOut::default();
         for _ in 0..2 {
-            (0..5000).for_each(|number| left_out.add("hidden-class", format!("a.L{number:04}#*")));
+            (0..15_000)
+                .for_each(|number| left_out.add("hidden-class", format!("a.L{number:05}#*")));
             left_out.add("native", "a.A#n()V".to_owned());
         }
         let groups = left_out.groups();
         let counts: Vec<_> =
             groups.iter().map(|group| (group.count, group.methods.len())).collect();
-        assert_eq!(counts, [(5000, MAX_NAMES), (1, 1)]);
-        assert_eq!(groups[0].methods.last().unwrap(), "a.L0999#*");
+        assert_eq!(counts, [(15_000, MAX_NAMES), (1, 1)]);
+        assert_eq!(groups[0].methods.last().unwrap(), "a.L09999#*");
     }
 
     #[test]

@@ -30,7 +30,7 @@
 //! `flow record` started several JVMs. `lost.stopped_at_ns` is there where a fault ended the recording
 //! before the program: what came after that is missing and not counted. `not_recorded` names the
 //! methods that were called but that this engine leaves out by itself: so "never recorded" and
-//! "missing" can be told apart. Of each reason the first 1,000 methods are named; `count` is all of them. What the user's filter excludes is not listed. Readers ignore fields
+//! "missing" can be told apart. Of each reason the first 10,000 methods are named; `count` is all of them. What the user's filter excludes is not listed. Readers ignore fields
 //! they do not know, and refuse a `format_version` above [`VERSION`].
 //!
 //! | reason | left out because |
@@ -240,7 +240,7 @@ pub struct NotRecorded {
     pub reason: String,
     /// How many methods.
     pub count: u64,
-    /// Their keys, as in [`ids`](super::ids), or those of the first 1,000.
+    /// Their keys, as in [`ids`](super::ids), or those of the first 10,000.
     pub methods: Vec<String>,
 }
 
