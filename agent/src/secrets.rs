@@ -161,7 +161,7 @@ fn mask_userinfo(argument: &str) -> String {
     }
 }
 
-/// How many bytes at the start of a URL, behind its `//`, are user and password. A password may hold an
+/// The length of user and password at the start of a URL without its scheme and `//`. A password may hold an
 /// `@`, and a `/` where somebody forgot to escape it; a port before a `/` is none.
 fn userinfo(url: &str) -> usize {
     let authority = url.get(..url.find(['/', '?', '#']).unwrap_or(url.len())).unwrap_or(url);

@@ -338,7 +338,7 @@ pub(crate) fn read_timeline(
     Ok(reading)
 }
 
-/// Hands on the records of a thread one by one, each with where its bytes stand, until `each` has seen enough.
+/// Passes the records of a thread to `each` with their positions, until it has seen enough.
 pub(crate) fn read_records(
     file: &ThreadFile,
     progress: &mut Progress,

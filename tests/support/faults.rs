@@ -37,7 +37,7 @@ pub enum Fault {
     NoMemoryOnce(u64),
     /// From this allocation of the agent on all fail.
     NoMemoryFrom(u64),
-    /// Each write to a file of a thread takes so many milliseconds.
+    /// Each write to a file of a thread takes this many milliseconds.
     Slow(u64),
     /// From this write to a file of a thread on, none comes back.
     Hang(u64),

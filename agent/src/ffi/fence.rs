@@ -1,6 +1,6 @@
 //! A fence that only its caller pays for.
 //!
-//! Probes store an event and then the position behind it, with plain stores. On x86-64 other threads see
+//! Probes store an event and then the position after it, with plain stores. On x86-64 other threads see
 //! these stores in order. On aarch64 they may see the position before the bytes, and a fence in the probe would cost
 //! every call 1 to 2 ns. So the fence is on the reader's side: the system has every running thread of the
 //! process execute one.

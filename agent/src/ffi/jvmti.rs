@@ -209,7 +209,7 @@ impl Jvmti {
     }
 
     /// The methods on the stack of a platform thread, the innermost first: all of them, unless there is
-    /// no memory for so many.
+    /// no memory for them.
     pub(super) fn stack(self, thread: sys::jobject) -> Vec<sys::jmethodID> {
         /// The thread runs, and may have entered more when it is asked the second time.
         const MORE_FRAMES: usize = 1000;

@@ -391,7 +391,7 @@ impl<'a> Vm<'a> {
         classes.into_iter().map(|class| LoadedClass(class.expose_provenance())).collect()
     }
 
-    /// Announces a list of so many local references, such as all loaded classes, and a few more. With
+    /// Announces a list of `count` local references, such as all loaded classes, and a few more. With
     /// `-Xcheck:jni`, JNI functions print a warning on the program's standard output where there are more than were
     /// announced.
     fn expect_references(&self, count: usize) {

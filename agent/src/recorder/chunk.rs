@@ -131,7 +131,7 @@ impl Chunk {
     /// How many bytes the events so far have. They are all there for `reader` then.
     pub(super) fn recorded_bytes(&self, control: &Control, reader: Reader) -> usize {
         // Pairs with the store in `append`. A probe's stores are plain ones: `settle_stores` says why its bytes
-        // are there too. What the thread records meanwhile is behind the position, and not read.
+        // are there too. What the thread records meanwhile comes after the position and is not read.
         let len = self.len(control.position.load(Ordering::Acquire));
         if reader == Reader::Other {
             settle_stores();

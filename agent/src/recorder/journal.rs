@@ -167,7 +167,7 @@ impl Journal {
     }
 }
 
-/// The state of a slot, for whoever closes it when its owner may do other things.
+/// The state of a slot, for the code that closes it, while its owner may do other things.
 #[derive(Debug)]
 pub(super) struct SlotState(Slot);
 

@@ -2,7 +2,7 @@
 //!
 //! A program thread then never waits for the disk to take its events: what the queue has no room for is
 //! [condensed](flow_codec::write::Condensed) and counted as lost. The slot of a queued chunk stays open in the
-//! journal until it is written, beside the one that the thread goes on in, so a kill loses neither.
+//! journal until it is written, beside the slot that the thread records into meanwhile, so a kill loses neither.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -42,11 +42,11 @@ pub(crate) enum Instant<'a> {
     Note(&'a str),
     /// An exception of this class ends the topmost frame, and maybe others below.
     Thrown(Option<&'a str>),
-    /// Here so many events are missing; unknown how many where that is `None`.
+    /// This many events are missing here; `None` if their number is unknown.
     Gap(Option<u64>),
     /// What follows was not recorded.
     Paused,
-    /// Recording goes on.
+    /// Recording continues.
     Resumed,
 }
 

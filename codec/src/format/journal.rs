@@ -53,7 +53,7 @@
 //! opening the next slot, or within the write. Slots that are not open mean nothing. A thread without an
 //! open slot has ended, or recording has: its file is all there is.
 //!
-//! With `overload=drop` chunks wait to be written while their thread goes on in other slots. These chunks stay
+//! With `overload=drop` chunks wait to be written while their thread records into other slots. These chunks stay
 //! open too: each begins at the offset where the one before it ends, folded. Where the file does not reach to
 //! the chunk with the largest offset, those before it follow the file.
 //!

@@ -97,7 +97,7 @@ enum Statement {
     Nop,
     Call,
     Synchronized(Style, Vec<Statement>),
-    /// `try`, and a handler, which goes on behind both.
+    /// `try`, and a handler, after which both continue at the same place.
     Try(Vec<Statement>, Vec<Statement>),
 }
 

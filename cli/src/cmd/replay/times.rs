@@ -73,7 +73,7 @@ impl Aside {
     }
 }
 
-/// What stands beside calls: of it only the beginning is known.
+/// The times of a row that is no call: only its start is known.
 fn beside(start: When) -> CallTimes {
     CallTimes { start, duration: Bounds::UNKNOWN, duration_ns: 0, unwound: None }
 }

@@ -15,7 +15,7 @@ pub(super) struct Known {
     times: Option<Times<MarksInput>>,
     /// What is read, if not all.
     parts: Option<Parts>,
-    /// Marks of earlier records are passed over.
+    /// Marks of earlier records are skipped.
     from: Offset,
     /// Exits by exception: the first one, how many of its run, and the class.
     unwound: Option<(Position, u64, Unwound)>,
