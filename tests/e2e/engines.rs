@@ -16,7 +16,7 @@ use crate::on_every_jdk;
 
 /// Programs of the harness of which no two runs are the same, that need arguments, that do not end by
 /// themselves, or whose class loaders are asked for the probe class.
-const DIFFERENT_EACH_TIME: [&str; 15] = [
+const DIFFERENT_EACH_TIME: [&str; 16] = [
     "Attached",
     "Busy",
     "Children",
@@ -29,6 +29,7 @@ const DIFFERENT_EACH_TIME: [&str; 15] = [
     "OutOfMemory",
     "Overflow",
     "Overflowing",
+    "Overflows",
     "Picky",
     "Rounds",
     "Unloading",
