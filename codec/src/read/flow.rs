@@ -111,6 +111,23 @@ impl<R: Read> FlowReader<R> {
         }
     }
 
+    /// The next record, if it begins before `until` and is whole in memory. Whether it is canonical is not
+    /// counted.
+    #[inline]
+    pub(super) fn next_at_hand(&mut self, until: Offset) -> Option<(Offset, Record)> {
+        let offset = self.position;
+        if offset >= until || self.failed || self.unread.len() < MAX_RECORD_BYTES {
+            return None;
+        }
+        let Decoded::Record(record, len) = decode(self.buffer.get(self.unread.clone())?) else {
+            return None;
+        };
+        self.last_was_exit = false;
+        self.unread.start += len;
+        self.position = offset.plus(len);
+        Some((offset, record))
+    }
+
     /// Goes on behind the next byte that ends a record for sure.
     #[cold]
     fn skip_damage(&mut self) -> Result<Error> {

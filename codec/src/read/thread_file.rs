@@ -345,6 +345,15 @@ impl Events {
         self.parts.as_ref().and_then(|parts| parts.0.left_at)
     }
 
+    /// The next record, if it begins before `until` and takes no more than to decode it.
+    #[inline]
+    pub(super) fn next_at_hand(&mut self, until: Offset) -> Option<(Offset, Record)> {
+        match &mut self.reader {
+            Reader::Flow(reader) if self.parts.is_none() => reader.next_at_hand(until),
+            _ => None,
+        }
+    }
+
     /// Hands on one record.
     fn visit_next(&mut self, visitor: &mut impl Visit) -> Result<bool> {
         match self.next_record()? {

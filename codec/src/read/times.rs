@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 use std::io::Read;
+use std::num::NonZeroU64;
 
 use super::Marks;
 use crate::format::marks::{Mark, Position};
 use crate::format::test_notes::TestNote;
-use crate::{Error, Result};
+use crate::{Error, Offset, Result};
 
 /// Two instants, in nanoseconds since the start of the trace, between which something happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -57,6 +58,35 @@ pub struct Stretch {
     pub estimates: Option<(u64, u64)>,
     /// How many bytes lie between these two.
     pub bytes: u64,
+}
+
+/// How time passes at records that have no mark, between two that may have one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace {
+    /// Up to this record.
+    pub(super) until: Offset,
+    /// When all of them happened.
+    pub(super) bounds: Bounds,
+    /// The estimate at the time mark before; `None` where nothing is known.
+    from_ns: Option<u64>,
+    /// Where that mark is, and by how much the estimate rises over how many bytes.
+    since: Offset,
+    rise_ns: u64,
+    bytes: NonZeroU64,
+}
+
+impl Pace {
+    /// Of records of which nothing is known.
+    pub(super) const UNKNOWN: Self = Self {
+        until: Offset::new(u64::MAX),
+        bounds: Bounds::UNKNOWN,
+        from_ns: None,
+        since: Offset::new(0),
+        rise_ns: 0,
+        bytes: NonZeroU64::MIN,
+    };
+    /// Of no record.
+    pub(super) const NONE: Self = Self { until: Offset::new(0), ..Self::UNKNOWN };
 }
 
 /// Marks that are no times, read on the way to the next time, are kept up to this number: then times are unknown until
@@ -145,6 +175,45 @@ impl<R: Read> Times<R> {
     /// Where the next mark is that is no time, as far as it was read.
     pub(super) fn other(&self) -> Option<Position> {
         self.others.as_ref()?.front().map(|(at, _)| *at)
+    }
+
+    /// How time passes at the records behind that of the position asked for last, which is the one at `offset`, up
+    /// to the next that has a mark; `None` where that is not known, or it has one right away.
+    pub(super) fn pace(&self, offset: Offset) -> Option<Pace> {
+        let until = match self.after {
+            Some(after) => after.position.offset,
+            None if self.is_open => return None,
+            None => Pace::UNKNOWN.until,
+        };
+        let until = self.other().map_or(until, |other| until.min(other.offset));
+        // There may be none in between.
+        if until.get().saturating_sub(offset.get()) <= 1 {
+            return None;
+        }
+        let bounds = self.between();
+        let pace = Pace { until, bounds, ..Pace::UNKNOWN };
+        Some(match (self.before, self.after) {
+            (None, after) => Pace { from_ns: after.map(|after| after.by_ns), ..pace },
+            (Some(before), None) => Pace { from_ns: Some(before.from_ns), ..pace },
+            (Some(before), Some(after)) => {
+                let bytes = NonZeroU64::new(distance(before.position, after.position))?;
+                let rise_ns = bounds.by_ns - bounds.from_ns;
+                rise_ns.checked_mul(bytes.get())?;
+                let (from_ns, since) = (Some(bounds.from_ns), before.position.offset);
+                Pace { from_ns, since, rise_ns, bytes, ..pace }
+            }
+        })
+    }
+
+    /// The same as [`estimate`](Self::estimate) of a record that a pace is of.
+    #[inline]
+    pub(super) fn estimate_by(&mut self, pace: &Pace, offset: Offset) -> Option<u64> {
+        let share = match pace.rise_ns {
+            0 => 0,
+            rise_ns => rise_ns * (offset.get() - pace.since.get()) / pace.bytes,
+        };
+        self.estimate_ns = self.estimate_ns.max(pace.from_ns? + share);
+        Some(self.estimate_ns)
     }
 
     /// When the event happened that stands at `position`: no position may be before one asked for earlier.
@@ -342,7 +411,6 @@ fn distance(from: Position, to: Position) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Offset;
     use crate::format::marks::{HEADER, MarkEncoder};
 
     fn position(offset: u64, exits: u64) -> Position {

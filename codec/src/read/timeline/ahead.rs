@@ -74,9 +74,15 @@ impl Lookahead {
             let Some((offset, record)) = ahead.next_record() else { break };
             match record {
                 Record::Enter(_) => {
-                    let position = Position::before(offset);
-                    while ahead.known.next_mark(|at| at <= position).is_some() {}
-                    let start = ahead.known.when(position);
+                    let start = if offset < ahead.known.quiet_until() {
+                        ahead.known.when_quiet(offset)
+                    } else {
+                        let position = Position::before(offset);
+                        while ahead.known.next_mark(|at| at <= position).is_some() {}
+                        let start = ahead.known.when(position);
+                        ahead.known.record_done(offset);
+                        start
+                    };
                     ahead.open.push(self.calls.len());
                     let duration = start.bounds.until(Bounds::UNKNOWN);
                     let call = CallTimes { start, duration, duration_ns: 0, unwound: None };
@@ -112,6 +118,14 @@ impl Lookahead {
     /// Ends calls by exits of a run.
     fn leave(&mut self, ahead: &mut Ahead, offset: Offset, run: Range<u64>) {
         let part_end = ahead.events.part_end();
+        if run.start == 0 && part_end.is_none() && offset < ahead.known.quiet_until() {
+            let end = ahead.known.when_quiet(offset);
+            for _ in run {
+                let Some(call) = ahead.open.pop() else { break };
+                self.end(call, end, None);
+            }
+            return;
+        }
         for exits in run {
             let Some(call) = ahead.open.pop() else { break };
             let position = Position { offset, exits };

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::super::times::Pace;
 use super::super::{MarksInput, Parts, Times};
 use super::{Unwound, When};
 use crate::format::marks::{Mark, Position};
@@ -21,6 +22,8 @@ pub(super) struct Known {
     unwound: Option<(Position, u64, Unwound)>,
     /// The time of the record asked for last, and the time mark since which it holds.
     last: Option<(Offset, Option<Position>, When)>,
+    /// How time passes from the last record on.
+    pace: Pace,
     /// What is wrong with the marks.
     pub(super) damage: Option<Error>,
 }
@@ -28,8 +31,15 @@ pub(super) struct Known {
 impl Known {
     /// Nothing is known.
     pub(super) fn nothing() -> Self {
-        let from = Offset::default();
-        Self { times: None, parts: None, from, unwound: None, last: None, damage: None }
+        Self {
+            times: None,
+            parts: None,
+            from: Offset::default(),
+            unwound: None,
+            last: None,
+            pace: Pace::UNKNOWN,
+            damage: None,
+        }
     }
 
     /// Opens the marks of a thread, for what follows from a record on.
@@ -38,7 +48,8 @@ impl Known {
             Ok(marks) => (marks.map(Times::with_others), None),
             Err(error) => (None, Some(error)),
         };
-        Self { times, parts: file.parts.clone(), from, damage, ..Self::nothing() }
+        let pace = if times.is_some() { Pace::NONE } else { Pace::UNKNOWN };
+        Self { times, parts: file.parts.clone(), from, pace, damage, ..Self::nothing() }
     }
 
     /// Returns whether there are marks at all.
@@ -75,6 +86,28 @@ impl Known {
                 _ => {}
             }
         }
+    }
+
+    /// The record at `offset` is done. Finds out up to where none has a mark.
+    #[inline]
+    pub(super) fn record_done(&mut self, offset: Offset) {
+        if let Some(times) = &self.times {
+            self.pace = times.pace(offset).unwrap_or(Pace::NONE);
+        }
+    }
+
+    /// Records that begin before this have no mark.
+    #[inline]
+    pub(super) fn quiet_until(&self) -> Offset {
+        self.pace.until
+    }
+
+    /// When a [quiet](Self::quiet_until) record happened.
+    #[inline]
+    pub(super) fn when_quiet(&mut self, offset: Offset) -> When {
+        let Some(times) = &mut self.times else { return When::UNKNOWN };
+        let estimate_ns = times.estimate_by(&self.pace, offset);
+        When { bounds: self.pace.bounds, estimate_ns }
     }
 
     /// When the event at a position happened, which is not before one asked for earlier. All exits of a run up to

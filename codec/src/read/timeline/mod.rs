@@ -146,7 +146,7 @@ pub struct Timeline<'a> {
     select: Option<Select<'a>>,
     limit: Option<Limit>,
     /// Selected events, and events to be returned.
-    selected: Vec<TimelineEvent>,
+    selected: VecDeque<TimelineEvent>,
     ready: VecDeque<TimelineEvent>,
 }
 
@@ -181,7 +181,7 @@ impl<'a> Timeline<'a> {
             progress: Progress::Reading,
             select: None,
             limit: None,
-            selected: Vec::new(),
+            selected: VecDeque::new(),
             ready: VecDeque::new(),
         }
     }
@@ -249,6 +249,44 @@ impl<'a> Timeline<'a> {
     /// The next event before anything is left out.
     #[inline]
     fn next_of_all(&mut self) -> Option<Result<TimelineEvent>> {
+        match self.next_quiet() {
+            Some(event) => Some(Ok(event)),
+            None => self.next_by_marks(),
+        }
+    }
+
+    /// The next event, if it is of a record without a mark that is at hand, as nearly all are.
+    #[inline]
+    fn next_quiet(&mut self) -> Option<TimelineEvent> {
+        if self.record.is_some() || self.progress != Progress::Reading {
+            return None;
+        }
+        let (offset, record) = self.events.next_at_hand(self.known.quiet_until())?;
+        self.now = self.known.when_quiet(offset);
+        let calls = self.calls;
+        let kind = match record {
+            Record::Enter(method) => {
+                if self.limit.as_ref().is_some_and(|limit| limit.is_over(self.now)) {
+                    self.progress = Progress::PastEnd;
+                    return None;
+                }
+                self.open = self.open.saturating_add(1);
+                self.calls = calls.saturating_add(1);
+                EventKind::Enter(method)
+            }
+            Record::Exit(count) => {
+                self.open = self.open.saturating_sub(count.get());
+                EventKind::Exit { count, unwound: None }
+            }
+        };
+        self.is_unwinding = false;
+        let position = Position { offset, exits: 0 };
+        Some(TimelineEvent { position, time: self.now, calls, kind })
+    }
+
+    /// The next event, where marks may be.
+    #[inline(never)]
+    fn next_by_marks(&mut self) -> Option<Result<TimelineEvent>> {
         let pending = match self.record.take() {
             Some(pending) => pending,
             None if self.progress == Progress::Reading => match self.events.next_record() {
@@ -285,6 +323,7 @@ impl<'a> Timeline<'a> {
                 self.open = self.open.saturating_add(1);
                 let event = self.event(position, EventKind::Enter(method));
                 self.calls = self.calls.saturating_add(1);
+                self.known.record_done(offset);
                 return Some(Ok(event));
             }
             (Record::Exit(frames), Some(end)) => {
@@ -311,6 +350,9 @@ impl<'a> Timeline<'a> {
                 EventKind::Exit { count, unwound }
             }
         };
+        if self.record.is_none() {
+            self.known.record_done(offset);
+        }
         Some(Ok(self.event(position, kind)))
     }
 
@@ -339,14 +381,15 @@ impl<'a> Timeline<'a> {
 
     /// Passes an event through the stages.
     fn pass(&mut self, event: TimelineEvent) {
-        match &mut self.select {
-            Some(select) => select.pass(event, &mut self.selected),
-            None => self.selected.push(event),
-        }
-        for event in self.selected.drain(..) {
-            match &mut self.limit {
-                Some(limit) => limit.pass(event, &mut self.ready),
-                None => self.ready.push_back(event),
+        match (&mut self.select, &mut self.limit) {
+            (None, None) => self.ready.push_back(event),
+            (None, Some(limit)) => limit.pass(event, &mut self.ready),
+            (Some(select), None) => select.pass(event, &mut self.ready),
+            (Some(select), Some(limit)) => {
+                select.pass(event, &mut self.selected);
+                for event in self.selected.drain(..) {
+                    limit.pass(event, &mut self.ready);
+                }
             }
         }
     }

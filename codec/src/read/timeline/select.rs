@@ -1,5 +1,6 @@
 //! Leaves out calls by their method or depth.
 
+use std::collections::VecDeque;
 use std::num::NonZeroU64;
 
 use super::{EventKind, TimelineEvent};
@@ -24,7 +25,7 @@ impl<'a> Select<'a> {
     }
 
     /// Appends what is left of an event.
-    pub(super) fn pass(&mut self, event: TimelineEvent, to: &mut Vec<TimelineEvent>) {
+    pub(super) fn pass(&mut self, event: TimelineEvent, to: &mut VecDeque<TimelineEvent>) {
         match event.kind {
             EventKind::Enter(method) => {
                 self.throw = None;
@@ -37,7 +38,7 @@ impl<'a> Select<'a> {
                 }
                 self.selected += 1;
                 if self.selected <= self.depth {
-                    to.push(event);
+                    to.push_back(event);
                 }
             }
             EventKind::Exit { count, ref unwound } => {
@@ -48,7 +49,7 @@ impl<'a> Select<'a> {
                         to.extend(throw.map(|throw| TimelineEvent { position, time, ..throw }));
                         let EventKind::Exit { unwound, .. } = kind else { return };
                         let kind = EventKind::Exit { count, unwound };
-                        to.push(TimelineEvent { position, time, calls, kind });
+                        to.push_back(TimelineEvent { position, time, calls, kind });
                     }
                 }
             }
@@ -63,7 +64,7 @@ impl<'a> Select<'a> {
                 );
             }
             EventKind::Throw(_) => self.throw = Some(event),
-            _ => to.push(event),
+            _ => to.push_back(event),
         }
     }
 
