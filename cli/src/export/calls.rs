@@ -42,7 +42,7 @@ pub(super) struct Calls<'a> {
 struct Form {
     head: &'static str,
     /// What stands before each of thread, call, caller, depth, total and the times.
-    before: [&'static str; 9],
+    before: [Short; 9],
     before_thrown: &'static str,
     before_method: &'static str,
     nothing: &'static str,
@@ -50,18 +50,46 @@ struct Form {
     end: &'static str,
 }
 
+/// A text that is copied without a call, since the length of what is copied is known.
+struct Short {
+    bytes: [u8; Self::MAX],
+    len: usize,
+}
+
+impl Short {
+    const MAX: usize = 24;
+
+    #[allow(clippy::indexing_slicing, reason = "known when compiled")]
+    const fn new(text: &str) -> Self {
+        let mut bytes = [0; Self::MAX];
+        let mut at = 0;
+        while at < text.len() {
+            bytes[at] = text.as_bytes()[at];
+            at += 1;
+        }
+        Self { bytes, len: at }
+    }
+
+    #[inline]
+    fn push_to(&self, out: &mut Vec<u8>) {
+        let end = out.len() + self.len;
+        out.extend_from_slice(&self.bytes);
+        out.truncate(end);
+    }
+}
+
 const JSONL: Form = Form {
     head: "",
     before: [
-        "{\"thread\":",
-        ",\"call\":",
-        ",\"caller\":",
-        ",\"depth\":",
-        ",\"total\":",
-        ",\"start_ns\":",
-        ",\"end_ns\":",
-        ",\"duration_from_ns\":",
-        ",\"duration_by_ns\":",
+        Short::new("{\"thread\":"),
+        Short::new(",\"call\":"),
+        Short::new(",\"caller\":"),
+        Short::new(",\"depth\":"),
+        Short::new(",\"total\":"),
+        Short::new(",\"start_ns\":"),
+        Short::new(",\"end_ns\":"),
+        Short::new(",\"duration_from_ns\":"),
+        Short::new(",\"duration_by_ns\":"),
     ],
     before_thrown: ",\"thrown\":",
     before_method: ",",
@@ -73,7 +101,17 @@ const JSONL: Form = Form {
 const CSV: Form = Form {
     head: "thread,call,caller,depth,total,start_ns,end_ns,duration_from_ns,duration_by_ns,thrown,\
            method,class,name,descriptor\n",
-    before: ["", ",", ",", ",", ",", ",", ",", ",", ","],
+    before: [
+        Short::new(""),
+        Short::new(","),
+        Short::new(","),
+        Short::new(","),
+        Short::new(","),
+        Short::new(","),
+        Short::new(","),
+        Short::new(","),
+        Short::new(","),
+    ],
     before_thrown: ",",
     before_method: ",",
     text: |text| csv_fields([text]),
@@ -117,10 +155,10 @@ impl<'a> Calls<'a> {
             took.map(|took| took.from_ns),
             took.map(|took| took.by_ns).filter(|by_ns| *by_ns != u64::MAX),
         ];
-        for (before, value) in self.form.before.iter().zip(values) {
-            out.extend_from_slice(before.as_bytes());
+        for (before, value) in self.form.before.iter().zip(&values) {
+            before.push_to(out);
             match value {
-                Some(value) => push_number(out, value),
+                Some(value) => push_number(out, *value),
                 None => out.extend_from_slice(self.form.nothing.as_bytes()),
             }
         }

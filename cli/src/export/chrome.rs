@@ -12,7 +12,7 @@ use super::json::quoted;
 use super::names::Names;
 use super::scale::Scale;
 use super::{GENERATOR, kind, label, process, program, thread_name};
-use crate::output::{neutral, push_number};
+use crate::output::{neutral, push_digits, push_number};
 
 /// A trace as Chrome writes them.
 pub(super) struct Chrome<'a> {
@@ -49,7 +49,8 @@ impl<'a> Chrome<'a> {
             Scale::Calls => push_number(out, at),
             Scale::Nanos => {
                 push_number(out, at / 1000);
-                out.extend_from_slice(format!(".{:03}", at % 1000).as_bytes());
+                out.push(b'.');
+                push_digits(out, at, 3);
             }
         }
         out.extend_from_slice(self.place.as_bytes());

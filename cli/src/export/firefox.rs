@@ -22,7 +22,7 @@ use super::json::quoted;
 use super::names::{Numbers, name};
 use super::scale::Scale;
 use super::{GENERATOR, label, process, program, thread_name};
-use crate::output::push_number;
+use crate::output::{push_digits, push_number};
 
 /// The version of the format; later profilers know how to upgrade it.
 const VERSION: u32 = 55;
@@ -276,7 +276,8 @@ fn milliseconds(at: u64, scale: Scale, out: &mut Vec<u8>) {
         Scale::Calls => push_number(out, at),
         Scale::Nanos => {
             push_number(out, at / 1_000_000);
-            text(&format!(".{:06}", at % 1_000_000), out);
+            out.push(b'.');
+            push_digits(out, at, 6);
         }
     }
 }

@@ -20,7 +20,7 @@ pub(crate) use path::{chain, indent, indentation, more};
 pub(crate) use progress::Progress;
 pub(crate) use table::{Align, Table};
 pub(crate) use units::{
-    between, bytes, duration, grouped, instant, percent, plural, push_number, seconds,
+    between, bytes, duration, grouped, instant, percent, plural, push_digits, push_number, seconds,
 };
 pub(crate) use words::shell_word;
 

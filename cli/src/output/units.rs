@@ -1,6 +1,5 @@
 //! Numbers as people read them.
 
-use std::io::Write;
 use std::time::Duration;
 
 use flow_codec::read::Bounds;
@@ -8,6 +7,9 @@ use flow_codec::read::Bounds;
 /// `1,234,567`.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
+    if digits.len() <= 3 {
+        return digits;
+    }
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, digit) in digits.chars().enumerate() {
         if i > 0 && (digits.len() - i).is_multiple_of(3) {
@@ -50,21 +52,46 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
     format!("{}.{}%", tenths / 10, tenths % 10)
 }
 
+/// What eight digits can say, and fewer of them in front.
+const EIGHT_DIGITS: u64 = 100_000_000;
+
 /// Appends the digits of a number, for lines that are written by the million.
-pub(crate) fn push_number(line: &mut Vec<u8>, mut number: u64) {
-    const DIGITS: usize = 20;
-    let mut digits = [b'0'; DIGITS];
-    let mut start = DIGITS;
-    for digit in digits.iter_mut().rev() {
-        *digit = b'0' + u8::try_from(number % 10).unwrap_or_default();
-        number /= 10;
-        start -= 1;
-        if number == 0 {
-            break;
-        }
+#[inline]
+pub(crate) fn push_number(line: &mut Vec<u8>, number: u64) {
+    if number < EIGHT_DIGITS {
+        let digits = eight_digits(number);
+        let count = 8 - (digits.trailing_zeros() as usize / 8).min(7);
+        push_last(line, digits, count);
+    } else {
+        push_number(line, number / EIGHT_DIGITS);
+        push_last(line, eight_digits(number % EIGHT_DIGITS), 8);
     }
-    // A vector takes all that is written to it.
-    let _ = line.write_all(digits.get(start..).unwrap_or_default());
+}
+
+/// Appends the last digits of a number, with zeros in front: `count` of them, at most eight.
+#[inline]
+pub(crate) fn push_digits(line: &mut Vec<u8>, number: u64, count: usize) {
+    push_last(line, eight_digits(number % EIGHT_DIGITS), count.min(8));
+}
+
+/// The digits of a number of at most eight, one a byte, the first one lowest.
+#[inline]
+fn eight_digits(number: u64) -> u64 {
+    // Each step splits all pieces at once: of four digits, of two, of one.
+    let fours = (number / 10_000) | ((number % 10_000) << 32);
+    let hundreds = ((fours * 10_486) >> 20) & 0x7F_0000_007F;
+    let twos = hundreds | ((fours - hundreds * 100) << 16);
+    let tens = ((twos * 103) >> 10) & 0x0F_000F_000F_000F;
+    tens | ((twos - tens * 10) << 8)
+}
+
+/// Appends the last of eight digits. All eight are written, since to copy a known length takes no call.
+#[inline]
+fn push_last(line: &mut Vec<u8>, digits: u64, count: usize) {
+    let end = line.len() + count;
+    let text = (digits | 0x3030_3030_3030_3030) >> (8 * (8 - count));
+    line.extend_from_slice(&text.to_le_bytes());
+    line.truncate(end);
 }
 
 /// `1s 500ms`, to the millisecond.
@@ -195,10 +222,15 @@ mod tests {
 
     #[test]
     fn pushed_numbers_are_those_of_the_library() {
-        for number in [0, 7, 10, 65_535, u64::MAX] {
-            let mut line = Vec::new();
+        let powers = (0..20).map(|power| 10_u64.pow(power));
+        let round = powers.flat_map(|power| [power - 1, power, power + 1, power / 4 * 7]);
+        for number in (0..10_000).chain(round).chain([65_535, 99_989_898, u64::MAX]) {
+            let (mut line, text) = (b"x".to_vec(), format!("x{number}"));
             push_number(&mut line, number);
-            assert_eq!(line, number.to_string().as_bytes());
+            assert_eq!(line, text.as_bytes());
+            line.truncate(1);
+            push_digits(&mut line, number, 6);
+            assert_eq!(line, format!("x{:06}", number % 1_000_000).as_bytes());
         }
     }
 }
