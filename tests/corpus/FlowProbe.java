@@ -13,4 +13,6 @@ public final class FlowProbe {
     public static void append4(int event) {}
 
     public static void exit() {}
+
+    public static void note(int event) {}
 }
