@@ -177,7 +177,7 @@ impl<R: Read> Times<R> {
         self.others.as_ref()?.front().map(|(at, _)| *at)
     }
 
-    /// How time passes at the records behind that of the position asked for last, which is the one at `offset`, up
+    /// How time passes at the records after the position asked for last, which is the one at `offset`, up
     /// to the next that has a mark; `None` where that is not known, or it has one right away.
     pub(super) fn pace(&self, offset: Offset) -> Option<Pace> {
         let until = match self.after {
