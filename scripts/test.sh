@@ -12,10 +12,6 @@ cargo fmt --all --check
 
 step lints
 cargo clippy --workspace --all-targets --quiet -- -D warnings
-# Each feature of the codec must stand alone.
-for features in read write; do
-    cargo clippy -p flow-codec --no-default-features --features "$features" --quiet -- -D warnings
-done
 if command -v cargo-deny >/dev/null 2>&1; then
     cargo deny --offline check licenses bans sources
 else

@@ -41,7 +41,7 @@ printf '\001\202\000' >"$work/small/thread-13.flow"
 cp scripts/html/hostile/* "$work/hostile/"
 printf '\200\201\202\203\001\202\000\204\200\005\202\000' >"$work/hostile/thread-1.flow"
 if [ ! -d "$work/large" ]; then
-    cargo build --quiet --release --package flow-codec --all-features --example generate
+    cargo build --quiet --release --package flow-codec --example generate
     "$target/release/examples/generate" --calls 20M --threads 3 "$work/large"
 fi
 

@@ -129,11 +129,9 @@ impl Error {
 }
 
 /// At most this much of a bad line is quoted.
-#[cfg(feature = "read")]
 const QUOTED_CHARS: usize = 60;
 
 /// `text` cut to a length that fits in a message.
-#[cfg(feature = "read")]
 pub(crate) fn quoted(text: &str) -> String {
     let mut cut: String = text.chars().take(QUOTED_CHARS).collect();
     if cut.len() < text.len() {

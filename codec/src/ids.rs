@@ -90,11 +90,9 @@ impl Depth {
 }
 
 /// A call in a [`Tree`](crate::tree::Tree): how many were entered before it.
-#[cfg(feature = "read")]
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct NodeId(usize);
 
-#[cfg(feature = "read")]
 impl NodeId {
     pub(crate) const fn new(number: usize) -> Self {
         Self(number)

@@ -30,29 +30,19 @@
 
 #![forbid(unsafe_code)]
 
-#[cfg(feature = "read")]
 pub mod analysis;
 mod error;
 pub mod format;
 mod glob;
 mod ids;
-#[cfg(feature = "read")]
 pub mod index;
-#[cfg(feature = "read")]
 mod method_map;
-#[cfg(feature = "read")]
 pub mod read;
-#[cfg(feature = "read")]
 pub mod scan;
-#[cfg(feature = "read")]
 pub mod tree;
-#[cfg(feature = "write")]
 pub mod write;
 
 pub use error::{Error, Result};
 pub use glob::Glob;
-#[cfg(feature = "read")]
-pub use ids::NodeId;
-pub use ids::{Depth, MethodId, Offset, ThreadId};
-#[cfg(feature = "read")]
+pub use ids::{Depth, MethodId, NodeId, Offset, ThreadId};
 pub use method_map::MethodMap;

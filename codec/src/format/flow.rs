@@ -124,20 +124,17 @@ impl Encoded {
 }
 
 /// How many bytes [`Encoded::enter`] has.
-#[cfg(feature = "read")]
 #[inline]
 pub(crate) const fn encoded_enter_len(method: MethodId) -> usize {
     encoded_len(method.get())
 }
 
 /// How many bytes [`Encoded::exits`] has.
-#[cfg(feature = "read")]
 #[inline]
 pub(crate) const fn encoded_exits_len(count: NonZeroU64) -> usize {
     encoded_len(count.get() - 1)
 }
 
-#[cfg(feature = "read")]
 #[inline]
 const fn encoded_len(value: u64) -> usize {
     let rest = value >> FIRST_BITS;
@@ -245,7 +242,6 @@ mod tests {
         assert_eq!(decode(&long), Decoded::Oversized);
     }
 
-    #[cfg(feature = "read")]
     #[test]
     fn records_have_as_many_bytes_as_are_written() {
         for bits in 0..63 {

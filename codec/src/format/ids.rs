@@ -29,7 +29,6 @@
 use crate::MethodId;
 
 /// Appends the line for one method to `out`, LF included.
-#[cfg(feature = "write")]
 pub fn encode_line(key: &str, id: MethodId, out: &mut String) {
     if key.starts_with('#') {
         out.push('\\');
@@ -120,7 +119,6 @@ pub fn split_key(key: &str) -> (&str, &str, &str) {
 }
 
 #[cfg(test)]
-#[cfg(feature = "write")]
 mod tests {
     use super::*;
 

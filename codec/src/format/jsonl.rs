@@ -19,7 +19,6 @@ use super::flow::Record;
 use crate::MethodId;
 
 /// Appends the lines of one record to `out`.
-#[cfg(feature = "write")]
 pub fn encode(record: Record, out: &mut Vec<u8>) {
     match record {
         Record::Enter(method) => {
@@ -80,7 +79,6 @@ pub fn decode_line(line: &str) -> Result<Option<Record>, Malformed> {
 pub struct Malformed;
 
 #[cfg(test)]
-#[cfg(feature = "write")]
 mod tests {
     use super::*;
 

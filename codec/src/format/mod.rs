@@ -36,7 +36,6 @@
 
 pub mod flow;
 pub mod ids;
-#[cfg(feature = "read")]
 pub mod index;
 pub mod journal;
 pub mod jsonl;
