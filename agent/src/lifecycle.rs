@@ -33,7 +33,8 @@ use crate::ffi::allocator::{self, OutOfMemory};
 use crate::options::{CommandLine, EngineKind, OnError, Options, Overload};
 use crate::recorder::{Beside, IdTable, Journal, MethodTable, Patience, Recorder, StartIds, clock};
 use crate::sink::{
-    Budget, FileSink, JournalFile, LineFile, Replacement, TraceDirectory, expand, host,
+    Budget, FileSink, JournalFile, JournalPlace, LineFile, Replacement, TraceDirectory, expand,
+    host,
 };
 
 /// The first recording of this process. The next one, after a detach, hangs on it: none is ever freed,
@@ -52,6 +53,7 @@ pub struct Agent {
     recorder: Recorder,
     engine: EngineKind,
     directory: TraceDirectory,
+    journal_place: JournalPlace,
     /// Taken by whoever ends the recording, with the place set aside for it.
     manifest: Mutex<Option<(Manifest, Replacement)>>,
     abandoned: AtomicBool,
@@ -188,7 +190,19 @@ impl Agent {
             let file = directory.create(name).map_err(|error| (name, error))?;
             Ok(LineFile::new(file, name, budget.clone()))
         };
-        let manifest = manifest(options, jvm, session);
+        let mut journal_place = match &options.journal {
+            None => JournalPlace::in_trace(&directory),
+            Some(path) => JournalPlace::elsewhere(path).map_err(|error| no_journal(path, error))?,
+        };
+        // Before the manifest, which says where it is.
+        let journal_file = JournalFile::create_at(&mut journal_place, budget.clone());
+        let journal_file = match (journal_file, &options.journal) {
+            // Somebody has asked for this place.
+            (Err(error), Some(path)) => return Err(no_journal(path, error)),
+            (file, _) => file.map_err(|error| error.to_string()),
+        };
+        let mut manifest = manifest(options, jvm, session);
+        manifest.journal = journal_place.path();
         let in_manifest = |error| (names::MANIFEST, error);
         directory
             .replace(names::MANIFEST, &manifest_text(&manifest).map_err(in_manifest)?)
@@ -197,7 +211,8 @@ impl Agent {
             directory.reserve(names::MANIFEST, END_MANIFEST_BYTES as u64).map_err(in_manifest)?;
         let ids = IdTable::new(start_ids, line_file(names::IDS)?, line_file(names::METHODS)?)
             .map_err(|e| StartError(e.to_string()))?;
-        let journal = journal(&directory, &budget).map_err(|error| (names::JOURNAL, error))?;
+        let journal =
+            journal(journal_file, &journal_place).map_err(|error| (names::JOURNAL, error))?;
         let journal = journal.with_zero(zero_ns);
         let chunk_bytes = match journal.is_shared() {
             true => options.chunk_bytes,
@@ -234,6 +249,7 @@ impl Agent {
             recorder,
             engine: options.engine,
             directory,
+            journal_place,
             manifest: Mutex::new(Some((manifest, end))),
             abandoned: AtomicBool::new(false),
             unsubscribed: AtomicBool::new(false),
@@ -311,19 +327,22 @@ impl Agent {
         let journal = self.recorder.journal();
         if !journal.is_needed() {
             // There is none where it could not be mapped.
-            let _ = self.directory.remove(names::JOURNAL);
+            let _ = self.journal_place.remove();
             // Or the program would hold its space on disk for as long as it runs.
             journal.leave_file();
         }
     }
 }
 
+fn no_journal(path: &Path, error: impl fmt::Display) -> StartError {
+    StartError(format!("journal={}: {error}", path.display()))
+}
+
 /// The memory of chunks: in a file, where one can be mapped.
-fn journal(directory: &TraceDirectory, budget: &Budget) -> Result<Journal, String> {
-    let file = JournalFile::create(directory, budget.clone()).map_err(|error| error.to_string());
+fn journal(file: Result<JournalFile, String>, place: &JournalPlace) -> Result<Journal, String> {
     let in_file = file.and_then(|file| {
         Journal::in_file(file).inspect_err(|_| {
-            let _ = directory.remove(names::JOURNAL);
+            let _ = place.remove();
         })
     });
     in_file.or_else(|why| {
@@ -362,6 +381,7 @@ fn manifest(options: &Options, jvm: Jvm, session: Option<String>) -> Manifest {
         },
         jvm,
         session,
+        journal: None,
         start_unix_ns: u64::try_from(since_1970.as_nanos()).unwrap_or(u64::MAX),
         end: None,
     }

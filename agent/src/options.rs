@@ -21,7 +21,7 @@ use crate::filter::FilterSpec;
 use crate::mains::Mains;
 
 /// Every key there is, with what a value looks like.
-const KEYS: [(&str, &str); 22] = [
+const KEYS: [(&str, &str); 23] = [
     ("out", "a directory"),
     ("target", "class name prefixes, separated by '+'"),
     ("include", "globs over pkg.Class or pkg.Class#method, separated by ';'"),
@@ -38,6 +38,7 @@ const KEYS: [(&str, &str); 22] = [
     ("start", "now or paused"),
     ("only-main", "globs over main classes, separated by ';', those to leave alone behind '!'"),
     ("api", "the jar of the Java API"),
+    ("journal", "a directory"),
     ("overload", "wait or drop"),
     ("command", "full, masked or none"),
     ("log", "off, error, warn, info, debug or trace"),
@@ -138,6 +139,8 @@ pub struct Options {
     pub mains: Mains,
     /// The jar with the listeners that mark tests, for JVMs that run some.
     pub api: Option<PathBuf>,
+    /// Where the journal is, if not in the trace directory.
+    pub journal: Option<PathBuf>,
     /// What is done where the disk is too slow.
     pub overload: Overload,
     /// How much of the command line is stored.
@@ -313,6 +316,7 @@ impl Options {
                 Some((command, _)) => return Err(bad_value(command)),
             },
             api: value("api").map(non_empty).transpose()?.map(PathBuf::from),
+            journal: value("journal").map(non_empty).transpose()?.map(PathBuf::from),
             log,
             set: settings.into_iter().map(|(key, setting)| (key, setting.value)).collect(),
         })
@@ -575,7 +579,7 @@ mod tests {
                 "zzz=1",
                 "unknown option 'zzz' (agent options); known are out, target, include, \
               exclude, constructors, natives, engine, format, clock, ids, optimize, chunk, max-size, start, \
-              only-main, api, overload, command, log, debug, config, onerror",
+              only-main, api, journal, overload, command, log, debug, config, onerror",
             ),
             ("out", "'out' (agent options): expected key=value; did you mean 'out=…'?"),
             ("out=", "out= (agent options): expected a directory"),

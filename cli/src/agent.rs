@@ -141,9 +141,12 @@ impl AgentOptions {
             }
         }
         // Absolute: the JVM may run in another directory.
-        for (key, path) in
-            [("ids", &args.ids), ("optimize", &args.optimize), ("config", &args.config)]
-        {
+        for (key, path) in [
+            ("ids", &args.ids),
+            ("optimize", &args.optimize),
+            ("journal", &args.journal),
+            ("config", &args.config),
+        ] {
             if let Some(path) = path {
                 options.add(key, as_text(&absolute(path)?)?)?;
             }

@@ -21,7 +21,7 @@ pub(crate) struct Source {
     pub(crate) status: Status,
     /// Whether the directory holds more than one.
     pub(crate) several: bool,
-    /// What the thread files of a trace lack.
+    /// What the files of a trace lack.
     pub(crate) missing: BTreeMap<PathBuf, String>,
     dir: PathBuf,
 }
@@ -180,8 +180,20 @@ impl Source {
     }
 }
 
+/// That the journal of a trace is not where it should be, if so.
+pub(crate) fn missing_journal(trace: &Trace) -> Option<String> {
+    let path = trace.missing_journal.as_ref()?.display();
+    Some(format!(
+        "the journal {path} is missing (memory file systems lose it when the machine restarts): what \
+         threads had not yet written to their files is lost"
+    ))
+}
+
 /// What the thread files lack of what was written, where that was not lost already while recording.
 fn missing(trace: &Trace) -> Option<String> {
+    if let Some(text) = missing_journal(trace) {
+        return Some(text);
+    }
     let end = trace.manifest.as_ref()?.end.as_ref().filter(|end| lost(&end.lost).is_none())?;
     let there = trace.files.iter().fold(0_u64, |sum, file| sum.saturating_add(file.bytes));
     let missing = end.totals.bytes.checked_sub(there).filter(|missing| *missing > 0)?;

@@ -496,6 +496,7 @@ fn manifest(end: Option<End>) -> Manifest {
             home: "/usr/lib/jvm/17".into(),
         },
         session: Some("4700-1700000000000000000".into()),
+        journal: None,
         start_unix_ns: 1_700_000_000_000_000_000,
         end,
     }

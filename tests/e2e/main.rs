@@ -12,6 +12,7 @@ mod ends;
 mod engines;
 mod failures;
 mod jdk_classes;
+mod journal;
 mod marks;
 mod options;
 mod output;

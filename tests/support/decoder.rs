@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -208,7 +208,8 @@ fn decode(dir: &Path, damaged: Option<&str>) -> Decoded {
     // The manifest comes first, and the journal last: without an end there may be either, both or none.
     let manifest: Value =
         serde_json::from_str(&read_text(&dir.join("trace.json"))).expect("trace.json is JSON");
-    let has_journal = dir.join("journal").exists();
+    let journal = manifest["journal"].as_str().map_or_else(|| dir.join("journal"), PathBuf::from);
+    let has_journal = journal.exists();
     // A chunk that could not be written stays in the journal.
     let is_clean = manifest["end"]["lost"]["reasons"].as_array().is_some_and(Vec::is_empty);
     assert!(!(is_clean && has_journal), "a clean end leaves no journal");
@@ -284,7 +285,7 @@ fn decode(dir: &Path, damaged: Option<&str>) -> Decoded {
             thread.events = decode_lines(&thread.bytes);
         }
     }
-    let mut open = match fs::read(dir.join("journal")) {
+    let mut open = match fs::read(journal) {
         Ok(journal) => open_chunks(&journal),
         Err(error) => {
             assert!(!has_journal, "journal: {error}");

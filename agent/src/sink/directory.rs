@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use flow_codec::format::names;
-use flow_codec::read::Trace;
+use flow_codec::read::{Trace, is_journal_elsewhere};
 use parking_lot::Mutex;
 use rustix::fs::{FallocateFlags, Mode, OFlags, openat};
 use rustix::io::{Errno, retry_on_intr};
@@ -88,7 +88,7 @@ impl TraceDirectory {
             }
         }
         // In use, or not ours to empty: a place of our own inside.
-        let name = further_name();
+        let name = unique_name(names::JVM_PREFIX);
         for number in 1..MAX_FURTHER {
             // In containers that share a directory, process ids are not unique.
             let own = match number {
@@ -286,8 +286,9 @@ fn start_time() -> String {
         .replace(['-', ':'], "")
 }
 
-fn further_name() -> String {
-    format!("{}{}-{}", names::JVM_PREFIX, std::process::id(), start_time())
+/// A name for a file or directory of this process.
+pub(super) fn unique_name(prefix: &str) -> String {
+    format!("{prefix}{}-{}", std::process::id(), start_time())
 }
 
 /// Makes the directory where it is missing, parents included, and opens it.
@@ -443,8 +444,19 @@ fn move_earlier_trace(path: &Path, fd: &OwnedFd) -> Result<Moved, String> {
     })
 }
 
+/// Removes the journal of a trace that is not in its directory.
+fn remove_journal_elsewhere(path: &Path) {
+    let manifest = Trace::manifest_of(path).ok().flatten();
+    if let Some(journal) = manifest.and_then(|manifest| manifest.journal)
+        && is_journal_elsewhere(path, &journal)
+    {
+        let _ = fs::remove_file(journal);
+    }
+}
+
 /// Removes the files of a trace, and nothing else.
 fn remove_trace(path: &Path) -> io::Result<()> {
+    remove_journal_elsewhere(path);
     for name in list(path, |name, _| names::is_trace_file(name))? {
         fs::remove_file(path.join(name))?;
     }

@@ -1,15 +1,106 @@
-//! The file behind open chunks; its content is specified in [`flow_codec::format::journal`].
+//! The file that holds open chunks; its content is specified in [`flow_codec::format::journal`].
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 
 use flow_codec::format::names;
-use rustix::fs::{FallocateFlags, Mode, fallocate};
-use rustix::io::Errno;
+use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags, fallocate, openat, unlinkat};
+use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{Resource, getrlimit};
 
-use super::TraceDirectory;
 use super::budget::Budget;
+use super::directory::{TraceDirectory, unique_name};
+
+/// More journals of one process id in one second than this there cannot be.
+const MAX_OF_ONE_NAME: u32 = 1000;
+
+/// Where a journal is.
+#[derive(Debug)]
+pub struct JournalPlace {
+    directory: Place,
+    name: String,
+}
+
+#[derive(Debug)]
+enum Place {
+    OfTrace(TraceDirectory),
+    Elsewhere { path: PathBuf, fd: OwnedFd },
+}
+
+impl JournalPlace {
+    /// In the trace directory.
+    #[must_use]
+    pub fn in_trace(directory: &TraceDirectory) -> Self {
+        let directory = Place::OfTrace(directory.clone());
+        Self { directory, name: names::JOURNAL.to_owned() }
+    }
+
+    /// In another directory, which must be there, under a name of its own.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub fn elsewhere(path: &Path) -> io::Result<Self> {
+        let path = std::path::absolute(path)?;
+        let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
+        let fd = retry_on_intr(|| rustix::fs::open(&path, flags, Mode::empty()))?;
+        Ok(Self { directory: Place::Elsewhere { path, fd }, name: String::new() })
+    }
+
+    /// The path for the manifest; `None` in the trace directory.
+    #[must_use]
+    pub fn path(&self) -> Option<PathBuf> {
+        match &self.directory {
+            Place::OfTrace(_) => None,
+            Place::Elsewhere { path, .. } => Some(path.join(&self.name)),
+        }
+    }
+
+    fn create(&mut self) -> io::Result<File> {
+        let fd = match &self.directory {
+            Place::OfTrace(directory) => return directory.create_to_map(&self.name),
+            Place::Elsewhere { fd, .. } => fd,
+        };
+        let own = unique_name(names::JOURNAL_ELSEWHERE_PREFIX);
+        let flags =
+            OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        for number in 1..MAX_OF_ONE_NAME {
+            // In containers that share a directory, process ids are not unique.
+            self.name = match number {
+                1 => own.clone(),
+                _ => format!("{own}-{number}"),
+            };
+            let name = self.name.as_str();
+            match retry_on_intr(|| openat(fd, name, flags, Mode::RUSR | Mode::WUSR)) {
+                Ok(file) => return Ok(file.into()),
+                Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(Errno::EXIST.into())
+    }
+
+    /// Removes the journal.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn remove(&self) -> io::Result<()> {
+        match &self.directory {
+            Place::OfTrace(directory) => directory.remove(&self.name),
+            Place::Elsewhere { fd, .. } => Ok(unlinkat(fd, self.name.as_str(), AtFlags::empty())?),
+        }
+    }
+}
+
+impl Drop for JournalPlace {
+    /// A recording is never dropped: this is of one that could not start.
+    fn drop(&mut self) {
+        if matches!(self.directory, Place::Elsewhere { .. }) {
+            let _ = self.remove();
+        }
+    }
+}
 
 /// A file whose content is to be mapped. It only grows.
 #[derive(Debug)]
@@ -19,17 +110,25 @@ pub struct JournalFile {
 }
 
 impl JournalFile {
+    /// Creates the journal of a trace in its directory.
+    ///
+    /// # Errors
+    /// As [`create_at`](Self::create_at).
+    pub fn create(directory: &TraceDirectory, budget: Budget) -> io::Result<Self> {
+        Self::create_at(&mut JournalPlace::in_trace(directory), budget)
+    }
+
     /// Creates the journal of a trace.
     ///
     /// # Errors
     /// It cannot be created, or should not be mapped on this file system.
-    pub fn create(directory: &TraceDirectory, budget: Budget) -> io::Result<Self> {
-        let file = directory.create_to_map(names::JOURNAL)?;
+    pub fn create_at(place: &mut JournalPlace, budget: Budget) -> io::Result<Self> {
+        let file = place.create()?;
         // The program dies of SIGBUS when somebody cuts the file short, so nobody may write it by accident: an
         // owner's editor or log rotation is refused. Our descriptor stays writable.
         rustix::fs::fchmod(&file, Mode::RUSR)?;
         if let Err(why) = super::mounts::expect_safe(&file) {
-            let _ = directory.remove(names::JOURNAL);
+            let _ = place.remove();
             return Err(io::Error::other(why));
         }
         Ok(Self { file, budget })
@@ -86,6 +185,20 @@ mod tests {
         let file = File::options().write(true).open("/dev/full").unwrap();
         let journal = JournalFile { file, budget: Budget::new(None) };
         assert!(journal.write_zeros(0, 4096).is_err());
+    }
+
+    #[test]
+    fn a_journal_elsewhere_has_a_name_of_its_own_and_goes_with_a_start_that_fails() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut places = [(), ()].map(|()| JournalPlace::elsewhere(dir.path()).unwrap());
+        for place in &mut places {
+            JournalFile::create_at(place, Budget::new(None)).unwrap();
+        }
+        let paths = places.each_ref().map(|place| place.path().unwrap());
+        assert!(paths[0] != paths[1] && paths.iter().all(|path| path.exists()), "{paths:?}");
+        drop(places);
+        assert!(paths.iter().all(|path| !path.exists()), "{paths:?}");
+        assert!(JournalPlace::elsewhere(&dir.path().join("none")).is_err());
     }
 
     #[test]

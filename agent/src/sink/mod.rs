@@ -17,7 +17,7 @@ use crate::ffi::allocator::OutOfMemory;
 pub use budget::Budget;
 pub use directory::{DirectoryError, Replacement, TraceDirectory, expand, host};
 pub use files::FileSink;
-pub use journal::JournalFile;
+pub use journal::{JournalFile, JournalPlace};
 pub use lines::LineFile;
 
 /// A chunk of one thread in canonical form.

@@ -89,6 +89,9 @@ pub(crate) struct AgentArgs {
     /// Number methods by their calls in this earlier trace, for a smaller one
     #[arg(long, value_name = "DIR")]
     pub(crate) optimize: Option<PathBuf>,
+    /// Keep the journal, the open chunks that survive a kill, in this directory, such as /dev/shm
+    #[arg(long, value_name = "DIR")]
+    pub(crate) journal: Option<PathBuf>,
     /// Memory for each thread's events, such as 64k
     #[arg(long, value_name = "SIZE")]
     pub(crate) chunk: Option<String>,

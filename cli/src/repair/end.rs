@@ -9,6 +9,7 @@ use flow_codec::format::names;
 use super::{Work, failure};
 use crate::cmd::check::Severity;
 use crate::failure::Failure;
+use crate::source::missing_journal;
 
 /// Files of unfinished records that are named themselves.
 const SHOWN_FILES: usize = 10;
@@ -45,13 +46,18 @@ impl Work<'_> {
         End {
             at_ns: known.max().unwrap_or(0),
             totals: self.counted,
-            lost: Lost { reasons: self.unfinished_records(), ..Lost::default() },
+            lost: Lost { reasons: self.what_is_missing(), ..Lost::default() },
             not_recorded: Vec::new(),
             repaired: Some(Repaired {
                 tool: concat!("flow ", env!("CARGO_PKG_VERSION")).to_owned(),
                 at_unix_ns: u64::try_from(now.as_nanos()).unwrap_or(u64::MAX),
             }),
         }
+    }
+
+    fn what_is_missing(&self) -> Vec<String> {
+        let journal = missing_journal(self.trace);
+        journal.into_iter().chain(self.unfinished_records()).collect()
     }
 
     /// What was cut off and had nothing to follow it. Told by the files: a repair that was stopped may

@@ -15,6 +15,7 @@ mod end;
 mod kept;
 mod thread;
 
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
@@ -100,7 +101,14 @@ impl<'a> Work<'a> {
 
     fn move_journal(&mut self) -> Result<(), Failure> {
         if self.trace.journal.is_some() {
-            self.kept.take(names::JOURNAL)?;
+            let path = self.trace.journal_path();
+            if path.parent() == Some(self.trace.dir.as_path()) {
+                self.kept.take(names::JOURNAL)?;
+            } else {
+                let mut journal = File::open(&path).map_err(|error| failure(&path, error))?;
+                self.kept.keep(names::JOURNAL, &mut journal)?;
+                fs::remove_file(&path).map_err(|error| failure(&path, error))?;
+            }
             let text = format!("moved to {}", names::BEFORE_REPAIR);
             self.add(Severity::Repaired, names::JOURNAL, text);
         }

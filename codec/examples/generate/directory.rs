@@ -113,6 +113,7 @@ impl Directory {
             command: vec!["generate".to_owned()],
             jvm: Jvm { name: "none".into(), version: "0".into(), home: "/".into() },
             session: None,
+            journal: None,
             start_unix_ns: 1_700_000_000_000_000_000,
             end: Some(End {
                 at_ns: self.totals.enters * CALL_NS,

@@ -8,6 +8,17 @@
 //! Cutting the file short while it is mapped kills the JVM (SIGBUS). So it has mode 0400: shells, editors and
 //! log rotators of its owner are refused. Readers need no more; root could still write it.
 //!
+//! # Place
+//!
+//! The journal is the file `journal` of the trace directory, or with the option `journal=DIR` a file `flow-journal-…` in
+//! that directory, whose absolute path is `journal` in [`trace.json`](super::manifest). It is made before `trace.json` names
+//! it, and removed after `trace.json` has an end. So a trace without an end whose named journal is missing has lost its
+//! open chunks: a memory file system was emptied by a restart, or the reader is on another machine or in another
+//! container. Readers report that, and read the files. They ignore a file whose owner is neither that of
+//! `trace.json` nor root, or that has another name than `flow-journal-…`.
+//!
+//! # Content
+//!
 //! It begins with a header of [`HEADER_BYTES`]:
 //!
 //! | offset | bytes | |

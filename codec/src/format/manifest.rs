@@ -27,7 +27,8 @@
 //!
 //! In `command`, values that look like secrets are `***`; with `command=none` it is empty.
 //! `options` are those in force, from all sources, defaults left out. `session` is there where one
-//! `flow record` started several JVMs. `lost.stopped_at_ns` is there where a fault ended the recording
+//! `flow record` started several JVMs. `journal` is there where the option of this name was set: the path of the
+//! [journal](super::journal#place). `lost.stopped_at_ns` is there where a fault ended the recording
 //! before the program: what came after that is missing and not counted. `not_recorded` names the
 //! methods that were called but that this engine leaves out by itself: so "never recorded" and
 //! "missing" can be told apart. Of each reason the first 10,000 methods are named; `count` is all of them. What the user's filter excludes is not listed. Readers ignore fields
@@ -60,6 +61,7 @@
 //! what had to be cut off. What else was lost, and which methods the engine left out, nobody knows.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -94,6 +96,9 @@ pub struct Manifest {
     /// The same for all JVMs of one `flow record`: they keep each other's traces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// Where the journal is, as an absolute path; absent where it is in the trace directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub journal: Option<PathBuf>,
     /// When the recording began, in nanoseconds since 1970-01-01 UTC.
     pub start_unix_ns: u64,
     /// What came of it; absent while the JVM runs, and for ever if it was killed.

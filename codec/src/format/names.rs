@@ -10,6 +10,8 @@ pub const METHODS: &str = "methods.jsonl";
 pub const THREADS: &str = "threads.jsonl";
 /// The open chunks of live threads; see [`journal`](super::journal).
 pub const JOURNAL: &str = "journal";
+/// Begins the name of a journal that is not in the trace directory; see [`journal`](super::journal#place).
+pub const JOURNAL_ELSEWHERE_PREFIX: &str = "flow-journal-";
 /// The manifest; see [`manifest`](super::manifest).
 pub const MANIFEST: &str = "trace.json";
 /// Room for the manifest of the end.

@@ -14,8 +14,10 @@
 //!   of a chunk is found first, and then the bytes in front of it are read, which are there by then.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::ffi::OsStr;
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use super::open_chunk::{OpenChunk, OpenMarks};
@@ -25,6 +27,7 @@ use crate::format::journal::{
     HEADER_BYTES, MAGIC, MARKS_HEADER_BYTES, MAX_CHUNK_BYTES, MAX_MARKS_BYTES, MAX_RESUME_BYTES,
     SLOT_HEADER_BYTES, SlotHeader, SlotWord, TICK_WORDS, VERSION, WORD_BYTES, chunk_start, is_open,
 };
+use crate::format::manifest::Manifest;
 use crate::format::marks::decode_all;
 use crate::format::names;
 use crate::write::{Base, EncodedMarks, Fold, Tick, first_invalid};
@@ -55,9 +58,13 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// Reads the journal of a trace; `None` where there is none.
-    pub(super) fn read(dir: &Path) -> Option<Self> {
-        let path = dir.join(names::JOURNAL);
+    /// Reads the journal of the trace in `dir`; `None` where there is none.
+    pub(super) fn read(dir: &Path, manifest: Option<&Manifest>) -> Option<Self> {
+        let elsewhere = manifest.and_then(|manifest| manifest.journal.as_deref());
+        let path = elsewhere.map_or_else(|| dir.join(names::JOURNAL), Path::to_path_buf);
+        if elsewhere.is_some_and(|path| !is_journal_elsewhere(dir, path)) {
+            return None;
+        }
         let mut journal = Self::default();
         let outcome = match regular::open(&path) {
             Ok(None) => return None,
@@ -95,6 +102,21 @@ impl Journal {
             }
         }
     }
+}
+
+/// Returns whether a path named by the manifest in `dir` is a journal of its writer: anybody may put a file into a
+/// directory such as `/dev/shm`, and a manifest may come from anywhere.
+#[must_use]
+pub fn is_journal_elsewhere(dir: &Path, path: &Path) -> bool {
+    let name = path.file_name().and_then(OsStr::to_str);
+    let owner =
+        |path: &Path| fs::symlink_metadata(path).map(|found| (found.uid(), found.is_file()));
+    name.is_some_and(|name| name.starts_with(names::JOURNAL_ELSEWHERE_PREFIX))
+        && match (owner(path), fs::metadata(dir.join(names::MANIFEST))) {
+            // Servers of files may give what root writes to somebody else.
+            (Ok((uid, is_file)), Ok(manifest)) => is_file && [manifest.uid(), 0].contains(&uid),
+            _ => false,
+        }
 }
 
 /// Reads a journal from anything that can be read at any place.

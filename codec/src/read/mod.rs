@@ -35,6 +35,7 @@ pub use clock::{Clock, Clocked};
 pub use content::{Content, ContentReader};
 pub use filtered::{Filtered, Selection, ShownFrames};
 pub use flow::{FlowReader, Tail};
+pub use journal::is_journal_elsewhere;
 pub use jsonl::JsonlReader;
 pub use marks::Marks;
 pub use methods::{Method, Methods};

@@ -29,6 +29,8 @@ pub struct Trace {
     pub files: Vec<ThreadFile>,
     /// How reading the journal went; `None` where there is none.
     pub journal: Option<JournalReading>,
+    /// Where the journal should be and is not, so that the trace lacks what its threads recorded last.
+    pub missing_journal: Option<PathBuf>,
     /// What is wrong with the other files. What is whole in them was read all the same.
     pub damage: Vec<Error>,
 }
@@ -57,8 +59,10 @@ impl Trace {
     /// The directory cannot be listed, holds no trace, or one of a newer format version.
     pub fn open(dir: &Path) -> Result<Self> {
         let mut damage = Vec::new();
+        // Where the journal is does not change while a JVM records.
+        let place = Self::manifest_of(dir).ok().flatten();
         // First: what it builds on is there when it is there, and may not be a moment before.
-        let mut journal = Journal::read(dir);
+        let mut journal = Journal::read(dir, place.as_ref());
         let manifest = match Self::manifest_of(dir) {
             Ok(manifest) => manifest,
             Err(error @ Error::UnsupportedVersion { .. }) => return Err(error),
@@ -69,8 +73,15 @@ impl Trace {
         };
         if journal.is_some() && manifest.as_ref().is_some_and(|manifest| manifest.end.is_some()) {
             // The recording may have ended since.
-            journal = Journal::read(dir);
+            journal = Journal::read(dir, manifest.as_ref());
         }
+        // It is removed after the end is written, so without an end it should be there.
+        let missing_journal = match &manifest {
+            Some(Manifest { journal: Some(path), end: None, .. }) if journal.is_none() => {
+                Some(path.clone())
+            }
+            _ => None,
+        };
         let mut listing = Listing::of(dir)?;
         if !listing.has_trace {
             // What stands in the place of one says more.
@@ -91,6 +102,7 @@ impl Trace {
             files: listing.files,
             dir: dir.to_path_buf(),
             journal,
+            missing_journal,
             manifest,
             damage,
         })
@@ -113,6 +125,13 @@ impl Trace {
             }
         }
         (Timing::Off, damage)
+    }
+
+    /// Where the journal of the trace is, if it has one.
+    #[must_use]
+    pub fn journal_path(&self) -> PathBuf {
+        let elsewhere = self.manifest.as_ref().and_then(|manifest| manifest.journal.clone());
+        elsewhere.unwrap_or_else(|| self.dir.join(names::JOURNAL))
     }
 
     /// How many threads have a part of their events in the journal, and how many events these are.

@@ -14,7 +14,7 @@ use super::state::State;
 use crate::failure::{Failure, Status};
 use crate::output::{Progress, lost, plural};
 use crate::reading::Ending;
-use crate::source::thread_title;
+use crate::source::{missing_journal, thread_title};
 
 /// The findings of one trace.
 pub(super) struct Check {
@@ -229,6 +229,10 @@ impl Check {
 
     /// What the journal holds is as good as in the files; but it is worth knowing.
     fn journal(&mut self, trace: &Trace) {
+        if let Some(text) = missing_journal(trace) {
+            self.cut += 1;
+            self.add(Severity::Missing, "trace", text);
+        }
         let Some(journal) = trace.journal else { return };
         let (threads, events) = trace.in_journal();
         if events > 0 {
