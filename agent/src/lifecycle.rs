@@ -288,9 +288,10 @@ impl Agent {
     }
 
     /// Ends the recording of a process that is the copy of one that records, without touching the
-    /// files they share. Only stores to atomics, and one call of the system: called right after a fork.
+    /// files they share. Only stores to atomics, and calls of the system: called right after a fork.
     pub fn abandon(&self) {
         self.abandoned.store(true, Ordering::Relaxed);
+        crate::ffi::abandon_blocks();
         self.recorder.abandon();
     }
 

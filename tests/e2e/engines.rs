@@ -16,7 +16,7 @@ use crate::on_every_jdk;
 
 /// Programs of the harness of which no two runs are the same, that need arguments, that do not end by
 /// themselves, or whose class loaders are asked for the probe class.
-const DIFFERENT_EACH_TIME: [&str; 16] = [
+const DIFFERENT_EACH_TIME: [&str; 20] = [
     "Attached",
     "Busy",
     "Children",
@@ -26,12 +26,16 @@ const DIFFERENT_EACH_TIME: [&str; 16] = [
     "Forked",
     "Halt",
     "Kill",
+    "Locked",
+    "Neighbour",
     "OutOfMemory",
     "Overflow",
     "Overflowing",
     "Overflows",
+    "Passing",
     "Picky",
     "Rounds",
+    "Stranger",
     "Unloading",
 ];
 

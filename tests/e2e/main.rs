@@ -17,6 +17,7 @@ mod marks;
 mod options;
 mod output;
 mod overload;
+mod reserved;
 mod threads;
 mod tidy;
 mod torture;

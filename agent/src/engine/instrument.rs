@@ -145,22 +145,18 @@ fn start_thread(recorder: &Recorder, vm: &Vm<'_>, id: ThreadId) -> Option<Arc<Th
         methods.leave_out("thread-without-id", key("java.lang.Thread", "<init>", "*"));
         return None;
     }
-    let Some(control) = control_block(id) else {
-        recorder.stop(&format!("thread {id}: there is no room for so many threads"));
-        return None;
-    };
-    if control.has_ended() {
-        return None;
-    }
+    let control = control_block(id).map_err(|why| recorder.stop(&format!("thread {id}: {why}")));
+    let control = control.ok().filter(|control| !control.has_ended())?;
     recorder.start_thread(&vm.current_thread_facts()?, ControlPlace::Table(control))
 }
 
 /// The current thread ends; nothing of it that counts runs after this.
-pub fn on_thread_end(recorder: &Recorder, vm: &Vm<'_>) {
-    if let Some(facts) = vm.current_thread_facts()
-        && let Some(thread) = recorder.thread(facts.id)
-    {
-        recorder.end_thread(thread, Some(&facts));
+pub fn on_thread_end(recorder: &Recorder, vm: &Vm<'_>, id: ThreadId) {
+    if let Some(thread) = recorder.thread(id) {
+        match recorder.is_on() {
+            true => recorder.end_thread(thread, vm.current_thread_facts().as_ref()),
+            false => recorder.leave_thread(&thread),
+        }
     }
 }
 

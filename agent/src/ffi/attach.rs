@@ -1,7 +1,7 @@
 //! What the agent does when it is asked in a running JVM.
 
 use super::jvmti::Jvmti;
-use super::{Vm, api, copies, entry, environment, probe};
+use super::{Vm, api, blocks, callbacks, copies, entry, environment, probe};
 use crate::engine::instrument;
 use crate::lifecycle::{self, Start};
 use crate::recorder::Patience;
@@ -31,6 +31,12 @@ pub(super) fn record(vm: &Vm<'_>, jvmti: Jvmti, option_text: &str) -> Result<(),
     let Some(agent) = agent else { return Ok(()) };
     entry::guard_process();
     environment::subscribe(agent, jvmti).inspect_err(|_| agent.finish(Patience::Little))?;
+    // From here on each thread that starts is announced. Of virtual threads there is no list.
+    if vm.has_virtual_threads() {
+        blocks::expect_threads(vm.next_thread_id())
+            .inspect_err(|_| agent.finish(Patience::Little))?;
+    }
+    vm.platform_threads().iter().for_each(|facts| callbacks::make_block(agent, Some(facts.id)));
     api::bind_loaded(vm);
     instrument::rewrite_loaded(agent.recorder(), vm);
     instrument::note_open_frames(agent.recorder(), vm);

@@ -1,135 +1,576 @@
 //! The table of control blocks: one for each thread there may ever be, by thread id.
 //!
-//! Probes find the block of their thread by arithmetic alone. The table is reserved address space; a
-//! page of it costs memory once one of its 128 threads has recorded something. It is never given back:
-//! probes outlive every recording.
+//! Probes find the block of their thread by arithmetic alone, and do not check what they find. The table is
+//! reserved address space, in three zones:
+//!
+//! | ids | access | what a probe finds |
+//! |---|---|---|
+//! | of threads that run, and their neighbours | read and write | a block with a position, which [`start`] or an entry has made |
+//! | up to twice the largest id seen | read | zeros: no entry fits, so the agent is called, and makes a block |
+//! | larger ones | none | nothing: no thread with such an id runs |
+//!
+//! So memory that is not used is neither data (`RLIMIT_DATA`, overcommit) nor filled by `mlockall`.
+//!
+//! # What a thread finds
+//!
+//! - An entry needs an id that can be read, an exit a block with a position. The event of its start announces each
+//!   thread before it runs code that has probes, and makes its block. Threads that run already when the
+//!   agent is attached to are listed, or are virtual: then the next id is drawn, and all up to it can be read.
+//! - The event of a thread that native code attaches comes after its constructor, which may run entries: their ids
+//!   can be read unless twice as many ids as ever before were drawn without a start.
+//! - An entry without a block calls the agent, which makes one, so an exit always has one.
+//!
+//! # When a block is used again
+//!
+//! A part of the table is writable while a block of it is in use. Two kinds of users are counted: a thread, until another
+//! one ends on the same OS thread, and each [`HeldBlock`], since other threads store to its limit. A part without
+//! users becomes zeros again that can only be read. Once ids select blocks that other threads may have, nothing is
+//! given back any more; nor in a copy of the process, where a thread that it does not have may hold the lock.
 
 #![expect(unsafe_code, reason = "a mapping that other code, compiled by the JVM, reads and writes")]
 
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::ops::{Deref, Range};
 use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use flow_codec::ThreadId;
 use once_cell::sync::OnceCell;
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
+use parking_lot::Mutex;
+use rustix::io::Errno;
+use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap_anonymous, mprotect};
+use rustix::process::{Resource, getrlimit};
 
 use crate::recorder::Control;
 
-/// `Table::mask` of the sizes tried, the largest first: an address space limit may refuse that.
-const MASKS: [u64; 4] = [u32::MAX as u64, (1 << 28) - 1, (1 << 23) - 1, (1 << 18) - 1];
+const BLOCK_BYTES: usize = size_of::<Control>();
+/// Ids are taken for as many threads: 2^32, or less where the address space of the process is limited.
+const MAX_IDS: usize = 1 << 32;
+const MIN_IDS: usize = 1 << 18;
+/// Where it is limited, we take this part of it.
+const SHARE: u64 = 8;
+/// Ids that can be read at first: `mlockall` needs 4 MiB of page tables for them.
+const FIRST_IDS: usize = 1 << 25;
+/// Access changes in parts of this size: a multiple of all sizes that pages have.
+const PART_BYTES: usize = 64 * 1024;
+const PART_IDS: usize = PART_BYTES / BLOCK_BYTES;
+
+const NO_TABLE: &str = "there is no table of threads";
+const NO_MEMORY: &str = "no memory for one more thread";
+const FULL: &str = "there is no room for more threads";
 
 static TABLE: OnceCell<Table> = OnceCell::new();
 
-/// Where the blocks stand.
-#[derive(Clone, Copy, Debug)]
+thread_local! {
+    static ENDED: Ended = const { Ended(Cell::new(None)) };
+}
+
+/// Where the blocks are.
+#[derive(Debug)]
 pub(super) struct Table {
     address: usize,
-    mask: u64,
+    ids: usize,
+    /// Ids below can be read.
+    readable: AtomicUsize,
+    /// The parts that are writable since their blocks have users. Held while access changes.
+    in_use: Mutex<HashMap<usize, Part>>,
+    /// Whether parts are given back: not once threads may share blocks, nor in a copy of the process.
+    gives_back: AtomicBool,
+    /// A part that takes the place of one that cannot be made writable.
+    spare: usize,
+}
+
+/// A part of the table that is writable.
+#[derive(Debug)]
+enum Part {
+    /// Its blocks have that many users.
+    Open(usize),
+    /// There was no memory for it: [`Table::spare`] is in its place.
+    Spare,
+}
+
+/// The block of a thread, which stays writable as long as somebody has this.
+#[derive(Debug)]
+pub struct HeldBlock {
+    control: &'static Control,
+    thread: ThreadId,
+}
+
+impl Deref for HeldBlock {
+    type Target = Control;
+
+    #[inline]
+    fn deref(&self) -> &Control {
+        self.control
+    }
+}
+
+impl Drop for HeldBlock {
+    fn drop(&mut self) {
+        if let Some(table) = TABLE.get() {
+            table.give_back(self.thread);
+        }
+    }
+}
+
+/// The thread that ended last on an OS thread. It keeps its block until another one ends there: the code of the
+/// JDK that ends a virtual thread may contain probes, and they must find that it has ended.
+struct Ended(Cell<Option<ThreadId>>);
+
+impl Ended {
+    fn replace(&self, next: Option<ThreadId>) {
+        if let Some(before) = self.0.replace(next)
+            && Some(before) != next
+            && let Some(table) = TABLE.get()
+        {
+            table.give_back(before);
+        }
+    }
+}
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.replace(None);
+    }
 }
 
 /// The table, made at the first call.
 ///
 /// # Errors
 /// The system has no address space for it.
-pub(super) fn table() -> Result<Table, String> {
-    TABLE.get_or_try_init(Table::map).copied()
+pub(super) fn table() -> Result<&'static Table, String> {
+    TABLE.get_or_try_init(Table::map)
 }
 
-/// The block of a thread; `None` if it is the table's own, or one that another thread may have too.
-#[must_use]
-pub fn control_block(thread: ThreadId) -> Option<&'static Control> {
-    let table = TABLE.get()?;
-    // Some are kept back: whoever meets the last of these has time to stop all threads before a new
-    // thread shares the block of an old one.
-    let last = table.mask - table.mask / 16;
-    (1..=last).contains(&thread.get()).then(|| table.block(thread.get()))
+/// Makes the block of a thread, unless it has one. For the thread itself, or before it runs.
+///
+/// # Errors
+/// There is no memory for it, or it is one that another thread may have too.
+pub(super) fn start(thread: ThreadId) -> Result<(), String> {
+    let table = TABLE.get().ok_or(NO_TABLE)?;
+    table.start(thread).map(|_| ())
 }
 
-/// Makes sure that the next exit of a thread has somewhere to go, whatever became of its first event.
+/// The block of a thread, to record through. For the thread itself.
+///
+/// # Errors
+/// As [`start`].
+pub fn control_block(thread: ThreadId) -> Result<HeldBlock, String> {
+    let table = TABLE.get().ok_or(NO_TABLE)?;
+    table.start(thread)?;
+    let control = table.hold(thread).ok_or(NO_MEMORY)?;
+    Ok(HeldBlock { control, thread })
+}
+
+/// Makes sure that exits of the current thread have somewhere to go.
 pub(super) fn leave_writable(thread: ThreadId) {
-    if let Some(table) = TABLE.get() {
-        table.block(thread.get()).park_unless_used();
+    if let Some(table) = TABLE.get()
+        && table.block(thread).is_none_or(Control::is_new)
+    {
+        // Refused: there is the spare part.
+        let _ = table.take(thread);
     }
 }
 
-/// Lets the exits of the thread that calls go nowhere.
-pub(super) fn park(thread: ThreadId) {
-    if let Some(table) = TABLE.get() {
-        table.block(thread.get()).park();
+/// Makes the blocks of all threads there are readable, whose ids are at most `largest`; `None` where that is not known.
+///
+/// # Errors
+/// The system refuses, or threads share blocks.
+pub(super) fn expect_threads(largest: Option<ThreadId>) -> Result<(), String> {
+    let table = TABLE.get().ok_or(NO_TABLE)?;
+    let largest = largest.map_or(table.last(), ThreadId::get);
+    if largest > table.last() {
+        return Err(FULL.to_owned());
     }
+    table.make_readable(table.index(ThreadId::new(largest)));
+    table.block(ThreadId::new(largest)).map(|_| ()).ok_or_else(|| NO_MEMORY.to_owned())
+}
+
+/// To be called by a thread that ends: its exits are stored nowhere from now on.
+pub(super) fn end(thread: ThreadId) {
+    if let Some(block) = own_block(thread) {
+        block.end();
+        // Refused: the OS thread itself is at its end.
+        let _ = ENDED.try_with(|ended| ended.replace(Some(thread)));
+    }
+}
+
+/// Stores exits of the current thread nowhere, in a copy of the process: without a lock.
+pub(super) fn park_in_copy(thread: ThreadId) {
+    if let Some(table) = TABLE.get()
+        && let Some(block) = table.block(thread)
+        && (!block.is_new() || table.allow_writing(table.part(thread)).is_ok())
+    {
+        block.park();
+    }
+}
+
+/// Has nothing given back any more. To be called right after a fork: it only stores to an atomic.
+pub(crate) fn abandon() {
+    if let Some(table) = TABLE.get() {
+        table.gives_back.store(false, Ordering::Relaxed);
+    }
+}
+
+/// The block of a thread, if it has one that no other thread can have.
+fn own_block(thread: ThreadId) -> Option<&'static Control> {
+    let table = TABLE.get().filter(|table| thread.get() <= table.last())?;
+    table.block(thread).filter(|block| !block.is_new())
 }
 
 /// The block that belongs to no thread: it holds the off switch of all probes.
 #[must_use]
 pub fn shared_block() -> Option<&'static Control> {
-    TABLE.get().map(|table| table.block(0))
+    TABLE.get().map(|table| table.block_at(0))
 }
 
 impl Table {
     fn map() -> Result<Self, String> {
-        let mut refusal = String::new();
-        for mask in MASKS {
-            match Self::map_for(mask) {
-                Ok(table) => return Ok(table),
-                Err(error) => refusal = error,
+        let limit = getrlimit(Resource::As).current;
+        let mut ids = limit.map_or(MAX_IDS, |limit| {
+            let ids = usize::try_from(limit / SHARE).unwrap_or(usize::MAX) / BLOCK_BYTES;
+            (1 << ids.max(1).ilog2()).clamp(MIN_IDS, MAX_IDS)
+        });
+        loop {
+            match Self::map_for(ids) {
+                // There are other limits: some systems have 39 bits of addresses.
+                Err(_) if ids > MIN_IDS => ids /= 2,
+                mapped => {
+                    return mapped.map_err(|error| {
+                        format!("no address space for the table of threads: {error}")
+                    });
+                }
             }
         }
-        Err(format!("no address space for the table of threads: {refusal}"))
     }
 
-    fn map_for(mask: u64) -> Result<Self, String> {
-        let bytes = usize::try_from((mask + 1) * size_of::<Control>() as u64)
-            .map_err(|error| error.to_string())?;
-        let access = ProtFlags::READ | ProtFlags::WRITE;
+    fn map_for(ids: usize) -> Result<Self, Errno> {
+        let bytes = ids * BLOCK_BYTES;
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
         // SAFETY: a new mapping at an address the system chooses.
-        let mapped = unsafe { mmap_anonymous(ptr::null_mut(), bytes, access, flags) };
-        let start = mapped.map_err(|error| error.to_string())?;
-        // SAFETY: our own mapping, in which nothing stands yet. Refused: pages are larger, that is all.
-        let _ = unsafe { madvise(start, bytes, Advice::LinuxNoHugepage) };
-        let table = Self { address: start.expose_provenance(), mask };
+        let start = unsafe { mmap_anonymous(ptr::null_mut(), bytes, ProtFlags::empty(), flags) }?;
+        for advice in [Advice::LinuxNoHugepage, Advice::LinuxDontDump] {
+            // SAFETY: our own mapping, in which there is nothing yet. Refused: pages are larger, or dumps.
+            let _ = unsafe { madvise(start, bytes, advice) };
+        }
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new mapping at an address the system chooses.
+        let spare =
+            unsafe { mmap_anonymous(ptr::null_mut(), PART_BYTES, access, MapFlags::SHARED) }?;
+        let table = Self {
+            address: start.expose_provenance(),
+            ids,
+            readable: AtomicUsize::new(0),
+            in_use: Mutex::default(),
+            gives_back: AtomicBool::new(true),
+            spare: spare.expose_provenance(),
+        };
         // Threads that have no id yet share block 0.
-        table.block(0).park();
+        table.take(ThreadId::new(0))?;
         Ok(table)
     }
 
-    /// Where block 0 stands.
-    pub(super) const fn address(self) -> usize {
+    /// Where block 0 is.
+    pub(super) const fn address(&self) -> usize {
         self.address
     }
 
     /// The bits of a thread id that select a block.
-    pub(super) const fn mask(self) -> u64 {
-        self.mask
+    pub(super) const fn mask(&self) -> u64 {
+        self.ids as u64 - 1
     }
 
-    fn block(self, index: u64) -> &'static Control {
-        let offset = (index & self.mask) * size_of::<Control>() as u64;
-        let address = self.address + usize::try_from(offset).unwrap_or_default();
-        let block: *const Control = ptr::with_exposed_provenance(address);
-        // SAFETY: within the mapping, which is never unmapped, and aligned, since blocks have a power of
-        // two of bytes. A block is made of atomics, for which the zeros of a fresh page are values.
-        // Probes access the same words with plain stores of the JVM, each of a whole word.
+    /// The largest id of a thread that is recorded. Some are kept back: the first thread with one of these ends
+    /// the recording, before a new thread shares the block of an old one.
+    const fn last(&self) -> u64 {
+        self.mask() - self.mask() / 16
+    }
+
+    fn index(&self, thread: ThreadId) -> usize {
+        usize::try_from(thread.get() & self.mask()).unwrap_or_default()
+    }
+
+    /// The block of a thread, where it can be read.
+    fn block(&self, thread: ThreadId) -> Option<&'static Control> {
+        let index = self.index(thread);
+        (index < self.readable.load(Ordering::Acquire)).then(|| self.block_at(index))
+    }
+
+    /// Makes all ids readable up to more than twice this one. Returns how many are.
+    fn make_readable(&self, index: usize) -> usize {
+        let readable = self.readable.load(Ordering::Acquire);
+        if readable == self.ids || index < readable / 2 {
+            return readable;
+        }
+        let _one_at_a_time = self.in_use.lock();
+        let readable = self.readable.load(Ordering::Acquire);
+        let wanted = (2 * index + 2).next_power_of_two().max(FIRST_IDS).min(self.ids);
+        if wanted > readable {
+            let start = ptr::with_exposed_provenance_mut(self.address + readable * BLOCK_BYTES);
+            let bytes = (wanted - readable) * BLOCK_BYTES;
+            // SAFETY: a part of our own mapping, to which there is no access. Refused: the next thread tries
+            // again.
+            if unsafe { mprotect(start, bytes, MprotectFlags::READ) }.is_ok() {
+                self.readable.store(wanted, Ordering::Release);
+                return wanted;
+            }
+        }
+        readable
+    }
+
+    /// As [`start`].
+    fn start(&self, thread: ThreadId) -> Result<&'static Control, String> {
+        let block = self.take(thread);
+        if !(1..=self.last()).contains(&thread.get()) {
+            return Err(FULL.to_owned());
+        }
+        block.map_err(|error| format!("{NO_MEMORY}: {error}"))
+    }
+
+    /// Gives a thread its block, with a position.
+    fn take(&self, thread: ThreadId) -> Result<&'static Control, Errno> {
+        self.make_readable(self.index(thread));
+        let block = self.block(thread).ok_or(Errno::NOMEM)?;
+        if thread.get() > self.last() {
+            self.gives_back.store(false, Ordering::Relaxed);
+        }
+        let part = self.part(thread);
+        let mut in_use = self.in_use.lock();
+        match in_use.get_mut(&part) {
+            Some(Part::Spare) => return Err(Errno::NOMEM),
+            _ if !block.is_new() => return Ok(block),
+            Some(Part::Open(users)) => *users += 1,
+            None => {
+                let last_before = in_use.keys().copied().filter(|before| *before < part).max();
+                if let Err(error) = self.open(part, last_before) {
+                    self.replace_by_spare(part)?;
+                    in_use.insert(part, Part::Spare);
+                    return Err(error);
+                }
+                in_use.insert(part, Part::Open(1));
+            }
+        }
+        block.park();
+        Ok(block)
+    }
+
+    /// Counts one more user of a block that is in use.
+    fn hold(&self, thread: ThreadId) -> Option<&'static Control> {
+        match self.in_use.lock().get_mut(&self.part(thread))? {
+            Part::Open(users) => *users += 1,
+            Part::Spare => return None,
+        }
+        self.block(thread)
+    }
+
+    /// A user of the block of a thread is gone.
+    fn give_back(&self, thread: ThreadId) {
+        if !self.gives_back.load(Ordering::Relaxed) {
+            return;
+        }
+        let part = self.part(thread);
+        let mut in_use = self.in_use.lock();
+        // Again, since a thread that shares a block takes it with the lock.
+        if !self.gives_back.load(Ordering::Relaxed) {
+            return;
+        }
+        match in_use.get_mut(&part) {
+            Some(Part::Open(1)) => {
+                in_use.remove(&part);
+                self.close(part);
+            }
+            Some(Part::Open(users)) => *users -= 1,
+            Some(Part::Spare) | None => {}
+        }
+    }
+
+    /// Makes a part writable.
+    fn open(&self, part: usize, last_before: Option<usize>) -> Result<(), Errno> {
+        let Err(error) = self.allow_writing(part) else { return Ok(()) };
+        // A process may have so many mappings only. None is added by making one larger.
+        let larger = last_before.map(|before| self.allow_writing_to(before..part + 1));
+        if matches!(larger, Some(Ok(()))) { Ok(()) } else { Err(error) }
+    }
+
+    /// Makes a part zeros that can only be read. Where the system refuses, it stays writable, and its blocks those of
+    /// threads that have ended.
+    fn close(&self, part: usize) {
+        let start = self.address_of(part);
+        // SAFETY: a part of our own mapping. Nobody uses its blocks: their threads have ended, or never called us.
+        let is_zero = [Advice::LinuxDontneedLocked, Advice::LinuxDontNeed]
+            .into_iter()
+            .any(|advice| unsafe { madvise(start, PART_BYTES, advice) }.is_ok());
+        if is_zero {
+            // SAFETY: as above; `open` makes it writable again.
+            let _ = unsafe { mprotect(start, PART_BYTES, MprotectFlags::READ) };
+        }
+    }
+
+    fn part(&self, thread: ThreadId) -> usize {
+        self.index(thread) / PART_IDS
+    }
+
+    fn address_of(&self, part: usize) -> *mut std::ffi::c_void {
+        ptr::with_exposed_provenance_mut(self.address + part * PART_BYTES)
+    }
+
+    fn allow_writing(&self, part: usize) -> Result<(), Errno> {
+        self.allow_writing_to(part..part + 1)
+    }
+
+    fn allow_writing_to(&self, parts: Range<usize>) -> Result<(), Errno> {
+        let access = MprotectFlags::READ | MprotectFlags::WRITE;
+        // SAFETY: parts of our own mapping, which can be read all the time.
+        unsafe { mprotect(self.address_of(parts.start), parts.len() * PART_BYTES, access) }
+    }
+
+    /// There is no memory for a part, and its threads will store exits: they get one that all such parts have
+    /// in common, and which is shared memory, so that no limit is asked. Nobody records there.
+    fn replace_by_spare(&self, part: usize) -> Result<(), Errno> {
+        for number in 0..PART_IDS {
+            let block: *const Control =
+                ptr::with_exposed_provenance(self.spare + number * BLOCK_BYTES);
+            // SAFETY: a block within the spare part, as in `block_at`.
+            unsafe { &*block }.park();
+        }
+        let spare = ptr::with_exposed_provenance_mut(self.spare);
+        let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+        // SAFETY: an old size of 0 makes another mapping of the same memory, in place of a part of ours, in
+        // one step. What it held were zeros.
+        let mapped = unsafe { libc::mremap(spare, 0, PART_BYTES, flags, self.address_of(part)) };
+        if mapped == libc::MAP_FAILED { Err(Errno::NOMEM) } else { Ok(()) }
+    }
+
+    fn block_at(&self, index: usize) -> &'static Control {
+        let block: *const Control =
+            ptr::with_exposed_provenance(self.address + index * BLOCK_BYTES);
+        // SAFETY: callers ask for ids that can be read. The mapping is never unmapped; it is aligned, since blocks
+        // have a power of two of bytes. A block is made of atomics, for which the zeros of fresh memory are
+        // values. Probes access the same words with plain stores of the JVM, each of a whole word.
         unsafe { &*block }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::Ordering;
-
     use super::*;
+
+    fn table() -> Table {
+        Table::map().unwrap()
+    }
+
+    fn id(id: usize) -> ThreadId {
+        ThreadId::new(id as u64)
+    }
 
     #[test]
     fn every_thread_has_a_block_of_its_own() {
-        let table = table().unwrap();
-        let block = |id| control_block(ThreadId::new(id));
-        assert!(block(0).is_none() && block(table.mask()).is_none());
-        let addresses = [1, 2, 1_000_000].map(|id| ptr::from_ref(block(id).unwrap()).addr());
-        assert_eq!(addresses[0], table.address() + 32);
-        assert_eq!(addresses[1], table.address() + 64);
-        assert_eq!(addresses[2], table.address() + 32_000_000);
-        let last = table.block(table.mask());
-        assert_eq!(last.off_switch().load(Ordering::Relaxed), 0);
+        let table = table();
+        let addresses =
+            [1, 2, 1_000_000].map(|of| ptr::from_ref(table.take(id(of)).unwrap()).addr());
+        assert_eq!(addresses, [64, 128, 64_000_000].map(|offset| table.address() + offset));
+        assert_eq!(table.block_at(0).off_switch().load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn there_are_always_more_ids_that_can_be_read() {
+        let table = table();
+        assert!(
+            table.block(id(FIRST_IDS - 1)).unwrap().is_new()
+                && table.block(id(FIRST_IDS)).is_none()
+        );
+        for of in [FIRST_IDS / 2 - 1, FIRST_IDS / 2, FIRST_IDS, 5 * FIRST_IDS, 1 << 31] {
+            table.take(id(of)).unwrap();
+            assert!(table.block(id((2 * of).min(table.ids - 1))).unwrap().is_new());
+        }
+    }
+
+    /// The parts that are in use.
+    fn parts(table: &Table) -> Vec<usize> {
+        let mut parts: Vec<_> = table.in_use.lock().keys().copied().collect();
+        parts.sort_unstable();
+        parts
+    }
+
+    #[test]
+    fn the_memory_of_ended_threads_is_given_back() {
+        let table = table();
+        let first = 100 * PART_IDS;
+        for of in first..first + 100_000 {
+            table.take(id(of)).unwrap().end();
+            table.give_back(id(of));
+        }
+        assert!(table.block(id(first)).unwrap().is_new());
+        assert_eq!(parts(&table), [0]);
+        table.take(id(first + 1)).unwrap();
+        // From then on threads may share blocks.
+        table.take(ThreadId::new(table.last() + 1)).unwrap();
+        table.give_back(id(first + 1));
+        assert!(!table.block(id(first + 1)).unwrap().is_new());
+    }
+
+    #[test]
+    fn a_block_stays_writable_while_somebody_holds_it() {
+        let table = table();
+        let of = id(5 * PART_IDS + 7);
+        table.take(of).unwrap();
+        let block = table.hold(of).unwrap();
+        block.end();
+        table.give_back(of);
+        assert_eq!(parts(&table), [0, 5]);
+        // What whoever ends the recording does to threads that may have ended.
+        block.end();
+        table.give_back(of);
+        assert_eq!(parts(&table), [0]);
+        assert!(block.is_new());
+    }
+
+    #[test]
+    fn threads_that_start_and_end_at_once_find_their_blocks_writable() {
+        let table = table();
+        std::thread::scope(|scope| {
+            for first in 0..4 {
+                let table = &table;
+                scope.spawn(move || {
+                    for of in (1000 + first..10_000).step_by(4) {
+                        table.take(id(of)).unwrap().park();
+                        let block = table.hold(id(of)).unwrap();
+                        table.give_back(id(of));
+                        block.end();
+                        assert!(!block.is_new());
+                        table.give_back(id(of));
+                    }
+                });
+            }
+        });
+        assert_eq!(parts(&table), [0]);
+    }
+
+    #[test]
+    fn a_part_without_memory_is_one_where_nobody_records() {
+        let table = table();
+        table.replace_by_spare(700).unwrap();
+        table.in_use.lock().insert(700, Part::Spare);
+        let of = id(700 * PART_IDS + 5);
+        let block = table.block(of).unwrap();
+        assert!(!block.is_new() && table.take(of).is_err() && table.hold(of).is_none());
+        block.end();
+        table.give_back(of);
+        assert!(block.has_ended());
+    }
+
+    #[test]
+    fn a_part_is_opened_with_those_before_it_where_there_are_too_many_mappings() {
+        let table = table();
+        table.allow_writing_to(0..12).unwrap();
+        for part in [3, 11] {
+            let of = id(part * PART_IDS);
+            assert!(table.block(of).unwrap().is_new());
+            table.take(of).unwrap();
+            table.give_back(of);
+            assert!(table.block(of).unwrap().is_new());
+        }
     }
 
     #[test]

@@ -20,6 +20,7 @@ use crate::options::EngineKind;
 use crate::recorder::{Left, Patience, RawMethod};
 
 /// Event numbers and slots that came after the JVMTI version `jvmti-rs` knows.
+pub(super) const VIRTUAL_THREAD_START: sys::jvmtiEvent = 87;
 pub(super) const VIRTUAL_THREAD_END: sys::jvmtiEvent = 88;
 
 /// The callback table: that of `jvmti-rs` and the four slots that came later.
@@ -29,7 +30,7 @@ pub(super) struct Table {
     known: sys::jvmtiEventCallbacks,
     reserved85: sys::jvmtiEventReserved,
     sampled_object_alloc: sys::jvmtiEventReserved,
-    virtual_thread_start: sys::jvmtiEventReserved,
+    virtual_thread_start: sys::jvmtiEventThreadStart,
     virtual_thread_end: sys::jvmtiEventThreadEnd,
 }
 
@@ -40,6 +41,7 @@ pub(super) fn table() -> Table {
     known.VMStart = Some(vm_start);
     known.VMInit = Some(vm_init);
     known.VMDeath = Some(vm_death);
+    known.ThreadStart = Some(thread_start);
     known.ThreadEnd = Some(thread_end);
     known.ClassLoad = Some(class_load);
     known.ClassPrepare = Some(class_prepare);
@@ -50,7 +52,7 @@ pub(super) fn table() -> Table {
         known,
         reserved85: None,
         sampled_object_alloc: None,
-        virtual_thread_start: None,
+        virtual_thread_start: Some(thread_start),
         virtual_thread_end: Some(thread_end),
     }
 }
@@ -150,7 +152,11 @@ unsafe extern "C" fn vm_init(
     while_recording(jvmti, |agent| {
         // SAFETY: the arguments of this callback.
         let vm = unsafe { vm(jvmti, jni, thread) };
-        agent.recorder().note_names(vm.platform_threads());
+        let threads = vm.platform_threads();
+        if agent.engine() == EngineKind::Instrument {
+            threads.iter().for_each(|facts| make_block(agent, Some(facts.id)));
+        }
+        agent.recorder().note_names(threads);
     });
     // SAFETY: our only environment, which is never disposed of.
     probe::unwatch(unsafe { Jvmti::new(jvmti) });
@@ -191,17 +197,57 @@ unsafe extern "C" fn vm_death(jvmti: *mut sys::jvmtiEnv, jni: *mut sys::JNIEnv) 
     });
 }
 
+/// A thread starts: its block is ready before its first probe, whether we record or not, for probes may be
+/// there in any case.
+unsafe extern "C" fn thread_start(
+    jvmti: *mut sys::jvmtiEnv,
+    jni: *mut sys::JNIEnv,
+    thread: sys::jobject,
+) {
+    if let Some(agent) = lifecycle::agent()
+        && agent.engine() == EngineKind::Instrument
+        && !agent.is_abandoned()
+    {
+        caught(agent, || {
+            // SAFETY: the arguments of this callback.
+            let vm = unsafe { vm(jvmti, jni, thread) };
+            make_block(agent, vm.current_thread_id());
+        });
+    }
+}
+
+/// Makes the block of a thread. Without one, nothing can be recorded. It may be that of another thread, whose chunk it
+/// would find, so all chunks are written before.
+pub(super) fn make_block(agent: &Agent, thread: Option<ThreadId>) {
+    if let Some(thread) = thread.filter(|thread| thread.get() != 0)
+        && let Err(why) = blocks::start(thread)
+        && agent.recorder().is_on()
+    {
+        agent.recorder().stop(&format!("thread {thread}: {why}"));
+        agent.finish(Patience::Little);
+    }
+}
+
 unsafe extern "C" fn thread_end(
     jvmti: *mut sys::jvmtiEnv,
     jni: *mut sys::JNIEnv,
     thread: sys::jobject,
 ) {
-    while_recording(jvmti, |agent| {
+    let Some(agent) = lifecycle::agent().filter(|agent| !agent.is_abandoned()) else { return };
+    if agent.engine() == EngineKind::Events {
+        return while_recording(jvmti, |agent| {
+            // SAFETY: the arguments of this callback.
+            let vm = unsafe { vm(jvmti, jni, thread) };
+            events::on_thread_end(agent.recorder(), &vm);
+        });
+    }
+    // After the end of the recording too: its block can be used again.
+    guarded(agent, || {
         // SAFETY: the arguments of this callback.
         let vm = unsafe { vm(jvmti, jni, thread) };
-        match agent.engine() {
-            EngineKind::Events => events::on_thread_end(agent.recorder(), &vm),
-            EngineKind::Instrument => instrument::on_thread_end(agent.recorder(), &vm),
+        if let Some(thread) = vm.current_thread_id() {
+            instrument::on_thread_end(agent.recorder(), &vm, thread);
+            blocks::end(thread);
         }
     });
 }
@@ -309,7 +355,7 @@ pub(super) unsafe fn probe_without_room(
     if let (Some(agent), Some(jvmti)) = (lifecycle::agent(), environment::current()) {
         // In a copy of the process, locks may be held by threads that it does not have.
         if agent.is_abandoned() {
-            return blocks::park(id);
+            return blocks::park_in_copy(id);
         }
         guarded(agent, || {
             // SAFETY: the arguments of this function.
@@ -317,6 +363,7 @@ pub(super) unsafe fn probe_without_room(
             instrument::on_no_room(agent.recorder(), &vm, id, event);
         });
     }
+    // The exit stores its byte, whatever happened to the entry.
     blocks::leave_writable(id);
 }
 

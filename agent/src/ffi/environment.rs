@@ -9,7 +9,7 @@ use jni::sys::{JNI_OK, JNI_VERSION_1_2, JavaVM};
 use jvmti_rs::sys;
 
 use super::blocks;
-use super::callbacks::{self, VIRTUAL_THREAD_END};
+use super::callbacks::{self, VIRTUAL_THREAD_END, VIRTUAL_THREAD_START};
 use super::jvmti::{Jvmti, no_capabilities};
 use crate::lifecycle::Agent;
 use crate::options::{EngineKind, Options};
@@ -137,10 +137,11 @@ fn events(engine: EngineKind) -> &'static [sys::jvmtiEvent] {
 }
 
 /// The events that tell when threads, classes and the JVM begin and end.
-const LIFE_EVENTS: [sys::jvmtiEvent; 5] = [
+const LIFE_EVENTS: [sys::jvmtiEvent; 6] = [
     sys::JVMTI_EVENT_VM_START,
     sys::JVMTI_EVENT_VM_INIT,
     sys::JVMTI_EVENT_VM_DEATH,
+    sys::JVMTI_EVENT_THREAD_START,
     sys::JVMTI_EVENT_THREAD_END,
     sys::JVMTI_EVENT_CLASS_PREPARE,
 ];
@@ -156,7 +157,9 @@ pub(super) fn subscribe(agent: &Agent, jvmti: Jvmti) -> Result<(), String> {
         jvmti.enable(*event).map_err(failed)?;
     }
     // Refused before JDK 21, which has no virtual threads.
-    let _ = jvmti.enable(VIRTUAL_THREAD_END);
+    for event in [VIRTUAL_THREAD_START, VIRTUAL_THREAD_END] {
+        let _ = jvmti.enable(event);
+    }
     Ok(())
 }
 
@@ -165,7 +168,7 @@ pub(super) fn subscribe(agent: &Agent, jvmti: Jvmti) -> Result<(), String> {
 pub(super) fn unsubscribe(agent: &Agent, jvmti: Jvmti) {
     if agent.first_to_unsubscribe() {
         // Refused after VMDeath, when it does not matter any more.
-        for event in events(agent.engine()).iter().chain(&[VIRTUAL_THREAD_END]) {
+        for event in events(agent.engine()) {
             let _ = jvmti.disable(*event);
         }
     }

@@ -28,9 +28,9 @@
 //! - **No recursion.** What we call may itself cause events on the same thread; a flag of the OS thread
 //!   makes those return at once. Nothing in a callback parks a virtual thread, so the flag never
 //!   changes threads while it is set.
-//! - **No Java.** Callbacks call JVMTI and field access only, never a Java method. (Three exceptions: the
-//!   probe class is initialised once, in VMStart or after an attach; where there is an `api=` jar,
-//!   VMInit asks whether the JVM runs tests; and a class loader of the program is asked for the probe class
+//! - **No Java.** Callbacks call JVMTI and field access only, never a Java method. (Four exceptions: the
+//!   probe class is initialised once, in VMStart or after an attach; an attach draws a thread id; where there is an
+//!   `api=` jar, VMInit asks whether the JVM runs tests; and a class loader of the program is asked for the probe class
 //!   while its first class is defined.)
 //! - **No lock across a JVM call**: the JVM may stop us inside it.
 //! - **Ended means ended.** Callbacks still arrive after VMDeath; they ask
@@ -53,7 +53,8 @@ mod probe;
 mod region;
 mod vm;
 
-pub use blocks::{control_block, shared_block};
+pub(crate) use blocks::abandon as abandon_blocks;
+pub use blocks::{HeldBlock, control_block, shared_block};
 pub(crate) use fence::settle_stores;
 pub(crate) use helper::spawn;
 pub(crate) use region::Region;

@@ -1,7 +1,8 @@
 //! Memory for chunks: one range of addresses that only grows, and is shared with a file where there is
 //! one.
 //!
-//! It is never given back: probes store into it without asking, after the end of a recording too.
+//! It is never given back: probes store into it without asking, after the end of a recording too. Only what has been
+//! made usable can be accessed: the rest is neither data (`RLIMIT_DATA`, overcommit) nor filled by `mlockall`.
 
 #![expect(unsafe_code, reason = "a mapping that code compiled by the JVM writes to")]
 
@@ -10,12 +11,19 @@ use std::io;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous};
+use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap, mmap_anonymous, mprotect, munmap};
+use rustix::process::{Resource, getrlimit};
 
 use crate::sink::JournalFile;
 
-/// How much address space is tried, the largest first: a limit may refuse it. It costs nothing.
-const SIZES: [usize; 4] = [64 << 30, 4 << 30, 256 << 20, 16 << 20];
+/// How much address space is taken at most, and at least. It costs nothing, but where it is limited the program
+/// needs it: there we take an eighth.
+const MOST: usize = 64 << 30;
+const LEAST: usize = 16 << 20;
+const SHARE: u64 = 8;
+
+/// A multiple of all sizes that pages have.
+const PAGE_BYTES: usize = 64 * 1024;
 
 const WORD_BYTES: usize = size_of::<AtomicU64>();
 
@@ -53,8 +61,11 @@ impl Region {
 
     fn map(file: Option<JournalFile>) -> Result<Self, String> {
         let mut refusal = String::new();
-        for reserved in SIZES {
-            let access = ProtFlags::READ | ProtFlags::WRITE;
+        let most = getrlimit(Resource::As).current.map_or(u64::MAX, |limit| limit / SHARE);
+        let sizes = std::iter::successors(Some(MOST), |size| Some(size / 2));
+        let sizes = sizes.take_while(|size| *size >= LEAST);
+        for reserved in sizes.filter(|size| *size as u64 <= most || *size == LEAST) {
+            let access = ProtFlags::empty();
             let mapped = match &file {
                 Some(file) => {
                     // SAFETY: a new mapping at an address the system chooses.
@@ -109,6 +120,11 @@ impl Region {
         if let Some(file) = &self.file {
             file.reserve(from, to)?;
         }
+        // Access is given to whole pages, so the first one may have it.
+        let first = from - from % PAGE_BYTES;
+        let start = ptr::with_exposed_provenance_mut(self.start + first);
+        // SAFETY: a part of our own mapping. What can be accessed already stays so.
+        unsafe { mprotect(start, to - first, MprotectFlags::READ | MprotectFlags::WRITE) }?;
         self.ready.fetch_max(to, Ordering::AcqRel);
         Ok(())
     }
@@ -119,12 +135,23 @@ impl Region {
         if self.file.is_none() {
             return;
         }
-        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED;
+        let bytes = self.ready.load(Ordering::Acquire).next_multiple_of(PAGE_BYTES);
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        let start = ptr::with_exposed_provenance_mut(self.start);
+        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+        // Made elsewhere and moved: refused memory must not leave a hole where the old memory was, as it does
+        // on Linux before 6.12 if it is mapped over that. Without memory, what is stored goes on into the file.
+        // SAFETY: a new mapping at an address the system chooses.
+        let Ok(new) = (unsafe { mmap_anonymous(ptr::null_mut(), bytes, access, flags) }) else {
+            return;
+        };
+        let start: *mut libc::c_void = ptr::with_exposed_provenance_mut(self.start);
+        let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
         // SAFETY: takes the place of our own mapping, at the same addresses, in one step: whoever stores
         // there meanwhile finds memory before and after. Nobody relies on its content any more.
-        let _ = unsafe { mmap_anonymous(start, self.reserved, access, flags) };
+        if unsafe { libc::mremap(new, bytes, bytes, flags, start) } == libc::MAP_FAILED {
+            // SAFETY: the mapping made above, which nobody knows.
+            let _ = unsafe { munmap(new, bytes) };
+        }
     }
 }
 

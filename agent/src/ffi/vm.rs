@@ -186,6 +186,32 @@ impl<'a> Vm<'a> {
         self.thread_facts(self.thread).map(|facts| ThreadFacts { frames, ..facts })
     }
 
+    /// Whether there may be virtual threads.
+    pub(super) fn has_virtual_threads(&self) -> bool {
+        self.version() >= JNI_VERSION_19
+    }
+
+    /// Draws the id that the next thread would have, which is larger than those of all threads there are.
+    pub(super) fn next_thread_id(&self) -> Option<ThreadId> {
+        let class = self.find_class(c"java/lang/Thread$ThreadIdentifiers")?;
+        let (jni, name, descriptor) = (self.jni().v1_1(), c"next", c"()J");
+        // SAFETY: a class, and NUL-terminated strings.
+        let next =
+            unsafe { (jni.GetStaticMethodID)(self.jni, class, name.as_ptr(), descriptor.as_ptr()) };
+        let id = self.unless_thrown(next).map(|next| {
+            // SAFETY: a static method of this class, which takes no arguments and throws nothing.
+            unsafe { (jni.CallStaticLongMethodA)(self.jni, class, next, ptr::null()) }
+        });
+        self.forget(class);
+        id.and_then(|id| u64::try_from(id).ok()).map(ThreadId::new)
+    }
+
+    fn version(&self) -> i32 {
+        let version = self.jni().v1_1().GetVersion;
+        // SAFETY: no arguments but the environment.
+        unsafe { version(self.jni) }
+    }
+
     /// All live platform threads.
     #[must_use]
     pub fn platform_threads(&self) -> Vec<ThreadFacts> {
@@ -231,9 +257,7 @@ impl<'a> Vm<'a> {
     }
 
     fn is_virtual(&self, thread: jobject) -> bool {
-        let version = self.jni().v1_1().GetVersion;
-        // SAFETY: no arguments but the environment.
-        if unsafe { version(self.jni) } < JNI_VERSION_19 {
+        if !self.has_virtual_threads() {
             return false;
         }
         let function = self.jni().v19().IsVirtualThread;

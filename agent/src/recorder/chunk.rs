@@ -100,9 +100,7 @@ impl Chunk {
         let first = slot.address() + (start + first_bytes) as u64;
         // The last place where an exit can begin.
         let last = slot.address() + (end - exit_bytes) as u64;
-        control.last.store(last, Ordering::Relaxed);
-        control.position.store(first, Ordering::Release);
-        control.limit.store(first + fill_bytes as u64, Ordering::SeqCst);
+        control.begin(first, first + fill_bytes as u64, last);
         Self { slot, start, fill_bytes, marks_bytes, end: end - exit_bytes, ticks }
     }
 
@@ -132,7 +130,7 @@ impl Chunk {
     pub(super) fn recorded_bytes(&self, control: &Control, reader: Reader) -> usize {
         // Pairs with the store in `append`. A probe's stores are plain ones: `settle_stores` says why its bytes
         // are there too. What the thread records meanwhile comes after the position and is not read.
-        let len = self.len(control.position.load(Ordering::Acquire));
+        let len = self.len(control.position(Ordering::Acquire));
         if reader == Reader::Other {
             settle_stores();
         }
@@ -154,13 +152,13 @@ impl Chunk {
     /// Whether exits may be missing: more followed each other than there was space for.
     pub(super) fn is_overrun(&self, control: &Control) -> bool {
         // An event is whole if the next one could begin behind it.
-        self.len(control.position.load(Ordering::Relaxed)) + self.start >= self.end
+        self.len(control.position(Ordering::Relaxed)) + self.start >= self.end
     }
 
     /// Takes back what was recorded. For the owner, which has handed it over.
     pub(super) fn rewind(&self, control: &Control) {
-        control.limit.store(0, Ordering::SeqCst);
-        control.position.store(self.slot.address() + self.start as u64, Ordering::Release);
+        control.call_for_attention();
+        control.set_position(self.slot.address() + self.start as u64, Ordering::Release);
     }
 
     /// The slot; how long the chunk is stands in `position`, from before the next one has begun.
@@ -211,17 +209,17 @@ pub(super) fn slot_bytes(
 /// attention is called. `words` is the memory of all chunks.
 #[inline]
 pub(super) fn append(words: &[AtomicU64], control: &Control, event: &[u8]) -> bool {
-    let position = control.position.load(Ordering::Relaxed);
-    if position >= control.limit.load(Ordering::Relaxed) {
+    if !control.has_room() {
         return false;
     }
+    let position = control.position(Ordering::Relaxed);
     let first = words.as_ptr().expose_provenance() as u64;
     let at = usize::try_from(position.wrapping_sub(first)).unwrap_or(usize::MAX);
     for (at, byte) in (at..).zip(event) {
         put(words, at, *byte);
     }
     // Pairs with the load in `copy_to`: who sees the position sees the event.
-    control.position.store(position + event.len() as u64, Ordering::Release);
+    control.set_position(position + event.len() as u64, Ordering::Release);
     true
 }
 
@@ -245,7 +243,7 @@ mod tests {
 
     struct Thread {
         journal: Journal,
-        control: Control,
+        control: Box<Control>,
         chunk: Chunk,
         exit_bytes: usize,
     }
@@ -257,7 +255,7 @@ mod tests {
         }
 
         fn with_exits_of(exit_bytes: usize, fill: usize, open_frames: usize) -> Self {
-            let (journal, control) = (Journal::private().unwrap(), Control::default());
+            let (journal, control) = (Journal::private().unwrap(), Box::<Control>::default());
             let shape = Shape { max_fill: fill, exit_bytes };
             let slot = journal.claim(slot_bytes(2 * fill, shape, open_frames, 0)).unwrap();
             let prepared =
@@ -272,17 +270,16 @@ mod tests {
 
         /// What the exit probe does.
         fn exit(&self) {
-            let Control { position, last, .. } = &self.control;
-            let at = position.load(Ordering::Relaxed);
+            let at = self.control.position(Ordering::Relaxed);
             let words = self.chunk.slot.words();
             let first = usize::try_from(at - self.chunk.slot.address()).unwrap();
             (first..first + self.exit_bytes).for_each(|at| put(words, at, 0));
-            let moves = u64::from(at < last.load(Ordering::Relaxed)) * self.exit_bytes as u64;
-            position.store(at + moves, Ordering::Relaxed);
+            let moves = u64::from(at < self.control.ends().1) * self.exit_bytes as u64;
+            self.control.set_position(at + moves, Ordering::Relaxed);
         }
 
         fn wanted(&self) -> usize {
-            self.chunk.wanted_bytes(self.control.position.load(Ordering::Relaxed))
+            self.chunk.wanted_bytes(self.control.position(Ordering::Relaxed))
         }
 
         fn recorded(&self) -> Vec<u8> {
@@ -307,8 +304,7 @@ mod tests {
     fn below_the_limit_there_is_room_for_the_widest_store() {
         for (fill, frames) in [(64, 0), (64, 1000), (65536, 0), (65536, 5000)] {
             let thread = Thread::new(fill, frames);
-            let Control { limit, last, .. } = &thread.control;
-            let (limit, last) = (limit.load(Ordering::Relaxed), last.load(Ordering::Relaxed));
+            let (limit, last) = thread.control.ends();
             assert!(limit - 1 + STORE_BYTES as u64 <= last + 1);
         }
     }
@@ -365,7 +361,7 @@ mod tests {
     fn a_slot_is_zero_when_it_is_given_up() {
         let thread = Thread::new(256, 0);
         (0..50).for_each(|_| assert!(thread.append(&[0xC1, 0x82, 0x03])));
-        let position = thread.control.position.load(Ordering::Relaxed);
+        let position = thread.control.position(Ordering::Relaxed);
         let slot = thread.chunk.into_slot(position);
         assert!(slot.words().iter().skip(5).all(|word| word.load(Ordering::Relaxed) == 0));
     }

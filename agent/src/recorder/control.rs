@@ -1,18 +1,21 @@
 //! HOT: the words by which a thread's chunk is found and switched off.
 //!
-//! | offset | word | value |
-//! |---:|---|---|
-//! | 0 | position | address of the next byte to be written; 0 before the thread's first event |
-//! | 8 | limit | a position below it leaves room for a probe's store; 0 calls for attention: no chunk, or recording is off |
-//! | 16 | ended | not 0 once the thread has ended |
-//! | 24 | last | the last address at which an exit can begin: exits, which ask for no limit, stop there |
+//! | offset | size | field | value |
+//! |---:|---:|---|---|
+//! |  0 | 16 | nowhere | where exits are stored while there is no chunk; never read |
+//! | 16 |  8 | position | address of the next byte to be written; 0 before the thread has started |
+//! | 24 |  8 | limit | a position below it leaves room for a probe's store; 0 calls for attention: no chunk, or recording is off |
+//! | 32 |  8 | ended | not 0 once the thread has ended |
+//! | 40 |  8 | last | the last address at which an exit can begin: exits, which do not check the limit, stop there |
+//! | 48 | 16 | | not used |
 //!
 //! The probes (`agent/java`) read and write position and limit of the blocks in the table of
-//! [`ffi`](crate::ffi). The block of thread 0, which does not exist, is the table's own: its third word
-//! switches all probes off.
+//! [`ffi`](crate::ffi). A block has a cache line of its own, since its thread stores to it with each event.
 //!
-//! An exit stores its byte without asking. So a block that a thread has met once always has a position
-//! that can be written to: [`Control::park`] gives it one where there is no chunk.
+//! An exit stores its byte without a check. So the block of a thread that runs always has a position that
+//! can be written to: [`Control::park`] makes it one in the block itself.
+//!
+//! The block of thread 0, which does not exist, is the table's own: its word `ended` switches all probes off.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -20,49 +23,85 @@ use std::ops::Deref;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::ffi::HeldBlock;
+
 /// The control block of one thread.
-#[repr(C)]
+#[repr(C, align(64))]
 #[derive(Debug, Default)]
 pub struct Control {
-    pub(super) position: AtomicU64,
+    nowhere: [AtomicU64; 2],
+    position: AtomicU64,
     /// Sequentially consistent, with `Recorder::on`: of a thread that sets it up and another that ends
     /// the recording, one at least sees the other.
-    pub(super) limit: AtomicU64,
+    limit: AtomicU64,
     ended: AtomicU64,
-    pub(super) last: AtomicU64,
+    last: AtomicU64,
 }
 
-/// Where the exits of parked threads go, with times too.
-static PARKED: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
-
 impl Control {
-    /// Lets exits of the thread go nowhere. For the thread itself, while it has no chunk.
-    pub fn park(&self) {
-        let nowhere = ptr::from_ref(&PARKED).expose_provenance() as u64;
+    /// The address of the next byte to be written.
+    #[inline]
+    pub(super) fn position(&self, order: Ordering) -> u64 {
+        self.position.load(order)
+    }
+
+    /// Moves the position. For the thread itself.
+    #[inline]
+    pub(super) fn set_position(&self, address: u64, order: Ordering) {
+        self.position.store(address, order);
+    }
+
+    /// The limit and the last place for an exit.
+    #[cfg(test)]
+    pub(super) fn ends(&self) -> (u64, u64) {
+        (self.limit.load(Ordering::Relaxed), self.last.load(Ordering::Relaxed))
+    }
+
+    /// Whether an event may be stored at the position.
+    #[inline]
+    pub(super) fn has_room(&self) -> bool {
+        self.position.load(Ordering::Relaxed) < self.limit.load(Ordering::Relaxed)
+    }
+
+    /// Directs the thread to a chunk: addresses of its first byte, of its limit, and of the last place for an
+    /// exit. For the thread itself.
+    pub(super) fn begin(&self, first: u64, limit: u64, last: u64) {
+        self.last.store(last, Ordering::Relaxed);
+        self.set_position(first, Ordering::Release);
+        self.limit.store(limit, Ordering::SeqCst);
+    }
+
+    /// Sends the thread to the recorder with its next entry.
+    pub(super) fn call_for_attention(&self) {
         self.limit.store(0, Ordering::SeqCst);
+    }
+
+    /// Stores exits of the thread nowhere. For the thread itself, while it has no chunk.
+    pub fn park(&self) {
+        let nowhere = ptr::from_ref(&self.nowhere).expose_provenance() as u64;
+        self.call_for_attention();
         self.last.store(nowhere, Ordering::Relaxed);
-        self.position.store(nowhere, Ordering::Relaxed);
+        self.set_position(nowhere, Ordering::Relaxed);
     }
 
-    /// As [`park`](Self::park), for a thread that has never had a chunk.
-    pub fn park_unless_used(&self) {
-        if self.position.load(Ordering::Relaxed) == 0 {
-            self.park();
-        }
+    /// Whether the thread has no position yet.
+    pub(crate) fn is_new(&self) -> bool {
+        self.position.load(Ordering::Relaxed) == 0
     }
 
-    /// Whether the thread has ended, which may have its last probes still before it.
+    /// Whether the thread has ended; its last probes may still run.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.ended.load(Ordering::Relaxed) != 0
     }
 
-    pub(super) fn end(&self) {
+    /// Parks the thread for good.
+    pub(crate) fn end(&self) {
         self.ended.store(1, Ordering::Relaxed);
         self.park();
     }
 
-    /// The word that is not 0 while probes shall do nothing; of the block of thread 0 only.
+    /// The word that is not 0 while probes shall do nothing; of the first block only.
     #[must_use]
     pub fn off_switch(&self) -> &AtomicU64 {
         &self.ended
@@ -73,7 +112,7 @@ impl Control {
 #[derive(Debug)]
 pub enum ControlPlace {
     /// In the table that probes know.
-    Table(&'static Control),
+    Table(HeldBlock),
     /// Anywhere: no probe looks for it.
     Own(Box<Control>),
 }

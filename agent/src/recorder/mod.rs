@@ -366,6 +366,17 @@ impl Recorder {
         }
     }
 
+    /// The same after the end of the recording: its end is not noted.
+    pub fn leave_thread(&self, thread: &ThreadRecorder) {
+        let mut out = thread.lock_out();
+        // Does nothing where [`finish`](Self::finish) has done so.
+        self.write_out(thread, &mut out, (Last::OfRecording, Reader::Owner));
+        self.send(&mut out);
+        drop(out);
+        thread.end();
+        self.threads.forget(thread.id());
+    }
+
     /// Notes frames of a thread that were open when recording began, outermost first.
     pub fn note_open_frames(&self, thread: ThreadId, frames: Vec<String>) {
         if let Err(error) = self.threads.open_frames(thread, frames, self.elapsed_ns()) {

@@ -291,7 +291,7 @@ impl ThreadRecorder {
         let prepared = Prepared { resume_bytes: 0, pending_bytes, open_frames, event_bytes: 0 };
         let mut chunk = Chunk::begin(slot, prepared, shape, &control);
         if let Some(now_ns) = now_ns {
-            chunk.tick(control.position.load(Ordering::Relaxed), now_ns, now_ns);
+            chunk.tick(control.position(Ordering::Relaxed), now_ns, now_ns);
         }
         let out = Out {
             fold: Fold::default(),
@@ -368,7 +368,7 @@ impl ThreadRecorder {
 
     /// Sends the thread to the recorder with its next event.
     pub(super) fn call_for_attention(&self) {
-        self.control.limit.store(0, Ordering::SeqCst);
+        self.control.call_for_attention();
     }
 
     /// The events not yet handed over, up to `len` bytes of them.
@@ -442,7 +442,7 @@ impl ThreadRecorder {
 
     /// Where the thread's next event goes.
     pub(super) fn position(&self) -> u64 {
-        self.control.position.load(Ordering::Relaxed)
+        self.control.position(Ordering::Relaxed)
     }
 
     pub(super) fn lock_out(&self) -> MutexGuard<'_, Out> {

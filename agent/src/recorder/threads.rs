@@ -138,8 +138,12 @@ impl ThreadTable {
         at_ns: u64,
         cpu_ns: Option<u64>,
     ) -> Result<(), SinkError> {
-        self.live.lock().remove(id);
+        self.forget(id);
         self.tell(&ThreadLine::End { id, at_ns, cpu_ns })
+    }
+
+    pub(super) fn forget(&self, id: ThreadId) {
+        self.live.lock().remove(id);
     }
 
     /// Asks all live threads, and answers whether any said yes. Few at a time, so that threads which start

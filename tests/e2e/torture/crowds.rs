@@ -82,3 +82,23 @@ fn virtual_threads_in_great_numbers_are_all_there() {
     }
     assert!(!is_long() || jdks().iter().any(|jdk| jdk.version >= 21), "a JDK with virtual threads");
 }
+
+#[test]
+fn the_blocks_of_virtual_threads_that_ended_are_used_again() {
+    let threads = times("PASSING_THREADS", 20_000);
+    for jdk in jdks().iter().filter(|jdk| jdk.version >= 21) {
+        let program = || {
+            let program = Program::harness(jdk, "Passing").args([threads.to_string()]);
+            let args = ["-Xms64m", "-Xmx64m", "-XX:+AlwaysPreTouch", "-XX:+UseSerialGC"];
+            // Of which each has probes, and none records.
+            args.into_iter().fold(program, Program::jvm_arg).options("start=paused")
+        };
+        let plain = program().run_without_agent();
+        let run = program().run();
+        assert_eq!(run.code(), Some(0), "{}", run.errors());
+        let kib = printed(&run.stdout, "data").saturating_sub(printed(&plain.stdout, "data"));
+        println!("torture: JDK {}: {threads} virtual threads, {kib} more KiB", jdk.version);
+        // Arenas of malloc, of 64 MiB each, come and go.
+        assert!(kib <= 400 * 1024, "{kib} KiB");
+    }
+}

@@ -42,11 +42,11 @@ public final class FlowProbe {
     /** Stores the lowest byte of {@code event}. */
     public static void append1(int event) {
         Thread thread = Thread.currentThread();
-        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 5);
-        long position = U.getLong(null, block);
-        if (position < U.getLong(null, block + 8)) {
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 6);
+        long position = U.getLong(null, block + 16);
+        if (position < U.getLong(null, block + 24)) {
             U.putByte(null, position, (byte) event);
-            U.putLong(null, block, position + 1);
+            U.putLong(null, block + 16, position + 1);
         } else {
             appendSlowly(event, 1);
         }
@@ -55,11 +55,11 @@ public final class FlowProbe {
     /** Stores the two lower bytes of {@code event}, the lowest one first. */
     public static void append2(int event) {
         Thread thread = Thread.currentThread();
-        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 5);
-        long position = U.getLong(null, block);
-        if (position < U.getLong(null, block + 8)) {
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 6);
+        long position = U.getLong(null, block + 16);
+        if (position < U.getLong(null, block + 24)) {
             U.putShort(null, position, (short) event);
-            U.putLong(null, block, position + 2);
+            U.putLong(null, block + 16, position + 2);
         } else {
             appendSlowly(event, 2);
         }
@@ -68,11 +68,11 @@ public final class FlowProbe {
     /** Stores the three lower bytes of {@code event}, the lowest one first. Its fourth is zero. */
     public static void append3(int event) {
         Thread thread = Thread.currentThread();
-        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 5);
-        long position = U.getLong(null, block);
-        if (position < U.getLong(null, block + 8)) {
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 6);
+        long position = U.getLong(null, block + 16);
+        if (position < U.getLong(null, block + 24)) {
             U.putInt(null, position, event);
-            U.putLong(null, block, position + 3);
+            U.putLong(null, block + 16, position + 3);
         } else {
             appendSlowly(event, 3);
         }
@@ -81,11 +81,11 @@ public final class FlowProbe {
     /** Stores the four bytes of {@code event}, the lowest one first. */
     public static void append4(int event) {
         Thread thread = Thread.currentThread();
-        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 5);
-        long position = U.getLong(null, block);
-        if (position < U.getLong(null, block + 8)) {
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 6);
+        long position = U.getLong(null, block + 16);
+        if (position < U.getLong(null, block + 24)) {
             U.putInt(null, position, event);
-            U.putLong(null, block, position + 4);
+            U.putLong(null, block + 16, position + 4);
         } else {
             appendSlowly(event, 4);
         }
@@ -97,10 +97,10 @@ public final class FlowProbe {
      * half the work. Should the space end all the same, the position stays where it is.
      */
     public static void exit() {
-        long block = BLOCKS + ((U.getLong(Thread.currentThread(), ID) & IDS) << 5);
-        long position = U.getLong(null, block);
+        long block = BLOCKS + ((U.getLong(Thread.currentThread(), ID) & IDS) << 6);
+        long position = U.getLong(null, block + 16);
         U.putByte(null, position, (byte) -1);
-        U.putLong(null, block, position + ((position - U.getLong(null, block + 24)) >>> 63));
+        U.putLong(null, block + 16, position + ((position - U.getLong(null, block + 40)) >>> 63));
     }
 
     /**
@@ -109,13 +109,13 @@ public final class FlowProbe {
      */
     public static void note(int event) {
         Thread thread = Thread.currentThread();
-        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 5);
-        long position = U.getLong(null, block);
-        if (position < U.getLong(null, block + 8)) {
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 6);
+        long position = U.getLong(null, block + 16);
+        if (position < U.getLong(null, block + 24)) {
             U.putByte(null, position, (byte) event);
-            U.putLong(null, block, position + 1);
-        } else if (position == 0 || position != U.getLong(null, block + 24)
-                || U.getLong(null, BLOCKS + 16) == 0) {
+            U.putLong(null, block + 16, position + 1);
+        } else if (position == 0 || position != U.getLong(null, block + 40)
+                || U.getLong(null, BLOCKS + 32) == 0) {
             append(thread, U.getLong(thread, ID), event, 1);
         }
     }
@@ -123,12 +123,12 @@ public final class FlowProbe {
     /** As {@link #append1}, with the time before it. */
     public static void timed1(int event) {
         Thread thread = Thread.currentThread();
-        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 5);
-        long position = U.getLong(null, block);
-        if (position < U.getLong(null, block + 8)) {
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 6);
+        long position = U.getLong(null, block + 16);
+        if (position < U.getLong(null, block + 24)) {
             U.putLong(null, position, ~(System.nanoTime() << 8 | 0x7A));
             U.putByte(null, position + 8, (byte) event);
-            U.putLong(null, block, position + 9);
+            U.putLong(null, block + 16, position + 9);
         } else {
             appendSlowly(event, 1);
         }
@@ -137,12 +137,12 @@ public final class FlowProbe {
     /** As {@link #append2}, with the time before it. */
     public static void timed2(int event) {
         Thread thread = Thread.currentThread();
-        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 5);
-        long position = U.getLong(null, block);
-        if (position < U.getLong(null, block + 8)) {
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 6);
+        long position = U.getLong(null, block + 16);
+        if (position < U.getLong(null, block + 24)) {
             U.putLong(null, position, ~(System.nanoTime() << 8 | 0x7A));
             U.putShort(null, position + 8, (short) event);
-            U.putLong(null, block, position + 10);
+            U.putLong(null, block + 16, position + 10);
         } else {
             appendSlowly(event, 2);
         }
@@ -151,12 +151,12 @@ public final class FlowProbe {
     /** As {@link #append3}, with the time before it. */
     public static void timed3(int event) {
         Thread thread = Thread.currentThread();
-        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 5);
-        long position = U.getLong(null, block);
-        if (position < U.getLong(null, block + 8)) {
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 6);
+        long position = U.getLong(null, block + 16);
+        if (position < U.getLong(null, block + 24)) {
             U.putLong(null, position, ~(System.nanoTime() << 8 | 0x7A));
             U.putInt(null, position + 8, event);
-            U.putLong(null, block, position + 11);
+            U.putLong(null, block + 16, position + 11);
         } else {
             appendSlowly(event, 3);
         }
@@ -165,12 +165,12 @@ public final class FlowProbe {
     /** As {@link #append4}, with the time before it. */
     public static void timed4(int event) {
         Thread thread = Thread.currentThread();
-        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 5);
-        long position = U.getLong(null, block);
-        if (position < U.getLong(null, block + 8)) {
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 6);
+        long position = U.getLong(null, block + 16);
+        if (position < U.getLong(null, block + 24)) {
             U.putLong(null, position, ~(System.nanoTime() << 8 | 0x7A));
             U.putInt(null, position + 8, event);
-            U.putLong(null, block, position + 12);
+            U.putLong(null, block + 16, position + 12);
         } else {
             appendSlowly(event, 4);
         }
@@ -178,24 +178,24 @@ public final class FlowProbe {
 
     /** As {@link #exit}, with the time before it: all of both is stored, or nothing counts. */
     public static void timedExit() {
-        long block = BLOCKS + ((U.getLong(Thread.currentThread(), ID) & IDS) << 5);
-        long position = U.getLong(null, block);
+        long block = BLOCKS + ((U.getLong(Thread.currentThread(), ID) & IDS) << 6);
+        long position = U.getLong(null, block + 16);
         U.putLong(null, position, ~(System.nanoTime() << 8 | 0x7A));
         U.putByte(null, position + 8, (byte) -1);
-        U.putLong(null, block, position + 9 * ((position - U.getLong(null, block + 24)) >>> 63));
+        U.putLong(null, block + 16, position + 9 * ((position - U.getLong(null, block + 40)) >>> 63));
     }
 
     /** As {@link #note}, with the time before it. */
     public static void timedNote(int event) {
         Thread thread = Thread.currentThread();
-        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 5);
-        long position = U.getLong(null, block);
-        if (position < U.getLong(null, block + 8)) {
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 6);
+        long position = U.getLong(null, block + 16);
+        if (position < U.getLong(null, block + 24)) {
             U.putLong(null, position, ~(System.nanoTime() << 8 | 0x7A));
             U.putByte(null, position + 8, (byte) event);
-            U.putLong(null, block, position + 9);
-        } else if (position == 0 || position != U.getLong(null, block + 24)
-                || U.getLong(null, BLOCKS + 16) == 0) {
+            U.putLong(null, block + 16, position + 9);
+        } else if (position == 0 || position != U.getLong(null, block + 40)
+                || U.getLong(null, BLOCKS + 32) == 0) {
             append(thread, U.getLong(thread, ID), event, 1);
         }
     }
@@ -208,10 +208,10 @@ public final class FlowProbe {
      */
     private static void appendSlowly(int event, int bytes) {
         Thread thread = Thread.currentThread();
-        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 5);
-        long position = U.getLong(null, block);
-        boolean parked = position != 0 && position == U.getLong(null, block + 24);
-        if (!parked || U.getLong(null, BLOCKS + 16) == 0) {
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << 6);
+        long position = U.getLong(null, block + 16);
+        boolean parked = position != 0 && position == U.getLong(null, block + 40);
+        if (!parked || U.getLong(null, BLOCKS + 32) == 0) {
             append(thread, U.getLong(thread, ID), event, bytes);
         }
     }
@@ -219,7 +219,7 @@ public final class FlowProbe {
     /** Makes room and appends; in the agent. */
     private static native void append(Thread thread, long id, int event, int bytes);
 
-    /** The address of the control blocks, 32 bytes each. */
+    /** The address of the control blocks, 64 bytes each. */
     private static native long blocks();
 
     /** The mask of thread ids: they select a block. */

@@ -69,7 +69,7 @@ public final class Forked {
     }
 
     /** A function of the C library that takes and gives numbers, for a compiler that does not know java.lang.foreign. */
-    private static MethodHandle foreign(String name, int arguments) throws ReflectiveOperationException {
+    static MethodHandle foreign(String name, int arguments) throws ReflectiveOperationException {
         Class<?> linkerType;
         try {
             linkerType = Class.forName("java.lang.foreign.Linker");
