@@ -69,10 +69,14 @@ pub(super) struct Pace {
     pub(super) bounds: Bounds,
     /// The estimate at the time mark before; `None` where nothing is known.
     from_ns: Option<u64>,
-    /// Where that mark is, and by how much the estimate rises over how many bytes.
-    since: Offset,
-    rise_ns: u64,
+    /// By how much the estimate rises a byte, and the rest of that division.
+    per_byte: u64,
+    rest_per_byte: u64,
     bytes: NonZeroU64,
+    /// The record asked for last, by how much it had risen there, and the rest of that division.
+    at: Offset,
+    risen_ns: u64,
+    rest: u64,
 }
 
 impl Pace {
@@ -81,12 +85,34 @@ impl Pace {
         until: Offset::new(u64::MAX),
         bounds: Bounds::UNKNOWN,
         from_ns: None,
-        since: Offset::new(0),
-        rise_ns: 0,
+        per_byte: 0,
+        rest_per_byte: 0,
         bytes: NonZeroU64::MIN,
+        at: Offset::new(0),
+        risen_ns: 0,
+        rest: 0,
     };
     /// Of no record.
     pub(super) const NONE: Self = Self { until: Offset::new(0), ..Self::UNKNOWN };
+
+    /// The estimate of a record that it is of, which is not before one asked for earlier. The next record is a few
+    /// bytes later: so a division, which takes longer than all else here, is a few additions.
+    #[inline]
+    fn estimate(&mut self, offset: Offset) -> Option<u64> {
+        let bytes = offset.get() - self.at.get();
+        self.at = offset;
+        self.risen_ns += self.per_byte * bytes;
+        self.rest += self.rest_per_byte * bytes;
+        if bytes > 8 {
+            self.risen_ns += self.rest / self.bytes;
+            self.rest %= self.bytes;
+        }
+        while self.rest >= self.bytes.get() {
+            self.rest -= self.bytes.get();
+            self.risen_ns += 1;
+        }
+        Some(self.from_ns? + self.risen_ns)
+    }
 }
 
 /// Marks that are no times, read on the way to the next time, are kept up to this number: then times are unknown until
@@ -137,6 +163,16 @@ impl<R: Read> Times<R> {
     /// The same, and keeps the marks that are no times.
     pub(super) fn with_others(marks: Marks<R>) -> Self {
         Self { others: Some(VecDeque::new()), ..Self::new(marks) }
+    }
+
+    /// The last estimate.
+    pub(super) fn latest_ns(&self) -> u64 {
+        self.estimate_ns
+    }
+
+    /// No estimate will be earlier than this one.
+    pub(super) fn begin_at(&mut self, latest_ns: u64) {
+        self.estimate_ns = latest_ns;
     }
 
     /// Takes the next mark that is no time, if it is before an event. Times up to there are passed.
@@ -198,21 +234,19 @@ impl<R: Read> Times<R> {
             (Some(before), Some(after)) => {
                 let bytes = NonZeroU64::new(distance(before.position, after.position))?;
                 let rise_ns = bounds.by_ns - bounds.from_ns;
-                rise_ns.checked_mul(bytes.get())?;
-                let (from_ns, since) = (Some(bounds.from_ns), before.position.offset);
-                Pace { from_ns, since, rise_ns, bytes, ..pace }
+                // Nothing overflows on the way.
+                rise_ns.checked_add(1)?.checked_mul(bytes.get())?;
+                let (from_ns, at) = (Some(bounds.from_ns), before.position.offset);
+                let (per_byte, rest_per_byte) = (rise_ns / bytes, rise_ns % bytes);
+                Pace { from_ns, at, per_byte, rest_per_byte, bytes, ..pace }
             }
         })
     }
 
     /// The same as [`estimate`](Self::estimate) of a record that a pace is of.
     #[inline]
-    pub(super) fn estimate_by(&mut self, pace: &Pace, offset: Offset) -> Option<u64> {
-        let share = match pace.rise_ns {
-            0 => 0,
-            rise_ns => rise_ns * (offset.get() - pace.since.get()) / pace.bytes,
-        };
-        self.estimate_ns = self.estimate_ns.max(pace.from_ns? + share);
+    pub(super) fn estimate_by(&mut self, pace: &mut Pace, offset: Offset) -> Option<u64> {
+        self.estimate_ns = self.estimate_ns.max(pace.estimate(offset)?);
         Some(self.estimate_ns)
     }
 

@@ -1,13 +1,9 @@
 //! When calls began and ended, in the order in which they begin.
 
 use std::collections::VecDeque;
-use std::ops::Range;
 
-use super::known::Known;
-use super::{Unwound, When};
-use crate::format::flow::Record;
-use crate::format::marks::Position;
-use crate::read::{Bounds, Events, ReadRecords, ThreadFile};
+use super::{EventKind, Unwound, When};
+use crate::read::{Bounds, ThreadFile};
 use crate::{Error, Offset, Result};
 
 /// When a call began and ended.
@@ -34,6 +30,8 @@ pub struct Lookahead {
     file: ThreadFile,
     /// Calls from here on have not been read.
     next: Offset,
+    /// The last estimate before: later ones are not earlier.
+    latest_ns: u64,
     count: usize,
     calls: VecDeque<CallTimes>,
     damage: Option<Error>,
@@ -44,7 +42,7 @@ impl Lookahead {
     #[must_use]
     pub fn new(file: &ThreadFile, from: Offset) -> Self {
         let (file, calls) = (file.clone(), VecDeque::new());
-        Self { file, next: from, count: FIRST_CALLS, calls, damage: None }
+        Self { file, next: from, latest_ns: 0, count: FIRST_CALLS, calls, damage: None }
     }
 
     /// The next call; `None` where there is none that could be read.
@@ -65,108 +63,130 @@ impl Lookahead {
     }
 
     fn read_ahead(&mut self) -> Result<()> {
-        let mut ahead = Ahead {
-            events: self.file.events_from(self.next)?,
-            known: Known::open(&self.file, self.next),
-            open: Vec::new(),
-        };
-        while self.calls.len() < self.count {
-            let Some((offset, record)) = ahead.next_record() else { break };
-            match record {
-                Record::Enter(_) => {
-                    let start = if offset < ahead.known.quiet_until() {
-                        ahead.known.when_quiet(offset)
-                    } else {
-                        let position = Position::before(offset);
-                        while ahead.known.next_mark(|at| at <= position).is_some() {}
-                        let start = ahead.known.when(position);
-                        ahead.known.record_done(offset);
-                        start
-                    };
-                    ahead.open.push(self.calls.len());
-                    let duration = start.bounds.until(Bounds::UNKNOWN);
-                    let call = CallTimes { start, duration, duration_ns: 0, unwound: None };
-                    self.calls.push_back(call);
+        let mut timeline = self.file.timeline_from(self.next)?;
+        timeline.known.begin_at(self.latest_ns);
+        let (count, calls) = (self.count, &mut self.calls);
+        // The calls that are open, by their places among those that were read.
+        let mut open = Vec::new();
+        timeline.visit(|event| {
+            // Damage of events is reported by the reader that follows.
+            let Ok(event) = event else { return true };
+            match event.kind {
+                EventKind::Enter(_) => {
+                    open.push(calls.len());
+                    let (start, duration) = (event.time, event.time.bounds.until(Bounds::UNKNOWN));
+                    calls.push_back(CallTimes { start, duration, duration_ns: 0, unwound: None });
                 }
-                Record::Exit(count) => self.leave(&mut ahead, offset, 0..count.get()),
+                EventKind::Exit { count, unwound } => {
+                    leave(calls, &mut open, count.get(), event.time, unwound.as_ref());
+                }
+                EventKind::RangeEnd { frames } => {
+                    leave(calls, &mut open, frames.get(), event.time, None);
+                }
+                _ => {}
             }
-        }
-        self.next = ahead.events.position();
-        self.count = (2 * self.count).min(MOST_CALLS);
+            calls.len() < count
+        });
+        self.next = timeline.offset();
+        self.latest_ns = timeline.known.latest_ns();
+        self.count = (2 * count).min(MOST_CALLS);
         // Of later calls only the number of those that are open matters.
         let mut above: u64 = 0;
-        while !ahead.open.is_empty() {
-            let Some((offset, record)) = ahead.next_record() else { break };
-            let Record::Exit(count) = record else {
-                above = above.saturating_add(1);
-                continue;
-            };
-            let unseen = above.min(count.get());
-            above -= unseen;
-            self.leave(&mut ahead, offset, unseen..count.get());
+        if !open.is_empty() {
+            timeline.visit(|event| {
+                let Ok(event) = event else { return true };
+                let (count, unwound) = match event.kind {
+                    EventKind::Enter(_) => {
+                        above = above.saturating_add(1);
+                        return true;
+                    }
+                    EventKind::Exit { count, unwound } => (count.get(), unwound),
+                    EventKind::RangeEnd { frames } => (frames.get(), None),
+                    _ => return true,
+                };
+                let unseen = above.min(count);
+                above -= unseen;
+                leave(calls, &mut open, count - unseen, event.time, unwound.as_ref());
+                !open.is_empty()
+            });
         }
-        let end = Position::before(ahead.events.position());
-        while let Some(call) = ahead.open.pop() {
-            let mut end = ahead.known.when(end);
-            end.bounds.by_ns = u64::MAX;
-            self.end(call, end, None);
-        }
-        self.damage = self.damage.take().or(ahead.known.damage);
+        let (mut end, _) = timeline.now();
+        end.bounds.by_ns = u64::MAX;
+        leave(calls, &mut open, u64::MAX, end, None);
+        self.damage = self.damage.take().or(timeline.marks_damage());
         Ok(())
     }
+}
 
-    /// Ends calls by exits of a run.
-    fn leave(&mut self, ahead: &mut Ahead, offset: Offset, run: Range<u64>) {
-        let part_end = ahead.events.part_end();
-        if run.start == 0 && part_end.is_none() && offset < ahead.known.quiet_until() {
-            let end = ahead.known.when_quiet(offset);
-            for _ in run {
-                let Some(call) = ahead.open.pop() else { break };
-                self.end(call, end, None);
-            }
-            return;
-        }
-        for exits in run {
-            let Some(call) = ahead.open.pop() else { break };
-            let position = Position { offset, exits };
-            let (end, unwound) = match part_end {
-                // What happened at the end of a part comes after it.
-                Some(end) => (ahead.known.when_ended(end), None),
-                None => {
-                    while ahead.known.next_mark(|at| at <= position).is_some() {}
-                    (ahead.known.when(position), ahead.known.unwound(position))
-                }
-            };
-            self.end(call, end, unwound);
-        }
-    }
-
-    fn end(&mut self, call: usize, end: When, unwound: Option<Unwound>) {
-        let Some(call) = self.calls.get_mut(call) else { return };
+/// Ends the topmost of the calls that are open.
+fn leave(
+    calls: &mut VecDeque<CallTimes>,
+    open: &mut Vec<usize>,
+    frames: u64,
+    end: When,
+    unwound: Option<&Unwound>,
+) {
+    let frames = usize::try_from(frames).unwrap_or(usize::MAX);
+    for place in open.drain(open.len().saturating_sub(frames)..) {
+        let Some(call) = calls.get_mut(place) else { return };
         call.duration = call.start.bounds.until(end.bounds);
         if let (Some(start), Some(end)) = (call.start.estimate_ns, end.estimate_ns) {
             call.duration_ns = end.saturating_sub(start);
         }
-        call.unwound = unwound;
+        call.unwound = unwound.cloned();
     }
 }
 
-/// One way ahead.
-struct Ahead {
-    events: Events,
-    known: Known,
-    /// The calls that are open, by their places among those that were read.
-    open: Vec<usize>,
-}
+#[cfg(test)]
+mod tests {
+    use std::fs;
 
-impl Ahead {
-    /// Damage of events is reported by the reader that follows.
-    fn next_record(&mut self) -> Option<(Offset, Record)> {
-        loop {
-            match self.events.next_record() {
-                Ok(next) => return next,
-                Err(Error::Io { .. }) => return None,
-                Err(_) => {}
+    use super::*;
+    use crate::format::marks::{Mark, MarkEncoder, Position};
+    use crate::read::Trace;
+
+    #[test]
+    fn what_is_read_ahead_is_what_the_timeline_has() {
+        let mut state: u64 = 3;
+        let mut random = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 40) % below
+        };
+        for _ in 0..300 {
+            // Exits of frames that are not read ahead, and marks within and around them: the times before and
+            // after a mark overlap.
+            let (mut events, mut marks, mut now) = (Vec::new(), Vec::new(), 100);
+            let mut encoder = MarkEncoder::with_header();
+            for offset in 0..40 {
+                let exits = random(2) * random(5);
+                events.push(if exits == 0 { 0x80 } else { u8::try_from(exits - 1).unwrap() });
+                for exits in 0..exits.max(1) {
+                    let position = Position { offset: Offset::new(offset), exits };
+                    now += random(50);
+                    if random(3) == 0 {
+                        let (by_ns, from_ns) = (now + random(90), now);
+                        encoder.encode(position, &Mark::Time { by_ns, from_ns }, &mut marks);
+                    }
+                }
+            }
+            encoder.finish(&mut marks);
+            let dir = tempfile::tempdir().unwrap();
+            fs::write(dir.path().join("thread-1.flow"), events).unwrap();
+            fs::write(dir.path().join("thread-1.marks"), marks).unwrap();
+            let file = Trace::open(dir.path()).unwrap().files.remove(0);
+
+            let calls = file.timeline().unwrap().calls();
+            let mut calls: Vec<_> = calls.map(|call| call.unwrap()).collect();
+            calls.sort_by_key(|call| call.number);
+            for count in [1, 3] {
+                let mut ahead = Lookahead { count, ..Lookahead::new(&file, Offset::default()) };
+                for call in &calls {
+                    let read = ahead.next_call().unwrap().unwrap();
+                    let found = (read.start, read.duration.from_ns, read.duration_ns);
+                    let duration_ns = call.duration_ns().unwrap_or(0);
+                    assert_eq!(found, (call.start, call.duration().from_ns, duration_ns));
+                }
+                assert_eq!(ahead.next_call().unwrap(), None);
             }
         }
     }

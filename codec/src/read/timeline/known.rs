@@ -52,6 +52,16 @@ impl Known {
         Self { times, parts: file.parts.clone(), from, pace, damage, ..Self::nothing() }
     }
 
+    /// The last estimate, if there is any.
+    pub(super) fn latest_ns(&self) -> u64 {
+        self.times.as_ref().map_or(0, Times::latest_ns)
+    }
+
+    /// No estimate will be earlier than this one.
+    pub(super) fn begin_at(&mut self, latest_ns: u64) {
+        self.times.iter_mut().for_each(|times| times.begin_at(latest_ns));
+    }
+
     /// Returns whether there are marks at all.
     #[inline]
     pub(super) fn may_have_mark(&self) -> bool {
@@ -106,7 +116,7 @@ impl Known {
     #[inline]
     pub(super) fn when_quiet(&mut self, offset: Offset) -> When {
         let Some(times) = &mut self.times else { return When::UNKNOWN };
-        let estimate_ns = times.estimate_by(&self.pace, offset);
+        let estimate_ns = times.estimate_by(&mut self.pace, offset);
         When { bounds: self.pace.bounds, estimate_ns }
     }
 

@@ -165,6 +165,7 @@ enum Progress {
     Reading,
     /// The events cannot be read further; marks can.
     Failed,
+    Ended,
     PastEnd,
 }
 
@@ -216,7 +217,8 @@ impl<'a> Timeline<'a> {
         Calls::new(self)
     }
 
-    /// The time, and the calls made so far, of the last event that was read, left out or not.
+    /// The time, and the calls made so far, of the last event that was read, left out or not; at the end, with calls
+    /// still open, that up to which the thread is known to have run.
     #[must_use]
     pub fn now(&self) -> (When, u64) {
         (self.limit.as_ref().map_or(self.now, |limit| limit.cut(self.now)), self.calls)
@@ -246,27 +248,55 @@ impl<'a> Timeline<'a> {
         self.known.damage
     }
 
+    /// Passes the further events to `each` until it returns false: several times as fast as one by one.
+    #[inline]
+    pub fn visit(&mut self, mut each: impl FnMut(Result<TimelineEvent>) -> bool) {
+        loop {
+            if self.select.is_none() && self.limit.is_none() && self.ready.is_empty() {
+                while let Some(event) = self.next_quiet() {
+                    if !each(Ok(event)) {
+                        return;
+                    }
+                }
+            }
+            let Some(event) = self.next_or_end() else { return };
+            if !each(event) {
+                return;
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn next_or_end(&mut self) -> Option<Result<TimelineEvent>> {
+        self.next()
+    }
+
     /// The next event before anything is left out.
     #[inline]
     fn next_of_all(&mut self) -> Option<Result<TimelineEvent>> {
         match self.next_quiet() {
             Some(event) => Some(Ok(event)),
-            None => self.next_by_marks(),
+            None => self.next_by_marks().or_else(|| {
+                self.end();
+                None
+            }),
         }
     }
 
     /// The next event, if it is of a record without a mark that is at hand, as nearly all are.
-    #[inline]
+    #[inline(always)]
     fn next_quiet(&mut self) -> Option<TimelineEvent> {
         if self.record.is_some() || self.progress != Progress::Reading {
             return None;
         }
         let (offset, record) = self.events.next_at_hand(self.known.quiet_until())?;
-        self.now = self.known.when_quiet(offset);
+        // Not read back from `self.now`, which the processor would wait for.
+        let time = self.known.when_quiet(offset);
+        self.now = time;
         let calls = self.calls;
         let kind = match record {
             Record::Enter(method) => {
-                if self.limit.as_ref().is_some_and(|limit| limit.is_over(self.now)) {
+                if self.limit.as_ref().is_some_and(|limit| limit.is_over(time)) {
                     self.progress = Progress::PastEnd;
                     return None;
                 }
@@ -281,7 +311,7 @@ impl<'a> Timeline<'a> {
         };
         self.is_unwinding = false;
         let position = Position { offset, exits: 0 };
-        Some(TimelineEvent { position, time: self.now, calls, kind })
+        Some(TimelineEvent { position, time, calls, kind })
     }
 
     /// The next event, where marks may be.
@@ -354,6 +384,17 @@ impl<'a> Timeline<'a> {
             self.known.record_done(offset);
         }
         Some(Ok(self.event(position, kind)))
+    }
+
+    /// All is read. Calls that are open last as long as the thread is known to have run.
+    #[cold]
+    fn end(&mut self) {
+        if self.progress == Progress::Reading {
+            self.progress = Progress::Ended;
+            if self.open > 0 {
+                self.now = self.known.when(Position::before(self.events.position()));
+            }
+        }
     }
 
     /// The next event that a mark tells of, if it comes before an event.
