@@ -8,12 +8,13 @@ use flow_codec::format::flow::Record;
 use flow_codec::format::names::EventFormat;
 use flow_codec::read::{
     Clock, Content, Events, Filtered, ReadRecords, Selection, Tail, ThreadFile, TimeLimited,
-    TimeLimits, TimedEvents, Timeline, TimelineEvent, Visit,
+    TimeLimits, TimedEvents, Timeline, TimelineEvent, Trace, Visit,
 };
 use flow_codec::scan::{Damage, Summary};
 use flow_codec::{Error, Offset};
 
 use crate::at_once::sweep_thread;
+use crate::export::Scale;
 use crate::failure::{Failure, Status};
 use crate::output::{Progress, plural};
 
@@ -177,10 +178,29 @@ impl Chosen {
         Self { selection, limits: TimeLimits::NONE }
     }
 
+    /// What is chosen of a thread, in order. By calls, nothing is asked of marks.
+    pub(crate) fn timeline(
+        &self,
+        file: &ThreadFile,
+        scale: Scale,
+        start_ns: u64,
+    ) -> Result<Timeline<'_>, Error> {
+        let timeline = match scale {
+            Scale::Calls => file.timeline_without_marks()?,
+            Scale::Nanos => file.timeline()?.limit(self.limits, start_ns),
+        };
+        Ok(timeline.select(&self.selection))
+    }
+
     /// Whether nothing is left out.
     pub(crate) fn is_all(&self) -> bool {
         self.selection.is_all() && self.limits == TimeLimits::NONE
     }
+}
+
+/// When a thread is said to have begun, which may be later than it did.
+pub(crate) fn start_ns(trace: &Trace, file: &ThreadFile) -> u64 {
+    trace.threads.get(file.id).and_then(|thread| thread.start_ns).unwrap_or(0)
 }
 
 /// Hands on every record of a thread, but for calls that are not chosen.
@@ -311,28 +331,32 @@ pub(crate) fn read_timeline(
     mut each: impl FnMut(TimelineEvent) -> Result<Flow, Failure>,
 ) -> Result<Reading, Failure> {
     let mut reading = Reading::new();
-    loop {
-        progress.step(|| timeline.offset());
-        match timeline.next() {
-            Some(Ok(event)) => {
-                if each(event)? == Flow::Stop {
-                    reading.ending = Ending::Stopped;
-                    break;
+    let mut stopped = None;
+    timeline.visit(|event| match event {
+        Ok(event) => {
+            progress.step(|| event.position.offset);
+            match each(event) {
+                Ok(Flow::Continue) => true,
+                stop => {
+                    stopped = Some(stop);
+                    false
                 }
-            }
-            // Notes may follow even where events cannot be read further.
-            Some(Err(error)) => {
-                reading.note(error);
-            }
-            None => {
-                if timeline.is_past_end() {
-                    reading.ending = Ending::Stopped;
-                } else if reading.ending != Ending::Failed {
-                    reading.ending = timeline.tail().into();
-                }
-                break;
             }
         }
+        // Notes may follow even where events cannot be read further.
+        Err(error) => {
+            reading.note(error);
+            true
+        }
+    });
+    match stopped {
+        Some(stop) => {
+            stop?;
+            reading.ending = Ending::Stopped;
+        }
+        None if timeline.is_past_end() => reading.ending = Ending::Stopped,
+        None if reading.ending == Ending::Failed => {}
+        None => reading.ending = timeline.tail().into(),
     }
     progress.file_done(file.bytes);
     Ok(reading)

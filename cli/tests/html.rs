@@ -381,7 +381,7 @@ fn where_the_trace_has_a_clock_the_axis_is_time() {
         [(0, 1000, 8000, 5), (1, 1500, 5500, 3), (2, 2000, 1333, 1)],
         "main, work, init"
     );
-    assert_eq!(boxes[4], (1, 7667, 666, 1), "the second work");
+    assert_eq!(boxes[4], (1, 7666, 667, 1), "the second work");
     // Marks that make no sense are damage, and no reason to show nothing.
     bytes.extend([0xFF; 20]);
     fs::write(dir.path().join("thread-1.marks"), &bytes).unwrap();

@@ -1,18 +1,23 @@
 //! Times of methods, paths and calls against deliberately naive ones, of any calls and any marks.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZeroU64;
 
-use flow_codec::analysis::{Slowest, TimedGraph, TimedReport};
+use flow_codec::analysis::{
+    Graph, Neighbours, Report, Side, Slowest, TimedGraph, TimedNeighbour, TimedNeighbours,
+    TimedReport,
+};
 use flow_codec::format::flow::Encoded;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
 use flow_codec::format::names::EventFormat;
 use flow_codec::read::{
-    Bounds, Clock, EventKind, Lookahead, Selection, ThreadFile, TimeLimits, TimedEvents, Timeline,
-    Times, When,
+    Bounds, Call, Clock, EventKind, Filtered, Lookahead, Selection, ThreadFile, TimeLimited,
+    TimeLimits, TimedEvents, Timeline, Times, Trace, When,
 };
-use flow_codec::{MethodId, Offset, ThreadId};
+use flow_codec::scan::Summary;
+use flow_codec::{Glob, MethodId, Offset, ThreadId};
 use naive_times::check_times;
 use proptest::prelude::*;
 
@@ -229,16 +234,12 @@ proptest! {
         let count = thread.events.len();
 
         let clock = Clock::default();
-        let mut all = (
-            TimedReport::new(&clock),
-            (TimedGraph::new(&clock), Slowest::new(&clock, usize::MAX)),
-        );
+        let mut all = (TimedReport::new(&clock), TimedGraph::new(&clock));
         let mut events = TimedEvents::open(&file, &clock).expect("a file");
         while events.visit_some(&mut all).expect("sound") {}
-        let (mut report, (mut graph, mut slowest)) = all;
+        let (mut report, mut graph) = all;
         report.end_thread();
         graph.end_thread();
-        slowest.end_thread();
         prop_assert!(events.into_damage().is_none());
 
         let rows = report.rows();
@@ -259,26 +260,40 @@ proptest! {
         }
 
         // Each call, in order; with true marks the true times are within the bounds.
-        let mut slow = slowest.into_calls();
-        slow.sort_by_key(|call| call.call);
+        let slow = slowest(&file, usize::MAX);
+        let longest: Vec<_> = slow.iter().take(3).map(|call| call.number).collect();
+        let few: Vec<_> = slowest(&file, 3).iter().map(|call| call.number).collect();
+        prop_assert_eq!(few, longest);
+        prop_assert!(slow.is_sorted_by_key(|call| Reverse(call.duration_ns())));
+        let mut slow = slow;
+        slow.sort_by_key(|call| call.number);
         prop_assert_eq!(slow.len(), expected.calls.len());
         let mut calls = Lookahead::new(&file, Offset::default());
         let begun = thread.events.iter().filter(|event| event.enters.is_some());
         for ((slow, (start, took)), event) in slow.iter().zip(&expected.calls).zip(begun) {
             let call = calls.next_call().expect("sound").expect("a call");
-            // Where marks do not agree, sums go on from the later one.
+            prop_assert_eq!(slow.start.estimate_ns.unwrap_or(0), *start);
+            prop_assert_eq!(slow.duration_ns().unwrap_or(0), *took);
+            prop_assert_eq!((call.start, call.duration), (slow.start, slow.duration()));
             if lies.is_empty() {
-                prop_assert!(is_about(slow.start_ns, *start, count), "{slow:?} {start}");
-                prop_assert!(is_about(slow.took_ns, *took, count), "{slow:?} {took}");
-            }
-            prop_assert_eq!(call.start.bounds, slow.start);
-            prop_assert_eq!(call.duration, slow.took);
-            if lies.is_empty() {
-                prop_assert!(slow.start.from_ns <= event.at_ns && event.at_ns <= slow.start.by_ns);
+                let bounds = slow.start.bounds;
+                prop_assert!(bounds.from_ns <= event.at_ns && event.at_ns <= bounds.by_ns);
             }
         }
         prop_assert_eq!(calls.next_call().expect("sound"), None);
     }
+}
+
+/// The longest calls of a thread.
+fn slowest(file: &ThreadFile, count: usize) -> Vec<Call> {
+    let mut slowest = Slowest::new(count);
+    let mut timeline = file.timeline().expect("a file");
+    timeline.visit(|event| {
+        slowest.add(event.expect("sound"));
+        true
+    });
+    slowest.end_thread(&timeline);
+    slowest.into_calls().into_iter().map(|slow| slow.call).collect()
 }
 
 /// What a timeline yields, event by event.
@@ -409,7 +424,7 @@ proptest! {
                 method: call.method.get(),
                 depth: call.depth.as_usize(),
                 begin: call.start.estimate_ns.unwrap_or(0),
-                end: call.end.map(|end| end.estimate_ns.unwrap_or(0)),
+                end: (!call.is_open).then(|| call.end.estimate_ns.unwrap_or(0)),
             };
             prop_assert_eq!(found, *naive);
         }
@@ -452,3 +467,153 @@ proptest! {
 }
 
 static ALL: std::sync::LazyLock<Selection> = std::sync::LazyLock::new(Selection::all);
+
+/// What the calls of a timeline add up to.
+#[derive(Default, PartialEq, Eq, Debug)]
+struct Sums {
+    /// Of each method: calls, and the total and self of its calls, in calls and in nanoseconds.
+    methods: BTreeMap<MethodId, (u64, [u64; 2], [u64; 2])>,
+    /// Of each path: calls, and the self of its calls in nanoseconds.
+    paths: BTreeMap<Vec<MethodId>, (u64, u64)>,
+    callers: BTreeMap<Option<MethodId>, u64>,
+    callees: BTreeMap<Option<MethodId>, u64>,
+    calls: u64,
+}
+
+/// Callers and callees are those of these methods.
+fn is_chosen(method: MethodId) -> bool {
+    method.get().is_multiple_of(2)
+}
+
+fn sums(timeline: Timeline<'_>) -> Sums {
+    let mut calls: Vec<_> = timeline.calls().map(|call| call.expect("sound")).collect();
+    calls.sort_by_key(|call| call.number);
+    let (mut sums, mut stack) = (Sums::default(), Vec::new());
+    for (place, call) in calls.iter().enumerate() {
+        // Of calls that are left out, `Call::calls` counts too.
+        let inside = calls[place + 1..].iter().take_while(|inner| inner.depth > call.depth);
+        let inner = inside.clone().filter(|inner| inner.depth.get() == call.depth.get() + 1);
+        let inside_ns: u64 = inner.map(|inner| inner.duration_ns().unwrap_or(0)).sum();
+        let duration_ns = call.duration_ns().unwrap_or(0);
+        let (total, own) = ([inside.count() as u64 + 1, duration_ns], [1, duration_ns - inside_ns]);
+        stack.truncate(call.depth.as_usize());
+        let caller = stack.last().copied();
+        let is_outermost = !stack.contains(&call.method);
+        stack.push(call.method);
+        let of_method = sums.methods.entry(call.method).or_default();
+        of_method.0 += 1;
+        for unit in 0..2 {
+            of_method.1[unit] += if is_outermost { total[unit] } else { 0 };
+            of_method.2[unit] += own[unit];
+        }
+        let path = sums.paths.entry(stack.clone()).or_default();
+        *path = (path.0 + 1, path.1 + own[1]);
+        if is_chosen(call.method) {
+            *sums.callers.entry(caller).or_default() += 1;
+        }
+        if caller.is_some_and(is_chosen) {
+            *sums.callees.entry(Some(call.method)).or_default() += 1;
+        }
+        sums.calls += 1;
+    }
+    sums
+}
+
+/// The same by the analyses.
+fn analyses(file: &ThreadFile, selection: &Selection, limits: TimeLimits) -> Sums {
+    let clock = Clock::default();
+    let neighbours = |side| TimedNeighbours::new(&clock, side, is_chosen);
+    let by_calls = (Report::default(), (Graph::default(), Neighbours::new(is_chosen)));
+    let by_time = (TimedReport::new(&clock), TimedGraph::new(&clock));
+    let sides = (neighbours(Side::Callers), neighbours(Side::Callees));
+    let mut all = (Summary::default(), (by_calls, (by_time, sides)));
+    let mut events = TimedEvents::open(file, &clock).expect("a file");
+    let mut visitor = Filtered::new(TimeLimited::new(&mut all, &clock, limits), selection);
+    while events.visit_some(&mut visitor).expect("sound") && !visitor.inner().is_over() {}
+    visitor.into_inner().end_thread();
+    let (summary, (by_calls, (by_time, sides))) = all;
+    let (mut report, (mut graph, mut neighbours)) = by_calls;
+    let (mut timed_report, mut timed_graph) = by_time;
+    let (mut callers, mut callees) = sides;
+    report.end_thread();
+    graph.end_thread();
+    neighbours.end_thread();
+    timed_report.end_thread();
+    timed_graph.end_thread();
+    callers.end_thread();
+    callees.end_thread();
+
+    let mut sums = Sums { calls: summary.enters, ..Sums::default() };
+    let timed: BTreeMap<_, _> =
+        timed_report.rows().into_iter().map(|row| (row.method, row)).collect();
+    for row in report.rows() {
+        let timed = timed.get(&row.method).expect("a row");
+        assert_eq!(timed.calls, row.calls);
+        let (total, own) = ([row.total, timed.total_ns], [row.own, timed.own_ns]);
+        sums.methods.insert(row.method, (row.calls, total, own));
+    }
+    let (tree, timed_tree) = (graph.into_tree(), timed_graph.into_tree());
+    for (path, row) in tree.rows() {
+        sums.paths.insert(tree.stack(path), (row.calls, 0));
+    }
+    for (path, row) in timed_tree.rows() {
+        let sum = sums.paths.get_mut(&timed_tree.stack(path)).expect("a path");
+        assert_eq!(sum.0, row.calls);
+        sum.1 = row.own;
+    }
+    sums.callers = neighbours.callers().into_iter().collect();
+    sums.callees = neighbours.callees().into_iter().map(|(to, calls)| (Some(to), calls)).collect();
+    let timed = |rows: Vec<TimedNeighbour>| -> BTreeMap<_, _> {
+        rows.into_iter().map(|row| (row.method, row.calls)).collect()
+    };
+    assert_eq!(timed(callers.rows()), sums.callers);
+    assert_eq!(timed(callees.rows()), sums.callees);
+    sums
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn every_analysis_is_a_sum_over_the_calls_of_the_timeline(
+        records in records(),
+        patterns in (any::<bool>(), prop::collection::vec(0_u64..4, 0..3)),
+        cuts in prop::collection::vec((0_u64..130, 0_u64..3), 0..5),
+        from in 0_u64..120,
+        to in 0_u64..120,
+        min_ns in prop_oneof![1 => Just(0_u64), 1 => 1_u64..2000],
+    ) {
+        // Each event has its own time, so no estimate has a rest.
+        let thread = thread(&records);
+        let (mut encoder, mut marks) = (MarkEncoder::with_header(), Vec::new());
+        for event in &thread.events {
+            encoder.encode(event.position, &Mark::Instant { at_ns: event.at_ns }, &mut marks);
+        }
+        encoder.finish(&mut marks);
+        let (dir, file) = written(&thread, &marks);
+        let ids: String = (0..4).map(|id| format!("p.C#m{id}()V={id}\n")).collect();
+        fs::write(dir.path().join("ids.properties"), ids).expect("written");
+        let (includes, patterns) = patterns;
+        let globs: Vec<_> = patterns.iter().map(|id| Glob::new(&format!("p.C#m{id}"))).collect();
+        let (include, exclude) = if includes { (&globs[..], &[][..]) } else { (&[][..], &globs[..]) };
+        let methods = Trace::open(dir.path()).expect("a trace").methods;
+        let selection = Selection::new(&methods, include, exclude);
+
+        let last = thread.events.last().map_or(0, |event| event.at_ns);
+        let (from_ns, to_ns) = (last * from / 100, last * to / 100);
+        let mut cuts: Vec<_> = cuts
+            .into_iter()
+            .map(|(offset, exits)| Position { offset: Offset::new(offset), exits })
+            .collect();
+        cuts.sort();
+        let ranges: Vec<_> = cuts.chunks_exact(2).map(|ends| ends[0]..ends[1]).collect();
+        let files = [file.only("", &ranges), file];
+        for file in files {
+            for limits in [TimeLimits::NONE, TimeLimits { from_ns, to_ns, min_ns }] {
+                let timeline = file.timeline().expect("a file");
+                let expected = sums(timeline.select(&selection).limit(limits, 0));
+                prop_assert_eq!(analyses(&file, &selection, limits), expected, "{:?}", limits);
+            }
+        }
+    }
+}

@@ -4,14 +4,13 @@ use std::num::NonZeroU64;
 
 use flow_codec::MethodId;
 use flow_codec::read::{
-    Bounds, EventKind, Selection, ThreadFile, TimeLimits, Timeline, TimelineEvent, Trace, Unwound,
-    When,
+    Bounds, EventKind, ThreadFile, Timeline, TimelineEvent, Trace, Unwound, When,
 };
 
 use super::scale::Scale;
 use crate::failure::{Failure, Status};
 use crate::output::Progress;
-use crate::reading::{Ending, Flow, Reading, read_timeline};
+use crate::reading::{Chosen, Ending, Flow, Reading, read_timeline, start_ns};
 
 /// A buffer of more bytes than this is written out.
 const FULL_BYTES: usize = 64 * 1024;
@@ -100,25 +99,16 @@ pub(crate) enum Next {
     More,
 }
 
-/// Calls of these methods, of them the outermost.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Which<'a> {
-    /// The methods.
-    pub(crate) selection: &'a Selection,
-    /// This many on top of one another.
-    pub(crate) depth: u64,
-}
-
 /// What of a trace is emitted.
 pub(crate) struct Emit<'a> {
     /// Which calls.
-    pub(crate) which: Which<'a>,
+    pub(crate) chosen: &'a Chosen,
+    /// Of them the outermost: this many on top of one another.
+    pub(crate) depth: u64,
     /// How many; frames that are open then are left.
     pub(crate) max_calls: u64,
     /// What times are.
     pub(crate) scale: Scale,
-    /// What is left out by its time.
-    pub(crate) limits: TimeLimits,
 }
 
 impl Emit<'_> {
@@ -163,7 +153,7 @@ impl Emit<'_> {
     /// Counts the calls that are emitted of a thread, for each depth up to the length of `by_depth`: those
     /// that are deeper count as the deepest.
     pub(crate) fn count(
-        which: Which<'_>,
+        &self,
         file: &ThreadFile,
         by_depth: &mut [u64],
         progress: &mut Progress,
@@ -171,13 +161,13 @@ impl Emit<'_> {
         let deepest = by_depth.len().saturating_sub(1);
         // What cannot be opened is reported by the export.
         let Ok(timeline) = file.timeline_without_marks() else { return Ok(()) };
-        let mut timeline = timeline.select(which.selection);
+        let mut timeline = timeline.select(&self.chosen.selection);
         let mut open: u64 = 0;
         read_timeline(file, &mut timeline, progress, |event| {
             match event.kind {
                 EventKind::Enter(_) => {
                     let place = usize::try_from(open).unwrap_or(deepest).min(deepest);
-                    if let Some(calls) = by_depth.get_mut(place).filter(|_| open < which.depth) {
+                    if let Some(calls) = by_depth.get_mut(place).filter(|_| open < self.depth) {
                         *calls += 1;
                     }
                     open += 1;
@@ -201,8 +191,7 @@ impl Emit<'_> {
         out: &mut Buffer<'_>,
     ) -> Result<(Reading, u64), Failure> {
         exporter.begin_thread(file, &mut out.bytes);
-        // A thread may be said to have begun later than it did.
-        let start_ns = trace.threads.get(file.id).and_then(|thread| thread.start_ns).unwrap_or(0);
+        let start_ns = start_ns(trace, file);
         loop {
             let (scale, exporter) = (self.scale, &mut *exporter);
             let mut thread = Thread { exporter, scale, start_ns, calls: 0, open: 0 };
@@ -239,20 +228,16 @@ impl Emit<'_> {
         }
     }
 
-    /// What is emitted of a thread. By calls nothing is asked of marks.
+    /// What is emitted of a thread.
     fn timeline(
         &self,
         file: &ThreadFile,
         start_ns: u64,
     ) -> Result<Timeline<'_>, flow_codec::Error> {
-        let timeline = match self.scale {
-            Scale::Calls => file.timeline_without_marks()?,
-            Scale::Nanos => file.timeline()?.limit(self.limits, start_ns),
-        };
-        let Which { selection, depth } = self.which;
-        Ok(match depth {
-            u64::MAX => timeline.select(selection),
-            depth => timeline.select_outermost(selection, depth),
+        let timeline = self.chosen.timeline(file, self.scale, start_ns)?;
+        Ok(match self.depth {
+            u64::MAX => timeline,
+            depth => timeline.select_outermost(&self.chosen.selection, depth),
         })
     }
 }
@@ -270,11 +255,7 @@ struct Thread<'a> {
 impl Thread<'_> {
     #[inline]
     fn moment(&self, time: When, calls: u64) -> Moment {
-        let at = match self.scale {
-            Scale::Calls => calls,
-            Scale::Nanos => time.estimate_ns.unwrap_or(self.start_ns),
-        };
-        Moment { at, calls, bounds: time.bounds }
+        Moment { at: self.scale.at(time, calls, self.start_ns), calls, bounds: time.bounds }
     }
 
     fn event(

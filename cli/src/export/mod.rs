@@ -28,9 +28,9 @@ use flow_codec::read::{ThreadFile, Trace};
 
 use crate::args::Target;
 
-pub(crate) use emit::{Emit, Exporter, Which};
+pub(crate) use emit::{Emit, Exporter};
 pub(crate) use names::Numbers;
-pub(crate) use scale::{Clock, Scale};
+pub(crate) use scale::Scale;
 pub(crate) use stacks::Stacks;
 
 /// What wrote the file, for formats that have a place for that.

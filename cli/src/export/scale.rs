@@ -1,33 +1,12 @@
 //! What times are counted in.
 
-/// The time in one thread, where no clock was recorded: the number of calls made before, those
-/// included that are not shown, so a call lasts as long as there are calls in it.
-#[derive(Debug, Default)]
-pub(crate) struct Clock {
-    calls: u64,
-}
-
-impl Clock {
-    /// What time is counted in.
-    pub(crate) const UNIT: &str = "calls";
-
-    /// A call is made, shown or not. Answers when.
-    pub(crate) fn call(&mut self) -> u64 {
-        let now = self.now();
-        self.calls = self.calls.saturating_add(1);
-        now
-    }
-
-    /// The time.
-    pub(crate) fn now(&self) -> u64 {
-        self.calls
-    }
-}
+use flow_codec::read::When;
 
 /// What times and weights are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Scale {
-    /// Calls made before.
+    /// Calls of the thread made before, including those that are left out: so a call lasts as long as there are calls
+    /// in it.
     Calls,
     /// Nanoseconds since the start of the trace.
     Nanos,
@@ -37,6 +16,16 @@ pub(crate) enum Scale {
 const NANOS_PER_CALL: u64 = 1000;
 
 impl Scale {
+    /// A time by this scale: of an event before which a thread made `calls`, and that happened at `start_ns` where
+    /// nothing else is known.
+    #[inline]
+    pub(crate) fn at(self, time: When, calls: u64, start_ns: u64) -> u64 {
+        match self {
+            Self::Calls => calls,
+            Self::Nanos => time.estimate_ns.unwrap_or(start_ns),
+        }
+    }
+
     /// Nanoseconds for a time.
     pub(super) fn nanos(self, at: u64) -> u64 {
         match self {
@@ -54,9 +43,9 @@ impl Scale {
     }
 
     /// What weights are counted in.
-    pub(super) fn unit(self) -> &'static str {
+    pub(crate) fn unit(self) -> &'static str {
         match self {
-            Self::Calls => Clock::UNIT,
+            Self::Calls => "calls",
             Self::Nanos => "ns",
         }
     }

@@ -1,18 +1,16 @@
 //! One pass over the calls of all threads: what the page shows of them.
 //!
-//! Everything counts in what times are in: as a [`Visit`], calls so far; `enter_at` and `leave_all_at` are
-//! for those who know better. Memory: the open frames, what [`Timeline`] and [`Paths`] are allowed, and
+//! Times are in units of the caller. Memory: the open frames, what [`Timeline`] and [`Paths`] are allowed, and
 //! some bytes a method.
 
 use std::num::NonZeroU64;
 
 use flow_codec::MethodId;
-use flow_codec::read::Visit;
 
 use super::chart::ChartBox;
 use super::paths::Paths;
 use super::timeline::Timeline;
-use crate::export::{Clock, Numbers};
+use crate::export::Numbers;
 
 /// What is told of one method.
 #[derive(Clone, Copy, Default, Debug)]
@@ -66,7 +64,6 @@ pub(super) struct Charts {
 /// Adds up the calls of any number of threads, one after the other.
 #[derive(Default, Debug)]
 pub(super) struct Gather {
-    clock: Clock,
     numbers: Numbers,
     sums: Vec<Sums>,
     /// Of all threads before.
@@ -81,36 +78,17 @@ pub(super) struct Gather {
     most_frames: usize,
 }
 
-impl Visit for Gather {
-    #[inline]
-    fn enter(&mut self, method: MethodId) {
-        let at = self.clock.call();
-        self.enter_at(method, at);
-    }
-
-    #[inline]
-    fn exit(&mut self, count: NonZeroU64) {
-        self.leave_all_at(count, self.clock.now());
-    }
-}
-
 impl Gather {
     /// A thread begins; its charts are to have so many boxes, or there are to be none.
     pub(super) fn begin_thread(&mut self, budget: Option<Budget>) {
         self.budget = budget;
         self.timeline = budget.map(|budget| Timeline::new(budget.timeline));
-        self.clock = Clock::default();
         self.begin = None;
         (self.calls, self.most_frames) = (0, 0);
     }
 
     /// The thread has ended: frames that are still open last up to here.
-    pub(super) fn end_thread(&mut self) -> ThreadSums {
-        self.end_thread_at(self.clock.now())
-    }
-
-    /// The same, at a time in units of its own.
-    pub(super) fn end_thread_at(&mut self, end: u64) -> ThreadSums {
+    pub(super) fn end_thread(&mut self, end: u64) -> ThreadSums {
         while !self.open.is_empty() {
             self.leave_at(end);
         }
@@ -142,7 +120,8 @@ impl Gather {
     }
 
     /// A method is entered. Times never go back.
-    pub(super) fn enter_at(&mut self, method: MethodId, at: u64) {
+    #[inline]
+    pub(super) fn enter(&mut self, method: MethodId, at: u64) {
         self.begin.get_or_insert(at);
         let (method, is_new) = self.numbers.get(method);
         if is_new {
@@ -161,8 +140,9 @@ impl Gather {
         self.most_frames = self.most_frames.max(self.open.len());
     }
 
-    /// So many frames are left. Others had been entered before recording began.
-    pub(super) fn leave_all_at(&mut self, count: NonZeroU64, end: u64) {
+    /// Frames are left. There may be fewer: the others were entered before recording began.
+    #[inline]
+    pub(super) fn exit(&mut self, count: NonZeroU64, end: u64) {
         let count = usize::try_from(count.get()).unwrap_or(usize::MAX);
         for _ in 0..count.min(self.open.len()) {
             self.leave_at(end);
@@ -198,6 +178,7 @@ fn sums_mut(sums: &mut [Sums], method: u32) -> Option<&mut Sums> {
 #[cfg(test)]
 mod tests {
     use flow_codec::analysis::Report;
+    use flow_codec::format::flow::Record;
     use flow_codec::read::{FlowReader, ReadRecords};
 
     use super::*;
@@ -215,10 +196,19 @@ mod tests {
                 bytes.push(if random < 120 { random % 5 } else { 0x80 | (random % 7) });
             }
             gather.begin_thread((thread % 2 == 0).then_some(Budget { timeline: 50, flame: 50 }));
-            FlowReader::new(&bytes[..]).visit_all(&mut gather).unwrap();
+            let (mut reader, mut now) = (FlowReader::new(&bytes[..]), 0);
+            while let Some((_, record)) = reader.next_record().unwrap() {
+                match record {
+                    Record::Enter(method) => {
+                        gather.enter(method, now);
+                        now += 1;
+                    }
+                    Record::Exit(count) => gather.exit(count, now),
+                }
+            }
             FlowReader::new(&bytes[..]).visit_all(&mut report).unwrap();
             report.end_thread();
-            let sums = gather.end_thread();
+            let sums = gather.end_thread(now);
             let charts = sums.charts.into_iter().flat_map(|charts| [charts.timeline, charts.flame]);
             for boxes in charts {
                 let outermost = boxes.iter().filter(|cell| cell.depth == 0);

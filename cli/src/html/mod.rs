@@ -24,20 +24,19 @@ mod names;
 mod page;
 mod paths;
 mod threads;
-mod timed;
 mod timeline;
 
-use flow_codec::read::Trace;
+use flow_codec::read::{EventKind, ThreadFile, Trace};
 
-use crate::export::Clock;
+use crate::export::Scale;
 use crate::failure::{Failure, Status};
 use crate::output::Progress;
-use crate::reading::{Chosen, visit_thread};
+use crate::reading::{Chosen, Ending, Flow, Reading, read_timeline, start_ns};
 use crate::times::timing;
 use data::{Data, flat_boxes, flat_edges};
 use facts::Facts;
 pub(crate) use facts::Note;
-use gather::Gather;
+use gather::{Gather, ThreadSums};
 use names::Names;
 use threads::Threads;
 
@@ -59,14 +58,10 @@ pub(crate) fn page(
     let mut gather = Gather::default();
     let mut threads = Threads::new(trace);
     let timing = timing(trace);
+    let scale = if timing.is_off() { Scale::Calls } else { Scale::Nanos };
     for file in &trace.files {
         gather.begin_thread(threads.next_budget());
-        let (reading, sums) = if !timing.is_off() {
-            timed::read(trace, file, chosen, &mut progress, &mut gather)
-        } else {
-            let reading = visit_thread(file, chosen, &mut progress, &mut gather);
-            (reading, gather.end_thread())
-        };
+        let (reading, sums) = read(trace, file, chosen, scale, &mut progress, &mut gather)?;
         threads.add(file, sums, &reading);
         status = status.and(reading.tell(file, &progress));
     }
@@ -81,7 +76,7 @@ pub(crate) fn page(
         facts.many_paths(more_calls);
     }
     let data = Data {
-        unit: if timing.is_off() { Clock::UNIT } else { timed::UNIT },
+        unit: scale.unit(),
         is_filtered: !chosen.is_all() || trace.files.iter().any(|file| file.parts.is_some()),
         flame: flat_boxes(&flame, &names),
         flame_end: flame.iter().map(|cell| cell.end).max().unwrap_or(0),
@@ -92,4 +87,42 @@ pub(crate) fn page(
         facts,
     };
     Ok((page::page(&data)?, status))
+}
+
+/// Reads a thread.
+fn read(
+    trace: &Trace,
+    file: &ThreadFile,
+    chosen: &Chosen,
+    scale: Scale,
+    progress: &mut Progress,
+    gather: &mut Gather,
+) -> Result<(Reading, ThreadSums), Failure> {
+    let start_ns = start_ns(trace, file);
+    let opened = chosen.timeline(file, scale, start_ns);
+    let mut timeline = match opened {
+        Ok(timeline) => timeline,
+        Err(error) => return Ok((Reading::failed(error), gather.end_thread(0))),
+    };
+    let mut reading = read_timeline(file, &mut timeline, progress, |event| {
+        let at = scale.at(event.time, event.calls, start_ns);
+        match event.kind {
+            EventKind::Enter(method) => gather.enter(method, at),
+            EventKind::Exit { count, .. } | EventKind::RangeEnd { frames: count } => {
+                gather.exit(count, at);
+            }
+            _ => {}
+        }
+        Ok(Flow::Continue)
+    })?;
+    let (time, calls) = timeline.now();
+    let mut end = scale.at(time, calls, start_ns);
+    reading.marks = timeline.marks_damage();
+    if scale == Scale::Nanos && reading.ending != Ending::Stopped && gather.open_frames() > 0 {
+        // Open calls last until the thread ends.
+        let end_ns = trace.threads.get(file.id).and_then(|thread| thread.end_ns);
+        let trace_end = || Some(trace.manifest.as_ref()?.end.as_ref()?.at_ns);
+        end = end.max(end_ns.or_else(trace_end).unwrap_or(0)).min(chosen.limits.to_ns);
+    }
+    Ok((reading, gather.end_thread(end)))
 }

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | How often was each method called, and how much happened in it? | [`Report`] |
 //! | Where did the calls go? The aggregate tree: calls with the same methods on the stack are one path. | [`Graph`], then [`PathTree`] |
-//! | How long did each method run? Where did the time go? Which calls took longest? | [`TimedReport`], [`TimedGraph`], [`Slowest`] |
+//! | How long did each method run? Where did the time go? | [`TimedReport`], [`TimedGraph`] |
+//! | Which calls took longest? | [`Slowest`] |
 //! | The same, of what happens in some methods only | [`Rooted`] around a [`Graph`] |
 //! | Who calls a method, and whom does it call? For how long? | [`Neighbours`], [`TimedNeighbours`] |
 //! | What was the deepest stack? | [`Deepest`] |
@@ -12,7 +13,8 @@
 //!
 //! All but the last receive records ([`Visit`](crate::read::Visit)) of one thread after the other, each
 //! followed by `end_thread`; those that ask for times receive them from
-//! [`TimedEvents`](crate::read::TimedEvents), and hold its clock. None opens a file.
+//! [`TimedEvents`](crate::read::TimedEvents), and hold its clock. [`Slowest`] receives the events of a
+//! [`Timeline`](crate::read::Timeline). None opens a file.
 
 mod deepest;
 mod diff;

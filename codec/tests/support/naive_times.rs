@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
 use flow_codec::MethodId;
-use flow_codec::analysis::{Side, Slowest, TimedGraph, TimedNeighbours, TimedReport};
+use flow_codec::analysis::{Side, TimedGraph, TimedNeighbours, TimedReport};
 use flow_codec::read::{Clock, ThreadFile, TimeLimited, TimeLimits, TimedEvents, Visit};
 
 /// What a visitor was told, and when, in parts of a nanosecond.
@@ -130,13 +130,12 @@ pub(crate) fn check_times(file: &ThreadFile, limits: TimeLimits) {
     let clock = Clock::default();
     let mut told = (
         Listener { clock: &clock, heard: Vec::new() },
-        (TimedReport::new(&clock), (TimedGraph::new(&clock), Slowest::new(&clock, usize::MAX))),
+        (TimedReport::new(&clock), TimedGraph::new(&clock)),
     );
     let end = visit(file, &clock, limits, &mut told);
-    let (listener, (mut report, (mut graph, mut slowest))) = told;
+    let (listener, (mut report, mut graph)) = told;
     report.end_thread();
     graph.end_thread();
-    slowest.end_thread();
     assert_eq!(calls(&listener.heard, end), expected);
 
     let sums = sums(&expected);
@@ -153,11 +152,6 @@ pub(crate) fn check_times(file: &ThreadFile, limits: TimeLimits) {
     for (path, row) in tree.rows() {
         assert_eq!(row.own, Clock::to_ns(sums.paths[&tree.stack(path)]), "{row:?}");
     }
-    let mut longest: Vec<_> = expected.iter().map(|call| call.end - call.begin).collect();
-    longest.sort_unstable_by(|a, b| b.cmp(a));
-    let longest: Vec<_> = longest.iter().map(|took| Clock::to_ns((*took).into())).collect();
-    let slow: Vec<_> = slowest.into_calls().iter().map(|call| call.took_ns).collect();
-    assert_eq!(slow, longest);
 }
 
 /// Holds what is said of callers and callees of a third of all methods against the same calls.

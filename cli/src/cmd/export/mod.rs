@@ -9,7 +9,7 @@ use flow_codec::read::{Selection, TimeLimits, Trace};
 use crate::args::{ExportArgs, Format, SourceArgs};
 use crate::by_path::ByPath;
 use crate::export::{
-    Emit, Exporter, Paths, Scale, Stacks, Viewer, Which, Writer, is_binary, viewer, writer,
+    Emit, Exporter, Paths, Scale, Stacks, Viewer, Writer, is_binary, viewer, writer,
 };
 use crate::failure::{Failure, Status};
 use crate::output::{Out, Progress, plural};
@@ -59,12 +59,9 @@ struct Export<'a> {
 }
 
 impl Export<'_> {
-    fn which(&self) -> Which<'_> {
-        Which { selection: &self.chosen.selection, depth: self.args.depth.unwrap_or(u64::MAX) }
-    }
-
-    fn play(&self, max_calls: u64) -> Emit<'_> {
-        Emit { which: self.which(), max_calls, scale: self.scale, limits: self.chosen.limits }
+    fn emit(&self, max_calls: u64) -> Emit<'_> {
+        let depth = self.args.depth.unwrap_or(u64::MAX);
+        Emit { chosen: &self.chosen, depth, max_calls, scale: self.scale }
     }
 
     /// Whether something is left out by its time.
@@ -95,9 +92,9 @@ impl Export<'_> {
         }
         let mut to = Destination::new(self.args.out.as_deref(), out)?;
         let mut progress = to.progress(self.bytes());
-        let play = self.play(u64::MAX);
+        let emit = self.emit(u64::MAX);
         let mut write = |bytes: &[u8]| to.put(bytes);
-        let status = play.trace(self.trace, timeline.as_mut(), &mut progress, &mut write)?;
+        let status = emit.trace(self.trace, timeline.as_mut(), &mut progress, &mut write)?;
         to.finish()?;
         Ok(status)
     }

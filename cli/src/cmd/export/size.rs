@@ -8,7 +8,7 @@ use flow_codec::analysis::PathTree;
 use flow_codec::read::{ThreadFile, Trace};
 
 use super::Export;
-use crate::export::{Emit, Paths, Stacks, Viewer, Writer, writer};
+use crate::export::{Paths, Stacks, Viewer, Writer, writer};
 use crate::failure::{Failure, Status};
 use crate::output::{Out, Progress, bytes, plural};
 use crate::reading::count_thread;
@@ -57,7 +57,7 @@ impl Export<'_> {
         let is_whole = self.is_limited();
         let (max_calls, threads) =
             if is_whole { (u64::MAX, usize::MAX) } else { (SAMPLED_CALLS, SAMPLED_THREADS) };
-        let play = self.play(max_calls);
+        let play = self.emit(max_calls);
         let mut sample = Size { bytes: 0, calls: 0 };
         for file in files.iter().take(threads) {
             let Writer::Timeline(mut timeline) = writer(self.args.to, self.trace, self.scale)
@@ -85,7 +85,7 @@ impl Export<'_> {
             return Ok(count_thread(file, progress).0.enters);
         }
         let mut calls = [0];
-        Emit::count(self.which(), file, &mut calls, progress)?;
+        self.emit(u64::MAX).count(file, &mut calls, progress)?;
         Ok(calls.into_iter().sum())
     }
 
@@ -98,7 +98,7 @@ impl Export<'_> {
         let mut progress = Progress::without_results(self.bytes());
         let mut by_depth = vec![0; DEPTHS];
         for file in &self.trace.files {
-            Emit::count(self.which(), file, &mut by_depth, &mut progress)?;
+            self.emit(u64::MAX).count(file, &mut by_depth, &mut progress)?;
         }
         let mut calls: u64 = 0;
         let fits = |size: &Size| size.bytes <= viewer.bytes;

@@ -4,14 +4,15 @@ use std::io::Write;
 
 use flow_codec::analysis::{SlowCall, Slowest};
 use flow_codec::index::INTERVAL_BYTES;
-use flow_codec::read::{Clock, Selection, ThreadFile, Trace};
+use flow_codec::read::{Selection, ThreadFile, Trace};
 use flow_codec::{Error, MethodId};
 
 use crate::args::{Format, ReportArgs};
 use crate::at_once::{find_stacks, open_tree};
+use crate::export::Scale;
 use crate::failure::{Failure, Status};
 use crate::output::{Align, Labels, Out, Progress, Table, between, chain, csv_fields, instant};
-use crate::reading::{Chosen, visit_timed};
+use crate::reading::{Chosen, Flow, Reading, read_timeline, start_ns};
 use crate::source::{Source, file_title};
 use crate::times::{has_clock, no_clock};
 
@@ -44,11 +45,9 @@ pub(super) fn run(
             return Err(no_clock(trace));
         }
         let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
-        let clock = Clock::default();
-        let mut slowest = Slowest::new(&clock, count);
+        let mut slowest = Slowest::new(count);
         for file in &trace.files {
-            let reading = visit_timed(file, &chosen, &mut progress, &clock, &mut slowest);
-            slowest.end_thread();
+            let reading = read(trace, file, &chosen, &mut slowest, &mut progress)?;
             status = status.and(reading.tell(file, &progress));
         }
         let mut calls = slowest.into_calls();
@@ -62,6 +61,27 @@ pub(super) fn run(
     Ok(status)
 }
 
+/// Reads a thread.
+fn read(
+    trace: &Trace,
+    file: &ThreadFile,
+    chosen: &Chosen,
+    slowest: &mut Slowest,
+    progress: &mut Progress,
+) -> Result<Reading, Failure> {
+    let mut timeline = match chosen.timeline(file, Scale::Nanos, start_ns(trace, file)) {
+        Ok(timeline) => timeline,
+        Err(error) => return Ok(Reading::failed(error)),
+    };
+    let mut reading = read_timeline(file, &mut timeline, progress, |event| {
+        slowest.add(event);
+        Ok(Flow::Continue)
+    })?;
+    slowest.end_thread(&timeline);
+    reading.marks = timeline.marks_damage();
+    Ok(reading)
+}
+
 /// The frames each call was made on, without those that are left out: empty where they cannot be read again.
 /// Calls of parts of a thread get their numbers in the whole of it, which other verbs know.
 fn stacks(
@@ -73,7 +93,7 @@ fn stacks(
     let mut stacks = vec![Vec::new(); calls.len()];
     let mut rows: Vec<_> = calls.iter_mut().zip(&mut stacks).collect();
     // Each thread's together, in order.
-    rows.sort_by_key(|(call, _)| (call.thread, call.call));
+    rows.sort_by_key(|(call, _)| (call.thread, call.call.number));
     for of_thread in rows.chunk_by_mut(|(a, _), (b, _)| a.thread == b.thread) {
         let number = of_thread.first().map(|(call, _)| call.thread);
         let Some(file) = number.and_then(|number| trace.files.get(number)) else { continue };
@@ -106,9 +126,9 @@ fn stacks_in_one_pass(
     rows: &mut [Row<'_>],
     progress: &mut Progress,
 ) -> Result<(), Error> {
-    let numbers: Vec<_> = rows.iter().map(|(call, _)| call.call).collect();
+    let numbers: Vec<_> = rows.iter().map(|(call, _)| call.call.number).collect();
     for ((call, stack), found) in rows.iter_mut().zip(find_stacks(file, &numbers, progress)?) {
-        call.call = found.call;
+        call.call.number = found.call;
         **stack = found.frames;
     }
     Ok(())
@@ -122,10 +142,10 @@ fn stacks_one_by_one(
     let mut tree = open_tree(file, progress)?;
     for (call, stack) in rows {
         if let Some(parts) = &file.parts {
-            let Some((node, frames)) = tree.call_in(parts, call.call)? else { continue };
-            call.call = node.place.enters;
+            let Some((node, frames)) = tree.call_in(parts, call.call.number)? else { continue };
+            call.call.number = node.place.enters;
             **stack = frames.iter().map(|frame| frame.method).collect();
-        } else if let Some(node) = tree.call(call.call)? {
+        } else if let Some(node) = tree.call(call.call.number)? {
             **stack = tree.open_methods(node.place)?;
         }
     }
@@ -147,10 +167,11 @@ fn print(
     ]);
     for (call, stack) in calls.iter().zip(stacks) {
         let thread = trace.files.get(call.thread).map(|file| file_title(trace, file));
+        let call = &call.call;
         let open = if call.is_open { ", still open" } else { "" };
         table.row([
-            format!("{}{open}", between(call.took)),
-            instant(call.start_ns),
+            format!("{}{open}", between(call.duration())),
+            instant(call.start.estimate_ns.unwrap_or(0)),
             thread.unwrap_or_default(),
             trace.methods.display(call.method),
             chain(stack, CHAIN_ENDS, |method| trace.methods.display(*method)),
@@ -170,9 +191,13 @@ fn lines(
     let mut labels = Labels::new(&trace.methods, format);
     for (call, stack) in calls.iter().zip(stacks) {
         let Some(file) = trace.files.get(call.thread) else { continue };
+        let took_ns = call.duration_ns();
+        let call = &call.call;
         let (thread, label, depth) = (file.id, labels.get(call.method), stack.len());
-        let SlowCall { call: number, start_ns, start, took_ns, took, is_open, .. } = *call;
-        let (start_from, start_by) = (start.from_ns, start.by_ns);
+        let (number, start, took, is_open) =
+            (call.number, call.start, call.duration(), call.is_open);
+        let start_ns = start.estimate_ns.unwrap_or(0);
+        let (start_from, start_by) = (start.bounds.from_ns, start.bounds.by_ns);
         let took_from = took.from_ns;
         if format == Format::Json {
             let name = serde_json::Value::from(name);

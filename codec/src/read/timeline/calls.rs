@@ -15,8 +15,10 @@ pub struct Call {
     pub depth: Depth,
     /// When it began.
     pub start: When,
-    /// When it was left; `None` where it was open to the end.
-    pub end: Option<When>,
+    /// When it was left, or the end up to which it was open.
+    pub end: When,
+    /// Whether it was open at the end.
+    pub is_open: bool,
     /// Whether it was left by an exception.
     pub unwound: Option<Unwound>,
     /// Calls made inside, its own included; up to the end where it was not left.
@@ -27,13 +29,14 @@ impl Call {
     /// How long it was for sure.
     #[must_use]
     pub fn duration(&self) -> Bounds {
-        self.start.bounds.until(self.end.map_or(Bounds::UNKNOWN, |end| end.bounds))
+        self.start.bounds.until(self.end.bounds)
     }
 
-    /// The estimate of how long it was, in nanoseconds; `None` where it was not left, or no time is known.
+    /// The estimate of how long it was, in nanoseconds; `None` where no time is known.
     #[must_use]
+    #[inline]
     pub fn duration_ns(&self) -> Option<u64> {
-        Some(self.end?.estimate_ns?.saturating_sub(self.start.estimate_ns?))
+        Some(self.end.estimate_ns?.saturating_sub(self.start.estimate_ns?))
     }
 }
 
@@ -43,14 +46,18 @@ impl Call {
 pub struct Calls<'a> {
     timeline: Timeline<'a>,
     open: Vec<(MethodId, u64, When)>,
-    /// What leaves the next frames, how many, and the calls made by then.
-    leaving: Option<(Option<When>, Option<Unwound>, u64, u64)>,
+    /// How the next frames are left, how many, and the calls made by then.
+    end: When,
+    unwound: Option<Unwound>,
+    leaving: u64,
+    calls: u64,
     is_ended: bool,
 }
 
 impl<'a> Calls<'a> {
     pub(super) fn new(timeline: Timeline<'a>) -> Self {
-        Self { timeline, open: Vec::new(), leaving: None, is_ended: false }
+        let (open, end) = (Vec::new(), When::UNKNOWN);
+        Self { timeline, open, end, unwound: None, leaving: 0, calls: 0, is_ended: false }
     }
 
     /// The timeline, for how it ended.
@@ -59,18 +66,31 @@ impl<'a> Calls<'a> {
         self.timeline
     }
 
+    #[inline]
     fn leave(&mut self) -> Option<Call> {
-        let (end, unwound, frames, calls) = self.leaving.take()?;
-        let (method, number, start) = self.open.pop()?;
-        self.leaving = (frames > 1).then(|| (end, unwound.clone(), frames - 1, calls));
-        let depth = Depth::new(self.open.len() as u64);
-        Some(Call { number, method, depth, start, end, unwound, calls: calls - number })
+        self.leaving = self.leaving.checked_sub(1)?;
+        let Some((method, number, start)) = self.open.pop() else {
+            self.leaving = 0;
+            return None;
+        };
+        let unwound = if self.leaving == 0 { self.unwound.take() } else { self.unwound.clone() };
+        Some(Call {
+            number,
+            method,
+            depth: Depth::new(self.open.len() as u64),
+            start,
+            end: self.end,
+            is_open: self.is_ended,
+            unwound,
+            calls: self.calls - number,
+        })
     }
 }
 
 impl Iterator for Calls<'_> {
     type Item = Result<Call>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             if let Some(call) = self.leave() {
@@ -83,22 +103,21 @@ impl Iterator for Calls<'_> {
                 Some(Ok(event)) => event,
                 Some(Err(error)) => return Some(Err(error)),
                 None => {
-                    self.is_ended = true;
-                    let (_, calls) = self.timeline.now();
-                    self.leaving = Some((None, None, u64::MAX, calls));
+                    (self.end, self.calls) = self.timeline.now();
+                    (self.unwound, self.leaving, self.is_ended) = (None, u64::MAX, true);
                     continue;
                 }
             };
-            match kind {
-                EventKind::Enter(method) => self.open.push((method, calls, time)),
-                EventKind::Exit { count, unwound } => {
-                    self.leaving = Some((Some(time), unwound, count.get(), calls));
+            (self.leaving, self.unwound) = match kind {
+                EventKind::Enter(method) => {
+                    self.open.push((method, calls, time));
+                    continue;
                 }
-                EventKind::RangeEnd { frames } => {
-                    self.leaving = Some((Some(time), None, frames.get(), calls));
-                }
-                _ => {}
-            }
+                EventKind::Exit { count, unwound } => (count.get(), unwound),
+                EventKind::RangeEnd { frames } => (frames.get(), None),
+                _ => continue,
+            };
+            (self.end, self.calls) = (time, calls);
         }
     }
 }

@@ -6,7 +6,7 @@
 //! marks ──┘
 //! ```
 //!
-//! Exports and `flow replay` read threads this way. Sums over whole traces go by [`Visit`](super::Visit), which
+//! Exports, `flow replay`, the page and the longest calls read threads this way. Sums over whole traces go by [`Visit`](super::Visit), which
 //! is faster and follows the same rules; tests compare the two.
 //!
 //! **Time.** All exits of a run up to the next time mark happen at once, at the time of the first of them. Times are
