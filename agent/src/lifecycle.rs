@@ -8,11 +8,13 @@
 //!      └─▶ JVM does not start └─────────────────────┴─────────────────────┘
 //!
 //!             Agent_OnAttach                            Agent_OnAttach
-//!   nothing ─────────────────────────────▶ recording ──────────────────▶ ended ─▶ (a new recording)
+//!   nothing ─────────────────────────────▶ recording ──────────────────▶ ended ─▶ released: nothing
 //! ```
 //!
 //! - Every callback first asks [`Recorder::is_on`]. Once ended, callbacks find that and return: the
-//!   JVM still delivers some after VMDeath. The agent and all chunks stay in memory for ever.
+//!   JVM still delivers some after VMDeath.
+//! - After a detach the recording is [released](release): its files, its lock and its memory are given back when the last
+//!   thread that is still in it leaves it. Each callback, and each thread of ours, has a reference.
 //! - VMDeath switches off, writes every live thread's open chunk without waiting for the thread, and
 //!   replaces the manifest. What the thread records after that goes into a chunk that nobody reads any
 //!   more, until its next entry finds that recording is off and parks it.
@@ -21,14 +23,17 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use flow_codec::format::manifest::{End, Jvm, Manifest, Timing, VERSION};
 use flow_codec::format::names::{self, EventFormat};
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 
+use crate::ffi::Shared;
 use crate::ffi::allocator::{self, OutOfMemory};
 use crate::options::{CommandLine, EngineKind, OnError, Options, Overload};
 use crate::recorder::{Beside, IdTable, Journal, MethodTable, Patience, Recorder, StartIds, clock};
@@ -37,12 +42,20 @@ use crate::sink::{
     host,
 };
 
-/// The first recording of this process. The next one, after a detach, hangs on it: none is ever freed,
-/// since threads may still be in it.
-static FIRST: OnceCell<Agent> = OnceCell::new();
+/// The recording of this process, until it is [released](release).
+static CURRENT: Shared<Agent> = Shared::empty();
 
-/// Held by whoever starts a recording.
+/// The recording with `engine=events`, if there has been one: it can only start with the JVM. It is never freed, so its
+/// callbacks, of which there is one for each event, find it without counting references.
+static OF_EVENTS: OnceCell<Arc<Agent>> = OnceCell::new();
+
+/// Held while a recording starts, and while one is released.
 static STARTING: Mutex<()> = Mutex::new(());
+
+/// How long the end of a recording waits for threads that are still in it. The last of them frees it then.
+const RELEASE_PATIENCE: Duration = Duration::from_secs(5);
+/// How long a second caller waits for the one that completes the manifest.
+const FINISH_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Set by `flow record` for all JVMs of its command; see [`Manifest::session`].
 const SESSION: &str = "FLOW_SESSION";
@@ -54,13 +67,12 @@ pub struct Agent {
     engine: EngineKind,
     directory: TraceDirectory,
     journal_place: JournalPlace,
-    /// Taken by whoever ends the recording, with the place set aside for it.
+    /// Taken by the caller that ends the recording, with the place set aside for it.
     manifest: Mutex<Option<(Manifest, Replacement)>>,
     abandoned: AtomicBool,
     unsubscribed: AtomicBool,
     /// The jar for JVMs that run tests.
     api: Option<PathBuf>,
-    next: OnceCell<Box<Agent>>,
 }
 
 /// When a recording starts.
@@ -96,15 +108,45 @@ impl<E: fmt::Display> From<(&'static str, E)> for StartError {
     }
 }
 
-/// The latest recording, whether it goes on or has ended.
+/// The recording, which continues or has just ended.
+#[must_use]
+pub fn agent() -> Option<Arc<Agent>> {
+    CURRENT.get()
+}
+
+/// The recording with `engine=events`, which continues or has ended.
 #[inline]
 #[must_use]
-pub fn agent() -> Option<&'static Agent> {
-    let mut latest = FIRST.get()?;
-    while let Some(next) = latest.next.get() {
-        latest = next;
+pub fn agent_of_events() -> Option<&'static Agent> {
+    OF_EVENTS.get().map(|agent| &**agent)
+}
+
+/// Gives up a recording that has ended, and whose probes have been taken out: no callback finds it any more. Its files,
+/// its lock and its memory are given back when this returns, or else by the thread that leaves it last. `before` runs before
+/// another recording can start, unless one has already.
+pub fn release(agent: Arc<Agent>, before: impl FnOnce(&Agent)) {
+    let _one_at_a_time = STARTING.lock();
+    if is_current(&agent) {
+        before(&agent);
+        release_alone(agent);
     }
-    Some(latest)
+}
+
+fn is_current(agent: &Arc<Agent>) -> bool {
+    CURRENT.get().is_some_and(|current| Arc::ptr_eq(&current, agent))
+}
+
+/// As [`release`], for the owner of [`STARTING`].
+fn release_alone(agent: Arc<Agent>) {
+    drop(CURRENT.remove());
+    if agent.engine == EngineKind::Events {
+        return;
+    }
+    let deadline = Instant::now() + RELEASE_PATIENCE;
+    // References become fewer only: those there are now are of callbacks that run, and of threads of ours.
+    while Arc::strong_count(&agent) > 1 && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// What a failure to start means for the JVM.
@@ -125,12 +167,16 @@ pub fn start(
     when: Start,
     command: Option<&str>,
     prepare: impl FnOnce(&Options) -> Result<Jvm, String>,
-) -> Result<Option<&'static Agent>, StartError> {
+) -> Result<Option<Arc<Agent>>, StartError> {
     let _one_at_a_time = STARTING.lock();
-    let earlier = agent();
-    if let Some(running) = earlier.filter(|agent| agent.recorder.is_on()) {
-        let path = running.directory.path().display();
-        return Err(StartError(format!("this process is being recorded already, into {path}")));
+    if let Some(earlier) = agent() {
+        if earlier.recorder.is_on() {
+            let path = earlier.directory.path().display();
+            return Err(StartError(format!("this process is being recorded already, into {path}")));
+        }
+        // A fault has ended it.
+        earlier.finish(Patience::Much);
+        release_alone(earlier);
     }
     let options =
         Options::parse(option_text, environment).map_err(|e| StartError(e.to_string()))?;
@@ -149,23 +195,23 @@ pub fn start(
     let no_memory = |error: OutOfMemory| StartError(error.to_string());
     allocator::start().map_err(no_memory)?;
     let jvm = prepare(&options).map_err(StartError)?;
-    let agent = Agent::new(&options, when, jvm)?;
+    let agent = Arc::new(Agent::new(&options, when, jvm)?);
     if allocator::is_short() {
         return Err(no_memory(OutOfMemory));
     }
     log::info!("recording into {}", agent.directory.path().display());
-    let agent = match earlier {
-        None => FIRST.get_or_init(|| agent),
-        Some(earlier) => earlier.next.get_or_init(|| Box::new(agent)),
-    };
+    if agent.engine == EngineKind::Events {
+        let _ = OF_EVENTS.set(Arc::clone(&agent));
+    }
+    CURRENT.put(Arc::clone(&agent));
     if options.overload == Overload::Drop
-        && let Err(error) = crate::ffi::spawn("flow-writer", || agent.recorder.run_writer())
+        && let Err(error) = agent.spawn("flow-writer", |agent| agent.recorder.run_writer())
     {
         agent.recorder.stop(&format!("no thread that writes: {error}"));
     }
     if let Timing::Tick { period } = options.clock
         && let Err(error) =
-            crate::ffi::spawn("flow-clock", move || clock::run(&agent.recorder, period))
+            agent.spawn("flow-clock", move |agent| clock::run(&agent.recorder, period))
     {
         log::warn!("no clock: {error}; the trace has few times");
     }
@@ -249,13 +295,22 @@ impl Agent {
             recorder,
             engine: options.engine,
             directory,
-            journal_place,
+            journal_place: journal_place.used(),
             manifest: Mutex::new(Some((manifest, end))),
             abandoned: AtomicBool::new(false),
             unsubscribed: AtomicBool::new(false),
             api: options.api.clone(),
-            next: OnceCell::new(),
         })
+    }
+
+    /// Starts a thread of ours, which has a reference until it ends.
+    fn spawn(
+        self: &Arc<Self>,
+        name: &str,
+        body: impl FnOnce(&Self) + Send + 'static,
+    ) -> std::io::Result<()> {
+        let agent = Arc::clone(self);
+        crate::ffi::spawn(name, move || body(&agent))
     }
 
     /// How calls are seen.
@@ -301,12 +356,14 @@ impl Agent {
         self.abandoned.load(Ordering::Relaxed)
     }
 
-    /// Ends the recording and completes the manifest. Later calls do nothing.
+    /// Ends the recording and completes the manifest. Later calls only wait until that is done.
     pub fn finish(&self, patience: Patience) {
         if self.is_abandoned() {
             return;
         }
-        let Some((mut manifest, place)) = self.manifest.lock().take() else { return };
+        // Held to the end: the JVM must not end before the manifest is complete.
+        let Some(mut held) = self.manifest.try_lock_for(FINISH_PATIENCE) else { return };
+        let Some((mut manifest, place)) = held.take() else { return };
         let end = self.recorder.finish(patience);
         log::info!(
             "recorded {} calls in {} threads into {}",

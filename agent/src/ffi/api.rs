@@ -79,7 +79,7 @@ unsafe extern "system" fn leave_mark(
     thread: jobject,
     text: jstring,
 ) {
-    let body = |agent: &'static Agent, vm: &Vm<'_>| {
+    let body = |agent: &Agent, vm: &Vm<'_>| {
         let text = vm.text_of(text, MAX_UNITS);
         with_thread(agent, vm, |thread| agent.recorder().note(thread, &text));
     };
@@ -94,7 +94,7 @@ unsafe extern "system" fn suspend(
     thread: jobject,
     paused: jboolean,
 ) {
-    let body = |agent: &'static Agent, _: &Vm<'_>| agent.recorder().set_paused(paused);
+    let body = |agent: &Agent, _: &Vm<'_>| agent.recorder().set_paused(paused);
     // SAFETY: the arguments of this native method.
     unsafe { callbacks::asked_by_program(jni, thread, body) };
 }

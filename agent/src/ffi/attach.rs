@@ -1,9 +1,12 @@
 //! What the agent does when it is asked in a running JVM.
 
+use std::sync::Arc;
+
 use super::jvmti::Jvmti;
 use super::{Vm, api, blocks, callbacks, copies, entry, environment, probe};
 use crate::engine::instrument;
-use crate::lifecycle::{self, Start};
+use crate::lifecycle::{self, Agent, Start};
+use crate::options::EngineKind;
 use crate::recorder::Patience;
 
 /// Begins to record.
@@ -30,13 +33,10 @@ pub(super) fn record(vm: &Vm<'_>, jvmti: Jvmti, option_text: &str) -> Result<(),
     .map_err(|error| error.to_string())?;
     let Some(agent) = agent else { return Ok(()) };
     entry::guard_process();
-    environment::subscribe(agent, jvmti).inspect_err(|_| agent.finish(Patience::Little))?;
-    // From here on each thread that starts is announced. Of virtual threads there is no list.
-    if vm.has_virtual_threads() {
-        blocks::expect_threads(vm.next_thread_id())
-            .inspect_err(|_| agent.finish(Patience::Little))?;
+    if let Err(refusal) = announce_threads(vm, jvmti, &agent) {
+        end(vm, jvmti, agent);
+        return Err(refusal);
     }
-    vm.platform_threads().iter().for_each(|facts| callbacks::make_block(agent, Some(facts.id)));
     api::bind_loaded(vm);
     instrument::rewrite_loaded(agent.recorder(), vm);
     instrument::note_open_frames(agent.recorder(), vm);
@@ -44,16 +44,35 @@ pub(super) fn record(vm: &Vm<'_>, jvmti: Jvmti, option_text: &str) -> Result<(),
     Ok(())
 }
 
+/// Asks for the events, and prepares for the threads there are.
+fn announce_threads(vm: &Vm<'_>, jvmti: Jvmti, agent: &Agent) -> Result<(), String> {
+    environment::subscribe(agent, jvmti)?;
+    // From here on each thread that starts is announced. Of virtual threads there is no list.
+    if vm.has_virtual_threads() {
+        blocks::expect_threads(vm.next_thread_id())?;
+    }
+    vm.platform_threads().iter().for_each(|facts| callbacks::make_block(agent, Some(facts.id)));
+    Ok(())
+}
+
 /// Ends the recording, and gives the program its own code back.
 ///
 /// # Errors
 /// Nothing is being recorded.
-pub(super) fn detach(vm: &Vm<'_>) -> Result<(), String> {
+pub(super) fn detach(vm: &Vm<'_>, jvmti: Jvmti) -> Result<(), String> {
     let agent = lifecycle::agent()
         .filter(|agent| agent.recorder().is_on())
         .ok_or("nothing is being recorded in this process")?;
     agent.recorder().note_names(vm.platform_threads());
-    agent.finish(Patience::Much);
-    instrument::restore_loaded(agent.recorder(), vm);
+    end(vm, jvmti, agent);
     Ok(())
+}
+
+/// Completes the trace, takes the probes out of the program, and gives back what the recording held.
+fn end(vm: &Vm<'_>, jvmti: Jvmti, agent: Arc<Agent>) {
+    agent.finish(Patience::Much);
+    if agent.engine() == EngineKind::Instrument {
+        instrument::restore_loaded(agent.recorder(), vm);
+    }
+    lifecycle::release(agent, |agent| environment::unsubscribe(agent, jvmti));
 }

@@ -97,6 +97,13 @@ pub struct HeldBlock {
     thread: ThreadId,
 }
 
+impl HeldBlock {
+    /// The block, which can be read for ever.
+    pub(crate) fn control(&self) -> &'static Control {
+        self.control
+    }
+}
+
 impl Deref for HeldBlock {
     type Target = Control;
 
@@ -194,6 +201,18 @@ pub(super) fn end(thread: ThreadId) {
         // Refused: the OS thread itself is at its end.
         let _ = ENDED.try_with(|ended| ended.replace(Some(thread)));
     }
+}
+
+/// Stores exits of the current thread nowhere.
+pub(super) fn park(thread: ThreadId) {
+    if let Some(block) = own_block(thread) {
+        block.park();
+    }
+}
+
+/// Whether more than one thread may have the same block.
+pub(super) fn may_share_blocks() -> bool {
+    TABLE.get().is_some_and(|table| !table.gives_back.load(Ordering::Relaxed))
 }
 
 /// Stores exits of the current thread nowhere, in a copy of the process: without a lock.

@@ -73,7 +73,7 @@ impl Drop for Leave {
 
 /// Runs the body of a callback: not within another one, and with no panic getting out.
 #[inline]
-fn guarded(agent: &'static Agent, body: impl FnOnce()) {
+fn guarded(agent: &Agent, body: impl FnOnce()) {
     if IN_CALLBACK.replace(true) {
         return;
     }
@@ -83,7 +83,7 @@ fn guarded(agent: &'static Agent, body: impl FnOnce()) {
 
 /// Runs the body of a callback that other callbacks may interrupt, with no panic getting out.
 #[inline]
-pub(super) fn caught(agent: &'static Agent, body: impl FnOnce()) {
+pub(super) fn caught(agent: &Agent, body: impl FnOnce()) {
     if catch_unwind(AssertUnwindSafe(body)).is_err() {
         // The hook of `entry` has told where.
         agent.recorder().stop(&"internal error");
@@ -91,16 +91,38 @@ pub(super) fn caught(agent: &'static Agent, body: impl FnOnce()) {
     agent.recorder().check_memory();
 }
 
-/// Runs the body of a callback while recording is on. Once it is off, the events that make the JVM
-/// slow are given up too: after a fault it runs at full speed.
+/// Runs the body of a callback that has no recording.
+fn after_recording(body: impl FnOnce()) {
+    if !IN_CALLBACK.replace(true) {
+        let _leave = Leave;
+        // After a panic, what the body does for the next recording is not done.
+        let _ = catch_unwind(AssertUnwindSafe(body));
+    }
+}
+
+/// Runs the body of a callback while recording is on. Once it is off, the events that make the JVM slow are given up.
 #[inline]
-fn while_recording(jvmti: *mut sys::jvmtiEnv, body: impl FnOnce(&'static Agent)) {
-    match lifecycle::agent() {
-        Some(agent) if agent.recorder().is_on() => guarded(agent, || body(agent)),
-        Some(agent) if agent.recorder().takes_classes() => {}
+fn while_recording(jvmti: *mut sys::jvmtiEnv, body: impl FnOnce(&Agent)) {
+    if let Some(agent) = lifecycle::agent() {
+        while_on(&agent, jvmti, || body(&agent));
+    }
+}
+
+/// The same for the callbacks of single events.
+#[inline]
+fn while_recording_events(jvmti: *mut sys::jvmtiEnv, body: impl FnOnce(&'static Agent)) {
+    if let Some(agent) = lifecycle::agent_of_events() {
+        while_on(agent, jvmti, || body(agent));
+    }
+}
+
+#[inline]
+fn while_on(agent: &Agent, jvmti: *mut sys::jvmtiEnv, body: impl FnOnce()) {
+    if agent.recorder().is_on() {
+        guarded(agent, body);
+    } else if agent.engine() == EngineKind::Events && !agent.recorder().takes_classes() {
         // SAFETY: our only environment, which is never disposed of.
-        Some(agent) => environment::unsubscribe(agent, unsafe { Jvmti::new(jvmti) }),
-        None => {}
+        environment::unsubscribe(agent, unsafe { Jvmti::new(jvmti) });
     }
 }
 
@@ -164,7 +186,7 @@ unsafe extern "C" fn vm_init(
     if let Some(agent) = lifecycle::agent()
         && let Some(jar) = agent.api()
     {
-        caught(agent, || {
+        caught(&agent, || {
             // SAFETY: the arguments of this callback.
             let vm = unsafe { vm(jvmti, jni, thread) };
             api::offer_listeners(&vm, jar);
@@ -174,7 +196,7 @@ unsafe extern "C" fn vm_init(
     if let Some(agent) = lifecycle::agent().filter(|agent| agent.engine() == EngineKind::Instrument)
         && agent.recorder().methods().filter().names_jdk()
     {
-        caught(agent, || {
+        caught(&agent, || {
             // SAFETY: the arguments of this callback.
             let vm = unsafe { vm(jvmti, jni, thread) };
             instrument::rewrite_loaded(agent.recorder(), &vm);
@@ -186,7 +208,7 @@ unsafe extern "C" fn vm_death(jvmti: *mut sys::jvmtiEnv, jni: *mut sys::JNIEnv) 
     let Some(agent) = lifecycle::agent() else {
         return;
     };
-    guarded(agent, || {
+    guarded(&agent, || {
         if agent.recorder().is_on() {
             // SAFETY: the arguments of this callback.
             let vm = unsafe { vm(jvmti, jni, ptr::null_mut()) };
@@ -204,15 +226,14 @@ unsafe extern "C" fn thread_start(
     jni: *mut sys::JNIEnv,
     thread: sys::jobject,
 ) {
-    if let Some(agent) = lifecycle::agent()
-        && agent.engine() == EngineKind::Instrument
-        && !agent.is_abandoned()
-    {
-        caught(agent, || {
-            // SAFETY: the arguments of this callback.
-            let vm = unsafe { vm(jvmti, jni, thread) };
-            make_block(agent, vm.current_thread_id());
-        });
+    // SAFETY: the arguments of this callback.
+    let id = || unsafe { vm(jvmti, jni, thread) }.current_thread_id();
+    match lifecycle::agent() {
+        Some(agent) if agent.engine() != EngineKind::Instrument || agent.is_abandoned() => {}
+        Some(agent) => caught(&agent, || make_block(&agent, id())),
+        None => after_recording(|| {
+            let _ = id().filter(|id| id.get() != 0).map(blocks::start);
+        }),
     }
 }
 
@@ -233,23 +254,24 @@ unsafe extern "C" fn thread_end(
     jni: *mut sys::JNIEnv,
     thread: sys::jobject,
 ) {
-    let Some(agent) = lifecycle::agent().filter(|agent| !agent.is_abandoned()) else { return };
-    if agent.engine() == EngineKind::Events {
-        return while_recording(jvmti, |agent| {
-            // SAFETY: the arguments of this callback.
-            let vm = unsafe { vm(jvmti, jni, thread) };
-            events::on_thread_end(agent.recorder(), &vm);
-        });
-    }
-    // After the end of the recording too: its block can be used again.
-    guarded(agent, || {
-        // SAFETY: the arguments of this callback.
-        let vm = unsafe { vm(jvmti, jni, thread) };
-        if let Some(thread) = vm.current_thread_id() {
-            instrument::on_thread_end(agent.recorder(), &vm, thread);
-            blocks::end(thread);
+    let agent = lifecycle::agent();
+    // SAFETY: the arguments of this callback.
+    let vm = || unsafe { vm(jvmti, jni, thread) };
+    match &agent {
+        Some(agent) if agent.is_abandoned() => {}
+        Some(agent) if agent.engine() == EngineKind::Events => {
+            while_recording(jvmti, |agent| events::on_thread_end(agent.recorder(), &vm()));
         }
-    });
+        Some(agent) => guarded(agent, || {
+            let vm = vm();
+            if let Some(thread) = vm.current_thread_id() {
+                instrument::on_thread_end(agent.recorder(), &vm, thread);
+                blocks::end(thread);
+            }
+        }),
+        // Its block can be used again, and the memory that its position was in.
+        None => after_recording(|| vm().current_thread_id().into_iter().for_each(blocks::end)),
+    }
 }
 
 unsafe extern "C" fn class_prepare(
@@ -306,7 +328,7 @@ unsafe extern "C" fn class_file_load_hook(
     // Java runs for this, and defines further classes, so it is no part of the below. Not for a class that is
     // changed: its loader never expects to be called by the thread that does that.
     if class_being_redefined.is_null() && !IN_CALLBACK.get() {
-        caught(agent, || {
+        caught(&agent, || {
             if vm.knows_probes(loader) == KnowsProbes::Unknown
                 && instrument::may_rewrite(agent.recorder(), &vm.loader(loader), class)
             {
@@ -314,7 +336,7 @@ unsafe extern "C" fn class_file_load_hook(
             }
         });
     }
-    guarded(agent, || {
+    guarded(&agent, || {
         // SAFETY: the JVM passes a text that ends in NUL, or null; it stays for this callback.
         let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_bytes());
         let knows_probes = vm.knows_probes(loader);
@@ -352,17 +374,20 @@ pub(super) unsafe fn probe_without_room(
     // Probes are given what they store.
     let event = (!event).to_le_bytes();
     let event = usize::try_from(bytes).ok().and_then(|len| event.get(..len)).unwrap_or_default();
-    if let (Some(agent), Some(jvmti)) = (lifecycle::agent(), environment::current()) {
-        // In a copy of the process, locks may be held by threads that it does not have.
-        if agent.is_abandoned() {
-            return blocks::park_in_copy(id);
-        }
-        guarded(agent, || {
-            // SAFETY: the arguments of this function.
-            let vm = unsafe { Vm::new(jvmti, jni.cast(), thread) };
-            instrument::on_no_room(agent.recorder(), &vm, id, event);
-        });
+    let (Some(agent), Some(jvmti)) = (lifecycle::agent(), environment::current()) else {
+        // The recording is over, and its memory is given back once no thread has a position in it.
+        blocks::leave_writable(id);
+        return blocks::park(id);
+    };
+    // In a copy of the process, locks may be held by threads that it does not have.
+    if agent.is_abandoned() {
+        return blocks::park_in_copy(id);
     }
+    guarded(&agent, || {
+        // SAFETY: the arguments of this function.
+        let vm = unsafe { Vm::new(jvmti, jni.cast(), thread) };
+        instrument::on_no_room(agent.recorder(), &vm, id, event);
+    });
     // The exit stores its byte, whatever happened to the entry.
     blocks::leave_writable(id);
 }
@@ -374,16 +399,16 @@ pub(super) unsafe fn probe_without_room(
 pub(super) unsafe fn asked_by_program(
     jni: *mut JNIEnv,
     thread: jni::sys::jobject,
-    body: impl FnOnce(&'static Agent, &Vm<'_>),
+    body: impl FnOnce(&Agent, &Vm<'_>),
 ) {
     if let (Some(agent), Some(jvmti)) = (lifecycle::agent(), environment::current())
         && agent.recorder().is_on()
         && !agent.is_abandoned()
     {
-        guarded(agent, || {
+        guarded(&agent, || {
             // SAFETY: the arguments of this function.
             let vm = unsafe { Vm::new(jvmti, jni.cast(), thread) };
-            body(agent, &vm);
+            body(&agent, &vm);
         });
     }
 }
@@ -394,7 +419,7 @@ unsafe extern "C" fn method_entry(
     thread: sys::jobject,
     method: sys::jmethodID,
 ) {
-    while_recording(jvmti, |agent| {
+    while_recording_events(jvmti, |agent| {
         // SAFETY: the arguments of this callback.
         let vm = unsafe { vm(jvmti, jni, thread) };
         events::on_entry(agent.recorder(), &vm, RawMethod(method.expose_provenance()));
@@ -409,7 +434,7 @@ unsafe extern "C" fn method_exit(
     popped_by_exception: sys::jboolean,
     return_value: sys::jvalue,
 ) {
-    while_recording(jvmti, |agent| {
+    while_recording_events(jvmti, |agent| {
         // SAFETY: the arguments of this callback.
         let vm = unsafe { vm(jvmti, jni, thread) };
         let how = if popped_by_exception == 0 { Left::Returned } else { Left::Unwound };

@@ -54,7 +54,7 @@ pub(super) unsafe extern "system" fn Agent_OnLoad(
         if agent.engine() == EngineKind::Instrument {
             probe::watch(jvmti)?;
         }
-        environment::subscribe(agent, jvmti)
+        environment::subscribe(&agent, jvmti)
     })
 }
 
@@ -88,7 +88,7 @@ pub(super) unsafe extern "system" fn Agent_OnAttach(
         let vm = unsafe { Vm::new(jvmti, jni, std::ptr::null_mut()) };
         match &request.wish {
             Wish::Record { options } => attach::record(&vm, jvmti, options),
-            Wish::Detach => attach::detach(&vm),
+            Wish::Detach => attach::detach(&vm, jvmti),
         }
     };
     match catch_unwind(std::panic::AssertUnwindSafe(body)) {
@@ -161,8 +161,9 @@ fn tell_panics() {
 /// A process copied by `fork` shares our files: it must not write into them.
 fn leave_copies_alone() {
     unsafe extern "C" fn in_copy() {
-        if let Some(agent) = lifecycle::agent() {
-            agent.abandon();
+        match lifecycle::agent() {
+            Some(agent) => agent.abandon(),
+            None => super::blocks::abandon(),
         }
     }
     type Handler = Option<unsafe extern "C" fn()>;

@@ -163,7 +163,8 @@ pub(super) fn subscribe(agent: &Agent, jvmti: Jvmti) -> Result<(), String> {
     Ok(())
 }
 
-/// Gives up the events that cost time, once for each recording.
+/// Gives up the events that cost time, once for each recording. Not of one that has been released: the next one needs
+/// these events.
 #[cold]
 pub(super) fn unsubscribe(agent: &Agent, jvmti: Jvmti) {
     if agent.first_to_unsubscribe() {

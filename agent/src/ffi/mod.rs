@@ -17,6 +17,7 @@
 //! | `probe` | the class of the probes, and what it calls |
 //! | `fence` | makes stores of probes visible to other threads |
 //! | `helper` | a thread of our own |
+//! | `shared` | a value that is freed when the last thread is done with it |
 //! | `exports` | keeps symbols of others out of our export table |
 //!
 //! No type of `jni` or `jvmti-rs` leaves this folder. Of `jvmti-rs` only the `sys` layer is used, which
@@ -51,11 +52,13 @@ mod jvmti;
 mod names;
 mod probe;
 mod region;
+mod shared;
 mod vm;
 
 pub(crate) use blocks::abandon as abandon_blocks;
 pub use blocks::{HeldBlock, control_block, shared_block};
 pub(crate) use fence::settle_stores;
 pub(crate) use helper::spawn;
-pub(crate) use region::Region;
+pub(crate) use region::{LastChunk, Region};
+pub(crate) use shared::Shared;
 pub use vm::{Ending, LoadedClass, MethodHandle, Vm};

@@ -1,19 +1,23 @@
 //! Memory for chunks: one range of addresses that only grows, and is shared with a file where there is
 //! one.
 //!
-//! It is never given back: probes store into it without asking, after the end of a recording too. Only what has been
-//! made usable can be accessed: the rest is neither data (`RLIMIT_DATA`, overcommit) nor filled by `mlockall`.
+//! Probes store into it without asking, after the end of a recording too, so it is given back with care:
+//! [`Region::release`]. Only what has been made usable can be accessed: the rest is neither data (`RLIMIT_DATA`,
+//! overcommit) nor filled by `mlockall`.
 
 #![expect(unsafe_code, reason = "a mapping that code compiled by the JVM writes to")]
 
 use std::fmt;
 use std::io;
+use std::ops::Range;
 use std::ptr;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
+use parking_lot::Mutex;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap, mmap_anonymous, mprotect, munmap};
 use rustix::process::{Resource, getrlimit};
 
+use super::blocks::may_share_blocks;
 use crate::sink::JournalFile;
 
 /// How much address space is taken at most, and at least. It costs nothing, but where it is limited the program
@@ -34,6 +38,23 @@ pub(crate) struct Region {
     /// Bytes that may be touched.
     ready: AtomicUsize,
     file: Option<JournalFile>,
+    is_released: AtomicBool,
+}
+
+/// The chunk that a thread recorded into at the end.
+pub(crate) struct LastChunk {
+    /// Where the thread's next event goes: an address, which only the thread itself changes.
+    pub(crate) position: &'static AtomicU64,
+    /// The addresses of the chunk.
+    pub(crate) memory: Range<u64>,
+}
+
+/// Memory of recordings that are over, to which threads may still store.
+static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
+
+struct Kept {
+    memory: Range<u64>,
+    positions: Vec<&'static AtomicU64>,
 }
 
 impl fmt::Debug for Region {
@@ -60,6 +81,7 @@ impl Region {
     }
 
     fn map(file: Option<JournalFile>) -> Result<Self, String> {
+        give_back_kept();
         let mut refusal = String::new();
         let most = getrlimit(Resource::As).current.map_or(u64::MAX, |limit| limit / SHARE);
         let sizes = std::iter::successors(Some(MOST), |size| Some(size / 2));
@@ -82,7 +104,13 @@ impl Region {
             match mapped {
                 Ok(start) => {
                     let start = start.expose_provenance();
-                    return Ok(Self { start, reserved, ready: AtomicUsize::new(0), file });
+                    return Ok(Self {
+                        start,
+                        reserved,
+                        ready: AtomicUsize::new(0),
+                        file,
+                        is_released: AtomicBool::new(false),
+                    });
                 }
                 Err(error) => refusal = error.to_string(),
             }
@@ -100,7 +128,7 @@ impl Region {
     pub(crate) fn words(&self) -> &'static [AtomicU64] {
         let words = ptr::with_exposed_provenance(self.start);
         let len = self.ready.load(Ordering::Acquire) / WORD_BYTES;
-        // SAFETY: our mapping, which is never given back, and whose file has had space for these bytes
+        // SAFETY: our mapping, which stays until the agent refers to it no more, and whose file has had space for these bytes
         // before they were counted. They are zero or were stored by us and by probes, which store
         // plainly: whole words for the machine, and nobody relies on more.
         unsafe { std::slice::from_raw_parts(words, len) }
@@ -135,23 +163,117 @@ impl Region {
         if self.file.is_none() {
             return;
         }
+        // Without memory, what is stored goes on into the file.
+        replace(&self.usable());
+    }
+
+    /// The addresses that can be accessed, and no more than a part beyond them.
+    fn usable(&self) -> Range<u64> {
+        let start = self.start as u64;
         let bytes = self.ready.load(Ordering::Acquire).next_multiple_of(PAGE_BYTES);
-        let access = ProtFlags::READ | ProtFlags::WRITE;
-        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
-        // Made elsewhere and moved: refused memory must not leave a hole where the old memory was, as it does
-        // on Linux before 6.12 if it is mapped over that. Without memory, what is stored goes on into the file.
-        // SAFETY: a new mapping at an address the system chooses.
-        let Ok(new) = (unsafe { mmap_anonymous(ptr::null_mut(), bytes, access, flags) }) else {
+        start..start + bytes.min(self.reserved) as u64
+    }
+
+    /// Gives the memory back, but for the part with those of the `last` chunks that threads may still store to. That
+    /// becomes memory of the process alone, which is given back at the start or end of a later recording, once
+    /// no thread can store to it.
+    ///
+    /// For the owner of all that refers to the memory, which uses it no more. So only probes can access it, and each
+    /// probe stores only at the position of its own thread, within the thread's chunk. What can still run is
+    /// known, since only a thread itself changes its position, and does so in native code when it leaves a chunk (a probe
+    /// only moves on within it):
+    ///
+    /// - A position inside: the thread may store to its last chunk at any time, for instance by the exit of a frame
+    ///   whose code had probes, or by a probe in which it has been suspended. The chunk stays accessible.
+    /// - A position outside: the thread has left the chunk, or never had one. It runs no probe that has loaded
+    ///   the old position, for that ends, and stores the position, before any native code of the thread runs.
+    ///
+    /// Where threads may share blocks, none of this is known, and all memory stays.
+    ///
+    /// A position outside is never one from before the thread had the chunk: the thread took it while it had a
+    /// reference to the recording, the last of which is gone.
+    pub(crate) fn release(&self, last: impl Iterator<Item = LastChunk>) {
+        if self.is_released.swap(true, Ordering::Relaxed) {
             return;
-        };
-        let start: *mut libc::c_void = ptr::with_exposed_provenance_mut(self.start);
-        let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-        // SAFETY: takes the place of our own mapping, at the same addresses, in one step: whoever stores
-        // there meanwhile finds memory before and after. Nobody relies on its content any more.
-        if unsafe { libc::mremap(new, bytes, bytes, flags, start) } == libc::MAP_FAILED {
-            // SAFETY: the mapping made above, which nobody knows.
-            let _ = unsafe { munmap(new, bytes) };
         }
+        give_back_kept();
+        let start = self.start as u64;
+        let reserved = start..start + self.reserved as u64;
+        let usable = self.usable();
+        let mut kept: Option<Kept> = None;
+        for LastChunk { position, memory } in last {
+            let at = position.load(Ordering::Acquire);
+            if reserved.contains(&at) {
+                let memory = if memory.contains(&at) { memory } else { usable.clone() };
+                let kept = kept
+                    .get_or_insert_with(|| Kept { memory: memory.clone(), positions: Vec::new() });
+                kept.memory.start = kept.memory.start.min(memory.start);
+                kept.memory.end = kept.memory.end.max(memory.end);
+                kept.positions.push(position);
+            }
+        }
+        if may_share_blocks() {
+            return;
+        }
+        let Some(mut kept) = kept else { return unmap(reserved) };
+        let part = |address: u64| (address - start) / PAGE_BYTES as u64 * PAGE_BYTES as u64 + start;
+        let end = part(kept.memory.end - 1).saturating_add(PAGE_BYTES as u64).min(reserved.end);
+        kept.memory = part(kept.memory.start)..end;
+        replace(&kept.memory);
+        unmap(start..kept.memory.start);
+        unmap(kept.memory.end..reserved.end);
+        KEPT.lock().push(kept);
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        self.release(std::iter::empty());
+    }
+}
+
+/// Gives memory of earlier recordings back to which no thread can store any more.
+fn give_back_kept() {
+    KEPT.lock().retain_mut(|Kept { memory, positions }| {
+        positions.retain(|position| memory.contains(&position.load(Ordering::Acquire)));
+        let is_left = positions.is_empty() && !may_share_blocks();
+        if is_left {
+            unmap(memory.clone());
+        }
+        !is_left
+    });
+}
+
+fn unmap(memory: Range<u64>) {
+    if let Ok(bytes) = usize::try_from(memory.end.saturating_sub(memory.start))
+        && let Ok(start) = usize::try_from(memory.start)
+        && bytes > 0
+    {
+        // SAFETY: whole parts of a mapping of ours that nothing accesses any more: `Region::release` says why.
+        // Refused: the addresses stay in use.
+        let _ = unsafe { munmap(ptr::with_exposed_provenance_mut(start), bytes) };
+    }
+}
+
+/// Puts private memory in the place of a part of a mapping of ours. Refused: the old memory stays.
+fn replace(memory: &Range<u64>) {
+    let access = ProtFlags::READ | ProtFlags::WRITE;
+    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+    let Ok(bytes) = usize::try_from(memory.end - memory.start) else { return };
+    let Ok(start) = usize::try_from(memory.start) else { return };
+    // Made elsewhere and moved: refused memory must not leave a hole where the old memory was, as it does on Linux
+    // before 6.12 if it is mapped over that.
+    // SAFETY: a new mapping at an address the system chooses.
+    let Ok(new) = (unsafe { mmap_anonymous(ptr::null_mut(), bytes, access, flags) }) else {
+        return;
+    };
+    let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+    let start: *mut libc::c_void = ptr::with_exposed_provenance_mut(start);
+    // SAFETY: takes the place of a part of our own mapping, at the same addresses, in one step: a store there
+    // meanwhile finds memory before and after. Nothing relies on its content any more.
+    if unsafe { libc::mremap(new, bytes, bytes, flags, start) } == libc::MAP_FAILED {
+        // SAFETY: the mapping made above, which nobody knows.
+        let _ = unsafe { munmap(new, bytes) };
     }
 }
 
@@ -177,6 +299,38 @@ mod tests {
         region.leave_file();
         region.words()[0].store(1, Ordering::Relaxed);
         assert_eq!(std::fs::read(out.join("journal")).unwrap(), bytes);
+    }
+
+    #[test]
+    fn memory_is_kept_as_long_as_a_thread_has_a_position_in_it() {
+        let position = |address| &*Box::leak(Box::new(AtomicU64::new(address)));
+        let region = Region::private().unwrap();
+        region.grow(1 << 20).unwrap();
+        let start = region.words().as_ptr().addr() as u64;
+        let chunk = |at: u64| start + at..start + at + 4096;
+        let (inside, outside) = (position(start + (512 << 10) + 7), position(start - 1));
+        region.release(
+            [(inside, 512 << 10), (outside, 0)]
+                .map(|(position, at)| LastChunk { position, memory: chunk(at) })
+                .into_iter(),
+        );
+        drop(region);
+        let kept = |at: u64| {
+            let kept = KEPT.lock();
+            kept.iter().find(|kept| kept.memory.contains(&at)).map(|kept| kept.memory.clone())
+        };
+        let part = start + (512 << 10)..start + (576 << 10);
+        assert_eq!(kept(part.start), Some(part.clone()));
+        let word: *const AtomicU64 =
+            ptr::with_exposed_provenance(usize::try_from(part.start).unwrap());
+        // SAFETY: memory that is kept, as was just seen.
+        unsafe { &*word }.store(1, Ordering::Relaxed);
+
+        drop(Region::private().unwrap());
+        assert_eq!(kept(part.start), Some(part.clone()));
+        inside.store(1, Ordering::Relaxed);
+        drop(Region::private().unwrap());
+        assert_eq!(kept(part.start), None);
     }
 
     #[test]

@@ -21,6 +21,8 @@ const SHARE: u32 = 40;
 const PATIENCE: Duration = Duration::from_secs(2);
 /// By this factor.
 const RARER: u32 = 10;
+/// The end of the recording is noticed after this time.
+const LONGEST_SLEEP: Duration = Duration::from_millis(50);
 
 /// Looks every `period` until the recording ends.
 pub fn run(recorder: &Recorder, period: Duration) {
@@ -40,6 +42,15 @@ pub fn run(recorder: &Recorder, period: Duration) {
         // From when it was due: the system wakes us late, and half a period may be gone by then. But not
         // to make up for what was missed.
         due = (due + pause).max(now + period / 4).max(now + look * SHARE);
-        thread::sleep(due - now);
+        sleep(recorder, due - now);
     }
+}
+
+/// Sleeps, but not long after the recording has ended: its files are closed when this thread ends too.
+fn sleep(recorder: &Recorder, mut pause: Duration) {
+    while pause > LONGEST_SLEEP && recorder.is_on() {
+        thread::sleep(LONGEST_SLEEP);
+        pause -= LONGEST_SLEEP;
+    }
+    thread::sleep(pause.min(LONGEST_SLEEP));
 }

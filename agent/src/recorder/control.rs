@@ -101,6 +101,11 @@ impl Control {
         self.park();
     }
 
+    /// The word with the address of the next byte to be written, which only the thread itself changes.
+    pub(super) fn position_word(&self) -> &AtomicU64 {
+        &self.position
+    }
+
     /// The word that is not 0 while probes shall do nothing; of the first block only.
     #[must_use]
     pub fn off_switch(&self) -> &AtomicU64 {

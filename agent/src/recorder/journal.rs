@@ -17,7 +17,7 @@ use flow_codec::format::journal::{
 use parking_lot::Mutex;
 
 use super::ticks::area_bytes;
-use crate::ffi::{Region, allocator};
+use crate::ffi::{LastChunk, Region, allocator};
 use crate::sink::{JournalFile, SinkError};
 
 /// The smallest slot: a virtual thread typically records a few bytes, and there may be a million of them.
@@ -115,6 +115,11 @@ impl Journal {
     /// Parts with the file. What is stored from now on goes nowhere.
     pub fn leave_file(&self) {
         self.region.leave_file();
+    }
+
+    /// Gives the memory back, as far as threads cannot store to it any more: see [`Region::release`].
+    pub(super) fn release(&self, last: impl Iterator<Item = LastChunk>) {
+        self.region.release(last);
     }
 
     /// All memory there is, for whoever knows addresses in it.

@@ -145,6 +145,12 @@ impl fmt::Debug for Recorder {
     }
 }
 
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        self.journal.release(self.threads.each().filter_map(|thread| thread.last_chunk()));
+    }
+}
+
 impl Recorder {
     /// A recorder that knows methods by `methods`, tells of threads in `thread_lines`, keeps chunks of up to
     /// `chunk_bytes` in `journal`, and hands them to `sink`.
@@ -447,9 +453,9 @@ impl Recorder {
 
     /// Ends the recording for good because of a fault. Events from now on are not counted.
     pub fn stop(&self, fault: &dyn fmt::Display) {
-        let was_on = self.is_on();
-        self.switch_off();
-        if was_on {
+        // Otherwise the switch may be that of the next recording.
+        if self.is_on() {
+            self.switch_off();
             self.stopped_at_ns.store(self.elapsed_ns().max(1), Ordering::Relaxed);
         }
         self.threads.each().for_each(|thread| thread.call_for_attention());

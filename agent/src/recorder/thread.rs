@@ -20,6 +20,7 @@ use super::marks::MarkBuffer;
 use super::queue::{After, Parcel};
 use super::ticks::pending_room;
 use super::{Buffer, ThreadFacts};
+use crate::ffi::LastChunk;
 use crate::sink::SinkError;
 
 /// Marks of gaps are added up behind more bytes of marks than this.
@@ -438,6 +439,15 @@ impl ThreadRecorder {
     pub(super) fn into_slot(self, position: u64) -> Option<Slot> {
         let chunk = self.out.into_inner().chunk;
         (!chunk.slot().is_open()).then(|| chunk.into_slot(position))
+    }
+
+    /// The chunk that probes of the thread may still store to; `None` where it has no probes.
+    pub(super) fn last_chunk(&self) -> Option<LastChunk> {
+        let ControlPlace::Table(block) = &self.control else { return None };
+        let out = self.out.lock();
+        let start = out.slot().address();
+        let memory = start..start + out.slot().bytes() as u64;
+        Some(LastChunk { position: block.control().position_word(), memory })
     }
 
     /// Where the thread's next event goes.

@@ -120,7 +120,8 @@ mod tests {
 
     #[test]
     fn the_last_tick_goes_where_there_is_no_room() {
-        let slot = Journal::private().unwrap().claim(256).unwrap();
+        let journal = Journal::private().unwrap();
+        let slot = journal.claim(256).unwrap();
         let mut ticks = Ticks::begin(&slot, Some(0));
         for number in 0..5 {
             assert_eq!(ticks.is_full(), number >= 2);
@@ -133,7 +134,8 @@ mod tests {
 
     #[test]
     fn who_stays_is_seen_for_longer() {
-        let slot = Journal::private().unwrap().claim(256).unwrap();
+        let journal = Journal::private().unwrap();
+        let slot = journal.claim(256).unwrap();
         let mut ticks = Ticks::begin(&slot, Some(0));
         ticks.prolong(&slot, 5);
         ticks.push(&slot, tick(1, 10));

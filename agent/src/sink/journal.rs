@@ -21,6 +21,8 @@ const MAX_OF_ONE_NAME: u32 = 1000;
 pub struct JournalPlace {
     directory: Place,
     name: String,
+    /// Whether the recording has started, which decides about the journal at its end.
+    is_used: bool,
 }
 
 #[derive(Debug)]
@@ -34,7 +36,7 @@ impl JournalPlace {
     #[must_use]
     pub fn in_trace(directory: &TraceDirectory) -> Self {
         let directory = Place::OfTrace(directory.clone());
-        Self { directory, name: names::JOURNAL.to_owned() }
+        Self { directory, name: names::JOURNAL.to_owned(), is_used: false }
     }
 
     /// In another directory, which must be there, under a name of its own.
@@ -45,7 +47,8 @@ impl JournalPlace {
         let path = std::path::absolute(path)?;
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
         let fd = retry_on_intr(|| rustix::fs::open(&path, flags, Mode::empty()))?;
-        Ok(Self { directory: Place::Elsewhere { path, fd }, name: String::new() })
+        let directory = Place::Elsewhere { path, fd };
+        Ok(Self { directory, name: String::new(), is_used: false })
     }
 
     /// The path for the manifest; `None` in the trace directory.
@@ -81,6 +84,13 @@ impl JournalPlace {
         Err(Errno::EXIST.into())
     }
 
+    /// Notes that the recording has started: from now on the journal stays until it is [removed](Self::remove).
+    #[must_use]
+    pub fn used(mut self) -> Self {
+        self.is_used = true;
+        self
+    }
+
     /// Removes the journal.
     ///
     /// # Errors
@@ -94,9 +104,9 @@ impl JournalPlace {
 }
 
 impl Drop for JournalPlace {
-    /// A recording is never dropped: this is of one that could not start.
+    /// Removes the journal of a recording that could not start.
     fn drop(&mut self) {
-        if matches!(self.directory, Place::Elsewhere { .. }) {
+        if !self.is_used && matches!(self.directory, Place::Elsewhere { .. }) {
             let _ = self.remove();
         }
     }

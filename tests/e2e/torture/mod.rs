@@ -3,6 +3,7 @@
 //! environment variable, few times unless `scripts/torture.sh` says more.
 
 mod crowds;
+mod cycles;
 mod disk;
 mod endings;
 mod forks;
