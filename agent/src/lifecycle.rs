@@ -71,6 +71,7 @@ pub struct Agent {
     manifest: Mutex<Option<(Manifest, Replacement)>>,
     abandoned: AtomicBool,
     unsubscribed: AtomicBool,
+    cleaned_up: AtomicBool,
     /// The jar for JVMs that run tests.
     api: Option<PathBuf>,
 }
@@ -132,6 +133,17 @@ pub fn release(agent: Arc<Agent>, before: impl FnOnce(&Agent)) {
     }
 }
 
+/// Waits while a thread of ours takes out the probes of a recording that a fault has ended.
+fn wait_for_clean_up() {
+    let deadline = Instant::now() + RELEASE_PATIENCE;
+    let is_cleaned_up = |agent: Arc<Agent>| {
+        agent.recorder.has_stopped() && agent.cleaned_up.load(Ordering::Relaxed)
+    };
+    while agent().is_some_and(is_cleaned_up) && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
 fn is_current(agent: &Arc<Agent>) -> bool {
     CURRENT.get().is_some_and(|current| Arc::ptr_eq(&current, agent))
 }
@@ -168,6 +180,7 @@ pub fn start(
     command: Option<&str>,
     prepare: impl FnOnce(&Options) -> Result<Jvm, String>,
 ) -> Result<Option<Arc<Agent>>, StartError> {
+    wait_for_clean_up();
     let _one_at_a_time = STARTING.lock();
     if let Some(earlier) = agent() {
         if earlier.recorder.is_on() {
@@ -299,6 +312,7 @@ impl Agent {
             manifest: Mutex::new(Some((manifest, end))),
             abandoned: AtomicBool::new(false),
             unsubscribed: AtomicBool::new(false),
+            cleaned_up: AtomicBool::new(false),
             api: options.api.clone(),
         })
     }
@@ -322,6 +336,11 @@ impl Agent {
     /// Whether nobody has asked this before.
     pub fn first_to_unsubscribe(&self) -> bool {
         !self.unsubscribed.swap(true, Ordering::Relaxed)
+    }
+
+    /// Whether nobody has asked this before.
+    pub fn first_to_clean_up(&self) -> bool {
+        !self.cleaned_up.swap(true, Ordering::Relaxed)
     }
 
     /// The jar of the Java API, to be added to the class path of a JVM that runs tests.

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use flow_e2e::{Decoded, DecodedThread, Jdk, Program, decode_trace, flow, library};
 
@@ -300,6 +301,45 @@ fn jcmd_loads_the_agent_too() {
         assert_recorded(jdk, &mut session, &out, |session| session.detach());
         assert_clean(&out);
         drop(session.exit());
+    });
+}
+
+#[test]
+fn a_recording_that_stops_by_itself_takes_its_probes_out() {
+    on_every_jdk(|jdk| {
+        let program = Program::harness(jdk, "Attached");
+        let log = program.workspace().join("redefined.log");
+        let log_changes = format!("-Xlog:redefine+class+load=info:file={}", log.display());
+        let mut session = Session::of(program.jvm_arg(log_changes.as_str()));
+        // Each time the code of the class is replaced.
+        let changes = || {
+            let lines = fs::read_to_string(&log).unwrap();
+            lines.lines().filter(|line| line.contains("harness.Attached,")).count()
+        };
+        let library = library();
+        let into = ["-o", "trace", "--agent", library.to_str().unwrap(), "-O", "max-size=1m"];
+        let output = session.flow("attach", &into);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(changes(), 1);
+        session.command("work 1000000");
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while changes() < 2 {
+            assert!(Instant::now() < deadline, "the probes are still there");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        // The trace is complete, while the program runs.
+        session.attach("second");
+        let end = &decode_trace(&session.dir("trace")).manifest["end"];
+        assert!(end["lost"]["stopped_at_ns"].is_u64(), "{end}");
+        let second = session.dir("second");
+        assert_recorded(jdk, &mut session, &second, |session| session.detach());
+        assert_clean(&second);
+        assert_eq!(changes(), 4);
+        session.say("exit 5");
+        let output = session.child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(5));
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(errors.lines().all(|line| line.contains("max-size")), "{errors}");
     });
 }
 

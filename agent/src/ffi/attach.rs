@@ -69,7 +69,7 @@ pub(super) fn detach(vm: &Vm<'_>, jvmti: Jvmti) -> Result<(), String> {
 }
 
 /// Completes the trace, takes the probes out of the program, and gives back what the recording held.
-fn end(vm: &Vm<'_>, jvmti: Jvmti, agent: Arc<Agent>) {
+pub(super) fn end(vm: &Vm<'_>, jvmti: Jvmti, agent: Arc<Agent>) {
     agent.finish(Patience::Much);
     if agent.engine() == EngineKind::Instrument {
         instrument::restore_loaded(agent.recorder(), vm);

@@ -13,7 +13,7 @@ use jvmti_rs::sys;
 
 use super::jvmti::Jvmti;
 use super::vm::KnowsProbes;
-use super::{Vm, api, blocks, environment, probe};
+use super::{Vm, aftermath, api, blocks, environment, probe};
 use crate::engine::{events, instrument};
 use crate::lifecycle::{self, Agent};
 use crate::options::EngineKind;
@@ -89,6 +89,9 @@ pub(super) fn caught(agent: &Agent, body: impl FnOnce()) {
         agent.recorder().stop(&"internal error");
     }
     agent.recorder().check_memory();
+    if agent.recorder().has_stopped() {
+        aftermath::begin(agent);
+    }
 }
 
 /// Runs the body of a callback that has no recording.
@@ -100,7 +103,8 @@ fn after_recording(body: impl FnOnce()) {
     }
 }
 
-/// Runs the body of a callback while recording is on. Once it is off, the events that make the JVM slow are given up.
+/// Runs the body of a callback while recording is on. Once it is off, the events that make the JVM slow are given up
+/// too: of single methods here, and probes by [`aftermath`].
 #[inline]
 fn while_recording(jvmti: *mut sys::jvmtiEnv, body: impl FnOnce(&Agent)) {
     if let Some(agent) = lifecycle::agent() {
@@ -205,6 +209,7 @@ unsafe extern "C" fn vm_init(
 }
 
 unsafe extern "C" fn vm_death(jvmti: *mut sys::jvmtiEnv, jni: *mut sys::JNIEnv) {
+    aftermath::forbid();
     let Some(agent) = lifecycle::agent() else {
         return;
     };

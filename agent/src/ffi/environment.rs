@@ -2,19 +2,23 @@
 
 #![expect(unsafe_code, reason = "the function table of the JVM, before there is anything safer")]
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use jni::sys::{JNI_OK, JNI_VERSION_1_2, JavaVM};
+use jni::sys::{JNI_OK, JNI_VERSION_1_2, JavaVM, JavaVMAttachArgs};
 use jvmti_rs::sys;
 
-use super::blocks;
 use super::callbacks::{self, VIRTUAL_THREAD_END, VIRTUAL_THREAD_START};
 use super::jvmti::{Jvmti, no_capabilities};
+use super::{Vm, blocks};
 use crate::lifecycle::Agent;
 use crate::options::{EngineKind, Options};
 
 static ENVIRONMENT: AtomicPtr<sys::jvmtiEnv> = AtomicPtr::new(ptr::null_mut());
+
+/// The JVM, once there is an environment.
+static JVM: AtomicPtr<JavaVM> = AtomicPtr::new(ptr::null_mut());
 
 /// The environment, once there is one.
 pub(super) fn current() -> Option<Jvmti> {
@@ -37,6 +41,7 @@ pub(super) unsafe fn obtain(vm: *mut JavaVM) -> Result<Jvmti, String> {
     // SAFETY: the caller's duty.
     let env = unsafe { interface(vm, sys::JVMTI_VERSION_1_2) };
     let env = env.ok_or("this JVM offers no JVMTI; HotSpot-based ones do")?.cast();
+    JVM.store(vm, Ordering::Release);
     ENVIRONMENT.store(env, Ordering::Release);
     // SAFETY: the JVM made it, and we never dispose of it.
     Ok(unsafe { Jvmti::new(env) })
@@ -53,6 +58,49 @@ pub(super) unsafe fn jni(vm: *mut JavaVM) -> Result<*mut sys::JNIEnv, String> {
     // SAFETY: the caller's duty.
     let env = unsafe { interface(vm, JNI_VERSION_1_2) };
     Ok(env.ok_or("this thread has no JNI")?.cast())
+}
+
+/// Whether the JVM runs: classes can be changed.
+pub(super) fn is_live() -> bool {
+    current().is_some_and(Jvmti::is_live)
+}
+
+/// Runs something in a thread of ours, which is a daemon thread of the JVM meanwhile.
+///
+/// # Errors
+/// The JVM does not take the thread.
+pub(super) fn as_thread_of_jvm(body: impl FnOnce(&Vm<'_>, Jvmti)) -> Result<(), String> {
+    let vm = JVM.load(Ordering::Acquire);
+    let jvmti = current().filter(|_| !vm.is_null()).ok_or("there is no JVM")?;
+    let name = c"flow-end";
+    let mut arguments = JavaVMAttachArgs {
+        version: JNI_VERSION_1_2,
+        name: name.as_ptr().cast_mut(),
+        group: ptr::null_mut(),
+    };
+    let mut env = ptr::null_mut();
+    // SAFETY: the JVM that `obtain` was called with; there is one for the life of the process.
+    let table = unsafe { *vm };
+    // SAFETY: the JVM's function table, constant memory of the JVM.
+    let table = unsafe { &*table };
+    // SAFETY: every JVM has the functions of JNI 1.4, at the same places in every version.
+    let attach = unsafe { &table.v1_4 }.AttachCurrentThreadAsDaemon;
+    // SAFETY: as above.
+    let detach = unsafe { &table.v1_1 }.DetachCurrentThread;
+    // SAFETY: the JVM's own function with its own pointer, a place for the answer, and arguments that outlive the call.
+    let answer = unsafe { attach(vm, &raw mut env, (&raw mut arguments).cast()) };
+    if answer != JNI_OK || env.is_null() {
+        return Err(format!("JNI error {answer} while a thread was attached"));
+    }
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: the environments of this thread, which is attached until this closure has returned.
+        let vm = unsafe { Vm::new(jvmti, env.cast(), ptr::null_mut()) };
+        body(&vm, jvmti);
+    }))
+    .is_err();
+    // SAFETY: the JVM's own function with its own pointer, in a thread that has been attached.
+    unsafe { detach(vm) };
+    if panicked { Err("internal error".to_owned()) } else { Ok(()) }
 }
 
 /// # Safety

@@ -14,7 +14,19 @@ const STACK_BYTES: usize = 128 * 1024;
 /// # Errors
 /// The system has no thread for us.
 pub(crate) fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    let builder = Builder::new().name(name.to_owned()).stack_size(STACK_BYTES);
+    spawn_with_stack(name, STACK_BYTES, body)
+}
+
+/// As [`spawn`], with a stack of this size.
+///
+/// # Errors
+/// The system has no thread for us.
+pub(super) fn spawn_with_stack(
+    name: &str,
+    stack_bytes: usize,
+    body: impl FnOnce() + Send + 'static,
+) -> io::Result<()> {
+    let builder = Builder::new().name(name.to_owned()).stack_size(stack_bytes);
     let all = all_signals();
     let mut before = MaybeUninit::uninit();
     // A new thread has the mask of the one that makes it: there is no instant at which it gets a signal.

@@ -125,6 +125,12 @@ impl Jvmti {
         call!(self, SetEventNotificationMode, mode, event, every_thread)
     }
 
+    /// Whether the JVM has started and has not ended.
+    pub(super) fn is_live(self) -> bool {
+        let mut phase = 0;
+        call!(self, GetPhase, &raw mut phase).is_ok() && phase == sys::JVMTI_PHASE_LIVE
+    }
+
     pub(super) fn system_property(self, name: &CStr) -> Option<String> {
         let mut value = ptr::null_mut();
         call!(self, GetSystemProperty, name.as_ptr(), &raw mut value).ok()?;

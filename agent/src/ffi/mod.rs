@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `entry` | `Agent_OnLoad`, `Agent_OnAttach`, `Agent_OnUnload` |
 //! | `attach` | what it does when it is loaded into a running JVM (safe) |
+//! | `aftermath` | takes the probes out after a fault |
 //! | `copies` | other copies of this library in the same process |
 //! | `environment` | the JVMTI environment: capabilities, and the events asked for |
 //! | `callbacks` | what the JVM calls; guards around every body |
@@ -37,6 +38,7 @@
 //! - **Ended means ended.** Callbacks still arrive after VMDeath; they ask
 //!   [`Recorder::is_on`](crate::recorder::Recorder::is_on) first.
 
+mod aftermath;
 pub(crate) mod allocator;
 mod api;
 mod attach;

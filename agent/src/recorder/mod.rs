@@ -471,6 +471,12 @@ impl Recorder {
         }
     }
 
+    /// Whether a fault has ended the recording.
+    #[must_use]
+    pub fn has_stopped(&self) -> bool {
+        self.stopped_at_ns.load(Ordering::Relaxed) != 0
+    }
+
     /// Counts an event that was seen and cannot be recorded; not after the end.
     pub fn lose_event(&self, reason: &str) {
         if self.is_on() {

@@ -1,0 +1,54 @@
+//! What follows a fault: the recording has stopped by itself, and the program gets its own code back.
+//!
+//! A thread of ours does what `flow detach` does, as soon as a callback finds that recording has stopped. For a moment it is a
+//! thread of the JVM: the JVM changes classes only for those.
+//!
+//! Probes stay in place, and record nothing, where the JVM is not yet or no longer able to change classes, and where memory has run
+//! out: it would need some, and ends the process if it gets none.
+
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::{allocator, attach, environment, helper};
+use crate::lifecycle::{self, Agent};
+use crate::options::EngineKind;
+
+/// Threads of the JVM need more stack than others of ours: the JVM checks its guard zones.
+const STACK_BYTES: usize = 1 << 20;
+
+/// Set when the JVM begins to end.
+static TOO_LATE: AtomicBool = AtomicBool::new(false);
+
+/// Begins nothing from now on: the JVM ends.
+pub(super) fn forbid() {
+    TOO_LATE.store(true, Ordering::SeqCst);
+}
+
+/// Has the recording ended, which a fault has stopped.
+#[cold]
+pub(super) fn begin(stopped: &Agent) {
+    if stopped.engine() != EngineKind::Instrument
+        || stopped.is_abandoned()
+        || allocator::is_short()
+        || TOO_LATE.load(Ordering::SeqCst)
+        || !environment::is_live()
+        || !stopped.first_to_clean_up()
+    {
+        return;
+    }
+    let Some(agent) = lifecycle::agent().filter(|agent| ptr::eq(&raw const **agent, stopped))
+    else {
+        return;
+    };
+    if let Err(error) = helper::spawn_with_stack("flow-end", STACK_BYTES, move || end(agent)) {
+        log::warn!("no thread to take the probes out of the program: {error}");
+    }
+}
+
+fn end(agent: Arc<Agent>) {
+    let ended = environment::as_thread_of_jvm(|vm, jvmti| attach::end(vm, jvmti, agent));
+    if let Err(why) = ended {
+        log::warn!("the probes stay in the program: {why}");
+    }
+}
