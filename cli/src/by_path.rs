@@ -1,7 +1,7 @@
 //! Calls of a trace added up by path, weighed by how many they are or how long they took.
 
 use flow_codec::MethodId;
-use flow_codec::analysis::{Graph, PathTree, Rooted, TimedGraph};
+use flow_codec::analysis::{Graph, PathTree, Rooted, Time, Weight};
 use flow_codec::read::{Clock, Selection, ThreadFile, Visit};
 
 use crate::failure::Status;
@@ -16,32 +16,6 @@ pub(crate) struct ByPath {
     pub(crate) status: Status,
 }
 
-/// What weighs calls by path.
-trait Weigh: Visit {
-    fn calls(&self) -> u64;
-    fn end_thread(&mut self);
-}
-
-impl Weigh for Graph {
-    fn calls(&self) -> u64 {
-        self.calls()
-    }
-
-    fn end_thread(&mut self) {
-        self.end_thread();
-    }
-}
-
-impl Weigh for TimedGraph<'_> {
-    fn calls(&self) -> u64 {
-        self.calls()
-    }
-
-    fn end_thread(&mut self) {
-        self.end_thread();
-    }
-}
-
 impl ByPath {
     /// Reads the chosen calls of some threads, as far as they happen in one of the roots.
     pub(crate) fn read(
@@ -53,21 +27,17 @@ impl ByPath {
     ) -> Self {
         if is_timed {
             let clock = Clock::default();
-            let mut graph = TimedGraph::new(&clock);
-            let (threads, status) =
-                add(files, progress, &mut graph, |file, progress, graph| match roots.is_all() {
-                    true => visit_timed(file, chosen, progress, &clock, graph),
-                    false => visit_timed(file, chosen, progress, &clock, &mut rooted(roots, graph)),
-                });
-            Self { tree: graph.into_tree(), threads, status }
+            add(Graph::new(Time::new(&clock)), files, progress, |file, progress, graph| match roots
+                .is_all()
+            {
+                true => visit_timed(file, chosen, progress, &clock, graph),
+                false => visit_timed(file, chosen, progress, &clock, &mut rooted(roots, graph)),
+            })
         } else {
-            let mut graph = Graph::default();
-            let (threads, status) =
-                add(files, progress, &mut graph, |file, progress, graph| match roots.is_all() {
-                    true => visit_thread(file, chosen, progress, graph),
-                    false => visit_thread(file, chosen, progress, &mut rooted(roots, graph)),
-                });
-            Self { tree: graph.into_tree(), threads, status }
+            add(Graph::default(), files, progress, |file, progress, graph| match roots.is_all() {
+                true => visit_thread(file, chosen, progress, graph),
+                false => visit_thread(file, chosen, progress, &mut rooted(roots, graph)),
+            })
         }
     }
 }
@@ -79,20 +49,20 @@ fn rooted<'a, V: Visit>(
     Rooted::new(|method| roots.contains(method), graph)
 }
 
-/// Adds threads, and answers how many of them have calls.
-fn add<G: Weigh>(
+/// Adds up threads.
+fn add<W: Weight>(
+    mut graph: Graph<W>,
     files: &[ThreadFile],
     progress: &mut Progress,
-    graph: &mut G,
-    visit: impl Fn(&ThreadFile, &mut Progress, &mut G) -> Reading,
-) -> (u64, Status) {
+    visit: impl Fn(&ThreadFile, &mut Progress, &mut Graph<W>) -> Reading,
+) -> ByPath {
     let (mut threads, mut status) = (0, Status::Done);
     for file in files {
         let before = graph.calls();
-        let reading = visit(file, progress, graph);
+        let reading = visit(file, progress, &mut graph);
         graph.end_thread();
         threads += u64::from(graph.calls() > before);
         status = status.and(reading.tell(file, progress));
     }
-    (threads, status)
+    ByPath { tree: graph.into_tree(), threads, status }
 }

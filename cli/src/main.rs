@@ -39,6 +39,9 @@ fn main() {
     let outcome = match Args::try_parse() {
         Ok(args) => {
             let mut out = Out::new(args.color);
+            if args.verb.is_for_people() {
+                out.fit_lines();
+            }
             run(&args.verb, &mut out).and_then(|status| {
                 out.finish()?;
                 Ok(status)

@@ -1,7 +1,7 @@
 //! Which methods are meant by the patterns of a command line.
 
-use flow_codec::Glob;
 use flow_codec::read::Trace;
+use flow_codec::{Glob, Name};
 
 use crate::failure::Failure;
 use crate::source::Source;
@@ -18,11 +18,12 @@ pub(crate) fn globs_in(patterns: &[String], sources: &[&Source]) -> Result<Vec<G
         let glob = Glob::new(pattern);
         let mut traces = sources.iter().flat_map(|source| &source.traces);
         // Ids without a name are methods of no class.
-        let is_meant = glob.matches("", "") || traces.any(|trace| is_in(trace, &glob));
+        let is_nameless = glob.matches("", "") || glob.nameless_id().is_some();
+        let is_meant = is_nameless || traces.any(|trace| is_in(trace, &glob));
         is_meant.then_some(glob).ok_or_else(|| {
             Failure::Failed(format!(
                 "no method like '{pattern}' in the trace; a pattern is pkg.Class or pkg.Class#method, \
-                 with * for anything within a package and ** across"
+                 with * for anything within a package and ** across, or a name as it is shown"
             ))
         })
     };
@@ -33,13 +34,6 @@ fn is_in(trace: &Trace, glob: &Glob) -> bool {
     let mut methods = trace.methods.iter();
     // Of frames that recording found open nothing but names is known.
     let open = trace.threads.iter().flat_map(|(_, thread)| &thread.open.frames);
-    let mut open = open.map(|frame| frame_name(frame));
-    methods.any(|(_, method)| glob.matches(&method.info.class, &method.info.name))
-        || open.any(|(class, name)| glob.matches(class, name))
-}
-
-/// The class and the method of `pkg.Class.method(descriptor)`.
-pub(crate) fn frame_name(frame: &str) -> (&str, &str) {
-    let name = frame.split('(').next().unwrap_or_default();
-    name.rsplit_once('.').unwrap_or(("", name))
+    methods.any(|(_, method)| glob.matches_name(Name::from(&method.info)))
+        || open.map(|frame| Name::parse(frame)).any(|name| glob.matches_name(name))
 }

@@ -5,12 +5,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use flow_codec::read::{OpenFrames, Selection, ThreadFile, Trace, TraceSet};
-use flow_codec::{Error, Glob, ThreadId};
+use flow_codec::{Error, Glob, Name, ThreadId};
 
 use crate::args::{FilterArgs, Format, PartArgs, SourceArgs, ThreadArgs};
 use crate::failure::{Failure, Status};
 use crate::output::{Out, lost, message, neutral, plural};
-use crate::pattern::{frame_name, globs};
+use crate::pattern::globs;
 
 /// The traces of a directory. More than one where several JVMs wrote into it.
 #[derive(Debug)]
@@ -279,10 +279,8 @@ impl FilterArgs {
         let open = trace.threads.get(thread).map(|thread| thread.open.clone());
         let mut open = open.unwrap_or_default();
         let included = self.included();
-        open.frames.retain(|frame| {
-            let (class, method) = frame_name(frame);
-            Selection::is_selected(&included, &self.exclude, class, method)
-        });
+        open.frames
+            .retain(|frame| Selection::is_selected(&included, &self.exclude, Name::parse(frame)));
         open
     }
 

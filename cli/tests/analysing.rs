@@ -80,10 +80,10 @@ fn graph_adds_up_calls_with_the_same_callers() {
 7 calls by 4 paths in 3 threads
 
 calls  total       %  self  method
-    1      5   71.4%     1  com.app.Main.main([Ljava/lang/String;)V
-    2      4   57.1%     2    com.app.Main.work(I)I
-    2      2   28.5%     2      com.app.Main$Job.<init>()V
-    2      2   28.5%     2  com.app.Main.work(I)I
+    1      5   71.4%     1  com.app.Main.main(String[])
+    2      4   57.1%     2    com.app.Main.work(int)
+    2      2   28.5%     2      com.app.Main$Job.<init>()
+    2      2   28.5%     2  com.app.Main.work(int)
 "
     );
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
@@ -135,13 +135,13 @@ thread 12 pool-1
 1 call by 1 path
 
 calls  total       %  self  method
-    1      1  100.0%     1  com.app.Main.work(I)I
+    1      1  100.0%     1  com.app.Main.work(int)
 
 thread 13
 1 call by 1 path
 
 calls  total       %  self  method
-    1      1  100.0%     1  com.app.Main.work(I)I
+    1      1  100.0%     1  com.app.Main.work(int)
 "
     );
 }
@@ -156,8 +156,8 @@ fn graph_of_a_method_begins_with_it() {
 6 calls by 2 paths in 3 threads
 
 calls  total       %  self  method
-    4      6  100.0%     4  com.app.Main.work(I)I
-    2      2   33.3%     2    com.app.Main$Job.<init>()V
+    4      6  100.0%     4  com.app.Main.work(int)
+    2      2   33.3%     2    com.app.Main$Job.<init>()
 "
     );
     let run = flow(&["graph", "--method", "com.app.Mian"], trace.path());
@@ -171,17 +171,17 @@ fn graph_for_programs_names_the_parent_of_each_path() {
     let run = flow(&["graph", "--format", "csv", "--thread", "main"], trace.path());
     assert_eq!(
         run.out,
-        "trace,thread,path,parent,depth,method,class,name,descriptor,calls,total,self,unit\n\
-         .,,1,,0,0,com.app.Main,main,([Ljava/lang/String;)V,1,5,1,calls\n\
-         .,,2,1,1,1,com.app.Main,work,(I)I,2,4,2,calls\n\
-         .,,3,2,2,2,com.app.Main$Job,<init>,()V,2,2,2,calls\n"
+        "trace,thread,path,parent,depth,method,class,name,descriptor,readable,calls,total,self,unit\n\
+         .,,1,,0,0,com.app.Main,main,([Ljava/lang/String;)V,com.app.Main.main(String[]),1,5,1,calls\n\
+         .,,2,1,1,1,com.app.Main,work,(I)I,com.app.Main.work(int),2,4,2,calls\n\
+         .,,3,2,2,2,com.app.Main$Job,<init>,()V,com.app.Main$Job.<init>(),2,2,2,calls\n"
     );
     let run = flow(&["graph", "--format", "json", "--per-thread", "--thread", "13"], trace.path());
     let line: serde_json::Value = serde_json::from_str(&run.out).unwrap();
     assert_eq!(
         line,
         serde_json::json!({"trace": ".", "thread": 13, "path": 1, "parent": null, "depth": 0,
-            "method": 1, "class": "com.app.Main", "name": "work", "descriptor": "(I)I",
+            "method": 1, "class": "com.app.Main", "name": "work", "descriptor": "(I)I", "readable": "com.app.Main.work(int)",
             "calls": 1, "total": 1, "self": 1, "unit": "calls"})
     );
 }
@@ -193,11 +193,11 @@ fn report_tells_callers_and_callees() {
     assert_eq!(
         run.out,
         "\
-callers of com.app.Main.work(I)I: 4 calls
+callers of com.app.Main.work(int): 4 calls
 
-calls      %  caller
-    2  50.0%  (nobody that was recorded)
-    2  50.0%  com.app.Main.main([Ljava/lang/String;)V
+calls  total      %  self      %  caller
+    2      4  66.6%     2  33.3%  com.app.Main.main(String[])
+    2      2  33.3%     2  33.3%  (nobody that was recorded)
 "
     );
     let run = flow(&["report", "--callees", "com.app.Main"], trace.path());
@@ -206,9 +206,9 @@ calls      %  caller
         "\
 2 methods, called 5×, made 4 calls
 
-calls      %  callee
-    2  50.0%  com.app.Main.work(I)I
-    2  50.0%  com.app.Main$Job.<init>()V
+calls  total      %  self      %  callee
+    2      4  57.1%     2  28.5%  com.app.Main.work(int)
+    2      2  28.5%     2  28.5%  com.app.Main$Job.<init>()
 "
     );
     let run = flow(&["report", "--callers", "**#work", "--max", "1"], trace.path());
@@ -218,17 +218,60 @@ calls      %  callee
     let run = flow(&["report", "--callers", "**#work", "--format", "csv"], trace.path());
     assert_eq!(
         run.out,
-        "trace,method,class,name,descriptor,calls,total_ns,self_ns,total_from_ns,total_by_ns\n\
-         .,,,,,2,,,,\n\
-         .,0,com.app.Main,main,([Ljava/lang/String;)V,2,,,,\n"
+        "trace,method,class,name,descriptor,readable,calls,total,self,unit,total_from,total_by\n\
+         .,0,com.app.Main,main,([Ljava/lang/String;)V,com.app.Main.main(String[]),2,4,2,calls,4,4\n\
+         .,,,,,,2,2,2,calls,2,2\n"
     );
     let run = flow(&["report", "--callers", "**#work", "--format", "json"], trace.path());
-    let line: serde_json::Value = serde_json::from_str(run.out.lines().next().unwrap()).unwrap();
+    let line: serde_json::Value = serde_json::from_str(run.out.lines().nth(1).unwrap()).unwrap();
     assert_eq!(
         line,
         serde_json::json!({"trace": ".", "method": null, "class": null, "name": null,
-            "descriptor": null, "calls": 2})
+            "descriptor": null, "readable": null, "calls": 2, "total": 2, "self": 2,
+            "unit": "calls", "total_from": 2, "total_by": 2})
     );
+}
+
+#[test]
+fn overloads_differ_and_every_name_that_is_shown_is_a_pattern() {
+    let trace = tempfile::tempdir().unwrap();
+    let methods = [
+        ("total(La/Key;)V", "a.B.total(a.Key)"),
+        ("total(Lb/Key;)V", "a.B.total(b.Key)"),
+        ("get()Ljava/lang/Object;", "a.B.get(): Object"),
+        ("get()Ljava/lang/String;", "a.B.get(): String"),
+        ("<init>([I)V", "a.B.<init>(int[])"),
+    ];
+    let ids = methods.iter().enumerate().map(|(id, (key, _))| format!("a.B#{key}={id}\n"));
+    fs::write(trace.path().join("ids.properties"), ids.collect::<String>()).unwrap();
+    // Each once, and one without a name.
+    let events = [0x80, 0, 0x81, 0, 0x82, 0, 0x83, 0, 0x84, 0, 0x85, 0];
+    fs::write(trace.path().join("thread-1.flow"), events).unwrap();
+    let (mut short, mut full) = (0, 0);
+    for verbose in [&[][..], &["--verbose"]] {
+        let run = flow(&[&["report"], verbose].concat(), trace.path());
+        let shown: Vec<_> =
+            run.out.lines().skip(3).map(|row| row.rsplit("  ").next().unwrap()).collect();
+        assert_eq!(shown.len(), methods.len() + 1, "{}", run.out);
+        for name in &shown {
+            for args in [["report", "--include"], ["replay", "--method"], ["replay", "--from"]] {
+                let run = flow(&[&[args[0], args[1], name], verbose].concat(), trace.path());
+                assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{args:?} {name}");
+                let others = shown.iter().filter(|other| *other != name);
+                if args[1] != "--from" {
+                    assert!(others.clone().all(|other| !run.out.contains(other)), "{}", run.out);
+                }
+                assert!(run.out.contains(name), "{args:?} {name}: {}", run.out);
+            }
+            short += usize::from(methods.iter().any(|(_, readable)| readable == name));
+            full += usize::from(name.ends_with(['V', ';']));
+        }
+        assert!(shown.contains(&"?#5"), "{}", run.out);
+    }
+    assert_eq!((short, full), (methods.len(), methods.len()));
+    // Without parameters a name is that of all overloads.
+    let run = flow(&["report", "--include", "B.total"], trace.path());
+    assert!(run.out.starts_with("2 calls of 2 methods in 1 thread\n"), "{}", run.out);
 }
 
 #[test]
@@ -238,10 +281,10 @@ fn report_tells_paths() {
     assert_eq!(
         run.out,
         "\
-total      %  calls  method
-    5  71.4%      1  com.app.Main.main([Ljava/lang/String;)V
-    4  57.1%      2  com.app.Main.work(I)I
-    2  28.5%      2  com.app.Main$Job.<init>()V
+calls  total      %  self      %  method
+    1      5  71.4%     1  14.2%  com.app.Main.main(String[])
+    2      4  57.1%     2  28.5%  com.app.Main.work(int)
+    2      2  28.5%     2  28.5%  com.app.Main$Job.<init>()
 "
     );
     let run = flow(&["report", "--paths", "deepest", "--max", "2"], trace.path());
@@ -251,9 +294,9 @@ total      %  calls  method
 3 frames, first reached by event 2 of thread 1 main
 
 depth  method
-    0  com.app.Main.main([Ljava/lang/String;)V
+    0  com.app.Main.main(String[])
        … 1 frame left out (--max 2; 0 for all)
-    2  com.app.Main$Job.<init>()V
+    2  com.app.Main$Job.<init>()
 "
     );
     let run = flow(&["report", "--paths", "frequent", "--max", "2"], trace.path());
@@ -262,11 +305,11 @@ depth  method
         "\
 7 calls by 4 paths
 
-2   28.5%  com.app.Main.work(I)I
-           in com.app.Main.main
+2   28.5%  com.app.Main.work(int)
+           in Main.main
 
-2   28.5%  com.app.Main$Job.<init>()V
-           in com.app.Main.main > com.app.Main.work
+2   28.5%  com.app.Main$Job.<init>()
+           in Main.main > Main.work
 
 … 2 more paths with 3 calls left out (--max 2; 0 for all)
 "
@@ -274,11 +317,11 @@ depth  method
     for (paths, line) in [
         (
             "longest",
-            r#""depth":1,"method":1,"class":"com.app.Main","name":"work","descriptor":"(I)I","calls":2,"total":4,"self":2,"unit":"calls"}"#,
+            r#""depth":1,"method":1,"class":"com.app.Main","name":"work","descriptor":"(I)I","readable":"com.app.Main.work(int)","calls":2,"total":4,"self":2,"unit":"calls"}"#,
         ),
         (
             "deepest",
-            r#""thread":1,"event":2,"depth":1,"method":1,"class":"com.app.Main","name":"work","descriptor":"(I)I"}"#,
+            r#""thread":1,"event":2,"depth":1,"method":1,"class":"com.app.Main","name":"work","descriptor":"(I)I","readable":"com.app.Main.work(int)"}"#,
         ),
         (
             "frequent",
@@ -321,18 +364,23 @@ fn diff_tells_what_appeared_vanished_and_changed() {
 1 appeared, 1 vanished, 1 path called more or less often
 
 change  before  after         method
-    -4       4      0  gone   com.app.Main.work(I)I  and 1 path below
-                                in com.app.Main.main
-    +3       0      3  new    com.app.Main$Job.<init>()V  and 1 path below
-                                in com.app.Main.main
-    -1       2      1  calls  com.app.Main.work(I)I
+    -4       4      0  gone   com.app.Main.work(int)  and 1 path below
+                                in Main.main
+    +3       0      3  new    com.app.Main$Job.<init>()  and 1 path below
+                                in Main.main
+    -1       2      1  calls  com.app.Main.work(int)
 "
     );
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
 
     // Only of one thread; it needs not be in both.
     let run = diff(&["--thread", "main", "--format", "csv", "--max", "1"], &before, &after);
-    assert!(run.out.contains("vanished,com.app.Main,work,(I)I,1,2,0,4,0,2,"), "{}", run.out);
+    assert!(
+        run.out
+            .contains("vanished,com.app.Main,work,(I)I,com.app.Main.work(int),1,2,0,4,0,calls,2,"),
+        "{}",
+        run.out
+    );
     fs::remove_file(after.path().join("thread-12.flow")).unwrap();
     let run = diff(&["--thread", "pool-1"], &before, &after);
     assert!(run.out.contains("after   0 calls"), "{}", run.out);
@@ -341,7 +389,7 @@ change  before  after         method
     assert!(run.code == Some(1) && run.err.contains("no thread 'nobody'"), "{}", run.err);
     let run = diff(&["--depth", "1"], &before, &after);
     assert!(
-        run.out.ends_with("work(I)I\n… 2 deeper differences left out (--depth 1)\n"),
+        run.out.ends_with("work(int)\n… 2 deeper differences left out (--depth 1)\n"),
         "{}",
         run.out
     );
@@ -352,18 +400,18 @@ change  before  after         method
     let run = diff(&["--format", "csv"], &before, &after);
     assert_eq!(
         run.out,
-        "change,class,name,descriptor,depth,calls_before,calls_after,total_before,total_after,paths,path\n\
-         vanished,com.app.Main,work,(I)I,1,2,0,4,0,2,com.app.Main.main([Ljava/lang/String;)V > com.app.Main.work(I)I\n\
-         appeared,com.app.Main$Job,<init>,()V,1,0,2,0,3,2,com.app.Main.main([Ljava/lang/String;)V > com.app.Main$Job.<init>()V\n\
-         changed,com.app.Main,work,(I)I,0,2,1,2,1,1,com.app.Main.work(I)I\n"
+        "change,class,name,descriptor,readable,depth,self_before,self_after,total_before,total_after,unit,paths,path\n\
+         vanished,com.app.Main,work,(I)I,com.app.Main.work(int),1,2,0,4,0,calls,2,com.app.Main.main([Ljava/lang/String;)V > com.app.Main.work(I)I\n\
+         appeared,com.app.Main$Job,<init>,()V,com.app.Main$Job.<init>(),1,0,2,0,3,calls,2,com.app.Main.main([Ljava/lang/String;)V > com.app.Main$Job.<init>()V\n\
+         changed,com.app.Main,work,(I)I,com.app.Main.work(int),0,2,1,2,1,calls,1,com.app.Main.work(I)I\n"
     );
     let run = diff(&["--format", "json"], &before, &after);
     let line: serde_json::Value = serde_json::from_str(run.out.lines().nth(2).unwrap()).unwrap();
     assert_eq!(
         line,
         serde_json::json!({"change": "changed", "class": "com.app.Main", "name": "work",
-            "descriptor": "(I)I", "depth": 0, "calls_before": 2, "calls_after": 1,
-            "total_before": 2, "total_after": 1, "paths": 1, "path": ["com.app.Main.work(I)I"]})
+            "descriptor": "(I)I", "readable": "com.app.Main.work(int)", "depth": 0, "self_before": 2, "self_after": 1,
+            "total_before": 2, "total_after": 1, "unit": "calls", "paths": 1, "path": ["com.app.Main.work(I)I"]})
     );
 }
 
@@ -374,16 +422,12 @@ fn calls_that_are_filtered_out_make_no_path() {
     assert_eq!(
         run.out.lines().skip(1).collect::<Vec<_>>(),
         [
-            ".,,1,,0,0,com.app.Main,main,([Ljava/lang/String;)V,1,3,1,calls",
-            ".,,2,1,1,2,com.app.Main$Job,<init>,()V,2,2,2,calls"
+            ".,,1,,0,0,com.app.Main,main,([Ljava/lang/String;)V,com.app.Main.main(String[]),1,3,1,calls",
+            ".,,2,1,1,2,com.app.Main$Job,<init>,()V,com.app.Main$Job.<init>(),2,2,2,calls"
         ]
     );
     let run = flow(&["report", "--callers", "**Job", "--exclude", "**#work"], trace.path());
-    assert!(
-        run.out.ends_with("    2  100.0%  com.app.Main.main([Ljava/lang/String;)V\n"),
-        "{}",
-        run.out
-    );
+    assert!(run.out.ends_with("    2  100.0%  com.app.Main.main(String[])\n"), "{}", run.out);
     let run = flow(&["report", "--paths", "deepest", "--exclude", "**#work"], trace.path());
     assert!(run.out.starts_with("2 frames, in thread 1 main\n"), "{}", run.out);
     let work_only = bare(&[0x81, 0x00, 0x81, 0x00, 0x81, 0x00, 0x81, 0x00]);

@@ -250,7 +250,7 @@ fn damaged_lines_do_not_hide_what_is_whole() {
     let run = flow(&["report"], trace.path());
     assert_eq!(run.code, Some(1));
     assert!(run.err.contains("ids.properties:1: expected"), "{}", run.err);
-    assert!(run.out.contains("com.app.Main.work(I)I"), "{}", run.out);
+    assert!(run.out.contains("com.app.Main.work(int)"), "{}", run.out);
     let run = flow(&["check"], trace.path());
     assert_eq!(run.code, Some(1));
     assert!(run.out.contains("damage: ") && run.out.contains("ids.properties:1:"), "{}", run.out);
@@ -343,7 +343,7 @@ fn folded_calls_come_before_the_exits_that_follow_them() {
         let run = flow(&args, trace.path());
         let lines: Vec<_> = run.out.lines().skip(1).collect();
         let left = "(left 1 frame entered before recording)";
-        assert_eq!(lines, ["com.app.Main.work(I)I", left], "{args:?}");
+        assert_eq!(lines, ["com.app.Main.work(int)", left], "{args:?}");
     }
 }
 
@@ -363,7 +363,7 @@ fn one_unreadable_trace_does_not_hide_the_others() {
     fs::write(further.join("trace.json"), "{\"format_version\":99}").unwrap();
     let run = flow(&["replay"], trace.path());
     assert_eq!(run.code, Some(1));
-    assert!(run.out.contains("com.app.Main.work(I)I"), "{}", run.out);
+    assert!(run.out.contains("com.app.Main.work(int)"), "{}", run.out);
     assert!(run.err.contains("format version 99"), "{}", run.err);
     let run = flow(&["check"], trace.path());
     assert_eq!(run.code, Some(1));
@@ -435,8 +435,8 @@ fn names_cannot_move_the_cursor_or_break_a_line() {
         }
     }
     let run = flow(&["replay", "--thread", "1"], trace.path());
-    assert!(run.out.starts_with("thread 1 \\u{1b}]0;x\\u{7}\\u{a}main\na.B.main()V\n"));
-    assert!(run.out.contains("  a.\\u{1b}[2JB.w\\u{a}ork\\u{202e}(I)I\n"), "{}", run.out);
+    assert!(run.out.starts_with("thread 1 \\u{1b}]0;x\\u{7}\\u{a}main\na.B.main()\n"));
+    assert!(run.out.contains("  a.\\u{1b}[2JB.w\\u{a}ork\\u{202e}(int)\n"), "{}", run.out);
     let run = flow(&["replay", "--format", "csv"], trace.path());
     assert!(run.out.contains(",a.C,\"x,\"\"y\",()V,"), "{}", run.out);
     let run = flow(&["report", "--format", "json"], trace.path());

@@ -18,19 +18,19 @@ fn replay_indents_calls_by_depth() {
         run.out,
         "\
 thread 1 main
-com.app.Main.main([Ljava/lang/String;)V
-  com.app.Main.work(I)I
-    com.app.Main$Job.<init>()V
-    com.app.Main$Job.<init>()V
-  com.app.Main.work(I)I
+com.app.Main.main(String[])
+  com.app.Main.work(int)
+    com.app.Main$Job.<init>()
+    com.app.Main$Job.<init>()
+  com.app.Main.work(int)
 
 thread 12 pool-1
 (left 2 frames entered before recording)
-com.app.Main.work(I)I
+com.app.Main.work(int)
 
 thread 13
-com.app.Main.work(I)I
-… 1 frame still open at the end: com.app.Main.work(I)I
+com.app.Main.work(int)
+… 1 frame still open at the end: com.app.Main.work(int)
 "
     );
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
@@ -44,9 +44,9 @@ fn replay_says_what_it_leaves_out() {
         run.out,
         "\
 thread 1 main
-com.app.Main.main([Ljava/lang/String;)V
-  com.app.Main.work(I)I  … 2 calls below
-  com.app.Main.work(I)I
+com.app.Main.main(String[])
+  com.app.Main.work(int)  … 2 calls below
+  com.app.Main.work(int)
 … 2 deeper calls left out (--depth 2)
 "
     );
@@ -54,7 +54,7 @@ com.app.Main.main([Ljava/lang/String;)V
     let run = flow(&["replay", "--max", "3"], trace.path());
     assert_eq!(run.out.lines().count(), 5, "{}", run.out);
     assert!(
-        run.out.ends_with("    com.app.Main$Job.<init>()V\n… stopped after 3 calls (--max 3)\n")
+        run.out.ends_with("    com.app.Main$Job.<init>()\n… stopped after 3 calls (--max 3)\n")
     );
 
     // Exactly as many as there are is all of them.
@@ -70,16 +70,16 @@ fn replay_folds_equal_calls_on_request() {
         run.out,
         "\
 thread 1 main
-com.app.Main.main([Ljava/lang/String;)V
-  com.app.Main.work(I)I
-    com.app.Main$Job.<init>()V  ×2
-  com.app.Main.work(I)I
+com.app.Main.main(String[])
+  com.app.Main.work(int)
+    com.app.Main$Job.<init>()  ×2
+  com.app.Main.work(int)
 "
     );
     // With the calls inside hidden, the two around them are alike.
     let run = flow(&["replay", "--fold", "--depth", "2", "--thread", "main"], trace.path());
     assert!(
-        run.out.contains("  com.app.Main.work(I)I  ×2  … 2 calls below\n… 2 deeper"),
+        run.out.contains("  com.app.Main.work(int)  ×2  … 2 calls below\n… 2 deeper"),
         "{}",
         run.out
     );
@@ -95,21 +95,21 @@ fn replay_of_a_method_shows_its_subtrees_and_where_they_are() {
         run.out,
         "\
 thread 1 main
-call 1 at offset 1, called by com.app.Main.main([Ljava/lang/String;)V
-  com.app.Main.work(I)I
-    com.app.Main$Job.<init>()V
-    com.app.Main$Job.<init>()V
-call 4 at offset 6, called by com.app.Main.main([Ljava/lang/String;)V
-  com.app.Main.work(I)I
+call 1 at offset 1, called by com.app.Main.main(String[])
+  com.app.Main.work(int)
+    com.app.Main$Job.<init>()
+    com.app.Main$Job.<init>()
+call 4 at offset 6, called by com.app.Main.main(String[])
+  com.app.Main.work(int)
 
 thread 12 pool-1
 call 0 at offset 1
-  com.app.Main.work(I)I
+  com.app.Main.work(int)
 
 thread 13
 call 0 at offset 0
-  com.app.Main.work(I)I
-… 1 frame still open at the end: com.app.Main.work(I)I
+  com.app.Main.work(int)
+… 1 frame still open at the end: com.app.Main.work(int)
 "
     );
     let main = &["replay", "--thread", "main", "--method", "**.Main#work", "--depth", "1"];
@@ -118,10 +118,10 @@ call 0 at offset 0
         run.out,
         "\
 thread 1 main
-call 1 at offset 1, called by com.app.Main.main([Ljava/lang/String;)V
-  com.app.Main.work(I)I  … 2 calls below
-call 4 at offset 6, called by com.app.Main.main([Ljava/lang/String;)V
-  com.app.Main.work(I)I
+call 1 at offset 1, called by com.app.Main.main(String[])
+  com.app.Main.work(int)  … 2 calls below
+call 4 at offset 6, called by com.app.Main.main(String[])
+  com.app.Main.work(int)
 … 2 deeper calls left out (--depth 1)
 "
     );
@@ -131,12 +131,12 @@ call 4 at offset 6, called by com.app.Main.main([Ljava/lang/String;)V
         run.out,
         "\
 thread 1 main
-call 2 at offset 2, called by com.app.Main.main([Ljava/lang/String;)V > com.app.Main.work(I)I
-  com.app.Main$Job.<init>()V  ×2
+call 2 at offset 2, called by com.app.Main.main(String[]) > com.app.Main.work(int)
+  com.app.Main$Job.<init>()  ×2
 "
     );
     let csv = flow(&["replay", "--method", "**#<init>", "--format", "csv"], trace.path());
-    assert!(csv.out.ends_with(",offset\n.,1,2,2,com.app.Main$Job,<init>,()V,2\n.,1,2,2,com.app.Main$Job,<init>,()V,4\n"), "{}", csv.out);
+    assert!(csv.out.ends_with(",offset\n.,1,2,2,com.app.Main$Job,<init>,()V,com.app.Main$Job.<init>(),2\n.,1,2,2,com.app.Main$Job,<init>,()V,com.app.Main$Job.<init>(),4\n"), "{}", csv.out);
     let none = flow(&["replay", "--method", "no.Such"], trace.path());
     assert_eq!((none.code, none.out.as_str()), (Some(1), ""));
     assert!(none.err.starts_with("flow: no method like 'no.Such' in the trace"), "{}", none.err);
@@ -205,11 +205,11 @@ fn a_method_inside_itself_is_shown_once() {
         "\
 thread 1
 call 0 at offset 0
-  com.app.Main.work(I)I
-    com.app.Main$Job.<init>()V
-      com.app.Main.work(I)I
+  com.app.Main.work(int)
+    com.app.Main$Job.<init>()
+      com.app.Main.work(int)
 call 3 at offset 4
-  com.app.Main.work(I)I
+  com.app.Main.work(int)
 "
     );
 }
@@ -226,12 +226,12 @@ fn calls_that_are_filtered_out_give_their_place_to_their_callees() {
         lines(&["--exclude", "com.app.Main#work"]),
         "\
 thread 1 main
-com.app.Main.main([Ljava/lang/String;)V
-  com.app.Main$Job.<init>()V
-  com.app.Main$Job.<init>()V
+com.app.Main.main(String[])
+  com.app.Main$Job.<init>()
+  com.app.Main$Job.<init>()
 "
     );
-    let inits = "thread 1 main\ncom.app.Main$Job.<init>()V  ×2\n";
+    let inits = "thread 1 main\ncom.app.Main$Job.<init>()  ×2\n";
     assert_eq!(lines(&["--include", "**.Main$*", "--fold"]), inits);
     assert_eq!(lines(&["--include", "**", "--exclude", "**.Main", "--fold"]), inits);
     // Calls keep their number, and callers that are left out are no callers.
@@ -240,7 +240,7 @@ com.app.Main.main([Ljava/lang/String;)V
         "\
 thread 1 main
 call 1 at offset 1
-  com.app.Main.work(I)I  … 2 calls below
+  com.app.Main.work(int)  … 2 calls below
 … 2 deeper calls left out (--depth 1)
 … stopped after 1 call (--max 1)
 "
@@ -248,9 +248,9 @@ call 1 at offset 1
     let report = flow(&["report", "--exclude", "**#work", "--format", "csv"], trace.path());
     assert_eq!(
         report.out,
-        "trace,method,class,name,descriptor,calls,total,self,total_ns,self_ns,total_from_ns,total_by_ns\n\
-         .,0,com.app.Main,main,([Ljava/lang/String;)V,1,3,1,,,,\n\
-         .,2,com.app.Main$Job,<init>,()V,2,2,2,,,,\n"
+        "trace,method,class,name,descriptor,readable,calls,total,self,unit,total_from,total_by\n\
+         .,0,com.app.Main,main,([Ljava/lang/String;)V,com.app.Main.main(String[]),1,3,1,calls,3,3\n\
+         .,2,com.app.Main$Job,<init>,()V,com.app.Main$Job.<init>(),2,2,2,calls,2,2\n"
     );
 }
 
@@ -283,9 +283,9 @@ com.app.Main.main([Ljava/lang/String;)V  (Ma\\u{1b}in.java:12, app)
     let run = flow(&[&args[..], &["csv"]].concat(), trace.path());
     assert_eq!(
         run.out,
-        "trace,thread,depth,method,class,name,descriptor,source,line,loaders,offset\n\
-         .,1,0,0,com.app.Main,main,([Ljava/lang/String;)V,Ma\\u{1b}in.java,12,app,0\n\
-         .,1,1,1,com.app.Main,work,(I)I,,,app x.L@2,1\n"
+        "trace,thread,depth,method,class,name,descriptor,readable,source,line,loaders,offset\n\
+         .,1,0,0,com.app.Main,main,([Ljava/lang/String;)V,com.app.Main.main(String[]),Ma\\u{1b}in.java,12,app,0\n\
+         .,1,1,1,com.app.Main,work,(I)I,com.app.Main.work(int),,,app x.L@2,1\n"
     );
     let run = flow(&[&args[..], &["json"]].concat(), trace.path());
     let line: serde_json::Value = serde_json::from_str(run.out.lines().nth(1).unwrap()).unwrap();
@@ -302,7 +302,8 @@ fn replay_for_programs_has_a_call_a_line() {
     assert_eq!(
         lines[2],
         serde_json::json!({"trace": ".", "thread": 1, "depth": 2, "method": 2,
-            "class": "com.app.Main$Job", "name": "<init>", "descriptor": "()V", "offset": 2})
+            "class": "com.app.Main$Job", "name": "<init>", "descriptor": "()V",
+            "readable": "com.app.Main$Job.<init>()", "offset": 2})
     );
     assert!(run.err.contains("thread 12 pool-1: left 2 frames entered before"), "{}", run.err);
     assert!(run.err.contains("thread 13: 1 frame still open at the end"), "{}", run.err);
@@ -310,8 +311,8 @@ fn replay_for_programs_has_a_call_a_line() {
     let run = flow(&["replay", "--format", "csv", "--thread", "13"], trace.path());
     assert_eq!(
         run.out,
-        "trace,thread,depth,method,class,name,descriptor,offset\n\
-         .,13,0,1,com.app.Main,work,(I)I,0\n"
+        "trace,thread,depth,method,class,name,descriptor,readable,offset\n\
+         .,13,0,1,com.app.Main,work,(I)I,com.app.Main.work(int),0\n"
     );
 }
 
@@ -358,29 +359,29 @@ fn report_counts_calls_and_what_happened_in_them() {
         "\
 7 calls of 3 methods in 3 threads
 
-calls  total      %  self  method
-    4      6  85.7%     4  com.app.Main.work(I)I
-    1      5  71.4%     1  com.app.Main.main([Ljava/lang/String;)V
-    2      2  28.5%     2  com.app.Main$Job.<init>()V
+calls  total      %  self      %  method
+    4      6  85.7%     4  57.1%  com.app.Main.work(int)
+    1      5  71.4%     1  14.2%  com.app.Main.main(String[])
+    2      2  28.5%     2  28.5%  com.app.Main$Job.<init>()
 "
     );
     let run = flow(&["report", "--sort", "name", "--max", "1"], trace.path());
-    assert!(run.out.contains("com.app.Main$Job.<init>()V\n… 2 more methods left out (--max 1"));
+    assert!(run.out.contains("com.app.Main$Job.<init>()\n… 2 more methods left out (--max 1"));
     assert!(!run.out.contains("main("), "{}", run.out);
 
     let run =
         flow(&["report", "--format", "csv", "--sort", "calls", "--thread", "1"], trace.path());
     assert_eq!(
         run.out,
-        "trace,method,class,name,descriptor,calls,total,self,total_ns,self_ns,total_from_ns,total_by_ns\n\
-         .,1,com.app.Main,work,(I)I,2,4,2,,,,\n\
-         .,2,com.app.Main$Job,<init>,()V,2,2,2,,,,\n\
-         .,0,com.app.Main,main,([Ljava/lang/String;)V,1,5,1,,,,\n"
+        "trace,method,class,name,descriptor,readable,calls,total,self,unit,total_from,total_by\n\
+         .,1,com.app.Main,work,(I)I,com.app.Main.work(int),2,4,2,calls,4,4\n\
+         .,2,com.app.Main$Job,<init>,()V,com.app.Main$Job.<init>(),2,2,2,calls,2,2\n\
+         .,0,com.app.Main,main,([Ljava/lang/String;)V,com.app.Main.main(String[]),1,5,1,calls,5,5\n"
     );
     let run = flow(&["report", "--format", "json"], trace.path());
     assert_eq!(
         run.out.lines().next().unwrap(),
-        r#"{"trace":".","method":1,"class":"com.app.Main","name":"work","descriptor":"(I)I","calls":4,"total":6,"self":4}"#
+        r#"{"trace":".","method":1,"class":"com.app.Main","name":"work","descriptor":"(I)I","readable":"com.app.Main.work(int)","calls":4,"total":6,"self":4,"unit":"calls","total_from":6,"total_by":6}"#
     );
 }
 
@@ -394,17 +395,17 @@ fn dump_shows_the_bytes_as_they_stand() {
         "\
 thread 1
     offset  bytes        event     value  frames  method
-         0  80           ENTER         0       1  com.app.Main.main([Ljava/lang/String;)V
-         1  C1 80 00     ENTER         1       2  com.app.Main.work(I)I
+         0  80           ENTER         0       1  com.app.Main.main(String[])
+         1  C1 80 00     ENTER         1       2  com.app.Main.work(int)
          4  03           EXIT          4       0  (2 frames entered before recording)
 "
     );
     let run = flow(&["dump", "--format", "csv", "--max", "2"], trace.path());
     assert_eq!(
         run.out,
-        "trace,thread,offset,bytes,event,count,frames,method,class,name,descriptor\n\
-         .,1,0,80,enter,,1,0,com.app.Main,main,([Ljava/lang/String;)V\n\
-         .,1,1,C1 80 00,enter,,2,1,com.app.Main,work,(I)I\n"
+        "trace,thread,offset,bytes,event,count,frames,method,class,name,descriptor,readable\n\
+         .,1,0,80,enter,,1,0,com.app.Main,main,([Ljava/lang/String;)V,com.app.Main.main(String[])\n\
+         .,1,1,C1 80 00,enter,,2,1,com.app.Main,work,(I)I,com.app.Main.work(int)\n"
     );
     assert!(run.err.contains("stopped after 2 records"), "{}", run.err);
     let run = flow(&["dump", "--format", "json"], trace.path());
@@ -422,7 +423,7 @@ fn events_written_as_json_lines_read_the_same() {
         "{\"e\":\"enter\",\"method\":0}\n\n{\"e\":\"enter\",\"method\":1}\n{\"e\":\"exit\"}\n";
     fs::write(trace.path().join("thread-1.jsonl"), lines).unwrap();
     let run = flow(&["replay"], trace.path());
-    assert!(run.out.contains("String;)V\n  com.app.Main.work(I)I\n… 1 frame"), "{}", run.out);
+    assert!(run.out.contains("String[])\n  com.app.Main.work(int)\n… 1 frame"), "{}", run.out);
     let run = flow(&["dump"], trace.path());
     assert!(run.out.contains("        26  {\"e\":\"enter\",\"method\":1}"), "{}", run.out);
     assert!(run.out.contains("EXIT          1       1\n"), "{}", run.out);
@@ -542,16 +543,16 @@ fn replay_begins_with_the_frames_that_were_open_before() {
         run.out,
         "\
 thread 1 main
-… a.Boot.run()V  entered before recording
+… a.Boot.run()  entered before recording
 … 1 deeper frame entered before recording left out (--depth 1)
-com.app.Main.main([Ljava/lang/String;)V  … 4 calls below
+com.app.Main.main(String[])  … 4 calls below
 … 4 deeper calls left out (--depth 1)
 "
     );
     let run = flow(&["replay", "--fold", "--thread", "main"], trace.path());
     assert!(
         run.out.contains(
-            "recording\n  … a.Boot.\\u{1b}main()V  entered before recording\ncom.app.Main.main("
+            "recording\n  … a.Boot.\\u{1b}main()  entered before recording\ncom.app.Main.main("
         ),
         "{}",
         run.out
@@ -562,13 +563,13 @@ com.app.Main.main([Ljava/lang/String;)V  … 4 calls below
         run.out,
         format!(
             "thread 12 pool-1\n… 600 frames entered before recording\n\
-             {indent}[depth 600] … a.Deep.down()V  entered before recording\n\
-             (left 2 frames entered before recording)\ncom.app.Main.work(I)I\n"
+             {indent}[depth 600] … a.Deep.down()  entered before recording\n\
+             (left 2 frames entered before recording)\ncom.app.Main.work(int)\n"
         )
     );
     let args = ["replay", "--thread", "main", "--depth", "1", "--exclude", "a.Boot#run"];
     let run = flow(&args, trace.path());
-    let first = "thread 1 main\n… a.Boot.\\u{1b}main()V  entered before recording\n";
+    let first = "thread 1 main\n… a.Boot.\\u{1b}main()  entered before recording\n";
     assert!(run.out.starts_with(first), "{}", run.out);
     let run = flow(&["replay", "--format", "json"], trace.path());
     assert_eq!(run.out.lines().count(), 7);

@@ -97,7 +97,7 @@ fn a_killed_trace_is_sound_and_tells_of_its_journal() {
     let object: serde_json::Value = serde_json::from_str(&run.out).unwrap();
     assert_eq!((&object["state"], &object["totals"]["enters"]), (&"killed".into(), &10.into()));
     let run = flow(&["replay", "--thread", "new"], trace.path());
-    assert!(run.out.contains("\ncom.app.Main$Job.<init>()V\n"), "{}", run.out);
+    assert!(run.out.contains("\ncom.app.Main$Job.<init>()\n"), "{}", run.out);
 }
 
 #[test]

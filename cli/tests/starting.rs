@@ -14,10 +14,10 @@ fn a_replay_begins_with_any_call_event_offset_or_path() {
     let expected = "\
 thread 1 main
 … from call 3, event 4, at offset 4, in:
-… com.app.Main.main([Ljava/lang/String;)V
-  … com.app.Main.work(I)I
-    com.app.Main$Job.<init>()V
-  com.app.Main.work(I)I
+… com.app.Main.main(String[])
+  … com.app.Main.work(int)
+    com.app.Main$Job.<init>()
+  com.app.Main.work(int)
 ";
     for from in ["3", "call:3", "event:4", "offset:4"] {
         let run = flow(&["replay", "--thread", "main", "--from", from], trace.path());
@@ -27,11 +27,11 @@ thread 1 main
     let expected = "\
 thread 1 main
 … from call 2, event 2, at offset 2, in:
-… com.app.Main.main([Ljava/lang/String;)V
-  … com.app.Main.work(I)I
-    com.app.Main$Job.<init>()V
-    com.app.Main$Job.<init>()V
-  com.app.Main.work(I)I
+… com.app.Main.main(String[])
+  … com.app.Main.work(int)
+    com.app.Main$Job.<init>()
+    com.app.Main$Job.<init>()
+  com.app.Main.work(int)
 ";
     assert_eq!((run.out.as_str(), run.code), (expected, Some(0)), "{}", run.err);
 }

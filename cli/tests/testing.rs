@@ -103,9 +103,9 @@ fn every_verb_can_be_told_which_test() {
         run.out,
         "\
 thread 1 main, test a.T.one (passed)
-com.app.Main.work(I)I
-  com.app.Main$Job.<init>()V
-  com.app.Main$Job.<init>()V
+com.app.Main.work(int)
+  com.app.Main$Job.<init>()
+  com.app.Main$Job.<init>()
 "
     );
     let run = flow(&["report", "--by", "calls", "--test", "*.two*"], dir.path());
@@ -246,7 +246,7 @@ fn calls_of_a_test_have_the_times_they_have_in_their_thread() {
     let report = |test| objects(&["report", "--format", "json", "--test", test], dir.path());
     let times = |rows: &[serde_json::Value], name: &str| {
         let row = rows.iter().find(|row| row["name"] == name).unwrap();
-        (row["total_from_ns"].as_u64().unwrap(), row["total_by_ns"].as_u64().unwrap())
+        (row["total_from"].as_u64().unwrap(), row["total_by"].as_u64().unwrap())
     };
     let one = report("*.one");
     assert_eq!(times(&one, "work"), (7000, 8500));
@@ -286,7 +286,7 @@ fn what_is_open_where_a_test_ends_is_left_then_and_by_no_exception() {
     assert_eq!(lines, [false, false, false, true], "{replay}");
     let report = objects(&["report", "--format", "json", "--test", "x"], dir.path());
     let main = report.iter().find(|row| row["name"] == "main").unwrap();
-    assert_eq!(main["total_ns"], 5 * NS, "{main}");
+    assert_eq!(main["total"], 5 * NS, "{main}");
 
     // The test ends behind an entry.
     fs::write(dir.path().join("thread-1.flow"), [0x80, 0x81, 0x82]).unwrap();
@@ -308,7 +308,7 @@ fn what_is_open_where_a_test_ends_is_left_then_and_by_no_exception() {
     );
     let report = objects(&["report", "--format", "json", "--test", "x"], dir.path());
     let work = report.iter().find(|row| row["name"] == "work").unwrap();
-    assert_eq!(work["total_ns"], 4 * NS, "{work}");
+    assert_eq!(work["total"], 4 * NS, "{work}");
 }
 
 #[test]
@@ -335,7 +335,7 @@ fn what_a_test_waits_for_before_it_ends_is_its_time() {
         assert_eq!(times, [took * NS, (took - 1) * NS], "{main}");
         let report = objects(&["report", "--format", "json", "--test", "x"], dir.path());
         let main = report.iter().find(|row| row["name"] == "main").unwrap();
-        let times = [&main["total_ns"], &main["total_from_ns"]];
+        let times = [&main["total"], &main["total_from"]];
         assert_eq!(times, [took * NS, (took - 1) * NS], "{main}");
     }
 }
@@ -463,7 +463,7 @@ fn two_tests_of_a_run_are_compared() {
     let dir = trace(FAILED);
     let run = flow(&["diff", "--test", "a.T.one", "--test", "a.T.two*"], dir.path());
     assert!(run.out.contains(", test a.T.one\n"), "{}", run.out);
-    assert!(run.out.contains("gone  com.app.Main$Job.<init>()V"), "{}", run.out);
+    assert!(run.out.contains("gone  com.app.Main$Job.<init>()"), "{}", run.out);
     let run = flow(&["diff"], dir.path());
     assert_eq!(run.code, Some(2));
     assert!(run.err.contains("a second directory, or --test twice"), "{}", run.err);

@@ -151,15 +151,8 @@ fn paths_weigh_as_long_as_they_took() {
     let weights: Vec<_> = paths.values().copied().collect();
     assert_eq!(weights, [3 * MS, 4 * MS, 2 * MS]);
     let run = flow(&["graph", "--format", "csv"], dir.path());
-    let rows: Vec<_> = run
-        .out
-        .lines()
-        .skip(1)
-        .map(|row| {
-            row.rsplit_once(")V,")
-                .map_or_else(|| row.rsplit_once(")I,").unwrap().1, |(_, numbers)| numbers)
-        })
-        .collect();
+    let rows: Vec<_> =
+        run.out.lines().skip(1).map(|row| row.rsplit_once("),").unwrap().1).collect();
     assert_eq!(rows, ["1,9000000,3000000,ns", "2,6000000,4000000,ns", "2,2000000,2000000,ns"]);
 }
 
@@ -228,11 +221,11 @@ fn what_is_added_up_is_only_what_is_asked_for_by_its_time() {
         run.out.lines().skip(1).map(of_row).collect()
     };
     let report = ["report", "--format", "csv", "--time", &window];
-    // Calls, total and self; the same in nanoseconds; total for sure, and at most.
+    // Calls, total and self; total for sure, and at most.
     let expected = [
-        "1,4,1,3750000,1000000,3750000,3750000",
-        "2,3,2,2750000,1750000,2750000,2750000",
-        "1,1,1,1000000,1000000,1000000,1000000",
+        "1,3750000,1000000,ns,3750000,3750000",
+        "2,2750000,1750000,ns,2750000,2750000",
+        "1,1000000,1000000,ns,1000000,1000000",
     ];
     assert_eq!(numbers(&report), expected);
     let graph = ["graph", "--format", "csv", "--time", &window];
@@ -249,9 +242,9 @@ fn what_is_added_up_is_only_what_is_asked_for_by_its_time() {
     let early = format!("..{}ns", at(2));
     let early = ["report", "--format", "csv", "--time", &early];
     let expected = [
-        format!("1,3,1,{},1000000,{},{}", 2 * MS, 2 * MS, 2 * MS),
-        format!("1,2,1,{MS},1000000,{MS},{MS}"),
-        "1,1,1,0,0,0,0".to_owned(),
+        format!("1,{},1000000,ns,{},{}", 2 * MS, 2 * MS, 2 * MS),
+        format!("1,{MS},1000000,ns,{MS},{MS}"),
+        "1,0,0,ns,0,0".to_owned(),
     ];
     assert_eq!(numbers(&early), expected);
     let page = flow(&["report", "--html", "-", "--time", &window], dir.path());
@@ -264,17 +257,20 @@ fn report_weighs_by_time_where_there_is_one() {
     let dir = exact();
     let run = flow(&["report"], dir.path());
     assert_eq!(run.code, Some(0), "{}", run.err);
-    let expected = "5 calls of 3 methods took 9.00 ms\n\n\
+    let expected = "5 calls of 3 methods in 1 thread took 9.00 ms\n\n\
         calls    total       %     self      %  method\n    \
-            1  9.00 ms  100.0%  3.00 ms  33.3%  com.app.Main.main([Ljava/lang/String;)V\n    \
-            2  6.00 ms   66.6%  4.00 ms  44.4%  com.app.Main.work(I)I\n    \
-            2  2.00 ms   22.2%  2.00 ms  22.2%  com.app.Main$Job.<init>()V\n";
+            1  9.00 ms  100.0%  3.00 ms  33.3%  com.app.Main.main(String[])\n    \
+            2  6.00 ms   66.6%  4.00 ms  44.4%  com.app.Main.work(int)\n    \
+            2  2.00 ms   22.2%  2.00 ms  22.2%  com.app.Main$Job.<init>()\n";
     assert!(run.out.starts_with(expected), "{}", run.out);
     let sorted = |by: &str| {
         let run = flow(&["report", "--format", "csv", "--sort", by], dir.path());
         run.out.lines().nth(1).unwrap().to_owned()
     };
-    assert_eq!(sorted("self"), ".,1,com.app.Main,work,(I)I,2,4,2,6000000,4000000,6000000,6000000");
+    assert_eq!(
+        sorted("self"),
+        ".,1,com.app.Main,work,(I)I,com.app.Main.work(int),2,6000000,4000000,ns,6000000,6000000"
+    );
     assert!(sorted("total").contains(",main,"));
     let by_calls = flow(&["report", "--by", "calls"], dir.path());
     assert_eq!(by_calls.out, flow(&["report"], bare(MAIN).path()).out);
@@ -293,36 +289,36 @@ fn callers_callees_and_paths_tell_how_long_calls_took() {
     };
     shows(
         &["report", "--callers", "**#<init>"],
-        "callers of com.app.Main$Job.<init>()V: 2 calls took 2.00 ms\n\n\
-         calls    total       %     self  caller\n    \
-             2  2.00 ms  100.0%  2.00 ms  com.app.Main.work(I)I\n",
+        "callers of com.app.Main$Job.<init>(): 2 calls took 2.00 ms\n\n\
+         calls    total       %     self       %  caller\n    \
+             2  2.00 ms  100.0%  2.00 ms  100.0%  com.app.Main.work(int)\n",
     );
     shows(
         &["report", "--callees", "**#main"],
-        "com.app.Main.main([Ljava/lang/String;)V, called 1×, took 9.00 ms and made 2 calls\n\n\
-         calls    total      %     self  callee\n    \
-             2  6.00 ms  66.6%  4.00 ms  com.app.Main.work(I)I\n",
+        "com.app.Main.main(String[]), called 1×, took 9.00 ms and made 2 calls\n\n\
+         calls    total      %     self      %  callee\n    \
+             2  6.00 ms  66.6%  4.00 ms  44.4%  com.app.Main.work(int)\n",
     );
     shows(
         &["report", "--paths", "longest"],
-        "  total       %     self  calls  method\n\
-         9.00 ms  100.0%  3.00 ms      1  com.app.Main.main([Ljava/lang/String;)V\n\
-         6.00 ms   66.6%  4.00 ms      2  com.app.Main.work(I)I\n\
-         2.00 ms   22.2%  2.00 ms      2  com.app.Main$Job.<init>()V\n",
+        "calls    total       %     self      %  method\n    \
+            1  9.00 ms  100.0%  3.00 ms  33.3%  com.app.Main.main(String[])\n    \
+            2  6.00 ms   66.6%  4.00 ms  44.4%  com.app.Main.work(int)\n    \
+            2  2.00 ms   22.2%  2.00 ms  22.2%  com.app.Main$Job.<init>()\n",
     );
     shows(
         &["report", "--paths", "frequent", "--by", "time", "--max", "1"],
         "5 calls by 3 paths\n\n\
-         4.00 ms   44.4%  com.app.Main.work(I)I  (2 calls)\n                 \
-         in com.app.Main.main\n\n\
+         4.00 ms   44.4%  com.app.Main.work(int)  (2 calls)\n                 \
+         in Main.main\n\n\
          … 2 more paths with 3 calls that took 5.00 ms left out (--max 1; 0 for all)\n",
     );
     let run = flow(&["report", "--callers", "**#work", "--format", "csv"], dir.path());
-    let row = ".,0,com.app.Main,main,([Ljava/lang/String;)V,2,6000000,4000000,6000000,6000000";
+    let row = ".,0,com.app.Main,main,([Ljava/lang/String;)V,com.app.Main.main(String[]),2,6000000,4000000,ns,6000000,6000000";
     assert_eq!(run.out.lines().nth(1), Some(row));
     let run = flow(&["report", "--callees", "**#work", "--format", "json"], dir.path());
     let line: serde_json::Value = serde_json::from_str(&run.out).unwrap();
-    let numbers = ["calls", "total_ns", "self_ns", "total_from_ns", "total_by_ns"];
+    let numbers = ["calls", "total", "self", "total_from", "total_by"];
     assert_eq!(numbers.map(|key| line[key].as_u64().unwrap()), [2, 2 * MS, 2 * MS, 2 * MS, 2 * MS]);
     // What is counted is the same as without times.
     for args in [["--callers", "**#work"], ["--callees", "**#main"], ["--paths", "longest"]] {
@@ -338,12 +334,12 @@ fn the_slowest_calls_come_with_their_callers() {
     let dir = exact();
     let run = flow(&["report", "--slowest", "2"], dir.path());
     let lines: Vec<_> = run.out.lines().collect();
-    assert_eq!(lines.len(), 3, "{}", run.out);
-    assert!(lines[1].starts_with("9.00 ms  0.001000 s  1 "), "{}", run.out);
+    assert_eq!(lines.len(), 4, "{}", run.out);
+    assert!(lines[1].starts_with(" 9.00 ms  0.001000 s  1 "), "{}", run.out);
     assert!(
-        lines[2].starts_with("5.00 ms  0.002000 s  1 ")
-            && lines[2].contains("work(I)I")
-            && lines[2].ends_with("com.app.Main.main([Ljava/lang/String;)V"),
+        lines[2].starts_with(" 5.00 ms  0.002000 s  1 ")
+            && lines[2].ends_with("  com.app.Main.work(int)")
+            && lines[3].ends_with("  in Main.main"),
         "{}",
         run.out
     );
@@ -359,19 +355,19 @@ fn replay_shows_when_calls_began_how_long_they_took_and_how_they_ended() {
     let dir = exact();
     let run = flow(&["replay", "--time"], dir.path());
     let expected = "thread 1
-    0.001000 s             9.00 ms  com.app.Main.main([Ljava/lang/String;)V
-    0.002000 s             5.00 ms    com.app.Main.work(I)I  ! x.Oops
-    0.003000 s             1.00 ms      com.app.Main$Job.<init>()V
+    0.001000 s             9.00 ms  com.app.Main.main(String[])
+    0.002000 s             5.00 ms    com.app.Main.work(int)  ! x.Oops
+    0.003000 s             1.00 ms      com.app.Main$Job.<init>()
                                         # step \\u{7}2
-    0.005000 s             1.00 ms      com.app.Main$Job.<init>()V  ! x.Oops
-    0.008000 s             1.00 ms    com.app.Main.work(I)I
+    0.005000 s             1.00 ms      com.app.Main$Job.<init>()  ! x.Oops
+    0.008000 s             1.00 ms    com.app.Main.work(int)
 ";
     assert_eq!((run.out.as_str(), run.code), (expected, Some(0)));
     // Below the first line stands the second one, and below that a note.
     let run = flow(&["replay", "--min-duration", "2ms"], dir.path());
     let expected = "thread 1
-    0.001000 s             9.00 ms  com.app.Main.main([Ljava/lang/String;)V
-    0.002000 s             5.00 ms    com.app.Main.work(I)I  … 1 call below  ! x.Oops
+    0.001000 s             9.00 ms  com.app.Main.main(String[])
+    0.002000 s             5.00 ms    com.app.Main.work(int)  … 1 call below  ! x.Oops
                                         # step \\u{7}2
 … 3 shorter calls left out (--min-duration 2.00 ms)
 ";
@@ -383,7 +379,7 @@ fn replay_shows_when_calls_began_how_long_they_took_and_how_they_ended() {
     let run = flow(&["replay", "--time", "--format", "csv"], dir.path());
     let fields: Vec<_> = run.out.lines().map(|line| line.split(',').count()).collect();
     assert!(fields.iter().all(|count| *count == fields[0]), "{}", run.out);
-    let row = format!(".,1,2,,,,,4,{at},{at},{at},,,,,note,step \\u{{7}}2", at = at(4));
+    let row = format!(".,1,2,,,,,,4,{at},{at},{at},,,,,note,step \\u{{7}}2", at = at(4));
     assert_eq!(run.out.lines().nth(4), Some(row.as_str()));
     let run = flow(&["replay", "--time", "--format", "json"], dir.path());
     let line = run.out.lines().nth(3).unwrap();
@@ -415,7 +411,7 @@ fn between_two_marks_times_are_bounded() {
         [format!("    0.001400 s{took}"), format!("    0.002200 s{took}")]
     );
     let run = flow(&["report", "--format", "csv", "--sort", "self"], dir.path());
-    assert!(run.out.contains("work,(I)I,2,2,2,800000,800000,0,2000000\n"), "{}", run.out);
+    assert!(run.out.contains("work(int),2,800000,800000,ns,0,2000000\n"), "{}", run.out);
 }
 
 #[test]
@@ -430,11 +426,17 @@ fn times_of_two_runs_are_compared_on_request() {
     let longer = with_marks(&[MAIN, &[0x82, 0x00]].concat(), &exact_marks());
     let run = diff(&longer, &["--by", "time", "--format", "csv"]);
     assert!(
-        run.out.starts_with("change,class,name,descriptor,depth,self_ns_before,"),
+        run.out.starts_with("change,class,name,descriptor,readable,depth,self_before,"),
         "{}",
         run.out
     );
-    assert!(run.out.contains("vanished,com.app.Main$Job,<init>,()V,0,1,0,1,0,1,"), "{}", run.out);
+    assert!(
+        run.out.contains(
+            "vanished,com.app.Main$Job,<init>,()V,com.app.Main$Job.<init>(),0,1,0,1,0,ns,1,"
+        ),
+        "{}",
+        run.out
+    );
     let run = flow(&["diff", "--by", "time", &text(dir.path())], bare(MAIN).path());
     assert!(run.code == Some(1) && run.err.contains("no times were recorded"), "{}", run.err);
 }
@@ -491,7 +493,7 @@ fn whatever_becomes_of_marks_the_calls_are_the_same() {
         let run = flow(verb, dir.path());
         assert_eq!(run.code, Some(1), "{verb:?} {}", run.err);
         assert!(run.err.contains("thread-1.marks") && run.err.contains("offset"), "{}", run.err);
-        assert!(run.out.contains("com.app.Main.work(I)I"), "{verb:?} {}", run.out);
+        assert!(run.out.contains("com.app.Main.work(int)"), "{verb:?} {}", run.out);
     }
 }
 

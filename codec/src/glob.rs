@@ -1,5 +1,7 @@
 //! Patterns that name methods, for those who record and those who read.
 
+use crate::{MethodId, Name};
+
 /// A pattern over `pkg.Class` or `pkg.Class#method`.
 ///
 /// | in the pattern | matches |
@@ -11,10 +13,13 @@
 ///
 /// Without `#` the pattern speaks of all methods of a class. `$` is a plain character: `a.B` is not
 /// `a.B$C`, `a.B*` is both.
+///
+/// Of a recorded method, every name that is shown is a pattern too: see [`matches_name`](Self::matches_name).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Glob {
     class: Vec<Token>,
     method: Option<Vec<Token>>,
+    text: String,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,10 +34,37 @@ impl Glob {
     /// Reads a pattern. Every text is one.
     #[must_use]
     pub fn new(pattern: &str) -> Self {
-        match pattern.split_once('#') {
-            Some((class, method)) => Self { class: tokens(class), method: Some(tokens(method)) },
-            None => Self { class: tokens(pattern), method: None },
+        let (class, method) = match pattern.split_once('#') {
+            Some((class, method)) => (tokens(class), Some(tokens(method))),
+            None => (tokens(pattern), None),
+        };
+        Self { class, method, text: pattern.to_owned() }
+    }
+
+    /// Returns whether the pattern matches this method or is one of its names, as in the table. With
+    /// parameters the wildcards have their meaning, without them they do not: `a.B.*` names classes.
+    ///
+    /// | pattern | matches |
+    /// |---|---|
+    /// | `com.app.Orders.total`, `Orders.total` | all overloads |
+    /// | `com.app.Orders.total(Customer, int)`, `com.app.Orders.total(app.Customer, int): long` | methods with such a readable name |
+    /// | `com.app.Orders.total(**)` | all overloads |
+    /// | `com.app.Orders.total(Lapp/Customer;I)J` | the method with this descriptor |
+    #[must_use]
+    pub fn matches_name(&self, name: Name<'_>) -> bool {
+        if self.matches(name.class, name.name) || name.is(&self.text) {
+            return true;
         }
+        self.text.contains('(') && {
+            let pattern = tokens(&self.text);
+            name.forms().any(|form| matches_all(&pattern, &form))
+        }
+    }
+
+    /// The id in `?#7`, as methods without a name are shown.
+    #[must_use]
+    pub fn nameless_id(&self) -> Option<MethodId> {
+        MethodId::new(self.text.strip_prefix("?#")?.parse().ok()?)
     }
 
     /// Whether the pattern matches this method.
@@ -147,6 +179,29 @@ mod tests {
         ] {
             assert_eq!(Glob::new(pattern).matches(class, name), expected, "{pattern} {class}");
         }
+    }
+
+    #[test]
+    fn names_that_are_shown_are_patterns() {
+        let name = Name::parse("com.app.Orders.<init>([Lcom/app/Customer;I)V");
+        for pattern in [
+            "com.app.Orders.<init>([Lcom/app/Customer;I)V",
+            "com.app.Orders.<init>(Customer[], int)",
+            "com.app.Orders.<init>(com.app.Customer[], int): void",
+            "com.app.Orders.<init>(*, int)",
+            "**(**)",
+            "com.app.Orders.<init>",
+            "Orders.<init>",
+            "com.app.Orders",
+            "com.app.Orders#<init>",
+        ] {
+            assert!(Glob::new(pattern).matches_name(name), "{pattern}");
+        }
+        for pattern in ["com.app.Orders.<init>()", "com.app.Orders.*", "app.Orders.<init>", ""] {
+            assert!(!Glob::new(pattern).matches_name(name), "{pattern}");
+        }
+        assert_eq!(Glob::new("?#7").nameless_id(), MethodId::new(7));
+        assert_eq!(Glob::new("a.B#7").nameless_id(), None);
     }
 
     #[test]

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 
-use flow_codec::MethodId;
 use flow_codec::analysis::{
-    ChangeKind, Deepest, Diff, Graph, Neighbours, PathId, PathTree, Report, Rooted, Run,
+    ChangeKind, Deepest, Diff, Graph, Neighbour, Neighbours, PathId, PathTree, Report, Rooted, Run,
+    Side,
 };
 use flow_codec::read::{Methods, Visit};
+use flow_codec::{MethodId, NameForm};
 use proptest::prelude::*;
 
 /// A record: a method that is entered, or so many exits.
@@ -189,13 +190,21 @@ proptest! {
     #[test]
     fn neighbours_are_those_next_to_each_other_on_the_stack(threads in threads()) {
         let chosen = |method: u64| method == 1 || method == 70_000;
-        let mut neighbours = Neighbours::new(|method: MethodId| chosen(method.get()));
-        for events in &threads {
-            play(events, &mut neighbours);
-            neighbours.end_thread();
-        }
+        let neighbours = |side| {
+            let chosen = |method: MethodId| chosen(method.get());
+            let mut neighbours = Neighbours::new(Report::default(), side, chosen);
+            for events in &threads {
+                play(events, &mut neighbours);
+                neighbours.end_thread();
+            }
+            neighbours
+        };
+        let is_sorted = |rows: &[Neighbour]| rows.is_sorted_by_key(|row| u64::MAX - row.total);
+        let by_method = |rows: Vec<Neighbour>| -> BTreeMap<_, _> {
+            rows.into_iter().map(|row| (row.method.map(MethodId::get), row.calls)).collect()
+        };
         let mut callers: BTreeMap<Option<u64>, u64> = BTreeMap::new();
-        let mut callees: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut callees: BTreeMap<Option<u64>, u64> = BTreeMap::new();
         let mut calls: BTreeMap<u64, u64> = BTreeMap::new();
         for stack in all_stacks(&threads) {
             let callee = stack[stack.len() - 1];
@@ -205,22 +214,21 @@ proptest! {
                 *calls.entry(callee).or_default() += 1;
             }
             if caller.is_some_and(chosen) {
-                *callees.entry(callee).or_default() += 1;
+                *callees.entry(Some(callee)).or_default() += 1;
             }
         }
-        let plain = |rows: Vec<(MethodId, u64)>| -> BTreeMap<_, _> {
-            rows.into_iter().map(|(method, calls)| (method.get(), calls)).collect()
-        };
-        let seen: BTreeMap<_, _> = neighbours
-            .callers()
-            .into_iter()
-            .map(|(caller, calls)| (caller.map(MethodId::get), calls))
-            .collect();
-        prop_assert!(neighbours.callers().is_sorted_by_key(|(_, calls)| u64::MAX - calls));
-        prop_assert!(neighbours.callees().is_sorted_by_key(|(_, calls)| u64::MAX - calls));
-        prop_assert_eq!(seen, callers);
-        prop_assert_eq!(plain(neighbours.callees()), callees);
-        prop_assert_eq!(plain(neighbours.chosen()), calls);
+        for (side, expected) in [(Side::Callers, callers), (Side::Callees, callees)] {
+            let neighbours = neighbours(side);
+            prop_assert!(is_sorted(&neighbours.rows()));
+            for row in neighbours.rows() {
+                prop_assert!(row.own == row.calls && row.own <= row.total, "{:?}", row);
+                prop_assert_eq!((row.total_from, row.total_by), (row.total, row.total));
+            }
+            prop_assert_eq!(by_method(neighbours.rows()), expected);
+            let chosen: BTreeMap<_, _> =
+                neighbours.chosen().into_iter().map(|(id, calls)| (id.get(), calls)).collect();
+            prop_assert_eq!(chosen, calls.clone());
+        }
     }
 
     #[test]
@@ -282,10 +290,9 @@ proptest! {
         let seen: BTreeMap<_, _> = changes
             .iter()
             .map(|change| {
-                let stack = diff.stack(change.path);
-                let number = |name: &&flow_codec::analysis::MethodName| {
-                    name.to_string().trim_start_matches("?#").parse::<u64>().unwrap()
-                };
+                let stack = diff.names(change.path, NameForm::Full);
+                let number =
+                    |name: &String| name.trim_start_matches("?#").parse::<u64>().unwrap();
                 let calls = (change.calls.before, change.calls.after);
                 let total = (change.total.before, change.total.after);
                 (stack.iter().map(number).collect(), (change.kind, calls, total, change.paths))
@@ -350,7 +357,7 @@ fn methods_are_matched_by_name_not_by_id() {
         .changes()
         .iter()
         .map(|change| {
-            let stack: Vec<_> = diff.stack(change.path).iter().map(ToString::to_string).collect();
+            let stack = diff.names(change.path, NameForm::Full);
             format!("{:?} {}", change.kind, stack.join(" > "))
         })
         .collect();

@@ -6,8 +6,7 @@ use std::fs;
 use std::num::NonZeroU64;
 
 use flow_codec::analysis::{
-    Graph, Neighbours, Report, Side, Slowest, TimedGraph, TimedNeighbour, TimedNeighbours,
-    TimedReport,
+    Graph, Neighbour, Neighbours, Report, Side, Slowest, Time, TimedReport,
 };
 use flow_codec::format::flow::Encoded;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
@@ -234,7 +233,7 @@ proptest! {
         let count = thread.events.len();
 
         let clock = Clock::default();
-        let mut all = (TimedReport::new(&clock), TimedGraph::new(&clock));
+        let mut all = (TimedReport::new(&clock), Graph::new(Time::new(&clock)));
         let mut events = TimedEvents::open(&file, &clock).expect("a file");
         while events.visit_some(&mut all).expect("sound") {}
         let (mut report, mut graph) = all;
@@ -248,9 +247,9 @@ proptest! {
         if lies.is_empty() {
             for row in rows {
                 let of = |map: &BTreeMap<u64, u64>| map.get(&row.method.get()).copied().unwrap_or(0);
-                prop_assert!(is_about(row.total_ns, of(&expected.total), count), "{row:?}");
-                prop_assert!(is_about(row.own_ns, of(&expected.own), count), "{row:?}");
-                prop_assert!(row.total.from_ns <= row.total_ns + 2 + count as u64, "{row:?}");
+                prop_assert!(is_about(row.total, of(&expected.total), count), "{row:?}");
+                prop_assert!(is_about(row.own, of(&expected.own), count), "{row:?}");
+                prop_assert!(row.total_from <= row.total + 2 + count as u64, "{row:?}");
             }
             for (path, row) in tree.rows() {
                 let methods: Vec<_> = tree.stack(path).iter().map(|method| method.get()).collect();
@@ -522,26 +521,29 @@ fn sums(timeline: Timeline<'_>) -> Sums {
 /// The same by the analyses.
 fn analyses(file: &ThreadFile, selection: &Selection, limits: TimeLimits) -> Sums {
     let clock = Clock::default();
-    let neighbours = |side| TimedNeighbours::new(&clock, side, is_chosen);
-    let by_calls = (Report::default(), (Graph::default(), Neighbours::new(is_chosen)));
-    let by_time = (TimedReport::new(&clock), TimedGraph::new(&clock));
-    let sides = (neighbours(Side::Callers), neighbours(Side::Callees));
+    let counted = |side| Neighbours::new(Report::default(), side, is_chosen);
+    let timed = |side| Neighbours::new(TimedReport::new(&clock), side, is_chosen);
+    let by_calls = (Report::default(), Graph::default());
+    let by_time = (TimedReport::new(&clock), Graph::new(Time::new(&clock)));
+    let callers = (counted(Side::Callers), timed(Side::Callers));
+    let sides = (callers, (counted(Side::Callees), timed(Side::Callees)));
     let mut all = (Summary::default(), (by_calls, (by_time, sides)));
     let mut events = TimedEvents::open(file, &clock).expect("a file");
     let mut visitor = Filtered::new(TimeLimited::new(&mut all, &clock, limits), selection);
     while events.visit_some(&mut visitor).expect("sound") && !visitor.inner().is_over() {}
     visitor.into_inner().end_thread();
     let (summary, (by_calls, (by_time, sides))) = all;
-    let (mut report, (mut graph, mut neighbours)) = by_calls;
+    let (mut report, mut graph) = by_calls;
     let (mut timed_report, mut timed_graph) = by_time;
-    let (mut callers, mut callees) = sides;
+    let ((mut callers, mut timed_callers), (mut callees, mut timed_callees)) = sides;
     report.end_thread();
     graph.end_thread();
-    neighbours.end_thread();
     timed_report.end_thread();
     timed_graph.end_thread();
     callers.end_thread();
+    timed_callers.end_thread();
     callees.end_thread();
+    timed_callees.end_thread();
 
     let mut sums = Sums { calls: summary.enters, ..Sums::default() };
     let timed: BTreeMap<_, _> =
@@ -549,7 +551,7 @@ fn analyses(file: &ThreadFile, selection: &Selection, limits: TimeLimits) -> Sum
     for row in report.rows() {
         let timed = timed.get(&row.method).expect("a row");
         assert_eq!(timed.calls, row.calls);
-        let (total, own) = ([row.total, timed.total_ns], [row.own, timed.own_ns]);
+        let (total, own) = ([row.total, timed.total], [row.own, timed.own]);
         sums.methods.insert(row.method, (row.calls, total, own));
     }
     let (tree, timed_tree) = (graph.into_tree(), timed_graph.into_tree());
@@ -561,13 +563,13 @@ fn analyses(file: &ThreadFile, selection: &Selection, limits: TimeLimits) -> Sum
         assert_eq!(sum.0, row.calls);
         sum.1 = row.own;
     }
-    sums.callers = neighbours.callers().into_iter().collect();
-    sums.callees = neighbours.callees().into_iter().map(|(to, calls)| (Some(to), calls)).collect();
-    let timed = |rows: Vec<TimedNeighbour>| -> BTreeMap<_, _> {
+    let by_method = |rows: Vec<Neighbour>| -> BTreeMap<_, _> {
         rows.into_iter().map(|row| (row.method, row.calls)).collect()
     };
-    assert_eq!(timed(callers.rows()), sums.callers);
-    assert_eq!(timed(callees.rows()), sums.callees);
+    sums.callers = by_method(callers.rows());
+    sums.callees = by_method(callees.rows());
+    assert_eq!(by_method(timed_callers.rows()), sums.callers);
+    assert_eq!(by_method(timed_callees.rows()), sums.callees);
     sums
 }
 

@@ -83,8 +83,10 @@ fn reported() -> BTreeMap<String, &'static str> {
 
 /// The tree of each test on the thread that ran it, by the test's name without types.
 fn trees(trace: &Path) -> BTreeMap<String, Vec<String>> {
-    let output =
-        Command::new(flow()).args(["replay", "--max", "0", "--test", "*"]).arg(trace).output();
+    let output = Command::new(flow())
+        .args(["replay", "--verbose", "--max", "0", "--test", "*"])
+        .arg(trace)
+        .output();
     let output = output.unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -108,7 +110,9 @@ fn trees(trace: &Path) -> BTreeMap<String, Vec<String>> {
             && !line.is_empty()
             && !line.starts_with("trace ")
         {
-            tree.push(line.to_owned());
+            // Without the source file, line and class loader.
+            let call = line.rsplit_once("  (").map_or(line, |(call, _)| call);
+            tree.push(call.to_owned());
         }
     }
     trees
@@ -318,11 +322,11 @@ fn the_documented_configuration_records_every_jvm_of_surefire_and_failsafe() {
                 .output()
                 .unwrap();
             let report = String::from_utf8_lossy(&report.stdout).into_owned();
-            // A line for each trace and method: trace, id, class, method, descriptor, calls.
+            // A line for each trace and method, with calls and five more numbers at its end.
             let calls = |class: &str, method: &str| -> u64 {
                 let part = format!(",com.example.orders.{class},{method},");
                 let lines = report.lines().filter(|line| line.contains(&part));
-                lines.map(|line| line.split(',').nth(5).unwrap().parse::<u64>().unwrap()).sum()
+                lines.map(|line| line.rsplit(',').nth(5).unwrap().parse::<u64>().unwrap()).sum()
             };
             for class in ["OrderTest", "AgainTest", "OrderIT"] {
                 assert_eq!(calls(class, "itemsAddUp"), 1, "{args:?}, {class}: {report}");

@@ -27,10 +27,14 @@ pub(crate) struct ReportArgs {
     /// Show at most N lines; 0 for all [default: 40 in text, else all]
     #[arg(long, value_name = "N")]
     pub(crate) max: Option<u64>,
+    /// Show the descriptor of each method
+    #[arg(long)]
+    pub(crate) verbose: bool,
     /// Instead: the N calls that took longest
     #[arg(long, value_name = "N", group = "instead", conflicts_with_all = ["sort", "max"])]
     pub(crate) slowest: Option<usize>,
-    /// Instead: who calls methods like this, pkg.Class or pkg.Class#method, and how often; repeatable
+    /// Instead: who calls methods like this, pkg.Class, pkg.Class#method or a name as it is shown, and how
+    /// often; repeatable
     #[arg(long, value_name = "GLOB", group = "instead", conflicts_with = "sort")]
     pub(crate) callers: Vec<String>,
     /// Instead: whom methods like this call
@@ -65,7 +69,8 @@ pub(crate) struct GraphArgs {
     pub(crate) part: PartArgs,
     #[command(flatten)]
     pub(crate) when: TimeArgs,
-    /// Only what happens in methods like this, pkg.Class or pkg.Class#method; repeatable
+    /// Only what happens in methods like this, pkg.Class, pkg.Class#method or a name as it is shown;
+    /// repeatable
     #[arg(long = "method", value_name = "GLOB")]
     pub(crate) methods: Vec<String>,
     /// A tree for each thread
@@ -86,6 +91,9 @@ pub(crate) struct GraphArgs {
     /// What total and self mean [default: time, where times were recorded]
     #[arg(long, value_name = "WHAT")]
     pub(crate) by: Option<By>,
+    /// Show the descriptor of each method
+    #[arg(long)]
+    pub(crate) verbose: bool,
 }
 
 /// What tests are sorted by.
@@ -140,4 +148,7 @@ pub(crate) struct DiffArgs {
     /// Show at most N differences, the largest; 0 for all [default: 40 in text, else all]
     #[arg(long, value_name = "N")]
     pub(crate) max: Option<u64>,
+    /// Show the descriptor of each method
+    #[arg(long)]
+    pub(crate) verbose: bool,
 }

@@ -82,6 +82,25 @@ pub(crate) enum Verb {
     Man(ManArgs),
 }
 
+impl Verb {
+    /// Returns whether results are text for people.
+    pub(crate) fn is_for_people(&self) -> bool {
+        let format = match self {
+            Self::Info(args) => args.source.format,
+            Self::Replay(args) => args.source.format,
+            Self::Report(args) if args.html.is_none() => args.source.format,
+            Self::Graph(args) => args.source.format,
+            Self::Tests(args) => args.source.format,
+            Self::Diff(args) => args.format,
+            Self::Dump(args) => args.source.format,
+            Self::Index(args) => args.source.format,
+            Self::Check(args) => args.source.format,
+            _ => return false,
+        };
+        format == Format::Text
+    }
+}
+
 /// When to use more than plain text.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ColorWhen {

@@ -67,7 +67,7 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "TIME", value_parser = nanoseconds)]
     #[arg(conflicts_with_all = ["fold", "follow"])]
     pub(crate) min_duration: Option<u64>,
-    /// Add the source file, the first line and the class loader of each method
+    /// Show the descriptor of each method, its source file, first line and class loader
     #[arg(long)]
     pub(crate) verbose: bool,
     /// Go on with new calls while the trace is being recorded, until that ends or Ctrl-C
@@ -84,6 +84,9 @@ pub(crate) struct DumpArgs {
     /// Show the marks instead: times, exits by exception, gaps, and what the program said
     #[arg(long)]
     pub(crate) marks: bool,
+    /// Show the descriptor of each method
+    #[arg(long)]
+    pub(crate) verbose: bool,
     /// Stop after N records; 0 for all
     #[arg(long, value_name = "N")]
     pub(crate) max: Option<u64>,

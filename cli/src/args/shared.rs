@@ -69,8 +69,8 @@ pub(crate) struct TestArgs {
 /// Which calls.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct FilterArgs {
-    /// Show only calls of methods like this, pkg.Class or pkg.Class#method: * within a package, **
-    /// across; calls in between are left out; repeatable
+    /// Show only calls of methods like this, pkg.Class, pkg.Class#method or a name as it is shown: * within
+    /// a package, ** across; calls in between are left out; repeatable
     #[arg(long, value_name = "GLOB")]
     pub(crate) include: Vec<String>,
     /// Leave out calls of methods like this; what they called moves up to their caller; repeatable

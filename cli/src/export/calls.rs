@@ -131,7 +131,7 @@ impl<'a> Calls<'a> {
     }
 
     fn new(trace: &'a Trace, format: Format, form: Form, scale: Scale) -> Self {
-        let labels = Labels::new(&trace.methods, format);
+        let labels = Labels::new(&trace.methods, format, false).brief();
         Self { labels, scale, form, thread: ThreadId::new(0), open: Vec::new() }
     }
 

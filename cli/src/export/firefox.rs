@@ -15,7 +15,7 @@
 use std::collections::HashMap;
 
 use flow_codec::read::{ThreadFile, Trace};
-use flow_codec::{MethodId, ThreadId};
+use flow_codec::{MethodId, MethodNames, ThreadId};
 
 use super::emit::{Exporter, Instant, Next};
 use super::json::quoted;
@@ -222,8 +222,9 @@ impl<'a> Firefox<'a> {
         let methods = self.methods.methods();
         let count = methods.len();
         let info = |method: &MethodId| self.trace.methods.get(*method).map(|method| &method.info);
+        let names = MethodNames::new(&self.trace.methods);
         let mut strings: Vec<_> =
-            methods.iter().map(|method| quoted(&name(&self.trace.methods, *method))).collect();
+            methods.iter().map(|method| quoted(&name(&names, *method))).collect();
         strings.extend(self.texts.all.iter().map(|text| quoted(text)));
         let mut files: HashMap<&str, u64> = HashMap::new();
         let file = |method: &MethodId| {

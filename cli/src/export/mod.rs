@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! timeline of a thread ─▶ emit ─▶ Exporter: perfetto chrome speedscope firefox jsonl csv
-//! records, marks ─▶ analysis::Graph, TimedGraph ─▶ Stacks (weights by path): collapsed svg pprof
+//! records, marks ─▶ analysis::Graph ─▶ Stacks (weights by path): collapsed svg pprof
 //! ```
 //!
 //! Formats only turn calls into bytes, and append them to a buffer; what reads and what writes is

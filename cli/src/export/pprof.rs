@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use flow_codec::format::ids;
 use flow_codec::read::Trace;
-use flow_codec::{MethodId, MethodMap};
+use flow_codec::{MethodId, MethodMap, MethodNames};
 
 use super::names::name;
 use super::proto::Fields;
@@ -60,8 +60,9 @@ impl Paths for Pprof {
             *numbers.or_default(*method) = index as u64;
         }
         let varint = |number: u64| u64::from(64 - (number | 1).leading_zeros()).div_ceil(7);
+        let names = MethodNames::new(&trace.methods);
         let names = stacks.tree().methods().iter().map(|method| {
-            let (readable, key) = names_of(trace, *method);
+            let (readable, key) = names_of(&names, *method);
             // And about so much for the numbers of all that.
             (readable.len() + key.map_or(0, |key| key.len())) as u64 + 36
         });
@@ -71,11 +72,12 @@ impl Paths for Pprof {
 
     fn write(&self, stacks: &Stacks<'_>, trace: &Trace, to: &mut dyn Write) -> io::Result<()> {
         let mut profile = Profile { out: Vec::new(), to, strings: 0, outcome: Ok(()) };
+        let names = MethodNames::new(&trace.methods);
         profile.head(trace, scale_of(stacks));
         let mut locations = MethodMap::<u64>::default();
         for (method, id) in stacks.tree().methods().iter().zip(1..) {
             *locations.or_default(*method) = id;
-            profile.method(id, *method, trace);
+            profile.method(id, *method, &names);
         }
         // The stack at hand, the outermost first.
         let mut stack: Vec<u64> = Vec::new();
@@ -91,10 +93,10 @@ impl Paths for Pprof {
 }
 
 /// The name of a method, and its full one as `ids.properties` has it.
-fn names_of(trace: &Trace, method: MethodId) -> (String, Option<String>) {
-    let info = trace.methods.get(method).map(|method| &method.info);
+fn names_of(names: &MethodNames<'_>, method: MethodId) -> (String, Option<String>) {
+    let info = names.methods().get(method).map(|method| &method.info);
     let key = info.map(|info| ids::key(&info.class, &info.name, &info.descriptor));
-    (name(&trace.methods, method), key)
+    (name(names, method), key)
 }
 
 /// A profile that is being written.
@@ -128,11 +130,11 @@ impl Profile<'_> {
     }
 
     /// A function and the location that stands for it.
-    fn method(&mut self, id: u64, method: MethodId, trace: &Trace) {
-        let (readable, key) = names_of(trace, method);
+    fn method(&mut self, id: u64, method: MethodId, names: &MethodNames<'_>) {
+        let (readable, key) = names_of(names, method);
         let readable = self.string(&readable);
         let system = key.map_or(readable, |key| self.string(&key));
-        let info = trace.methods.get(method).map(|method| &method.info);
+        let info = names.methods().get(method).map(|method| &method.info);
         let source = info.and_then(|info| info.source.as_deref());
         let source = source.map(|source| self.string(source));
         let line = info.and_then(|info| info.line);

@@ -1,8 +1,8 @@
 //! The file format of speedscope: a profile a thread, of events that open and close frames. Frames that
 //! are open at the end are closed there: the viewer refuses a profile that leaves some open.
 
-use flow_codec::MethodId;
 use flow_codec::read::{ThreadFile, Trace};
+use flow_codec::{MethodId, MethodNames};
 
 use super::emit::{Exporter, Next};
 use super::json::quoted;
@@ -107,10 +107,11 @@ impl Exporter for Speedscope<'_> {
 
     fn finish(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"\n],\"shared\":{\"frames\":[");
+        let names = MethodNames::new(&self.trace.methods);
         for (number, method) in self.frames.methods().iter().enumerate() {
             let info = self.trace.methods.get(*method).map(|method| &method.info);
             let comma = if number > 0 { "," } else { "" };
-            let name = quoted(&name(&self.trace.methods, *method));
+            let name = quoted(&name(&names, *method));
             out.extend_from_slice(format!("{comma}\n{{\"name\":{name}").as_bytes());
             if let Some(source) = info.and_then(|info| info.source.as_deref()) {
                 out.extend_from_slice(format!(",\"file\":{}", quoted(source)).as_bytes());

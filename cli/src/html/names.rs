@@ -4,8 +4,8 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use flow_codec::MethodId;
 use flow_codec::read::Methods;
+use flow_codec::{MethodId, MethodNames, NameForm};
 use serde::{Serialize, Serializer};
 
 use super::chart::NO_METHOD;
@@ -22,7 +22,8 @@ const NAME_CHARS: usize = 400;
 /// The methods of the page and their places on it.
 #[derive(Serialize)]
 pub(super) struct Names {
-    classes: Vec<String>,
+    /// Classes, and what they are called without their packages.
+    classes: Vec<[String; 2]>,
     methods: Vec<Row>,
     more_methods: MoreMethods,
     /// By number, the place in `methods`.
@@ -30,8 +31,9 @@ pub(super) struct Names {
     places: Vec<Option<u32>>,
 }
 
-/// A method: the place of its class, its name and descriptor, calls, total, self.
-struct Row(u32, String, String, Sums);
+/// A method: the place of its class, its name, its readable name after the class, its descriptor, calls, total,
+/// self.
+struct Row(u32, [String; 3], Sums);
 
 /// Methods that are not named.
 #[derive(Default, Serialize)]
@@ -42,8 +44,8 @@ struct MoreMethods {
 
 impl Serialize for Row {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let Self(class, name, descriptor, Sums { calls, total, own, .. }) = self;
-        (class, name, descriptor, calls, total, own).serialize(to)
+        let Self(class, [name, label, descriptor], Sums { calls, total, own, .. }) = self;
+        (class, name, label, descriptor, calls, total, own).serialize(to)
     }
 }
 
@@ -70,6 +72,7 @@ impl Names {
             more_methods: MoreMethods::default(),
             places: vec![None; methods.len()],
         };
+        let known = MethodNames::new(known);
         let mut classes = HashMap::new();
         let mut bytes = 0;
         for (number, ((id, sums), _)) in order {
@@ -78,17 +81,18 @@ impl Names {
                 names.more_methods.calls += sums.calls;
                 continue;
             }
-            let [class, name, descriptor] = words(known, *id);
-            bytes += name.len() + descriptor.len();
+            let (class, words) = words(&known, *id);
+            bytes += words.iter().map(String::len).sum::<usize>();
             let class = *classes.entry(class).or_insert_with_key(|class| {
-                bytes += class.len();
-                names.classes.push(class.clone());
+                let simple = class.rsplit('.').next().unwrap_or(class).to_owned();
+                bytes += class.len() + simple.len();
+                names.classes.push([class.clone(), simple]);
                 small(names.classes.len() - 1)
             });
             if let Some(place) = names.places.get_mut(number) {
                 *place = Some(small(names.methods.len()));
             }
-            names.methods.push(Row(class, name, descriptor, *sums));
+            names.methods.push(Row(class, words, *sums));
         }
         names
     }
@@ -104,15 +108,18 @@ impl Names {
     }
 }
 
-/// Class, name and descriptor. An id without a name shows as `?#7`.
-fn words(known: &Methods, id: MethodId) -> [String; 3] {
-    match known.get(id) {
-        Some(method) => {
-            let info = &method.info;
-            [&info.class, &info.name, &info.descriptor].map(|word| cut(word, NAME_CHARS))
-        }
-        None => ["".to_owned(), known.display(id), "".to_owned()],
-    }
+/// The class of a method; its name, its readable name after the class, and its descriptor. An id without a name
+/// shows as `?#7`.
+fn words(known: &MethodNames<'_>, id: MethodId) -> (String, [String; 3]) {
+    let readable = known.get(id, NameForm::Readable);
+    let Some(method) = known.methods().get(id) else {
+        return (String::new(), [readable.clone(), readable, String::new()]);
+    };
+    let info = &method.info;
+    let label = readable.strip_prefix(&info.class).unwrap_or(&readable);
+    let label = label.strip_prefix('.').unwrap_or(label);
+    let words = [&info.name, label, &info.descriptor].map(|word| cut(word, NAME_CHARS));
+    (cut(&info.class, NAME_CHARS), words)
 }
 
 /// Text that only shows, and at most so much of it.

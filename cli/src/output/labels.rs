@@ -2,44 +2,88 @@
 
 use std::borrow::Cow;
 
-use flow_codec::format::methods::MethodInfo;
 use flow_codec::read::{Method, Methods};
-use flow_codec::{MethodId, MethodMap};
+use flow_codec::{MethodId, MethodMap, MethodNames, Name, NameForm};
 use serde::Serialize;
 
 use super::neutral;
 use crate::args::Format;
 
+/// One text for each method of a trace, made when it is first requested.
+#[derive(Debug)]
+pub(crate) struct Memo<'a> {
+    pub(crate) names: MethodNames<'a>,
+    /// Of methods with a name; ids without one are made anew each time, for there may be any number.
+    known: MethodMap<Box<str>>,
+    unknown: String,
+}
+
+impl<'a> Memo<'a> {
+    /// No texts yet, for the methods with these names.
+    pub(crate) fn new(methods: &'a Methods) -> Self {
+        let (known, unknown) = (MethodMap::default(), String::new());
+        Self { names: MethodNames::new(methods), known, unknown }
+    }
+
+    /// The text of a method, which `make` makes.
+    #[inline]
+    pub(crate) fn get(
+        &mut self,
+        id: MethodId,
+        make: impl FnOnce(&MethodNames<'a>) -> String,
+    ) -> &str {
+        // Asked twice, because a reference that is returned in one arm only outlives both.
+        if self.known.get(id).is_none() {
+            if self.names.methods().get(id).is_none() {
+                self.unknown = make(&self.names);
+                return &self.unknown;
+            }
+            *self.known.or_default(id) = make(&self.names).into_boxed_str();
+        }
+        self.known.get(id).map_or("", |text| text)
+    }
+}
+
 /// The methods of a trace, each in the words of one output format:
 ///
 /// | format | words |
 /// |---|---|
-/// | text | `pkg.Class.name(I)V` |
-/// | JSON | `"method":7,"class":"pkg.Class","name":"name","descriptor":"(I)V"` |
-/// | CSV | `7,pkg.Class,name,(I)V` |
+/// | text | `pkg.Class.name(int)`; `pkg.Class.name(I)V` if verbose |
+/// | JSON | `"method":7,"class":"pkg.Class","name":"name","descriptor":"(I)V","readable":"pkg.Class.name(int)"` |
+/// | CSV | `7,pkg.Class,name,(I)V,pkg.Class.name(int)` |
 ///
 /// and on request of where it comes from:
 ///
-/// | format | behind that |
+/// | format | after that |
 /// |---|---|
 /// | text | `  (Class.java:12, app)` |
 /// | JSON | `,"source":"Class.java","line":12,"loaders":["app"]` |
 /// | CSV | `,Class.java,12,app` |
 #[derive(Debug)]
 pub(crate) struct Labels<'a> {
-    methods: &'a Methods,
     format: Format,
+    is_verbose: bool,
     with_origin: bool,
-    /// Of methods with a name; ids without one are made anew each time, for there may be any number.
-    known: MethodMap<Box<str>>,
-    unknown: String,
+    with_readable: bool,
+    memo: Memo<'a>,
 }
 
 impl<'a> Labels<'a> {
-    /// The labels of a trace's methods in one format.
-    pub(crate) fn new(methods: &'a Methods, format: Format) -> Self {
-        let (known, unknown) = (MethodMap::default(), String::new());
-        Self { methods, format, with_origin: false, known, unknown }
+    /// The columns of CSV that a label without its origin has.
+    pub(crate) const COLUMNS: &'static str = "method,class,name,descriptor,readable";
+    /// No method, as JSON and as CSV.
+    pub(crate) const NOTHING: [&'static str; 2] =
+        [r#""method":null,"class":null,"name":null,"descriptor":null,"readable":null"#, ",,,,"];
+
+    /// The labels of a trace's methods in one format. Text has descriptors if it is `verbose`.
+    pub(crate) fn new(methods: &'a Methods, format: Format, is_verbose: bool) -> Self {
+        let memo = Memo::new(methods);
+        Self { format, is_verbose, with_origin: false, with_readable: true, memo }
+    }
+
+    /// The same without readable names for programs: what has a line for each call is large enough.
+    pub(crate) fn brief(self) -> Self {
+        Self { with_readable: false, ..self }
     }
 
     /// The same, with the source file, first line and class loaders of each method.
@@ -50,58 +94,100 @@ impl<'a> Labels<'a> {
     /// The label of a method.
     #[inline]
     pub(crate) fn get(&mut self, id: MethodId) -> &str {
-        // Asked twice, because a reference that is returned in one arm only outlives both.
-        if self.known.get(id).is_none() {
-            if self.methods.get(id).is_none() {
-                self.unknown = self.make(id);
-                return &self.unknown;
+        let Self { format, is_verbose, with_origin, with_readable, memo } = self;
+        memo.get(id, |names| {
+            let origin = with_origin.then(|| Origin::of(names.methods().get(id)));
+            match format {
+                Format::Text => text(names, id, *is_verbose, origin),
+                Format::Json => json(names, id, *with_readable, origin),
+                Format::Csv => csv(names, id, *with_readable, origin),
             }
-            *self.known.or_default(id) = self.make(id).into_boxed_str();
-        }
-        self.known.get(id).map_or("", |label| label)
+        })
     }
 
-    #[cold]
-    fn make(&self, id: MethodId) -> String {
-        #[derive(Serialize)]
-        struct Words<'a> {
-            method: MethodId,
-            class: Option<&'a str>,
-            name: Option<&'a str>,
-            descriptor: Option<&'a str>,
-            #[serde(flatten)]
-            origin: Option<Origin<'a>>,
-        }
-        let info = self.methods.get(id).map(|method| &method.info);
-        let word = |word: fn(&MethodInfo) -> &str| info.map(word);
-        let class = word(|info| &info.class);
-        let name = word(|info| &info.name);
-        let descriptor = word(|info| &info.descriptor);
-        let origin = self.with_origin.then(|| Origin::of(self.methods.get(id)));
-        match self.format {
-            Format::Text => {
-                let mut text = self.methods.display(id);
-                text.extend(origin.and_then(|origin| origin.text()));
-                neutral(&text).into_owned()
-            }
-            Format::Json => {
-                let words = Words { method: id, class, name, descriptor, origin };
-                let object = serde_json::to_string(&words).unwrap_or_default();
-                let inner = object.strip_prefix('{').and_then(|object| object.strip_suffix('}'));
-                inner.unwrap_or_default().to_owned()
-            }
-            Format::Csv => {
-                let id = id.to_string();
-                let words = [Some(id.as_str()), class, name, descriptor];
-                let mut fields: Vec<_> =
-                    words.map(|word| word.unwrap_or_default().to_owned()).into();
-                if let Some(origin) = origin {
-                    fields.extend(origin.fields());
-                }
-                csv_fields(fields.iter().map(String::as_str))
-            }
-        }
+    /// The name of a method in text, and in lists of methods for programs, as it is.
+    pub(crate) fn name(&self, id: MethodId) -> String {
+        self.memo.names.get(id, self.form())
     }
+
+    /// The name of a method that text mentions in passing.
+    pub(crate) fn short(&self, id: MethodId) -> String {
+        let form = if self.is_verbose { NameForm::Full } else { NameForm::Short };
+        self.memo.names.get(id, form)
+    }
+
+    /// The names of frames of which only the full form is known.
+    pub(crate) fn frames(&self, frames: &[String]) -> Vec<String> {
+        MethodNames::frames(frames, self.form())
+    }
+
+    fn form(&self) -> NameForm {
+        let is_readable = self.format == Format::Text && !self.is_verbose;
+        if is_readable { NameForm::Readable } else { NameForm::Full }
+    }
+}
+
+#[cold]
+fn text(
+    names: &MethodNames<'_>,
+    id: MethodId,
+    is_verbose: bool,
+    origin: Option<Origin<'_>>,
+) -> String {
+    let form = if is_verbose { NameForm::Full } else { NameForm::Readable };
+    let mut text = names.get(id, form);
+    text.extend(origin.and_then(|origin| origin.text()));
+    neutral(&text).into_owned()
+}
+
+#[cold]
+fn json(
+    names: &MethodNames<'_>,
+    id: MethodId,
+    with_readable: bool,
+    origin: Option<Origin<'_>>,
+) -> String {
+    #[derive(Serialize)]
+    struct Words<'a> {
+        method: MethodId,
+        class: Option<&'a str>,
+        name: Option<&'a str>,
+        descriptor: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        readable: Option<Option<String>>,
+        #[serde(flatten)]
+        origin: Option<Origin<'a>>,
+    }
+    let name = names.methods().get(id).map(|method| Name::from(&method.info));
+    let words = Words {
+        method: id,
+        class: name.map(|name| name.class),
+        name: name.map(|name| name.name),
+        descriptor: name.map(|name| name.descriptor),
+        readable: with_readable.then(|| name.map(|_| names.get(id, NameForm::Readable))),
+        origin,
+    };
+    let object = serde_json::to_string(&words).unwrap_or_default();
+    let inner = object.strip_prefix('{').and_then(|object| object.strip_suffix('}'));
+    inner.unwrap_or_default().to_owned()
+}
+
+#[cold]
+fn csv(
+    names: &MethodNames<'_>,
+    id: MethodId,
+    with_readable: bool,
+    origin: Option<Origin<'_>>,
+) -> String {
+    let name = names.methods().get(id).map(|method| Name::from(&method.info));
+    let [class, word, descriptor] =
+        name.map_or([""; 3], |name| [name.class, name.name, name.descriptor]).map(str::to_owned);
+    let mut fields = vec![id.to_string(), class, word, descriptor];
+    if with_readable {
+        fields.push(name.map_or(String::new(), |_| names.get(id, NameForm::Readable)));
+    }
+    fields.extend(origin.into_iter().flat_map(|origin| origin.fields()));
+    csv_fields(fields.iter().map(String::as_str))
 }
 
 /// Where a method comes from, as far as that is known.
@@ -186,10 +272,13 @@ mod tests {
         let id = MethodId::new(7).unwrap();
         for (format, label) in [
             (Format::Text, "?#7"),
-            (Format::Json, r#""method":7,"class":null,"name":null,"descriptor":null"#),
-            (Format::Csv, "7,,,"),
+            (
+                Format::Json,
+                r#""method":7,"class":null,"name":null,"descriptor":null,"readable":null"#,
+            ),
+            (Format::Csv, "7,,,,"),
         ] {
-            assert_eq!(Labels::new(&methods, format).get(id), label);
+            assert_eq!(Labels::new(&methods, format, false).get(id), label);
         }
     }
 }

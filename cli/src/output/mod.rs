@@ -3,6 +3,7 @@
 //! Names come from class files and threads, and may hold anything. [`neutral()`] is the one place
 //! where what could move a terminal's cursor or a reader's eye becomes plain text.
 
+mod fit;
 mod labels;
 mod lost;
 mod neutral;
@@ -11,9 +12,10 @@ mod progress;
 mod screen;
 mod table;
 mod units;
+mod weight;
 mod words;
 
-pub(crate) use labels::{Labels, csv_fields};
+pub(crate) use labels::{Labels, Memo, csv_fields};
 pub(crate) use lost::lost;
 pub(crate) use neutral::neutral;
 pub(crate) use path::{chain, indent, indentation, more};
@@ -22,6 +24,7 @@ pub(crate) use table::{Align, Table};
 pub(crate) use units::{
     between, bytes, duration, grouped, instant, percent, plural, push_digits, push_number, seconds,
 };
+pub(crate) use weight::{Unit, Weight};
 pub(crate) use words::shell_word;
 
 use std::fmt::Display;
@@ -63,6 +66,11 @@ impl Out {
         };
         let screen = Screen::new(io::stdout().lock(), terminal);
         Self { writer: BufWriter::with_capacity(BUFFER_BYTES, screen), styled, terminal }
+    }
+
+    /// From now on lines are for people: none is wider than the terminal, if results go to one.
+    pub(crate) fn fit_lines(&mut self) {
+        self.writer.get_mut().fit_lines();
     }
 
     /// Whether results go to a terminal.

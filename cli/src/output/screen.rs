@@ -4,18 +4,28 @@ use std::io::{self, Write};
 
 use indicatif::ProgressBar;
 
+use super::fit::{columns, fit};
+
 /// Takes results for good: what is buffered stands before it. A bar that is shown while they are awaited goes
 /// before the first of them comes, and comes no more: on a terminal both would stand on one line.
 #[derive(Debug)]
 pub(super) struct Screen<W> {
     inner: W,
     is_terminal: bool,
+    /// Whether lines are made to fit the terminal, and the line that is not yet whole.
+    fits: bool,
+    line: Vec<u8>,
     bar: Option<ProgressBar>,
 }
 
 impl<W> Screen<W> {
     pub(super) fn new(inner: W, is_terminal: bool) -> Self {
-        Self { inner, is_terminal, bar: None }
+        Self { inner, is_terminal, fits: false, line: Vec::new(), bar: None }
+    }
+
+    /// From now on no line is wider than the terminal.
+    pub(super) fn fit_lines(&mut self) {
+        self.fits = self.is_terminal;
     }
 
     /// The bar that is shown from now on, or will be.
@@ -39,10 +49,22 @@ impl<W: Write> Write for Screen<W> {
         {
             bar.finish_and_clear();
         }
-        self.inner.write(buffer)
+        let Some(columns) = self.fits.then(columns).flatten() else {
+            return self.inner.write(buffer);
+        };
+        for part in buffer.split_inclusive(|byte| *byte == b'\n') {
+            self.line.extend_from_slice(part);
+            if let Some(line) = self.line.strip_suffix(b"\n") {
+                let line = String::from_utf8_lossy(line);
+                writeln!(self.inner, "{}", fit(&line, columns))?;
+                self.line.clear();
+            }
+        }
+        Ok(buffer.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
+        self.inner.write_all(&std::mem::take(&mut self.line))?;
         self.inner.flush()
     }
 }

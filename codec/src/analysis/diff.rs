@@ -3,16 +3,17 @@
 //! Ids differ from trace to trace, so methods are matched by class, name and descriptor, and with them
 //! the paths of two aggregate trees.
 
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::fmt;
 use std::num::NonZeroU32;
 
 use super::path_tree::{PathId, PathTree};
 use super::paths::{BEYOND, Paths, ROOT, at};
 use crate::format::methods::MethodInfo;
+use crate::method_names::Overloads;
 use crate::read::Methods;
-use crate::{MethodId, MethodMap};
+use crate::{MethodId, MethodMap, Name, NameForm};
 
 /// Which of two runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -111,12 +112,13 @@ impl MethodName {
     }
 }
 
-impl fmt::Display for MethodName {
-    /// `pkg.Outer$Inner.method(I)V`; ids without a name show as `?#7`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl MethodName {
+    /// Its name, if it has one.
+    #[must_use]
+    pub fn name(&self) -> Option<Name<'_>> {
         match self {
-            Self::Known { class, name, descriptor } => write!(f, "{class}.{name}{descriptor}"),
-            Self::Unknown(id) => write!(f, "?#{id}"),
+            Self::Known { class, name, descriptor } => Some(Name { class, name, descriptor }),
+            Self::Unknown(_) => None,
         }
     }
 }
@@ -128,11 +130,14 @@ pub struct Diff {
     names: Vec<MethodName>,
     paths: Paths<Counts>,
     beyond: u64,
+    /// Of the methods by their numbers, from 1 on; made when the first readable name is requested.
+    overloads: OnceCell<Overloads<u32>>,
 }
 
 impl Diff {
     /// Adds what was called in a run: calls, or for trees with times nanoseconds.
     pub fn add(&mut self, run: Run, tree: &PathTree, methods: &Methods) {
+        self.overloads.take();
         let numbers: MethodMap<_> = tree
             .methods()
             .iter()
@@ -210,11 +215,43 @@ impl Diff {
     /// The methods of a path, the outermost first.
     #[must_use]
     pub fn stack(&self, path: PathId) -> Vec<&MethodName> {
+        self.numbers_of(path).into_iter().filter_map(|number| self.name(number)).collect()
+    }
+
+    /// Their names in one form. Of the methods called in either run no two have the same readable name.
+    #[must_use]
+    pub fn names(&self, path: PathId, form: NameForm) -> Vec<String> {
+        let name = |number| Some((number, self.name(number)?));
+        let form = |(number, name): (u32, &MethodName)| match name {
+            MethodName::Unknown(id) => format!("?#{id}"),
+            MethodName::Known { class, name, descriptor } => {
+                let name = Name { class, name, descriptor };
+                match form {
+                    NameForm::Short => name.short(),
+                    NameForm::Full => name.to_string(),
+                    NameForm::Readable => self.overloads().readable(number, name),
+                }
+            }
+        };
+        self.numbers_of(path).into_iter().filter_map(name).map(form).collect()
+    }
+
+    fn overloads(&self) -> &Overloads<u32> {
+        self.overloads.get_or_init(|| {
+            Overloads::new(|| {
+                let names = (1..).zip(&self.names);
+                names.filter_map(|(number, name)| Some((number, name.name()?)))
+            })
+        })
+    }
+
+    /// The numbers of a path's methods, the outermost first.
+    fn numbers_of(&self, path: PathId) -> Vec<u32> {
         let node = |path: u32| self.paths.node(path).filter(|_| path != ROOT);
         let path = std::iter::successors(node(path.get()), |last| node(last.parent));
-        let mut stack: Vec<_> = path.filter_map(|last| self.name(last.method)).collect();
-        stack.reverse();
-        stack
+        let mut numbers: Vec<_> = path.map(|last| last.method).collect();
+        numbers.reverse();
+        numbers
     }
 
     fn name(&self, number: u32) -> Option<&MethodName> {

@@ -30,106 +30,85 @@ use crate::read::{Clock, Visit};
 /// # Ok::<(), flow_codec::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Graph {
+pub struct Graph<W = Calls> {
+    weight: W,
     numbering: Numbering,
     paths: Paths<u64>,
-    /// The paths of the open frames, behind the root.
+    /// By path, what passed while its last method was the innermost frame.
+    own: Vec<u128>,
+    /// The paths of the open frames, after the root.
     stack: Vec<u32>,
     calls: u64,
     /// Those of paths for which there was no room.
     beyond: u64,
 }
 
-/// The same with the time that passed while the last method of a path was the innermost frame, by the
-/// clock that is kept while it receives records. Memory: 16 bytes more a path.
+/// What a path weighs.
+pub trait Weight {
+    /// Whether it is time. Calls are counted anyway.
+    const IS_TIME: bool;
+
+    /// What has passed since the last event.
+    fn pass(&mut self) -> u64;
+
+    /// A thread has ended.
+    fn end_thread(&mut self) {}
+}
+
+/// Calls weigh 1.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Calls;
+
+/// Calls weigh the time they take, by the clock that is kept while records are received. Memory: 16 bytes more
+/// a path.
 #[derive(Clone, Debug)]
-pub struct TimedGraph<'c> {
+pub struct Time<'c> {
     clock: &'c Clock,
-    graph: Graph,
-    /// By path, in parts of a nanosecond.
-    own: Vec<u128>,
     /// When the last event happened.
     last: u64,
 }
 
-impl Visit for TimedGraph<'_> {
-    #[inline]
-    fn enter(&mut self, method: MethodId) {
-        self.pass();
-        self.graph.enter(method);
-    }
+impl Weight for Calls {
+    const IS_TIME: bool = false;
 
     #[inline]
-    fn exit(&mut self, count: NonZeroU64) {
-        self.pass();
-        self.graph.exit(count);
+    fn pass(&mut self) -> u64 {
+        0
     }
 }
 
-impl<'c> TimedGraph<'c> {
+impl<'c> Time<'c> {
     /// By this clock.
     #[must_use]
     pub fn new(clock: &'c Clock) -> Self {
-        Self { clock, graph: Graph::default(), own: Vec::new(), last: 0 }
+        Self { clock, last: 0 }
     }
+}
+
+impl Weight for Time<'_> {
+    const IS_TIME: bool = true;
 
     #[inline]
-    fn pass(&mut self) {
+    fn pass(&mut self) -> u64 {
         let now = self.clock.now();
-        let passed = now.saturating_sub(std::mem::replace(&mut self.last, now));
-        let Some(&path) = self.graph.stack.last().filter(|_| passed > 0) else { return };
-        match self.own.get_mut(at(path)) {
-            Some(own) => *own += u128::from(passed),
-            None => self.meet(path, passed),
-        }
+        now.saturating_sub(std::mem::replace(&mut self.last, now))
     }
 
-    #[cold]
-    fn meet(&mut self, path: u32, passed: u64) {
-        if path != BEYOND {
-            self.own.resize(self.graph.paths.nodes().len(), 0);
-            if let Some(own) = self.own.get_mut(at(path)) {
-                *own += u128::from(passed);
-            }
-        }
-    }
-
-    /// A thread has ended: what is entered next is called by nobody.
-    pub fn end_thread(&mut self) {
-        self.pass();
+    fn end_thread(&mut self) {
         self.last = 0;
-        self.graph.end_thread();
-    }
-
-    /// All calls so far.
-    #[must_use]
-    pub fn calls(&self) -> u64 {
-        self.graph.calls()
-    }
-
-    /// The tree of all that was added, of which totals and own are nanoseconds.
-    #[must_use]
-    pub fn into_tree(self) -> PathTree {
-        let mut own: Vec<_> = self.own.into_iter().map(Clock::to_ns).collect();
-        own.resize(self.graph.paths.nodes().len(), 0);
-        PathTree::new(
-            self.graph.numbering,
-            self.graph.paths.into_nodes(),
-            self.graph.beyond,
-            Some(own),
-        )
     }
 }
 
 impl Default for Graph {
     fn default() -> Self {
-        Self::with_paths(Paths::default())
+        Self::new(Calls)
     }
 }
 
-impl Visit for Graph {
+impl<W: Weight> Visit for Graph<W> {
     #[inline]
     fn enter(&mut self, method: MethodId) {
+        self.pass();
         let number = self.numbering.number(method);
         let parent = self.stack.last().copied().unwrap_or(ROOT);
         let path = self.paths.child(parent, number);
@@ -143,18 +122,49 @@ impl Visit for Graph {
 
     #[inline]
     fn exit(&mut self, count: NonZeroU64) {
+        self.pass();
         let count = usize::try_from(count.get()).unwrap_or(usize::MAX);
         self.stack.truncate(self.stack.len().saturating_sub(count));
     }
 }
 
-impl Graph {
-    fn with_paths(paths: Paths<u64>) -> Self {
-        Self { numbering: Numbering::default(), paths, stack: Vec::new(), calls: 0, beyond: 0 }
+impl<W: Weight> Graph<W> {
+    /// Weighs calls.
+    #[must_use]
+    pub fn new(weight: W) -> Self {
+        Self::with_paths(weight, Paths::default())
+    }
+
+    fn with_paths(weight: W, paths: Paths<u64>) -> Self {
+        let (numbering, own, stack) = (Numbering::default(), Vec::new(), Vec::new());
+        Self { weight, numbering, paths, own, stack, calls: 0, beyond: 0 }
+    }
+
+    /// What has passed since the last event is the innermost frame's.
+    #[inline]
+    fn pass(&mut self) {
+        let passed = self.weight.pass();
+        let Some(&path) = self.stack.last().filter(|_| passed > 0) else { return };
+        match self.own.get_mut(at(path)) {
+            Some(own) => *own += u128::from(passed),
+            None => self.meet(path, passed),
+        }
+    }
+
+    #[cold]
+    fn meet(&mut self, path: u32, passed: u64) {
+        if path != BEYOND {
+            self.own.resize(self.paths.nodes().len(), 0);
+            if let Some(own) = self.own.get_mut(at(path)) {
+                *own += u128::from(passed);
+            }
+        }
     }
 
     /// A thread has ended: what is entered next is called by nobody.
     pub fn end_thread(&mut self) {
+        self.pass();
+        self.weight.end_thread();
         self.stack.clear();
     }
 
@@ -164,6 +174,19 @@ impl Graph {
         self.calls
     }
 
+    /// The tree of all that was added. Frames that are open count up to here.
+    #[must_use]
+    pub fn into_tree(self) -> PathTree {
+        let own = W::IS_TIME.then(|| {
+            let mut own: Vec<_> = self.own.into_iter().map(Clock::to_ns).collect();
+            own.resize(self.paths.nodes().len(), 0);
+            own
+        });
+        PathTree::new(self.numbering, self.paths.into_nodes(), self.beyond, own)
+    }
+}
+
+impl Graph {
     /// Adds the calls of another graph of the same trace, so that threads can be counted apart.
     pub fn merge(&mut self, other: &Self) {
         let mut places = vec![ROOT; other.paths.nodes().len()];
@@ -183,12 +206,6 @@ impl Graph {
         }
         self.beyond += other.beyond;
         self.calls += other.calls;
-    }
-
-    /// The tree of all that was added. Frames that are open count up to here.
-    #[must_use]
-    pub fn into_tree(self) -> PathTree {
-        PathTree::new(self.numbering, self.paths.into_nodes(), self.beyond, None)
     }
 }
 
@@ -244,10 +261,10 @@ mod tests {
 
     #[test]
     fn calls_for_which_there_is_no_room_are_counted() {
-        let mut graph = Graph::with_paths(Paths::with_limit(2));
+        let mut graph = Graph::with_paths(Calls, Paths::with_limit(2));
         // 1 > (2 > 1), then 1 again.
         add(&mut graph, &[0x81, 0x82, 0x81, 0x02, 0x81, 0x00]);
-        let mut merged = Graph::with_paths(Paths::with_limit(1));
+        let mut merged = Graph::with_paths(Calls, Paths::with_limit(1));
         merged.merge(&graph);
         assert_eq!(merged.into_tree().beyond(), 4);
         let tree = graph.clone().into_tree();

@@ -4,10 +4,10 @@
 //! |---|---|
 //! | How often was each method called, and how much happened in it? | [`Report`] |
 //! | Where did the calls go? The aggregate tree: calls with the same methods on the stack are one path. | [`Graph`], then [`PathTree`] |
-//! | How long did each method run? Where did the time go? | [`TimedReport`], [`TimedGraph`] |
+//! | How long did each method run? Where did the time go? | [`TimedReport`], [`Graph`] by [`Time`] |
 //! | Which calls took longest? | [`Slowest`] |
 //! | The same, of what happens in some methods only | [`Rooted`] around a [`Graph`] |
-//! | Who calls a method, and whom does it call? For how long? | [`Neighbours`], [`TimedNeighbours`] |
+//! | Who calls a method, and whom does it call? For how long? | [`Neighbours`] |
 //! | What was the deepest stack? | [`Deepest`] |
 //! | What changed between two runs? | [`Diff`] |
 //!
@@ -26,16 +26,14 @@ mod paths;
 mod report;
 mod rooted;
 mod slowest;
-mod timed_neighbours;
 mod timed_report;
 
 pub use deepest::Deepest;
 pub use diff::{Change, ChangeKind, Counts, Diff, MethodName, Run};
-pub use graph::{Graph, TimedGraph};
-pub use neighbours::Neighbours;
+pub use graph::{Calls, Graph, Time, Weight};
+pub use neighbours::{Neighbour, Neighbours, Side, Sums};
 pub use path_tree::{PathId, PathRow, PathTree};
 pub use report::{Report, ReportRow};
 pub use rooted::Rooted;
 pub use slowest::{SlowCall, Slowest};
-pub use timed_neighbours::{Side, TimedNeighbour, TimedNeighbours};
-pub use timed_report::{TimedReport, TimedRow};
+pub use timed_report::TimedReport;

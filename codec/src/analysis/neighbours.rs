@@ -1,130 +1,230 @@
-//! HOT: who calls some methods, and whom they call.
+//! HOT: who calls some methods, or whom they call, and what these calls come to.
+//!
+//! A report gets each such call as if its method were the neighbour, and all others as if they were one more
+//! method. So a neighbour's total and self are what a report shows of methods: recursion counts once.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use std::cmp::Reverse;
-use std::num::NonZeroU64;
+use std::num::{NonZeroU32, NonZeroU64};
 
 use super::numbering::{Numbering, index};
+use super::{Report, ReportRow, TimedReport};
 use crate::MethodId;
-use crate::read::Visit;
+use crate::read::{Clock, Visit};
 
-/// Counts the calls to some methods by caller, and the calls they make by callee, in any number of threads,
-/// one after the other. A method that calls itself is its own caller and callee. Memory: some bytes
-/// a method and an open frame.
+/// Which neighbours of a method.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Side {
+    /// Those that call it.
+    Callers,
+    /// Those it calls.
+    Callees,
+}
+
+/// One neighbour of some methods: the calls it makes to them, or those they make to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Neighbour {
+    /// The neighbour. `None`: called by nobody that was recorded.
+    pub method: Option<MethodId>,
+    /// How many calls there were.
+    pub calls: u64,
+    /// Calls made while one of these calls was on the stack, themselves included; or nanoseconds.
+    pub total: u64,
+    /// Calls, or the time while one of them was the innermost frame.
+    pub own: u64,
+    /// Bounds of the total.
+    pub total_from: u64,
+    /// The upper one.
+    pub total_by: u64,
+}
+
+/// A report, by either weight.
+pub trait Sums: Visit {
+    /// Calls so far, or the time in parts of a nanosecond.
+    fn now(&self) -> u64;
+    /// A sum of differences of [`now`](Self::now) in calls or nanoseconds.
+    fn amount(sum: u128) -> u64;
+    /// A thread has ended.
+    fn end_thread(&mut self);
+    /// What was added up, the largest total first.
+    fn rows(&self) -> Vec<ReportRow>;
+}
+
+impl Sums for Report {
+    fn now(&self) -> u64 {
+        self.calls()
+    }
+
+    fn amount(sum: u128) -> u64 {
+        u64::try_from(sum).unwrap_or(u64::MAX)
+    }
+
+    fn end_thread(&mut self) {
+        self.end_thread();
+    }
+
+    fn rows(&self) -> Vec<ReportRow> {
+        self.rows()
+    }
+}
+
+impl Sums for TimedReport<'_> {
+    #[inline]
+    fn now(&self) -> u64 {
+        self.now()
+    }
+
+    fn amount(sum: u128) -> u64 {
+        Clock::to_ns(sum)
+    }
+
+    fn end_thread(&mut self) {
+        self.end_thread();
+    }
+
+    fn rows(&self) -> Vec<ReportRow> {
+        self.rows()
+    }
+}
+
+/// Adds up the calls next to some methods, in any number of threads, one after the other. A method that calls
+/// itself is its own caller and callee. Memory: some bytes a method and an open frame.
 ///
 /// ```
 /// use flow_codec::MethodId;
-/// use flow_codec::analysis::Neighbours;
+/// use flow_codec::analysis::{Neighbours, Report, Side};
 /// use flow_codec::read::{FlowReader, ReadRecords};
 ///
 /// // 1 calls 2, which calls itself.
 /// let bytes: &[u8] = &[0x81, 0x82, 0x82, 0x02];
 /// let (one, two) = (MethodId::new(1).unwrap(), MethodId::new(2).unwrap());
-/// let mut neighbours = Neighbours::new(|method| method == two);
-/// FlowReader::new(bytes).visit_all(&mut neighbours)?;
-/// neighbours.end_thread();
-/// assert_eq!(neighbours.callers(), [(Some(one), 1), (Some(two), 1)]);
-/// assert_eq!(neighbours.callees(), [(two, 1)]);
+/// let mut callers = Neighbours::new(Report::default(), Side::Callers, |method| method == two);
+/// FlowReader::new(bytes).visit_all(&mut callers)?;
+/// callers.end_thread();
+/// let rows: Vec<_> = callers.rows().iter().map(|row| (row.method, row.calls, row.total)).collect();
+/// assert_eq!(rows, [(Some(one), 1, 2), (Some(two), 1, 1)]);
 /// # Ok::<(), flow_codec::Error>(())
 /// ```
-#[derive(Clone, Debug)]
-pub struct Neighbours<F> {
+#[derive(Debug)]
+pub struct Neighbours<S, F> {
+    side: Side,
     chosen: F,
     numbering: Numbering,
-    /// By number of the method; the first is for calls that nobody makes.
-    counts: Vec<Count>,
-    /// Numbers of the methods of the open frames.
-    stack: Vec<usize>,
+    /// By number of the method: its calls, if it is chosen.
+    calls: Vec<Option<u64>>,
+    /// The methods of the open frames.
+    stack: Vec<NonZeroU32>,
+    report: S,
+    /// How many chosen frames are open, since when, and what came of earlier ones.
+    inside: u64,
+    since: u64,
+    total: u128,
 }
 
-#[derive(Clone, Copy, Default, Debug)]
-struct Count {
-    is_chosen: bool,
-    calls: u64,
-    /// Calls it makes to chosen methods.
-    to_chosen: u64,
-    /// Calls that chosen methods make to it.
-    by_chosen: u64,
-}
+/// What a call counts for in the report; a neighbour's label is the number of its method and one.
+const NOBODY: u64 = 0;
+const OTHERS: u64 = 1;
 
-impl<F: FnMut(MethodId) -> bool> Visit for Neighbours<F> {
+impl<S: Sums, F: FnMut(MethodId) -> bool> Visit for Neighbours<S, F> {
     #[inline]
     fn enter(&mut self, method: MethodId) {
-        let callee = index(self.numbering.number(method));
-        if callee >= self.counts.len() {
-            self.meet(method);
+        let callee = self.numbering.number(method);
+        if index(callee) >= self.calls.len() {
+            let is_chosen = (self.chosen)(method);
+            self.calls.push(is_chosen.then_some(0));
         }
-        let caller = self.stack.last().copied().unwrap_or_default();
+        let caller = self.stack.last().copied();
+        let neighbour = match self.side {
+            Side::Callers if self.is_chosen(callee) => {
+                caller.map_or(NOBODY, |caller| u64::from(caller.get()) + 1)
+            }
+            Side::Callees if caller.is_some_and(|caller| self.is_chosen(caller)) => {
+                u64::from(callee.get()) + 1
+            }
+            _ => OTHERS,
+        };
+        if let Some(Some(calls)) = self.calls.get_mut(index(callee)) {
+            *calls += 1;
+            if self.inside == 0 {
+                self.since = self.report.now();
+            }
+            self.inside += 1;
+        }
         self.stack.push(callee);
-        let is_chosen =
-            |number: usize| self.counts.get(number).is_some_and(|count| count.is_chosen);
-        let (to_chosen, by_chosen) = (is_chosen(callee), is_chosen(caller));
-        if let Some(count) = self.counts.get_mut(caller) {
-            count.to_chosen += u64::from(to_chosen);
-        }
-        if let Some(count) = self.counts.get_mut(callee) {
-            count.calls += 1;
-            count.by_chosen += u64::from(by_chosen);
+        if let Some(label) = MethodId::new(neighbour) {
+            self.report.enter(label);
         }
     }
 
     #[inline]
     fn exit(&mut self, count: NonZeroU64) {
+        self.report.exit(count);
         let count = usize::try_from(count.get()).unwrap_or(usize::MAX);
-        self.stack.truncate(self.stack.len().saturating_sub(count));
+        for _ in 0..count.min(self.stack.len()) {
+            let left = self.stack.pop();
+            if left.is_some_and(|method| self.is_chosen(method)) {
+                self.inside -= 1;
+                if self.inside == 0 {
+                    self.total += u128::from(self.report.now().saturating_sub(self.since));
+                }
+            }
+        }
     }
 }
 
-impl<F: FnMut(MethodId) -> bool> Neighbours<F> {
-    /// Counts for the methods that `chosen` says yes to. It is asked once for each method.
-    pub fn new(chosen: F) -> Self {
-        let (numbering, counts) = (Numbering::default(), vec![Count::default()]);
-        Self { chosen, numbering, counts, stack: Vec::new() }
+impl<S: Sums, F: FnMut(MethodId) -> bool> Neighbours<S, F> {
+    /// Of the methods that `chosen` selects, weighed as this empty report does. It is called once for each method.
+    pub fn new(report: S, side: Side, chosen: F) -> Self {
+        Self {
+            side,
+            chosen,
+            numbering: Numbering::default(),
+            calls: vec![None],
+            stack: Vec::new(),
+            report,
+            inside: 0,
+            since: 0,
+            total: 0,
+        }
     }
 
-    #[cold]
-    fn meet(&mut self, method: MethodId) {
-        let is_chosen = (self.chosen)(method);
-        self.counts.push(Count { is_chosen, ..Count::default() });
+    #[inline]
+    fn is_chosen(&self, method: NonZeroU32) -> bool {
+        matches!(self.calls.get(index(method)), Some(Some(_)))
     }
 
-    /// A thread has ended: what is entered next is called by nobody.
+    /// A thread has ended: frames that are still open count up to the last instant that is known of it.
     pub fn end_thread(&mut self) {
-        self.stack.clear();
+        self.exit(NonZeroU64::MAX);
+        self.report.end_thread();
     }
 
     /// The chosen methods that were met, with their calls.
     #[must_use]
     pub fn chosen(&self) -> Vec<(MethodId, u64)> {
-        self.rows(|count| count.calls * u64::from(count.is_chosen))
-    }
-
-    /// Who called chosen methods, and how often, most first. `None`: called by nobody that was recorded.
-    #[must_use]
-    pub fn callers(&self) -> Vec<(Option<MethodId>, u64)> {
-        let nobody = self.counts.first().map_or(0, |count| count.to_chosen);
-        let mut rows: Vec<_> = self
-            .rows(|count| count.to_chosen)
-            .into_iter()
-            .map(|(method, calls)| (Some(method), calls))
-            .chain((nobody > 0).then_some((None, nobody)))
-            .collect();
-        rows.sort_by_key(|&(method, calls)| (Reverse(calls), method));
-        rows
-    }
-
-    /// Whom chosen methods called, and how often, most first.
-    #[must_use]
-    pub fn callees(&self) -> Vec<(MethodId, u64)> {
-        self.rows(|count| count.by_chosen)
-    }
-
-    fn rows(&self, calls: impl Fn(&Count) -> u64) -> Vec<(MethodId, u64)> {
-        let counts = self.counts.iter().skip(1).map(calls);
+        let calls = self.calls.iter().skip(1);
         let methods = self.numbering.methods().iter().copied();
-        let mut rows: Vec<_> = methods.zip(counts).filter(|(_, calls)| *calls > 0).collect();
-        rows.sort_by_key(|&(method, calls)| (Reverse(calls), method));
-        rows
+        methods.zip(calls).filter_map(|(method, calls)| Some((method, (*calls)?))).collect()
+    }
+
+    /// Calls made while one of the chosen methods was on the stack, or nanoseconds.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        S::amount(self.total)
+    }
+
+    /// The neighbours, the largest total first.
+    #[must_use]
+    pub fn rows(&self) -> Vec<Neighbour> {
+        let rows = self.report.rows().into_iter().filter_map(|row| {
+            let method = match row.method.get() {
+                NOBODY => None,
+                OTHERS => return None,
+                label => Some(self.numbering.method(u32::try_from(label - 1).ok()?)?),
+            };
+            let ReportRow { calls, total, own, total_from, total_by, .. } = row;
+            Some(Neighbour { method, calls, total, own, total_from, total_by })
+        });
+        rows.collect()
     }
 }

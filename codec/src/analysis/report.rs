@@ -2,7 +2,7 @@
 //!
 //! The weight of a call is 1, so *self* is the number of calls of the method, and *total* the number
 //! of calls made while it was on the stack, its own included. A recursive call lies within the outer
-//! one: its calls count once. Traces with a clock will weigh by time.
+//! one: its calls count once. [`TimedReport`](super::TimedReport) weighs by time.
 
 use std::num::NonZeroU64;
 
@@ -10,17 +10,22 @@ use super::numbering::{Numbering, index};
 use crate::MethodId;
 use crate::read::Visit;
 
-/// What a report says of one method.
+/// What a report shows of one method, in calls or in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReportRow {
     /// The method.
     pub method: MethodId,
     /// How often it was entered.
     pub calls: u64,
-    /// Calls made while it was on the stack, its own included.
+    /// Calls made while it was on the stack, its own included; or for how long it was, where events between two
+    /// marks are taken to have come evenly.
     pub total: u64,
-    /// Calls of its own.
+    /// Calls of its own; or for how long it was the innermost frame.
     pub own: u64,
+    /// Bounds of the total: of times, which are estimates; calls are exact.
+    pub total_from: u64,
+    /// The upper one.
+    pub total_by: u64,
 }
 
 /// What the frames of one method come to, either its outermost ones or those within them.
@@ -233,7 +238,8 @@ impl Report {
             let [outermost, recursive] = sums else { return None };
             let calls = outermost.calls + outermost.leaves + recursive.calls + recursive.leaves;
             let total = outermost.total + outermost.leaves;
-            (calls > 0).then_some(ReportRow { method, calls, total, own: calls })
+            let (own, total_from, total_by) = (calls, total, total);
+            (calls > 0).then_some(ReportRow { method, calls, total, own, total_from, total_by })
         };
         let mut rows: Vec<_> = near.chain(far).filter_map(row).collect();
         rows.sort_by(|a, b| (b.total, b.calls, a.method).cmp(&(a.total, a.calls, b.method)));

@@ -7,25 +7,10 @@
 
 use std::num::NonZeroU64;
 
+use super::ReportRow;
 use super::numbering::{Numbering, index};
 use crate::MethodId;
 use crate::read::{Bounds, Clock, Visit};
-
-/// How long a method ran.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct TimedRow {
-    /// The method.
-    pub method: MethodId,
-    /// How often it was entered.
-    pub calls: u64,
-    /// Nanoseconds while it was on the stack, where events between two marks are thought to have come evenly.
-    pub total_ns: u64,
-    /// The same while it was the innermost frame.
-    pub own_ns: u64,
-    /// The total for sure: a method that is entered or left between two marks ran for nothing to all of the
-    /// time between them.
-    pub total: Bounds,
-}
 
 #[derive(Clone, Copy, Default, Debug)]
 struct Sum {
@@ -72,7 +57,7 @@ impl Sum {
 ///     report.end_thread();
 /// }
 /// for row in report.rows() {
-///     println!("{} ns: {}", row.total_ns, trace.methods.display(row.method));
+///     println!("{} ns: {}", row.total, trace.methods.display(row.method));
 /// }
 /// # Ok::<(), flow_codec::Error>(())
 /// ```
@@ -173,6 +158,12 @@ impl<'c> TimedReport<'c> {
         self.last = 0;
     }
 
+    /// The time.
+    #[inline]
+    pub(super) fn now(&self) -> u64 {
+        self.clock.now()
+    }
+
     /// What has passed since the last event belongs to the innermost frame.
     #[inline(always)]
     fn pass(&mut self) {
@@ -184,6 +175,12 @@ impl<'c> TimedReport<'c> {
         self.last = now;
     }
 
+    /// All calls so far.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        self.sums.iter().map(|sum| sum.calls).sum()
+    }
+
     /// How long all methods together ran: the time of all threads while a frame was open.
     #[must_use]
     pub fn total_ns(&self) -> u64 {
@@ -192,20 +189,19 @@ impl<'c> TimedReport<'c> {
 
     /// The rows, the largest total first.
     #[must_use]
-    pub fn rows(&self) -> Vec<TimedRow> {
-        let row = |(&method, sum): (&MethodId, &Sum)| TimedRow {
+    pub fn rows(&self) -> Vec<ReportRow> {
+        let row = |(&method, sum): (&MethodId, &Sum)| ReportRow {
             method,
             calls: sum.calls,
-            total_ns: Clock::to_ns(sum.total),
-            own_ns: Clock::to_ns(sum.own),
-            total: Bounds {
-                from_ns: sum.sure_ns,
-                by_ns: sum.sure_ns.saturating_add(sum.may_be_ns),
-            },
+            total: Clock::to_ns(sum.total),
+            own: Clock::to_ns(sum.own),
+            // A method that is entered or left between two marks ran for nothing to all of the time between them.
+            total_from: sum.sure_ns,
+            total_by: sum.sure_ns.saturating_add(sum.may_be_ns),
         };
         let mut rows: Vec<_> =
             self.numbering.methods().iter().zip(self.sums.iter().skip(1)).map(row).collect();
-        rows.sort_by(|a, b| (b.total_ns, b.calls, a.method).cmp(&(a.total_ns, a.calls, b.method)));
+        rows.sort_by(|a, b| (b.total, b.calls, a.method).cmp(&(a.total, a.calls, b.method)));
         rows
     }
 }

@@ -8,7 +8,7 @@ use std::num::NonZeroU64;
 
 use super::{Clock, Methods, ReadRecords, Tail, Visit};
 use crate::format::flow::Record;
-use crate::{Glob, MethodId, MethodMap, Offset, Result};
+use crate::{Glob, MethodId, MethodMap, Name, Offset, Result};
 
 /// Which methods of a trace are shown.
 #[derive(Clone, Debug)]
@@ -26,24 +26,30 @@ impl Selection {
         Self { named: MethodMap::default(), nameless: true, is_all: true }
     }
 
-    /// Methods whose names [are selected](Self::is_selected). An id without a name has empty ones.
+    /// Methods whose names [are selected](Self::is_selected). An id without a name has an empty one, and is
+    /// also selected as `?#7`.
     #[must_use]
     pub fn new(methods: &Methods, include: &[Glob], exclude: &[Glob]) -> Self {
         if include.is_empty() && exclude.is_empty() {
             return Self::all();
         }
-        let verdict = |class: &str, name: &str| Self::is_selected(include, exclude, class, name);
+        let verdict = |name| Self::is_selected(include, exclude, name);
         let mut named = MethodMap::default();
-        for (id, method) in methods.iter() {
-            *named.or_default(id) = verdict(&method.info.class, &method.info.name);
+        for (globs, verdict) in [(include, true), (exclude, false)] {
+            for id in globs.iter().filter_map(Glob::nameless_id) {
+                *named.or_default(id) = verdict;
+            }
         }
-        Self { named, nameless: verdict("", ""), is_all: false }
+        for (id, method) in methods.iter() {
+            *named.or_default(id) = verdict(Name::from(&method.info));
+        }
+        Self { named, nameless: verdict(Name::parse("")), is_all: false }
     }
 
     /// Whether one pattern of `include` matches, if there are any, and none of `exclude`.
     #[must_use]
-    pub fn is_selected(include: &[Glob], exclude: &[Glob], class: &str, method: &str) -> bool {
-        let matches = |glob: &Glob| glob.matches(class, method);
+    pub fn is_selected(include: &[Glob], exclude: &[Glob], name: Name<'_>) -> bool {
+        let matches = |glob: &Glob| glob.matches_name(name);
         (include.is_empty() || include.iter().any(matches)) && !exclude.iter().any(matches)
     }
 

@@ -1,4 +1,4 @@
-//! Names of methods: the one place where the internal form becomes the one people read.
+//! The methods of a trace.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::path::Path;
 use super::text::for_each_line;
 use crate::format::methods::{MethodInfo, MethodLine};
 use crate::format::{ids, names};
-use crate::{Error, MethodId};
+use crate::{Error, MethodId, Name};
 
 /// A method of a trace.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -26,8 +26,7 @@ pub struct Method {
 impl fmt::Display for Method {
     /// `pkg.Outer$Inner.method(I)V`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let MethodInfo { class, name, descriptor, .. } = &self.info;
-        write!(f, "{class}.{name}{descriptor}")
+        Name::from(&self.info).fmt(f)
     }
 }
 
@@ -87,7 +86,8 @@ impl Methods {
         self.by_id.get(&id)
     }
 
-    /// The method's name as people read it; ids without a name show as `?#7`.
+    /// The full form of the method's name; ids without a name show as `?#7`. [`MethodNames`](crate::MethodNames)
+    /// has other forms.
     #[must_use]
     pub fn display(&self, id: MethodId) -> String {
         self.get(id).map_or_else(|| format!("?#{id}"), Method::to_string)

@@ -5,14 +5,15 @@ mod tests;
 use std::io::Write;
 use std::path::Path;
 
-use flow_codec::analysis::{Change, ChangeKind, Diff, MethodName, Run};
+use flow_codec::NameForm;
+use flow_codec::analysis::{Change, ChangeKind, Diff, Run};
 use flow_codec::read::Selection;
 
 use crate::args::{By, DiffArgs, Format, SourceArgs, TestArgs};
 use crate::by_path::ByPath;
 use crate::failure::{Failure, Status};
 use crate::output::{
-    Out, Progress, chain, csv_fields, duration, grouped, left_out, neutral, plural,
+    Out, Progress, Unit, chain, csv_fields, duration, grouped, left_out, neutral, plural,
 };
 use crate::pattern::globs_in;
 use crate::reading::Chosen;
@@ -80,6 +81,7 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
 
 fn print(diff: &Diff, args: &DiffArgs, out: &mut Out) -> Result<(), Failure> {
     let changes = diff.changes();
+    let unit = Unit::new(args.by == By::Time);
     let is_text = args.format == Format::Text;
     let max = args.max.unwrap_or(if is_text { DEFAULT_MAX } else { 0 });
     let max = if max == 0 { usize::MAX } else { usize::try_from(max).unwrap_or(usize::MAX) };
@@ -94,17 +96,16 @@ fn print(diff: &Diff, args: &DiffArgs, out: &mut Out) -> Result<(), Failure> {
     match args.format {
         Format::Text => {
             heading(diff, &changes, args, out)?;
-            text(diff, &shown, args.by, out)?;
+            text(diff, &shown, args, out)?;
         }
-        Format::Json => shown.iter().try_for_each(|change| json(diff, change, args.by, out))?,
+        Format::Json => shown.iter().try_for_each(|change| json(diff, change, unit, out))?,
         Format::Csv => {
-            let own = own_word(args.by);
             writeln!(
                 out,
-                "change,class,name,descriptor,depth,{own}_before,{own}_after,total_before,\
-                 total_after,paths,path"
+                "change,class,name,descriptor,readable,depth,self_before,self_after,total_before,\
+                 total_after,unit,paths,path"
             )?;
-            shown.iter().try_for_each(|change| csv(diff, change, out))?;
+            shown.iter().try_for_each(|change| csv(diff, change, unit, out))?;
         }
     }
     if deeper > 0 {
@@ -169,13 +170,15 @@ fn heading(diff: &Diff, changes: &[Change], args: &DiffArgs, out: &mut Out) -> R
     Ok(())
 }
 
-fn text(diff: &Diff, shown: &[&Change], by: By, out: &mut Out) -> Result<(), Failure> {
+fn text(diff: &Diff, shown: &[&Change], args: &DiffArgs, out: &mut Out) -> Result<(), Failure> {
     if shown.is_empty() {
         return Ok(());
     }
-    let (amount, own): (fn(u64) -> String, _) = match by {
-        By::Calls => (grouped, "calls"),
-        By::Time => (duration, "self"),
+    let unit = Unit::new(args.by == By::Time);
+    let own = if unit == Unit::Calls { "calls" } else { "self" };
+    let (form, short) = match args.verbose {
+        true => (NameForm::Full, NameForm::Full),
+        false => (NameForm::Readable, NameForm::Short),
     };
     let rows: Vec<[String; 4]> = shown
         .iter()
@@ -186,8 +189,8 @@ fn text(diff: &Diff, shown: &[&Change], by: By, out: &mut Out) -> Result<(), Fai
                 ChangeKind::Vanished => (change.total, "gone"),
             };
             let sign = if counts.after > counts.before { "+" } else { "-" };
-            let difference = format!("{sign}{}", amount(counts.distance()));
-            [difference, amount(counts.before), amount(counts.after), word.to_owned()]
+            let difference = format!("{sign}{}", unit.show(counts.distance()));
+            [difference, unit.show(counts.before), unit.show(counts.after), word.to_owned()]
         })
         .collect();
     let titles = ["change", "before", "after", ""];
@@ -206,30 +209,23 @@ fn text(diff: &Diff, shown: &[&Change], by: By, out: &mut Out) -> Result<(), Fai
     out.write_all(b"\n")?;
     out.heading(&(line(titles) + "method"))?;
     for (change, row) in shown.iter().zip(&rows) {
-        let stack = diff.stack(change.path);
-        let Some((method, callers)) = stack.split_last() else { continue };
+        let Some(method) = diff.names(change.path, form).pop() else { continue };
+        let mut callers = diff.names(change.path, short);
+        callers.pop();
         let cells = line([&row[0], &row[1], &row[2], &row[3]]);
         let below = change.paths - 1;
         let below = match below {
             0 => String::new(),
             below => format!("  and {} below", plural(below, "path")),
         };
-        writeln!(out, "{cells}{}{below}", neutral(&method.to_string()))?;
+        writeln!(out, "{cells}{}{below}", neutral(&method))?;
         if !callers.is_empty() {
             let blank = " ".repeat(cells.chars().count());
-            let callers = chain(callers, CHAIN_ENDS, |method| short(method));
+            let callers = chain(&callers, CHAIN_ENDS, String::clone);
             writeln!(out, "{blank}  in {}", neutral(&callers))?;
         }
     }
     Ok(())
-}
-
-/// A method without its descriptor, where it is told in passing.
-fn short(method: &MethodName) -> String {
-    match method {
-        MethodName::Known { class, name, .. } => format!("{class}.{name}"),
-        MethodName::Unknown(_) => method.to_string(),
-    }
 }
 
 fn kind_word(kind: ChangeKind) -> &'static str {
@@ -240,36 +236,28 @@ fn kind_word(kind: ChangeKind) -> &'static str {
     }
 }
 
-/// Class, name and descriptor.
-fn parts(method: Option<&&MethodName>) -> [Option<String>; 3] {
-    match method {
-        Some(MethodName::Known { class, name, descriptor }) => {
-            [class, name, descriptor].map(|part| Some(part.clone()))
-        }
-        _ => [None, None, None],
-    }
-}
-
-/// What a change of a path itself is counted in, for programs.
-fn own_word(by: By) -> &'static str {
-    match by {
-        By::Calls => "calls",
-        By::Time => "self_ns",
-    }
-}
-
-fn json(diff: &Diff, change: &Change, by: By, out: &mut Out) -> Result<(), Failure> {
-    let own = own_word(by);
+/// Class, name, descriptor and readable name of the method that changed.
+fn parts(diff: &Diff, change: &Change) -> [Option<String>; 4] {
     let stack = diff.stack(change.path);
-    let [class, name, descriptor] = parts(stack.last());
-    let path: Vec<_> = stack.iter().map(ToString::to_string).collect();
+    let Some(name) = stack.last().and_then(|method| method.name()) else {
+        return [const { None }; 4];
+    };
+    let readable = diff.names(change.path, NameForm::Readable).pop();
+    let [class, word, descriptor] =
+        [name.class, name.name, name.descriptor].map(|part| Some(part.to_owned()));
+    [class, word, descriptor, readable]
+}
+
+fn json(diff: &Diff, change: &Change, unit: Unit, out: &mut Out) -> Result<(), Failure> {
+    let [class, name, descriptor, readable] = parts(diff, change);
+    let path = diff.names(change.path, NameForm::Full);
     let line = serde_json::json!({
         "change": kind_word(change.kind),
-        "class": class, "name": name, "descriptor": descriptor,
-        "depth": stack.len() - 1,
-        format!("{own}_before"): change.calls.before,
-        format!("{own}_after"): change.calls.after,
+        "class": class, "name": name, "descriptor": descriptor, "readable": readable,
+        "depth": path.len() - 1,
+        "self_before": change.calls.before, "self_after": change.calls.after,
         "total_before": change.total.before, "total_after": change.total.after,
+        "unit": unit.word(),
         "paths": change.paths,
         "path": path,
     });
@@ -277,12 +265,10 @@ fn json(diff: &Diff, change: &Change, by: By, out: &mut Out) -> Result<(), Failu
     Ok(())
 }
 
-fn csv(diff: &Diff, change: &Change, out: &mut Out) -> Result<(), Failure> {
-    let stack = diff.stack(change.path);
-    let [class, name, descriptor] = parts(stack.last()).map(Option::unwrap_or_default);
-    let path: Vec<_> = stack.iter().map(ToString::to_string).collect();
-    let numbers = [
-        stack.len() as u64 - 1,
+fn csv(diff: &Diff, change: &Change, unit: Unit, out: &mut Out) -> Result<(), Failure> {
+    let path = diff.names(change.path, NameForm::Full);
+    let [depth, self_before, self_after, total_before, total_after, paths] = [
+        path.len() as u64 - 1,
         change.calls.before,
         change.calls.after,
         change.total.before,
@@ -290,8 +276,10 @@ fn csv(diff: &Diff, change: &Change, out: &mut Out) -> Result<(), Failure> {
         change.paths,
     ]
     .map(|number| number.to_string());
-    let words = [kind_word(change.kind).to_owned(), class, name, descriptor];
-    let fields = words.into_iter().chain(numbers).chain([path.join(" > ")]).collect::<Vec<_>>();
+    let mut fields = vec![kind_word(change.kind).to_owned()];
+    fields.extend(parts(diff, change).map(Option::unwrap_or_default));
+    fields.extend([depth, self_before, self_after, total_before, total_after]);
+    fields.extend([unit.word().to_owned(), paths, path.join(" > ")]);
     writeln!(out, "{}", csv_fields(fields.iter().map(String::as_str)))?;
     Ok(())
 }

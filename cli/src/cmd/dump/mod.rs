@@ -25,7 +25,7 @@ pub(crate) fn run(args: &DumpArgs, out: &mut Out) -> Result<Status, Failure> {
     source.choose(&args.threads)?;
     let format = args.source.format;
     if format == Format::Csv && !args.marks {
-        writeln!(out, "trace,thread,offset,bytes,event,count,frames,method,class,name,descriptor")?;
+        writeln!(out, "trace,thread,offset,bytes,event,count,frames,{}", Labels::COLUMNS)?;
     }
     if args.marks {
         return marks::run(&source, args, out);
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &DumpArgs, out: &mut Out) -> Result<Status, Failure> {
         let mut dump = Dump {
             format,
             name: source.name(&trace.dir),
-            labels: Labels::new(&trace.methods, format),
+            labels: Labels::new(&trace.methods, format, args.verbose),
             frames: 0,
         };
         for file in &trace.files {
@@ -193,7 +193,7 @@ impl Dump<'_> {
                     Record::Enter(method) => {
                         writeln!(out, "{start},,{frames},{}", self.labels.get(method))?;
                     }
-                    Record::Exit(count) => writeln!(out, "{start},{count},{frames},,,,")?,
+                    Record::Exit(count) => writeln!(out, "{start},{count},{frames},,,,,")?,
                 }
             }
         }

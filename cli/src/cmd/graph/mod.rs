@@ -10,7 +10,7 @@ use flow_codec::read::Selection;
 use crate::args::{Format, GraphArgs};
 use crate::by_path::ByPath;
 use crate::failure::{Failure, Status};
-use crate::output::{Out, Progress};
+use crate::output::{Labels, Out, Progress, Weight};
 use crate::pattern::globs;
 use crate::reading::Chosen;
 use crate::source::{Source, file_title};
@@ -24,7 +24,8 @@ pub(crate) fn run(args: &GraphArgs, out: &mut Out) -> Result<Status, Failure> {
     let roots = globs(&args.methods, &source)?;
     source.tell_losses();
     if args.source.format == Format::Csv {
-        out.write_all(print::CSV_HEADING)?;
+        let (method, weight) = (Labels::COLUMNS, Weight::COLUMNS);
+        writeln!(out, "trace,thread,path,parent,depth,{method},{weight}")?;
     }
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;

@@ -9,17 +9,13 @@ use flow_codec::read::Trace;
 use super::select::{Limits, Selected, select};
 use crate::args::{Format, GraphArgs};
 use crate::failure::Failure;
-use crate::output::{Labels, Out, csv_fields, duration, grouped, indent, percent, plural};
+use crate::output::{Labels, Out, Unit, Weight, csv_fields, grouped, indent, percent, plural};
 use crate::source::Source;
 use crate::times::caution;
 
 /// What is shown as text when nobody says how much.
 const DEFAULT_MAX: u64 = 100;
 const DEFAULT_MIN_PERCENT: f64 = 1.0;
-
-pub(super) const CSV_HEADING: &[u8] =
-    b"trace,thread,path,parent,depth,method,class,name,descriptor,calls,total,self,\
-      unit\n";
 
 /// Prints the trees of one trace.
 pub(super) struct Print<'a> {
@@ -40,7 +36,7 @@ impl<'a> Print<'a> {
             Format::Csv => csv_fields([name.as_str()]),
             _ => serde_json::Value::from(name).to_string(),
         };
-        let labels = Labels::new(&trace.methods, args.source.format);
+        let labels = Labels::new(&trace.methods, args.source.format, args.verbose);
         Self { args, trace, name, place: source.place(&trace.dir), labels, begun: false }
     }
 
@@ -108,13 +104,13 @@ impl<'a> Print<'a> {
             return Ok(());
         }
         let rows = || selected.paths.iter().filter_map(|(path, _)| tree.row(*path));
-        let weight = if tree.is_timed() { duration } else { grouped };
+        let unit = Unit::new(tree.is_timed());
         let width = |title: &str, cells: &mut dyn Iterator<Item = String>| {
             cells.map(|cell| cell.chars().count()).fold(title.len(), usize::max)
         };
         let calls_width = width("calls", &mut rows().map(|row| grouped(row.calls)));
-        let total_width = width("total", &mut rows().map(|row| weight(row.total)));
-        let own_width = width("self", &mut rows().map(|row| weight(row.own)));
+        let total_width = width("total", &mut rows().map(|row| unit.show(row.total)));
+        let own_width = width("self", &mut rows().map(|row| unit.show(row.own)));
         out.write_all(b"\n")?;
         out.heading(&format!(
             "{:>calls_width$}  {:>total_width$}  {:>6}  {:>own_width$}  method",
@@ -130,9 +126,9 @@ impl<'a> Print<'a> {
                 out,
                 "{:>calls_width$}  {:>total_width$}  {:>6}  {:>own_width$}  {line}",
                 grouped(row.calls),
-                weight(row.total),
+                unit.show(row.total),
                 percent(row.total, tree.weight()),
-                weight(row.own),
+                unit.show(row.own),
             )?;
         }
         Ok(())
@@ -184,7 +180,7 @@ impl<'a> Print<'a> {
         out: &mut Out,
     ) -> Result<(), Failure> {
         let name = &self.name;
-        let unit = if tree.is_timed() { "ns" } else { "calls" };
+        let unit = Unit::new(tree.is_timed());
         let nothing = if format == Format::Json { "null" } else { "" };
         let thread = thread.map_or(nothing.to_owned(), |thread| thread.to_string());
         for &(path, depth) in &selected.paths {
@@ -192,19 +188,15 @@ impl<'a> Print<'a> {
             let parent = tree.parent(path).filter(|parent| *parent != tree.root());
             let parent = parent.map_or(nothing.to_owned(), |parent| parent.get().to_string());
             let (path, label) = (path.get(), self.labels.get(row.method));
-            let (calls, total, own) = (row.calls, row.total, row.own);
+            let weight = Weight::from(row).fields(unit, format);
             if format == Format::Json {
                 writeln!(
                     out,
                     "{{\"trace\":{name},\"thread\":{thread},\"path\":{path},\"parent\":{parent},\
-                     \"depth\":{depth},{label},\"calls\":{calls},\"total\":{total},\"self\":{own},\
-                     \"unit\":\"{unit}\"}}"
+                     \"depth\":{depth},{label},{weight}}}"
                 )?;
             } else {
-                writeln!(
-                    out,
-                    "{name},{thread},{path},{parent},{depth},{label},{calls},{total},{own},{unit}"
-                )?;
+                writeln!(out, "{name},{thread},{path},{parent},{depth},{label},{weight}")?;
             }
         }
         Ok(())

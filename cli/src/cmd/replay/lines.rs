@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use flow_codec::Depth;
-use flow_codec::read::{Methods, Selection, Trace};
+use flow_codec::read::{Selection, Trace};
 
 use super::fold::Line;
 use super::times::{self, Aside};
@@ -22,7 +22,6 @@ pub(super) struct Printed {
 
 /// What to show of a trace, and how.
 pub(super) struct Lines<'a> {
-    pub(super) methods: &'a Methods,
     /// Calls that are not left out.
     pub(super) selection: &'a Selection,
     /// Calls that are shown with all they called, where not all are.
@@ -30,7 +29,8 @@ pub(super) struct Lines<'a> {
     pub(super) printed: &'a mut Printed,
     pub(super) out: &'a mut Out,
     format: Format,
-    labels: Labels<'a>,
+    /// The names of methods.
+    pub(super) labels: Labels<'a>,
     with_origin: bool,
     line: Vec<u8>,
 }
@@ -44,10 +44,9 @@ impl<'a> Lines<'a> {
         out: &'a mut Out,
     ) -> Self {
         let format = args.source.format;
-        let labels = Labels::new(&trace.methods, format).with_origin(args.verbose);
-        let (methods, line) = (&trace.methods, Vec::new());
-        let with_origin = args.verbose;
-        Self { methods, selection, wanted, printed, out, format, labels, with_origin, line }
+        let (line, with_origin) = (Vec::new(), args.verbose);
+        let labels = Labels::new(&trace.methods, format, args.verbose).with_origin(with_origin);
+        Self { selection, wanted, printed, out, format, labels, with_origin, line }
     }
 
     pub(super) fn is_text(&self) -> bool {
@@ -58,7 +57,7 @@ impl<'a> Lines<'a> {
     pub(super) fn titles(args: &ReplayArgs) -> String {
         let origin = if args.verbose { ",source,line,loaders" } else { "" };
         let times = if args.is_timed() { times::CSV_TITLES } else { "" };
-        format!("trace,thread,depth,method,class,name,descriptor{origin},offset{times}\n")
+        format!("trace,thread,depth,{}{origin},offset{times}\n", Labels::COLUMNS)
     }
 
     /// What all lines of a thread begin with.
@@ -164,7 +163,7 @@ impl<'a> Lines<'a> {
             aside.push_json(line);
             line.push(b'}');
         } else {
-            let nothing: &[u8] = if self.with_origin { b",,,,,,,," } else { b",,,,," };
+            let nothing: &[u8] = if self.with_origin { b",,,,,,,,," } else { b",,,,,," };
             line.extend_from_slice(nothing);
             push_number(line, aside.offset.get());
             aside.push_csv(line);

@@ -1,9 +1,9 @@
 //! What a replay says in words.
 
 use flow_codec::MethodId;
-use flow_codec::read::{Methods, OpenFrames};
+use flow_codec::read::OpenFrames;
 
-use crate::output::{chain, more, plural};
+use crate::output::{Labels, chain, more, plural};
 
 /// How many frames are named at either end of a stack.
 const CHAIN_ENDS: usize = 6;
@@ -13,23 +13,23 @@ pub(super) fn left_unseen(count: u64) -> String {
 }
 
 /// `3 frames still open at the end: a > b > c`, or nothing when none is.
-pub(super) fn still_open(frames: &[MethodId], methods: &Methods) -> Option<String> {
+pub(super) fn still_open(frames: &[MethodId], labels: &Labels<'_>) -> Option<String> {
     if frames.is_empty() {
         return None;
     }
     let count = plural(frames.len() as u64, "frame");
-    let names = path(frames, methods);
+    let names = path(frames, labels);
     Some(format!("{count} still open at the end: {names}"))
 }
 
 /// `a > b > c`: the frames of a stack, outermost first.
-pub(super) fn path(frames: &[MethodId], methods: &Methods) -> String {
-    chain(frames, CHAIN_ENDS, |frame| methods.display(*frame))
+pub(super) fn path(frames: &[MethodId], labels: &Labels<'_>) -> String {
+    chain(frames, CHAIN_ENDS, |frame| labels.name(*frame))
 }
 
 /// Frames that were entered before recording, behind so many that have no name.
-pub(super) fn entered_before(open: &OpenFrames) -> String {
-    let names = chain(&open.frames, CHAIN_ENDS, String::clone);
+pub(super) fn entered_before(open: &OpenFrames, labels: &Labels<'_>) -> String {
+    let names = chain(&labels.frames(&open.frames), CHAIN_ENDS, String::clone);
     let names = match open.omitted {
         0 => names,
         omitted => format!("{} > {names}", more(omitted)),
@@ -39,18 +39,22 @@ pub(super) fn entered_before(open: &OpenFrames) -> String {
 
 #[cfg(test)]
 mod tests {
+    use flow_codec::read::Methods;
+
     use super::*;
+    use crate::args::Format;
 
     #[test]
     fn of_many_open_frames_the_ends_are_named() {
         let frames: Vec<_> = (0..1_000).filter_map(MethodId::new).collect();
         let methods = Methods::default();
-        assert_eq!(still_open(&[], &methods), None);
+        let labels = Labels::new(&methods, Format::Text, false);
+        assert_eq!(still_open(&[], &labels), None);
         assert_eq!(
-            still_open(&frames[..2], &methods).unwrap(),
+            still_open(&frames[..2], &labels).unwrap(),
             "2 frames still open at the end: ?#0 > ?#1"
         );
-        let text = still_open(&frames, &methods).unwrap();
+        let text = still_open(&frames, &labels).unwrap();
         assert!(text.starts_with("1,000 frames still open at the end: ?#0 > ?#1"), "{text}");
         assert!(text.contains("?#5 > … 988 more … > ?#994"), "{text}");
         assert!(text.ends_with("?#999"), "{text}");

@@ -129,7 +129,7 @@ impl Player {
                 beside(depth, &format!("… {more}"), is_timed, lines)?;
             }
             if !hidden.contains(&depth) {
-                let frame = lines.methods.display(*frame);
+                let frame = lines.labels.name(*frame);
                 beside(depth, &format!("… {frame}"), is_timed, lines)?;
             }
         }
@@ -154,7 +154,8 @@ impl Player {
         }
         let outside = usize::try_from(omitted).unwrap_or(usize::MAX);
         let shown = self.max_depth.saturating_sub(outside).min(frames.len());
-        let (shown, deeper) = frames.split_at(shown);
+        let names = lines.labels.frames(frames);
+        let (shown, deeper) = names.split_at(shown);
         for (number, frame) in shown.iter().enumerate() {
             lines.text(outside.saturating_add(number), &format!("… {frame}  {BEFORE}"))?;
         }
@@ -302,7 +303,7 @@ impl Player {
         let number = grouped(self.calls.saturating_sub(1));
         let mut place = format!("call {number} at offset {offset}");
         if !self.stack.is_empty() {
-            place += &format!(", called by {}", path(&self.stack, lines.methods));
+            place += &format!(", called by {}", path(&self.stack, &lines.labels));
         }
         Ok(lines.out.heading(&place)?)
     }
@@ -359,7 +360,7 @@ impl Player {
         self.take_held(lines)?;
         let mut notes = Vec::new();
         if !self.is_text && before.count() > 0 {
-            notes.push(entered_before(before));
+            notes.push(entered_before(before, &lines.labels));
         }
         if self.unseen > 0 {
             notes.push(left_unseen(self.unseen));
@@ -378,7 +379,7 @@ impl Player {
                 notes.push(format!("stopped after {} (--max {max})", plural(max, "call")));
             }
             Ending::Whole | Ending::Truncated(_) if self.root.is_some() => {
-                notes.extend(still_open(&self.stack, lines.methods));
+                notes.extend(still_open(&self.stack, &lines.labels));
             }
             _ => {}
         }

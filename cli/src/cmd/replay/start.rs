@@ -47,14 +47,17 @@ impl FromStr for From {
                 Err(_) => Ok(Self::Call(number(text)?)),
             },
             _ => {
-                let parts = text.split('>').map(str::trim);
+                // The names of constructors and static initialisers end with the character, too.
+                let names =
+                    text.replace("<init>", "<init\u{0}").replace("<clinit>", "<clinit\u{0}");
+                let parts = names.split('>').map(|part| part.trim().replace('\u{0}', ">"));
                 // Names may have colons, but this is what the numbers above look like.
                 let is_word = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphabetic());
                 let is_number = text.split_once(':').is_some_and(|(word, _)| is_word(word));
-                if is_number || parts.clone().any(str::is_empty) {
+                if is_number || parts.clone().any(|part| part.is_empty()) {
                     return Err(expected());
                 }
-                Ok(Self::Path(parts.map(Glob::new).collect()))
+                Ok(Self::Path(parts.map(|part| Glob::new(&part)).collect()))
             }
         }
     }

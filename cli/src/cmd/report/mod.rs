@@ -1,25 +1,23 @@
-//! `flow report`: per method, how often it was called and how much happened in it.
+//! `flow report`: per method, how often it was called, and its total and self.
 
 mod html;
 mod neighbours;
 mod paths;
 mod slowest;
-mod timed;
 
+use std::cmp::Reverse;
 use std::io::Write;
 
-use flow_codec::MethodId;
-use flow_codec::analysis::{Report, ReportRow, Side, TimedRow};
-use flow_codec::read::{ThreadFile, Trace};
-use serde::Serialize;
+use flow_codec::analysis::{Report, ReportRow, Side, TimedReport};
+use flow_codec::read::{Clock, ThreadFile, Trace};
 
 use crate::args::{Format, ReportArgs, SortKey};
 use crate::at_once::report_thread;
 use crate::failure::{Failure, Status};
-use crate::output::{self, Align, Out, Progress, Table, csv_fields, grouped, percent, plural};
-use crate::reading::{Chosen, Reading, visit_thread};
+use crate::output::{self, Labels, Out, Progress, Unit, Weight, csv_fields, plural};
+use crate::reading::{Chosen, Reading, visit_thread, visit_timed};
 use crate::source::Source;
-use crate::times::by_time;
+use crate::times::{by_time, caution};
 
 /// Lines of text that are shown when nobody says how many.
 const DEFAULT_ROWS: u64 = 40;
@@ -53,83 +51,119 @@ fn default_max(args: &ReportArgs) -> usize {
     if max == 0 { usize::MAX } else { usize::try_from(max).unwrap_or(usize::MAX) }
 }
 
+/// A trace as a field of a line for programs.
+fn trace_field(source: &Source, trace: &Trace, format: Format) -> String {
+    let name = source.name(&trace.dir);
+    match format {
+        Format::Csv => csv_fields([name.as_str()]),
+        _ => serde_json::Value::from(name).to_string(),
+    }
+}
+
+/// What the calls of a trace come to.
+struct Sums {
+    rows: Vec<ReportRow>,
+    /// All methods together.
+    calls: u64,
+    total: u64,
+    threads: u64,
+    status: Status,
+}
+
 /// Calls, total and self of each method.
 fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     let format = args.source.format;
     if format == Format::Csv {
-        out.write_all(
-            b"trace,method,class,name,descriptor,calls,total,self,\
-              total_ns,self_ns,total_from_ns,total_by_ns\n",
-        )?;
+        let (method, weight, bounds) = (Labels::COLUMNS, Weight::COLUMNS, Weight::BOUNDS);
+        writeln!(out, "trace,{method},{weight},{bounds}")?;
     }
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     for trace in &source.traces {
-        if by_time(args.by, trace)? {
-            status = status.and(timed::table(source, trace, args, &mut progress, out)?);
-            continue;
-        }
+        let unit = Unit::new(by_time(args.by, trace)?);
         let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
-        let mut report = Report::default();
-        let mut threads: u64 = 0;
-        for file in &trace.files {
-            let before = report.calls();
-            let reading = read(file, &chosen, &mut progress, &mut report);
-            threads += u64::from(report.calls() > before);
-            status = status.and(reading.tell(file, &progress));
+        let sums = match unit {
+            Unit::Calls => counted(trace, &chosen, &mut progress),
+            Unit::Nanos => timed(trace, &chosen, &mut progress),
+        };
+        status = status.and(sums.status);
+        let mut rows = sums.rows;
+        // They come with the largest total first.
+        match args.sort {
+            SortKey::Total => {}
+            SortKey::Calls => rows.sort_by_key(|row| Reverse(row.calls)),
+            SortKey::Own => rows.sort_by_key(|row| Reverse(row.own)),
+            SortKey::Name => rows.sort_by_cached_key(|row| trace.methods.display(row.method)),
         }
-        let mut rows = report.rows();
-        sort(&mut rows, args.sort, trace);
-        let methods = rows.len();
-        let max = default_max(args);
+        let (methods, max) = (rows.len() as u64, default_max(args));
         rows.truncate(max);
-        let name = source.name(&trace.dir);
-        match format {
-            Format::Text => {
-                source.begin(trace, format, out)?;
-                writeln!(
-                    out,
-                    "{} of {} in {}\n",
-                    plural(report.calls(), "call"),
-                    plural(methods as u64, "method"),
-                    plural(threads, "thread")
-                )?;
-                print(&rows, report.calls(), trace, out)?;
+        let mut labels = Labels::new(&trace.methods, format, args.verbose);
+        if format == Format::Text {
+            source.begin(trace, format, out)?;
+            let (calls, threads) = (plural(sums.calls, "call"), plural(sums.threads, "thread"));
+            let took = match unit {
+                Unit::Calls => String::new(),
+                Unit::Nanos => format!(" took {}", unit.show(sums.total)),
+            };
+            writeln!(out, "{calls} of {} in {threads}{took}\n", plural(methods, "method"))?;
+            let mut table = Unit::table("method");
+            for row in &rows {
+                let cells = Weight::from(*row).cells(unit, sums.total);
+                table.row(cells.iter().map(String::as_str).chain([labels.get(row.method)]));
             }
-            Format::Json => {
-                for row in &rows {
-                    serde_json::to_writer(&mut *out, &Line::new(row, &name, trace))?;
-                    out.write_all(b"\n")?;
-                }
-            }
-            Format::Csv => {
-                for row in &rows {
-                    let fields = Line::new(row, &name, trace).fields();
-                    writeln!(out, "{}", csv_fields(fields.iter().map(String::as_str)))?;
+            table.print(out)?;
+        } else {
+            let name = trace_field(source, trace, format);
+            for row in &rows {
+                let weight = Weight::from(*row).fields(unit, format);
+                let label = labels.get(row.method);
+                match format {
+                    Format::Json => writeln!(out, "{{\"trace\":{name},{label},{weight}}}")?,
+                    _ => writeln!(out, "{name},{label},{weight}")?,
                 }
             }
         }
-        left_out(methods - rows.len(), max, (source, trace), format, out)?;
+        let more = methods - rows.len() as u64;
+        if more > 0 {
+            let text = output::left_out(&plural(more, "more method"), max);
+            out.remark(format, source.place(&trace.dir).as_deref(), &text)?;
+        }
+        if format == Format::Text && unit == Unit::Nanos {
+            writeln!(out, "\n{}; --format json has bounds", caution(trace))?;
+        }
     }
     Ok(status)
 }
 
-/// Says how many methods are not shown.
-fn left_out(
-    methods: usize,
-    max: usize,
-    (source, trace): (&Source, &Trace),
-    format: Format,
-    out: &mut Out,
-) -> Result<(), Failure> {
-    if methods > 0 {
-        let text = output::left_out(&plural(methods as u64, "more method"), max);
-        out.remark(format, source.place(&trace.dir).as_deref(), &text)?;
+fn counted(trace: &Trace, chosen: &Chosen, progress: &mut Progress) -> Sums {
+    let mut report = Report::default();
+    let (mut threads, mut status) = (0, Status::Done);
+    for file in &trace.files {
+        let before = report.calls();
+        let reading = read(file, chosen, progress, &mut report);
+        threads += u64::from(report.calls() > before);
+        status = status.and(reading.tell(file, progress));
     }
-    Ok(())
+    let calls = report.calls();
+    Sums { rows: report.rows(), calls, total: calls, threads, status }
 }
 
-/// Adds a thread.
+fn timed(trace: &Trace, chosen: &Chosen, progress: &mut Progress) -> Sums {
+    let clock = Clock::default();
+    let mut report = TimedReport::new(&clock);
+    let (mut threads, mut status) = (0, Status::Done);
+    for file in &trace.files {
+        let before = report.calls();
+        let reading = visit_timed(file, chosen, progress, &clock, &mut report);
+        report.end_thread();
+        threads += u64::from(report.calls() > before);
+        status = status.and(reading.tell(file, progress));
+    }
+    let (calls, total) = (report.calls(), report.total_ns());
+    Sums { rows: report.rows(), calls, total, threads, status }
+}
+
+/// Counts the calls of a thread.
 fn read(
     file: &ThreadFile,
     chosen: &Chosen,
@@ -146,107 +180,4 @@ fn read(
     let reading = visit_thread(file, chosen, progress, report);
     report.end_thread();
     reading
-}
-
-/// Sorts rows that come with the largest total first.
-fn sort(rows: &mut [ReportRow], key: SortKey, trace: &Trace) {
-    match key {
-        SortKey::Total => {}
-        SortKey::Calls => rows.sort_by_key(|row| std::cmp::Reverse(row.calls)),
-        SortKey::Own => rows.sort_by_key(|row| std::cmp::Reverse(row.own)),
-        SortKey::Name => rows.sort_by_cached_key(|row| trace.methods.display(row.method)),
-    }
-}
-
-fn print(rows: &[ReportRow], calls: u64, trace: &Trace, out: &mut Out) -> Result<(), Failure> {
-    let mut table = Table::new(&[
-        ("calls", Align::Right),
-        ("total", Align::Right),
-        ("%", Align::Right),
-        ("self", Align::Right),
-        ("method", Align::Left),
-    ]);
-    for row in rows {
-        table.row([
-            grouped(row.calls),
-            grouped(row.total),
-            percent(row.total, calls),
-            grouped(row.own),
-            trace.methods.display(row.method),
-        ]);
-    }
-    Ok(table.print(out)?)
-}
-
-/// A row for programs.
-#[derive(Serialize)]
-struct Line<'a> {
-    trace: &'a str,
-    method: MethodId,
-    class: Option<&'a str>,
-    name: Option<&'a str>,
-    descriptor: Option<&'a str>,
-    calls: u64,
-    total: u64,
-    #[serde(rename = "self")]
-    own: u64,
-    #[serde(flatten)]
-    times: Option<Times>,
-}
-
-/// How long a method ran, for programs.
-#[derive(Serialize)]
-struct Times {
-    total_ns: u64,
-    self_ns: u64,
-    total_from_ns: u64,
-    total_by_ns: u64,
-}
-
-impl<'a> Line<'a> {
-    fn new(row: &ReportRow, name: &'a str, trace: &'a Trace) -> Self {
-        let info = trace.methods.get(row.method).map(|method| &method.info);
-        Self {
-            trace: name,
-            method: row.method,
-            class: info.map(|info| info.class.as_str()),
-            name: info.map(|info| info.name.as_str()),
-            descriptor: info.map(|info| info.descriptor.as_str()),
-            calls: row.calls,
-            total: row.total,
-            own: row.own,
-            times: None,
-        }
-    }
-
-    fn with_times(self, row: &TimedRow) -> Self {
-        let times = Times {
-            total_ns: row.total_ns,
-            self_ns: row.own_ns,
-            total_from_ns: row.total.from_ns,
-            total_by_ns: row.total.by_ns,
-        };
-        Self { times: Some(times), ..self }
-    }
-
-    fn fields(&self) -> [String; 12] {
-        let time = |time: fn(&Times) -> u64| {
-            self.times.as_ref().map_or(String::new(), |times| time(times).to_string())
-        };
-        let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
-        [
-            self.trace.to_owned(),
-            self.method.to_string(),
-            text(self.class),
-            text(self.name),
-            text(self.descriptor),
-            self.calls.to_string(),
-            self.total.to_string(),
-            self.own.to_string(),
-            time(|times| times.total_ns),
-            time(|times| times.self_ns),
-            time(|times| times.total_from_ns),
-            time(|times| times.total_by_ns),
-        ]
-    }
 }

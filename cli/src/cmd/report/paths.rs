@@ -6,13 +6,13 @@ use flow_codec::MethodId;
 use flow_codec::analysis::{Deepest, PathId, PathRow, PathTree};
 use flow_codec::read::{Selection, Trace};
 
-use super::default_max;
+use super::{default_max, trace_field};
 use crate::args::{By, Format, PathsKind, ReportArgs};
 use crate::by_path::ByPath;
 use crate::failure::{Failure, Status};
 use crate::output::{
-    Align, Labels, Out, Progress, Table, chain, csv_fields, duration, grouped, left_out, neutral,
-    percent, plural,
+    Align, Labels, Out, Progress, Table, Unit, Weight, chain, csv_fields, duration, grouped,
+    left_out, neutral, percent, plural,
 };
 use crate::reading::{Chosen, visit_thread};
 use crate::source::{Source, file_title};
@@ -32,15 +32,13 @@ pub(super) fn run(
         return Err(Failure::Usage("--by means nothing to the deepest stack".to_owned()));
     }
     if args.source.format == Format::Csv {
-        let rest: &[u8] = match kind {
-            PathsKind::Longest => b"depth,method,class,name,descriptor,calls,total,self,unit\n",
-            PathsKind::Deepest => b"thread,event,depth,method,class,name,descriptor\n",
-            PathsKind::Frequent => {
-                b"depth,method,class,name,descriptor,calls,total,self,unit,path\n"
-            }
+        let (method, weight) = (Labels::COLUMNS, Weight::COLUMNS);
+        let rest = match kind {
+            PathsKind::Longest => format!("depth,{method},{weight}"),
+            PathsKind::Deepest => format!("thread,event,depth,{method}"),
+            PathsKind::Frequent => format!("depth,{method},{weight},path"),
         };
-        out.write_all(b"trace,")?;
-        out.write_all(rest)?;
+        writeln!(out, "trace,{rest}")?;
     }
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
@@ -48,12 +46,9 @@ pub(super) fn run(
         let shown = Chosen::new(trace, &args.part.filter, &args.when)?;
         let mut paths = Paths {
             trace,
-            name: match args.source.format {
-                Format::Csv => csv_fields([source.name(&trace.dir).as_str()]),
-                _ => serde_json::Value::from(source.name(&trace.dir)).to_string(),
-            },
+            name: trace_field(source, trace, args.source.format),
             place: source.place(&trace.dir),
-            labels: Labels::new(&trace.methods, args.source.format),
+            labels: Labels::new(&trace.methods, args.source.format, args.verbose),
             format: args.source.format,
             max: default_max(args),
         };
@@ -159,36 +154,28 @@ impl Paths<'_> {
 
     fn longest(&mut self, tree: &PathTree, out: &mut Out) -> Result<(), Failure> {
         let path = tree.longest();
-        let weight = if tree.is_timed() { duration } else { grouped };
-        let right = |title| (title, Align::Right);
-        let name = ("method", Align::Left);
-        let mut table = match tree.is_timed() {
-            true => Table::new(&[right("total"), right("%"), right("self"), right("calls"), name]),
-            false => Table::new(&[right("total"), right("%"), right("calls"), name]),
-        };
+        let unit = Unit::new(tree.is_timed());
+        let mut table = Unit::table("method");
         for frame in ends(&path, self.max) {
             let (depth, path) = match frame {
                 Frame::Shown(depth, path) => (depth, path),
                 Frame::Hidden(count) => {
                     let text = self.hidden(count);
-                    let blanks = std::iter::repeat_n("", if tree.is_timed() { 4 } else { 3 });
                     match self.format {
-                        Format::Text => table.row(blanks.chain([text.as_str()])),
+                        Format::Text => table.row(["", "", "", "", "", &text]),
                         format => out.remark(format, self.place.as_deref(), &text)?,
                     }
                     continue;
                 }
             };
             let Some(row) = tree.row(*path) else { continue };
-            let numbers = self.numbers(tree, row);
+            let weight = Weight::from(row);
+            let numbers = weight.fields(unit, self.format);
             let (label, name) = (self.labels.get(row.method), &self.name);
             match self.format {
                 Format::Text => {
-                    let own = tree.is_timed().then(|| weight(row.own));
-                    let percent = percent(row.total, tree.weight());
-                    let cells = [Some(weight(row.total)), Some(percent), own];
-                    let cells = cells.into_iter().flatten();
-                    table.row(cells.chain([grouped(row.calls), label.to_owned()]));
+                    let cells = weight.cells(unit, tree.weight());
+                    table.row(cells.iter().map(String::as_str).chain([label]));
                 }
                 Format::Json => {
                     writeln!(out, "{{\"trace\":{name},\"depth\":{depth},{label},{numbers}}}")?;
@@ -202,26 +189,6 @@ impl Paths<'_> {
         Ok(())
     }
 
-    /// What is said of a path in numbers, for programs.
-    fn numbers(&self, tree: &PathTree, row: PathRow) -> String {
-        let PathRow { calls, total, own, .. } = row;
-        let unit = if tree.is_timed() { "ns" } else { "calls" };
-        match self.format {
-            Format::Json => {
-                format!("\"calls\":{calls},\"total\":{total},\"self\":{own},\"unit\":\"{unit}\"")
-            }
-            _ => format!("{calls},{total},{own},{unit}"),
-        }
-    }
-
-    /// A method without its descriptor, where it is told in passing.
-    fn short(&self, method: MethodId) -> String {
-        match self.trace.methods.get(method).map(|method| &method.info) {
-            Some(info) => format!("{}.{}", info.class, info.name),
-            None => self.trace.methods.display(method),
-        }
-    }
-
     fn hidden(&self, count: u64) -> String {
         left_out(&plural(count, "frame"), self.max)
     }
@@ -233,12 +200,13 @@ impl Paths<'_> {
         }
         let (mut shown_calls, mut shown_weight) = (0, 0);
         let shown = tree.heaviest(self.max);
-        let weight = if tree.is_timed() { duration } else { grouped };
+        let unit = Unit::new(tree.is_timed());
         let rows: Vec<_> =
             shown.iter().filter_map(|path| Some((*path, tree.row(*path)?))).collect();
-        let width = rows.iter().map(|(_, row)| weight(row.own).chars().count()).max().unwrap_or(0);
+        let width =
+            rows.iter().map(|(_, row)| unit.show(row.own).chars().count()).max().unwrap_or(0);
         for (path, row) in rows {
-            self.frequent_one(tree, path, row, width, out)?;
+            self.frequent_one((tree, unit), path, row, width, out)?;
             shown_calls += row.calls;
             shown_weight += row.own;
         }
@@ -262,7 +230,7 @@ impl Paths<'_> {
 
     fn frequent_one(
         &mut self,
-        tree: &PathTree,
+        (tree, unit): (&PathTree, Unit),
         path: PathId,
         row: PathRow,
         width: usize,
@@ -270,25 +238,22 @@ impl Paths<'_> {
     ) -> Result<(), Failure> {
         let stack = tree.stack(path);
         let depth = stack.len() - 1;
-        let numbers = self.numbers(tree, row);
+        let numbers = Weight::from(row).fields(unit, self.format);
         let (label, name) = (self.labels.get(row.method), &self.name);
         let display = |method: &MethodId| self.trace.methods.display(*method);
         match self.format {
             Format::Text => {
                 let percent = percent(row.own, tree.weight());
-                match tree.is_timed() {
-                    true => {
-                        let (own, calls) = (duration(row.own), plural(row.calls, "call"));
-                        writeln!(out, "\n{own:>width$}  {percent:>6}  {label}  ({calls})")?;
-                    }
-                    false => {
-                        writeln!(out, "\n{:>width$}  {percent:>6}  {label}", grouped(row.own))?;
-                    }
-                }
+                let own = unit.show(row.own);
+                let calls = match unit {
+                    Unit::Calls => String::new(),
+                    Unit::Nanos => format!("  ({})", plural(row.calls, "call")),
+                };
+                writeln!(out, "\n{own:>width$}  {percent:>6}  {label}{calls}")?;
                 if let Some((_, callers)) =
                     stack.split_last().filter(|(_, callers)| !callers.is_empty())
                 {
-                    let callers = chain(callers, CHAIN_ENDS, |id| self.short(*id));
+                    let callers = chain(callers, CHAIN_ENDS, |id| self.labels.short(*id));
                     let blank = " ".repeat(width + 10);
                     writeln!(out, "{blank}in {}", neutral(&callers))?;
                 }

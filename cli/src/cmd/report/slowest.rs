@@ -24,8 +24,8 @@ const FEW_LOOKUPS: usize = 8;
 /// How many frames are named at either end of a stack.
 const CHAIN_ENDS: usize = 3;
 
-const CSV_TITLES: &[u8] = b"trace,thread,call,method,class,name,descriptor,start_ns,start_from_ns,\
-    start_by_ns,duration_ns,duration_from_ns,duration_by_ns,open,depth\n";
+const CSV_TIMES: &str = "start_ns,start_from_ns,start_by_ns,duration_ns,duration_from_ns,\
+                         duration_by_ns,open,depth";
 
 /// Runs the verb for the `count` longest calls of each trace.
 pub(super) fn run(
@@ -36,7 +36,7 @@ pub(super) fn run(
 ) -> Result<Status, Failure> {
     let format = args.source.format;
     if format == Format::Csv {
-        out.write_all(CSV_TITLES)?;
+        writeln!(out, "trace,thread,call,{},{CSV_TIMES}", Labels::COLUMNS)?;
     }
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
@@ -53,9 +53,10 @@ pub(super) fn run(
         let mut calls = slowest.into_calls();
         let stacks = stacks(&mut calls, trace, &chosen.selection, &mut progress);
         source.begin(trace, format, out)?;
+        let labels = Labels::new(&trace.methods, format, args.verbose);
         match format {
-            Format::Text => print(&calls, &stacks, trace, out)?,
-            _ => lines(&calls, &stacks, trace, &source.name(&trace.dir), format, out)?,
+            Format::Text => print(&calls, &stacks, trace, labels, out)?,
+            _ => lines(&calls, &stacks, trace, &source.name(&trace.dir), (format, labels), out)?,
         }
     }
     Ok(status)
@@ -156,26 +157,29 @@ fn print(
     calls: &[SlowCall],
     stacks: &[Vec<MethodId>],
     trace: &Trace,
+    mut labels: Labels<'_>,
     out: &mut Out,
 ) -> Result<(), Failure> {
     let mut table = Table::new(&[
-        ("took", Align::Right),
+        ("duration", Align::Right),
         ("start", Align::Right),
         ("thread", Align::Left),
         ("method", Align::Left),
-        ("called by", Align::Left),
     ]);
     for (call, stack) in calls.iter().zip(stacks) {
         let thread = trace.files.get(call.thread).map(|file| file_title(trace, file));
         let call = &call.call;
         let open = if call.is_open { ", still open" } else { "" };
         table.row([
-            format!("{}{open}", between(call.duration())),
-            instant(call.start.estimate_ns.unwrap_or(0)),
-            thread.unwrap_or_default(),
-            trace.methods.display(call.method),
-            chain(stack, CHAIN_ENDS, |method| trace.methods.display(*method)),
+            &format!("{}{open}", between(call.duration())),
+            &instant(call.start.estimate_ns.unwrap_or(0)),
+            &thread.unwrap_or_default(),
+            labels.get(call.method),
         ]);
+        if !stack.is_empty() {
+            let callers = chain(stack, CHAIN_ENDS, |method| labels.short(*method));
+            table.row(["", "", "", &format!("in {callers}")]);
+        }
     }
     Ok(table.print(out)?)
 }
@@ -185,15 +189,15 @@ fn lines(
     stacks: &[Vec<MethodId>],
     trace: &Trace,
     name: &str,
-    format: Format,
+    (format, mut labels): (Format, Labels<'_>),
     out: &mut Out,
 ) -> Result<(), Failure> {
-    let mut labels = Labels::new(&trace.methods, format);
     for (call, stack) in calls.iter().zip(stacks) {
         let Some(file) = trace.files.get(call.thread) else { continue };
         let took_ns = call.duration_ns();
         let call = &call.call;
-        let (thread, label, depth) = (file.id, labels.get(call.method), stack.len());
+        let (thread, depth) = (file.id, stack.len());
+        let label = labels.get(call.method).to_owned();
         let (number, start, took, is_open) =
             (call.number, call.start, call.duration(), call.is_open);
         let start_ns = start.estimate_ns.unwrap_or(0);
@@ -202,7 +206,7 @@ fn lines(
         if format == Format::Json {
             let name = serde_json::Value::from(name);
             let took_by = known(took.by_ns).map_or("null".to_owned(), |ns| ns.to_string());
-            let stack: Vec<_> = stack.iter().map(|method| trace.methods.display(*method)).collect();
+            let stack: Vec<_> = stack.iter().map(|method| labels.name(*method)).collect();
             let stack = serde_json::Value::from(stack);
             writeln!(
                 out,

@@ -27,7 +27,9 @@ impl<'a> Print<'a> {
         out: &mut Out,
     ) -> Result<Self, Failure> {
         if args.source.format == Format::Csv {
-            out.write_all(b"trace,test,title,result,detail,calls,ns,new,thread,helpers\n")?;
+            out.write_all(
+                b"trace,test,title,result,detail,calls,duration_ns,new,thread,helpers\n",
+            )?;
         }
         Ok(Self { args, source, begun: false })
     }
@@ -149,7 +151,7 @@ fn json(name: &str, trace: &Trace, row: &Row, out: &mut Out) -> Result<(), Failu
     let line = json!({
         "trace": name, "test": run.name, "title": run.title,
         "result": outcome(run), "detail": run.detail,
-        "calls": row.calls, "ns": run.elapsed_ns(), "new": new,
+        "calls": row.calls, "duration_ns": run.elapsed_ns(), "new": new,
         "thread": run.thread, "helpers": run.helpers,
     });
     writeln!(out, "{line}")?;

@@ -11,37 +11,10 @@ const NO_METHOD = -1;
 // The shortest that can be looked at: one call, or a nanosecond.
 const SHORTEST = 1;
 
-// `Map$Entry[]` for `[Ljava/util/Map$Entry;`, of all parameters; null where the descriptor is odd.
-function parameters(descriptor) {
-  const primitive = {
-    B: "byte",
-    C: "char",
-    D: "double",
-    F: "float",
-    I: "int",
-    J: "long",
-    S: "short",
-    Z: "boolean",
-  };
-  const inner = /^\(([^)]*)\)/.exec(descriptor);
-  if (!inner) return null;
-  const types = inner[1].match(/\[*(?:[BCDFIJSZ]|L[^;]+;)/g) ?? [];
-  if (types.join("") !== inner[1]) return null;
-  return types
-    .map((type) => {
-      const element = type.replace(/^\[+/, "");
-      const name =
-        primitive[element] ?? element.slice(Math.max(element.lastIndexOf("/"), 0) + 1, -1);
-      return name + "[]".repeat(type.length - element.length);
-    })
-    .join(", ");
-}
-
 // The methods, in the order that boxes name them by.
-const methods = data.methods.map(([classPlace, name, descriptor, calls, total, own], place) => {
-  const className = data.classes[classPlace];
-  const types = parameters(descriptor);
-  const label = types === null ? name + descriptor : `${name}(${types})`;
+const methods = data.methods.map((row, place) => {
+  const [classPlace, name, label, descriptor, calls, total, own] = row;
+  const [className, simpleName] = data.classes[classPlace];
   const dot = className ? "." : "";
   return {
     place,
@@ -53,11 +26,7 @@ const methods = data.methods.map(([classPlace, name, descriptor, calls, total, o
     total,
     own,
     // From the longest that may fit on a box to the shortest.
-    forms: [
-      `${className}${dot}${label}`,
-      `${className.slice(className.lastIndexOf(".") + 1)}${dot}${name}`,
-      name,
-    ],
+    forms: [`${className}${dot}${label}`, `${simpleName}${dot}${name}`, name],
     // What a search looks into.
     text: `${className}${dot}${label}\n${className}${dot}${name}${descriptor}`.toLowerCase(),
   };

@@ -1,0 +1,173 @@
+//! Lines that fit a terminal.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use rustix::termios::tcgetwinsize;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Cells are cut no narrower than this, as long as an indentation can give way.
+const NARROWEST: usize = 24;
+/// Gaps that are no wider than this separate columns; others are indentations.
+const WIDEST_GAP: usize = 16;
+/// What is around a heading.
+const BOLD: (&str, &str) = ("\u{1b}[1m", "\u{1b}[0m");
+
+/// The columns of the terminal that standard output is, if it has a size.
+pub(super) fn columns() -> Option<usize> {
+    let size = tcgetwinsize(std::io::stdout()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
+/// A line at most this wide. What does not fit is left out of the middle of its widest cell, a name;
+/// two blanks separate cells. Where that is not enough, of the widest gap, an indentation. A sentence continues
+/// in the next line instead.
+pub(super) fn fit(line: &str, columns: usize) -> Cow<'_, str> {
+    let (start, end) = BOLD;
+    if let Some(bold) = line.strip_prefix(start).and_then(|line| line.strip_suffix(end)) {
+        return match fit(bold, columns) {
+            Cow::Borrowed(_) => Cow::Borrowed(line),
+            Cow::Owned(bold) => Cow::Owned(format!("{start}{bold}{end}")),
+        };
+    }
+    if let Some(lines) = sentence(line, columns) {
+        return Cow::Owned(lines);
+    }
+    let mut line = Cow::Borrowed(line);
+    loop {
+        let Some(excess) = line.width().checked_sub(columns).filter(|excess| *excess > 0) else {
+            return line;
+        };
+        let widest = cells(&line).max_by_key(|cell| line[cell.clone()].width());
+        let cell = widest.unwrap_or(0..0);
+        let width = line[cell.clone()].width();
+        let gap = gaps(&line).max_by_key(ExactSizeIterator::len).unwrap_or(0..0);
+        let is_deep = gap.len() > WIDEST_GAP;
+        let narrowest = if is_deep { NARROWEST } else { 1 };
+        let (range, text) = if width > narrowest {
+            let room = width.saturating_sub(excess).max(narrowest);
+            let text = without_middle(&line[cell.clone()], room);
+            (cell, text)
+        } else if is_deep {
+            let room = gap.len().saturating_sub(excess).max(2);
+            (gap, format!("{:>room$}", "…"))
+        } else {
+            return Cow::Owned(without_middle(&line, columns));
+        };
+        let mut shorter = line.into_owned();
+        shorter.replace_range(range, &text);
+        line = Cow::Owned(shorter);
+    }
+}
+
+/// A line that is too wide and has short words only, as several lines.
+fn sentence(line: &str, columns: usize) -> Option<String> {
+    let is_sentence = line.width() > columns
+        && columns > NARROWEST + 2
+        && !line.contains("  ")
+        && line.split(' ').all(|word| word.width() <= NARROWEST);
+    if !is_sentence {
+        return None;
+    }
+    let mut lines = String::new();
+    let mut width = 0;
+    for word in line.split(' ') {
+        if width > 0 && width + 1 + word.width() > columns {
+            lines.push_str("\n ");
+            width = 1;
+        }
+        if width > 0 {
+            lines.push(' ');
+            width += 1;
+        }
+        lines.push_str(word);
+        width += word.width();
+    }
+    Some(lines)
+}
+
+/// The gaps of a line, its indentation included: two blanks and more.
+fn gaps(line: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut rest = 0;
+    std::iter::from_fn(move || {
+        let start = rest + line[rest..].find("  ")?;
+        let blanks = line[start..].bytes().take_while(|byte| *byte == b' ').count();
+        rest = start + blanks;
+        Some(start..rest)
+    })
+}
+
+/// What is between the gaps.
+fn cells(line: &str) -> impl Iterator<Item = Range<usize>> {
+    let ends = gaps(line).chain(std::iter::once(line.len()..line.len()));
+    let mut start = 0;
+    ends.map(move |gap| std::mem::replace(&mut start, gap.end)..gap.start)
+}
+
+/// Text with `…` in its middle, at most this wide.
+fn without_middle(text: &str, columns: usize) -> String {
+    let Some(room) = columns.checked_sub(1) else { return String::new() };
+    let within = |room: usize| {
+        let mut width = 0;
+        move |(_, c): &(usize, char)| {
+            width += c.width().unwrap_or(0);
+            width <= room
+        }
+    };
+    let head = text.char_indices().take_while(within(room / 2));
+    let head = head.last().map_or(0, |(at, c)| at + c.len_utf8());
+    let tail = text.char_indices().rev().take_while(within(room - room / 2));
+    let tail = tail.last().map_or(text.len(), |(at, _)| at);
+    format!("{}…{}", &text[..head], &text[tail..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: &str = "1,234   12.5%  com.app.orders.OrderService.total(Customer, int)";
+
+    #[test]
+    fn names_lose_their_middle() {
+        for wide in [LINE.len(), 100] {
+            assert!(matches!(fit(LINE, wide), Cow::Borrowed(LINE)));
+        }
+        assert_eq!(fit(LINE, 50), "1,234   12.5%  com.app.orders.Or…al(Customer, int)");
+        assert_eq!(fit(LINE, 40), "1,234   12.5%  com.app.orde…stomer, int)");
+    }
+
+    #[test]
+    fn numbers_stay_as_long_as_a_name_can_be_cut() {
+        let line = "    2  65.7 ms   38.4%  6.49 µs   0.0%  Work.lambda$main$0(int)";
+        assert_eq!(fit(line, 50), "    2  65.7 ms   38.4%  6.49 µs   0.0%  Work…(int)");
+    }
+
+    #[test]
+    fn an_indentation_gives_way_to_a_name() {
+        let line = " ".repeat(200) + "com.app.orders.OrderService.total(Customer, int)  ×2";
+        assert_eq!(fit(&line, 60), " ".repeat(31) + "…com.app.ord…stomer, int)  ×2");
+    }
+
+    #[test]
+    fn a_sentence_loses_nothing() {
+        let line = "… 2 more paths with 3 calls left out (--min 1; 0 for all)";
+        let lines = "… 2 more paths with 3 calls\n  left out (--min 1; 0 for\n  all)";
+        assert_eq!(fit(line, 27), lines);
+    }
+
+    #[test]
+    fn whatever_the_line_it_fits() {
+        let wide = "名前".repeat(40);
+        let long = "x".repeat(300);
+        for line in
+            [LINE, &long, &wide, &" ".repeat(99), &format!("a  {wide}  {long}  b"), "…  …", "a b c"]
+        {
+            for columns in 1..120 {
+                let fitted = fit(line, columns);
+                assert!(fitted.lines().all(|line| line.width() <= columns), "{columns}: {fitted}");
+                let bold = format!("\u{1b}[1m{line}\u{1b}[0m");
+                assert_eq!(fit(&bold, columns), format!("\u{1b}[1m{fitted}\u{1b}[0m"));
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What calls come to: how many they are, their total and their self, in calls or in time.
+
+use flow_codec::analysis::{Neighbour, PathRow, ReportRow};
+
+use super::{Align, Table, duration, grouped, percent};
+use crate::args::Format;
+
+/// What total and self are in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Unit {
+    Calls,
+    Nanos,
+}
+
+/// What the calls of a line come to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Weight {
+    pub(crate) calls: u64,
+    pub(crate) total: u64,
+    pub(crate) own: u64,
+    /// Of the total.
+    bounds: Option<(u64, u64)>,
+}
+
+impl Weight {
+    /// The columns of CSV, followed by [`BOUNDS`](Self::BOUNDS) where there are any.
+    pub(crate) const COLUMNS: &'static str = "calls,total,self,unit";
+    /// The columns of the bounds of the total.
+    pub(crate) const BOUNDS: &'static str = "total_from,total_by";
+
+    /// The same as members of a JSON object, or as fields of CSV.
+    pub(crate) fn fields(self, unit: Unit, format: Format) -> String {
+        let (Self { calls, total, own, bounds }, unit) = (self, unit.word());
+        if format == Format::Json {
+            let bounds = bounds.map_or(String::new(), |(from, by)| {
+                format!(",\"total_from\":{from},\"total_by\":{by}")
+            });
+            return format!(
+                "\"calls\":{calls},\"total\":{total},\"self\":{own},\"unit\":\"{unit}\"{bounds}"
+            );
+        }
+        let bounds = bounds.map_or(String::new(), |(from, by)| format!(",{from},{by}"));
+        format!("{calls},{total},{own},{unit}{bounds}")
+    }
+
+    /// The cells of a [table](Unit::table), the name excepted, where all calls come to `all`.
+    pub(crate) fn cells(self, unit: Unit, all: u64) -> [String; 5] {
+        let Self { calls, total, own, .. } = self;
+        [grouped(calls), unit.show(total), percent(total, all), unit.show(own), percent(own, all)]
+    }
+}
+
+impl Unit {
+    /// Time, or calls.
+    pub(crate) fn new(is_time: bool) -> Self {
+        if is_time { Self::Nanos } else { Self::Calls }
+    }
+
+    /// As programs see it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Calls => "calls",
+            Self::Nanos => "ns",
+        }
+    }
+
+    /// An amount, for people.
+    pub(crate) fn show(self, amount: u64) -> String {
+        match self {
+            Self::Calls => grouped(amount),
+            Self::Nanos => duration(amount),
+        }
+    }
+
+    /// A table of weights with a column of names.
+    pub(crate) fn table(names: &'static str) -> Table {
+        let right = |title| (title, Align::Right);
+        Table::new(&[
+            right("calls"),
+            right("total"),
+            right("%"),
+            right("self"),
+            right("%"),
+            (names, Align::Left),
+        ])
+    }
+}
+
+impl From<ReportRow> for Weight {
+    fn from(row: ReportRow) -> Self {
+        let ReportRow { calls, total, own, total_from, total_by, .. } = row;
+        Self { calls, total, own, bounds: Some((total_from, total_by)) }
+    }
+}
+
+impl From<Neighbour> for Weight {
+    fn from(row: Neighbour) -> Self {
+        let Neighbour { calls, total, own, total_from, total_by, .. } = row;
+        Self { calls, total, own, bounds: Some((total_from, total_by)) }
+    }
+}
+
+impl From<PathRow> for Weight {
+    fn from(row: PathRow) -> Self {
+        let PathRow { calls, total, own, .. } = row;
+        Self { calls, total, own, bounds: None }
+    }
+}

@@ -1,0 +1,353 @@
+//! The names of methods as people read them.
+//!
+//! | form | example | used |
+//! |---|---|---|
+//! | short | `Orders.total` | where a method is mentioned in passing |
+//! | readable | `com.app.Orders.total(Customer, int)` | text |
+//! | full | `com.app.Orders.total(Lcom/app/Customer;I)V` | for programs, and where everything is to be shown |
+//!
+//! Different methods have different readable names. Where those of overloads are equal, what differs is
+//! added: the type of the result, `get(): String`, or the packages of the types, `total(a.Customer)`.
+
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::hash::Hash;
+
+use crate::MethodId;
+use crate::format::methods::MethodInfo;
+use crate::read::{Method, Methods};
+
+/// How much of a method's name is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NameForm {
+    /// `Orders.total`.
+    Short,
+    /// `com.app.Orders.total(Customer, int)`.
+    Readable,
+    /// `com.app.Orders.total(Lcom/app/Customer;I)V`.
+    Full,
+}
+
+/// What identifies a method in any trace.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Name<'a> {
+    /// Binary class name: `com.app.Orders$Line`.
+    pub class: &'a str,
+    /// Method name.
+    pub name: &'a str,
+    /// JVM descriptor.
+    pub descriptor: &'a str,
+}
+
+/// What a readable name shows besides the simple names of the parameters' types.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+enum Detail {
+    #[default]
+    Nothing,
+    Result,
+    Packages,
+    PackagesAndResult,
+    Descriptor,
+}
+
+impl Detail {
+    const ALL: [Self; 5] =
+        [Self::Nothing, Self::Result, Self::Packages, Self::PackagesAndResult, Self::Descriptor];
+}
+
+impl<'a> From<&'a MethodInfo> for Name<'a> {
+    fn from(info: &'a MethodInfo) -> Self {
+        Self { class: &info.class, name: &info.name, descriptor: &info.descriptor }
+    }
+}
+
+impl fmt::Display for Name<'_> {
+    /// The full form.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dot = if self.class.is_empty() { "" } else { "." };
+        write!(f, "{}{dot}{}{}", self.class, self.name, self.descriptor)
+    }
+}
+
+impl<'a> Name<'a> {
+    /// Splits the full form.
+    #[must_use]
+    pub fn parse(full: &'a str) -> Self {
+        // A descriptor has one parenthesis that opens; a name may have some.
+        let (name, descriptor) = full.split_at(full.rfind('(').unwrap_or(full.len()));
+        let (class, name) = name.rsplit_once('.').unwrap_or(("", name));
+        Self { class, name, descriptor }
+    }
+
+    /// The short form: `Orders.total`.
+    #[must_use]
+    pub fn short(self) -> String {
+        format!("{}.{}", simple(self.class, '.'), self.name)
+    }
+
+    /// Returns whether `text` is a form of this name without its descriptor: `com.app.Orders.total` or
+    /// `Orders.total`.
+    pub(crate) fn is(self, text: &str) -> bool {
+        let class = text.strip_suffix(self.name).and_then(|class| class.strip_suffix('.'));
+        class.is_some_and(|class| class == self.class || class == simple(self.class, '.'))
+    }
+
+    /// The full form, and the readable ones with whatever may be added.
+    pub(crate) fn forms(self) -> impl Iterator<Item = String> {
+        Detail::ALL.into_iter().map(move |detail| self.readable(detail))
+    }
+
+    /// The full form where the descriptor is not a valid one.
+    fn readable(self, detail: Detail) -> String {
+        self.try_readable(detail).unwrap_or_else(|| self.to_string())
+    }
+
+    fn try_readable(self, detail: Detail) -> Option<String> {
+        let (with_packages, with_result) = match detail {
+            Detail::Nothing => (false, false),
+            Detail::Result => (false, true),
+            Detail::Packages => (true, false),
+            Detail::PackagesAndResult => (true, true),
+            Detail::Descriptor => return None,
+        };
+        let (mut types, result) = self.descriptor.strip_prefix('(')?.split_once(')')?;
+        let mut text = Self { descriptor: "(", ..self }.to_string();
+        let start = text.len();
+        while !types.is_empty() {
+            if text.len() > start {
+                text.push_str(", ");
+            }
+            types = push_type(types, with_packages, &mut text)?;
+        }
+        text.push(')');
+        if with_result {
+            text.push_str(": ");
+            let rest = push_type(result, with_packages, &mut text)?;
+            rest.is_empty().then_some(())?;
+        }
+        Some(text)
+    }
+}
+
+/// What follows the last separator.
+fn simple(name: &str, separator: char) -> &str {
+    name.rsplit(separator).next().unwrap_or(name)
+}
+
+/// Appends the first type of a descriptor as Java writes it. Returns what follows it.
+fn push_type<'a>(types: &'a str, with_package: bool, text: &mut String) -> Option<&'a str> {
+    let element = types.trim_start_matches('[');
+    let dimensions = types.len() - element.len();
+    let rest = match element.strip_prefix('L') {
+        Some(class) => {
+            let (class, rest) = class.split_once(';')?;
+            match with_package {
+                true => text.extend(class.chars().map(|c| if c == '/' { '.' } else { c })),
+                false => text.push_str(simple(class, '/')),
+            }
+            rest
+        }
+        None => {
+            text.push_str(primitive(element.chars().next()?)?);
+            element.get(1..)?
+        }
+    };
+    text.extend(std::iter::repeat_n("[]", dimensions));
+    Some(rest)
+}
+
+fn primitive(letter: char) -> Option<&'static str> {
+    Some(match letter {
+        'B' => "byte",
+        'C' => "char",
+        'D' => "double",
+        'F' => "float",
+        'I' => "int",
+        'J' => "long",
+        'S' => "short",
+        'V' => "void",
+        'Z' => "boolean",
+        _ => return None,
+    })
+}
+
+/// What must be added to the readable names of overloads so that they differ.
+#[derive(Clone, Debug)]
+pub(crate) struct Overloads<K> {
+    details: HashMap<K, Detail>,
+}
+
+impl<K: Copy + Eq + Hash> Overloads<K> {
+    /// Compares these methods. Memory: some bytes a method, only while it runs.
+    pub(crate) fn new<'a, I: Iterator<Item = (K, Name<'a>)>>(methods: impl Fn() -> I) -> Self {
+        let mut counts: HashMap<_, u32> = HashMap::new();
+        for (_, name) in methods() {
+            *counts.entry((name.class, name.name)).or_default() += 1;
+        }
+        let mut alike: HashMap<String, Vec<(K, Name<'a>)>> = HashMap::new();
+        for (key, name) in methods() {
+            if counts.get(&(name.class, name.name)).is_some_and(|count| *count > 1) {
+                alike.entry(name.readable(Detail::Nothing)).or_default().push((key, name));
+            }
+        }
+        let mut details = HashMap::new();
+        for group in alike.into_values() {
+            let names: HashSet<_> = group.iter().map(|(_, name)| *name).collect();
+            let differ = |detail: &Detail| {
+                let mut seen = HashSet::new();
+                names.iter().all(|name| seen.insert(name.readable(*detail)))
+            };
+            let detail = Detail::ALL.into_iter().find(differ).unwrap_or(Detail::Descriptor);
+            if detail != Detail::Nothing {
+                details.extend(group.iter().map(|(key, _)| (*key, detail)));
+            }
+        }
+        Self { details }
+    }
+
+    /// The readable form of one of the methods.
+    pub(crate) fn readable(&self, key: K, name: Name<'_>) -> String {
+        name.readable(self.details.get(&key).copied().unwrap_or_default())
+    }
+}
+
+/// The names of a trace's methods.
+#[derive(Clone, Debug)]
+pub struct MethodNames<'a> {
+    methods: &'a Methods,
+    /// Made when the first readable name is requested.
+    overloads: OnceCell<Overloads<MethodId>>,
+}
+
+impl<'a> MethodNames<'a> {
+    /// The names of these methods.
+    #[must_use]
+    pub fn new(methods: &'a Methods) -> Self {
+        Self { methods, overloads: OnceCell::new() }
+    }
+
+    /// The methods.
+    #[must_use]
+    pub fn methods(&self) -> &'a Methods {
+        self.methods
+    }
+
+    /// The name of a method in one form. Ids without a name show as `?#7`.
+    #[must_use]
+    pub fn get(&self, id: MethodId, form: NameForm) -> String {
+        let Some(method) = self.methods.get(id) else { return self.methods.display(id) };
+        let name = Name::from(&method.info);
+        match form {
+            NameForm::Short => name.short(),
+            NameForm::Full => name.to_string(),
+            NameForm::Readable => self.overloads().readable(id, name),
+        }
+    }
+
+    fn overloads(&self) -> &Overloads<MethodId> {
+        self.overloads.get_or_init(|| {
+            let name = |(id, method): (MethodId, &'a Method)| (id, Name::from(&method.info));
+            Overloads::new(|| self.methods.iter().map(name))
+        })
+    }
+
+    /// The names of frames of which only the full form is known.
+    #[must_use]
+    pub fn frames(frames: &[String], form: NameForm) -> Vec<String> {
+        let names = || frames.iter().map(|frame| Name::parse(frame));
+        let overloads = Overloads::new(|| names().enumerate());
+        let form = |(at, name): (usize, Name<'_>)| match form {
+            NameForm::Short => name.short(),
+            NameForm::Full => name.to_string(),
+            NameForm::Readable => overloads.readable(at, name),
+        };
+        names().enumerate().map(form).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn readable(methods: &[(&str, &str, &str)]) -> Vec<String> {
+        let names: Vec<_> = methods
+            .iter()
+            .map(|&(class, name, descriptor)| Name { class, name, descriptor })
+            .collect();
+        let overloads = Overloads::new(|| names.iter().copied().enumerate());
+        names.iter().enumerate().map(|(key, name)| overloads.readable(key, *name)).collect()
+    }
+
+    #[test]
+    fn parameters_are_written_as_in_java() {
+        let readable = |descriptor| readable(&[("a.B", "m", descriptor)]).remove(0);
+        assert_eq!(readable("()V"), "a.B.m()");
+        assert_eq!(
+            readable("([Ljava/lang/String;I[[JLa/B$C;Z)Ljava/util/List;"),
+            "a.B.m(String[], int, long[][], B$C, boolean)"
+        );
+        for odd in ["", "(", "V", "(Q)V", "(La/B)V", "([)V", "(ü)V"] {
+            assert_eq!(readable(odd), format!("a.B.m{odd}"));
+        }
+    }
+
+    #[test]
+    fn overloads_show_what_differs() {
+        let class = "a.B";
+        assert_eq!(
+            readable(&[
+                (class, "plain", "(I)V"),
+                (class, "plain", "(J)V"),
+                (class, "get", "()Ljava/lang/Object;"),
+                (class, "get", "()Ljava/lang/String;"),
+                (class, "put", "(Lx/Key;)V"),
+                (class, "put", "(Ly/Key;)V"),
+                ("a.C", "put", "(Ly/Key;)V"),
+                (class, "take", "(Lx/Key;)V"),
+                (class, "take", "(Ly/Key;)V"),
+                (class, "take", "(Ly/Key;)I"),
+                (class, "odd", "(I)"),
+                (class, "odd", "(I)V"),
+            ]),
+            [
+                "a.B.plain(int)",
+                "a.B.plain(long)",
+                "a.B.get(): Object",
+                "a.B.get(): String",
+                "a.B.put(x.Key)",
+                "a.B.put(y.Key)",
+                "a.C.put(Key)",
+                "a.B.take(x.Key): void",
+                "a.B.take(y.Key): void",
+                "a.B.take(y.Key): int",
+                "a.B.odd(I)",
+                "a.B.odd(int): void",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_same_method_twice_is_no_overload() {
+        assert_eq!(readable(&[("a.B", "m", "()V"); 2]), ["a.B.m()"; 2]);
+    }
+
+    #[test]
+    fn short_names_have_no_package() {
+        let name = Name::parse("com.app.Orders$Line.total(Lcom/app/Customer;)V");
+        assert_eq!(name.short(), "Orders$Line.total");
+        assert!(name.is("Orders$Line.total") && name.is("com.app.Orders$Line.total"));
+        assert!(!name.is("app.Orders$Line.total") && !name.is("total") && !name.is(".total"));
+        let odd = Name::parse("odd");
+        assert_eq!((odd.class, odd.name, odd.to_string().as_str()), ("", "odd", "odd"));
+    }
+
+    #[test]
+    fn frames_have_names_too() {
+        let frames = ["a.B.get()La/X;", "a.B.get()La/Y;", "a.B.get()La/X;", "odd", "a.B.m(I)V"];
+        let frames = frames.map(str::to_owned);
+        let names = MethodNames::frames(&frames, NameForm::Readable);
+        assert_eq!(names, ["a.B.get(): X", "a.B.get(): Y", "a.B.get(): X", "odd", "a.B.m(int)"]);
+        assert_eq!(MethodNames::frames(&frames, NameForm::Full), frames);
+    }
+}
