@@ -43,6 +43,11 @@ pub mod scan;
 pub mod tree;
 pub mod write;
 
+/// The example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub use error::{Error, Result};
 pub use glob::Glob;
 pub use ids::{Depth, MethodId, NodeId, Offset, ThreadId};

@@ -606,7 +606,7 @@ fn the_golden_trace_opens_as_a_whole() {
     if std::env::var_os("FLOW_BLESS").is_some() {
         return; // The other tests are rewriting it now.
     }
-    let trace = Trace::open(&golden_dir().join("trace")).unwrap();
+    let trace = Trace::open(golden_dir().join("trace")).unwrap();
     assert_eq!(trace.manifest, Some(manifest(Some(end()))));
     assert_eq!(trace.methods.len(), 6);
     for (number, key) in (0..).zip(keys()) {
@@ -625,7 +625,7 @@ fn the_golden_trace_opens_as_a_whole() {
         file.path.file_name().unwrap().to_str().unwrap(),
         names::thread_file(ThreadId::new(1), EventFormat::Jsonl)
     );
-    let killed = Trace::open(&golden_dir().join("trace-killed")).unwrap();
+    let killed = Trace::open(golden_dir().join("trace-killed")).unwrap();
     assert_eq!(killed.manifest, Some(manifest(None)));
 }
 

@@ -57,7 +57,11 @@ impl Trace {
     ///
     /// # Errors
     /// The directory cannot be listed, holds no trace, or one of a newer format version.
-    pub fn open(dir: &Path) -> Result<Self> {
+    pub fn open(dir: impl AsRef<Path>) -> Result<Self> {
+        Self::open_dir(dir.as_ref())
+    }
+
+    fn open_dir(dir: &Path) -> Result<Self> {
         let mut damage = Vec::new();
         // Where the journal is does not change while a JVM records.
         let place = Self::manifest_of(dir).ok().flatten();

@@ -44,5 +44,5 @@ pub(super) fn filled(files: &[(&str, &[u8])]) -> PathBuf {
 
 /// The trace of these files.
 pub(super) fn opened(files: &[(&str, &[u8])]) -> Trace {
-    Trace::open(&filled(files)).expect("a trace, damaged or not")
+    Trace::open(filled(files)).expect("a trace, damaged or not")
 }
