@@ -28,18 +28,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use flow_codec::format::manifest::{End, Jvm, Manifest, Timing, VERSION};
+use flow_codec::format::manifest::{self, End, Jvm, Manifest, Timing, VERSION, boot_id};
 use flow_codec::format::names::{self, EventFormat};
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 
 use crate::ffi::Shared;
 use crate::ffi::allocator::{self, OutOfMemory};
-use crate::options::{CommandLine, EngineKind, OnError, Options, Overload};
+use crate::options::{CommandLine, Durability, EngineKind, OnError, Options, Overload};
 use crate::recorder::{Beside, IdTable, Journal, MethodTable, Patience, Recorder, StartIds, clock};
 use crate::sink::{
-    Budget, FileSink, JournalFile, JournalPlace, LineFile, Replacement, TraceDirectory, expand,
-    host,
+    Budget, FileSink, JournalFile, JournalPlace, LineFile, Replacement, Syncer, TraceDirectory,
+    expand, host,
 };
 
 /// The recording of this process, until it is [released](release).
@@ -67,6 +67,7 @@ pub struct Agent {
     engine: EngineKind,
     directory: TraceDirectory,
     journal_place: JournalPlace,
+    syncer: Option<Arc<Syncer>>,
     /// Taken by the caller that ends the recording, with the place set aside for it.
     manifest: Mutex<Option<(Manifest, Replacement)>>,
     abandoned: AtomicBool,
@@ -222,6 +223,11 @@ pub fn start(
     {
         agent.recorder.stop(&format!("no thread that writes: {error}"));
     }
+    if agent.syncer.is_some()
+        && let Err(error) = agent.spawn("flow-sync", |agent| agent.run_syncer())
+    {
+        agent.recorder.stop(&format!("no thread for durability=system: {error}"));
+    }
     if let Timing::Tick { period } = options.clock
         && let Err(error) =
             agent.spawn("flow-clock", move |agent| clock::run(&agent.recorder, period))
@@ -260,6 +266,10 @@ impl Agent {
             (Err(error), Some(path)) => return Err(no_journal(path, error)),
             (file, _) => file.map_err(|error| error.to_string()),
         };
+        let syncer = match options.durability {
+            Durability::Process => None,
+            Durability::System { period } => Some(Arc::new(Syncer::new(directory.clone(), period))),
+        };
         let mut manifest = manifest(options, jvm, session);
         manifest.journal = journal_place.path();
         let in_manifest = |error| (names::MANIFEST, error);
@@ -288,7 +298,9 @@ impl Agent {
             line_file(names::THREADS)?,
             journal,
             (chunk_bytes, beside),
-            Box::new(FileSink::new(directory.clone(), options.format, budget)),
+            Box::new(
+                FileSink::new(directory.clone(), options.format, budget).synced_by(syncer.clone()),
+            ),
             started,
         );
         let recorder = match when {
@@ -309,6 +321,7 @@ impl Agent {
             engine: options.engine,
             directory,
             journal_place: journal_place.used(),
+            syncer,
             manifest: Mutex::new(Some((manifest, end))),
             abandoned: AtomicBool::new(false),
             unsubscribed: AtomicBool::new(false),
@@ -325,6 +338,17 @@ impl Agent {
     ) -> std::io::Result<()> {
         let agent = Arc::clone(self);
         crate::ffi::spawn(name, move || body(&agent))
+    }
+
+    /// Writes the trace to the disk again and again, until the recording has ended.
+    fn run_syncer(&self) {
+        let recorder = &self.recorder;
+        if let Some(syncer) = &self.syncer {
+            syncer.run(
+                |put| recorder.journal().copy_open_slots(put),
+                |error| recorder.note_loss(&format!("durability=system: {error}")),
+            );
+        }
     }
 
     /// How calls are seen.
@@ -408,6 +432,12 @@ impl Agent {
             // Or the program would hold its space on disk for as long as it runs.
             journal.leave_file();
         }
+        // Last: the disk shall have all of this.
+        if let Some(syncer) = &self.syncer
+            && !syncer.end()
+        {
+            log::warn!("the disk is busy: a power failure now may cost the end of the trace");
+        }
     }
 }
 
@@ -459,6 +489,12 @@ fn manifest(options: &Options, jvm: Jvm, session: Option<String>) -> Manifest {
         jvm,
         session,
         journal: None,
+        durability: match options.durability {
+            Durability::Process => None,
+            Durability::System { period } => {
+                Some(manifest::Durability { period, boot: boot_id().unwrap_or_default() })
+            }
+        },
         start_unix_ns: u64::try_from(since_1970.as_nanos()).unwrap_or(u64::MAX),
         end: None,
     }

@@ -21,7 +21,7 @@ use crate::filter::FilterSpec;
 use crate::mains::Mains;
 
 /// Every key there is, with what a value looks like.
-const KEYS: [(&str, &str); 23] = [
+const KEYS: [(&str, &str); 24] = [
     ("out", "a directory"),
     ("target", "class name prefixes, separated by '+'"),
     ("include", "globs over pkg.Class or pkg.Class#method, separated by ';'"),
@@ -39,6 +39,10 @@ const KEYS: [(&str, &str); 23] = [
     ("only-main", "globs over main classes, separated by ';', those to leave alone behind '!'"),
     ("api", "the jar of the Java API"),
     ("journal", "a directory"),
+    (
+        "durability",
+        "process, system, or system:PERIOD with a period from 10ms to 1h, such as system:5s",
+    ),
     ("overload", "wait or drop"),
     ("command", "full, masked or none"),
     ("log", "off, error, warn, info, debug or trace"),
@@ -52,6 +56,10 @@ const DEFAULT_CHUNK_BYTES: usize = 64 * 1024;
 const DEFAULT_PERIOD: Duration = Duration::from_micros(100);
 const PERIODS: RangeInclusive<Duration> = Duration::from_micros(20)..=Duration::from_secs(1);
 const CHUNK_BYTES: RangeInclusive<u64> = 64..=16 << 20;
+/// What a power failure may cost, if nobody says.
+const DEFAULT_SYNC_PERIOD: Duration = Duration::from_secs(1);
+const SYNC_PERIODS: RangeInclusive<Duration> =
+    Duration::from_millis(10)..=Duration::from_secs(3600);
 const MAX_SIZE_BYTES: RangeInclusive<u64> = 1 << 20..=u64::MAX;
 
 /// How calls are seen.
@@ -81,6 +89,18 @@ pub enum Overload {
     Wait,
     /// It drops the chunk; its events are counted, and marked at their place.
     Drop,
+}
+
+/// What a recording survives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Durability {
+    /// The death of the process.
+    Process,
+    /// The death of the system too, but for what was recorded since the last synchronisation.
+    System {
+        /// The time between two.
+        period: Duration,
+    },
 }
 
 /// How much of the program's command line the trace has.
@@ -141,6 +161,8 @@ pub struct Options {
     pub api: Option<PathBuf>,
     /// Where the journal is, if not in the trace directory.
     pub journal: Option<PathBuf>,
+    /// What the recording survives.
+    pub durability: Durability,
     /// What is done where the disk is too slow.
     pub overload: Overload,
     /// How much of the command line is stored.
@@ -316,6 +338,7 @@ impl Options {
                 Some((command, _)) => return Err(bad_value(command)),
             },
             api: value("api").map(non_empty).transpose()?.map(PathBuf::from),
+            durability: value("durability").map_or(Ok(Durability::Process), parse_durability)?,
             journal: value("journal").map(non_empty).transpose()?.map(PathBuf::from),
             log,
             set: settings.into_iter().map(|(key, setting)| (key, setting.value)).collect(),
@@ -517,6 +540,18 @@ fn parse_clock(setting: &Setting) -> Result<Timing, OptionError> {
     period.map(|period| Timing::Tick { period }).ok_or_else(|| bad_value(setting))
 }
 
+/// `process`, `system`, or `system` and a period.
+fn parse_durability(setting: &Setting) -> Result<Durability, OptionError> {
+    let period = match setting.value.split_once(':') {
+        None if setting.value == "process" => return Ok(Durability::Process),
+        None if setting.value == "system" => Some(DEFAULT_SYNC_PERIOD),
+        Some(("system", period)) => humantime::parse_duration(period).ok(),
+        _ => None,
+    };
+    let period = period.filter(|period| SYNC_PERIODS.contains(period));
+    period.map(|period| Durability::System { period }).ok_or_else(|| bad_value(setting))
+}
+
 /// The items of a list. None at all is a mistake, such as a variable that is not set: as a filter
 /// it would be the opposite of what is meant.
 fn list(setting: &Setting, separator: char) -> Result<Vec<String>, OptionError> {
@@ -579,7 +614,7 @@ mod tests {
                 "zzz=1",
                 "unknown option 'zzz' (agent options); known are out, target, include, \
               exclude, constructors, natives, engine, format, clock, ids, optimize, chunk, max-size, start, \
-              only-main, api, journal, overload, command, log, debug, config, onerror",
+              only-main, api, journal, durability, overload, command, log, debug, config, onerror",
             ),
             ("out", "'out' (agent options): expected key=value; did you mean 'out=…'?"),
             ("out=", "out= (agent options): expected a directory"),
@@ -604,6 +639,11 @@ mod tests {
             (
                 "log=loud",
                 "log=loud (agent options): expected off, error, warn, info, debug or trace",
+            ),
+            (
+                "durability=system:0s",
+                "durability=system:0s (agent options): expected process, system, or system:PERIOD with a period \
+                 from 10ms to 1h, such as system:5s",
             ),
             ("start=later", "start=later (agent options): expected now or paused"),
             ("onerror=maybe", "onerror=maybe (agent options): expected stop or continue"),

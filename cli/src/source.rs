@@ -180,8 +180,18 @@ impl Source {
     }
 }
 
-/// That the journal of a trace is not where it should be, if so.
+/// That the journal of a trace is not where it should be, or of no use, if so.
 pub(crate) fn missing_journal(trace: &Trace) -> Option<String> {
+    if trace.journal.is_some_and(|journal| journal.is_checkpoint) {
+        let durability = trace.manifest.as_ref().and_then(|manifest| manifest.durability.as_ref());
+        let period = durability
+            .map(|durability| humantime::format_duration(durability.period).to_string())
+            .unwrap_or_default();
+        return Some(format!(
+            "read up to its last checkpoint, since the machine has restarted or this is another one: what was \
+             recorded later, up to {period} and the time that the disk took, is missing"
+        ));
+    }
     let path = trace.missing_journal.as_ref()?.display();
     Some(format!(
         "the journal {path} is missing (memory file systems lose it when the machine restarts): what \

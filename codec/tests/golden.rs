@@ -497,6 +497,7 @@ fn manifest(end: Option<End>) -> Manifest {
         },
         session: Some("4700-1700000000000000000".into()),
         journal: None,
+        durability: None,
         start_unix_ns: 1_700_000_000_000_000_000,
         end,
     }

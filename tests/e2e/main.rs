@@ -8,6 +8,7 @@ mod builds;
 mod clock;
 mod coexistence;
 mod counts;
+mod durability;
 mod ends;
 mod engines;
 mod failures;

@@ -17,10 +17,13 @@
  *   memory-from:N  from the Nth allocation of the agent on all fail
  *   slow:N         each write to a file of a thread takes N milliseconds
  *   hang:N         from the Nth write to a file of a thread on, none comes back
+ *   keep-synced    nothing; what has reached the disk is kept in FAULTS_KEPT: a file `names` with the number of times that the
+ *                  directory was synchronised and, a line each, inode and name of its entries then; a file for each inode
  *   count          nothing
  * FAULTS_LOG   file that gets a line: the call the process was killed at, or at its end the number of calls
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +44,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum plan { NONE, BEFORE, AFTER, HALF, FULL, ERROR, ONCE, SHORT, INTERRUPT, FILES, MEMORY_ONCE, MEMORY_FROM, SLOW, HANG };
+enum plan { NONE, BEFORE, AFTER, HALF, FULL, ERROR, ONCE, SHORT, INTERRUPT, FILES, MEMORY_ONCE, MEMORY_FROM, SLOW, HANG, KEEP };
 
 static struct {
     const char *name;
@@ -50,10 +53,10 @@ static struct {
     {"kill-before", BEFORE}, {"kill-after", AFTER}, {"kill-half", HALF},           {"full", FULL},   {"error", ERROR},
     {"once", ONCE},          {"short", SHORT},      {"interrupt", INTERRUPT}, {"files", FILES},
     {"memory-once", MEMORY_ONCE}, {"memory-from", MEMORY_FROM},
-    {"slow", SLOW},         {"hang", HANG},
+    {"slow", SLOW},         {"hang", HANG},         {"keep-synced", KEEP},
 };
 
-static char directory[PATH_MAX], log_file[PATH_MAX];
+static char directory[PATH_MAX], log_file[PATH_MAX], kept_dir[PATH_MAX];
 static enum plan plan;
 static long limit, error_number;
 static atomic_long calls, bytes;
@@ -64,8 +67,11 @@ __attribute__((constructor)) static void begin(void) {
         return;
     snprintf(directory, sizeof directory, "%s", dir);
     snprintf(log_file, sizeof log_file, "%s", log ? log : "");
+    snprintf(kept_dir, sizeof kept_dir, "%s", getenv("FAULTS_KEPT") ? getenv("FAULTS_KEPT") : "");
     for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
         size_t length = strlen(plans[i].name);
+        if (!strcmp(text, plans[i].name))
+            plan = plans[i].plan;
         if (!strncmp(text, plans[i].name, length) && text[length] == ':') {
             char *end;
             plan = plans[i].plan;
@@ -515,12 +521,74 @@ int fchmod(int fd, mode_t mode) {
     GUARDED(int, -1, path_of(fd, path), real(fd, mode));
 }
 
+/* Keeps what a file or directory holds before it is synchronised: what comes later need not reach the disk. */
+static void keep(int fd) {
+    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+    static long times;
+    char from[64], part[PATH_MAX + 32], to[PATH_MAX + 32], block[4096];
+    struct stat found;
+    if (plan != KEEP || fstat(fd, &found))
+        return;
+    pthread_mutex_lock(&one_at_a_time);
+    snprintf(part, sizeof part, "%s/part", kept_dir);
+    snprintf(from, sizeof from, "/proc/self/fd/%d", fd);
+    int out = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (S_ISDIR(found.st_mode)) {
+        snprintf(to, sizeof to, "%s/names", kept_dir);
+        dprintf(out, "%ld\n", ++times);
+        DIR *entries = opendir(from);
+        struct dirent *entry;
+        while (entries && (entry = readdir(entries)))
+            if (*entry->d_name != '.' && !fstatat(fd, entry->d_name, &found, AT_SYMLINK_NOFOLLOW))
+                dprintf(out, "%ld %s\n", (long)found.st_ino, entry->d_name);
+        if (entries)
+            closedir(entries);
+    } else {
+        snprintf(to, sizeof to, "%s/%ld", kept_dir, (long)found.st_ino);
+        int in = open(from, O_RDONLY | O_CLOEXEC);
+        ssize_t length;
+        while ((length = read(in, block, sizeof block)) > 0)
+            if (write(out, block, (size_t)length) != length)
+                abort();
+        close(in);
+    }
+    close(out);
+    rename(part, to);
+    pthread_mutex_unlock(&one_at_a_time);
+}
+
 int fsync(int fd) {
+    char where[PATH_MAX];
+    if (path_of(fd, where))
+        keep(fd);
     REAL(fsync);
     GUARDED(int, -1, path_of(fd, path), real(fd));
 }
 
+/* Keeps all files that a directory has. */
+int syncfs(int fd) {
+    char where[PATH_MAX];
+    REAL(syncfs);
+    if (plan == KEEP && path_of(fd, where)) {
+        DIR *entries = opendir(where);
+        struct dirent *entry;
+        while (entries && (entry = readdir(entries))) {
+            int file = *entry->d_name == '.' ? -1 : openat(fd, entry->d_name, O_RDONLY | O_CLOEXEC);
+            if (file >= 0) {
+                keep(file);
+                close(file);
+            }
+        }
+        if (entries)
+            closedir(entries);
+    }
+    GUARDED(int, -1, path_of(fd, path), real(fd));
+}
+
 int fdatasync(int fd) {
+    char where[PATH_MAX];
+    if (path_of(fd, where))
+        keep(fd);
     REAL(fdatasync);
     GUARDED(int, -1, path_of(fd, path), real(fd));
 }

@@ -41,6 +41,8 @@ pub enum Fault {
     Slow(u64),
     /// From this write to a file of a thread on, none comes back.
     Hang(u64),
+    /// Nothing: what has reached the disk is kept, see [`Program::after_power_failure`].
+    KeepSynced,
 }
 
 impl fmt::Display for Fault {
@@ -60,18 +62,25 @@ impl fmt::Display for Fault {
             Self::NoMemoryFrom(n) => write!(f, "memory-from:{n}"),
             Self::Slow(ms) => write!(f, "slow:{ms}"),
             Self::Hang(n) => write!(f, "hang:{n}"),
+            Self::KeepSynced => write!(f, "keep-synced"),
         }
     }
 }
 
 impl Program {
     /// The program with a fault in its way.
+    ///
+    /// # Panics
+    /// The workspace cannot be written.
     #[must_use]
     pub fn fault(self, fault: Fault) -> Self {
         let (out, log) = (self.out(), fault_log(self.workspace()));
+        let kept = kept(self.workspace());
+        fs::create_dir_all(&kept).expect("the workspace can be written");
         self.env("LD_PRELOAD", library())
             .env("FAULTS_DIR", out)
             .env("FAULTS_LOG", log)
+            .env("FAULTS_KEPT", kept)
             .env("FAULTS_PLAN", fault.to_string())
     }
 
@@ -80,6 +89,46 @@ impl Program {
     pub fn fault_met(&self) -> String {
         fs::read_to_string(fault_log(self.workspace())).unwrap_or_default()
     }
+}
+
+impl Program {
+    /// How often the names of the trace's files have reached the disk, with [`Fault::KeepSynced`].
+    ///
+    /// # Panics
+    /// What was kept is no number.
+    #[must_use]
+    pub fn synced(&self) -> u64 {
+        let text = fs::read_to_string(kept(self.workspace()).join("names")).unwrap_or_default();
+        text.lines().next().map_or(0, |times| times.parse().expect("a number"))
+    }
+
+    /// Makes the trace directory that a disk would have after a power failure now, with [`Fault::KeepSynced`]. Of a
+    /// file that never was synchronised it has the name; of a journal anything.
+    ///
+    /// # Panics
+    /// Nothing was synchronised.
+    pub fn after_power_failure(&self, to: &Path) {
+        let kept = kept(self.workspace());
+        fs::create_dir(to).expect("a new directory");
+        let names = fs::read_to_string(kept.join("names")).expect("the directory was synchronised");
+        for (inode, name) in names.lines().skip(1).filter_map(|line| line.split_once(' ')) {
+            let content = match name {
+                "journal" => vec![0xA5; 1 << 20],
+                _ => fs::read(kept.join(inode)).unwrap_or_default(),
+            };
+            fs::write(to.join(name), content).expect("a new directory");
+        }
+        // The system was started again.
+        let manifest = to.join("trace.json");
+        let text = fs::read_to_string(&manifest).expect("the first that is synchronised");
+        let (before, boot) = text.split_once("\"boot\": \"").expect("durability=system");
+        let boot = boot.get(1..).expect("an id");
+        fs::write(manifest, format!("{before}\"boot\": \"x{boot}")).expect("writable");
+    }
+}
+
+fn kept(workspace: &Path) -> PathBuf {
+    workspace.join("kept")
 }
 
 fn fault_log(workspace: &Path) -> PathBuf {

@@ -11,6 +11,7 @@
 //! threads' chunks while they may still be writing: `chunk` says why that is sound,
 //! [`lifecycle`](crate::lifecycle) draws the protocol. What the program itself asks for is in `pause`.
 
+mod checkpoint;
 mod chunk;
 pub mod clock;
 mod control;
@@ -483,6 +484,11 @@ impl Recorder {
             self.losses.count(1);
             self.losses.note(reason);
         }
+    }
+
+    /// Notes something that the trace lacks, or may lack one day.
+    pub fn note_loss(&self, reason: &str) {
+        self.losses.note(reason);
     }
 
     /// Ends the recording without a word, in a process that is the copy of another one.

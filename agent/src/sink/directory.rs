@@ -141,6 +141,39 @@ impl TraceDirectory {
         Ok(file)
     }
 
+    /// Returns once the disk has the content of a file of ours.
+    ///
+    /// # Errors
+    /// The disk has not.
+    pub fn sync_file(&self, name: &str) -> io::Result<()> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let file = File::from(retry_on_intr(|| openat(&self.open.fd, name, flags, Mode::empty()))?);
+        file.sync_data()
+    }
+
+    /// Returns once the disk has the names of all files.
+    ///
+    /// # Errors
+    /// The disk has not.
+    pub fn sync_names(&self) -> io::Result<()> {
+        Ok(retry_on_intr(|| rustix::fs::fsync(&self.open.fd))?)
+    }
+
+    /// Returns once the disk has all that was written to the file system the directory is on, by whomever.
+    ///
+    /// # Errors
+    /// The disk has not.
+    pub fn sync_file_system(&self) -> io::Result<()> {
+        Ok(rustix::fs::syncfs(&self.open.fd)?)
+    }
+
+    /// How long a file of ours is; 0 where it is not there.
+    #[must_use]
+    pub fn file_len(&self, name: &str) -> i64 {
+        let found = rustix::fs::statat(&self.open.fd, name, AtFlags::SYMLINK_NOFOLLOW);
+        found.map_or(0, |found| found.st_size)
+    }
+
     /// Whether the directory has been removed.
     #[must_use]
     pub fn is_removed(&self) -> bool {
@@ -243,8 +276,26 @@ impl Replacement {
             Ok(())
         };
         put().inspect_err(|_| {
-            let _ = rustix::fs::unlinkat(fd, &self.new, rustix::fs::AtFlags::empty());
+            let _ = unlinkat(fd, &self.new, AtFlags::empty());
         })
+    }
+}
+
+impl Replacement {
+    /// The file, empty at first.
+    #[must_use]
+    pub fn as_file(&self) -> &File {
+        &self.file
+    }
+
+    /// Puts the file in its place once the disk has it.
+    ///
+    /// # Errors
+    /// The disk has not; the old file is as it was.
+    pub fn finish_synced(self) -> io::Result<()> {
+        let fd = &self.directory.open.fd;
+        self.file.sync_all()?;
+        Ok(rustix::fs::renameat(fd, &self.new, fd, &self.name)?)
     }
 }
 

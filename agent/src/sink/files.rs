@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
+use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use flow_codec::format::flow::records;
@@ -12,7 +13,7 @@ use flow_codec::{Offset, ThreadId};
 use rustix::io::Errno;
 
 use super::directory::TraceDirectory;
-use super::{Budget, FoldedChunk, Scope, Sink, SinkError};
+use super::{Budget, FoldedChunk, Scope, Sink, SinkError, Syncer};
 use crate::ffi::allocator::{self, OutOfMemory};
 
 /// As many thread files are open at once; more writers wait.
@@ -24,6 +25,7 @@ pub struct FileSink {
     directory: TraceDirectory,
     format: EventFormat,
     budget: Budget,
+    syncer: Option<Arc<Syncer>>,
     /// Holds a token for each writer inside.
     enter: Sender<()>,
     leave: Receiver<()>,
@@ -34,7 +36,14 @@ impl FileSink {
     #[must_use]
     pub fn new(directory: TraceDirectory, format: EventFormat, budget: Budget) -> Self {
         let (enter, leave) = bounded(MAX_OPEN);
-        Self { directory, format, budget, enter, leave }
+        Self { directory, format, budget, syncer: None, enter, leave }
+    }
+
+    /// Tells which files have changed.
+    #[must_use]
+    pub fn synced_by(mut self, syncer: Option<Arc<Syncer>>) -> Self {
+        self.syncer = syncer;
+        self
     }
 
     /// Appends to a file of ours, when it is our turn.
@@ -43,6 +52,9 @@ impl FileSink {
         // The channel is ours and never closed, so neither end can fail.
         let _ = self.enter.send(());
         let written = self.append(name, offset.get(), bytes);
+        if let Some(syncer) = &self.syncer {
+            syncer.note_change(name);
+        }
         let _ = self.leave.try_recv();
         self.directory.restore_spare();
         written.map_err(|error| SinkError::io(self.scope_of(&error, offset), name, &error))

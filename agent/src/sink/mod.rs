@@ -6,6 +6,7 @@ mod files;
 mod journal;
 mod lines;
 mod mounts;
+mod syncer;
 
 use std::fmt;
 use std::io;
@@ -19,6 +20,7 @@ pub use directory::{DirectoryError, Replacement, TraceDirectory, expand, host};
 pub use files::FileSink;
 pub use journal::{JournalFile, JournalPlace};
 pub use lines::LineFile;
+pub use syncer::Syncer;
 
 /// A chunk of one thread in canonical form.
 #[derive(Clone, Copy, Debug)]

@@ -21,7 +21,7 @@ use std::path::Path;
 
 use flow_codec::format::manifest::Totals;
 use flow_codec::format::names;
-use flow_codec::read::Trace;
+use flow_codec::read::{Trace, is_journal_elsewhere};
 use rustix::fs::{Mode, OFlags};
 
 use self::kept::Kept;
@@ -100,15 +100,18 @@ impl<'a> Work<'a> {
     }
 
     fn move_journal(&mut self) -> Result<(), Failure> {
-        if self.trace.journal.is_some() {
-            let path = self.trace.journal_path();
-            if path.parent() == Some(self.trace.dir.as_path()) {
-                self.kept.take(names::JOURNAL)?;
-            } else {
-                let mut journal = File::open(&path).map_err(|error| failure(&path, error))?;
-                self.kept.keep(names::JOURNAL, &mut journal)?;
-                fs::remove_file(&path).map_err(|error| failure(&path, error))?;
+        for name in [names::JOURNAL, names::CHECKPOINT] {
+            if self.trace.dir.join(name).is_file() {
+                self.kept.take(name)?;
+                let text = format!("moved to {}", names::BEFORE_REPAIR);
+                self.add(Severity::Repaired, name, text);
             }
+        }
+        let path = self.trace.journal_path();
+        if is_journal_elsewhere(&self.trace.dir, &path) {
+            let mut journal = File::open(&path).map_err(|error| failure(&path, error))?;
+            self.kept.keep(names::JOURNAL, &mut journal)?;
+            fs::remove_file(&path).map_err(|error| failure(&path, error))?;
             let text = format!("moved to {}", names::BEFORE_REPAIR);
             self.add(Severity::Repaired, names::JOURNAL, text);
         }

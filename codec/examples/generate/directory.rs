@@ -114,6 +114,7 @@ impl Directory {
             jvm: Jvm { name: "none".into(), version: "0".into(), home: "/".into() },
             session: None,
             journal: None,
+            durability: None,
             start_unix_ns: 1_700_000_000_000_000_000,
             end: Some(End {
                 at_ns: self.totals.enters * CALL_NS,

@@ -28,7 +28,8 @@
 //! In `command`, values that look like secrets are `***`; with `command=none` it is empty.
 //! `options` are those in force, from all sources, defaults left out. `session` is there where one
 //! `flow record` started several JVMs. `journal` is there where the option of this name was set: the path of the
-//! [journal](super::journal#place). `lost.stopped_at_ns` is there where a fault ended the recording
+//! [journal](super::journal#place). `durability` is there with `durability=system`: the time between two
+//! [checkpoints](super::journal#checkpoint), and the id of the start of the system (`/proc/sys/kernel/random/boot_id`). `lost.stopped_at_ns` is there where a fault ended the recording
 //! before the program: what came after that is missing and not counted. `not_recorded` names the
 //! methods that were called but that this engine leaves out by itself: so "never recorded" and
 //! "missing" can be told apart. Of each reason the first 10,000 methods are named; `count` is all of them. What the user's filter excludes is not listed. Readers ignore fields
@@ -99,11 +100,48 @@ pub struct Manifest {
     /// Where the journal is, as an absolute path; absent where it is in the trace directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journal: Option<PathBuf>,
+    /// What the trace survives; absent where that is the death of the process alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub durability: Option<Durability>,
     /// When the recording began, in nanoseconds since 1970-01-01 UTC.
     pub start_unix_ns: u64,
     /// What came of it; absent while the JVM runs, and for ever if it was killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<End>,
+}
+
+/// How a trace survives the death of the system.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Durability {
+    /// The time between two checkpoints.
+    #[serde(rename = "period_ns", with = "nanoseconds")]
+    pub period: Duration,
+    /// [`boot_id`] when it was recorded; empty where that was not known.
+    pub boot: String,
+}
+
+mod nanoseconds {
+    use super::{Deserialize, Duration};
+
+    pub(super) fn serialize<S: serde::Serializer>(
+        period: &Duration,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(u64::try_from(period.as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Duration, D::Error> {
+        u64::deserialize(deserializer).map(Duration::from_nanos)
+    }
+}
+
+/// Which start of the system this is; `None` where it does not say.
+#[must_use]
+pub fn boot_id() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
 /// How times of events are recorded.

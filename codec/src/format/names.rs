@@ -10,6 +10,10 @@ pub const METHODS: &str = "methods.jsonl";
 pub const THREADS: &str = "threads.jsonl";
 /// The open chunks of live threads; see [`journal`](super::journal).
 pub const JOURNAL: &str = "journal";
+/// The open chunks as they were at some instant; see [`journal`](super::journal#checkpoint).
+pub const CHECKPOINT: &str = "checkpoint";
+/// The next one, while it is written.
+pub const NEW_CHECKPOINT: &str = "checkpoint.new";
 /// Begins the name of a journal that is not in the trace directory; see [`journal`](super::journal#place).
 pub const JOURNAL_ELSEWHERE_PREFIX: &str = "flow-journal-";
 /// The manifest; see [`manifest`](super::manifest).
@@ -85,6 +89,7 @@ pub fn parse_thread_file(name: &str) -> Option<(ThreadId, EventFormat)> {
 #[must_use]
 pub fn is_trace_file(name: &str) -> bool {
     matches!(name, IDS | METHODS | THREADS | MANIFEST | NEW_MANIFEST | JOURNAL)
+        || matches!(name, CHECKPOINT | NEW_CHECKPOINT)
         || (name.starts_with("thread-") && (name.ends_with(".marks") || name.ends_with(".idx")))
         || parse_thread_file(name).is_some()
 }
@@ -117,7 +122,7 @@ pub fn is_kept_file(name: &str) -> bool {
     // Where a name was taken, a number follows: trace.json.2.
     let first = name.rsplit_once('.').filter(|(_, number)| is_number(number));
     [Some(name), first.map(|(name, _)| name)].into_iter().flatten().any(|name| {
-        matches!(name, JOURNAL | MANIFEST | NEW_MANIFEST | KEPT_PART)
+        matches!(name, JOURNAL | CHECKPOINT | MANIFEST | NEW_MANIFEST | KEPT_PART)
             || parse_cut_file(name).is_some()
     })
 }

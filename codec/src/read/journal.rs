@@ -27,7 +27,7 @@ use crate::format::journal::{
     HEADER_BYTES, MAGIC, MARKS_HEADER_BYTES, MAX_CHUNK_BYTES, MAX_MARKS_BYTES, MAX_RESUME_BYTES,
     SLOT_HEADER_BYTES, SlotHeader, SlotWord, TICK_WORDS, VERSION, WORD_BYTES, chunk_start, is_open,
 };
-use crate::format::manifest::Manifest;
+use crate::format::manifest::{Manifest, boot_id};
 use crate::format::marks::decode_all;
 use crate::format::names;
 use crate::write::{Base, EncodedMarks, Fold, Tick, first_invalid};
@@ -51,6 +51,8 @@ pub(super) struct Journal {
     pub(super) chunks: BTreeMap<ThreadId, OpenChunk>,
     /// Whether it kept changing while it was read, so that the newest chunk of a thread may be missing.
     pub(super) is_restless: bool,
+    /// Whether it is the checkpoint.
+    pub(super) is_checkpoint: bool,
     /// What is wrong with it. The rest was read.
     pub(super) damage: Vec<Error>,
     /// Chunks of threads that have one with a larger offset.
@@ -58,21 +60,36 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// Reads the journal of the trace in `dir`; `None` where there is none.
+    /// Reads the journal of the trace in `dir`, or the checkpoint where that counts; `None` where there is neither.
     pub(super) fn read(dir: &Path, manifest: Option<&Manifest>) -> Option<Self> {
         let elsewhere = manifest.and_then(|manifest| manifest.journal.as_deref());
         let path = elsewhere.map_or_else(|| dir.join(names::JOURNAL), Path::to_path_buf);
-        if elsewhere.is_some_and(|path| !is_journal_elsewhere(dir, path)) {
-            return None;
-        }
+        let is_ours = elsewhere.is_none_or(|path| is_journal_elsewhere(dir, path));
+        let journal = if is_ours && !manifest.is_some_and(may_be_a_mixture) {
+            Self::read_file(&path)
+        } else {
+            None
+        };
+        // With an end, files hold all that a checkpoint does.
+        let is_open = manifest.is_some_and(|manifest| manifest.end.is_none());
+        journal.or_else(|| {
+            let mut journal = Self::read_file(&dir.join(names::CHECKPOINT)).filter(|_| is_open)?;
+            journal.is_checkpoint = true;
+            journal.chunks.values_mut().for_each(|chunk| chunk.is_all = true);
+            Some(journal)
+        })
+    }
+
+    fn read_file(path: &Path) -> Option<Self> {
         let mut journal = Self::default();
-        let outcome = match regular::open(&path) {
+        let outcome = match regular::open(path) {
             Ok(None) => return None,
-            Ok(Some(file)) => Reader::new(file, &path).read(&mut journal),
+            Ok(Some(file)) => Reader::new(file, path).read(&mut journal),
             Err(error) => Err(error),
         };
         journal.link_chunks();
-        journal.damage.extend(outcome.err().map(|source| Error::Io { path, source }));
+        let io_error = |source| Error::Io { path: path.to_path_buf(), source };
+        journal.damage.extend(outcome.err().map(io_error));
         Some(journal)
     }
 
@@ -102,6 +119,15 @@ impl Journal {
             }
         }
     }
+}
+
+/// Returns whether a journal was mapped when the system died, as far as that can be known: it was started again since. At the end
+/// of a recording a journal that stays, for what could not be written, is on the disk as a whole.
+fn may_be_a_mixture(manifest: &Manifest) -> bool {
+    let durability = manifest.durability.as_ref().filter(|durability| !durability.boot.is_empty());
+    let by_recorder = manifest.end.as_ref().filter(|end| end.repaired.is_none());
+    let stays = by_recorder.is_some_and(|end| !end.lost.reasons.is_empty());
+    !stays && durability.is_some_and(|then| boot_id().is_some_and(|now| now != then.boot))
 }
 
 /// Returns whether a path named by the manifest in `dir` is a journal of its writer: anybody may put a file into a
@@ -342,6 +368,7 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
             marks: OpenMarks { offset, pending: pending.into(), marks: marks.into() },
             whole,
             before: Vec::new(),
+            is_all: false,
         }))
     }
 

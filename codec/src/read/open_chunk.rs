@@ -25,6 +25,8 @@ pub struct OpenChunk {
     pub(super) whole: (usize, EventCounts),
     /// Chunks that come right before it and wait to be written, the last one first.
     pub(super) before: Vec<Self>,
+    /// Whether it is of a checkpoint: what the file has behind `offset` does not count.
+    pub(super) is_all: bool,
 }
 
 /// The end of a thread's marks.
@@ -200,6 +202,7 @@ mod tests {
             marks: OpenMarks::default(),
             whole: Default::default(),
             before: Vec::new(),
+            is_all: false,
         };
         let mut expected = Vec::new();
         for (record, _) in records(&folded) {

@@ -12,7 +12,7 @@ use crate::{Error, Offset, Result};
 pub struct Splice {
     /// So many bytes of the file stay.
     pub kept: u64,
-    /// So many behind them do not: they are a run of exits that went on.
+    /// So many behind them do not: they are a run of exits that went on, or came after a checkpoint.
     pub cut: u64,
     /// So many bytes of the open chunk are among those that stay.
     pub written: u64,
@@ -47,6 +47,10 @@ fn splice(
     format: EventFormat,
 ) -> io::Result<std::result::Result<Splice, Offset>> {
     let behind = file.seek(SeekFrom::End(0))?.saturating_sub(open.offset);
+    if open.is_all {
+        let (kept, missing) = (open.offset, open.byte_count(format));
+        return Ok(Ok(Splice { kept, cut: behind, written: 0, missing }));
+    }
     file.seek(SeekFrom::Start(open.offset))?;
     let same = common_bytes(BufReader::new(&mut *file), BufReader::new(open.bytes(format)))?;
     let written = match format {
@@ -121,7 +125,15 @@ mod tests {
     fn of(file: &[u8], chunk: &[u8], format: EventFormat) -> std::result::Result<[u64; 4], u64> {
         let (events, records) = (EventCounts::default(), chunk.into());
         let (marks, whole) = (Default::default(), Default::default());
-        let open = OpenChunk { offset: 2, events, records, marks, whole, before: Vec::new() };
+        let open = OpenChunk {
+            offset: 2,
+            events,
+            records,
+            marks,
+            whole,
+            before: Vec::new(),
+            is_all: false,
+        };
         let file = [&[0x80, 0x81][..], file].concat();
         let splice = splice(&mut Cursor::new(file), &open, format).unwrap();
         splice.map(|s| [s.kept, s.cut, s.written, s.missing]).map_err(Offset::get)

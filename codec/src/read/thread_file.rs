@@ -473,6 +473,7 @@ mod tests {
                 },
                 whole: Default::default(),
                 before: Vec::new(),
+                is_all: false,
             };
             let id = ThreadId::new(1);
             let (format, path) = (EventFormat::Binary, path.clone());
@@ -511,6 +512,7 @@ mod tests {
                 marks: Default::default(),
                 whole: Default::default(),
                 before: Vec::new(),
+                is_all: false,
             };
             let id = ThreadId::new(1);
             let file = ThreadFile { id, format, path, bytes: 0, open: Some(open), parts: None };

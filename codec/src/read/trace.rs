@@ -42,6 +42,8 @@ pub struct JournalReading {
     pub is_whole: bool,
     /// Whether it changed all the while: the newest events of a thread may be missing.
     pub is_restless: bool,
+    /// Whether it was the checkpoint that was read: what was recorded after it is missing.
+    pub is_checkpoint: bool,
 }
 
 impl Trace {
@@ -93,13 +95,14 @@ impl Trace {
             return Err(listing.damage.into_iter().next().unwrap_or(none));
         }
         damage.append(&mut listing.damage);
-        let journal =
-            journal.map(|Journal { chunks, is_restless, damage: mut of_journal, .. }| {
+        let journal = journal.map(
+            |Journal { chunks, is_restless, is_checkpoint, damage: mut of_journal, .. }| {
                 listing.add(chunks, dir, manifest.as_ref(), &mut of_journal);
                 let is_whole = of_journal.is_empty();
                 damage.append(&mut of_journal);
-                JournalReading { is_whole, is_restless }
-            });
+                JournalReading { is_whole, is_restless, is_checkpoint }
+            },
+        );
         Ok(Self {
             methods: Methods::read(dir, &mut damage),
             threads: Threads::read(dir, &mut damage),

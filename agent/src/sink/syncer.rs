@@ -1,0 +1,209 @@
+//! Has the disk keep what is recorded, with `durability=system`.
+//!
+//! All of it happens on a thread of ours: a thread of the program only notes which file it has written. In a round, what was
+//! recorded before it began reaches the disk, in this order:
+//!
+//! 1. The open chunks are copied into `checkpoint.new`.
+//! 2. Files that have changed are written to the disk. They hold all that comes before the copied chunks by then.
+//! 3. So is the copy, which takes the place of `checkpoint` then, and so are the names of the files.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::hash::{DefaultHasher, Hasher};
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use flow_codec::format::names;
+use parking_lot::Mutex;
+
+use super::directory::TraceDirectory;
+
+/// More files than this are not written to the disk one by one: each may cost a commit of the file system's journal.
+const MAX_SINGLE: usize = 64;
+/// How long the end of the program waits for the disk: who asks for this wants to have it.
+const END_PATIENCE: Duration = Duration::from_secs(10);
+/// Text files, which grow now and then.
+const TEXTS: [&str; 3] = [names::IDS, names::METHODS, names::THREADS];
+
+/// Writes a trace to the disk, again and again.
+#[derive(Debug)]
+pub struct Syncer {
+    directory: TraceDirectory,
+    period: Duration,
+    changed: Mutex<BTreeSet<String>>,
+    end: (Sender<Sender<()>>, Receiver<Sender<()>>),
+}
+
+/// What the disk has.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Synced {
+    open_chunks: u64,
+    texts: [i64; TEXTS.len()],
+}
+
+impl Syncer {
+    /// For the files of a directory, with this time between two rounds.
+    #[must_use]
+    pub fn new(directory: TraceDirectory, period: Duration) -> Self {
+        Self { directory, period, changed: Mutex::default(), end: bounded(1) }
+    }
+
+    /// Notes that a file of this name was written.
+    pub fn note_change(&self, name: &str) {
+        let mut changed = self.changed.lock();
+        if !changed.contains(name) {
+            changed.insert(name.to_owned());
+        }
+    }
+
+    /// Goes round until the [end](Self::end). `copy` passes the open chunks on in the form of a journal; what the disk refuses
+    /// is reported to `tell`, and tried again.
+    pub fn run(
+        &self,
+        copy: impl Fn(&mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()>,
+        tell: impl Fn(&io::Error),
+    ) {
+        let mut synced = Synced::default();
+        let begin = || {
+            self.directory.sync_file(names::MANIFEST)?;
+            self.directory.sync_names()?;
+            let parent =
+                self.directory.path().parent().map_or(Ok(()), |parent| {
+                    File::open(parent).and_then(|parent| parent.sync_all())
+                });
+            // The directory may be in one that its owner alone can read.
+            parent.or_else(|error| match error.kind() {
+                ErrorKind::PermissionDenied => Ok(()),
+                _ => Err(error),
+            })
+        };
+        let mut outcome = begin();
+        loop {
+            outcome
+                .and_then(|()| self.round(&copy, &mut synced))
+                .unwrap_or_else(|error| tell(&error));
+            match self.end.1.recv_timeout(self.period) {
+                Err(RecvTimeoutError::Timeout) => outcome = Ok(()),
+                Err(RecvTimeoutError::Disconnected) => return,
+                Ok(done) => {
+                    self.finish().unwrap_or_else(|error| tell(&error));
+                    let _ = done.send(());
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Has the disk keep the trace of a recording that has ended, and waits for that, within limits; returns whether it has.
+    pub fn end(&self) -> bool {
+        let (done, told) = bounded(1);
+        self.end.0.try_send(done).is_ok() && told.recv_timeout(END_PATIENCE).is_ok()
+    }
+
+    fn round(
+        &self,
+        copy: &impl Fn(&mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()>,
+        synced: &mut Synced,
+    ) -> io::Result<()> {
+        let mut hasher = DefaultHasher::new();
+        copy(&mut |bytes| {
+            hasher.write(bytes);
+            Ok(())
+        })?;
+        let found = Synced {
+            open_chunks: hasher.finish(),
+            texts: TEXTS.map(|name| self.directory.file_len(name)),
+        };
+        // Nobody shall pay for a program that waits.
+        if found == *synced && self.changed.lock().is_empty() {
+            return Ok(());
+        }
+        let new = self.directory.reserve(names::CHECKPOINT, 0)?;
+        let mut to = BufWriter::new(new.as_file());
+        copy(&mut |bytes| to.write_all(bytes))?;
+        to.flush()?;
+        drop(to);
+        self.sync_changed()?;
+        new.finish_synced()?;
+        self.directory.sync_names()?;
+        *synced = found;
+        Ok(())
+    }
+
+    /// The trace has an end, and all that was recorded is in files.
+    fn finish(&self) -> io::Result<()> {
+        self.sync_changed()?;
+        // Where it is still needed.
+        self.sync(names::JOURNAL)?;
+        self.sync(names::MANIFEST)?;
+        self.directory.sync_names()?;
+        // A trace with an end needs none.
+        self.directory.remove(names::CHECKPOINT)
+    }
+
+    fn sync_changed(&self) -> io::Result<()> {
+        TEXTS.iter().try_for_each(|name| self.sync(name))?;
+        let changed = std::mem::take(&mut *self.changed.lock());
+        let outcome = match changed.len() {
+            0..=MAX_SINGLE => changed.iter().try_for_each(|name| self.sync(name)),
+            _ => self.directory.sync_file_system(),
+        };
+        if outcome.is_err() {
+            self.changed.lock().extend(changed);
+        }
+        outcome
+    }
+
+    fn sync(&self, name: &str) -> io::Result<()> {
+        match self.directory.sync_file(name) {
+            // Somebody has removed it.
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            outcome => outcome,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_round_leaves_a_checkpoint_and_the_end_removes_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = dir.path().join("t");
+        let directory = TraceDirectory::open(&out, None).unwrap();
+        for name in TEXTS.iter().chain(&[names::MANIFEST, "thread-1.flow"]) {
+            directory.create(name).unwrap();
+        }
+        let syncer = Syncer::new(directory, Duration::from_secs(3600));
+        syncer.note_change("thread-1.flow");
+        let mut synced = Synced::default();
+        syncer.round(&|put| put(b"open"), &mut synced).unwrap();
+        assert!(syncer.changed.lock().is_empty());
+        assert_eq!(fs::read(out.join("checkpoint")).unwrap(), b"open");
+        fs::remove_file(out.join("checkpoint")).unwrap();
+        syncer.round(&|put| put(b"open"), &mut synced).unwrap();
+        assert!(!out.join("checkpoint").exists(), "nothing was new");
+        syncer.round(&|put| put(b"more"), &mut synced).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| syncer.run(|put| put(b"more"), |error| panic!("{error}")));
+            assert!(syncer.end());
+        });
+        assert!(!out.join("checkpoint").exists() && !out.join("checkpoint.new").exists());
+    }
+
+    #[test]
+    fn what_the_disk_refused_is_tried_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = dir.path().join("t");
+        let syncer = Syncer::new(TraceDirectory::open(&out, None).unwrap(), Duration::ZERO);
+        std::os::unix::fs::symlink("elsewhere", out.join("thread-1.flow")).unwrap();
+        syncer.note_change("thread-1.flow");
+        assert!(syncer.round(&|put| put(b"open"), &mut Synced::default()).is_err());
+        assert_eq!(syncer.changed.lock().len(), 1);
+        assert!(!out.join("checkpoint").exists());
+    }
+}
