@@ -14,6 +14,7 @@ use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,7 +22,7 @@ use std::time::{Duration, Instant};
 use flow_codec::format::names;
 use flow_codec::read::{Trace, is_journal_elsewhere};
 use parking_lot::Mutex;
-use rustix::fs::{FallocateFlags, Mode, OFlags, openat};
+use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags, openat, unlinkat};
 use rustix::io::{Errno, retry_on_intr};
 
 /// Reading and writing for the owner only, whatever the umask allows beyond that.
@@ -185,7 +186,7 @@ impl TraceDirectory {
     /// # Errors
     /// The system refuses.
     pub fn remove(&self, name: &str) -> io::Result<()> {
-        Ok(rustix::fs::unlinkat(&self.open.fd, name, rustix::fs::AtFlags::empty())?)
+        Ok(unlinkat(&self.open.fd, name, AtFlags::empty())?)
     }
 
     /// Opens a file of ours for appending, and tells its length.
@@ -211,7 +212,7 @@ impl TraceDirectory {
     /// The file cannot be made.
     pub fn reserve(&self, name: &str, bytes: u64) -> io::Result<Replacement> {
         let new = format!("{name}.new");
-        let _ = rustix::fs::unlinkat(&self.open.fd, &new, rustix::fs::AtFlags::empty());
+        let _ = unlinkat(&self.open.fd, &new, AtFlags::empty());
         let file = self.create(&new)?;
         if bytes > 0 {
             // Not every file system can; then the room is found later, or not.
@@ -418,10 +419,13 @@ fn wait_for_lock(fd: &OwnedFd, name: &str) -> Result<File, String> {
 /// Whether all JVMs that wrote into directories of their own in here have ended. While one lives, the
 /// trace it is part of stays where it is. None can begin to live meanwhile: we hold the gate.
 fn no_further_jvm_is_live(path: &Path) -> bool {
-    further_traces(path).iter().all(|name| match File::open(path.join(name).join(names::LOCK)) {
-        Ok(lock) => lock.try_lock().is_ok(),
-        Err(_) => true,
-    })
+    // A FIFO in its place would be waited for, and a link lead to the lock of another directory.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let lock = |name: &String| {
+        let lock = path.join(name).join(names::LOCK);
+        retry_on_intr(|| rustix::fs::open(&lock, flags, Mode::empty())).map(File::from)
+    };
+    further_traces(path).iter().all(|name| lock(name).map_or(true, |lock| lock.try_lock().is_ok()))
 }
 
 /// Whether the directory's trace is one of this session.
@@ -479,7 +483,8 @@ fn move_earlier_trace(path: &Path, fd: &OwnedFd) -> Result<Moved, String> {
     let old = PathBuf::from(old);
     let outcome = make_and_open(&old).and_then(|old_fd| {
         let cannot = |name: &str, error: io::Error| format!("{name}: {error}");
-        remove_trace(&old).map_err(|error| cannot(".old", error))?;
+        remove_journals_elsewhere(&old);
+        remove_trace(&old_fd, 0).map_err(|error| cannot(".old", error.into()))?;
         // The manifest last: what is left of an interrupted move is still seen as a trace.
         let (manifest, rest): (Vec<_>, Vec<_>) =
             files.iter().chain(&further).partition(|name| *name == names::MANIFEST);
@@ -495,9 +500,12 @@ fn move_earlier_trace(path: &Path, fd: &OwnedFd) -> Result<Moved, String> {
     })
 }
 
-/// Removes the journal of a trace that is not in its directory.
+/// Removes the journal of a trace that is not in its directory, if the trace is our own: in a directory of another user,
+/// `trace.json` may name anything.
 fn remove_journal_elsewhere(path: &Path) {
-    let manifest = Trace::manifest_of(path).ok().flatten();
+    let owner = fs::metadata(path.join(names::MANIFEST)).map(|found| found.uid());
+    let is_own = owner.is_ok_and(|owner| owner == rustix::process::geteuid().as_raw());
+    let manifest = Trace::manifest_of(path).ok().flatten().filter(|_| is_own);
     if let Some(journal) = manifest.and_then(|manifest| manifest.journal)
         && is_journal_elsewhere(path, &journal)
     {
@@ -505,25 +513,56 @@ fn remove_journal_elsewhere(path: &Path) {
     }
 }
 
-/// Removes the files of a trace, and nothing else.
-fn remove_trace(path: &Path) -> io::Result<()> {
+fn remove_journals_elsewhere(path: &Path) {
     remove_journal_elsewhere(path);
-    for name in list(path, |name, _| names::is_trace_file(name))? {
-        fs::remove_file(path.join(name))?;
+    further_traces(path).iter().for_each(|name| remove_journal_elsewhere(&path.join(name)));
+}
+
+/// Traces of further JVMs are not nested; a hostile directory may be.
+const MAX_DEPTH: u32 = 4;
+
+/// Removes the files of a trace, and nothing else. Never follows a link: each directory is opened from the one above, which may
+/// belong to somebody else.
+fn remove_trace(dir: &OwnedFd, depth: u32) -> rustix::io::Result<()> {
+    let file = |dir: &OwnedFd, name: &str| unlinkat(dir, name, AtFlags::empty());
+    let directory = |name: &str| unlinkat(dir, name, AtFlags::REMOVEDIR);
+    for name in names_in(dir, names::is_trace_file)? {
+        file(dir, &name)?;
     }
-    let before_repair = path.join(names::BEFORE_REPAIR);
-    for name in list(&before_repair, |name, _| names::is_kept_file(name)).unwrap_or_default() {
-        fs::remove_file(before_repair.join(name))?;
+    if let Ok(kept) = open_directory_at(dir, names::BEFORE_REPAIR) {
+        for name in names_in(&kept, names::is_kept_file)? {
+            file(&kept, &name)?;
+        }
+        let _ = directory(names::BEFORE_REPAIR);
     }
-    let _ = fs::remove_dir(before_repair);
-    for name in further_traces(path) {
-        let further = path.join(name);
-        remove_trace(&further)?;
-        let _ = fs::remove_file(further.join(names::LOCK));
+    for name in names_in(dir, |name| name.starts_with(names::JVM_PREFIX))? {
+        let Ok(further) = open_directory_at(dir, &name) else { continue };
+        if depth < MAX_DEPTH {
+            remove_trace(&further, depth + 1)?;
+        }
+        let _ = file(&further, names::LOCK);
         // Stays where somebody put files of their own into it.
-        let _ = fs::remove_dir(further);
+        let _ = directory(&name);
     }
     Ok(())
+}
+
+/// Opens a directory in another one, and no link to one.
+fn open_directory_at(dir: &OwnedFd, name: &str) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
+    retry_on_intr(|| openat(dir, name, flags, Mode::empty()))
+}
+
+fn names_in(dir: &OwnedFd, wanted: impl Fn(&str) -> bool) -> rustix::io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in rustix::fs::Dir::read_from(dir)? {
+        if let Ok(name) = entry?.file_name().to_str()
+            && wanted(name)
+        {
+            names.push(name.to_owned());
+        }
+    }
+    Ok(names)
 }
 
 #[cfg(test)]
@@ -534,6 +573,47 @@ mod tests {
 
     fn write_trace(dir: &TraceDirectory, text: &str) {
         io::Write::write_all(&mut dir.create("trace.json").unwrap(), text.as_bytes()).unwrap();
+    }
+
+    #[test]
+    fn nothing_is_removed_or_waited_for_through_links_and_fifos_of_others() {
+        let root = tempfile::tempdir().unwrap();
+        let (out, old) = (root.path().join("out"), root.path().join("out.old"));
+        let victim = root.path().join("victim");
+        fs::create_dir_all(victim.join("before-repair")).unwrap();
+        for name in ["trace.json", "thread-1.flow", "before-repair/trace.json", ".lock"] {
+            fs::write(victim.join(name), "precious").unwrap();
+        }
+        write_trace(&TraceDirectory::open(&out, None).unwrap(), "one");
+        fs::create_dir_all(old.join("jvm-1-x")).unwrap();
+        fs::create_dir_all(out.join("jvm-2-x")).unwrap();
+        let link = |target: &str, at: PathBuf| {
+            std::os::unix::fs::symlink(victim.join(target), at).unwrap();
+        };
+        link("before-repair", old.join("before-repair"));
+        link("before-repair", old.join("jvm-1-x/before-repair"));
+        link("", old.join("jvm-3-x"));
+        link("thread-1.flow", old.join("thread-1.flow"));
+        link(".lock", out.join("jvm-2-x/.lock"));
+        let fifo = std::process::Command::new("mkfifo").arg(old.join("jvm-1-x/.lock")).status();
+        assert!(fifo.unwrap().success());
+        let dir = TraceDirectory::open(&out, None).unwrap();
+        assert_eq!(dir.path(), out, "the earlier trace moved away");
+        assert!(old.join("trace.json").exists() && !old.join("thread-1.flow").is_symlink());
+        for name in ["trace.json", "thread-1.flow", "before-repair/trace.json", ".lock"] {
+            assert!(victim.join(name).exists(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_fifo_in_the_place_of_a_lock_is_not_waited_for() {
+        let root = tempfile::tempdir().unwrap();
+        let out = root.path().join("out");
+        write_trace(&TraceDirectory::open(&out, None).unwrap(), "one");
+        fs::create_dir(out.join("jvm-1-x")).unwrap();
+        let fifo = std::process::Command::new("mkfifo").arg(out.join("jvm-1-x/.lock")).status();
+        assert!(fifo.unwrap().success());
+        assert_eq!(TraceDirectory::open(&out, None).unwrap().path(), out);
     }
 
     #[test]
