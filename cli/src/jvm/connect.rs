@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::Process;
+use super::process::Tmp;
 use crate::failure::Failure;
 
 /// A JVM answers the signal in milliseconds, unless it is stopped or overloaded.
@@ -55,16 +56,17 @@ pub(super) fn connect(process: &Process) -> Result<UnixStream, Failure> {
 /// Connects where somebody listens. A socket that an earlier process of the same id has left refuses;
 /// a JVM that is asked replaces it.
 fn listening(process: &Process) -> Result<Option<UnixStream>, Failure> {
-    let path = process.tmp().join(format!(".java_pid{}", process.own_pid()));
+    let name = format!(".java_pid{}", process.own_pid());
+    let tmp = process.tmp()?;
+    let path = tmp.join(&name);
     // In a directory that all may write to, the name alone proves nothing.
     let is_theirs = |owner| owner == process.owner().0 || owner == 0;
     match fs::symlink_metadata(&path) {
         Ok(metadata) if is_theirs(metadata.uid()) => {}
         Ok(_) => {
             return Err(Failure::Failed(format!(
-                "process {}: {} belongs to another user",
-                process.pid(),
-                path.display()
+                "process {}: {name} in its /tmp belongs to another user",
+                process.pid()
             )));
         }
         Err(_) => return Ok(None),
@@ -77,7 +79,7 @@ fn listening(process: &Process) -> Result<Option<UnixStream>, Failure> {
             Ok(None)
         }
         Err(error) => {
-            Err(Failure::Failed(format!("process {}: {}: {error}", process.pid(), path.display())))
+            Err(Failure::Failed(format!("process {}: {name} in its /tmp: {error}", process.pid())))
         }
     }
 }
@@ -85,21 +87,29 @@ fn listening(process: &Process) -> Result<Option<UnixStream>, Failure> {
 /// The file that tells a JVM what the signal is for; else it prints its threads. Removed when this is
 /// dropped.
 #[derive(Debug)]
-struct Trigger(PathBuf);
+struct Trigger {
+    path: PathBuf,
+    /// What the path leads through.
+    _tmp: Option<Tmp>,
+}
 
 impl Trigger {
     /// Creates it where the JVM looks: in its directory, or else in its `/tmp`.
     fn create(process: &Process) -> Result<Self, Failure> {
         let name = format!(".attach_pid{}", process.own_pid());
-        let create = |directory: PathBuf| {
-            let path = directory.join(&name);
+        let create = |path: PathBuf, tmp: Option<Tmp>| {
             match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
                 // Another tool attaches, or was killed while it did.
                 Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
-                _ => Ok(Self(path)),
+                _ => Ok(Self { path, _tmp: tmp }),
             }
         };
-        create(process.directory()).or_else(|_| create(process.tmp())).map_err(|error| {
+        let first = create(process.directory().join(&name), None);
+        let created = match first {
+            Ok(trigger) => return Ok(trigger),
+            Err(_) => process.tmp().map(|tmp| create(tmp.join(&name), Some(tmp)))?,
+        };
+        created.map_err(|error| {
             Failure::Failed(format!(
                 "process {}: {name} cannot be created in its directory, nor in its /tmp: {error}",
                 process.pid()
@@ -111,6 +121,6 @@ impl Trigger {
 impl Drop for Trigger {
     fn drop(&mut self) {
         // Where it cannot be removed it does no harm: it is empty.
-        let _ = fs::remove_file(&self.0);
+        let _ = fs::remove_file(&self.path);
     }
 }

@@ -2,8 +2,11 @@
 
 use std::fs;
 use std::io::ErrorKind;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 
+use rustix::fs::{Mode, OFlags, ResolveFlags, openat, openat2};
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 
 use crate::failure::Failure;
@@ -73,10 +76,13 @@ impl Process {
         format!("/proc/{}/cwd", self.pid()).into()
     }
 
-    /// Where what it sees as `/tmp` is: in a container, elsewhere than ours.
-    pub(super) fn tmp(&self) -> PathBuf {
-        let tmp = PathBuf::from(format!("/proc/{}/root/tmp", self.pid()));
-        if tmp.is_dir() { tmp } else { "/tmp".into() }
+    /// What it sees as `/tmp`: in a container, another directory than ours.
+    pub(super) fn tmp(&self) -> Result<Tmp, Failure> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = rustix::fs::open(format!("/proc/{}/root", self.pid()), flags, Mode::empty());
+        let tmp = root.and_then(tmp_in).or_else(|_| rustix::fs::open("/tmp", flags, Mode::empty()));
+        tmp.map(Tmp)
+            .map_err(|error| Failure::Failed(format!("process {}: its /tmp: {error}", self.pid())))
     }
 
     /// The library of this file name that it has loaded, if it has. Of several, one whose file is still there:
@@ -108,6 +114,29 @@ impl Process {
     pub(super) fn signal_quit(&self) -> Result<(), Failure> {
         kill_process(self.pid, Signal::QUIT)
             .map_err(|error| Failure::Failed(format!("process {}: {error}", self.pid())))
+    }
+}
+
+/// A directory that was opened once, so that nobody can lead us elsewhere by a link.
+#[derive(Debug)]
+pub(super) struct Tmp(OwnedFd);
+
+impl Tmp {
+    /// A file in it. The path is valid for as long as this lives.
+    pub(super) fn join(&self, name: &str) -> PathBuf {
+        format!("/proc/self/fd/{}/{name}", self.0.as_raw_fd()).into()
+    }
+}
+
+/// Opens `/tmp` as processes with this root see it: links in a container, absolute ones too, do not lead out of it.
+fn tmp_in(root: OwnedFd) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    match openat2(&root, "tmp", flags, Mode::empty(), ResolveFlags::IN_ROOT) {
+        // Before Linux 5.6, or in a sandbox: then it must not be a link at all.
+        Err(Errno::NOSYS | Errno::PERM) => {
+            openat(&root, "tmp", flags | OFlags::NOFOLLOW, Mode::empty())
+        }
+        opened => opened,
     }
 }
 
@@ -161,6 +190,31 @@ mod tests {
     const STATUS: &str = "Name:\tjava\nPid:\t4711\nUid:\t1000\t1001\t1000\t1000\n\
         Gid:\t100\t101\t100\t100\nNSpid:\t4711\t7\nSigIgn:\t0000000000000002\n\
         SigCgt:\t0000000181005ccf\n";
+
+    #[test]
+    fn a_hostile_tmp_does_not_lead_out_of_its_container() {
+        let dir = tempfile::tempdir().unwrap();
+        let (root, outside) = (dir.path().join("root"), dir.path().join("outside"));
+        for made in [&root, &outside] {
+            fs::create_dir(made).unwrap();
+        }
+        let open = || {
+            let flags = OFlags::PATH | OFlags::DIRECTORY;
+            tmp_in(rustix::fs::open(&root, flags, Mode::empty()).unwrap()).map(Tmp)
+        };
+        std::os::unix::fs::symlink(&outside, root.join("tmp")).unwrap();
+        assert!(open().is_err(), "there is no such directory in the container");
+        fs::remove_file(root.join("tmp")).unwrap();
+        std::os::unix::fs::symlink("../../../outside", root.join("tmp")).unwrap();
+        assert!(open().is_err(), "nor by the way up");
+        let inside = root.join("private");
+        fs::create_dir(&inside).unwrap();
+        fs::remove_file(root.join("tmp")).unwrap();
+        std::os::unix::fs::symlink("/private", root.join("tmp")).unwrap();
+        fs::write(open().unwrap().join("answer"), "").unwrap();
+        assert!(inside.join("answer").exists());
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+    }
 
     #[test]
     fn in_a_container_a_process_has_an_id_of_its_own() {

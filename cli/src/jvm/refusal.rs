@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::Process;
+use super::process::Tmp;
 use crate::failure::Failure;
 
 /// What an agent says is a line.
@@ -17,6 +18,8 @@ const MAX_BYTES: u64 = 16 * 1024;
 pub(crate) struct Refusal {
     file: File,
     path: PathBuf,
+    /// What the path leads through.
+    _tmp: Tmp,
     seen_by_jvm: String,
 }
 
@@ -25,7 +28,8 @@ impl Refusal {
     pub(crate) fn create(process: &Process) -> Result<Self, Failure> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let name = format!(".flow-refusal-{}-{}", std::process::id(), now.as_nanos());
-        let path = process.tmp().join(&name);
+        let tmp = process.tmp()?;
+        let path = tmp.join(&name);
         let create = || {
             let mut options = OpenOptions::new();
             let file = options.read(true).write(true).create_new(true).mode(0o600).open(&path)?;
@@ -35,10 +39,11 @@ impl Refusal {
             Ok(file)
         };
         match create() {
-            Ok(file) => Ok(Self { file, path, seen_by_jvm: format!("/tmp/{name}") }),
+            Ok(file) => Ok(Self { file, path, _tmp: tmp, seen_by_jvm: format!("/tmp/{name}") }),
             Err(error) => {
                 let error: std::io::Error = error;
-                Err(Failure::Failed(format!("{}: {error}", path.display())))
+                let pid = process.pid();
+                Err(Failure::Failed(format!("process {pid}: {name} in its /tmp: {error}")))
             }
         }
     }
