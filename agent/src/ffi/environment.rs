@@ -140,6 +140,14 @@ mod capability {
 /// The JVM has not what the engine needs.
 pub(super) fn prepare(jvmti: Jvmti, options: &Options) -> Result<(), String> {
     let engine = options.engine;
+    let name = jvmti.system_property(c"java.vm.name").unwrap_or_default();
+    if engine == EngineKind::Instrument && !is_hotspot(&name) && !options.set.contains_key("engine")
+    {
+        return Err(format!(
+            "'{name}' is not HotSpot, which engine=instrument is made for; use engine=events, or set \
+             engine=instrument to try it all the same"
+        ));
+    }
     use capability::*;
     let (needed, useful): (&[(usize, &str)], &[usize]) = match engine {
         EngineKind::Events => (
@@ -174,6 +182,13 @@ pub(super) fn prepare(jvmti: Jvmti, options: &Options) -> Result<(), String> {
     jvmti
         .set_callbacks(&callbacks::table())
         .map_err(|error| format!("JVMTI error {error} while setting callbacks"))
+}
+
+/// Returns whether a JVM of this name is HotSpot, also as Oracle, GraalVM, Azul's Zulu and others build it. On another JVM
+/// (OpenJ9, Zing, the native images of GraalVM) rewritten classes may not do what they should: probes depend on the place of
+/// a thread's id, and on how HotSpot verifies and compiles.
+fn is_hotspot(name: &str) -> bool {
+    name.starts_with("OpenJDK ") || name.contains("HotSpot")
 }
 
 /// The events that an engine needs while it records.
@@ -219,6 +234,27 @@ pub(super) fn unsubscribe(agent: &Agent, jvmti: Jvmti) {
         // Refused after VMDeath, when it does not matter any more.
         for event in events(agent.engine()) {
             let _ = jvmti.disable(*event);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hotspot_is_known_by_its_names() {
+        for name in [
+            "OpenJDK 64-Bit Server VM",
+            "OpenJDK Client VM",
+            "Java HotSpot(TM) 64-Bit Server VM",
+            "OpenJDK GraalVM CE 64-Bit Server VM",
+        ] {
+            assert!(is_hotspot(name), "{name}");
+        }
+        for name in ["Eclipse OpenJ9 VM", "IBM J9 VM", "Substrate VM", "Zing 64-Bit Tiered VM", ""]
+        {
+            assert!(!is_hotspot(name), "{name}");
         }
     }
 }
