@@ -419,7 +419,11 @@ impl Agent {
         if told_of_losses {
             shorten(&mut manifest);
         }
-        let written = manifest_text(&manifest).and_then(|text| place.finish(&text));
+        // The disk has a trace's end before the name of it.
+        let written = manifest_text(&manifest).and_then(|text| match self.syncer {
+            Some(_) => place.finish_synced(&text),
+            None => place.finish(&text),
+        });
         if let Err(error) = written
             && !told_of_losses
         {
@@ -429,14 +433,15 @@ impl Agent {
         if !journal.is_needed() {
             // There is none where it could not be mapped.
             let _ = self.journal_place.remove();
-            // Or the program would hold its space on disk for as long as it runs.
-            journal.leave_file();
         }
-        // Last: the disk shall have all of this.
         if let Some(syncer) = &self.syncer
             && !syncer.end()
         {
             log::warn!("the disk is busy: a power failure now may cost the end of the trace");
+        }
+        if !journal.is_needed() {
+            // Or the program would hold its space on disk for as long as it runs.
+            journal.leave_file();
         }
     }
 }

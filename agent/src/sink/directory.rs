@@ -268,35 +268,38 @@ impl Replacement {
     /// # Errors
     /// The content cannot be written; the old file is as it was.
     pub fn finish(self, content: &[u8]) -> io::Result<()> {
-        let fd = &self.directory.open.fd;
-        let put = || {
-            io::Write::write_all(&mut &self.file, content)?;
-            // What was set aside and is not needed.
-            self.file.set_len(content.len() as u64)?;
-            rustix::fs::renameat(fd, &self.new, fd, &self.name)?;
-            Ok(())
-        };
-        put().inspect_err(|_| {
-            let _ = unlinkat(fd, &self.new, AtFlags::empty());
-        })
+        self.put(content, false)
     }
-}
 
-impl Replacement {
+    /// Writes the content after what is there, and puts the file in its place once the disk has it.
+    ///
+    /// # Errors
+    /// The disk has not; the old file is as it was.
+    pub fn finish_synced(self, content: &[u8]) -> io::Result<()> {
+        self.put(content, true)
+    }
+
     /// The file, empty at first.
     #[must_use]
     pub fn as_file(&self) -> &File {
         &self.file
     }
 
-    /// Puts the file in its place once the disk has it.
-    ///
-    /// # Errors
-    /// The disk has not; the old file is as it was.
-    pub fn finish_synced(self) -> io::Result<()> {
+    fn put(self, content: &[u8], synced: bool) -> io::Result<()> {
         let fd = &self.directory.open.fd;
-        self.file.sync_all()?;
-        Ok(rustix::fs::renameat(fd, &self.new, fd, &self.name)?)
+        let put = || {
+            io::Write::write_all(&mut &self.file, content)?;
+            // What was set aside and is not needed.
+            self.file.set_len(self.file.metadata()?.len())?;
+            if synced {
+                self.file.sync_all()?;
+            }
+            rustix::fs::renameat(fd, &self.new, fd, &self.name)?;
+            Ok(())
+        };
+        put().inspect_err(|_| {
+            let _ = unlinkat(fd, &self.new, AtFlags::empty());
+        })
     }
 }
 

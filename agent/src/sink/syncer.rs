@@ -125,7 +125,7 @@ impl Syncer {
         to.flush()?;
         drop(to);
         self.sync_changed()?;
-        new.finish_synced()?;
+        new.finish_synced(&[])?;
         self.directory.sync_names()?;
         *synced = found;
         Ok(())
