@@ -48,7 +48,7 @@ impl Sum {
 /// use flow_codec::analysis::TimedReport;
 /// use flow_codec::read::{Clock, TimedEvents, Trace};
 ///
-/// let trace = Trace::open("flow-trace".as_ref())?;
+/// let trace = Trace::open("flow-trace")?;
 /// let clock = Clock::default();
 /// let mut report = TimedReport::new(&clock);
 /// for file in &trace.files {

@@ -45,7 +45,7 @@ pub struct Subtree {
 /// use flow_codec::read::Trace;
 /// use flow_codec::tree::LazyTree;
 ///
-/// let trace = Trace::open("flow-trace".as_ref())?;
+/// let trace = Trace::open("flow-trace")?;
 /// let mut tree = LazyTree::open(&trace.files[0], &AtomicU64::new(0))?;
 /// for root in tree.children(None, 0, 10)? {
 ///     println!("{}: {} calls", trace.methods.display(root.method), tree.subtree(&root)?.calls);
