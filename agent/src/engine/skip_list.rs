@@ -7,8 +7,9 @@
 
 use crate::filter::is_or_is_nested_in;
 
-/// Names that end in `.` mean a package with all below, others a class with its nested ones.
-const SKIPPED: [&str; 10] = [
+/// Names that end in `.` mean a package with all below, in `$` the nested classes only, others a class with its nested
+/// ones.
+const SKIPPED: [&str; 11] = [
     // The end of every constructor call: the JVM registers finalizable objects at its return.
     "java.lang.Object",
     // Run by threads that have no id yet, or while the current thread changes.
@@ -16,6 +17,8 @@ const SKIPPED: [&str; 10] = [
     "java.lang.ThreadGroup",
     "java.lang.VirtualThread",
     "java.lang.BaseVirtualThread",
+    // The way to the above from other packages: a continuation sets the scoped values of a carrier through it.
+    "java.lang.System$",
     // Method handles are compiled from these, hidden frames and all.
     "java.lang.invoke.",
     // Run by the collector's own threads, with objects half dead.
@@ -31,7 +34,7 @@ const SKIPPED: [&str; 10] = [
 #[must_use]
 pub(super) fn is_skipped(class: &str) -> bool {
     SKIPPED.iter().any(|name| {
-        (name.ends_with('.') && class.starts_with(name)) || is_or_is_nested_in(class, name)
+        (name.ends_with(['.', '$']) && class.starts_with(name)) || is_or_is_nested_in(class, name)
     })
 }
 
@@ -65,6 +68,8 @@ mod tests {
             ("java.lang.Objects", false),
             ("java.lang.Thread$Builder", true),
             ("java.lang.ThreadLocal", false),
+            ("java.lang.System", false),
+            ("java.lang.System$2", true),
             ("java.lang.invoke.MethodHandle", true),
             ("jdk.internal.vm.annotation.X", true),
             ("java.util.concurrent.locks.ReentrantLock", true),
