@@ -15,8 +15,9 @@
 //! again when the last block or all of them are freed.
 //!
 //! Two allocations are out of reach, and the C library ends the process if they fail: that of the
-//! thread-local variables of the library (about 10 KiB) at the first callback of a thread, and of a few
-//! bytes where a thread first waits for a lock.
+//! thread-local variables of the library (about 10 KiB), when a thread first uses one, and of a few
+//! bytes where a thread first waits for a lock. A callback therefore asks [`can_run_callback`] before it touches such
+//! a variable, and a new thread [`can_begin_thread`]: where the system has no memory, they do nothing.
 
 #![expect(unsafe_code, reason = "a global allocator")]
 
@@ -25,7 +26,10 @@ use std::cell::{Cell, UnsafeCell};
 use std::collections::TryReserveError;
 use std::fmt;
 use std::ptr;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use rustix::process::{Resource, getrlimit};
 
 /// Enough for the classes that a few dozen threads may be loading when memory runs out, and for the end
 /// of the recording.
@@ -67,7 +71,7 @@ pub(crate) fn start() -> Result<(), OutOfMemory> {
     }
     SHORT.store(false, Ordering::Relaxed);
     REPORTED.store(false, Ordering::Relaxed);
-    Ok(())
+    if can_begin_thread() { Ok(()) } else { Err(OutOfMemory) }
 }
 
 /// Returns whether the system has refused memory since the recording started.
@@ -118,6 +122,61 @@ pub(crate) fn try_to(
 pub(crate) fn check_room(bytes: usize) -> Result<(), OutOfMemory> {
     let checked = try_to(|| Vec::<u8>::new().try_reserve_exact(bytes));
     if is_short() { Err(OutOfMemory) } else { checked }
+}
+
+/// More than the thread-local variables of the library take.
+const THREAD_LOCAL_BYTES: usize = 16 << 10;
+
+/// Whether a thread has its thread-local variables, as a value of the thread that itself needs no memory.
+static BEGUN: OnceLock<Option<libc::pthread_key_t>> = OnceLock::new();
+
+/// Returns whether a thread may use thread-local variables for the first time. The C library allocates them then, and
+/// ends the process if it cannot. So that is tried with a block of our own, which is free again when it asks.
+#[must_use]
+pub(crate) fn can_begin_thread() -> bool {
+    let key = *BEGUN.get_or_init(|| {
+        let mut key = 0;
+        // SAFETY: a place for the key; values of the key need no destructor.
+        (unsafe { libc::pthread_key_create(&raw mut key, None) } == 0).then_some(key)
+    });
+    // SAFETY: a key that exists, and stays for good.
+    let has_begun = |key| !unsafe { libc::pthread_getspecific(key) }.is_null();
+    if key.is_some_and(has_begun) {
+        return true;
+    }
+    // The C library's own functions: a compiler may leave out a pair of calls of the global allocator.
+    // SAFETY: any size may be asked for.
+    let block = unsafe { libc::malloc(std::hint::black_box(THREAD_LOCAL_BYTES)) };
+    let has_room = !block.is_null();
+    // SAFETY: the block of above, or null, which is passed over.
+    unsafe { libc::free(block) };
+    if !has_room {
+        set_short();
+        return false;
+    }
+    if let Some(key) = key {
+        // SAFETY: the key exists; the value is never used as an address. If there is no memory for it, the next
+        // callback of this thread asks again.
+        unsafe { libc::pthread_setspecific(key, ptr::without_provenance(1)) };
+    }
+    true
+}
+
+/// Returns whether a callback may do anything: `false` only where the system has no memory, and the thread may not have
+/// its thread-local variables yet.
+#[inline]
+#[must_use]
+pub(crate) fn can_run_callback() -> bool {
+    !is_short() || can_begin_thread()
+}
+
+/// Bytes of address space that must stay free for the program where it is limited: a quarter.
+pub(crate) fn share_of_program() -> usize {
+    static SHARE: OnceLock<usize> = OnceLock::new();
+    *SHARE.get_or_init(|| {
+        let limit = getrlimit(Resource::As).current;
+        limit.and_then(|limit| usize::try_from(limit / 4).ok()).unwrap_or_default()
+    })
 }
 
 struct Allocator;

@@ -13,7 +13,7 @@ use jvmti_rs::sys;
 
 use super::jvmti::Jvmti;
 use super::vm::KnowsProbes;
-use super::{Vm, aftermath, api, blocks, environment, probe};
+use super::{Vm, aftermath, allocator, api, blocks, environment, probe};
 use crate::engine::{events, instrument};
 use crate::lifecycle::{self, Agent};
 use crate::options::EngineKind;
@@ -74,7 +74,7 @@ impl Drop for Leave {
 /// Runs the body of a callback: not within another one, and with no panic getting out.
 #[inline]
 fn guarded(agent: &Agent, body: impl FnOnce()) {
-    if IN_CALLBACK.replace(true) {
+    if !allocator::can_run_callback() || IN_CALLBACK.replace(true) {
         return;
     }
     let _leave = Leave;
@@ -96,7 +96,7 @@ pub(super) fn caught(agent: &Agent, body: impl FnOnce()) {
 
 /// Runs the body of a callback that has no recording.
 fn after_recording(body: impl FnOnce()) {
-    if !IN_CALLBACK.replace(true) {
+    if allocator::can_run_callback() && !IN_CALLBACK.replace(true) {
         let _leave = Leave;
         // After a panic, what the body does for the next recording is not done.
         let _ = catch_unwind(AssertUnwindSafe(body));
@@ -231,6 +231,9 @@ unsafe extern "C" fn thread_start(
     jni: *mut sys::JNIEnv,
     thread: sys::jobject,
 ) {
+    if !allocator::can_begin_thread() {
+        return;
+    }
     // SAFETY: the arguments of this callback.
     let id = || unsafe { vm(jvmti, jni, thread) }.current_thread_id();
     match lifecycle::agent() {
@@ -319,7 +322,7 @@ unsafe extern "C" fn class_file_load_hook(
     new_data: *mut *mut std::ffi::c_uchar,
 ) {
     // The JDK's first classes come before that; they are passed here again later.
-    if !probe::is_defined() {
+    if !probe::is_defined() || !allocator::can_run_callback() {
         return;
     }
     let Some(agent) = lifecycle::agent().filter(|agent| agent.recorder().takes_classes()) else {

@@ -21,10 +21,10 @@ use super::blocks::may_share_blocks;
 use crate::sink::JournalFile;
 
 /// How much address space is taken at most, and at least. It costs nothing, but where it is limited the program
-/// needs it: there we take an eighth.
+/// needs it: there we take a sixteenth.
 const MOST: usize = 64 << 30;
 const LEAST: usize = 16 << 20;
-const SHARE: u64 = 8;
+const SHARE: u64 = 16;
 
 /// A multiple of all sizes that pages have.
 const PAGE_BYTES: usize = 64 * 1024;

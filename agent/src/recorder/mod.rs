@@ -468,6 +468,7 @@ impl Recorder {
     #[inline]
     pub fn check_memory(&self) {
         if allocator::has_become_short() && self.is_on() {
+            self.buffers.free();
             self.stop(&OutOfMemory);
         }
     }
@@ -889,7 +890,11 @@ impl Buffer {
         self.folded.clear();
         allocator::try_reserve(&mut self.raw, bytes.saturating_add(WORD_BYTES))?;
         allocator::try_reserve(&mut self.folded, bytes.saturating_add(Self::MORE))?;
-        if bytes >= Self::LARGE { allocator::check_room(bytes.saturating_mul(4)) } else { Ok(()) }
+        if bytes < Self::LARGE {
+            return Ok(());
+        }
+        // And where the address space of the process is limited, a part of it must be left for the program.
+        allocator::check_room(bytes.saturating_mul(4).max(allocator::share_of_program()))
     }
 }
 
@@ -914,8 +919,16 @@ impl Buffers {
     }
 
     fn give_back(&self, buffer: Buffer) {
+        if allocator::is_short() {
+            return self.free();
+        }
         // Full: it is freed.
         let _ = self.give.try_send(buffer);
+    }
+
+    /// Frees what is kept for later.
+    fn free(&self) {
+        self.spare.try_iter().for_each(drop);
     }
 }
 
