@@ -171,7 +171,7 @@ pub(super) fn start(thread: ThreadId) -> Result<(), String> {
 /// The block of a thread, to record through. For the thread itself.
 ///
 /// # Errors
-/// As [`start`].
+/// There is no memory for it, or it is one that another thread may have too.
 pub fn control_block(thread: ThreadId) -> Result<HeldBlock, String> {
     let table = TABLE.get().ok_or(NO_TABLE)?;
     table.start(thread)?;
