@@ -72,6 +72,8 @@ pub(super) fn detach(vm: &Vm<'_>, jvmti: Jvmti) -> Result<(), String> {
 pub(super) fn end(vm: &Vm<'_>, jvmti: Jvmti, agent: Arc<Agent>) {
     agent.finish(Patience::Much);
     if agent.engine() == EngineKind::Instrument {
+        // A journal that has to stay shall not get the exits of frames that call methods without probes from now on.
+        agent.recorder().journal().leave_file();
         instrument::restore_loaded(agent.recorder(), vm);
     }
     lifecycle::release(agent, |agent| environment::unsubscribe(agent, jvmti));
