@@ -130,6 +130,8 @@ pub struct IdTable {
     described: Arc<AtomicU64>,
     ids: LineFile,
     methods: LineFile,
+    /// Why names are missing. From then on nobody gets an id: it may be one without a name.
+    failure: Option<SinkError>,
 }
 
 impl IdTable {
@@ -147,15 +149,14 @@ impl IdTable {
             known.insert(known.fingerprint(&key), id, true).map_err(SinkError::no_memory)?;
         }
         ids.append(lines.as_bytes())?;
-        Ok(Self { known, next, described: Arc::default(), ids, methods })
+        Ok(Self { known, next, described: Arc::default(), ids, methods, failure: None })
     }
 
     /// The id of a method, which is written out where it is new.
     pub(super) fn assign(&mut self, info: MethodInfo) -> Result<MethodId, SinkError> {
         let mut lines = NewLines::default();
-        let id = self.enter(info, &mut lines)?;
-        self.write(&lines)?;
-        Ok(id)
+        let id = self.enter(info, &mut lines);
+        self.write(&lines, id)
     }
 
     /// The ids of the methods of a class, written out together.
@@ -165,8 +166,7 @@ impl IdTable {
     ) -> Result<Vec<MethodId>, SinkError> {
         let mut lines = NewLines::default();
         let ids = methods.into_iter().map(|info| self.enter(info, &mut lines)).collect();
-        self.write(&lines)?;
-        ids
+        self.write(&lines, ids)
     }
 
     /// The id a method has or will have, if it is ever recorded. It is written out only then.
@@ -175,6 +175,9 @@ impl IdTable {
     }
 
     fn id_of(&mut self, method: Fingerprint) -> Result<MethodId, SinkError> {
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone());
+        }
         if let Some(id) = self.known.id(method) {
             return Ok(id);
         }
@@ -201,15 +204,22 @@ impl IdTable {
         Ok(id)
     }
 
-    /// What is known of a method goes first: whoever finds the id finds that too.
-    fn write(&self, lines: &NewLines) -> Result<(), SinkError> {
-        if !lines.methods.is_empty() {
-            self.methods.append(&lines.methods)?;
+    /// Writes what ids stand for before they are `given` to anybody.
+    fn write<T>(&mut self, lines: &NewLines, given: Result<T, SinkError>) -> Result<T, SinkError> {
+        // What is known of a method goes first: whoever finds the id finds that too.
+        let written = match lines.methods.is_empty() {
+            true => Ok(()),
+            false => self.methods.append(&lines.methods),
+        };
+        let written = written.and_then(|()| match lines.ids.is_empty() {
+            true => Ok(()),
+            false => self.ids.append(lines.ids.as_bytes()),
+        });
+        let given = written.and(given);
+        if let Err(error) = &given {
+            self.failure.get_or_insert_with(|| error.clone());
         }
-        if !lines.ids.is_empty() {
-            self.ids.append(lines.ids.as_bytes())?;
-        }
-        Ok(())
+        given
     }
 
     /// How many ids have a line in `methods.jsonl`; to be read without the table's lock.
@@ -237,6 +247,7 @@ impl NewLines {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sink::Budget;
 
     fn info(class: &str, loader: &str) -> MethodInfo {
         MethodInfo {
@@ -277,6 +288,19 @@ mod tests {
         let lines = fs::read_to_string(dir.path().join("ids.properties")).unwrap();
         assert_eq!(lines, "a.A#m()V=1\na.B#m()V=0\n");
         assert_eq!(table.described().load(Ordering::Relaxed), 2);
+    }
+
+    #[test]
+    fn nobody_gets_an_id_whose_name_could_not_be_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut table = table(dir.path(), StartIds::default());
+        table.assign(info("a.A", "app")).unwrap();
+        let read_only = fs::File::open(dir.path().join("ids.properties")).unwrap();
+        table.ids = LineFile::new(read_only, "ids.properties", Budget::new(None));
+        let error = table.assign(info("a.B", "app")).unwrap_err().to_string();
+        assert!(error.contains("ids.properties"), "{error}");
+        assert_eq!(table.assign(info("a.B", "app")).unwrap_err().to_string(), error);
+        assert_eq!(table.reserve("a.C#m()V").unwrap_err().to_string(), error);
     }
 
     #[test]

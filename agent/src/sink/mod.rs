@@ -58,7 +58,7 @@ pub enum Scope {
 }
 
 /// Something could not be stored.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SinkError {
     scope: Scope,
     what: String,
