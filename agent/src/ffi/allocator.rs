@@ -148,7 +148,7 @@ pub(crate) fn can_begin_thread() -> bool {
     // SAFETY: any size may be asked for.
     let block = unsafe { libc::malloc(std::hint::black_box(THREAD_LOCAL_BYTES)) };
     let has_room = !block.is_null();
-    // SAFETY: the block of above, or null, which is passed over.
+    // SAFETY: the block of above, or null, which `free` ignores.
     unsafe { libc::free(block) };
     if !has_room {
         set_short();

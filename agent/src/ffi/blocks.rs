@@ -418,7 +418,7 @@ impl Table {
     /// Makes a part writable.
     fn open(&self, part: usize, last_before: Option<usize>) -> Result<(), Errno> {
         let Err(error) = self.allow_writing(part) else { return Ok(()) };
-        // A process may have so many mappings only. None is added by making one larger.
+        // The number of mappings of a process is limited. None is added by making one larger.
         let larger = last_before.map(|before| self.allow_writing_to(before..part + 1));
         if matches!(larger, Some(Ok(()))) { Ok(()) } else { Err(error) }
     }

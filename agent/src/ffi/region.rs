@@ -163,7 +163,7 @@ impl Region {
         if self.file.is_none() {
             return;
         }
-        // Without memory, what is stored goes on into the file.
+        // Without memory, the file stays mapped.
         replace(&self.usable());
     }
 

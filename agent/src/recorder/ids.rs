@@ -206,7 +206,7 @@ impl IdTable {
 
     /// Writes what ids stand for before they are `given` to anybody.
     fn write<T>(&mut self, lines: &NewLines, given: Result<T, SinkError>) -> Result<T, SinkError> {
-        // What is known of a method goes first: whoever finds the id finds that too.
+        // What is known of a method goes first: a reader that finds the id finds that too.
         let written = match lines.methods.is_empty() {
             true => Ok(()),
             false => self.methods.append(&lines.methods),

@@ -21,22 +21,22 @@
 //!
 //! What the disk has of a journal after a power failure is of no use: the system writes its pages back one by one, at different
 //! times. So with `durability=system` there is also a file `checkpoint`: a journal with the slots that were open at some
-//! instant, each cut down to what it held (the words of its size and lengths say so; behind the chunk there are two words of
+//! instant, each cut down to what it held (the words of its size and lengths say so; after the chunk there are two words of
 //! zeros, and then the marks). It is never changed, but replaced by the next one. Before that, the disk has all that the thread files
 //! held when it was made, and the names. So it tells:
 //!
 //! > the first *offset* bytes of a thread's file, and then the chunk, folded.
 //!
-//! What the file has behind that offset is **not** a part of that: it may be later, or not there. The file of a thread without a slot
-//! counts as far as it goes.
+//! What the file has after that offset is **not** a part of that: it may be later, or missing. The file of a thread without a slot
+//! counts whole.
 //!
 //! | a trace without an end, with a checkpoint | what counts |
 //! |---|---|
 //! | the journal is there, and the system was not started again since | the journal |
 //! | any other | the checkpoint |
 //!
-//! Whether the system was started again is told by `durability.boot` in [`trace.json`](super::manifest), compared with that of the
-//! reader's system. So on another machine the checkpoint counts too, though the journal may hold more.
+//! Readers see that the system was started again where `durability.boot` in [`trace.json`](super::manifest) is not that of the
+//! system they run on. So on another machine the checkpoint counts too, though the journal may hold more.
 //!
 //! # Content
 //!
