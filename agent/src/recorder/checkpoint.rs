@@ -1,9 +1,9 @@
 //! Copies of all open chunks, for a disk that loses its power.
 //!
-//! The system writes the pages of a mapped journal back one by one, in any order. After a kill that does not matter, since
-//! memory is whole; after a power failure the file may be a mixture of slots as they were at different times. So with
-//! `durability=system` a thread of ours copies the open slots into a file that is never changed again
-//! ([`flow_codec::format::journal`], section *Checkpoint*).
+//! The kernel writes the pages of a mapped journal back one by one, in any order. After a kill that does not
+//! matter, because memory is whole. After a power failure the file may mix slots from different times. So
+//! with `durability=system` a thread of the agent copies the open slots into a file that never changes
+//! afterwards ([`flow_codec::format::journal`], section *Checkpoint*).
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -19,11 +19,11 @@ use crate::ffi::allocator;
 const GAP_WORDS: usize = 2;
 
 impl Journal {
-    /// Passes to `put`, in pieces, a journal that has only the open slots, each as it was at some instant during the call, and
-    /// only as large as what is in it.
+    /// Passes to `put`, in pieces, a journal that holds only the open slots, each as it was at some instant
+    /// during the call, and only as large as its content.
     ///
-    /// A thread may move from a slot ahead of us to one that we have passed. Then it has written its chunk since we began,
-    /// so its file holds what it had recorded by then.
+    /// A thread may move from a slot that is still to be copied to one that was copied already. Then it has
+    /// written its chunk since the copy began, so its file holds what it had recorded by then.
     ///
     /// # Errors
     /// Those of `put`, and a lack of memory for one slot.
@@ -49,7 +49,7 @@ impl Journal {
     }
 }
 
-/// Copies a slot; returns whether it was open, and the same, all the while.
+/// Copies a slot. Returns whether it was open, for the same chunk, during the whole copy.
 fn copy_slot(slot: &[AtomicU64], bytes: &mut Vec<u8>) -> io::Result<bool> {
     let state = || {
         let word = slot.get(SlotWord::State.index());
@@ -67,7 +67,7 @@ fn copy_slot(slot: &[AtomicU64], bytes: &mut Vec<u8>) -> io::Result<bool> {
     let chunk = slot.get(start..marks).unwrap_or_default();
     let is_zero = |words: &[AtomicU64]| words.iter().all(|word| word.load(Ordering::Relaxed) == 0);
     let len = chunk.windows(GAP_WORDS).position(is_zero).unwrap_or(chunk.len());
-    // What comes before the gap is complete by now, also where processors reorder stores.
+    // Stores before the gap are complete here, also on processors that reorder stores.
     crate::ffi::settle_stores();
     copy(slot.get(SLOT_HEADER_BYTES / WORD_BYTES..start).unwrap_or_default(), bytes)?;
     copy(chunk.get(..len).unwrap_or_default(), bytes)?;
@@ -75,7 +75,7 @@ fn copy_slot(slot: &[AtomicU64], bytes: &mut Vec<u8>) -> io::Result<bool> {
     copy(slot.get(marks..).unwrap_or_default(), bytes)?;
     let size = (bytes.len() as u64).to_le_bytes();
     bytes.iter_mut().zip(size).for_each(|(to, from)| *to = from);
-    // All of it was read before the state is read again.
+    // Every word is read before the state is read again.
     fence(Ordering::SeqCst);
     Ok(state() == before)
 }

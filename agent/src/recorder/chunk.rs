@@ -1,19 +1,19 @@
 //! HOT: what one thread has recorded since it last handed over.
 //!
-//! Only the owning thread appends and hands over: by [`append`], or by a probe, which does the same in
-//! Java. Another thread may read at any instant: it sees the whole events in front of the position it
-//! loads. The owner takes another slot under the lock that every reader holds (`ThreadRecorder::out`).
+//! Only the owning thread appends and hands over: with [`append`], or with a probe, which does the same in
+//! Java. Another thread may read at any instant: it sees the whole events before the position that it loads.
+//! The owner takes another slot under the lock that every reader holds (`ThreadRecorder::out`).
 //!
-//! A probe that passed its limit just before that was taken away still writes one event, and exits ask
-//! for no limit at all: memory that a thread knows stays its own until the thread itself takes other.
+//! A probe that passed its limit just before the limit was removed still writes one event, and exits check no
+//! limit at all. So memory that a thread knows stays its own until the thread itself takes other memory.
 //!
 //! ```text
 //! slot      chunk         limit                                        last
 //! ├─ header ─┼─ events ────┤─ exits, of all frames open when it is reached ─┤─ marks ─┤
 //! ```
 //!
-//! How many these can be is known whenever a chunk is handed over: the frames open then, and as many as
-//! the next chunk can open.
+//! The number of these exits has a bound that is known at each hand-over: the frames open then, plus the
+//! frames that the next chunk can open.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -30,7 +30,7 @@ use crate::ffi::settle_stores;
 /// The widest store at a position below the limit: the longest event, with its time.
 const STORE_BYTES: usize = 24;
 
-/// Each slot of a thread that fills it is followed by one so many times as large.
+/// Each slot that a thread fills is followed by one that is larger by this factor.
 const GROWTH: usize = 4;
 
 /// A raw chunk: whole events, see [`flow_codec::format::raw`].
@@ -39,19 +39,19 @@ pub(super) struct Chunk {
     slot: Slot,
     /// Where the events begin in the slot.
     start: usize,
-    /// Where the limit is, from there.
+    /// Where the limit is, counted from there.
     fill_bytes: usize,
-    /// Bytes of the slot that are for marks.
+    /// Bytes of the slot that are reserved for marks.
     marks_bytes: usize,
-    /// Where in the slot exits stop.
+    /// The position in the slot at which exits stop.
     end: usize,
     ticks: Ticks,
 }
 
-/// How large chunks and events are.
+/// The sizes of chunks and events.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
-    /// How much a chunk may hold.
+    /// How many bytes a chunk may hold.
     pub(super) max_fill: usize,
     /// Bytes of an exit.
     pub(super) exit_bytes: usize,
@@ -62,9 +62,9 @@ pub(super) struct Shape {
 pub(super) struct Prepared {
     /// Bytes of the state of the fold.
     pub(super) resume_bytes: usize,
-    /// Bytes of the marks that are pending, where there may be marks.
+    /// Bytes of the pending marks, if there may be marks.
     pub(super) pending_bytes: Option<usize>,
-    /// Frames of the thread that are open.
+    /// Open frames of the thread.
     pub(super) open_frames: usize,
     /// Bytes of events that the chunk begins with.
     pub(super) event_bytes: usize,
@@ -80,7 +80,7 @@ pub(super) enum Reader {
 }
 
 impl Chunk {
-    /// Makes `control` tell of a slot that has been prepared.
+    /// Points `control` to a slot that has been prepared.
     pub(super) fn begin(
         slot: Slot,
         prepared: Prepared,
@@ -91,8 +91,8 @@ impl Chunk {
         let marks_bytes = prepared.pending_bytes.map_or(0, |_| area_bytes(slot.bytes()));
         let ticks = Ticks::begin(&slot, prepared.pending_bytes);
         let end = slot.bytes() - marks_bytes;
-        // That of the entry that passes the limit, and one that is never made: or it would look as if there
-        // had been no room for it.
+        // One for the entry that passes the limit, and one that is never recorded: without it, a full area
+        // would look like one that was too small.
         let for_exits = prepared.open_frames.saturating_add(2).saturating_mul(exit_bytes);
         let first_bytes = prepared.event_bytes;
         let for_events = end.saturating_sub(start + first_bytes + STORE_BYTES + for_exits);
@@ -104,8 +104,8 @@ impl Chunk {
         Self { slot, start, fill_bytes, marks_bytes, end: end - exit_bytes, ticks }
     }
 
-    /// Notes that the owner was seen where `control` says; `None` where that is not in this chunk. Answers
-    /// whether there is room for more.
+    /// Records that the owner was seen at the position in `control`; `None` if that is not in this chunk.
+    /// Returns whether there is room for more.
     pub(super) fn tick(&mut self, position: u64, by_ns: u64, from_ns: u64) -> Option<bool> {
         let first = self.slot.address() + self.start as u64;
         if !(first..first + self.slot.bytes() as u64).contains(&position) {
@@ -116,7 +116,7 @@ impl Chunk {
         Some(!self.ticks.is_full())
     }
 
-    /// Notes that the owner was still where the last tick saw it.
+    /// Records that the owner was still at the position of the last tick.
     pub(super) fn prolong_tick(&self, from_ns: u64) {
         self.ticks.prolong(&self.slot, from_ns);
     }
@@ -126,10 +126,10 @@ impl Chunk {
         self.ticks.copy_to(&self.slot, ticks);
     }
 
-    /// How many bytes the events so far have. They are all there for `reader` then.
+    /// How many bytes the events have so far. `reader` can read all of them.
     pub(super) fn recorded_bytes(&self, control: &Control, reader: Reader) -> usize {
-        // Pairs with the store in `append`. A probe's stores are plain ones: `settle_stores` says why its bytes
-        // are there too. What the thread records meanwhile comes after the position and is not read.
+        // Pairs with the store in `append`. A probe's stores are plain ones: `settle_stores` says why its
+        // bytes are visible too. What the thread records meanwhile is after the position and is not read.
         let len = self.len(control.position(Ordering::Acquire));
         if reader == Reader::Other {
             settle_stores();
@@ -141,7 +141,7 @@ impl Chunk {
     pub(super) fn copy_to(&self, len: usize, bytes: &mut Vec<u8>) {
         let words = self.slot.words().get(self.start / WORD_BYTES..).unwrap_or_default();
         let words = words.get(..len.div_ceil(WORD_BYTES)).unwrap_or_default();
-        // Not cleared before: what is there already needs no zeros.
+        // Not cleared first: every byte is overwritten.
         bytes.resize(words.len() * WORD_BYTES, 0);
         for (to, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
             *to = (!word.load(Ordering::Relaxed)).to_ne_bytes();
@@ -149,30 +149,30 @@ impl Chunk {
         bytes.truncate(len);
     }
 
-    /// Whether exits may be missing: more followed each other than there was space for.
+    /// Whether exits may be missing because more followed each other than there was room for.
     pub(super) fn is_overrun(&self, control: &Control) -> bool {
-        // An event is whole if the next one could begin behind it.
+        // An event is whole if the next one could begin after it.
         self.len(control.position(Ordering::Relaxed)) + self.start >= self.end
     }
 
-    /// Takes back what was recorded. For the owner, which has handed it over.
+    /// Removes what was recorded. For the owner, after handing it over.
     pub(super) fn rewind(&self, control: &Control) {
         control.call_for_attention();
         control.set_position(self.slot.address() + self.start as u64, Ordering::Release);
     }
 
-    /// The slot; how long the chunk is stands in `position`, from before the next one has begun.
+    /// The slot. `position` says how long the chunk was, before the next one begins.
     pub(super) fn slot(&self) -> &Slot {
         &self.slot
     }
 
-    /// Gives up the slot, zero up to the position the thread was at.
+    /// Gives up the slot, cleared up to the thread's last position.
     pub(super) fn into_slot(self, position: u64) -> Slot {
         self.slot.clear(self.start + self.len(position) + STORE_BYTES, self.marks_bytes);
         self.slot
     }
 
-    /// How large the next slot should be: that of a thread which filled this one, larger.
+    /// The size of the next slot: larger if the thread filled this one.
     pub(super) fn wanted_bytes(&self, position: u64) -> usize {
         let now = self.slot.bytes();
         let is_full =
@@ -180,7 +180,7 @@ impl Chunk {
         if is_full { now.saturating_mul(GROWTH) } else { now }
     }
 
-    /// How far a position is behind the start; 0 for one that is not in this slot.
+    /// The offset of a position from the start; 0 if it is not in this slot.
     #[inline]
     fn len(&self, position: u64) -> usize {
         let first = self.slot.address() + self.start as u64;
@@ -189,8 +189,8 @@ impl Chunk {
     }
 }
 
-/// The size of a slot for a thread which would like so many bytes, some of which are taken: for the exits
-/// of frames that are open, and for the state of the fold.
+/// The size of a slot for a thread that asks for this many bytes. Part of it is taken by exits of open frames
+/// and by the state of the fold.
 pub(super) fn slot_bytes(
     wanted: usize,
     Shape { max_fill, exit_bytes }: Shape,
@@ -200,13 +200,13 @@ pub(super) fn slot_bytes(
     let taken = open_frames.saturating_mul(exit_bytes).saturating_add(state_bytes);
     let largest = (2 * max_fill).next_power_of_two().max(MIN_SLOT_BYTES);
     let bytes = wanted.clamp(MIN_SLOT_BYTES, largest);
-    // Half of it is left for events, whatever is taken, and marks take their share of that all.
+    // Half of the slot remains for events, however much is taken; marks get their share of the whole.
     let least = bytes / 2 + taken;
     bytes.max(least + (least / 4).max(area_bytes(MIN_SLOT_BYTES))).next_power_of_two()
 }
 
-/// Appends a whole event where `control` says; `false` when there is no room for it, or the owner's
-/// attention is called. `words` is the memory of all chunks.
+/// Appends a whole event at the position in `control`. Returns `false` if there is no room, or if the thread
+/// is to call the recorder. `words` is the memory of all chunks.
 #[inline]
 pub(super) fn append(words: &[AtomicU64], control: &Control, event: &[u8]) -> bool {
     if !control.has_room() {
@@ -218,7 +218,7 @@ pub(super) fn append(words: &[AtomicU64], control: &Control, event: &[u8]) -> bo
     for (at, byte) in (at..).zip(event) {
         put(words, at, *byte);
     }
-    // Pairs with the load in `copy_to`: who sees the position sees the event.
+    // Pairs with the load in `copy_to`: a reader that sees the position sees the event.
     control.set_position(position + event.len() as u64, Ordering::Release);
     true
 }

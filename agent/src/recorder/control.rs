@@ -4,7 +4,7 @@
 //! |---:|---:|---|---|
 //! |  0 | 16 | nowhere | where exits are stored while there is no chunk; never read |
 //! | 16 |  8 | position | address of the next byte to be written; 0 before the thread has started |
-//! | 24 |  8 | limit | a position below it leaves room for a probe's store; 0 calls for attention: no chunk, or recording is off |
+//! | 24 |  8 | limit | a position below it leaves room for a probe's store; 0 sends the thread to the recorder: no chunk, or recording is off |
 //! | 32 |  8 | ended | not 0 once the thread has ended |
 //! | 40 |  8 | last | the last address at which an exit can begin: exits, which do not check the limit, stop there |
 //! | 48 | 16 | | not used |
@@ -12,8 +12,8 @@
 //! The probes (`agent/java`) read and write position and limit of the blocks in the table of
 //! [`ffi`](crate::ffi). A block has a cache line of its own, since its thread stores to it with each event.
 //!
-//! An exit stores its byte without a check. So the block of a thread that runs always has a position that
-//! can be written to: [`Control::park`] makes it one in the block itself.
+//! An exit stores its byte without a check. So the block of a running thread always has a position that can
+//! be written to; [`Control::park`] sets one in the block itself.
 //!
 //! The block of thread 0, which does not exist, is the table's own: its word `ended` switches all probes off.
 
@@ -31,8 +31,8 @@ use crate::ffi::HeldBlock;
 pub struct Control {
     nowhere: [AtomicU64; 2],
     position: AtomicU64,
-    /// Sequentially consistent, with `Recorder::on`: of a thread that sets it up and another that ends
-    /// the recording, one at least sees the other.
+    /// Sequentially consistent, like `Recorder::on`: of a thread that sets it up and another thread that ends
+    /// the recording, at least one sees the other.
     limit: AtomicU64,
     ended: AtomicU64,
     last: AtomicU64,
@@ -71,12 +71,12 @@ impl Control {
         self.limit.store(limit, Ordering::SeqCst);
     }
 
-    /// Sends the thread to the recorder with its next entry.
+    /// Sends the thread to the recorder at its next entry.
     pub(super) fn call_for_attention(&self) {
         self.limit.store(0, Ordering::SeqCst);
     }
 
-    /// Stores exits of the thread nowhere. For the thread itself, while it has no chunk.
+    /// Discards the thread's exits. For the thread itself, while it has no chunk.
     pub fn park(&self) {
         let nowhere = ptr::from_ref(&self.nowhere).expose_provenance() as u64;
         self.call_for_attention();
@@ -106,19 +106,19 @@ impl Control {
         &self.position
     }
 
-    /// The word that is not 0 while probes shall do nothing; of the first block only.
+    /// The word that is not 0 while probes are switched off; in the first block only.
     #[must_use]
     pub fn off_switch(&self) -> &AtomicU64 {
         &self.ended
     }
 }
 
-/// Where a control block stands.
+/// Where a control block is.
 #[derive(Debug)]
 pub enum ControlPlace {
-    /// In the table that probes know.
+    /// In the table that probes use.
     Table(HeldBlock),
-    /// Anywhere: no probe looks for it.
+    /// Anywhere else: no probe reads it.
     Own(Box<Control>),
 }
 

@@ -1,4 +1,4 @@
-//! Gives out ids, and writes names before anybody can use them.
+//! Assigns ids, and writes names before any other code sees the ids.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,7 +17,7 @@ use super::known::{Fingerprint, KnownMethods};
 use crate::options::IdSource;
 use crate::sink::{LineFile, SinkError};
 
-/// The ids a recording starts with, in the order of their numbers.
+/// The ids that a recording starts with, in the order of their numbers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct StartIds {
     ids: Vec<(String, MethodId)>,
@@ -38,8 +38,8 @@ impl fmt::Display for StartIdsError {
 }
 
 impl StartIds {
-    /// Reads what the options name. To be called before the trace directory is opened: that may move
-    /// an earlier trace away.
+    /// Reads the files that the options name. Call it before the trace directory is opened: that may move an
+    /// earlier trace away.
     ///
     /// # Errors
     /// The file or trace cannot be read, or is not what the format says.
@@ -79,8 +79,8 @@ impl StartIds {
         Ok(Self { ids })
     }
 
-    /// Numbers the methods of earlier traces by how often they were entered, the most frequent first:
-    /// the shortest ids go where they save most.
+    /// Numbers the methods of earlier traces by how often they were entered, most frequent first: the
+    /// shortest ids go where they save most.
     fn from_counts(dir: &Path) -> Result<Self, String> {
         let set = TraceSet::open(dir).map_err(|error| error.to_string())?;
         let mut calls: HashMap<String, u64> = HashMap::new();
@@ -130,12 +130,12 @@ pub struct IdTable {
     described: Arc<AtomicU64>,
     ids: LineFile,
     methods: LineFile,
-    /// Why names are missing. From then on nobody gets an id: it may be one without a name.
+    /// Why names are missing. From then on no id is assigned, because it might have no name.
     failure: Option<SinkError>,
 }
 
 impl IdTable {
-    /// A table that starts with `start` and writes to these files.
+    /// Creates a table that starts with `start` and writes to these files.
     ///
     /// # Errors
     /// The ids it starts with cannot be written.
@@ -152,14 +152,14 @@ impl IdTable {
         Ok(Self { known, next, described: Arc::default(), ids, methods, failure: None })
     }
 
-    /// The id of a method, which is written out where it is new.
+    /// Returns the id of a method. Writes its name first if it is new.
     pub(super) fn assign(&mut self, info: MethodInfo) -> Result<MethodId, SinkError> {
         let mut lines = NewLines::default();
         let id = self.enter(info, &mut lines);
         self.write(&lines, id)
     }
 
-    /// The ids of the methods of a class, written out together.
+    /// Returns the ids of the methods of a class, whose names are written together.
     pub(super) fn assign_all(
         &mut self,
         methods: Vec<MethodInfo>,
@@ -169,7 +169,7 @@ impl IdTable {
         self.write(&lines, ids)
     }
 
-    /// The id a method has or will have, if it is ever recorded. It is written out only then.
+    /// Returns the id that a method has, or will have if it is ever recorded. Its name is written only then.
     pub(super) fn reserve(&mut self, key: &str) -> Result<MethodId, SinkError> {
         self.id_of(self.known.fingerprint(key))
     }
@@ -204,9 +204,9 @@ impl IdTable {
         Ok(id)
     }
 
-    /// Writes what ids stand for before they are `given` to anybody.
+    /// Writes the names of ids before the ids are `given` to any caller.
     fn write<T>(&mut self, lines: &NewLines, given: Result<T, SinkError>) -> Result<T, SinkError> {
-        // What is known of a method goes first: a reader that finds the id finds that too.
+        // `methods.jsonl` goes first: a reader that finds the id finds this line too.
         let written = match lines.methods.is_empty() {
             true => Ok(()),
             false => self.methods.append(&lines.methods),
@@ -222,13 +222,13 @@ impl IdTable {
         given
     }
 
-    /// How many ids have a line in `methods.jsonl`; to be read without the table's lock.
+    /// How many ids have a line in `methods.jsonl`; read without the table's lock.
     pub(super) fn described(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.described)
     }
 }
 
-/// Lines to be written.
+/// Lines that are still to be written.
 #[derive(Default)]
 struct NewLines {
     ids: String,

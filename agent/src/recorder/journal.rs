@@ -1,8 +1,8 @@
-//! Slots of memory for chunks, which outlive the process where there is a file for them.
+//! Slots of memory for chunks. They outlive the process if a file is mapped for them.
 //!
-//! The bytes are specified in [`flow_codec::format::journal`]. A slot belongs to one thread at a time, or
-//! is spare; none is ever given back to the system, nor split, nor joined. Sizes are powers of two, so
-//! that spare slots are soon found and fit.
+//! [`flow_codec::format::journal`] specifies the bytes. A slot belongs to one thread at a time, or is spare;
+//! slots are never returned to the system, split or joined. Sizes are powers of two, so that a spare slot is
+//! found quickly and fits.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -20,12 +20,13 @@ use super::ticks::area_bytes;
 use crate::ffi::{LastChunk, Region, allocator};
 use crate::sink::{JournalFile, SinkError};
 
-/// The smallest slot: a virtual thread typically records a few bytes, and there may be a million of them.
+/// The smallest slot: a virtual thread typically records a few bytes, and there may be a million virtual
+/// threads.
 pub(super) const MIN_SLOT_BYTES: usize = 256;
 
-/// The memory begins with this, and doubles. Little at first: the space on disk may be limited.
+/// The initial size of the memory, which then doubles. Small at first: disk space may be limited.
 const FIRST_BYTES: usize = 4096;
-/// It grows by no more at once, unless one slot needs it.
+/// It grows by at most this much at once, unless one slot needs more.
 const MAX_STEP: usize = 4 * 1024 * 1024;
 
 /// The memory of all chunks.
@@ -39,13 +40,13 @@ pub struct Journal {
 
 #[derive(Debug, Default)]
 struct Slots {
-    /// Where the next slot goes.
+    /// The offset of the next slot.
     end: usize,
-    /// By size: those of `MIN_SLOT_BYTES << n` are in the `n`th.
+    /// Spare slots by size: those of `MIN_SLOT_BYTES << n` are in the `n`th list.
     spare: Vec<Vec<Slot>>,
 }
 
-/// Memory that belongs to whoever has this. Its chunk is zero at first.
+/// Memory that belongs to the holder of this value. Its chunk is zero at first.
 #[derive(Debug)]
 pub(super) struct Slot {
     words: &'static [AtomicU64],
@@ -60,7 +61,7 @@ impl Journal {
         Self::new(Region::of_file(file)?)
     }
 
-    /// Memory of this process alone: what is in it is lost when the process is killed.
+    /// Memory of this process alone: its content is lost when the process is killed.
     ///
     /// # Errors
     /// There is no address space.
@@ -78,7 +79,7 @@ impl Journal {
         Ok(Self { region, slots: Mutex::new(slots), needed: AtomicBool::new(false), zero_ns: 0 })
     }
 
-    /// Has times in chunks begin at this one.
+    /// Makes times in chunks count from this instant.
     #[must_use]
     pub fn with_zero(mut self, zero_ns: u64) -> Self {
         const ZERO_WORD: usize = 2;
@@ -89,46 +90,46 @@ impl Journal {
         self
     }
 
-    /// What the times in chunks are to be reduced by.
+    /// The instant from which times in chunks count.
     #[must_use]
     pub fn zero_ns(&self) -> u64 {
         self.zero_ns
     }
 
-    /// Whether what is in it outlives the process.
+    /// Whether its content outlives the process.
     #[must_use]
     pub fn is_shared(&self) -> bool {
         self.region.is_shared()
     }
 
-    /// Notes that a slot holds what no other file does.
+    /// Records that a slot holds something that no other file does.
     pub(super) fn keep(&self) {
         self.needed.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the file has to stay when recording has ended.
+    /// Whether the file must be kept after the recording.
     #[must_use]
     pub fn is_needed(&self) -> bool {
         self.needed.load(Ordering::Relaxed)
     }
 
-    /// Parts with the file. What is stored from now on goes nowhere.
+    /// Detaches from the file. Later stores are discarded.
     pub fn leave_file(&self) {
         self.region.leave_file();
     }
 
-    /// Gives the memory back, as far as threads cannot store to it any more: see [`Region::release`].
+    /// Frees the memory, except where threads may still store to it: see [`Region::release`].
     pub(super) fn release(&self, last: impl Iterator<Item = LastChunk>) {
         self.region.release(last);
     }
 
-    /// All memory there is, for whoever knows addresses in it.
+    /// All of the memory, for callers that know addresses in it.
     #[inline]
     pub(super) fn words(&self) -> &'static [AtomicU64] {
         self.region.words()
     }
 
-    /// A slot that is not open, of at least so many bytes.
+    /// Returns a slot of at least this size that is not open.
     pub(super) fn claim(&self, bytes: usize) -> Result<Slot, SinkError> {
         let bytes = bytes.max(MIN_SLOT_BYTES).next_power_of_two();
         let mut slots = self.slots.lock();
@@ -139,8 +140,8 @@ impl Journal {
             .map_err(|error| SinkError::whole_trace(format!("journal: {error}")))
     }
 
-    /// Takes back a slot that is not open and whose chunk is zero. Without memory to remember it by, it is
-    /// not used again.
+    /// Takes back a slot that is not open and whose chunk is zero. If there is no memory to keep track of it,
+    /// it is not used again.
     pub(super) fn give_back(&self, slot: Slot) {
         let class = class(slot.bytes());
         let mut slots = self.slots.lock();
@@ -160,7 +161,7 @@ impl Journal {
         if ready < range.end {
             let missing = range.end - ready;
             let step = ready.min(MAX_STEP).max(missing);
-            // Where there is no space for more, there may be for what is needed.
+            // Where there is no space for more, there may be for what is needed now.
             self.region.grow(step).or_else(|_| self.region.grow(missing))?;
         }
         let range = range.start / WORD_BYTES..range.end / WORD_BYTES;
@@ -172,12 +173,12 @@ impl Journal {
     }
 }
 
-/// The state of a slot, for the code that closes it, while its owner may do other things.
+/// The state of a slot, for the code that closes it while the owner may be doing something else.
 #[derive(Debug)]
 pub(super) struct SlotState(Slot);
 
 impl SlotState {
-    /// As [`Slot::close`].
+    /// Like [`Slot::close`].
     pub(super) fn close(&self) {
         self.0.close();
     }
@@ -197,7 +198,7 @@ impl Slot {
         SlotState(Slot { words: self.words })
     }
 
-    /// Where it begins, as an address.
+    /// The address of its first byte.
     pub(super) fn address(&self) -> u64 {
         self.words.as_ptr().expose_provenance() as u64
     }
@@ -206,8 +207,8 @@ impl Slot {
         self.words
     }
 
-    /// Says whose chunk is to come, and what comes before it: the state of the fold, and where there are
-    /// marks, how far their file goes and what follows that.
+    /// Writes whose chunk follows, and what comes before it: the state of the fold and, if there are marks,
+    /// how long their file is and which marks follow.
     pub(super) fn prepare(
         &self,
         thread: ThreadId,
@@ -239,7 +240,7 @@ impl Slot {
         }
     }
 
-    /// Stores bytes from a word on, zeros behind them up to a whole word.
+    /// Stores bytes from a word on, and zeros after them up to a whole word.
     fn put_bytes(&self, first: usize, bytes: &[u8]) {
         for (word, bytes) in self.words.iter().skip(first).zip(bytes.chunks(WORD_BYTES)) {
             let mut padded = [0; WORD_BYTES];
@@ -248,17 +249,17 @@ impl Slot {
         }
     }
 
-    /// From here on, what is in the slot counts.
+    /// Opens the slot: from here on its content counts.
     pub(super) fn open(&self) {
         self.put(SlotWord::State, opened(self.state()));
-        // Nothing of the chunk is stored before.
+        // No store to the chunk moves before this one.
         fence(Ordering::SeqCst);
     }
 
-    /// From here on, it does not.
+    /// Closes the slot: from here on its content no longer counts.
     pub(super) fn close(&self) {
         self.put(SlotWord::State, closed(self.state()));
-        // Nothing of it becomes zero before.
+        // No clearing moves before this store.
         fence(Ordering::SeqCst);
     }
 
@@ -266,7 +267,7 @@ impl Slot {
         is_open(self.state())
     }
 
-    /// Makes what is behind the header zero again, up to a byte, and the last bytes.
+    /// Clears what follows the header, up to a byte, and the last bytes.
     pub(super) fn clear(&self, end: usize, last: usize) {
         let words = self.words.get(..end.div_ceil(WORD_BYTES)).unwrap_or(self.words);
         let first = words.iter().skip(SLOT_HEADER_BYTES / WORD_BYTES);
@@ -281,7 +282,7 @@ impl Slot {
 
     fn put(&self, word: SlotWord, value: u64) {
         if let Some(word) = self.words.get(word.index()) {
-            // Whoever sees this store sees those before it.
+            // A thread that sees this store sees those before it.
             word.store(value.to_le(), Ordering::Release);
         }
     }

@@ -1,4 +1,4 @@
-//! Which methods have ids, in few bytes each: this table keeps every method that was ever met.
+//! Which methods have ids. The table keeps every method that was ever seen, in few bytes each.
 //!
 //! A class that is unloaded and loaded again has the same ids, so nothing is ever removed. Names are on
 //! disk only; here 96 bits of a keyed hash represent them. The probability that two of ten million
@@ -12,7 +12,7 @@ use flow_codec::MethodId;
 
 use crate::ffi::allocator::{self, OutOfMemory};
 
-/// A class may come from any number of loaders. This many are named in `methods.jsonl`.
+/// Any number of loaders may define a class of the same name. `methods.jsonl` names this many.
 const MAX_LOADERS: u32 = 16;
 
 /// Represents the name of a method.
@@ -26,7 +26,7 @@ impl Hash for Fingerprint {
     }
 }
 
-/// Hashes what is a hash already.
+/// Hashes a value that is a hash already.
 #[derive(Default)]
 struct AsIs(u64);
 
@@ -44,7 +44,7 @@ impl Hasher for AsIs {
     }
 }
 
-/// What is known of a method. In words, so that an entry has no padding.
+/// What is known about a method. Whole words, so that an entry has no padding.
 #[derive(Clone, Copy)]
 struct Known {
     id: [u32; 2],
@@ -64,7 +64,7 @@ impl Known {
     }
 }
 
-/// What is new about a method, and has to be written.
+/// What is new about a method and must be written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct News {
     /// The id has no line in `ids.properties`.
@@ -106,10 +106,10 @@ impl KnownMethods {
         MethodId::new(u64::from(high) << u32::BITS | u64::from(low))
     }
 
-    /// Adds a method that is not there.
+    /// Adds a method that is not in the table.
     ///
     /// # Errors
-    /// There is no memory.
+    /// There is not enough memory.
     #[expect(clippy::cast_possible_truncation, reason = "parts of a number")]
     pub(super) fn insert(
         &mut self,
@@ -123,10 +123,10 @@ impl KnownMethods {
         Ok(())
     }
 
-    /// Notes that a loader has the method, and returns what is new about that.
+    /// Records that a loader has the method, and returns what is new about that.
     ///
     /// # Errors
-    /// There is no memory.
+    /// There is not enough memory.
     #[expect(clippy::cast_possible_truncation, reason = "a part of a hash")]
     pub(super) fn meet(&mut self, method: Fingerprint, loader: &str) -> Result<News, OutOfMemory> {
         let nothing = News { id: false, method: false, loader: false };

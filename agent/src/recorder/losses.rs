@@ -1,11 +1,11 @@
-//! What was seen and not written. Told once on stderr, counted for the manifest.
+//! What was seen and not written. Reported once on stderr, counted in the manifest.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-/// More different reasons than this are not kept.
+/// At most this many different reasons are kept.
 const MAX_REASONS: usize = 16;
 
 #[derive(Debug, Default)]
@@ -16,12 +16,12 @@ pub(super) struct Losses {
 }
 
 impl Losses {
-    /// Counts events that are lost; why is told by [`note`](Self::note).
+    /// Counts lost events; [`note`](Self::note) keeps the reason.
     pub(super) fn count(&self, events: u64) {
         self.events.fetch_add(events, Ordering::Relaxed);
     }
 
-    /// Keeps a reason; the first one is told.
+    /// Keeps a reason, and reports the first one.
     pub(super) fn note(&self, reason: &str) {
         {
             let mut reasons = self.reasons.lock();
@@ -29,7 +29,7 @@ impl Losses {
                 reasons.insert(reason.to_owned());
             }
         }
-        // Without the lock: whoever reads the error stream may be slow.
+        // Without the lock: the reader of the error stream may be slow.
         if !self.told.swap(true, Ordering::Relaxed) {
             log::error!("{reason}; the program goes on");
         }

@@ -7,9 +7,9 @@ use flow_codec::write::EncodedMarks;
 #[derive(Debug)]
 pub(super) struct MarkBuffer {
     pending: EncodedMarks,
-    /// Bytes of the file, to which those pending are to be appended.
+    /// Bytes of the file to which the pending marks will be appended.
     written: u64,
-    /// How many of the bytes that are pending are on their way to the file.
+    /// How many of the pending bytes are on their way to the file.
     sent: usize,
 }
 
@@ -20,47 +20,47 @@ impl Default for MarkBuffer {
 }
 
 impl MarkBuffer {
-    /// Adds a mark behind all others.
+    /// Adds a mark after all others.
     pub(super) fn add(&mut self, position: Position, mark: &Mark) {
         self.pending.add(position, mark);
         self.pending.finish();
     }
 
-    /// Where the fold puts more.
+    /// Where the fold appends marks.
     pub(super) fn encoded(&mut self) -> &mut EncodedMarks {
         &mut self.pending
     }
 
-    /// What is to be written, and behind how many bytes.
+    /// The bytes to write, and the length of the file before them.
     pub(super) fn pending(&self) -> (u64, &[u8]) {
         (self.written, self.pending.bytes())
     }
 
-    /// What of that is not on its way yet, and behind how many bytes it is to be written.
+    /// The bytes that are not on their way yet, and the length of the file before them.
     pub(super) fn unsent(&self) -> (u64, &[u8]) {
         let unsent = self.pending.bytes().get(self.sent..).unwrap_or_default();
         (self.written + self.sent as u64, unsent)
     }
 
-    /// All is on its way.
+    /// Records that all bytes are on their way.
     pub(super) fn send(&mut self) {
         self.sent = self.pending.bytes().len();
     }
 
-    /// So many bytes of those on their way have arrived.
+    /// Records that this many bytes have arrived.
     pub(super) fn arrived(&mut self, bytes: usize) {
         self.pending.forget(bytes);
         self.written += bytes as u64;
         self.sent = self.sent.saturating_sub(bytes);
     }
 
-    /// Those pending have been written.
+    /// Records that the pending bytes have been written.
     pub(super) fn wrote(&mut self) {
         self.written += self.pending.bytes().len() as u64;
         self.drop_pending();
     }
 
-    /// Forgets those pending: what they belong to was not written either.
+    /// Drops the pending bytes: the events they belong to were not written either.
     pub(super) fn drop_pending(&mut self) {
         self.pending.clear();
         self.sent = 0;

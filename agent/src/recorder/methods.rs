@@ -1,12 +1,12 @@
-//! Which of the JVM's methods are recorded, and by which id.
+//! Which of the JVM's methods are recorded, and with which id.
 //!
-//! An event names a method by the JVM's own handle. It means nothing once the class is unloaded, and
-//! its number may then be given to another method. So a handle is resolved while its class is
-//! alive, in the event itself, and everything known of a class's handles is forgotten when a class is
-//! prepared ([`MethodTable::forget`]), which the JVM does before any method of it runs.
+//! An event names a method by the JVM's handle. The handle means nothing once the class is unloaded, and its
+//! number may then be given to another method. So a handle is resolved during the event, while its class is
+//! alive, and everything known about a class's handles is forgotten when a class is prepared
+//! ([`MethodTable::forget`]), which the JVM does before any method of it runs.
 //!
-//! Look-up is in two steps: a small table of each OS thread (HOT), then one shared by all. The
-//! generation makes the small tables follow the shared one.
+//! A look-up has two steps: a small table per OS thread (HOT), then a table that all threads share. The
+//! generation invalidates the small tables when the shared one changes.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -30,24 +30,24 @@ use crate::sink::SinkError;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct RawMethod(pub usize);
 
-/// What a handle stands for.
+/// What a handle refers to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Meaning {
-    /// The method's id, where it is recorded.
+    /// The method's id, if it is recorded.
     id: Option<MethodId>,
     /// Whether the method returns an object or an array.
     pub returns_reference: bool,
 }
 
 impl Meaning {
-    /// How an entry of the method is recorded, or `None` where it is not.
+    /// How an entry of the method is recorded; `None` if it is not.
     #[must_use]
     pub fn recorded(self) -> Option<Recorded> {
         self.id.map(|id| Recorded(Encoded::enter(id)))
     }
 }
 
-/// A method that is recorded: the encoded form of its entry.
+/// A recorded method: the encoded form of its entry.
 #[derive(Clone, Copy, Debug)]
 pub struct Recorded(Encoded);
 
@@ -59,19 +59,19 @@ impl Recorded {
     }
 }
 
-/// Who defined a class.
+/// The loader that defined a class.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Loader {
-    /// Whether its classes are the JDK's own.
+    /// Whether its classes belong to the JDK.
     pub kind: LoaderKind,
-    /// What `methods.jsonl` calls it.
+    /// Its name in `methods.jsonl`.
     pub label: String,
 }
 
-/// What the JVM says of a method.
+/// What the JVM knows about a method.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MethodFacts {
-    /// What goes to `methods.jsonl`, but for source and line.
+    /// The fields of `methods.jsonl`, except source and line.
     pub info: MethodInfo,
     /// Who defined the class.
     pub loader: LoaderKind,
@@ -83,19 +83,19 @@ pub struct MethodFacts {
 
 /// Asks the JVM about one method, whose class is alive.
 pub trait DescribeMethod {
-    /// Its names and flags; `None` when the JVM does not tell.
+    /// Its names and flags; `None` if the JVM does not know them.
     fn facts(&self) -> Option<MethodFacts>;
-    /// Its source file and first line. Asked only for methods that are recorded.
+    /// Its source file and first line. Called only for methods that are recorded.
     fn source(&self) -> (Option<String>, Option<u32>);
 }
 
 const SHARDS: usize = 64;
 
-/// A shard with this many handles is emptied. Handles of classes that are gone are never asked for again,
-/// and the others are resolved again in their next event.
+/// A shard with this many handles is emptied. Handles of unloaded classes are never looked up again, and the
+/// others are resolved again at their next event.
 const MAX_HANDLES: usize = 4096;
 
-/// The methods seen so far.
+/// The methods that were seen so far.
 #[derive(Debug)]
 pub struct MethodTable {
     filter: FilterSpec,
@@ -106,11 +106,11 @@ pub struct MethodTable {
     left_out: Mutex<LeftOut>,
 }
 
-/// Never the generation of a table twice, so that no two tables share an entry of [`RECENT`].
+/// Every table has a different generation, so that no two tables share an entry of [`RECENT`].
 static GENERATIONS: AtomicU64 = AtomicU64::new(1);
 
 impl MethodTable {
-    /// A table that selects by `filter` and gives out ids from `ids`.
+    /// Creates a table that selects methods with `filter` and takes ids from `ids`.
     #[must_use]
     pub fn new(filter: FilterSpec, ids: IdTable) -> Self {
         Self {
@@ -123,7 +123,7 @@ impl MethodTable {
         }
     }
 
-    /// What the handle stands for. The name of a recorded method is on disk before this returns.
+    /// Returns what the handle refers to. The name of a recorded method is on disk before this returns.
     ///
     /// # Errors
     /// The name cannot be written.
@@ -152,8 +152,8 @@ impl MethodTable {
         if let Some(meaning) = shard.read().get(&raw) {
             return Ok(*meaning);
         }
-        // Asked without a lock held: the JVM may stop us in here. Two threads may both ask; they get
-        // the same id.
+        // Called without a lock: the JVM may stop this thread here. Two threads may both ask; they get the
+        // same id.
         let meaning = match describe.facts() {
             Some(facts) => Meaning {
                 returns_reference: returns_reference(&facts.info.descriptor),
@@ -164,7 +164,7 @@ impl MethodTable {
         let mut shard = shard.write();
         if shard.len() >= MAX_HANDLES {
             shard.clear();
-            // Or `forget` would not know that threads remember one of these.
+            // Otherwise `forget` would not know that threads remember one of these.
             self.generation.store(next_generation(), Ordering::Release);
         }
         allocator::try_to(|| shard.try_reserve(1)).map_err(SinkError::no_memory)?;
@@ -193,13 +193,13 @@ impl MethodTable {
         }
     }
 
-    /// Which methods are to be recorded.
+    /// The filter of methods.
     #[must_use]
     pub fn filter(&self) -> &FilterSpec {
         &self.filter
     }
 
-    /// Whether a method is to be recorded.
+    /// Returns whether a method is recorded.
     #[must_use]
     pub fn selects(&self, facts: &MethodFacts) -> bool {
         self.verdict(facts) == Verdict::Record
@@ -216,7 +216,7 @@ impl MethodTable {
         })
     }
 
-    /// The ids of methods of a class, all of which are recorded. Their names are on disk before this
+    /// Returns the ids of methods of a class, all of which are recorded. Their names are on disk before this
     /// returns.
     ///
     /// # Errors
@@ -225,7 +225,7 @@ impl MethodTable {
         self.ids.lock().assign_all(methods)
     }
 
-    /// The id a method will have if it is recorded some day.
+    /// Returns the id that a method will have if it is ever recorded.
     ///
     /// # Errors
     /// No ids are left.
@@ -233,13 +233,13 @@ impl MethodTable {
         self.ids.lock().reserve(key)
     }
 
-    /// Notes that the engine leaves out a method which the filter names.
+    /// Records that the engine leaves out a method that the filter selects.
     pub fn leave_out(&self, reason: &'static str, key: String) {
         self.left_out.lock().add(reason, key);
     }
 
-    /// Forgets handles whose class is just being prepared: what was known of them is of a class that
-    /// is gone.
+    /// Forgets handles whose class is being prepared: what was known about them belongs to a class that was
+    /// unloaded.
     pub fn forget(&self, methods: impl IntoIterator<Item = RawMethod>) {
         let mut known = false;
         for raw in methods {
@@ -249,8 +249,8 @@ impl MethodTable {
             }
         }
         if known {
-            // Pairs with the load in `look_up`. Whoever runs a method of the new class has
-            // synchronised with its preparation, so it sees the new generation.
+            // Pairs with the load in `look_up`. A thread that runs a method of the new class has synchronised
+            // with its preparation, so it sees the new generation.
             self.generation.store(next_generation(), Ordering::Release);
         }
     }
@@ -260,7 +260,7 @@ impl MethodTable {
         self.described.load(Ordering::Relaxed)
     }
 
-    /// Methods the filter names and the engine leaves out, by reason.
+    /// Methods that the filter selects and the engine leaves out, by reason.
     pub(super) fn not_recorded(&self) -> Vec<NotRecorded> {
         self.left_out.lock().groups()
     }
@@ -283,7 +283,7 @@ fn spread(raw: RawMethod) -> usize {
 
 const RECENT: usize = 256;
 
-/// What an OS thread looked up last; generation 0 marks an empty entry.
+/// The last look-ups of an OS thread; generation 0 marks an empty entry.
 #[derive(Clone, Copy)]
 struct Recent {
     raw: RawMethod,
@@ -374,7 +374,7 @@ mod tests {
         (1..handles).for_each(|raw| assert_eq!(look_up(raw, Named("a.B", "m")), Some(0x81)));
         let known: usize = table.shards.iter().map(|shard| shard.read().len()).sum();
         assert!(known <= SHARDS * MAX_HANDLES, "{known}");
-        // Dropped from the table, but not by this thread: it has to be resolved again.
+        // Dropped from the table, but not by this thread: it must be resolved again.
         table.forget([RawMethod(handles - 1), RawMethod(0)]);
         assert_eq!(look_up(0, Named("a.C", "m")), Some(0x82));
         assert_eq!(look_up(handles - 1, Named("a.A", "m")), Some(0x80));

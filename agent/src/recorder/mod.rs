@@ -6,10 +6,10 @@
 //!             └ Journal: memory of chunks     Losses, totals
 //! ```
 //!
-//! A [`ThreadRecorder`] is written by its own thread only, without a lock: by the engine, or by a probe
-//! that finds the chunk through its [`Control`] block. Whoever ends the recording reads the other
-//! threads' chunks while they may still be writing: `chunk` says why that is sound,
-//! [`lifecycle`](crate::lifecycle) draws the protocol. What the program itself asks for is in `pause`.
+//! Only its own thread writes to a [`ThreadRecorder`], without a lock: the engine, or a probe that finds the
+//! chunk through its [`Control`] block. The thread that ends the recording reads the other threads' chunks
+//! while they may still be writing: `chunk` says why that is sound, [`lifecycle`](crate::lifecycle) shows the
+//! protocol. `pause` has what the program itself requests.
 
 mod checkpoint;
 mod chunk;
@@ -59,27 +59,27 @@ use thread::{OldFrames, Out, OutState};
 pub use threads::ThreadFacts;
 use threads::ThreadTable;
 
-/// Chunks with times hold so many times as much: their events are eight bytes longer, and to hand over is to write
+/// Chunks with times are larger by this factor: their events have eight more bytes, and a hand-over writes
 /// two files.
 const TIMED_GROWTH: usize = 4;
 /// Why events are lost with `overload=drop`.
 const DROPPED: &str = "the disk was slower than the program: chunks were dropped (overload=drop)";
-/// But no more than any chunk.
+/// But no chunk is larger than this.
 const MAX_TIMED_BYTES: usize = 16 << 20;
 
-/// How long the end of the recording waits, in all, for threads that are just writing their chunks.
+/// How long the end of the recording waits, in all, for threads that are writing their chunks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Patience {
-    /// The JVM ends, and shall not be held up.
+    /// The JVM ends and must not be delayed.
     Little,
-    /// The program goes on: its threads will finish what they do.
+    /// The program continues: its threads will finish writing.
     Much,
 }
 
 impl Patience {
     const fn duration(self) -> Duration {
         match self {
-            // Only as long as a thread really writes: a busy disk may let it wait for 200 ms and more.
+            // Only while a thread is really writing: a busy disk may delay it by 200 ms and more.
             Self::Little => Duration::from_secs(1),
             Self::Much => Duration::from_secs(5),
         }
@@ -95,33 +95,33 @@ pub enum Left {
     Unwound,
 }
 
-/// What is kept beside the events.
+/// What is recorded beside the events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Beside {
     /// Nothing: there is no place for it.
     Nothing,
-    /// Which exits were by exception, and what the program notes.
+    /// Which exits were by exception, and the program's notes.
     Marks,
-    /// The same, and when, as far as a clock tells that looks at threads.
+    /// The same, and times from a clock that samples threads.
     MarksAndTimes,
-    /// The same, and when, for each event.
+    /// The same, and the time of each event.
     MarksAndInstants,
 }
 
 /// Owns everything that is recorded in one JVM run.
 pub struct Recorder {
-    /// Off once recording has ended, for whatever reason; never on again. Read at the top of every
-    /// callback. Relaxed there: a late reader records one more event into memory that stays valid.
+    /// Off once recording has ended, for any reason; never on again. Read at the top of every callback.
+    /// Relaxed there: a late reader records one more event into memory that stays valid.
     on: AtomicBool,
-    /// Sequentially consistent, as `on` where threads follow it.
+    /// Sequentially consistent, like `on`, where threads follow it.
     paused: AtomicBool,
     /// Whether threads may have frames whose entries were not recorded.
     was_paused: AtomicBool,
     is_attached: bool,
-    /// Goes off after `on`, when no thread records any more. Until then classes are rewritten: a thread
-    /// that still records would else call methods that do not.
+    /// Goes off after `on`, when no thread records any more. Until then classes are rewritten: otherwise a
+    /// thread that still records would call methods that do not.
     takes_classes: AtomicBool,
-    /// Set when `on` goes off, so that probes stop asking.
+    /// Set when `on` goes off, so that probes no longer call the recorder.
     probes_off: Option<&'static AtomicU64>,
     /// When a fault ended the recording; 0 while none has.
     stopped_at_ns: AtomicU64,
@@ -133,7 +133,7 @@ pub struct Recorder {
     beside: Beside,
     buffers: Buffers,
     sink: Box<dyn Sink>,
-    /// What chunks go through where threads do not wait for the disk.
+    /// The queue for chunks, if threads do not wait for the disk.
     queue: Option<Queue>,
     losses: Losses,
     totals: Mutex<Totals>,
@@ -153,8 +153,8 @@ impl Drop for Recorder {
 }
 
 impl Recorder {
-    /// A recorder that knows methods by `methods`, tells of threads in `thread_lines`, keeps chunks of up to
-    /// `chunk_bytes` in `journal`, and hands them to `sink`.
+    /// Creates a recorder that looks methods up in `methods`, describes threads in `thread_lines`, keeps
+    /// chunks of up to `chunk_bytes` in `journal`, and passes them to `sink`.
     #[must_use]
     pub fn new(
         methods: MethodTable,
@@ -194,14 +194,14 @@ impl Recorder {
         self
     }
 
-    /// Begins in a program that runs: exits of frames that are open now will be seen.
+    /// Begins in a running program: exits of frames that are open now will be seen.
     #[must_use]
     pub fn attached(mut self) -> Self {
         self.is_attached = true;
         self
     }
 
-    /// Drops chunks that the disk is too slow for, instead of waiting. Then somebody has to
+    /// Drops chunks if the disk is too slow for them, instead of waiting. A thread must then
     /// [write](Self::run_writer) those that are not dropped.
     #[must_use]
     pub fn dropping(mut self) -> Self {
@@ -209,7 +209,7 @@ impl Recorder {
         self
     }
 
-    /// Makes `switch` tell probes whether to record.
+    /// Makes `switch` say whether probes record.
     #[must_use]
     pub fn with_off_switch(mut self, switch: &'static AtomicU64) -> Self {
         switch.store(u64::from(self.is_paused()), Ordering::Relaxed);
@@ -217,19 +217,19 @@ impl Recorder {
         self
     }
 
-    /// Whether events are still recorded.
+    /// Returns whether events are still recorded.
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.on.load(Ordering::Relaxed)
     }
 
-    /// Whether events are recorded just now: recording has not ended, and is not paused.
+    /// Returns whether events are recorded now: recording has neither ended nor been paused.
     #[must_use]
     pub fn is_recording(&self) -> bool {
         self.is_on() && !self.is_paused()
     }
 
-    /// Whether classes are still to be rewritten.
+    /// Returns whether classes are still rewritten.
     #[must_use]
     pub fn takes_classes(&self) -> bool {
         self.takes_classes.load(Ordering::Relaxed)
@@ -241,7 +241,7 @@ impl Recorder {
         &self.methods
     }
 
-    /// What is kept beside the events.
+    /// What is recorded beside the events.
     #[must_use]
     pub fn beside(&self) -> Beside {
         self.beside
@@ -282,7 +282,7 @@ impl Recorder {
 
     #[inline]
     fn append_as_it_is(&self, thread: &ThreadRecorder, event: &[u8]) {
-        // More than once where its attention is called again meanwhile: no event may be missing alone.
+        // More than once if the thread is called again meanwhile: no single event may be missing.
         while !thread.append(event, &self.journal) && self.hand_over(thread, None) {}
     }
 
@@ -292,14 +292,14 @@ impl Recorder {
         self.threads.get(id)
     }
 
-    /// Begins to record the current thread, through `control`; its start is on disk before its first
-    /// event. `None` when it cannot be told there: recording is over then.
+    /// Begins to record the current thread, through `control`. The thread's start is on disk before its first
+    /// event. `None` if it cannot be written: recording has then ended.
     pub fn start_thread(
         &self,
         facts: &ThreadFacts,
         control: ControlPlace,
     ) -> Option<Arc<ThreadRecorder>> {
-        // A callback may have got past the question at its top long ago.
+        // A callback may have checked `on` long ago.
         if !self.is_recording() {
             return None;
         }
@@ -329,13 +329,13 @@ impl Recorder {
             }
         };
         if let Err(error) = self.threads.start(facts, &recorder) {
-            // Nobody would find its chunk.
+            // No thread would find its chunk.
             recorder.lock_out().slot().close();
             recorder.park();
             self.stop(&error);
             return None;
         }
-        // Whoever ended the recording meanwhile, or suspended it, may not have met this thread.
+        // The thread that ended or paused the recording meanwhile may not have seen this one.
         if !self.on.load(Ordering::SeqCst) || self.is_paused() {
             recorder.call_for_attention();
         }
@@ -343,8 +343,8 @@ impl Recorder {
         Some(recorder)
     }
 
-    /// Ends the recording of a thread, called by itself: writes its open chunk. `name` is the name it
-    /// has now, where the JVM tells.
+    /// Ends the recording of a thread, called by that thread: writes its open chunk. `name` is the name it
+    /// has now, if the JVM knows it.
     pub fn end_thread(&self, thread: Arc<ThreadRecorder>, facts: Option<&ThreadFacts>) {
         let parcel = {
             let mut out = thread.lock_out();
@@ -356,7 +356,7 @@ impl Recorder {
         if let Some(facts) = facts {
             self.note_name(thread.id(), &facts.name);
         }
-        // That of a virtual thread is nobody's: it has run on the threads of others.
+        // A virtual thread has no CPU time of its own: it has run on the threads of others.
         let cpu_ns = facts.filter(|facts| !facts.is_virtual).map(|_| time::cpu_time());
         if let Err(error) = self.threads.end(thread.id(), self.elapsed_ns(), cpu_ns) {
             self.stop(&error);
@@ -367,16 +367,16 @@ impl Recorder {
             queue.send(parcel);
             return;
         }
-        // Whoever ends the recording may just hold the thread too; then its slot is not used again.
+        // The thread that ends the recording may hold this one; then its slot is not used again.
         if let Some(slot) = Arc::into_inner(thread).and_then(|thread| thread.into_slot(position)) {
             self.journal.give_back(slot);
         }
     }
 
-    /// The same after the end of the recording: its end is not noted.
+    /// The same after the end of the recording: the thread's end is not written.
     pub fn leave_thread(&self, thread: &ThreadRecorder) {
         let mut out = thread.lock_out();
-        // Does nothing where [`finish`](Self::finish) has done so.
+        // Does nothing if [`finish`](Self::finish) has done so.
         self.write_out(thread, &mut out, (Last::OfRecording, Reader::Owner));
         self.send(&mut out);
         drop(out);
@@ -384,14 +384,14 @@ impl Recorder {
         self.threads.forget(thread.id());
     }
 
-    /// Notes frames of a thread that were open when recording began, outermost first.
+    /// Records the frames of a thread that were open when recording began, outermost first.
     pub fn note_open_frames(&self, thread: ThreadId, frames: Vec<String>) {
         if let Err(error) = self.threads.open_frames(thread, frames, self.elapsed_ns()) {
             self.stop(&error);
         }
     }
 
-    /// Notes the names threads have now: some had none yet when they were first seen, others have been
+    /// Records the current names of threads: some had none when they were first seen, others have been
     /// renamed.
     pub fn note_names(&self, threads: Vec<ThreadFacts>) {
         for facts in threads {
@@ -405,8 +405,8 @@ impl Recorder {
         }
     }
 
-    /// Ends the recording: writes every live thread's open chunk, and sums up. A thread that is just
-    /// writing its own, longer than we wait, writes all of it; only the sums lack it.
+    /// Ends the recording: writes every live thread's open chunk, and adds up totals. A thread that takes
+    /// longer to write its own chunk than this waits still writes all of it; only the totals lack it.
     #[must_use]
     pub fn finish(&self, patience: Patience) -> End {
         self.switch_off();
@@ -416,7 +416,7 @@ impl Recorder {
                 Some(mut out) => {
                     self.write_out(&thread, &mut out, (Last::OfRecording, Reader::Other));
                     self.send(&mut out);
-                    // Afterwards: what comes in between is behind the end, entries and exits alike.
+                    // Afterwards: what comes in between is after the end, entries and exits alike.
                     thread.call_for_attention();
                 }
                 None => {
@@ -452,9 +452,9 @@ impl Recorder {
         }
     }
 
-    /// Ends the recording for good because of a fault. Events from now on are not counted.
+    /// Ends the recording for good because of a fault. Later events are not counted.
     pub fn stop(&self, fault: &dyn fmt::Display) {
-        // Otherwise the switch may be that of the next recording.
+        // Otherwise the switch may belong to the next recording.
         if self.is_on() {
             self.switch_off();
             self.stopped_at_ns.store(self.elapsed_ns().max(1), Ordering::Relaxed);
@@ -464,7 +464,7 @@ impl Recorder {
         self.losses.note(&format!("recording stopped: {fault}"));
     }
 
-    /// Stops recording if the system has refused memory. To be called wherever that may be noticed soon.
+    /// Stops recording if the system has refused memory. Called where that should be noticed soon.
     #[inline]
     pub fn check_memory(&self) {
         if allocator::has_become_short() && self.is_on() {
@@ -473,7 +473,7 @@ impl Recorder {
         }
     }
 
-    /// Whether a fault has ended the recording.
+    /// Returns whether a fault has ended the recording.
     #[must_use]
     pub fn has_stopped(&self) -> bool {
         self.stopped_at_ns.load(Ordering::Relaxed) != 0
@@ -487,25 +487,25 @@ impl Recorder {
         }
     }
 
-    /// Notes something that the trace lacks, or may lack one day.
+    /// Keeps a note of something that the trace lacks, or may come to lack.
     pub fn note_loss(&self, reason: &str) {
         self.losses.note(reason);
     }
 
-    /// Ends the recording without a word, in a process that is the copy of another one.
+    /// Ends the recording silently, in a process that is a fork of the recorded one.
     pub fn abandon(&self) {
         self.switch_off();
         self.takes_classes.store(false, Ordering::Relaxed);
         self.journal.leave_file();
     }
 
-    /// For the clock: notes where threads are now. Answers whether any has moved since it was last asked.
+    /// For the clock: records where threads are now. Returns whether any has advanced since the last sample.
     fn look_at_threads(&self) -> bool {
         let asked_ns = self.elapsed_ns();
         self.threads.any(|thread| thread.look(asked_ns, || self.elapsed_ns()))
     }
 
-    /// How large chunks are, and how large events can be.
+    /// The sizes of chunks and events.
     fn shape(&self) -> Shape {
         let max_fill = self.chunk_bytes;
         match self.beside {
@@ -519,12 +519,12 @@ impl Recorder {
         }
     }
 
-    /// The time, where there is a clock.
+    /// The time, if there is a clock.
     fn clock_ns(&self) -> Option<u64> {
         (self.beside == Beside::MarksAndTimes).then(|| self.elapsed_ns())
     }
 
-    /// Threads record no more, from their next slow path on.
+    /// Makes threads stop recording at their next slow path.
     fn switch_off(&self) {
         // Pairs with `hand_over`, see `Control::limit`.
         self.on.store(false, Ordering::SeqCst);
@@ -539,7 +539,7 @@ impl Recorder {
         &self.journal
     }
 
-    /// Whether something is missing from the trace.
+    /// Returns whether something is missing from the trace.
     #[must_use]
     pub fn has_losses(&self) -> bool {
         !self.losses.reasons().is_empty()
@@ -549,14 +549,15 @@ impl Recorder {
         u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Makes room in the current thread's chunk, or ends its recording if that is over.
+    /// Makes room in the current thread's chunk, or ends its recording if the recording is over. Returns
+    /// whether the thread records.
     ///
-    /// What a thread has recorded ends at one moment: an exit behind it would close a frame that is
-    /// still open. So a thread that finds recording off writes what it has and parks, here, and one
-    /// that does not come here is read by [`finish`](Self::finish) up to where it is then.
+    /// A thread's recording ends at one moment: an exit after it would close a frame that is still open.
+    /// So a thread that finds recording off writes what it has and parks, here. [`finish`](Self::finish)
+    /// reads a thread that does not come here up to its position at that time.
     ///
-    /// While recording is paused, it writes what it has, takes all frames as left, and parks. The next time
-    /// it comes here it goes on. A mark goes behind what is written. Answers whether the thread records.
+    /// While recording is paused, the thread writes what it has, leaves all frames, and parks. It resumes
+    /// when it comes here the next time. A mark is added after what was written.
     #[cold]
     fn hand_over(&self, thread: &ThreadRecorder, mark: Option<Mark>) -> bool {
         // Held until there is another chunk: one that is written already would be taken for new events.
@@ -569,7 +570,7 @@ impl Recorder {
             if was_paused {
                 out.resume(self.clock_ns());
             } else {
-                // Of what a mark or a pause follows, the end has to be known.
+                // A mark or a pause needs to know where the events before it end.
                 let last = if mark.is_some() || pauses { Last::NoButKept } else { Last::No };
                 self.write_out(thread, &mut out, (last, Reader::Owner));
             }
@@ -579,7 +580,7 @@ impl Recorder {
             if pauses {
                 out.pause();
             }
-            // A kill shall find them.
+            // So that they survive a kill.
             self.write_marks_if_said(thread.id(), &mut out);
             let position = thread.rewind(&out);
             // Unless that was what ended it.
@@ -597,7 +598,7 @@ impl Recorder {
             }
         }
         if !self.on.load(Ordering::SeqCst) {
-            // Also where the end came meanwhile, and may not have waited for us.
+            // Also if the end came meanwhile and did not wait for this thread.
             self.write_out(thread, &mut out, (Last::OfRecording, Reader::Owner));
             self.send(&mut out);
             thread.park();
@@ -606,7 +607,7 @@ impl Recorder {
         !out.is_paused
     }
 
-    /// Folds what the chunk holds and hands it to the sink.
+    /// Folds the content of the chunk and passes it to the sink.
     fn write_out(
         &self,
         thread: &ThreadRecorder,
@@ -643,8 +644,8 @@ impl Recorder {
                     self.buffers.give_back(buffer);
                     return;
                 }
-                // What is left of it is little, and must not be missing. It gets a slot of its own, since that of
-                // the chunk stays open until this is written.
+                // Little of it remains, and it must not be missing. It gets a slot of its own, since the
+                // chunk's slot stays open until this is written.
                 buffer.raw.clear();
                 buffer.raw.extend_from_slice(out.first());
                 buffer.ticks.clear();
@@ -709,7 +710,7 @@ impl Recorder {
         }
     }
 
-    /// Leaves a chunk where it is: there is no memory to fold it.
+    /// Leaves a chunk in its slot: there is no memory to fold it.
     #[cold]
     fn leave_unwritten(
         &self,
@@ -747,7 +748,7 @@ impl Recorder {
         }
     }
 
-    /// As [`write_out`](Self::write_out) does it, for a chunk that was queued.
+    /// Like [`write_out`](Self::write_out), for a chunk that was queued.
     fn write_parcel(&self, parcel: Parcel) {
         let Parcel { thread, offset, bytes, marks, slot, .. } = parcel;
         let Some(queue) = &self.queue else { return };
@@ -793,14 +794,14 @@ impl Recorder {
         }
     }
 
-    /// Hands marks to the sink at once where there are some that are more than times.
+    /// Passes marks to the sink at once if some of them are more than times.
     fn write_marks_if_said(&self, thread: ThreadId, out: &mut Out) {
         if std::mem::take(&mut out.has_said) {
             self.write_marks(thread, out);
         }
     }
 
-    /// Hands marks to the sink, behind the events they belong to.
+    /// Passes marks to the sink, after the events that they belong to.
     fn write_marks(&self, thread: ThreadId, out: &mut Out) {
         if self.queue.as_ref().is_some_and(Queue::takes_chunks) {
             return self.send_marks(thread, out);
@@ -812,7 +813,7 @@ impl Recorder {
         } else if !bytes.is_empty() {
             match self.sink.write_marks(thread, offset, bytes) {
                 Ok(()) => marks.wrote(),
-                // The events are worth more: they go on.
+                // The events are worth more: they continue.
                 Err(error) => {
                     out.marks = None;
                     self.losses.note(&error.to_string());
@@ -821,7 +822,8 @@ impl Recorder {
         }
     }
 
-    /// The same through the queue. They stay pending until they have arrived, so that a kill finds them.
+    /// The same through the queue. The marks stay pending until they have been written, so that they survive
+    /// a kill.
     fn send_marks(&self, thread: ThreadId, out: &mut Out) {
         let (Some(marks), Some(queue)) = (&mut out.marks, &self.queue) else { return };
         if out.state != OutState::Open {
@@ -854,8 +856,8 @@ impl Recorder {
         totals.bytes += bytes;
     }
 
-    /// A chunk could not be written. Where its slot is a part of a file, nothing is lost: it stays open, and
-    /// the journal stays.
+    /// Handles a chunk that could not be written. If its slot is a part of a file, nothing is lost: the slot
+    /// stays open, and the journal is kept.
     fn fail(&self, error: &SinkError, counts: EventCounts) {
         if self.journal.is_shared() {
             self.journal.keep();
@@ -870,7 +872,7 @@ impl Recorder {
     }
 }
 
-/// Room for one chunk on its way.
+/// Memory to encode one chunk in.
 #[derive(Debug, Default)]
 struct Buffer {
     raw: Vec<u8>,
@@ -879,9 +881,9 @@ struct Buffer {
 }
 
 impl Buffer {
-    /// From this size of a chunk on, there must also be memory for its marks, which are kept elsewhere.
+    /// From this chunk size on, there must also be memory for its marks, which are kept elsewhere.
     const LARGE: usize = 1024 * 1024;
-    /// The fold makes no more of a chunk than it was, but for exits of constructors that were unwound.
+    /// A folded chunk is no larger than the raw one, except for exits of constructors that were unwound.
     const MORE: usize = 16 * 1024;
 
     /// Makes room for a chunk of `bytes`.
@@ -893,13 +895,13 @@ impl Buffer {
         if bytes < Self::LARGE {
             return Ok(());
         }
-        // And where the address space of the process is limited, a part of it must be left for the program.
+        // If the address space of the process is limited, a part of it must remain for the program.
         allocator::check_room(bytes.saturating_mul(4).max(allocator::share_of_program()))
     }
 }
 
-/// As many threads as may write at once take their room from here: that costs less than as much room
-/// as there are threads.
+/// Threads that write at the same time take their memory from here: that needs less than memory for every
+/// thread.
 #[derive(Debug)]
 struct Buffers {
     spare: Receiver<Buffer>,
@@ -922,17 +924,17 @@ impl Buffers {
         if allocator::is_short() {
             return self.free();
         }
-        // Full: it is freed.
+        // Full: the memory is freed.
         let _ = self.give.try_send(buffer);
     }
 
-    /// Frees what is kept for later.
+    /// Frees the memory that is kept for later.
     fn free(&self) {
         self.spare.try_iter().for_each(drop);
     }
 }
 
-/// Whether a hand-over is a thread's last, and whether the chunk may be dropped.
+/// Whether a hand-over is a thread's last, and whether its chunk may be dropped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last {
     OfThread,

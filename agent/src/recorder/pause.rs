@@ -1,7 +1,7 @@
-//! What a program says while it runs: a note, to suspend recording, to go on.
+//! What a program requests while it runs: to leave a note, to pause recording, to resume it.
 //!
-//! Each thread follows by itself, where it hands over: there it takes its frames as left and parks, or goes on
-//! with those it has.
+//! Each thread follows by itself when it hands over: there it leaves all frames and parks, or resumes with
+//! the frames it has.
 
 use std::sync::atomic::Ordering;
 
@@ -10,15 +10,15 @@ use flow_codec::format::marks::Mark;
 use super::{Recorder, ThreadRecorder};
 
 impl Recorder {
-    /// Leaves a note of the program in the trace of the current thread. What it recorded is handed over
-    /// first: then it is known where that ends.
+    /// Adds a note of the program to the trace of the current thread. The thread's events are handed over
+    /// first, so that the note's position is known.
     pub fn note(&self, thread: &ThreadRecorder, text: &str) {
         if self.is_recording() {
             self.hand_over(thread, Some(Mark::Note(text.to_owned())));
         }
     }
 
-    /// Suspends recording, or goes on. Each thread follows with its next entry, so that nobody has to wait.
+    /// Pauses or resumes recording. Each thread follows at its next entry, so that the caller need not wait.
     pub fn set_paused(&self, paused: bool) {
         if self.paused.swap(paused, Ordering::SeqCst) == paused || !self.is_on() {
             return;
@@ -27,7 +27,7 @@ impl Recorder {
             self.was_paused.store(true, Ordering::SeqCst);
             self.threads.each().for_each(|thread| thread.call_for_attention());
         }
-        // Threads that are parked already ask no more, or ask again.
+        // Threads that are parked no longer call the recorder, or call it again.
         if let Some(switch) = self.probes_off {
             switch.store(u64::from(paused), Ordering::SeqCst);
         }
@@ -37,14 +37,14 @@ impl Recorder {
         }
     }
 
-    /// Whether recording is suspended.
+    /// Returns whether recording is paused.
     #[must_use]
     pub fn is_paused(&self) -> bool {
         self.paused.load(Ordering::SeqCst)
     }
 
-    /// To be called before anything of the current thread is recorded: where it was suspended, and goes on
-    /// now, exits of all `frames` it has will be seen.
+    /// Called before anything of the current thread is recorded: if recording was paused and resumes now,
+    /// exits of all `frames` it has will be seen.
     pub fn expect_exits(&self, thread: &ThreadRecorder, frames: impl FnOnce() -> u32) {
         let is_paused = thread.lock_out().is_paused;
         if is_paused {

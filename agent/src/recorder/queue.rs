@@ -1,8 +1,9 @@
-//! Chunks on their way to a thread of our own that writes them, with `overload=drop`.
+//! Chunks that wait for the thread of the agent that writes them, with `overload=drop`.
 //!
-//! A program thread then never waits for the disk to take its events: what the queue has no room for is
-//! [condensed](flow_codec::write::Condensed) and counted as lost. The slot of a queued chunk stays open in the
-//! journal until it is written, beside the slot that the thread records into meanwhile, so a kill loses neither.
+//! A thread of the program then never waits for the disk to take its events: a chunk that finds no room in
+//! the queue is [condensed](flow_codec::write::Condensed) and counted as lost. The slot of a queued chunk
+//! stays open in the journal until the chunk is written, beside the slot that the thread records into
+//! meanwhile, so a kill loses neither.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,11 +18,11 @@ use super::ThreadRecorder;
 use super::chunk::Chunk;
 use super::journal::SlotState;
 
-/// Bytes of raw chunks that may wait. A disk that is slower for a moment shall not cost events.
+/// Bytes of raw chunks that may wait, so that a disk that is slow for a moment costs no events.
 const QUEUE_BYTES: usize = 32 << 20;
-/// But no more than this number of full chunks.
+/// But at most this number of full chunks.
 const QUEUE_CHUNKS: usize = 512;
-/// What a chunk counts at least, for the memory it takes beside its bytes.
+/// Every chunk counts at least this much, for the memory it takes beside its bytes.
 const MIN_BYTES: usize = 256;
 
 /// A folded chunk that waits to be written.
@@ -31,24 +32,24 @@ pub(super) struct Parcel {
     pub(super) offset: Offset,
     pub(super) bytes: Vec<u8>,
     pub(super) counts: EventCounts,
-    /// Bytes of the thread's marks file before these marks, and the marks.
+    /// The length of the thread's marks file before these marks, and the marks.
     pub(super) marks: Option<(u64, Vec<u8>)>,
-    /// What the queue keeps for it.
+    /// The bytes of the queue that are reserved for it.
     pub(super) reserved: usize,
-    /// The slot it was recorded into.
+    /// The slot into which it was recorded.
     pub(super) slot: After,
 }
 
-/// What becomes of the slot once its chunk is written.
+/// What happens to the slot once its chunk is written.
 #[derive(Debug)]
 pub(super) enum After {
     /// Nothing: the chunk was empty, or the slot is still used.
     Nothing,
     /// It is closed; the thread keeps it.
     Close(SlotState),
-    /// Another thread may have it. The position is how far it was used.
+    /// Another thread may have it. The position says how far it was used.
     GiveBack(Chunk, u64),
-    /// The same, of a thread that has ended.
+    /// The same, for a thread that has ended.
     End(Arc<ThreadRecorder>, u64),
 }
 
@@ -65,7 +66,7 @@ pub(super) struct Queue {
     max_bytes: usize,
     bytes: AtomicUsize,
     ended: AtomicBool,
-    /// What is just being written.
+    /// The chunk that is being written.
     current: Mutex<Option<EventCounts>>,
 }
 
@@ -76,7 +77,7 @@ impl Queue {
         Self { jobs: unbounded(), max_bytes, bytes, ended, current: Mutex::default() }
     }
 
-    /// Keeps room for a chunk; `None` where there is none, and the chunk need not have any.
+    /// Reserves room for a chunk; `None` if there is none and the chunk may be dropped.
     pub(super) fn reserve(&self, bytes: usize, must: bool) -> Option<usize> {
         let bytes = bytes.max(MIN_BYTES);
         let before = self.bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -88,19 +89,19 @@ impl Queue {
         None
     }
 
-    /// Gives up room that was kept.
+    /// Gives up reserved room.
     pub(super) fn give_back(&self, bytes: usize) {
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// Appends a chunk, for which room was reserved. Never waits.
+    /// Appends a chunk for which room was reserved. Never waits.
     pub(super) fn send(&self, parcel: Parcel) {
-        // Both ends are ours.
+        // Both ends belong to the agent.
         let _ = self.jobs.0.send(Job::Write(Box::new(parcel)));
     }
 
-    /// Waits until all that was sent is written. Where that takes too long, returns the events of what is not; it
-    /// stays in the journal. From now on, threads write their chunks themselves.
+    /// Waits until everything that was sent is written. If that takes too long, returns the number of events
+    /// that are not written; they stay in the journal. From now on, threads write their chunks themselves.
     pub(super) fn end(&self, deadline: Instant) -> Option<EventCounts> {
         let (tell, told) = bounded(1);
         let _ = self.jobs.0.send(Job::End(tell));
@@ -125,20 +126,20 @@ impl Queue {
         Some(left)
     }
 
-    /// Whether what is written now still has to be counted.
+    /// Returns whether the chunk that is being written must still be counted.
     pub(super) fn count_current(&self, count: impl FnOnce(EventCounts)) {
         if let Some(counts) = self.current.lock().take() {
             count(counts);
         }
     }
 
-    /// Whether chunks are still to be sent.
+    /// Returns whether chunks may still be sent.
     pub(super) fn takes_chunks(&self) -> bool {
         !self.ended.load(Ordering::SeqCst)
     }
 
-    /// Passes chunks on until the [end](Self::end), which does not count them a second time. For the thread that
-    /// writes.
+    /// Passes chunks to `write` until the [end](Self::end), which does not count them a second time. For the
+    /// thread that writes.
     pub(super) fn run(&self, mut write: impl FnMut(Parcel)) {
         while let Ok(job) = self.jobs.1.recv() {
             match job {

@@ -23,7 +23,7 @@ use super::{Buffer, ThreadFacts};
 use crate::ffi::LastChunk;
 use crate::sink::SinkError;
 
-/// Marks of gaps are added up behind more bytes of marks than this.
+/// Marks of gaps are added up if there are more bytes of marks than this.
 const MAX_GAP_BYTES: usize = 1024;
 
 /// The recorder of one thread. Its own thread appends without a lock; handing over takes one.
@@ -31,18 +31,19 @@ const MAX_GAP_BYTES: usize = 1024;
 pub struct ThreadRecorder {
     id: ThreadId,
     control: ControlPlace,
-    /// Held by whoever reads the chunk, and while the thread takes another one.
+    /// Held by every reader of the chunk, and while the thread takes another one.
     out: Mutex<Out>,
     seen: Seen,
 }
 
-/// What the clock knows of a thread. It stores all the time: on a cache line of its own.
+/// What the clock knows about a thread. The clock stores to it all the time, so it has a cache line of its
+/// own.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Seen {
-    /// The position when it was looked at last; 0 if that was in an earlier chunk.
+    /// The position at the last sample; 0 if that was in an earlier chunk.
     position: AtomicU64,
-    /// The last instant at which it was known to be there.
+    /// The last instant at which the thread was known to be there.
     at_ns: AtomicU64,
 }
 
@@ -52,55 +53,55 @@ pub(super) struct Out {
     fold: Fold,
     /// Entries minus exits; negative where frames were entered before recording began.
     open_frames: i64,
-    /// How many bytes the sink took.
+    /// How many bytes the sink has taken.
     pub(super) offset: Offset,
     pub(super) state: OutState,
-    /// The one the thread records into.
+    /// The chunk that the thread records into.
     chunk: Chunk,
-    /// What is known of the events beside their order, where that is kept.
+    /// What is known about the events beside their order, if that is recorded.
     pub(super) marks: Option<MarkBuffer>,
-    /// Whether there are marks that have to be written at once.
+    /// Whether there are marks that must be written at once.
     pub(super) has_said: bool,
-    /// Whether the thread is parked for a while.
+    /// Whether the thread is parked because of a pause.
     pub(super) is_paused: bool,
     old: OldFrames,
-    /// Entries minus exits that were written, and the least there ever was: frames above that are
-    /// frames whose entries were recorded.
+    /// Entries minus exits that were written, and the lowest value so far: frames above it are frames whose
+    /// entries were recorded.
     depth: i64,
     lowest: i64,
-    /// What the next chunk begins with: frames that a dropped one entered.
+    /// What the next chunk begins with: frames that a dropped chunk entered.
     first: Condensed,
-    /// Events that are lost, whose mark is still to be added.
+    /// Lost events whose mark must still be added.
     gap: Option<(Position, NonZeroU64)>,
-    /// What was handed over and is to be sent to the queue.
+    /// What was handed over and is still to be sent to the queue.
     pub(super) parcel: Option<Parcel>,
 }
 
-/// What is known of frames of a thread that were entered when it was not recorded, and whose exits are.
+/// Frames that were entered before recording began and whose exits will still be seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum OldFrames {
     /// There are none.
     None,
-    /// There were so many, or fewer.
+    /// At most this many.
     UpTo(u32),
-    /// There may be some: what is written has to be looked at.
+    /// There may be some: what is written must be inspected.
     Watched,
 }
 
 /// Whether chunks are still written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum OutState {
-    /// They are.
+    /// Chunks are written.
     #[default]
     Open,
-    /// One could not be written; later ones would leave a hole in front of them.
+    /// A chunk could not be written; later ones would leave a gap before them.
     Failed,
-    /// The last one was written. What is recorded after it is after the end of the recording.
+    /// The last one was written. Later events come after the end of the recording.
     Closed,
 }
 
 impl Out {
-    /// Makes the canonical form of the raw events in the buffer, and answers how many they are.
+    /// Converts the raw events in the buffer to their canonical form, and returns their number.
     pub(super) fn fold(
         &mut self,
         Buffer { raw, folded, ticks }: &mut Buffer,
@@ -127,14 +128,14 @@ impl Out {
         counts
     }
 
-    /// Ends the fold of what the file will lack.
+    /// Ends the fold of what will be missing from the file.
     pub(super) fn finish_fold(&mut self, folded: &mut Vec<u8>) -> EventCounts {
         let held = self.fold.finish(folded);
         self.open_frames -= held.exits.cast_signed();
         held
     }
 
-    /// Folds the raw events in the buffer, and keeps their net effect only. Returns how many are lost.
+    /// Folds the raw events in the buffer and keeps their net effect only. Returns how many are lost.
     pub(super) fn drop_chunk(&mut self, buffer: &mut Buffer) -> u64 {
         let position = Position { offset: self.offset, exits: self.fold.held() };
         let Buffer { raw, folded, .. } = buffer;
@@ -156,7 +157,7 @@ impl Out {
         lost
     }
 
-    /// Adds the mark of a gap, unless there are that many bytes of marks already: gaps are added up then.
+    /// Adds the mark of a gap, unless there are that many bytes of marks already: then gaps are added up.
     pub(super) fn mark_gap(&mut self, max_bytes: usize) {
         let Some(marks) = &mut self.marks else { return };
         if marks.pending().1.len() < max_bytes
@@ -166,19 +167,19 @@ impl Out {
         }
     }
 
-    /// Events that the next chunk begins with.
+    /// Returns the events with which the next chunk begins.
     pub(super) fn first(&self) -> &[u8] {
         &self.first.raw
     }
 
-    /// Puts the frames that a dropped chunk entered in front of other events, where no chunk begins with them.
+    /// Puts the frames that a dropped chunk entered before other events, if no chunk begins with them.
     pub(super) fn put_first(&mut self, raw: &mut Vec<u8>) {
         if !self.first.raw.is_empty() {
             raw.splice(..0, std::mem::take(&mut self.first).raw);
         }
     }
 
-    /// Follows the depth record by record.
+    /// Follows the depth, record by record.
     #[cold]
     fn watch(&mut self, folded: &[u8]) {
         for (record, _) in records(folded) {
@@ -192,7 +193,7 @@ impl Out {
         }
     }
 
-    /// Adds a mark behind all that was handed over.
+    /// Adds a mark after all that was handed over.
     pub(super) fn mark(&mut self, mark: &Mark) {
         let position = Position { offset: self.offset, exits: self.fold.held() };
         if let Some(marks) = self.marks.as_mut().filter(|_| self.state == OutState::Open) {
@@ -201,7 +202,7 @@ impl Out {
         }
     }
 
-    /// Takes all frames as left: which of them are still there when it goes on, nobody will know.
+    /// Leaves all frames: nobody will know which of them still exist on resume.
     pub(super) fn pause(&mut self) {
         self.mark(&Mark::Paused);
         let depth = self.depth.saturating_sub_unsigned(self.fold.held());
@@ -226,12 +227,12 @@ impl Out {
         self.is_paused = false;
     }
 
-    /// So many frames are open, whose exits will come.
+    /// This many frames are open, and their exits will come.
     pub(super) fn expect_exits(&mut self, frames: u32) {
         self.open_frames = self.fold.held().cast_signed().saturating_add(frames.into());
     }
 
-    /// The slot the thread records into.
+    /// The slot that the thread records into.
     pub(super) fn slot(&self) -> &Slot {
         self.chunk.slot()
     }
@@ -240,7 +241,7 @@ impl Out {
         usize::try_from(self.open_frames).unwrap_or_default()
     }
 
-    /// A slot of the size wanted, prepared for the chunk that comes next.
+    /// Returns a slot of the requested size, prepared for the next chunk.
     fn next_slot(
         &self,
         thread: ThreadId,
@@ -253,7 +254,7 @@ impl Out {
         let open_frames = self.open_frames() + usize::try_from(*frames).unwrap_or_default();
         let bytes = chunk::slot_bytes(wanted, shape, open_frames, state.len() + raw.len());
         let slot = journal.claim(bytes)?;
-        // Those that do not fit, because the write that should have come before failed, stay with us.
+        // Marks that do not fit, because the write before failed, stay pending.
         let marks = self.marks.as_ref().map(MarkBuffer::pending).map(|(written, pending)| {
             (written, if pending.len() <= pending_room(slot.bytes()) { pending } else { &[] })
         });
@@ -264,7 +265,7 @@ impl Out {
         Ok((slot, Prepared { resume_bytes, pending_bytes, open_frames, event_bytes }))
     }
 
-    /// Whether marks should be written now: the next slot has no room for them.
+    /// Returns whether marks should be written now: the next slot has no room for them.
     pub(super) fn has_many_marks(&self, position: u64, shape: Shape) -> bool {
         let wanted = self.chunk.wanted_bytes(position);
         let room = pending_room(chunk::slot_bytes(wanted, shape, self.open_frames(), 0));
@@ -273,7 +274,7 @@ impl Out {
 }
 
 impl ThreadRecorder {
-    /// A recorder for the current thread. `told` runs before anything can be recorded.
+    /// Creates a recorder for the current thread. `told` runs before anything can be recorded.
     pub(super) fn new(
         facts: &ThreadFacts,
         control: ControlPlace,
@@ -313,8 +314,8 @@ impl ThreadRecorder {
         Ok(Self { id: facts.id, control, out: Mutex::new(out), seen: Seen::default() })
     }
 
-    /// For the clock: notes where the thread is now, which it was looked for at `asked_ns`. Answers whether
-    /// it has moved.
+    /// For the clock: records where the thread is now, at a sample that began at `asked_ns`. Returns whether
+    /// it has advanced.
     pub(super) fn look(&self, asked_ns: u64, now_ns: impl FnOnce() -> u64) -> bool {
         let Seen { position: seen, at_ns } = &self.seen;
         if self.position() == seen.load(Ordering::Relaxed) {
@@ -337,7 +338,7 @@ impl ThreadRecorder {
         true
     }
 
-    /// The ticks of the chunk, of which so many bytes are recorded, and that the thread is there now.
+    /// The ticks of the chunk, of which this many bytes are recorded, and one for the current position.
     pub(super) fn copy_ticks(
         &self,
         out: &mut MutexGuard<'_, Out>,
@@ -361,29 +362,29 @@ impl ThreadRecorder {
         self.id
     }
 
-    /// Appends a whole event, in raw form; `false` when there is no room.
+    /// Appends a whole event, in raw form; `false` if there is no room.
     #[inline]
     pub(super) fn append(&self, event: &[u8], journal: &Journal) -> bool {
         chunk::append(journal.words(), &self.control, event)
     }
 
-    /// Sends the thread to the recorder with its next event.
+    /// Sends the thread to the recorder at its next event.
     pub(super) fn call_for_attention(&self) {
         self.control.call_for_attention();
     }
 
-    /// The events not yet handed over, up to `len` bytes of them.
+    /// The events that are not yet handed over, up to `len` bytes of them.
     pub(super) fn copy_recorded(&self, out: &MutexGuard<'_, Out>, len: usize, bytes: &mut Vec<u8>) {
         out.chunk.copy_to(len, bytes);
     }
 
-    /// How many bytes the events not yet handed over have; more may follow meanwhile.
+    /// The length in bytes of the events that are not yet handed over; more may follow meanwhile.
     pub(super) fn recorded_bytes(&self, out: &MutexGuard<'_, Out>, reader: Reader) -> usize {
         out.chunk.recorded_bytes(&self.control, reader)
     }
 
-    /// Goes on in another slot, since what this one holds up to `position` has been handed over. For the
-    /// owner, with the lock that readers hold.
+    /// Continues in another slot, because the content of this one up to `position` has been handed over. For
+    /// the owner, with the lock that readers hold.
     pub(super) fn next_chunk(
         &self,
         out: &mut MutexGuard<'_, Out>,
@@ -393,7 +394,7 @@ impl ThreadRecorder {
     ) -> Result<(), SinkError> {
         let wanted = out.chunk.wanted_bytes(position);
         let (slot, prepared) = out.next_slot(self.id, wanted, journal, shape)?;
-        // Behind a chunk that is missing in the file, none counts.
+        // After a chunk that is missing from the file, none counts.
         let counts = out.state == OutState::Open;
         if counts {
             slot.open();
@@ -412,7 +413,7 @@ impl ThreadRecorder {
         Ok(())
     }
 
-    /// Forgets what has been handed over, and answers how far that went. For the owner, before it takes
+    /// Clears what has been handed over, and returns how far that went. For the owner, before it takes
     /// another chunk or [parks](Self::park).
     pub(super) fn rewind(&self, out: &MutexGuard<'_, Out>) -> u64 {
         let position = self.position();
@@ -425,23 +426,23 @@ impl ThreadRecorder {
         out.chunk.is_overrun(&self.control)
     }
 
-    /// Lets the probes of the thread that calls write nowhere.
+    /// Makes the probes of the calling thread write nowhere.
     pub(super) fn park(&self) {
         self.control.park();
     }
 
-    /// Makes the probes of the thread that calls stay away for good.
+    /// Switches the probes of the calling thread off for good.
     pub(super) fn end(&self) {
         self.control.end();
     }
 
-    /// Gives up the slot of a thread that records no more, unless what is in it still counts.
+    /// Gives up the slot of a thread that records no more, unless its content still counts.
     pub(super) fn into_slot(self, position: u64) -> Option<Slot> {
         let chunk = self.out.into_inner().chunk;
         (!chunk.slot().is_open()).then(|| chunk.into_slot(position))
     }
 
-    /// The chunk that probes of the thread may still store to; `None` where it has no probes.
+    /// The chunk to which probes of the thread may still store; `None` if it has no probes.
     pub(super) fn last_chunk(&self) -> Option<LastChunk> {
         let ControlPlace::Table(block) = &self.control else { return None };
         let out = self.out.lock();
@@ -450,7 +451,7 @@ impl ThreadRecorder {
         Some(LastChunk { position: block.control().position_word(), memory })
     }
 
-    /// Where the thread's next event goes.
+    /// The position of the thread's next event.
     pub(super) fn position(&self) -> u64 {
         self.control.position(Ordering::Relaxed)
     }

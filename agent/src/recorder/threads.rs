@@ -1,4 +1,4 @@
-//! The threads being recorded, and their lines in `threads.jsonl`.
+//! The recorded threads, and their lines in `threads.jsonl`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,28 +12,28 @@ use super::ThreadRecorder;
 use crate::ffi::allocator::{self, OutOfMemory};
 use crate::sink::{LineFile, SinkError};
 
-/// What the JVM says of a thread.
+/// What the JVM knows about a thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ThreadFacts {
     /// `Thread.getId()`.
     pub id: ThreadId,
-    /// Its name; empty where the JVM cannot tell yet.
+    /// Its name; empty if the JVM does not know it yet.
     pub name: String,
     /// Whether it is a daemon.
     pub daemon: bool,
     /// Whether it is a virtual thread.
     pub is_virtual: bool,
-    /// How many frames it has just now, where it is asked and the JVM tells.
+    /// How many frames it has now, if that was requested and the JVM knows.
     pub frames: u32,
 }
 
-/// A name may be of any length; a line of `threads.jsonl` may not.
+/// A name may have any length; a line of `threads.jsonl` may not.
 const MAX_NAME_CHARS: usize = 4096;
 
-/// A stack may be of any depth; a line of `threads.jsonl` may not.
+/// A stack may have any depth; a line of `threads.jsonl` may not.
 const MAX_OPEN_FRAMES: usize = 1000;
 
-/// `name`, cut to what a line may hold.
+/// Returns `name`, cut to what a line may hold.
 fn bounded(name: &str) -> String {
     match name.char_indices().nth(MAX_NAME_CHARS) {
         Some((end, _)) => format!("{}…", &name[..end]),
@@ -47,8 +47,7 @@ struct LiveThread {
     name: String,
 }
 
-/// The live threads: found by their ids, and each in a place that it keeps, so that one can go over them in
-/// parts.
+/// The live threads, by id, each at a fixed place, so that they can be visited in parts.
 #[derive(Debug, Default)]
 struct Live {
     places: Vec<Option<LiveThread>>,
@@ -91,7 +90,7 @@ impl Live {
     }
 }
 
-/// So many threads are looked at before others may start or end.
+/// This many threads are visited before others may start or end.
 const AT_ONCE: usize = 128;
 
 #[derive(Debug)]
@@ -106,13 +105,13 @@ impl ThreadTable {
         Self { lines, live: Mutex::default(), started: AtomicU64::new(0) }
     }
 
-    /// Tells of a thread that is about to record.
+    /// Writes the line of a thread that is about to record.
     pub(super) fn tell_start(&self, facts: &ThreadFacts, at_ns: u64) -> Result<(), SinkError> {
         let ThreadFacts { id, ref name, daemon, is_virtual, .. } = *facts;
         self.tell(&ThreadLine::Start { id, name: bounded(name), daemon, is_virtual, at_ns })
     }
 
-    /// The thread records from now on.
+    /// Adds the thread to those that record.
     pub(super) fn start(
         &self,
         facts: &ThreadFacts,
@@ -146,7 +145,7 @@ impl ThreadTable {
         self.live.lock().remove(id);
     }
 
-    /// Asks all live threads, and answers whether any said yes. Few at a time, so that threads which start
+    /// Asks all live threads, and returns whether any said yes. A few at a time, so that threads that start
     /// or end need not wait for all of them.
     pub(super) fn any(&self, mut ask: impl FnMut(&ThreadRecorder) -> bool) -> bool {
         let (mut any, mut from) = (false, 0);

@@ -1,8 +1,8 @@
-//! HOT: the end of a slot, for what is known of the events beside their order.
+//! HOT: the end of a slot, for what is known about the events beside their order.
 //!
-//! There stand the marks of earlier chunks that no file holds yet, and the ticks of this chunk: how far
-//! it had come at some instants. [`flow_codec::format::journal`] specifies the bytes. All of it is stored under the
-//! lock that readers hold (`ThreadRecorder::out`), so only who reads after a kill sees it half done.
+//! It holds the marks of earlier chunks that no file has yet, and the ticks of this chunk: how far it had
+//! come at some instants. [`flow_codec::format::journal`] specifies the bytes. They are stored under the lock
+//! that readers hold (`ThreadRecorder::out`), so only a reader after a kill sees them half done.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -13,13 +13,13 @@ use flow_codec::write::Tick;
 
 use super::journal::Slot;
 
-/// This part of a slot is for marks, within bounds.
+/// The share of a slot that is for marks, within bounds.
 const SHARE: usize = 8;
-/// The smallest slot has room for three ticks: when the thread started, where it then waits, and one more.
+/// The smallest slot has room for three ticks: the thread's start, where it then waits, and one more.
 const MIN_BYTES: usize = MARKS_HEADER_BYTES + 3 * TICK_WORDS * WORD_BYTES;
 const MAX_BYTES: usize = 8 * 1024;
 
-/// How many bytes a slot has for marks.
+/// How many bytes of a slot are for marks.
 pub(super) fn area_bytes(slot_bytes: usize) -> usize {
     (slot_bytes / SHARE).clamp(MIN_BYTES, MAX_BYTES)
 }
@@ -32,14 +32,14 @@ pub(super) fn pending_room(slot_bytes: usize) -> usize {
 /// The ticks of one chunk.
 #[derive(Debug)]
 pub(super) struct Ticks {
-    /// Which word of the slot is the first one for ticks.
+    /// The word of the slot that holds the first tick.
     first: usize,
     count: usize,
     room: usize,
 }
 
 impl Ticks {
-    /// Those of a slot that has been prepared with so many bytes of pending marks, or without any marks.
+    /// The ticks of a slot that was prepared with this many bytes of pending marks, or without marks.
     pub(super) fn begin(slot: &Slot, pending: Option<usize>) -> Self {
         let words = slot.words().len();
         let Some(pending) = pending else { return Self { first: words, count: 0, room: 0 } };
@@ -48,15 +48,15 @@ impl Ticks {
         Self { first: words - left, count: 0, room: left / TICK_WORDS }
     }
 
-    /// Notes that the thread was seen. Where there is no room, the last tick goes: that of a thread which
-    /// was called to hand over, and still has not come.
+    /// Records that the thread was seen. If there is no room, it replaces the last tick: that of a thread
+    /// which was called to hand over and has not come yet.
     pub(super) fn push(&mut self, slot: &Slot, tick: Tick) {
         if self.room == 0 {
             return;
         }
         if self.count == self.room {
             self.count -= 1;
-            // Half of the one and half of the other would be a lie.
+            // Half of one tick and half of another would be wrong.
             self.store(slot, self.count, 0, 0);
         }
         self.store(slot, self.count, 2, tick.from_ns);
@@ -65,7 +65,7 @@ impl Ticks {
         self.count += 1;
     }
 
-    /// Notes that the thread was still where the last tick saw it.
+    /// Records that the thread was still at the position of the last tick.
     pub(super) fn prolong(&self, slot: &Slot, from_ns: u64) {
         if let Some(last) = self.count.checked_sub(1)
             && self.load(slot, last, 2) < from_ns
@@ -74,7 +74,7 @@ impl Ticks {
         }
     }
 
-    /// Whether the thread should hand over: there is room for one more at most.
+    /// Returns whether the thread should hand over: there is room for at most one more.
     pub(super) fn is_full(&self) -> bool {
         self.count + 1 >= self.room
     }
@@ -92,7 +92,7 @@ impl Ticks {
 
     fn store(&self, slot: &Slot, number: usize, word: usize, value: u64) {
         if let Some(place) = slot.words().get(self.first + number * TICK_WORDS + word) {
-            // Whoever sees this store sees those before it.
+            // A reader that sees this store sees those before it.
             place.store(value.to_le(), Ordering::Release);
         }
     }
