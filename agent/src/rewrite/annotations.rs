@@ -1,4 +1,4 @@
-//! Annotations by which the JDK tells the JVM to treat a method in a way of its own.
+//! Annotations with which the JDK asks the JVM to treat a method specially.
 //!
 //! The JVM replaces the code of such methods (`@IntrinsicCandidate`), relies on how they are inlined
 //! (`@ForceInline`), hides them from stack traces, or allows them no call (`@Scoped`). Some had other
@@ -8,7 +8,7 @@ use super::Malformed;
 use super::bytes::Reader;
 use super::pool::Pool;
 
-/// How their descriptors begin.
+/// The prefix of their descriptors.
 const INTERNAL: [&[u8]; 4] = [
     b"Ljdk/internal/vm/annotation/",
     b"Ljdk/internal/HotSpotIntrinsicCandidate;",
@@ -16,10 +16,10 @@ const INTERNAL: [&[u8]; 4] = [
     b"Ljava/lang/invoke/",
 ];
 
-/// How deep annotations may stand in one another. Deeper ones are not looked into.
+/// How deep annotations may be nested. Deeper ones are not read.
 const MAX_DEPTH: u32 = 32;
 
-/// Whether a method has one. What cannot be read is taken for one.
+/// Returns whether a method has one. An annotation that cannot be read counts as one.
 pub(super) fn are_internal(content: &[u8], pool: &Pool<'_>) -> bool {
     any_internal(&mut Reader::new(content), pool).unwrap_or(true)
 }

@@ -2,7 +2,7 @@
 
 use super::Malformed;
 
-/// A position in some bytes.
+/// A position in a byte slice.
 #[derive(Clone, Debug)]
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
@@ -14,7 +14,7 @@ impl<'a> Reader<'a> {
         Self { bytes, at: 0 }
     }
 
-    /// How many bytes were read.
+    /// The number of bytes read so far.
     pub(super) fn at(&self) -> usize {
         self.at
     }
@@ -51,7 +51,7 @@ impl<'a> Reader<'a> {
         Ok(number)
     }
 
-    /// Reads bytes behind their length, which has four bytes.
+    /// Reads a length of four bytes, and as many bytes.
     pub(super) fn sized(&mut self) -> Result<&'a [u8], Malformed> {
         let len = usize::try_from(self.u32()?).map_err(|_| Malformed::Truncated)?;
         self.take(len)

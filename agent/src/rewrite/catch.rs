@@ -1,13 +1,13 @@
 //! Where the CATCH of each exception handler goes.
 //!
-//! Best is the start of the handler. But the probe is a call, which may throw, and where it does two
-//! things must hold. It must not lead back to its own handler: with a full stack that would never
-//! end, and C1 compiles no such handler. And no monitor may be held that only the handler itself
-//! leaves: our own handler would be reached with and without that monitor, and neither C1 nor C2
-//! compiles such a method. So the probe moves past the first instructions of `synchronized` and
-//! `finally`, which throw nothing: up to the `monitorexit`, and to where the handler no longer covers
-//! itself. Nothing is recorded between the two places. If `monitorexit` itself throws, our handler
-//! records the exit, which means the same to the fold as a CATCH.
+//! The best place is the start of the handler. But the probe is a call, which may throw, and two things must
+//! then hold. It must not lead back to its own handler: with a full stack that would never end, and C1
+//! compiles no such handler. And no monitor may be held that only the handler itself releases: our own
+//! handler would be reached with and without that monitor, and neither C1 nor C2 compiles such a method. So
+//! the probe moves past the first instructions of `synchronized` and `finally`, which throw nothing: up to
+//! the `monitorexit`, and to where the handler no longer covers itself. Nothing is recorded between the two
+//! places. If `monitorexit` itself throws, our handler records the exit, which means the same to the fold as
+//! a CATCH.
 
 use super::Skip;
 use super::code::{Code, Coverage, Instruction};
@@ -17,7 +17,7 @@ use super::opcode::{self, Flow, MONITOREXIT, RET, WIDE};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct CatchPlace {
     pub(super) pc: usize,
-    /// Whether an exception there leads back to the handler all the same.
+    /// Whether an exception there leads back to the handler nevertheless.
     pub(super) leads_back: bool,
 }
 
@@ -28,12 +28,12 @@ pub(super) struct CatchPlaces<'c, 'a> {
     /// Whether the code has monitors.
     locks: bool,
     coverage: Coverage,
-    /// Handlers before this have their place.
+    /// Handlers before this one have their place.
     next: usize,
     run: Run,
 }
 
-/// Instructions one after the other that throw nothing.
+/// Consecutive instructions that throw nothing.
 #[derive(Clone, Copy, Default, Debug)]
 struct Run {
     end: usize,
@@ -48,7 +48,7 @@ impl<'c, 'a> CatchPlaces<'c, 'a> {
     }
 
     fn place(&mut self, handler: usize) -> Result<CatchPlace, Skip> {
-        // So it is with most handlers.
+        // The case of most handlers.
         if !self.locks && self.coverage.end_of(handler, handler).is_none() {
             return Ok(CatchPlace { pc: handler, leads_back: false });
         }

@@ -1,4 +1,4 @@
-//! The structure of a class file (JVMS §4.1): where everything stands.
+//! The structure of a class file (JVMS §4.1): where everything is.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,13 +12,13 @@ use super::pool::{Pool, probe_class};
 use super::{Malformed, Plan, Skip};
 use crate::text::{binary_name, decode};
 
-/// A class file: what the rewriter needs to know of it, and the bytes it was read from.
+/// A class file: what the rewriter needs, and the bytes it was read from.
 #[derive(Debug)]
 pub struct ClassFile<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) major: u16,
     pub(super) pool: Pool<'a>,
-    /// What stands behind the pool begins here.
+    /// The offset of what follows the pool.
     pub(super) pool_end: usize,
     access: u16,
     pub(super) name: &'a [u8],
@@ -48,7 +48,7 @@ pub(super) struct Entry<'a> {
     annotations: Option<&'a [u8]>,
 }
 
-/// A method of the class, described.
+/// The description of a method.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Method<'a> {
     /// The name: `<init>` of a constructor.
@@ -61,7 +61,7 @@ pub struct Method<'a> {
     pub has_code: bool,
     /// The line of its first instruction.
     pub first_line: Option<u32>,
-    /// Whether the JVM treats it in a way of its own: it has an annotation of the JDK's internals.
+    /// Whether the JVM treats it specially: it has an annotation of the JDK's internals.
     pub annotated: bool,
 }
 
@@ -70,11 +70,10 @@ const ACC_INTERFACE: u16 = 0x0200;
 impl<'a> ClassFile<'a> {
     /// Reads the structure. The code of methods is only read by [`ClassFile::plan`].
     ///
-    /// Any version will do: what a later one brings shows as a constant, frame or instruction that is
-    /// not known.
+    /// Any version is accepted: what a later version adds shows as an unknown constant, frame or instruction.
     ///
     /// # Errors
-    /// It is no class file, or of a structure that is not known.
+    /// The bytes are not a class file, or have an unknown structure.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(bytes);
         if reader.u32()? != 0xCAFE_BABE {
@@ -165,7 +164,7 @@ impl<'a> ClassFile<'a> {
     /// Whether the class already names the probe class: it was rewritten before, or is the probe class.
     #[must_use]
     pub fn has_probes(&self) -> bool {
-        // The name alone is no proof: a JVM that gives a class its own code back keeps our constants.
+        // The name alone proves nothing: a JVM that restores a class keeps our constants.
         self.pool.names_probe() && self.methods.iter().any(|entry| self.calls_probe(entry))
     }
 
@@ -181,7 +180,7 @@ impl<'a> ClassFile<'a> {
         })
     }
 
-    /// The methods, in the order of the file. Elsewhere they are known by their number in it.
+    /// The methods, in the order of the file. Other functions identify a method by its number in it.
     pub fn methods(&self) -> impl Iterator<Item = Method<'a>> {
         self.methods.iter().map(|entry| Method {
             name: decode(entry.name),
@@ -198,9 +197,9 @@ impl<'a> ClassFile<'a> {
         })
     }
 
-    /// Analyses a method: what would be inserted where.
-    ///
+    /// Analyses a method: what would be inserted, and where.
     /// # Errors
+    /// The method must not be changed.
     /// The method has to stay as it is.
     pub fn plan(&self, method: usize) -> Result<Plan<'a>, Skip> {
         let entry = self.methods.get(method).ok_or(Skip::NoCode)?;
@@ -270,7 +269,7 @@ impl<'r, 'a> Attributes<'r, 'a> {
         Self { reader, left }
     }
 
-    /// Where the reader stands: behind the attribute that came last.
+    /// The reader's position: after the previous attribute.
     fn at(&self) -> usize {
         self.reader.at()
     }

@@ -36,9 +36,9 @@ impl Handler {
     }
 }
 
-/// The attributes of code that are carried over, each as the index of its name and its content. All
-/// others are left out: type annotations, which a running program cannot ask for, and unknown ones,
-/// whose places would go wrong unseen.
+/// The attributes of code that are copied, each as the index of its name and its content. All others are left
+/// out: type annotations, which a running program cannot read, and unknown ones, whose offsets could be wrong
+/// unnoticed.
 #[derive(Debug, Default)]
 pub(super) struct Tables<'a> {
     /// Every `LineNumberTable`; there may be several.
@@ -60,8 +60,8 @@ impl<'a> Code<'a> {
         Ok(Self { tables, ..code })
     }
 
-    /// Reads the content of a `Code` attribute up to its own attributes, which is all that decides
-    /// what runs. The reader continues there.
+    /// Reads the content of a `Code` attribute up to its own attributes: everything that determines what
+    /// runs. The reader continues there.
     pub(super) fn parse_head(content: &'a [u8]) -> Result<(Self, Reader<'a>), Skip> {
         let mut reader = Reader::new(content);
         let max_stack = reader.u16()?;
@@ -83,7 +83,7 @@ impl<'a> Code<'a> {
         Ok((code, reader))
     }
 
-    /// The instructions from a place on, as far as they can be read.
+    /// The instructions from an offset on, as far as they can be read.
     pub(super) fn instructions_from(&self, pc: usize) -> Instructions<'a> {
         Instructions { code: self.bytes, pc }
     }
@@ -186,7 +186,7 @@ impl Iterator for Instructions<'_> {
     }
 }
 
-/// What each handler covers. Entries of one handler that overlap or touch count as one.
+/// The ranges that each handler covers. Entries of one handler that overlap or touch count as one.
 #[derive(Debug)]
 pub(super) struct Coverage {
     /// By handler, then by start.
@@ -199,8 +199,8 @@ struct Range {
     handler: u16,
     start: u16,
     end: u16,
-    /// In [`ByPlace`], which is searched like a balanced tree: the last end of the subtree whose root
-    /// this is.
+    /// In [`ByPlace`], which is searched like a balanced tree: the last end in the subtree whose root this
+    /// is.
     last_end: u16,
 }
 
@@ -224,13 +224,13 @@ impl Coverage {
         Self { ranges }
     }
 
-    /// The first handler that is not before a place.
+    /// The first handler at or after a place.
     pub(super) fn handler_from(&self, pc: usize) -> Option<usize> {
         let first = self.ranges.partition_point(|range| usize::from(range.handler) < pc);
         self.ranges.get(first).map(|range| range.handler.into())
     }
 
-    /// Where a handler no longer covers what it covers at `pc`. `None` if it does not cover that.
+    /// Where a handler stops covering the range that contains `pc`. `None` if it does not cover `pc`.
     pub(super) fn end_of(&self, handler: usize, pc: usize) -> Option<usize> {
         let key = |range: &Range| (usize::from(range.handler), usize::from(range.start));
         let after = self.ranges.partition_point(|range| key(range) <= (handler, pc));
@@ -239,7 +239,7 @@ impl Coverage {
         (usize::from(range.handler) == handler && pc < end).then_some(end)
     }
 
-    /// The same, to find handlers by what they cover.
+    /// The same ranges, to find handlers by what they cover.
     pub(super) fn by_place(mut self) -> ByPlace {
         self.ranges.sort_unstable_by_key(|range| range.start);
         set_last_ends(&mut self.ranges);
@@ -273,7 +273,7 @@ impl ByPlace {
     }
 }
 
-/// Returns the last end of all.
+/// Computes the last ends, and returns the last one of all.
 fn set_last_ends(ranges: &mut [Range]) -> u16 {
     let middle = ranges.len() / 2;
     let (left, rest) = ranges.split_at_mut(middle);
@@ -302,14 +302,14 @@ fn search<E>(
     Ok(())
 }
 
-/// Some places of some code.
+/// A set of places in some code.
 #[derive(Debug)]
 pub(super) struct Places {
     words: Vec<u64>,
 }
 
 impl Places {
-    /// None yet, of code of this length.
+    /// An empty set, for code of this length.
     pub(super) fn none(code_len: usize) -> Self {
         Self { words: vec![0; code_len / 64 + 1] }
     }

@@ -1,8 +1,8 @@
 //! Constructors: where they call `super(…)` or `this(…)`, and what runs before that.
 //!
-//! Until that call `this` is not initialised, and an exception handler must say so in its frame. So
-//! the two parts of a constructor need a handler each, and the call itself can have none: the
-//! verifier checks a handler against the states before and after it.
+//! Until that call `this` is not initialised, and the frame of an exception handler must say so. So the two
+//! parts of a constructor need one handler each, and the call itself can have none: the verifier checks a
+//! handler against the states before and after it.
 //!
 //! Only the code before the call is followed, path by path. Compilers put branches there (conditional
 //! arguments), several calls on several paths (Groovy), loops and handlers (statements before
@@ -19,7 +19,7 @@ use super::opcode::{self, Flow, JSR, JSR_W, is_goto};
 use super::pool::Member;
 use super::stack::{State, constructor_call};
 
-/// What was found out about a constructor.
+/// The result of analysing a constructor.
 #[derive(Debug)]
 pub(super) struct Before<'a> {
     /// The instructions that run before `this` is initialised.
@@ -46,8 +46,8 @@ pub(super) fn analyse<'a>(
     Ok(before)
 }
 
-/// More steps than this for each byte of code, and the code is no compiler's. A step is an
-/// instruction, or a path that reaches a branch target or handler.
+/// With more steps than this for each byte of code, no compiler wrote the code. A step is an instruction, or
+/// a path that reaches a branch target or handler.
 const STEPS_PER_BYTE: usize = 32;
 /// Joining states that hold more slots than this costs further steps.
 const SLOTS_PER_STEP: usize = 8;
@@ -58,7 +58,7 @@ struct Walk<'c, 'a> {
     coverage: &'c ByPlace,
     /// The states at the places that branches and handlers lead to.
     joins: BTreeMap<usize, State>,
-    /// Of those, the ones that have to be followed.
+    /// Those of them that must still be followed.
     work: Vec<usize>,
     before: Before<'a>,
     /// Where constructors are called for other objects.
@@ -109,7 +109,7 @@ impl<'c, 'a> Walk<'c, 'a> {
                 return Err(Skip::OddConstructor);
             }
             state.step(self.code.bytes, instruction, &self.class.pool)?;
-            // Our handler's frame says that it is there.
+            // The frame of our handler says that it exists.
             if !state.keeps_local_0() {
                 return Err(Skip::OddConstructor);
             }
@@ -123,7 +123,7 @@ impl<'c, 'a> Walk<'c, 'a> {
         Err(Skip::OddConstructor)
     }
 
-    /// Whether an instruction is a call of `super(…)` or `this(…)`; notes it.
+    /// Returns whether an instruction is a call of `super(…)` or `this(…)`, and records it.
     fn initialises(&mut self, state: &State, instruction: Instruction) -> Result<bool, Skip> {
         let call = constructor_call(state, self.code.bytes, instruction, &self.class.pool)?;
         let Some((callee, for_this)) = call else {
@@ -163,8 +163,8 @@ impl<'c, 'a> Walk<'c, 'a> {
     }
 }
 
-/// Whether a frame says that `this` is not initialised at a place that no path was found to reach
-/// before the call. That is dead code, but the verifier looks at it, and at its handler.
+/// Returns whether a frame says that `this` is not initialised at a place that no path was found to reach
+/// before the call. That is dead code, but the verifier reads it, and its handler.
 fn frames_disagree(entry: &Entry<'_>, code: &Code<'_>, before: &Before<'_>) -> Result<bool, Skip> {
     // Frames count local variables by type: a long is one.
     let mut locals = 1 + signature(entry.descriptor)?.parameters;

@@ -2,7 +2,7 @@
 
 use super::Skip;
 
-/// What a method takes and gives.
+/// The parameters and the result of a method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Signature {
     pub(super) parameters: usize,
@@ -32,7 +32,7 @@ pub(super) fn field_slots(descriptor: &[u8]) -> Result<usize, Skip> {
     if behind.is_empty() { Ok(slots) } else { Err(Skip::Malformed) }
 }
 
-/// The slots of the field descriptor that some text begins with, and what follows it.
+/// The slots of the field descriptor at the start of a text, and the rest of the text.
 fn first_field(text: &[u8]) -> Result<(usize, &[u8]), Skip> {
     let element = text.iter().position(|byte| *byte != b'[').ok_or(Skip::Malformed)?;
     let (kind, behind) =

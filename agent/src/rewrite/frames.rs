@@ -1,12 +1,12 @@
-//! `StackMapTable`s (JVMS §4.7.4): reading them, and writing them with other places in them.
+//! `StackMapTable`s (JVMS §4.7.4): reading them, and writing them with other offsets.
 //!
-//! A frame counts its place, and mostly its types too, from the frame before. So none is ever left
-//! out or put between: new ones only follow behind the last.
+//! A frame counts its offset, and usually its types too, from the previous frame. So no frame is left out or
+//! inserted: new ones only follow the last.
 
 use super::Skip;
 use super::bytes::{Reader, u16_at};
 
-/// A number of types, and how they stand in the file.
+/// A number of types, and their bytes in the file.
 type Types<'a> = (u16, &'a [u8]);
 
 const UNINITIALIZED_THIS: u8 = 6;
@@ -22,7 +22,7 @@ const FULL: u8 = 255;
 /// One frame.
 #[derive(Debug)]
 pub(super) struct Frame<'a> {
-    /// The place it describes.
+    /// The offset that it describes.
     pub(super) pc: usize,
     kind: Kind<'a>,
 }
@@ -48,7 +48,7 @@ enum Kind<'a> {
 pub(super) struct Frames<'a> {
     reader: Reader<'a>,
     left: u16,
-    /// The place behind that of the frame before.
+    /// The offset after that of the previous frame.
     next: usize,
 }
 
@@ -120,8 +120,8 @@ impl<'a> Iterator for Frames<'a> {
 }
 
 impl Frame<'_> {
-    /// The number of local variables, and whether the first one is a `this` that is not initialised,
-    /// given both of the frame before.
+    /// The number of local variables, and whether the first one is a `this` that is not initialised, given
+    /// both for the previous frame.
     pub(super) fn uninitialised_this(
         &self,
         count: usize,
@@ -140,13 +140,13 @@ impl Frame<'_> {
         match at {
             None => Ok((count + usize::from(added.0), first)),
             Some(0) if count == 0 => Ok((usize::from(added.0), true)),
-            // Anywhere else no compiler puts it.
+            // No compiler puts it anywhere else.
             Some(_) => Err(Skip::OddConstructor),
         }
     }
 }
 
-/// Where types of a kind stand among others.
+/// Where types of a kind are among others.
 fn places_of(types: &[u8], wanted: u8) -> impl Iterator<Item = usize> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -165,10 +165,10 @@ fn places_of(types: &[u8], wanted: u8) -> impl Iterator<Item = usize> {
 #[derive(Debug)]
 pub(super) struct FrameWriter<'o> {
     out: &'o mut Vec<u8>,
-    /// Where the count stands in `out`.
+    /// The offset of the count in `out`.
     count_at: usize,
     count: u16,
-    /// The place behind that of the frame before.
+    /// The offset after that of the previous frame.
     next: usize,
 }
 
@@ -179,7 +179,7 @@ impl<'o> FrameWriter<'o> {
         Self { out, count_at, count: 0, next: 0 }
     }
 
-    /// Writes a frame for the place `pc`. `moved` tells where the `new` of an object stands now.
+    /// Writes a frame for the offset `pc`. `moved` maps the old offset of a `new` to its new one.
     pub(super) fn put(
         &mut self,
         pc: usize,
@@ -217,8 +217,8 @@ impl<'o> FrameWriter<'o> {
         Ok(())
     }
 
-    /// Writes the frame of a handler of ours: an exception on the stack, and no local variable that it
-    /// needs. Before `this` is initialised the verifier wants to be told so.
+    /// Writes the frame of one of our handlers: an exception on the stack, and no local variables. Before
+    /// `this` is initialised, the verifier wants the frame to say so.
     pub(super) fn put_handler(
         &mut self,
         pc: usize,

@@ -1,7 +1,7 @@
 //! Judges, without a JVM, whether HotSpot's compilers accept a method.
 //!
-//! Both first follow the monitors that are held through the code, exceptions included. What they
-//! refuse they never look at again, so such a method is interpreted for good.
+//! Both compilers first follow the monitors that are held through the code, exceptions included. They never
+//! try a method again that they refused, so such a method is interpreted for good.
 //!
 //! | | C1 | C2 |
 //! |---|:-:|:-:|
@@ -10,8 +10,8 @@
 //! | an exception or a return leaves the method with a monitor held | refuses | refuses |
 //! | a handler covers an instruction of its own first block that throws | refuses | |
 //!
-//! `monitorexit` of a monitor that is held counts as throwing nothing. Which object a monitor belongs
-//! to is not followed: a monitor is known by its `monitorenter`. Probes change nothing about either.
+//! `monitorexit` of a monitor that is held counts as throwing nothing. Which object a monitor belongs to is
+//! not followed: a monitor is identified by its `monitorenter`. Probes change neither.
 
 use super::Skip;
 use super::code::{Code, Handler, Instruction, Places};
@@ -27,14 +27,14 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Whether each compiler that accepts a method judged `old` accepts this one too.
+    /// Returns whether each compiler that accepts a method judged `old` accepts this one too.
     #[must_use]
     pub fn is_as_good_as(self, old: Self) -> bool {
         self.c1 >= old.c1 && self.c2 >= old.c2
     }
 }
 
-/// Judges a method. `None` if it has subroutines (`jsr`), which compilers gave up with Java 6.
+/// Judges a method. `None` if it has subroutines (`jsr`), which compilers stopped using with Java 6.
 pub(super) fn judge(code: &Code<'_>) -> Result<Option<Verdict>, Skip> {
     let mut judge = Judge::new(code);
     if !judge.follow()? {
@@ -49,12 +49,12 @@ type Held = usize;
 
 struct Judge<'c, 'a> {
     code: &'c Code<'a>,
-    /// With which monitors each instruction is reached.
+    /// The monitors with which each instruction is reached.
     held: Vec<Option<Held>>,
     /// The monitors held before each `monitorenter`.
     below: Vec<Held>,
     work: Vec<usize>,
-    /// Where basic blocks begin, but for handlers.
+    /// Where basic blocks begin, except for handlers.
     blocks: Places,
     verdict: Verdict,
 }
@@ -143,7 +143,7 @@ impl<'c, 'a> Judge<'c, 'a> {
         }
     }
 
-    /// Notes with which monitors an instruction is reached. Returns whether it must be followed.
+    /// Records the monitors with which an instruction is reached. Returns whether it must be followed.
     fn continue_at(&mut self, pc: usize, held: Held) -> bool {
         match self.held.get_mut(pc) {
             Some(here @ None) => {
@@ -185,7 +185,7 @@ impl<'c, 'a> Judge<'c, 'a> {
     }
 }
 
-/// Whether an instruction throws, as compilers see it.
+/// Returns whether an instruction throws, in the view of the compilers.
 fn throws(op: u8, held: Held) -> bool {
     match op {
         MONITOREXIT => held == 0,

@@ -1,7 +1,7 @@
-//! Puts a method together: the old instructions, what is inserted, and tables with the new places.
+//! Assembles a method: the old instructions, what is inserted, and tables with the new offsets.
 //!
 //! ```text
-//! ENTER                       first, never again: a branch to place 0 leads behind it
+//! ENTER                       first, never again: a branch to place 0 leads to what follows it
 //! …  CATCH  …                 at the start of each exception handler, or soon after it (`catch`)
 //! …  BEGIN  call  END  …      around super(…) and this(…)
 //! …  EXIT  return  …          before each return
@@ -10,8 +10,8 @@
 //! UNWOUND-EXIT, athrow        for what is covered otherwise
 //! ```
 //!
-//! A place of the old code has a *label*, where what is inserted before its instruction begins, and a
-//! *start*, where the instruction itself does. Branches and tables lead to labels.
+//! An offset of the old code has a *label*, where the code inserted before its instruction begins, and a
+//! *start*, where the instruction itself begins. Branches and tables refer to labels.
 
 use super::class::ClassFile;
 use super::frames::Frames;
@@ -26,7 +26,7 @@ use super::{Ids, Skip};
 /// The first class version whose code is verified by frames.
 const FIRST_WITH_FRAMES: u16 = 50;
 
-/// Memory that one method leaves to the next.
+/// Memory that is reused from one method to the next.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     labels: Vec<usize>,
@@ -34,7 +34,7 @@ pub(super) struct Scratch {
     wide: Vec<bool>,
 }
 
-/// Widening one branch may make others too long. This often, and the method is left as it is.
+/// Widening one branch may make others too long. After this many rounds the method is left unchanged.
 const MAX_ROUNDS: usize = 16;
 
 /// The bytes of a conditional branch with an offset of two bytes.
@@ -47,7 +47,7 @@ pub(super) const CALL: usize = 3;
 /// Writes the content of the new `Code` attribute to the end of `out`.
 ///
 /// # Errors
-/// The method has to stay as it is. What was written is of no use.
+/// The method must not be changed. What was written is then useless.
 pub(super) fn assemble(
     class: &ClassFile<'_>,
     plan: &Plan<'_>,
@@ -96,7 +96,7 @@ impl Snippets {
         })
     }
 
-    /// What stands at a point before its instruction.
+    /// What is at a point before its instruction.
     fn before(&self, kind: PointKind) -> &Snippet {
         match kind {
             PointKind::Catch => &self.catch,
@@ -107,7 +107,7 @@ impl Snippets {
     }
 }
 
-/// A method on its way to its new places.
+/// A method while it is being moved.
 #[derive(Debug)]
 pub(super) struct Layout<'l, 'a> {
     pub(super) plan: &'l Plan<'a>,
@@ -130,14 +130,14 @@ impl Layout<'_, '_> {
         Err(Skip::TooLarge)
     }
 
-    /// Finds the labels of all places, and of each point where its own insertion or, if it has none,
-    /// its instruction starts.
+    /// Finds the labels of all offsets, and for each point where its own insertion or, if it has none, its
+    /// instruction starts.
     fn place(&mut self) {
         let code = self.plan.code.bytes;
         let Scratch { labels, starts, wide } = &mut *self.scratch;
         labels.clear();
         starts.clear();
-        // From here on an old place and its label differ by this.
+        // From here on an old offset and its label differ by this.
         let mut shift = self.snippets.enter.len();
         for (point, wide) in self.plan.points.iter().zip(wide) {
             labels.extend((labels.len()..=point.pc).map(|pc| pc + shift));
@@ -156,7 +156,7 @@ impl Layout<'_, '_> {
         labels.extend((labels.len()..=code.len()).map(|pc| pc + shift));
     }
 
-    /// Marks the branches whose offset does not fit into two bytes. Says whether there are new ones.
+    /// Marks the branches whose offset does not fit into two bytes. Returns whether there are new ones.
     fn widen(&mut self) -> Result<bool, Skip> {
         let mut widened = false;
         for (number, point) in self.plan.points.iter().enumerate() {
@@ -206,12 +206,12 @@ impl Layout<'_, '_> {
         self.scratch.labels.get(pc).copied().ok_or(Skip::Malformed)
     }
 
-    /// The label of a place in a table. What begins with the code still does.
+    /// The label of an offset in a table. What begins with the code still does.
     pub(super) fn table_label(&self, pc: u16) -> Result<usize, Skip> {
         if pc == 0 { Ok(0) } else { self.label(pc.into()) }
     }
 
-    /// Where the instruction at a place starts.
+    /// Where the instruction at an offset starts.
     pub(super) fn instruction_start(&self, pc: usize) -> Result<usize, Skip> {
         let points = &self.plan.points;
         let first = points.partition_point(|point| point.pc < pc);
@@ -227,7 +227,7 @@ impl Layout<'_, '_> {
 
     fn write(&self, additions: &mut Additions, out: &mut Vec<u8>) -> Result<(), Skip> {
         let code = &self.plan.code;
-        // Most probes find nothing on the stack; BEGIN, END and CATCH come on top of what is there.
+        // Most probes start with an empty stack; BEGIN, END and CATCH add to what is there.
         let on_top = !self.plan.calls.is_empty() || !code.handlers.is_empty();
         let max_stack = code.max_stack.checked_add(on_top.into()).ok_or(Skip::TooLarge)?;
         let max_stack = max_stack.max(if self.has_handlers() { 2 } else { 1 });
@@ -307,7 +307,7 @@ impl Layout<'_, '_> {
         Ok(())
     }
 
-    /// Answers where the old code goes on.
+    /// Writes a switch with its new offsets. Returns where the old code continues.
     fn write_switch(&self, number: usize, pc: usize, out: &mut Vec<u8>) -> Result<usize, Skip> {
         let code = self.plan.code.bytes;
         let start = self.start(number)?;
@@ -324,11 +324,11 @@ impl Layout<'_, '_> {
         Ok(switch.end())
     }
 
-    /// Writes our handlers, and says where each is.
+    /// Writes our handlers, and returns where each is.
     fn write_handlers(&self, start: usize, out: &mut Vec<u8>) -> Handlers {
         let mut handlers = Handlers::default();
-        // C1 compiles no method in which a handler is also reached in another way, so none goes on in
-        // the next one.
+        // C1 compiles no method in which a handler is also reached in another way, so none of them continues
+        // in the next one.
         let mut put = |probes: &[&Snippet]| {
             let at = out.len() - start;
             for probe in probes {

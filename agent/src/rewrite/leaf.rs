@@ -1,10 +1,10 @@
 //! Leaves: methods that, once entered, do nothing but return.
 //!
-//! Their entry and exit are recorded by one call. That must not show: nothing may be recorded in
-//! between, and no exception may be thrown. So a leaf calls nothing, makes nothing, waits for nothing,
-//! does not loop, and works on fields only where neither a null reference, nor linking, nor the
-//! initialisation of a class can get in the way: fields that its class declares itself, of `this` or
-//! static. On doubt a method is no leaf.
+//! Their entry and exit are recorded by one call. That must not show: nothing may be recorded in between, and
+//! no exception may be thrown. So a leaf calls nothing, allocates nothing, waits for nothing, does not loop,
+//! and accesses only fields for which neither a null reference, nor linking, nor the initialisation of a
+//! class can interfere: fields that its own class declares, of `this` or static. If in doubt, a method is no
+//! leaf.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ pub(super) fn is_leaf(class: &ClassFile<'_>, entry: &Entry<'_>, code: &Code<'_>)
         return false;
     }
     let leaf = Leaf { class, entry, code };
-    // Most methods have a call among their first instructions, and need no closer look.
+    // Most methods have a call among their first instructions and need no closer inspection.
     let candidate = code.instructions().all(|it| it.is_ok_and(|it| leaf.may_hold(it.op)));
     candidate && leaf.proves_itself().unwrap_or(false)
 }
@@ -42,7 +42,7 @@ struct Leaf<'l, 'a> {
 }
 
 impl Leaf<'_, '_> {
-    /// Whether leaves have such instructions, depending on what they work on.
+    /// Whether leaves may contain such an instruction, depending on its operands.
     fn may_hold(&self, op: u8) -> bool {
         is_harmless(op)
             || matches!(op, LDC..=LDC2_W | GETSTATIC..=PUTFIELD)
@@ -63,7 +63,7 @@ impl Leaf<'_, '_> {
                     None => here = Some(joining),
                 }
             }
-            // Without a state no path leads here.
+            // No path leads here without a state.
             let Some(state) = &mut here else { continue };
             if !self.allows(state, instruction)? {
                 return Ok(false);
@@ -109,7 +109,7 @@ impl Leaf<'_, '_> {
         }
     }
 
-    /// Whether a constant is a number or a text, which loading makes no call for.
+    /// Returns whether a constant is a number or a text, which loads without a call.
     fn is_plain_constant(&self, pc: usize, op: u8) -> Result<bool, Skip> {
         let index = match op {
             LDC => (*self.code.bytes.get(pc + 1).ok_or(Skip::Malformed)?).into(),
@@ -119,7 +119,7 @@ impl Leaf<'_, '_> {
         Ok(matches!(kind, tag::INTEGER | tag::FLOAT | tag::LONG | tag::DOUBLE | tag::STRING))
     }
 
-    /// Whether an instruction works on a field that the class declares, and may do so.
+    /// Returns whether an instruction accesses a field that the class declares, and may do so.
     fn is_own_field(&self, pc: usize, op: u8) -> Result<bool, Skip> {
         let wanted = self.class.pool.field(u16_at(self.code.bytes, pc + 1)?)?;
         if wanted.class != self.class.name {

@@ -5,21 +5,20 @@
 //! ```
 //!
 //! A *probe* is a call of the class `java.lang.FlowProbe`, which appends an event
-//! ([`flow_codec::format::raw`]): at the start of a method, before each return, at each exception
-//! handler, around `super(…)`, and in a handler of ours that covers the rest. Methods that can only
-//! return have a single one (`leaf`). Where they stand is drawn in `layout`.
+//! ([`flow_codec::format::raw`]): at the start of a method, before each return, at each exception handler,
+//! around `super(…)`, and in a handler of ours that covers the rest. Methods that can only return have a
+//! single probe (`leaf`). `layout` shows where probes are.
 //!
-//! What never changes: members, their order and flags, the constants there are, the order of
-//! execution, what is on the stack and in local variables, lines, and attributes outside of code. A
-//! method that cannot be rewritten stays as it is, with the reason ([`Skip`]); the others of its class
-//! are rewritten. Where no method is, there are no new bytes, so that an untouched class stays
-//! identical.
+//! These never change: members, their order and flags, existing constants, the order of execution, the stack
+//! and local variables, line numbers, and attributes outside of code. A method that cannot be rewritten stays
+//! unchanged, with the reason ([`Skip`]); the others of its class are rewritten. If no method is rewritten,
+//! there are no new bytes, so that an untouched class stays identical.
 //!
-//! A method that HotSpot compiles is compiled with probes too (`judge`): code that compilers would
-//! refuse runs tens of times slower, for good. So probes keep clear of monitors (`catch`), and where
-//! they cannot, or where the method gets too large, it stays as it is.
+//! A method that HotSpot compiles is compiled with probes too (`judge`): code that the compilers refuse runs
+//! tens of times slower, for good. So probes avoid monitors (`catch`). Where they cannot, or where the method
+//! becomes too large, it stays unchanged.
 //!
-//! Nothing here trusts its input: any bytes lead to an answer, in time proportional to their number.
+//! Nothing here trusts its input: any bytes give a result, in time proportional to their number.
 
 mod annotations;
 mod bytes;
@@ -50,22 +49,22 @@ pub use plan::{ConstructorCall, Plan};
 pub use pool::{Probes, use_probe_class};
 pub use weave::{Ids, rewrite};
 
-/// The bytes are no class file that is understood.
+/// The bytes are not a class file with a known structure.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Malformed {
     /// It does not begin with `CAFEBABE`.
     NotAClass,
-    /// Something goes on behind the end.
+    /// An item extends beyond the end.
     Truncated,
-    /// Something follows behind the end.
+    /// There are bytes after the end.
     TrailingBytes,
     /// A constant is of no known kind.
     UnknownConstant {
         /// Its kind.
         tag: u8,
     },
-    /// A constant is missing, or of another kind than needed.
+    /// A constant is missing, or has the wrong kind.
     BadIndex {
         /// Its index.
         index: u16,
@@ -89,23 +88,23 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// Why a method stays as it is.
+/// Why a method stays unchanged.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum Skip {
     /// It is abstract or native.
     NoCode,
-    /// Code that the JVM would refuse too, or as good as.
+    /// Code that the JVM would most likely refuse too.
     Malformed,
     /// With the probes it would exceed a limit of the class file format.
     TooLarge,
-    /// The class would have too many constants.
+    /// The class would need too many constants.
     PoolFull,
     /// A `StackMapTable` has a frame of a kind that is not known.
     UnknownFrame,
-    /// A constructor that calls another one in a way no known compiler does.
+    /// A constructor that calls another one in a way that no known compiler generates.
     OddConstructor,
-    /// An empty `finalize()`: with code in it every object would need a finalizer.
+    /// An empty `finalize()`: with code in it, every object would need a finalizer.
     EmptyFinalizer,
     /// Its id does not fit into a probe.
     IdTooLarge,
@@ -116,7 +115,7 @@ pub enum Skip {
 }
 
 impl Skip {
-    /// The reason in a word, for machines.
+    /// The reason as one word, for programs.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

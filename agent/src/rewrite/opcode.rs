@@ -1,6 +1,6 @@
 //! The instruction set (JVMS §6.5): lengths, what can throw, what happens to the stack.
 //!
-//! Only opcodes that some code asks for have a name; tables name the others by their numbers.
+//! Only opcodes that some code refers to have a name; tables list the others by their numbers.
 
 use super::Skip;
 use super::bytes::{u16_at, u32_at};
@@ -49,9 +49,9 @@ pub(super) const IFNONNULL: u8 = 199;
 pub(super) const GOTO_W: u8 = 200;
 pub(super) const JSR_W: u8 = 201;
 
-/// In the table of lengths: the length stands in the code.
+/// In the table of lengths: the length is in the code.
 const VARIABLE: u8 = u8::MAX;
-/// In the table of lengths: no instruction.
+/// In the table of lengths: not an instruction.
 const NONE: u8 = 0;
 
 static LENGTHS: [u8; 256] = table_of_lengths();
@@ -74,7 +74,7 @@ const fn table_of_lengths() -> [u8; 256] {
     lengths
 }
 
-/// The length of the instruction at `pc`, which then lies within the code.
+/// The length of the instruction at `pc`, all of which lies within the code.
 pub(super) fn length_at(code: &[u8], pc: usize) -> Result<usize, Skip> {
     let op = *code.get(pc).ok_or(Skip::Malformed)?;
     let len = match LENGTHS.get(usize::from(op)) {
@@ -117,7 +117,7 @@ impl Switch {
         Self { operands_at: pc + 1, entries_at: pc + 1, count: 0, step: 0 }
     }
 
-    /// Reads the switch at `pc`. Its entries may go on behind the end of the code.
+    /// Reads the switch at `pc`. Its entries may extend beyond the end of the code.
     pub(super) fn at(code: &[u8], pc: usize) -> Result<Self, Skip> {
         let operands_at = padded(pc);
         let operand = |number: usize| u32_at(code, operands_at + 4 * number);
@@ -141,7 +141,7 @@ impl Switch {
         self.entries_at + self.count * self.step
     }
 
-    /// Where the offsets stand: that of the default first.
+    /// Where the offsets are: that of the default first.
     pub(super) fn offsets(self) -> impl Iterator<Item = usize> {
         let entries = (1..=self.count).map(move |n| self.entries_at + n * self.step - 4);
         std::iter::once(self.operands_at).chain(entries)
@@ -170,7 +170,7 @@ pub(super) fn target(code: &[u8], pc: usize, at: usize, wide: bool) -> Result<us
 /// What an instruction does to the order of execution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Flow {
-    /// Goes on with the next one.
+    /// Continues with the next one.
     Next,
     /// A branch with an offset of two bytes.
     Branch,
@@ -203,8 +203,8 @@ const fn table_of_flows() -> [Flow; 256] {
     flows
 }
 
-/// What an instruction does to the order of execution. A `wide ret` counts as `Next`: whoever follows
-/// the code refuses it.
+/// Returns what an instruction does to the order of execution. A `wide ret` counts as `Next`: code that
+/// follows instructions refuses it.
 pub(super) fn flow(op: u8) -> Flow {
     FLOWS.get(usize::from(op)).copied().unwrap_or(Flow::Next)
 }
@@ -214,14 +214,14 @@ pub(super) fn is_goto(op: u8) -> bool {
     matches!(op, GOTO | JSR | GOTO_W | JSR_W)
 }
 
-/// Whether an instruction neither throws, allocates nor calls, whatever it works on: no object is
-/// looked into, and no integer divides.
+/// Returns whether an instruction neither throws, allocates nor calls, whatever its operands: it reads no
+/// object and divides no integers.
 pub(super) fn is_harmless(op: u8) -> bool {
     matches!(op, 0..=17 | 21..=45 | 54..=78 | 87..=107 | 110 | 111 | 114..=167 | 170..=177 | 198..=200)
 }
 
-/// How many slots an instruction takes from the stack and puts there. `None` where that depends on its
-/// operands, and for those that move what is on the stack.
+/// How many slots an instruction pops and pushes. `None` if that depends on its operands, and for those that
+/// rearrange the stack.
 pub(super) fn stack_effect(op: u8) -> Option<(usize, usize)> {
     Some(match op {
         0 | IINC | GOTO | GOTO_W | RETURN => (0, 0),

@@ -1,4 +1,4 @@
-//! What is inserted where, before it is known which ids go in.
+//! What is inserted where, before the ids are known.
 
 use super::Skip;
 use super::catch::CatchPlaces;
@@ -44,7 +44,7 @@ pub(super) struct Point {
     pub(super) kind: PointKind,
 }
 
-/// In the order in which several stand at one place.
+/// In the order in which several of them appear at one place.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum PointKind {
     /// The start of an exception handler, or soon after it.
@@ -61,7 +61,7 @@ pub(super) enum PointKind {
     Switch,
 }
 
-/// Instructions that a handler of ours covers.
+/// Instructions that one of our handlers covers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Covered {
     pub(super) start: usize,
@@ -70,14 +70,14 @@ pub(super) struct Covered {
     pub(super) before: bool,
 }
 
-/// Where a covered piece ends.
+/// Where a covered range ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum End {
     /// Before what is inserted there.
     At(usize),
     /// Before the exit probe of this return.
     Exit(usize),
-    /// Directly before this call, behind what is inserted there.
+    /// Directly before this call, after what is inserted there.
     Call(usize),
 }
 
@@ -125,8 +125,8 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Finds the returns, branches and switches, and whether monitors are entered or left. Checks that
-/// every place that is referred to is the start of an instruction.
+/// Finds the returns, branches and switches, and whether monitors are entered or left. Checks that every
+/// target is the start of an instruction.
 fn scan(code: &Code<'_>) -> Result<(Vec<Point>, bool), Skip> {
     let code_len = code.bytes.len();
     let mut points = Vec::new();
@@ -165,9 +165,8 @@ fn scan(code: &Code<'_>) -> Result<(Vec<Point>, bool), Skip> {
     Ok((points, locks))
 }
 
-/// Finds what our handlers cover: everything but returns, whose exit is recorded already, and calls of
-/// other constructors. Pieces in which nothing can be thrown are left out; most constructors begin
-/// with one.
+/// Finds what our handlers cover: everything except returns, whose exit is recorded already, and calls of
+/// other constructors. Ranges in which nothing can be thrown are left out; most constructors begin with one.
 fn cover(
     code: &Code<'_>,
     points: &[Point],
@@ -203,7 +202,7 @@ fn cover(
     Ok(covered)
 }
 
-/// What may become [`Covered`].
+/// A candidate for [`Covered`].
 struct Piece {
     start: usize,
     before: bool,
@@ -214,7 +213,7 @@ impl Piece {
     fn close(&self, end: End, covered: &mut Vec<Covered>) {
         let holds_code = match end {
             End::At(pc) | End::Exit(pc) => self.start < pc,
-            // There is its BEGIN at least.
+            // It contains a BEGIN at least.
             End::Call(_) => true,
         };
         if self.throws && holds_code {

@@ -1,7 +1,7 @@
-//! The constant pool: looking things up, and adding to its end.
+//! The constant pool: looking up constants, and appending to it.
 //!
-//! A rewritten class keeps its pool byte for byte, so every index in the parts nobody looks at stays
-//! right. New constants only follow.
+//! A rewritten class keeps its pool byte for byte, so every index in the parts that are not read stays right.
+//! New constants only follow.
 
 use std::sync::OnceLock;
 
@@ -29,7 +29,7 @@ pub(super) mod tag {
     pub(in super::super) const PACKAGE: u8 = 20;
 }
 
-/// The internal name of the class whose methods the probes call, where nothing else is [said](use_probe_class).
+/// The internal name of the class whose methods the probes call, unless [set](use_probe_class) to another.
 const PROBE_CLASS: &str = "java/lang/FlowProbe";
 
 static OTHER_NAME: OnceLock<&'static str> = OnceLock::new();
@@ -49,14 +49,14 @@ pub(super) fn probe_class() -> &'static [u8] {
 pub(super) struct Pool<'a> {
     /// The entries.
     bytes: &'a [u8],
-    /// Where the tag of each index stands. Indices without an entry have [`NO_ENTRY`].
+    /// Where the tag of each index is. Indices without an entry have [`NO_ENTRY`].
     offsets: Vec<u32>,
     names_probe: bool,
 }
 
 const NO_ENTRY: u32 = u32::MAX;
 
-/// A field or method that is referred to.
+/// A reference to a field or method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Member<'a> {
     /// Internal name of the class.
@@ -96,7 +96,7 @@ impl<'a> Pool<'a> {
             };
             entries.take(len)?;
         }
-        // A long or double at the last index has its second half behind the end.
+        // A long or double at the last index has its second half after the end.
         if offsets.len() != count {
             return Err(Malformed::Truncated);
         }
@@ -104,7 +104,7 @@ impl<'a> Pool<'a> {
         Ok(Self { bytes, offsets, names_probe })
     }
 
-    /// The entries as they stand in the file.
+    /// The bytes of the entries in the file.
     pub(super) fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
@@ -114,7 +114,7 @@ impl<'a> Pool<'a> {
         self.offsets.len()
     }
 
-    /// Whether some text is the name of the probe class.
+    /// Returns whether a text is the name of the probe class.
     pub(super) fn names_probe(&self) -> bool {
         self.names_probe
     }
@@ -178,10 +178,9 @@ impl<'a> Pool<'a> {
     }
 }
 
-/// Constants to follow those of a class.
+/// Constants that follow those of a class.
 ///
-/// Probes and texts are added once. The numbers of methods are all different, so nobody looks whether
-/// one is there already.
+/// Probes and texts are added once. The numbers of methods all differ, so they are not searched first.
 #[derive(Debug)]
 pub(super) struct Additions {
     first: usize,
@@ -211,7 +210,7 @@ pub enum Probes {
     Timed,
 }
 
-/// A state of [`Additions`] to come back to.
+/// A state of [`Additions`] to return to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mark(State);
 
@@ -238,13 +237,13 @@ impl Additions {
         Mark(State { len: self.bytes.len(), ..self.state })
     }
 
-    /// Takes back what was added since.
+    /// Removes what was added since.
     pub(super) fn undo(&mut self, Mark(state): Mark) {
         self.bytes.truncate(state.len);
         self.state = state;
     }
 
-    /// The number of indices of the pool with what was added.
+    /// The number of indices of the pool, including added ones.
     pub(super) fn count(&self) -> u16 {
         u16::try_from(self.first + self.state.added).unwrap_or(u16::MAX)
     }
@@ -254,7 +253,7 @@ impl Additions {
         &self.bytes
     }
 
-    /// The method of the probe class that appends so many bytes, 1 to 4.
+    /// The method of the probe class that appends this many bytes, 1 to 4.
     pub(super) fn append(&mut self, bytes: usize) -> Result<u16, Skip> {
         const PLAIN: [&[u8]; 4] = [b"append1", b"append2", b"append3", b"append4"];
         const TIMED: [&[u8]; 4] = [b"timed1", b"timed2", b"timed3", b"timed4"];

@@ -1,6 +1,6 @@
 //! What probes append, and the instructions that do it.
 //!
-//! The events are those of [`flow_codec::format::raw`], and a probe stores the complement of each byte.
+//! The events are those of [`flow_codec::format::raw`]. A probe stores the complement of each byte.
 
 use flow_codec::MethodId;
 use flow_codec::format::flow::Encoded;
@@ -17,7 +17,7 @@ pub(super) struct Event {
     len: usize,
 }
 
-/// Behind an event of three bytes its store leaves a fourth, which must look like no event at all.
+/// After an event of three bytes its store leaves a fourth, which must look like no event.
 const FILLER: u8 = 0xFF;
 
 impl Event {
@@ -50,19 +50,18 @@ impl Event {
         Self::of([Encoded::enter(method).as_bytes(), &[raw::EXIT]])
     }
 
-    /// A constructor calls another one. If there is no room for its id, it counts as one that is not
-    /// recorded.
+    /// A constructor calls another one. If there is no room for its id, it counts as not recorded.
     pub(super) fn begin(callee: Option<MethodId>) -> Self {
         callee
             .and_then(|callee| Self::of([&[raw::BEGIN], Encoded::enter(callee).as_bytes()]))
             .unwrap_or(Self::BEGIN_UNKNOWN)
     }
 
-    /// The number whose lower bytes are what is stored, the lowest one first.
+    /// The number whose lower bytes are stored, the lowest one first.
     fn value(self) -> i32 {
         let [a, b, ..] = self.bytes;
         match self.len {
-            // The bytes that do not matter are chosen so that the number is small.
+            // The bytes that do not matter are chosen to make the number small.
             1 => (!a).cast_signed().into(),
             2 => (!i16::from_le_bytes([a, b])).into(),
             _ => !i32::from_le_bytes(self.bytes),

@@ -1,8 +1,8 @@
 //! Follows `this` through the stack and the local variables of a method.
 //!
-//! One question is asked of every slot: does it hold the reference that came in local variable 0? In
-//! a constructor that tells the call of `super(…)` or `this(…)` from all other calls of
-//! constructors; elsewhere it proves that a field is read of an object that is not null.
+//! It tracks one thing about every slot: does it hold the reference that was passed in local variable 0? In a
+//! constructor that distinguishes the call of `super(…)` or `this(…)` from all other calls of constructors;
+//! elsewhere it proves that a field is read from an object that is not null.
 
 use super::Skip;
 use super::bytes::u16_at;
@@ -18,7 +18,7 @@ use super::pool::{Member, Pool};
 /// What holds `this` at one place of the code.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct State {
-    /// A slot each, the top one last.
+    /// One per slot, the top one last.
     stack: Vec<bool>,
     /// The local variables that hold it, in order.
     locals: Vec<u16>,
@@ -45,18 +45,18 @@ impl State {
         self.locals.first() == Some(&0)
     }
 
-    /// How much there is to join: slots of the stack, and local variables that hold it.
+    /// The cost of joining: slots of the stack, and local variables that hold it.
     pub(super) fn slots(&self) -> usize {
         self.stack.len() + self.locals.len()
     }
 
-    /// Whether the slot so far below the top of the stack holds it.
+    /// Returns whether the slot at this distance from the top of the stack holds it.
     pub(super) fn is_this(&self, below_top: usize) -> bool {
         self.stack.iter().rev().nth(below_top).copied().unwrap_or(false)
     }
 
-    /// Joins another state at the same place: what does not hold `this` in both does not hold it.
-    /// Says whether that changed anything.
+    /// Joins another state at the same place: what does not hold `this` in both does not hold it. Returns
+    /// whether anything changed.
     pub(super) fn join(&mut self, other: &Self) -> Result<bool, Skip> {
         if self.stack.len() != other.stack.len() {
             return Err(Skip::Malformed);
@@ -69,7 +69,7 @@ impl State {
         Ok(*self != before)
     }
 
-    /// Does what an instruction does.
+    /// Applies an instruction.
     pub(super) fn step(
         &mut self,
         code: &[u8],
@@ -146,7 +146,7 @@ impl State {
         Ok(())
     }
 
-    /// The `dup` family, which puts a copy of the top under what lies below it, and `swap`.
+    /// The `dup` family, which inserts a copy of the top below other slots, and `swap`.
     fn shuffle(&mut self, op: u8) -> Result<(), Skip> {
         let len = self.stack.len();
         if op == SWAP {
@@ -174,7 +174,7 @@ impl State {
     }
 }
 
-/// The constructor that an instruction calls, if it calls one, and whether it does so for `this`.
+/// The constructor that an instruction calls, if any, and whether it calls it for `this`.
 pub(super) fn constructor_call<'a>(
     state: &State,
     code: &[u8],

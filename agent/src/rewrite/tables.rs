@@ -1,4 +1,4 @@
-//! The tables behind the code of a method, with the new places in them.
+//! The tables after the code of a method, with the new offsets.
 
 use super::Skip;
 use super::bytes::Reader;
@@ -11,7 +11,7 @@ use super::pool::Additions;
 const ANY: u16 = 0;
 
 impl Layout<'_, '_> {
-    /// Ours come last, so that the program's own handlers see exceptions first.
+    /// Ours come last, so that the program's own handlers get exceptions first.
     pub(super) fn write_exception_table(
         &self,
         handlers: &Handlers,
@@ -140,7 +140,7 @@ impl Layout<'_, '_> {
     }
 }
 
-/// Writes the name of an attribute, and room for its length. Answers where the content begins.
+/// Writes the name of an attribute, and room for its length. Returns where the content begins.
 pub(super) fn open_attribute(name: u16, out: &mut Vec<u8>) -> usize {
     out.extend_from_slice(&name.to_be_bytes());
     out.extend_from_slice(&[0; 4]);

@@ -1,4 +1,4 @@
-//! Puts a class together: everything as it was, but for the pool's end and the code of some methods.
+//! Assembles a class: everything unchanged, except for the end of the pool and the code of some methods.
 
 use flow_codec::MethodId;
 
@@ -21,10 +21,10 @@ pub struct Ids {
     pub callees: Vec<Option<MethodId>>,
 }
 
-/// Rewrites the chosen methods, each given by its number. Answers the new class file, if anything is
-/// new, and the methods that had to stay as they were.
+/// Rewrites the chosen methods, each given by its number. Returns the new class file, if anything changed,
+/// and the methods that stayed unchanged.
 ///
-/// A class that has probes already stays as it is.
+/// A class that has probes already is not changed.
 #[must_use]
 pub fn rewrite(
     class: &ClassFile<'_>,
@@ -50,9 +50,9 @@ struct Weave<'c, 'a> {
     class: &'c ClassFile<'a>,
     additions: Additions,
     scratch: Scratch,
-    /// What follows the pool, up to the last method rewritten.
+    /// What follows the pool, up to the last rewritten method.
     rest: Vec<u8>,
-    /// How much of the class file went into `rest`.
+    /// How much of the class file was copied to `rest`.
     copied: usize,
 }
 
@@ -84,7 +84,7 @@ impl<'c, 'a> Weave<'c, 'a> {
         written
     }
 
-    /// Copies what lies before an attribute that is to be replaced. Answers the index of its name.
+    /// Copies what comes before an attribute that will be replaced. Returns the index of its name.
     fn copy(&mut self, until: usize) -> Result<u16, Skip> {
         let between = self.class.bytes.get(self.copied..until).ok_or(Skip::Malformed)?;
         self.rest.extend_from_slice(between);
@@ -111,8 +111,8 @@ impl<'c, 'a> Weave<'c, 'a> {
 /// The most bytes of code that HotSpot compiles (`HugeMethodLimit`).
 const MAX_COMPILED: usize = 8000;
 
-/// Refuses the new content of a `Code` attribute if HotSpot compiles the method now, and then would
-/// not.
+/// Refuses the new content of a `Code` attribute if HotSpot compiles the method now and would not compile it
+/// then.
 fn stays_compiled(plan: &Plan<'_>, content: &[u8]) -> Result<(), Skip> {
     const LEN_AT: usize = 4;
     let new_len = u32_at(content, LEN_AT)? as usize;
