@@ -1,9 +1,9 @@
 //! Which methods are recorded. Pure: names in, verdict out.
 //!
-//! Without `target` and `include`: every method of every class that is defined by neither the boot
-//! nor the platform loader. With them: what at least one of them names. `exclude` takes away from
-//! either. Classes of the boot and platform loader are recorded only when a filter *names* them: a
-//! pattern that begins with a wildcard does not.
+//! Without `target` and `include`: every method of every class that neither the boot nor the platform loader
+//! defined. With them: what at least one of them matches. `exclude` removes from either. Classes of the boot
+//! and platform loader are recorded only if a filter *names* them: a pattern that begins with a wildcard does
+//! not.
 
 use flow_codec::Glob;
 
@@ -23,7 +23,7 @@ pub struct FilterSpec {
 }
 
 impl Default for FilterSpec {
-    /// What is recorded when the options say nothing.
+    /// What is recorded by default.
     fn default() -> Self {
         Self {
             targets: Vec::new(),
@@ -35,7 +35,7 @@ impl Default for FilterSpec {
     }
 }
 
-/// Who defined a class.
+/// The loader that defined a class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LoaderKind {
     /// The boot or the platform loader: the JDK's own classes.
@@ -44,7 +44,7 @@ pub enum LoaderKind {
     Application,
 }
 
-/// What the filter looks at.
+/// What the filter decides by.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a> {
     /// Binary class name.
@@ -55,29 +55,29 @@ pub struct Candidate<'a> {
     pub native: bool,
     /// Whether the class is hidden (`Lookup.defineHiddenClass`, lambda proxies).
     pub hidden: bool,
-    /// Who defined the class.
+    /// The loader that defined the class.
     pub loader: LoaderKind,
 }
 
-/// What becomes of a method.
+/// The verdict on a method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// It is recorded.
     Record,
-    /// The user's filter leaves it out.
+    /// The user's filter excludes it.
     Exclude,
-    /// The filter would have it, but it is left out for this reason, to be named in the manifest.
+    /// The filter selects it, but it is not recorded for this reason, which the manifest names.
     NotRecorded(Reason),
 }
 
-/// Why a method the filter names is not recorded.
+/// Why a method that the filter selects is not recorded.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Reason {
     /// It is native, and `natives=true` was not given.
     Native,
     /// It is entered on one thread and left on another: its events would unbalance both.
     SwitchesThread,
-    /// It is the JVM's own, and must stay as it is.
+    /// It belongs to the JVM and must stay unchanged.
     Protected,
 }
 
@@ -93,7 +93,7 @@ impl Reason {
     }
 }
 
-/// What classes of the boot and the platform loader are called.
+/// The name prefixes of classes of the boot and the platform loader.
 const JDK_PACKAGES: [&str; 7] =
     ["java.", "javax.", "jdk.", "sun.", "com.sun.", "org.w3c.", "org.xml."];
 
@@ -103,8 +103,8 @@ const JDK_TOOLS: &str = "com.sun.tools.";
 /// Classes whose methods mount and unmount virtual threads: the current thread changes inside them.
 const THREAD_SWITCHING: [&str; 2] = ["java.lang.VirtualThread", "jdk.internal.vm.Continuation"];
 
-/// Classes of our own that a program may have on its class path: what they do is not the program's.
-/// Others of their package may be.
+/// Classes of the Java API that a program may have on its class path: their calls are not the program's.
+/// Other classes in their package may be.
 const OWN_CLASSES: [&str; 4] =
     ["dev.flow.Flow", "dev.flow.JUnitListener", "dev.flow.TestMark", "dev.flow.TestNGListener"];
 
@@ -112,13 +112,13 @@ fn is_own(class: &str) -> bool {
     OWN_CLASSES.iter().any(|own| is_or_is_nested_in(class, own))
 }
 
-/// Whether a class is `outer` or nested in it.
+/// Returns whether a class is `outer` or nested in it.
 pub(crate) fn is_or_is_nested_in(class: &str, outer: &str) -> bool {
     class.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('$'))
 }
 
 impl FilterSpec {
-    /// What becomes of a method.
+    /// Returns the verdict on a method.
     #[must_use]
     pub fn verdict(&self, candidate: Candidate<'_>) -> Verdict {
         let Candidate { class, method, .. } = candidate;
@@ -140,7 +140,7 @@ impl FilterSpec {
         Verdict::Record
     }
 
-    /// Whether methods of a class may be recorded: `false` only if none is.
+    /// Returns whether methods of a class may be recorded: `false` only if none is.
     #[must_use]
     pub fn may_select(&self, class: &str, loader: LoaderKind) -> bool {
         if is_own(class) || self.exclude.iter().any(|glob| glob.matches_all_of(class)) {
@@ -156,13 +156,13 @@ impl FilterSpec {
                 .any(|glob| Self::reaches(glob, loader) && glob.matches_some_of(class))
     }
 
-    /// Whether classes of the boot and the platform loader may be recorded.
+    /// Returns whether classes of the boot and the platform loader may be recorded.
     #[must_use]
     pub fn reaches_boot_classes(&self) -> bool {
         !self.targets.is_empty() || self.include.iter().any(Glob::names_something)
     }
 
-    /// Whether classes of the JDK are meant, going by the names of its packages.
+    /// Returns whether the filter selects classes of the JDK, by the names of its packages.
     #[must_use]
     pub fn names_jdk(&self) -> bool {
         let globs = self.include.iter().filter(|glob| glob.names_something()).map(Glob::first_part);
@@ -172,7 +172,7 @@ impl FilterSpec {
         })
     }
 
-    /// Whether a pattern speaks of classes from this loader.
+    /// Returns whether a pattern applies to classes of this loader.
     fn reaches(glob: &Glob, loader: LoaderKind) -> bool {
         loader == LoaderKind::Application || glob.names_something()
     }
@@ -182,7 +182,7 @@ impl FilterSpec {
         if self.targets.is_empty() && self.include.is_empty() {
             return loader == LoaderKind::Application;
         }
-        // The Java agent never sees hidden classes, so `target` does not mean them.
+        // The Java agent never sees hidden classes, so `target` does not select them.
         (!hidden && self.targets.iter().any(|prefix| class.starts_with(prefix.as_str())))
             || self
                 .include

@@ -2,15 +2,15 @@
 //!
 //! # The life of one event
 //!
-//! 1. The JVM calls back ([`ffi`]): "this thread enters that method". Ended already, or inside a call
-//!    of our own? Then nothing happens.
-//! 2. The engine ([`engine`]) asks the [`recorder`]: is the method recorded, and by which id? Known
-//!    methods are one look into a small table. A new one is described by the JVM, judged by the
-//!    [`filter`], given an id, and its name written, before the event is.
+//! 1. The JVM calls back ([`ffi`]): "this thread enters that method". If recording has ended, or the thread
+//!    is inside a call of ours, nothing happens.
+//! 2. The engine ([`engine`]) asks the [`recorder`]: is the method recorded, and with which id? A known
+//!    method is one look-up in a small table. For a new one, the JVM is asked for a description, the
+//!    [`filter`] decides, an id is assigned, and its name is written, before the event is.
 //! 3. The event is appended to the thread's chunk: the encoded id, or one byte for an exit. The chunk is a
 //!    part of the journal, a file that outlives the process.
-//! 4. A full chunk is folded into canonical `.flow` and handed to the [`sink`].
-//! 5. When the thread or the JVM ends, what is left follows ([`lifecycle`]).
+//! 4. A full chunk is folded into canonical `.flow` and passed to the [`sink`].
+//! 5. When the thread or the JVM ends, the rest follows ([`lifecycle`]).
 //!
 //! The library has three entry points, `Agent_OnLoad`, `Agent_OnAttach` and `Agent_OnUnload`, and
 //! exports nothing else. The Rust items are public for tests.

@@ -11,14 +11,15 @@
 //!   nothing ─────────────────────────────▶ recording ──────────────────▶ ended ─▶ released: nothing
 //! ```
 //!
-//! - Every callback first asks [`Recorder::is_on`]. Once ended, callbacks find that and return: the
-//!   JVM still delivers some after VMDeath.
-//! - After a detach the recording is [released](release): its files, its lock and its memory are given back when the last
-//!   thread that is still in it leaves it. Each callback, and each thread of ours, has a reference.
-//! - VMDeath switches off, writes every live thread's open chunk without waiting for the thread, and
-//!   replaces the manifest. What the thread records after that goes into a chunk that nobody reads any
-//!   more, until its next entry finds that recording is off and parks it.
-//! - A fault of ours ends the recording, never the JVM, and is told once.
+//! - Every callback first checks [`Recorder::is_on`] and returns if the recording has ended: the JVM still
+//!   delivers some events after VMDeath.
+//! - After a detach the recording is [released](release): its files, its lock and its memory are freed when
+//!   the last thread that is still in it leaves it. Each callback, and each thread of the agent, holds a
+//!   reference.
+//! - VMDeath switches recording off, writes every live thread's open chunk without waiting for the thread,
+//!   and replaces the manifest. What the thread records after that goes into a chunk that is no longer read,
+//!   until its next entry finds that recording is off and parks it.
+//! - A fault of ours ends the recording, never the JVM, and is reported once.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -45,16 +46,17 @@ use crate::sink::{
 /// The recording of this process, until it is [released](release).
 static CURRENT: Shared<Agent> = Shared::empty();
 
-/// The recording with `engine=events`, if there has been one: it can only start with the JVM. It is never freed, so its
-/// callbacks, of which there is one for each event, find it without counting references.
+/// The recording with `engine=events`, if there has been one: it can only start with the JVM. It is never
+/// freed, so its callbacks, one for each event, find it without counting references.
 static OF_EVENTS: OnceCell<Arc<Agent>> = OnceCell::new();
 
 /// Held while a recording starts, and while one is released.
 static STARTING: Mutex<()> = Mutex::new(());
 
-/// How long the end of a recording waits for threads that are still in it. The last of them frees it then.
+/// How long the end of a recording waits for threads that are still in it. After that, the last of them frees
+/// it.
 const RELEASE_PATIENCE: Duration = Duration::from_secs(5);
-/// How long a second caller waits for the one that completes the manifest.
+/// How long a second caller waits for the first one to complete the manifest.
 const FINISH_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Set by `flow record` for all JVMs of its command; see [`Manifest::session`].
@@ -68,7 +70,7 @@ pub struct Agent {
     directory: TraceDirectory,
     journal_place: JournalPlace,
     syncer: Option<Arc<Syncer>>,
-    /// Taken by the caller that ends the recording, with the place set aside for it.
+    /// Taken by the caller that ends the recording, with the file reserved for it.
     manifest: Mutex<Option<(Manifest, Replacement)>>,
     abandoned: AtomicBool,
     unsubscribed: AtomicBool,
@@ -82,14 +84,14 @@ pub struct Agent {
 pub enum Start {
     /// Before the JVM does.
     WithJvm,
-    /// In a JVM that runs.
+    /// In a running JVM.
     Attached,
 }
 
-/// Set aside on disk for the manifest of the end. A disk that is full then is just when it is needed.
+/// The size reserved on disk for the final manifest: it is needed most when the disk is full.
 const END_MANIFEST_BYTES: usize = 16 * 1024;
 
-/// How much a thread records before it is written, where a kill loses it.
+/// How much a thread records before it writes, if a kill loses it.
 const UNSAFE_CHUNK_BYTES: usize = 4096;
 
 /// The recording cannot start.
@@ -123,9 +125,9 @@ pub fn agent_of_events() -> Option<&'static Agent> {
     OF_EVENTS.get().map(|agent| &**agent)
 }
 
-/// Gives up a recording that has ended, and whose probes have been taken out: no callback finds it any more. Its files,
-/// its lock and its memory are given back when this returns, or else by the thread that leaves it last. `before` runs before
-/// another recording can start, unless one has already.
+/// Releases a recording that has ended and whose probes have been taken out: callbacks no longer find it. Its
+/// files, its lock and its memory are freed when this returns, or else by the thread that leaves it last.
+/// `before` runs before another recording can start, unless one has already.
 pub fn release(agent: Arc<Agent>, before: impl FnOnce(&Agent)) {
     let _one_at_a_time = STARTING.lock();
     if is_current(&agent) {
@@ -134,7 +136,7 @@ pub fn release(agent: Arc<Agent>, before: impl FnOnce(&Agent)) {
     }
 }
 
-/// Waits while a thread of ours takes out the probes of a recording that a fault has ended.
+/// Waits while a thread of the agent takes out the probes of a recording that a fault has ended.
 fn wait_for_clean_up() {
     let deadline = Instant::now() + RELEASE_PATIENCE;
     let is_cleaned_up = |agent: Arc<Agent>| {
@@ -149,14 +151,15 @@ fn is_current(agent: &Arc<Agent>) -> bool {
     CURRENT.get().is_some_and(|current| Arc::ptr_eq(&current, agent))
 }
 
-/// As [`release`], for the owner of [`STARTING`].
+/// Like [`release`], for the owner of [`STARTING`].
 fn release_alone(agent: Arc<Agent>) {
     drop(CURRENT.remove());
     if agent.engine == EngineKind::Events {
         return;
     }
     let deadline = Instant::now() + RELEASE_PATIENCE;
-    // References become fewer only: those there are now are of callbacks that run, and of threads of ours.
+    // From here on the number of references only falls: those of running callbacks, and of threads of the
+    // agent.
     while Arc::strong_count(&agent) > 1 && Instant::now() < deadline {
         thread::sleep(Duration::from_millis(1));
     }
@@ -168,13 +171,13 @@ pub fn on_error(option_text: &str) -> OnError {
     Options::on_error(option_text, environment)
 }
 
-/// Starts a recording: parses options, has the JVM prepared, takes the trace directory, writes the
-/// manifest. Answers `None` where the options leave alone a JVM that runs `command`: one that is started
-/// so, not one that somebody attaches to.
+/// Starts a recording: parses options, prepares the JVM, takes the trace directory, writes the manifest.
+/// Returns `None` if the options exclude a JVM that runs `command`: one that is started this way, not one
+/// that is attached to.
 ///
 /// # Errors
-/// A recording goes on already, an option is wrong, the JVM cannot be prepared, or the directory or a
-/// file it names cannot be used.
+/// A recording is running already, an option is wrong, the JVM cannot be prepared, or the directory or a file
+/// that it names cannot be used.
 pub fn start(
     option_text: &str,
     when: Start,
@@ -249,7 +252,7 @@ impl Agent {
         let directory = TraceDirectory::open(Path::new(&expand(&options.out)), session.as_deref())
             .map_err(|e| StartError(e.to_string()))?;
         let budget = Budget::new(options.max_bytes);
-        // No size allowed is less. Where it is reached, the manifest of the end is made to fit.
+        // No smaller size is allowed. If it is reached, the final manifest is made to fit.
         let _ = budget.take(END_MANIFEST_BYTES);
         let line_file = |name: &'static str| -> Result<LineFile, StartError> {
             let file = directory.create(name).map_err(|error| (name, error))?;
@@ -262,7 +265,7 @@ impl Agent {
         // Before the manifest, which says where it is.
         let journal_file = JournalFile::create_at(&mut journal_place, budget.clone());
         let journal_file = match (journal_file, &options.journal) {
-            // Somebody has asked for this place.
+            // The user has chosen this place.
             (Err(error), Some(path)) => return Err(no_journal(path, error)),
             (file, _) => file.map_err(|error| error.to_string()),
         };
@@ -330,7 +333,7 @@ impl Agent {
         })
     }
 
-    /// Starts a thread of ours, which has a reference until it ends.
+    /// Starts a thread of the agent, which holds a reference until it ends.
     fn spawn(
         self: &Arc<Self>,
         name: &str,
@@ -340,7 +343,7 @@ impl Agent {
         crate::ffi::spawn(name, move || body(&agent))
     }
 
-    /// Writes the trace to the disk again and again, until the recording has ended.
+    /// Forces the trace to disk again and again, until the recording has ended.
     fn run_syncer(&self) {
         let recorder = &self.recorder;
         if let Some(syncer) = &self.syncer {
@@ -357,12 +360,12 @@ impl Agent {
         self.engine
     }
 
-    /// Whether nobody has asked this before.
+    /// Returns `true` to the first caller only.
     pub fn first_to_unsubscribe(&self) -> bool {
         !self.unsubscribed.swap(true, Ordering::Relaxed)
     }
 
-    /// Whether nobody has asked this before.
+    /// Returns `true` to the first caller only.
     pub fn first_to_clean_up(&self) -> bool {
         !self.cleaned_up.swap(true, Ordering::Relaxed)
     }
@@ -379,21 +382,21 @@ impl Agent {
         self.directory.path()
     }
 
-    /// Everything that is recorded.
+    /// The recorder.
     #[must_use]
     pub fn recorder(&self) -> &Recorder {
         &self.recorder
     }
 
-    /// Ends the recording of a process that is the copy of one that records, without touching the
-    /// files they share. Only stores to atomics, and calls of the system: called right after a fork.
+    /// Ends the recording of a process that is a fork of the recorded one, without touching the files they
+    /// share. Only stores to atomics, and system calls: called right after a fork.
     pub fn abandon(&self) {
         self.abandoned.store(true, Ordering::Relaxed);
         crate::ffi::abandon_blocks();
         self.recorder.abandon();
     }
 
-    /// Whether this process is the copy of one that records.
+    /// Returns whether this process is a fork of the recorded one.
     #[must_use]
     pub fn is_abandoned(&self) -> bool {
         self.abandoned.load(Ordering::Relaxed)
@@ -419,7 +422,7 @@ impl Agent {
         if told_of_losses {
             shorten(&mut manifest);
         }
-        // The disk has a trace's end before the name of it.
+        // The disk must have a trace's end before the name of that file.
         let written = manifest_text(&manifest).and_then(|text| match self.syncer {
             Some(_) => place.finish_synced(&text),
             None => place.finish(&text),
@@ -431,7 +434,7 @@ impl Agent {
         }
         let journal = self.recorder.journal();
         if !journal.is_needed() {
-            // There is none where it could not be mapped.
+            // There is none if it could not be mapped.
             let _ = self.journal_place.remove();
         }
         if let Some(syncer) = &self.syncer
@@ -440,7 +443,7 @@ impl Agent {
             log::warn!("the disk is busy: a power failure now may cost the end of the trace");
         }
         if !journal.is_needed() {
-            // Or the program would hold its space on disk for as long as it runs.
+            // Otherwise the program would hold its space on disk as long as it runs.
             journal.leave_file();
         }
     }
@@ -450,7 +453,7 @@ fn no_journal(path: &Path, error: impl fmt::Display) -> StartError {
     StartError(format!("journal={}: {error}", path.display()))
 }
 
-/// The memory of chunks: in a file, where one can be mapped.
+/// The memory of chunks: in a file, if one can be mapped.
 fn journal(file: Result<JournalFile, String>, place: &JournalPlace) -> Result<Journal, String> {
     let in_file = file.and_then(|file| {
         Journal::in_file(file).inspect_err(|_| {
@@ -465,7 +468,7 @@ fn journal(file: Result<JournalFile, String>, place: &JournalPlace) -> Result<Jo
     })
 }
 
-/// Makes the manifest fit into the place set aside: there may be no other. Counts stay.
+/// Makes the manifest fit into the reserved file: there may be no other space. Counts stay.
 fn shorten(manifest: &mut Manifest) {
     let Some(end) = &mut manifest.end else { return };
     let too_long =
@@ -505,7 +508,7 @@ fn manifest(options: &Options, jvm: Jvm, session: Option<String>) -> Manifest {
     }
 }
 
-/// The command line of this process, where the system tells.
+/// The command line of this process, if the system knows it.
 fn command_line() -> Vec<String> {
     let Ok(bytes) = std::fs::read("/proc/self/cmdline") else {
         return Vec::new();

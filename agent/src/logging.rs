@@ -1,4 +1,4 @@
-//! Messages: on stderr only, one line each, behind `[flowagent]`.
+//! Messages: on stderr only, one line each, with the prefix `[flowagent]`.
 //!
 //! | level | used for |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | info  | start, stop, summary |
 //! | debug | threads and files |
 //!
-//! The level comes from the options. `RUST_LOG` is the program's own and is not read.
+//! The level comes from the options. `RUST_LOG` belongs to the program and is not read.
 
 use std::io::Write;
 
@@ -29,7 +29,7 @@ pub fn init(level: LevelFilter) {
     log::set_max_level(level);
 }
 
-/// A message as one line: names in it may hold line breaks and escape sequences.
+/// A message as one line: names in it may contain line breaks and escape sequences.
 #[must_use]
 pub fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{FFFD}' } else { c }).collect()

@@ -1,11 +1,11 @@
 //! Which JVMs are recorded, by what they run. Pure.
 //!
-//! Options that reach a JVM through the environment reach every JVM that a command starts: build tools
-//! and compilers too, which are not the point. There the agent does nothing at all.
+//! Options that reach a JVM through the environment reach every JVM that a command starts, including build
+//! tools and compilers, which users rarely want to record. In these JVMs the agent does nothing.
 
 use flow_codec::Glob;
 
-/// What `!tools` stands for: the JVMs of build tools themselves, and of compilers.
+/// The meaning of `!tools`: JVMs of build tools, and of compilers.
 const TOOLS: [&str; 20] = [
     "org.codehaus.plexus.classworlds.launcher.Launcher",
     "org.apache.maven.wrapper.**",
@@ -14,7 +14,7 @@ const TOOLS: [&str; 20] = [
     "org.gradle.wrapper.**",
     "gradle-wrapper.jar",
     "gradle-launcher**.jar",
-    // What Gradle runs beside tests in the same way.
+    // Gradle runs these beside tests, in the same way.
     "worker.org.gradle.** 'Gradle Compiler**",
     "worker.org.gradle.** 'Gradle Worker Daemon**",
     "org.jetbrains.kotlin.**",
@@ -30,10 +30,10 @@ const TOOLS: [&str; 20] = [
     "jdk.jfr.internal.**",
 ];
 
-/// The option `only-main`: patterns of which one must match, if there are any without `!`, and none of
-/// those with `!`. Each is a [`Glob`] over the main class or, where a jar is run, over the name of its
-/// file; with a blank in it, over all of the command line behind `java` and its options. `!tools` stands
-/// for build tools and compilers.
+/// The option `only-main`: patterns of which one must match, if there are any without `!`, and none of those
+/// with `!`. Each is a [`Glob`] over the main class or, if a jar is run, over its file name; if it contains a
+/// blank, over the whole command line after `java` and its options. `!tools` excludes build tools and
+/// compilers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Mains {
     wanted: Vec<Pattern>,
@@ -60,9 +60,9 @@ impl Mains {
         mains
     }
 
-    /// Whether a JVM is recorded that runs this, `sun.java.command`: `pkg.Main args`, `module/pkg.Main
-    /// args`, or `/path/app.jar args`. An empty one, as of `java -version`, runs nothing. `None` where
-    /// nobody knows, since no launcher started it: that one is recorded.
+    /// Returns whether a JVM is recorded whose `sun.java.command` is this: `pkg.Main args`, `module/pkg.Main
+    /// args`, or `/path/app.jar args`. An empty one, as of `java -version`, runs nothing. `None` means
+    /// unknown, because no launcher started the JVM: that one is recorded.
     #[must_use]
     pub fn select(&self, command: Option<&str>) -> bool {
         let Some(command) = command else { return true };
@@ -87,7 +87,7 @@ impl Pattern {
 
 /// The main class, or the file name of the jar.
 fn main_of(command: &str) -> &str {
-    // A path may have blanks, a class has none.
+    // A path may contain blanks, a class name does not.
     let jar = command.find(".jar ").map(|at| at + ".jar".len());
     let jar = jar.or_else(|| command.ends_with(".jar").then_some(command.len()));
     let first = command.split(' ').next().unwrap_or_default();

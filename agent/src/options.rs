@@ -1,8 +1,8 @@
-//! Parses `out=DIR,target=com.app.,…` into [`Options`]. Pure, but for reading the `config=` file.
+//! Parses `out=DIR,target=com.app.,…` into [`Options`]. Pure, except for reading the `config=` file.
 //!
-//! Sources, the first one wins: the agent's option string; environment variables `FLOW_*` (the
+//! Sources, the first one that has a key wins: the agent's option string; environment variables `FLOW_*` (the
 //! key in capitals, `-` as `_`); the lines of `config=FILE`. In the option string a comma separates
-//! options and `\,` stands for a comma.
+//! options and `\,` is a comma.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,7 +20,7 @@ use log::LevelFilter;
 use crate::filter::FilterSpec;
 use crate::mains::Mains;
 
-/// Every key there is, with what a value looks like.
+/// All keys, with the form of their values.
 const KEYS: [(&str, &str); 24] = [
     ("out", "a directory"),
     ("target", "class name prefixes, separated by '+'"),
@@ -56,7 +56,7 @@ const DEFAULT_CHUNK_BYTES: usize = 64 * 1024;
 const DEFAULT_PERIOD: Duration = Duration::from_micros(100);
 const PERIODS: RangeInclusive<Duration> = Duration::from_micros(20)..=Duration::from_secs(1);
 const CHUNK_BYTES: RangeInclusive<u64> = 64..=16 << 20;
-/// What a power failure may cost, if nobody says.
+/// What a power failure may cost by default.
 const DEFAULT_SYNC_PERIOD: Duration = Duration::from_secs(1);
 const SYNC_PERIODS: RangeInclusive<Duration> =
     Duration::from_millis(10)..=Duration::from_secs(3600);
@@ -82,12 +82,12 @@ impl EngineKind {
     }
 }
 
-/// What a thread does with a full chunk when the disk is slower than the program.
+/// What a thread does with a full chunk if the disk is slower than the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Overload {
     /// It waits until the chunk is written.
     Wait,
-    /// It drops the chunk; its events are counted, and marked at their place.
+    /// It drops the chunk; its events are counted, and a mark shows the gap.
     Drop,
 }
 
@@ -96,9 +96,9 @@ pub enum Overload {
 pub enum Durability {
     /// The death of the process.
     Process,
-    /// The death of the system too, but for what was recorded since the last synchronisation.
+    /// The death of the system too, except for what was recorded since the last synchronisation.
     System {
-        /// The time between two.
+        /// The time between two synchronisations.
         period: Duration,
     },
 }
@@ -108,7 +108,7 @@ pub enum Durability {
 pub enum CommandLine {
     /// All of it.
     Full,
-    /// All but the values that look like secrets.
+    /// All but values that look like secrets.
     Masked,
     /// Nothing.
     None,
@@ -126,11 +126,11 @@ pub enum OnError {
 /// Where the ids of methods come from.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum IdSource {
-    /// Given out from 0 as methods are first seen.
+    /// Assigned from 0 in the order in which methods are first seen.
     Fresh,
     /// An earlier mapping, which new methods are added to.
     File(PathBuf),
-    /// Renumbered by the call counts of an earlier trace, the most called first.
+    /// Assigned by the call counts of an earlier trace, the most frequent method first.
     Optimize(PathBuf),
 }
 
@@ -149,31 +149,31 @@ pub struct Options {
     pub clock: Timing,
     /// Where ids come from.
     pub ids: IdSource,
-    /// How much a thread records before that is written to its file, at most.
+    /// The most that a thread records before it writes to its file.
     pub chunk_bytes: usize,
-    /// How large the trace may become.
+    /// The largest size of the trace.
     pub max_bytes: Option<u64>,
     /// Whether recording begins paused.
     pub starts_paused: bool,
     /// Which JVMs are recorded.
     pub mains: Mains,
-    /// The jar with the listeners that mark tests, for JVMs that run some.
+    /// The jar with the listeners that mark tests, for JVMs that run tests.
     pub api: Option<PathBuf>,
-    /// Where the journal is, if not in the trace directory.
+    /// Where the journal is, unless in the trace directory.
     pub journal: Option<PathBuf>,
     /// What the recording survives.
     pub durability: Durability,
-    /// What is done where the disk is too slow.
+    /// What happens if the disk is too slow.
     pub overload: Overload,
     /// How much of the command line is stored.
     pub command: CommandLine,
-    /// What is told on stderr.
+    /// What is reported on stderr.
     pub log: LevelFilter,
     /// The options that were set, by key, from all sources.
     pub set: BTreeMap<String, String>,
 }
 
-/// An option that cannot be taken: what, where, and what would be right.
+/// An unusable option: what is wrong, where, and what would be right.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OptionError(String);
 
@@ -185,7 +185,7 @@ impl fmt::Display for OptionError {
 
 impl std::error::Error for OptionError {}
 
-/// One `key=value` and where it stands.
+/// One `key=value` and its source.
 #[derive(Clone, Debug)]
 struct Setting {
     key: String,
@@ -193,7 +193,7 @@ struct Setting {
     place: String,
 }
 
-/// What is asked of the agent in a running JVM.
+/// A request to the agent in a running JVM.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Wish {
     /// To record.
@@ -205,10 +205,10 @@ pub enum Wish {
     Detach,
 }
 
-/// What the agent is asked, and where it tells why it does not.
+/// The request, and where the agent reports why it does not follow it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Request {
-    /// What is asked.
+    /// What is requested.
     pub wish: Wish,
     answer: Option<PathBuf>,
 }
@@ -232,7 +232,7 @@ impl Request {
         Self { wish, answer }
     }
 
-    /// Tells whoever asked why not: in the file they named, which must be there, or else on stderr.
+    /// Reports the reason: in the file that the request named, which must exist, or else on stderr.
     pub fn answer(&self, refusal: &str) {
         let refusal = crate::logging::one_line(refusal);
         let told = self.answer.as_ref().is_some_and(|file| {
@@ -249,8 +249,8 @@ impl Options {
     /// Parses the agent's option string; `environment` looks up a variable.
     ///
     /// # Errors
-    /// An option is unknown, stands twice in one source, or has a bad value; or the `config` file
-    /// cannot be read.
+    /// An option is unknown, given twice in one source, or has a bad value; or the `config` file cannot be
+    /// read.
     pub fn parse(
         text: &str,
         environment: impl Fn(&str) -> Option<String>,
@@ -345,8 +345,8 @@ impl Options {
         })
     }
 
-    /// What to do when the recording cannot start: told apart from the rest, since it also holds
-    /// when the rest is wrong.
+    /// What to do if the recording cannot start: parsed apart from the rest, since it also applies if the
+    /// rest is wrong.
     pub fn on_error(text: &str, environment: impl Fn(&str) -> Option<String>) -> OnError {
         let continues = |setting: &Setting| setting.key == "onerror" && setting.value == "continue";
         let in_string = split(text).any(|item| {
@@ -485,7 +485,7 @@ fn check_key(setting: &Setting) -> Result<(), OptionError> {
     Err(OptionError(format!("unknown option '{}' ({}); {suggestion}", setting.key, setting.place)))
 }
 
-/// The known key most like `word`, if any is like it.
+/// The known key that is most similar to `word`, if any is similar.
 fn nearest(word: &str) -> Option<&'static str> {
     const LIKE: f64 = 0.75;
     KEYS.iter()
@@ -512,7 +512,7 @@ fn non_empty(setting: &Setting) -> Result<&str, OptionError> {
     if setting.value.is_empty() { Err(bad_value(setting)) } else { Ok(&setting.value) }
 }
 
-/// A number of bytes, or of `k`, `m` or `g` of them.
+/// A number of bytes, or of `k`, `m` or `g`.
 fn parse_size(setting: &Setting, allowed: &RangeInclusive<u64>) -> Result<u64, OptionError> {
     let text = setting.value.to_lowercase();
     let digits = text.trim_end_matches(['k', 'm', 'g']);
@@ -552,8 +552,8 @@ fn parse_durability(setting: &Setting) -> Result<Durability, OptionError> {
     period.map(|period| Durability::System { period }).ok_or_else(|| bad_value(setting))
 }
 
-/// The items of a list. None at all is a mistake, such as a variable that is not set: as a filter
-/// it would be the opposite of what is meant.
+/// The items of a list. An empty list is a mistake, such as a variable that is not set: as a filter it would
+/// mean the opposite of what was intended.
 fn list(setting: &Setting, separator: char) -> Result<Vec<String>, OptionError> {
     let items = setting.value.split(separator).map(str::trim).filter(|item| !item.is_empty());
     let items: Vec<_> = items.map(str::to_owned).collect();

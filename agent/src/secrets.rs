@@ -1,12 +1,12 @@
 //! Masks values in a command line that look like secrets, before it is stored in `trace.json`.
 //!
-//! A value is masked because of the name it is given under (`-Ddb.password=…`, `--token …`,
-//! `Authorization: …`), or because of its form (`//user:…@host`, the tokens of well-known services).
-//! Masking too much only makes a trace less informative, so doubt is decided that way: from a secret on, the
-//! rest of the argument is masked. A secret that has neither such a name nor such a form stays; `command=none` is
-//! for programs that are started with those.
+//! A value is masked because of its name (`-Ddb.password=…`, `--token …`, `Authorization: …`), or because of
+//! its form (`//user:…@host`, the tokens of well-known services). Masking too much only makes a trace less
+//! informative, so doubt is decided that way: from a secret on, the rest of the argument is masked. A secret
+//! with neither such a name nor such a form is not masked; programs that are started with those need
+//! `command=none`.
 
-/// What a masked value looks like.
+/// What replaces a masked value.
 const MASK: &str = "***";
 
 /// Parts of a name that make any value secret.
@@ -14,12 +14,12 @@ const IN_NAME: [&str; 8] =
     ["password", "passwd", "passphrase", "secret", "token", "credential", "apikey", "privatekey"];
 /// Words of a name, or ends of one, that make its value secret.
 const IN_WORD: [&str; 6] = ["key", "keys", "pass", "pwd", "auth", "creds"];
-/// What tokens of well-known services begin with.
+/// Prefixes of the tokens of well-known services.
 const TOKENS: [&str; 9] =
     ["ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA", "eyJ"];
-/// A shorter word is no token, whatever it begins with.
+/// A shorter word is not a token, whatever its prefix.
 const MIN_TOKEN_CHARS: usize = 16;
-/// A user name as long as this, without a password, is a token.
+/// A user name of this length, without a password, is a token.
 const MIN_USER_TOKEN_CHARS: usize = 20;
 
 /// Returns the arguments with all values masked that look like secrets.
@@ -44,7 +44,7 @@ pub(crate) fn mask_all(arguments: &[String]) -> Vec<String> {
 enum Expects {
     Anything,
     Secret,
-    /// `user:password`, as curl has it.
+    /// `user:password`, in the form of curl.
     User,
 }
 
@@ -161,8 +161,8 @@ fn mask_userinfo(argument: &str) -> String {
     }
 }
 
-/// The length of user and password at the start of a URL without its scheme and `//`. A password may hold an
-/// `@`, and a `/` where somebody forgot to escape it; a port before a `/` is none.
+/// The length of user and password at the start of a URL without its scheme and `//`. A password may contain
+/// an `@`, and a `/` that was not escaped; a port before a `/` is not a password.
 fn userinfo(url: &str) -> usize {
     let authority = url.get(..url.find(['/', '?', '#']).unwrap_or(url.len())).unwrap_or(url);
     if let Some(at) = authority.rfind('@') {
@@ -176,7 +176,7 @@ fn userinfo(url: &str) -> usize {
     }
 }
 
-/// Masks words that are tokens of well-known services, wherever they are.
+/// Masks words that are tokens of well-known services, anywhere.
 fn mask_tokens(argument: &str) -> String {
     let is_token = |word: &str| {
         word.len() >= MIN_TOKEN_CHARS && TOKENS.iter().any(|start| word.starts_with(start))

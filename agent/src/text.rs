@@ -1,10 +1,10 @@
-//! Text of the JVM as text of ours: in class files, and as JVMTI hands it out.
+//! Decodes the JVM's text, as in class files and from JVMTI.
 
 use std::borrow::Cow;
 
 /// Decodes the *modified UTF-8* of class files and of JVMTI (JVMS §4.4.7): NUL is `C0 80`, characters beyond
-/// U+FFFF are two surrogates of three bytes each. A lone surrogate, which UTF-8 does not have, becomes
-/// the six characters `\uD800`; bytes that are no modified UTF-8 become U+FFFD.
+/// U+FFFF are two surrogates of three bytes each. A lone surrogate, which UTF-8 does not have, becomes the
+/// six characters `\uD800`; invalid bytes become U+FFFD.
 pub(crate) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     if bytes.is_ascii() {
         return String::from_utf8_lossy(bytes);
@@ -24,7 +24,7 @@ pub(crate) fn binary_name(internal: &[u8]) -> String {
     decode(internal).replace('/', ".")
 }
 
-/// The UTF-16 that modified UTF-8 stands for.
+/// The UTF-16 that modified UTF-8 represents.
 fn utf16_units(bytes: &[u8]) -> impl Iterator<Item = u16> {
     const REPLACEMENT: u16 = 0xFFFD;
     let mut rest = bytes;

@@ -2,12 +2,12 @@
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// What `System.nanoTime` answers: it never goes back.
+/// The clock of `System.nanoTime`: it never goes backwards.
 pub(crate) fn nano_time() -> u64 {
     read(ClockId::Monotonic)
 }
 
-/// How long the thread that calls has run on a processor, in its whole life.
+/// How long the calling thread has run on a processor, in its whole life.
 pub(crate) fn cpu_time() -> u64 {
     read(ClockId::ThreadCPUTime)
 }

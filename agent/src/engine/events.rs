@@ -1,11 +1,11 @@
 //! `engine=events`: JVMTI MethodEntry and MethodExit, each event as the JVM delivers it.
 //!
-//! Sees every method the filter names, native methods and hidden classes included. The JVM runs all
-//! code in the interpreter for it, and each event costs 130 to 260 ns; this engine is for full
-//! coverage, and the oracle for faster ones.
+//! Sees every method that the filter selects, native methods and hidden classes included. The JVM then runs
+//! all code in the interpreter, and each event costs 130 to 260 ns. This engine is for full coverage, and the
+//! reference for the other one.
 //!
-//! Entries and exits are not matched by method: an exit closes the topmost open frame, as the stack
-//! itself does. Both look the method up, so that a method that is left out is left out twice.
+//! Entries and exits are not matched by method: an exit closes the topmost open frame, as on the stack
+//! itself. Both look the method up, so that a method that is left out is left out twice.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub fn on_entry(recorder: &Recorder, vm: &Vm<'_>, method: RawMethod) {
     }
 }
 
-/// A thread leaves a method. Answers what the method was.
+/// A thread leaves a method. Returns what is known about the method.
 pub fn on_exit(recorder: &Recorder, vm: &Vm<'_>, method: RawMethod, how: Left) -> Meaning {
     let meaning = look_up(recorder, vm, method);
     if meaning.recorded().is_some()
@@ -32,12 +32,12 @@ pub fn on_exit(recorder: &Recorder, vm: &Vm<'_>, method: RawMethod, how: Left) -
     meaning
 }
 
-/// A class is about to be usable; no method of it has run yet.
+/// A class is about to become usable; no method of it has run yet.
 pub fn on_class_prepare(recorder: &Recorder, methods: &[RawMethod]) {
     recorder.methods().forget(methods.iter().copied());
 }
 
-/// The current thread ends; nothing of it runs after this.
+/// The current thread ends; it runs nothing after this.
 pub fn on_thread_end(recorder: &Recorder, vm: &Vm<'_>) {
     if let Some(thread) = vm.take_thread_recorder() {
         recorder.end_thread(thread, vm.current_thread_facts().as_ref());
@@ -52,7 +52,7 @@ fn look_up(recorder: &Recorder, vm: &Vm<'_>, method: RawMethod) -> Meaning {
     })
 }
 
-/// The current thread's recorder, made when its first event is recorded: some threads of a JVM never
+/// Returns the current thread's recorder, created at its first recorded event: some threads of a JVM never
 /// get a start event.
 #[inline]
 pub fn current_thread<'a>(recorder: &Recorder, vm: &Vm<'a>) -> Option<&'a ThreadRecorder> {
@@ -66,7 +66,7 @@ pub fn current_thread<'a>(recorder: &Recorder, vm: &Vm<'a>) -> Option<&'a Thread
 #[cold]
 fn start_current_thread<'a>(recorder: &Recorder, vm: &Vm<'a>) -> Option<&'a ThreadRecorder> {
     let Some(facts) = vm.current_thread_facts() else {
-        // Recording begins with VMStart; threads of the JDK may be there before.
+        // Recording begins with VMStart; threads of the JDK may exist before.
         if !vm.knows_threads() {
             return None;
         }

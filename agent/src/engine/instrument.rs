@@ -6,8 +6,8 @@
 //!                                                       └─ no room ─▶ recorder
 //! ```
 //!
-//! Code stays compiled, and a call costs a few nanoseconds. Native methods and hidden classes have no
-//! bytes to rewrite: they are named in the manifest, as is every method that the rewriter refuses.
+//! Code stays compiled, and a call costs a few nanoseconds. Native methods and hidden classes have no bytes
+//! to rewrite: the manifest names them, and every method that the rewriter refuses.
 
 use std::sync::{Arc, Once};
 
@@ -29,11 +29,11 @@ use crate::text::binary_name;
 /// `ACC_NATIVE` (JVMS §4.6).
 const NATIVE: u16 = 0x0100;
 
-/// Stands for the name of a class that has none before it is defined.
+/// Used as the name of a class that has none before it is defined.
 const UNNAMED_CLASS: &str = "(unnamed)";
 
-/// The bytes of a class that is being loaded or changed, with probes; `None` to leave them alone.
-/// `name` is the internal one, where the JVM knows it already.
+/// Returns the bytes of a class that is being loaded or changed, with probes; `None` to leave it unchanged.
+/// `name` is the internal one, if the JVM knows it already.
 pub fn on_class_file(
     recorder: &Recorder,
     loader: &Loader,
@@ -73,8 +73,8 @@ pub fn on_class_file(
     })
 }
 
-/// Names a class that is not understood. Most likely the JVM refuses it too; it may also be later than
-/// this agent.
+/// Names a class with an unknown structure. Most likely the JVM refuses it too; or it is newer than this
+/// agent.
 fn leave_out_class(
     methods: &MethodTable,
     loader: &Loader,
@@ -95,18 +95,18 @@ fn leave_out_class(
     methods.leave_out("unknown-class-file", key(&name, "*", ""));
 }
 
-/// How much memory it takes at most to rewrite a class, as far as it is no hostile one.
+/// The most memory that rewriting a class takes, unless the class is hostile.
 fn room_for(class: &[u8]) -> usize {
     64 * 1024 + class.len().saturating_mul(16)
 }
 
-/// Whether a class may get probes, as far as its name tells.
+/// Returns whether a class may get probes, judged by its name.
 pub fn may_rewrite(recorder: &Recorder, loader: &Loader, bytes: &[u8]) -> bool {
     let filter = recorder.methods().filter();
     ClassFile::parse(bytes).is_ok_and(|class| filter.may_select(&class.name(), loader.kind))
 }
 
-/// The bytes of a class whose loader does not find the probe class. With probes it could not run.
+/// Handles a class whose loader does not find the probe class. With probes it could not run.
 pub fn on_class_without_probes(recorder: &Recorder, loader: &Loader, bytes: &[u8]) {
     let methods = recorder.methods();
     if let Ok(class) = ClassFile::parse(bytes)
@@ -123,7 +123,7 @@ pub fn on_no_room(recorder: &Recorder, vm: &Vm<'_>, id: ThreadId, event: &[u8]) 
     }
 }
 
-/// The current thread's recorder, made when it has none, and ready to go on when it was suspended.
+/// Returns the current thread's recorder, created if there is none, and resumed if it was paused.
 pub fn current_thread(
     recorder: &Recorder,
     vm: &Vm<'_>,
@@ -139,8 +139,8 @@ fn start_thread(recorder: &Recorder, vm: &Vm<'_>, id: ThreadId) -> Option<Arc<Th
         return None;
     }
     if id.get() == 0 {
-        // Code of the JDK only, in the constructor of a thread that runs already: a native one that is
-        // made known to the JVM.
+        // Only code of the JDK, in the constructor of a thread that runs already: a native thread that
+        // attaches to the JVM.
         let methods = recorder.methods();
         methods.leave_out("thread-without-id", key("java.lang.Thread", "<init>", "*"));
         return None;
@@ -150,7 +150,7 @@ fn start_thread(recorder: &Recorder, vm: &Vm<'_>, id: ThreadId) -> Option<Arc<Th
     recorder.start_thread(&vm.current_thread_facts()?, ControlPlace::Table(control))
 }
 
-/// The current thread ends; nothing of it that counts runs after this.
+/// The current thread ends; it runs nothing recordable after this.
 pub fn on_thread_end(recorder: &Recorder, vm: &Vm<'_>, id: ThreadId) {
     if let Some(thread) = recorder.thread(id) {
         match recorder.is_on() {
@@ -160,17 +160,17 @@ pub fn on_thread_end(recorder: &Recorder, vm: &Vm<'_>, id: ThreadId) {
     }
 }
 
-/// A hidden class is about to be usable. It cannot be rewritten; it can be named.
+/// A hidden class is about to become usable. It cannot be rewritten, but it can be named.
 pub fn on_hidden_class(recorder: &Recorder, loader: &Loader, name: &str) {
     let methods = recorder.methods();
     if methods.filter().may_select(name, loader.kind) {
-        // The number behind the name is another one in each run.
+        // The number after the name differs from run to run.
         let (class, _) = name.split_once('/').unwrap_or((name, ""));
         methods.leave_out("hidden-class", key(class, "*", ""));
     }
 }
 
-/// Passes classes that were loaded before through the class file hook.
+/// Passes classes that are already loaded through the class file hook.
 pub fn rewrite_loaded(recorder: &Recorder, vm: &Vm<'_>) {
     let methods = recorder.methods();
     let selected = |name: &str, loader| {
@@ -185,29 +185,28 @@ pub fn rewrite_loaded(recorder: &Recorder, vm: &Vm<'_>) {
     }
 }
 
-/// Gives the classes that have probes their own code back. Recording is over.
+/// Restores the code of classes that have probes. Recording is over.
 pub fn restore_loaded(recorder: &Recorder, vm: &Vm<'_>) {
     let filter = recorder.methods().filter();
     retransform(vm, &vm.loaded_classes(|name, loader| filter.may_select(name, loader)));
 }
 
-/// As many classes change at once: the JVM stands still meanwhile.
+/// This many classes change at a time: the JVM stands still meanwhile.
 const BATCH: usize = 256;
 
-/// Retransforms classes and answers which the JVM refuses.
+/// Retransforms classes and returns those that the JVM refuses.
 fn retransform(vm: &Vm<'_>, classes: &[LoadedClass]) -> Vec<LoadedClass> {
     let mut refused = Vec::new();
     for batch in classes.chunks(BATCH) {
         if vm.retransform(batch).is_err() {
-            // All or none: one after the other, then.
+            // All or none succeed: so one after the other.
             refused.extend(batch.iter().filter(|class| vm.retransform(&[**class]).is_err()));
         }
     }
     refused
 }
 
-/// Notes which frames of live threads run the code their methods had before: their exits will not be
-/// seen.
+/// Records which frames of live threads run the old code of their methods: their exits will not be seen.
 pub fn note_open_frames(recorder: &Recorder, vm: &Vm<'_>) {
     for (thread, frames) in vm.replaced_frames() {
         let keys = frames.iter().filter(|facts| recorder.methods().selects(facts));
@@ -220,7 +219,7 @@ pub fn note_open_frames(recorder: &Recorder, vm: &Vm<'_>) {
     }
 }
 
-/// One class on its way through the rewriter.
+/// One class while it is being rewritten.
 struct Rewriting<'a> {
     methods: &'a MethodTable,
     loader: &'a Loader,
@@ -258,7 +257,7 @@ impl Rewriting<'_> {
         Ok(bytes)
     }
 
-    /// What is to be inserted into a method, if it is to be recorded and can be.
+    /// What is to be inserted into a method, if it is selected and can be rewritten.
     fn plan(&self, index: usize, method: &Method<'_>) -> Option<Plan<'_>> {
         let native = method.access & NATIVE != 0;
         match self.verdict(self.name, &method.name, native, self.loader.kind) {
@@ -267,7 +266,7 @@ impl Rewriting<'_> {
                 self.leave_out(reason.name(), method);
                 return None;
             }
-            // The filter would have it, and only the other engine could.
+            // The filter selects it, but only the other engine could record it.
             Verdict::Record if native => {
                 self.leave_out(Reason::Native.name(), method);
                 return None;
@@ -284,8 +283,8 @@ impl Rewriting<'_> {
         self.class.plan(index).map_err(|why| self.leave_out(why.name(), method)).ok()
     }
 
-    /// The id of a constructor that is called by another one, where it is recorded. Its class may not
-    /// be loaded yet, so this goes by its name.
+    /// The id of a constructor that another one calls, if it is recorded. Its class may not be loaded yet, so
+    /// this uses its name.
     fn callee(&self, call: &ConstructorCall) -> Result<Option<MethodId>, SinkError> {
         let own = |prefix: &str| call.class.starts_with(prefix);
         let loader = match self.loader.kind {

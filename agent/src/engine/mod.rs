@@ -1,5 +1,5 @@
-//! How calls are seen. An engine turns what the JVM tells into recorder calls; the rest of the agent
-//! does not know which one runs.
+//! How calls are seen. An engine turns events of the JVM into recorder calls; the rest of the agent does not
+//! know which engine runs.
 
 pub mod events;
 pub mod instrument;

@@ -1,36 +1,36 @@
-//! Classes of the JDK that are not rewritten, though a filter may name them.
+//! Classes of the JDK that are not rewritten, even if a filter selects them.
 //!
 //! The probes call nothing that could be rewritten, so this list is short: it holds what the JVM itself
-//! depends on. Single methods are left out beside it: those with annotations for the JVM (it replaces
-//! some by its own code, which has no probes, and counts on the stack use of others), and empty
-//! finalizers (a `finalize` with code makes every object finalizable).
+//! depends on. Single methods are left out too: those with annotations for the JVM (it replaces some by its
+//! own code, which has no probes, and relies on the stack use of others), and empty finalizers (a `finalize`
+//! with code makes every object finalizable).
 
 use crate::filter::is_or_is_nested_in;
 
-/// Names that end in `.` mean a package with all below, in `$` the nested classes only, others a class with its nested
-/// ones.
+/// A name that ends in `.` matches a package and those below it, one that ends in `$` only nested classes,
+/// any other a class and its nested classes.
 const SKIPPED: [&str; 11] = [
-    // The end of every constructor call: the JVM registers finalizable objects at its return.
+    // The end of every constructor call: the JVM registers finalizable objects when it returns.
     "java.lang.Object",
     // Run by threads that have no id yet, or while the current thread changes.
     "java.lang.Thread",
     "java.lang.ThreadGroup",
     "java.lang.VirtualThread",
     "java.lang.BaseVirtualThread",
-    // The way to the above from other packages: a continuation sets the scoped values of a carrier through it.
+    // How other packages reach the above: a continuation sets the scoped values of a carrier through it.
     "java.lang.System$",
-    // Method handles are compiled from these, hidden frames and all.
+    // Method handles are compiled from these, including hidden frames.
     "java.lang.invoke.",
-    // Run by the collector's own threads, with objects half dead.
+    // Run by the garbage collector's threads, with half-dead objects.
     "java.lang.ref.",
-    // Their stack use is part of their contract: they must not fail half way.
+    // Their stack use is part of their contract: they must not fail half-way.
     "java.util.concurrent.locks.",
     // What probes are made of, and what mounts virtual threads.
     "jdk.internal.misc.",
     "jdk.internal.vm.",
 ];
 
-/// Whether a class of the JDK is left as it is.
+/// Returns whether a class of the JDK stays unchanged.
 #[must_use]
 pub(super) fn is_skipped(class: &str) -> bool {
     SKIPPED.iter().any(|name| {
@@ -38,7 +38,8 @@ pub(super) fn is_skipped(class: &str) -> bool {
     })
 }
 
-/// Whether a class of the JDK's name is a probe class, ours or that of another copy of this library.
+/// Returns whether a class with a name of the JDK is a probe class, ours or that of another copy of this
+/// library.
 #[must_use]
 pub(super) fn is_probe_class(class: &str) -> bool {
     let number = class.strip_prefix("java.lang.FlowProbe");

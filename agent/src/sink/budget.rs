@@ -1,11 +1,11 @@
-//! How large the whole trace may become.
+//! The largest size of the whole trace.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::SinkError;
 
-/// The bytes a trace may still take, shared by all who write it.
+/// The bytes that a trace may still take, shared by all writers.
 #[derive(Clone, Debug)]
 pub struct Budget {
     left: Arc<AtomicU64>,
@@ -13,7 +13,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// For a trace of at most so many bytes; any size without a limit.
+    /// For a trace of at most this many bytes; `None` sets no limit.
     #[must_use]
     pub fn new(max: Option<u64>) -> Self {
         Self { left: Arc::new(AtomicU64::new(max.unwrap_or(u64::MAX))), max }
@@ -22,7 +22,7 @@ impl Budget {
     /// Takes the bytes that are about to be written.
     ///
     /// # Errors
-    /// There are not as many left.
+    /// Fewer bytes are left.
     pub fn take(&self, bytes: usize) -> Result<(), SinkError> {
         let Some(max) = self.max else { return Ok(()) };
         let take = |left: u64| left.checked_sub(bytes as u64);

@@ -1,14 +1,14 @@
-//! The trace directory: who may write where.
+//! The trace directory: which JVM may write where.
 //!
-//! - A directory belongs to the JVM that holds the lock on its `.lock`, for as long as the process
-//!   lives; the system drops the lock with the process, however it ends.
-//! - Whoever gets the lock moves an earlier trace to `DIR.old`, file by file: the directory itself and
+//! - A directory belongs to the JVM that holds the lock on its `.lock`, as long as the process lives; the
+//!   system releases the lock with the process, however it ends.
+//! - The JVM that gets the lock moves an earlier trace to `DIR.old`, file by file: the directory itself and
 //!   its lock stay, so two JVMs never both believe that they own it, and a mount point works too.
-//! - Whoever does not get it uses `DIR/jvm-<pid>-<start>`. While such a JVM lives, nothing is moved.
-//!   So does a JVM that finds a trace of its own session, which is not to be moved away.
-//! - JVMs that start at the same time decide one after the other: all of this happens under the lock
-//!   on `.gate`, which nobody holds for longer than that.
-//! - Files are made anew and never through a link: whatever stands in our place is refused.
+//! - A JVM that does not get it uses `DIR/jvm-<pid>-<start>`. While such a JVM lives, nothing is moved. So
+//!   does a JVM that finds a trace of its own session, which must not be moved away.
+//! - JVMs that start at the same time decide one after the other: all of this happens under the lock on
+//!   `.gate`, which is held no longer than that.
+//! - Files are created anew and never opened through a link: anything else in their place is refused.
 
 use std::fmt;
 use std::fs::{self, File, TryLockError};
@@ -25,13 +25,13 @@ use parking_lot::Mutex;
 use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags, openat, unlinkat};
 use rustix::io::{Errno, retry_on_intr};
 
-/// Reading and writing for the owner only, whatever the umask allows beyond that.
+/// Read and write access for the owner only, even if the umask allows more.
 const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 const DIRECTORY_MODE: Mode = Mode::RWXU;
 
 /// How long other JVMs may take to find their place before this one gives up.
 const GATE_PATIENCE: Duration = Duration::from_secs(10);
-/// More JVMs of one process id in one second than this there cannot be.
+/// One process id cannot have more JVMs than this in one second.
 const MAX_FURTHER: u32 = 1000;
 
 /// A trace directory that this process owns.
@@ -46,7 +46,7 @@ struct OpenDirectory {
     fd: OwnedFd,
     /// Held as long as the process lives.
     _lock: File,
-    /// Given up for a moment when the program has used up its descriptors.
+    /// Released for a moment when the program has used up its descriptors.
     spare: Mutex<Option<OwnedFd>>,
 }
 
@@ -66,11 +66,11 @@ impl fmt::Display for DirectoryError {
 impl std::error::Error for DirectoryError {}
 
 impl TraceDirectory {
-    /// Makes or takes over the directory. An earlier trace in it moves to `DIR.old`; while another
-    /// JVM owns it, or when the trace is of the same `session`, a directory inside it is used instead.
+    /// Creates or takes over the directory. An earlier trace in it moves to `DIR.old`. While another JVM owns
+    /// it, or if the trace belongs to the same `session`, a directory inside it is used instead.
     ///
     /// # Errors
-    /// The directory cannot be made, is a link or not a directory, or holds something that is no
+    /// The directory cannot be created, is a link or not a directory, or contains something other than a
     /// regular file in the place of one of ours.
     pub fn open(dir: &Path, session: Option<&str>) -> Result<Self, DirectoryError> {
         let fail = |why: String| DirectoryError { path: dir.to_path_buf(), why };
@@ -88,7 +88,7 @@ impl TraceDirectory {
                 }
             }
         }
-        // In use, or not ours to empty: a place of our own inside.
+        // In use, or it must not be emptied: a directory of our own inside.
         let name = unique_name(names::JVM_PREFIX);
         for number in 1..MAX_FURTHER {
             // In containers that share a directory, process ids are not unique.
@@ -125,7 +125,7 @@ impl TraceDirectory {
     /// The system refuses, or something of this name exists.
     pub fn create(&self, name: &str) -> io::Result<File> {
         let (file, _) = self.open_file(name, OFlags::CREATE | OFlags::EXCL)?;
-        // Some umasks take more than they should: the owner would not get in again.
+        // Some umasks remove too much: the owner could not open the directory again.
         rustix::fs::fchmod(&file, FILE_MODE)?;
         Ok(file)
     }
@@ -133,7 +133,7 @@ impl TraceDirectory {
     /// Creates a file for reading and writing; nothing of this name may exist.
     ///
     /// # Errors
-    /// As [`create`](Self::create).
+    /// Like [`create`](Self::create).
     pub fn create_to_map(&self, name: &str) -> io::Result<File> {
         let flags =
             OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -142,40 +142,40 @@ impl TraceDirectory {
         Ok(file)
     }
 
-    /// Returns once the disk has the content of a file of ours.
+    /// Returns once the content of a file of ours is on the disk.
     ///
     /// # Errors
-    /// The disk has not.
+    /// The disk reports an error.
     pub fn sync_file(&self, name: &str) -> io::Result<()> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let file = File::from(retry_on_intr(|| openat(&self.open.fd, name, flags, Mode::empty()))?);
         file.sync_data()
     }
 
-    /// Returns once the disk has the names of all files.
+    /// Returns once the names of all files are on the disk.
     ///
     /// # Errors
-    /// The disk has not.
+    /// The disk reports an error.
     pub fn sync_names(&self) -> io::Result<()> {
         Ok(retry_on_intr(|| rustix::fs::fsync(&self.open.fd))?)
     }
 
-    /// Returns once the disk has all that was written to the file system the directory is on, by whomever.
+    /// Returns once everything written to this file system, by any process, is on the disk.
     ///
     /// # Errors
-    /// The disk has not.
+    /// The disk reports an error.
     pub fn sync_file_system(&self) -> io::Result<()> {
         Ok(rustix::fs::syncfs(&self.open.fd)?)
     }
 
-    /// How long a file of ours is; 0 where it is not there.
+    /// The length of a file of ours; 0 if it does not exist.
     #[must_use]
     pub fn file_len(&self, name: &str) -> i64 {
         let found = rustix::fs::statat(&self.open.fd, name, AtFlags::SYMLINK_NOFOLLOW);
         found.map_or(0, |found| found.st_size)
     }
 
-    /// Whether the directory has been removed.
+    /// Returns whether the directory has been removed.
     #[must_use]
     pub fn is_removed(&self) -> bool {
         rustix::fs::fstat(&self.open.fd).is_ok_and(|facts| facts.st_nlink == 0)
@@ -189,10 +189,10 @@ impl TraceDirectory {
         Ok(unlinkat(&self.open.fd, name, AtFlags::empty())?)
     }
 
-    /// Opens a file of ours for appending, and tells its length.
+    /// Opens a file of ours for appending, and returns its length.
     ///
     /// # Errors
-    /// The file is gone, or something else stands in its place.
+    /// The file no longer exists, or something else is in its place.
     pub fn append(&self, name: &str) -> io::Result<(File, u64)> {
         self.open_file(name, OFlags::empty())
     }
@@ -200,29 +200,29 @@ impl TraceDirectory {
     /// Replaces a file by one with this content: a reader finds either the old or the new one.
     ///
     /// # Errors
-    /// The new content cannot be written; the old file is as it was.
+    /// The new content cannot be written; the old file is unchanged.
     pub fn replace(&self, name: &str, content: &[u8]) -> io::Result<()> {
         self.reserve(name, 0)?.finish(content)
     }
 
-    /// Makes the file that is to replace `name` later, with room for `bytes` set aside now: then a
-    /// full disk, or a program that has used up its descriptors, cannot prevent it.
+    /// Creates the file that will replace `name` later, and reserves `bytes` for it now: then neither a full
+    /// disk, nor a program that has used up its descriptors, can prevent the replacement.
     ///
     /// # Errors
-    /// The file cannot be made.
+    /// The file cannot be created.
     pub fn reserve(&self, name: &str, bytes: u64) -> io::Result<Replacement> {
         let new = format!("{name}.new");
         let _ = unlinkat(&self.open.fd, &new, AtFlags::empty());
         let file = self.create(&new)?;
         if bytes > 0 {
-            // Not every file system can; then the room is found later, or not.
+            // Not every file system can; then the space is found later, or not.
             let _ = rustix::fs::fallocate(&file, FallocateFlags::KEEP_SIZE, 0, bytes);
         }
         Ok(Replacement { directory: self.clone(), file, name: name.to_owned(), new })
     }
 
     fn open_file(&self, name: &str, more: OFlags) -> io::Result<(File, u64)> {
-        // NONBLOCK: a FIFO in our place must not stop the program.
+        // NONBLOCK: a FIFO in the place of the file must not block the program.
         let flags =
             OFlags::WRONLY | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let open = || retry_on_intr(|| openat(&self.open.fd, name, flags | more, FILE_MODE));
@@ -242,7 +242,7 @@ impl TraceDirectory {
         Ok((file, metadata.len()))
     }
 
-    /// Takes back a descriptor for the next time there is none. To be called after a file of ours is
+    /// Takes a descriptor again, for the next time when there is none. Called after a file of ours was
     /// closed.
     pub(super) fn restore_spare(&self) {
         if let Some(mut spare) = self.open.spare.try_lock()
@@ -253,7 +253,7 @@ impl TraceDirectory {
     }
 }
 
-/// A file that is to take the place of another one.
+/// A file that will replace another one.
 #[derive(Debug)]
 pub struct Replacement {
     directory: TraceDirectory,
@@ -266,15 +266,15 @@ impl Replacement {
     /// Writes the content and puts the file in its place.
     ///
     /// # Errors
-    /// The content cannot be written; the old file is as it was.
+    /// The content cannot be written; the old file is unchanged.
     pub fn finish(self, content: &[u8]) -> io::Result<()> {
         self.put(content, false)
     }
 
-    /// Writes the content after what is there, and puts the file in its place once the disk has it.
+    /// Writes the content after what is there, and renames the file into place once the disk has it.
     ///
     /// # Errors
-    /// The disk has not; the old file is as it was.
+    /// The disk reports an error; the old file is unchanged.
     pub fn finish_synced(self, content: &[u8]) -> io::Result<()> {
         self.put(content, true)
     }
@@ -289,7 +289,7 @@ impl Replacement {
         let fd = &self.directory.open.fd;
         let put = || {
             io::Write::write_all(&mut &self.file, content)?;
-            // What was set aside and is not needed.
+            // Space that was reserved and is not needed.
             self.file.set_len(self.file.metadata()?.len())?;
             if synced {
                 self.file.sync_all()?;
@@ -334,7 +334,7 @@ pub fn host() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-/// Now, as it stands in file names: `20260131T235959Z`.
+/// The current time, as used in file names: `20260131T235959Z`.
 fn start_time() -> String {
     humantime::format_rfc3339_seconds(std::time::SystemTime::now())
         .to_string()
@@ -346,7 +346,7 @@ pub(super) fn unique_name(prefix: &str) -> String {
     format!("{prefix}{}-{}", std::process::id(), start_time())
 }
 
-/// Makes the directory where it is missing, parents included, and opens it.
+/// Creates the directory if it is missing, with its parents, and opens it.
 fn make_and_open(path: &Path) -> Result<OwnedFd, String> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_symlink() => {
@@ -380,7 +380,7 @@ fn open_lock(fd: &OwnedFd, name: &str) -> Result<File, String> {
     };
     let lock = match open(OFlags::CREATE | OFlags::EXCL) {
         Ok(made) => {
-            // Whatever the umask takes away. Not of a file that was there: it may be a hard link to another one.
+            // Whatever the umask removes. Not for an existing file: it may be a hard link to another one.
             let _ = rustix::fs::fchmod(&made, FILE_MODE);
             Ok(made)
         }
@@ -419,10 +419,10 @@ fn wait_for_lock(fd: &OwnedFd, name: &str) -> Result<File, String> {
     }
 }
 
-/// Whether all JVMs that wrote into directories of their own in here have ended. While one lives, the
-/// trace it is part of stays where it is. None can begin to live meanwhile: we hold the gate.
+/// Returns whether all JVMs that wrote into directories inside this one have ended. While one lives, the
+/// trace that it belongs to is not moved. None can start meanwhile: we hold the gate.
 fn no_further_jvm_is_live(path: &Path) -> bool {
-    // A FIFO in its place would be waited for, and a link lead to the lock of another directory.
+    // A FIFO in its place would block, and a link could lead to the lock of another directory.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let lock = |name: &String| {
         let lock = path.join(name).join(names::LOCK);
@@ -431,7 +431,7 @@ fn no_further_jvm_is_live(path: &Path) -> bool {
     further_traces(path).iter().all(|name| lock(name).map_or(true, |lock| lock.try_lock().is_ok()))
 }
 
-/// Whether the directory's trace is one of this session.
+/// Returns whether the directory's trace belongs to this session.
 fn holds_trace_of(path: &Path, session: Option<&str>) -> bool {
     session.is_some()
         && Trace::manifest_of(path)
@@ -488,7 +488,7 @@ fn move_earlier_trace(path: &Path, fd: &OwnedFd) -> Result<Moved, String> {
         let cannot = |name: &str, error: io::Error| format!("{name}: {error}");
         remove_journals_elsewhere(&old);
         remove_trace(&old_fd, 0).map_err(|error| cannot(".old", error.into()))?;
-        // The manifest last: what is left of an interrupted move is still seen as a trace.
+        // The manifest last: what remains of an interrupted move is then still recognised as a trace.
         let (manifest, rest): (Vec<_>, Vec<_>) =
             files.iter().chain(&further).partition(|name| *name == names::MANIFEST);
         for name in rest.into_iter().chain(manifest) {
@@ -503,8 +503,8 @@ fn move_earlier_trace(path: &Path, fd: &OwnedFd) -> Result<Moved, String> {
     })
 }
 
-/// Removes the journal of a trace that is not in its directory, if the trace is our own: in a directory of another user,
-/// `trace.json` may name anything.
+/// Removes the journal of a trace if it is not in the trace's directory and the trace is our own: in a
+/// directory of another user, `trace.json` may name any file.
 fn remove_journal_elsewhere(path: &Path) {
     let owner = fs::metadata(path.join(names::MANIFEST)).map(|found| found.uid());
     let is_own = owner.is_ok_and(|owner| owner == rustix::process::geteuid().as_raw());
@@ -524,8 +524,8 @@ fn remove_journals_elsewhere(path: &Path) {
 /// Traces of further JVMs are not nested; a hostile directory may be.
 const MAX_DEPTH: u32 = 4;
 
-/// Removes the files of a trace, and nothing else. Never follows a link: each directory is opened from the one above, which may
-/// belong to somebody else.
+/// Removes the files of a trace, and nothing else. Never follows a link: each directory is opened from its
+/// parent, which may belong to another user.
 fn remove_trace(dir: &OwnedFd, depth: u32) -> rustix::io::Result<()> {
     let file = |dir: &OwnedFd, name: &str| unlinkat(dir, name, AtFlags::empty());
     let directory = |name: &str| unlinkat(dir, name, AtFlags::REMOVEDIR);
@@ -544,13 +544,13 @@ fn remove_trace(dir: &OwnedFd, depth: u32) -> rustix::io::Result<()> {
             remove_trace(&further, depth + 1)?;
         }
         let _ = file(&further, names::LOCK);
-        // Stays where somebody put files of their own into it.
+        // Stays if it contains other files.
         let _ = directory(&name);
     }
     Ok(())
 }
 
-/// Opens a directory in another one, and no link to one.
+/// Opens a directory inside another one, unless it is a link.
 fn open_directory_at(dir: &OwnedFd, name: &str) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
     retry_on_intr(|| openat(dir, name, flags, Mode::empty()))
@@ -661,7 +661,7 @@ mod tests {
         write_trace(&second, "second");
         assert_eq!(fs::read_to_string(out.join("trace.json")).unwrap(), "first");
 
-        // The first ends; the second still lives inside, so nothing is moved from under it.
+        // The first one ends; the second still lives inside, so nothing is moved.
         drop(first);
         let further = second.path().file_name().unwrap().to_owned();
         let third = TraceDirectory::open(&out, None).unwrap();

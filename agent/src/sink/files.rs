@@ -1,5 +1,5 @@
-//! One file a thread in the trace directory, and one for its marks. No file stays open between chunks, and few are open at
-//! once, so the number of threads does not count against the program's limit of open files.
+//! One file per thread in the trace directory, and one for its marks. No file stays open between chunks, and
+//! few are open at a time, so the number of threads does not count towards the program's limit of open files.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
@@ -16,7 +16,7 @@ use super::directory::TraceDirectory;
 use super::{Budget, FoldedChunk, Scope, Sink, SinkError, Syncer};
 use crate::ffi::allocator::{self, OutOfMemory};
 
-/// As many thread files are open at once; more writers wait.
+/// This many thread files are open at a time; further writers wait.
 const MAX_OPEN: usize = 8;
 
 /// Appends chunks to `thread-<id>.flow` or `.jsonl`.
@@ -39,17 +39,17 @@ impl FileSink {
         Self { directory, format, budget, syncer: None, enter, leave }
     }
 
-    /// Tells which files have changed.
+    /// Reports files that have changed.
     #[must_use]
     pub fn synced_by(mut self, syncer: Option<Arc<Syncer>>) -> Self {
         self.syncer = syncer;
         self
     }
 
-    /// Appends to a file of ours, when it is our turn.
+    /// Appends to a file of ours, when a slot is free.
     fn store(&self, name: &str, offset: Offset, bytes: &[u8]) -> Result<(), SinkError> {
         self.budget.take(bytes.len())?;
-        // The channel is ours and never closed, so neither end can fail.
+        // Both ends of the channel belong to this value and are never closed, so neither can fail.
         let _ = self.enter.send(());
         let written = self.append(name, offset.get(), bytes);
         if let Some(syncer) = &self.syncer {
@@ -73,8 +73,8 @@ impl FileSink {
         write_whole(&mut file, bytes, len)
     }
 
-    /// How far a failure reaches. A file in our place is somebody else's, a file that is gone or was
-    /// changed is one thread's; and a program without descriptors may have some again later.
+    /// The scope of a failure. A foreign file in our place, or a file that was removed or changed, concerns
+    /// one thread; a program without descriptors may have some again later.
     fn scope_of(&self, error: &io::Error, offset: Offset) -> Scope {
         let gone = error.kind() == ErrorKind::NotFound && offset.get() > 0;
         let of_one_file = [Errno::MFILE, Errno::NFILE, Errno::LOOP].map(Errno::raw_os_error);
@@ -107,7 +107,7 @@ impl Sink for FileSink {
     }
 }
 
-/// Appends all of `bytes`, or nothing: what follows a part of a chunk would be read as something else.
+/// Appends all of `bytes`, or nothing: what follows a part of a chunk would be misread.
 fn write_whole(file: &mut File, bytes: &[u8], len: u64) -> io::Result<()> {
     file.write_all(bytes).inspect_err(|_| {
         let _ = file.set_len(len);

@@ -13,7 +13,7 @@ use rustix::process::{Resource, getrlimit};
 use super::budget::Budget;
 use super::directory::{TraceDirectory, unique_name};
 
-/// More journals of one process id in one second than this there cannot be.
+/// One process id cannot have more journals than this in one second.
 const MAX_OF_ONE_NAME: u32 = 1000;
 
 /// Where a journal is.
@@ -21,7 +21,7 @@ const MAX_OF_ONE_NAME: u32 = 1000;
 pub struct JournalPlace {
     directory: Place,
     name: String,
-    /// Whether the recording has started, which decides about the journal at its end.
+    /// Whether the recording has started, which decides what happens to the journal at its end.
     is_used: bool,
 }
 
@@ -39,7 +39,7 @@ impl JournalPlace {
         Self { directory, name: names::JOURNAL.to_owned(), is_used: false }
     }
 
-    /// In another directory, which must be there, under a name of its own.
+    /// In another directory, which must exist, under a name of its own.
     ///
     /// # Errors
     /// It cannot be opened.
@@ -84,7 +84,8 @@ impl JournalPlace {
         Err(Errno::EXIST.into())
     }
 
-    /// Notes that the recording has started: from now on the journal stays until it is [removed](Self::remove).
+    /// Records that the recording has started: from now on the journal stays until it is
+    /// [removed](Self::remove).
     #[must_use]
     pub fn used(mut self) -> Self {
         self.is_used = true;
@@ -112,7 +113,7 @@ impl Drop for JournalPlace {
     }
 }
 
-/// A file whose content is to be mapped. It only grows.
+/// A file whose content will be mapped. It only grows.
 #[derive(Debug)]
 pub struct JournalFile {
     file: File,
@@ -123,7 +124,7 @@ impl JournalFile {
     /// Creates the journal of a trace in its directory.
     ///
     /// # Errors
-    /// As [`create_at`](Self::create_at).
+    /// Like [`create_at`](Self::create_at).
     pub fn create(directory: &TraceDirectory, budget: Budget) -> io::Result<Self> {
         Self::create_at(&mut JournalPlace::in_trace(directory), budget)
     }
@@ -131,10 +132,10 @@ impl JournalFile {
     /// Creates the journal of a trace.
     ///
     /// # Errors
-    /// It cannot be created, or should not be mapped on this file system.
+    /// It cannot be created, or is on a file system where it should not be mapped.
     pub fn create_at(place: &mut JournalPlace, budget: Budget) -> io::Result<Self> {
         let file = place.create()?;
-        // The program dies of SIGBUS when somebody cuts the file short, so nobody may write it by accident: an
+        // If the file is truncated, the program dies of SIGBUS, so nobody may write it by accident: the
         // owner's editor or log rotation is refused. Our descriptor stays writable.
         rustix::fs::fchmod(&file, Mode::RUSR)?;
         if let Err(why) = super::mounts::expect_safe(&file) {
@@ -150,13 +151,13 @@ impl JournalFile {
         &self.file
     }
 
-    /// Gets space on disk for these bytes, which are zero. Those in front have it already.
+    /// Reserves space on disk for these bytes, which are zero. Those before them have it already.
     ///
     /// # Errors
     /// There is no space.
     pub fn reserve(&self, from: usize, to: usize) -> io::Result<()> {
         let (start, end) = (from as u64, to as u64);
-        // Asked first: exceeding it sends a signal.
+        // Checked first: exceeding the limit sends a signal.
         if getrlimit(Resource::Fsize).current.is_some_and(|limit| end > limit) {
             return Err(Errno::FBIG.into());
         }
@@ -172,14 +173,14 @@ impl JournalFile {
         self.write_zeros(start, end)
     }
 
-    /// For file systems that cannot set space aside: it is theirs once it is written.
+    /// For file systems that cannot reserve space: writing allocates it.
     fn write_zeros(&self, start: u64, end: u64) -> io::Result<()> {
         let mut file = &self.file;
         file.seek(SeekFrom::Start(start))?;
         let mut zeros = io::repeat(0).take(end - start);
         let mut buffered = BufWriter::with_capacity(64 * 1024, file);
         io::copy(&mut zeros, &mut buffered)?;
-        // Dropped with something in it, it would not tell of a full disk.
+        // A buffer that is dropped with content would not report a full disk.
         buffered.flush()
     }
 }

@@ -8,10 +8,10 @@ use parking_lot::Mutex;
 
 use super::{Budget, Scope, SinkError};
 
-/// A file that only grows, each append in one system call: a reader, or a kill, finds whole lines.
+/// A file that only grows, each time by one system call: a reader, or a kill, finds whole lines.
 #[derive(Debug)]
 pub struct LineFile {
-    /// Locked for a whole append: a write that falls short is gone on with, and nothing may come between.
+    /// Locked for a whole append: a short write is continued, and nothing may come between.
     file: Mutex<File>,
     name: String,
     budget: Budget,
@@ -24,7 +24,7 @@ impl LineFile {
         Self { file: Mutex::new(file), name: name.to_owned(), budget }
     }
 
-    /// Creates a file, which must not exist, in a place that is safe.
+    /// Creates a file, which must not exist, in a safe place.
     ///
     /// # Errors
     /// The file exists or cannot be created.
@@ -48,7 +48,7 @@ impl LineFile {
     /// Appends one line of JSON.
     ///
     /// # Errors
-    /// As [`append`](Self::append).
+    /// Like [`append`](Self::append).
     pub fn append_json(&self, value: &impl serde::Serialize) -> Result<(), SinkError> {
         let mut line = serde_json::to_vec(value)
             .map_err(|error| SinkError::whole_trace(format!("{}: {error}", self.name)))?;

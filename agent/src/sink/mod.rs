@@ -27,7 +27,7 @@ pub use syncer::Syncer;
 pub struct FoldedChunk<'a> {
     /// The thread.
     pub thread: ThreadId,
-    /// How many bytes the sink answered for the chunks before; 0 for the first one.
+    /// How many bytes the sink has stored for earlier chunks; 0 for the first one.
     pub offset: Offset,
     /// Whole records.
     pub bytes: &'a [u8],
@@ -35,25 +35,25 @@ pub struct FoldedChunk<'a> {
 
 /// Takes folded chunks, those of one thread in order.
 pub trait Sink: Send + Sync {
-    /// Stores a chunk and answers how many bytes that took. An empty chunk takes none.
+    /// Stores a chunk and returns how many bytes that took. An empty chunk takes none.
     ///
     /// # Errors
     /// The chunk is not stored whole; no further chunk of the thread may follow.
     fn write_chunk(&self, chunk: &FoldedChunk<'_>) -> Result<u64, SinkError>;
 
-    /// Stores marks of a thread behind the first `offset` bytes of those before.
+    /// Stores marks of a thread after the first `offset` bytes of earlier marks.
     ///
     /// # Errors
     /// They are not stored whole; no further marks of the thread may follow.
     fn write_marks(&self, thread: ThreadId, offset: u64, bytes: &[u8]) -> Result<(), SinkError>;
 }
 
-/// How far a failure reaches.
+/// The scope of a failure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
     /// The events of one thread.
     Thread,
-    /// Everything: recording cannot go on.
+    /// Everything: recording must stop.
     Trace,
 }
 
@@ -70,7 +70,7 @@ impl SinkError {
         Self { scope: Scope::Trace, what: what.into() }
     }
 
-    /// There is no memory, which ends the recording.
+    /// A lack of memory, which ends the recording.
     pub(crate) fn no_memory(error: OutOfMemory) -> Self {
         Self::whole_trace(error.to_string())
     }
@@ -84,7 +84,7 @@ impl SinkError {
         Self { scope, what: format!("{file}: {error}") }
     }
 
-    /// How far the failure reaches.
+    /// The scope of the failure.
     #[must_use]
     pub fn scope(&self) -> Scope {
         self.scope

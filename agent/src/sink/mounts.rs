@@ -1,13 +1,14 @@
-//! Which file systems a journal is mapped on.
+//! On which file systems a journal is mapped.
 //!
-//! A store into a mapped page that has no space on disk, or whose server is gone, kills the program. On these
-//! file systems space that was set aside stays where it is, so that cannot happen. All others are refused, known
-//! or not: those that copy on write (btrfs, zfs, bcachefs, f2fs), those of networks and clusters (nfs, cifs, ceph, gfs2,
-//! ocfs2, gpfs, beegfs, lustre), those of hosts of virtual machines (9p, vboxsf, vmhgfs, virtiofs), and those above others
-//! (fuse, ecryptfs).
+//! A store into a mapped page that has no space on disk, or whose server is gone, kills the program. On the
+//! file systems in this list, reserved space stays reserved, so that cannot happen. All others are refused,
+//! known or not: those that copy on write (btrfs, zfs, bcachefs, f2fs), network and cluster file systems
+//! (nfs, cifs, ceph, gfs2, ocfs2, gpfs, beegfs, lustre), those that a virtual machine shares with its host
+//! (9p, vboxsf, vmhgfs, virtiofs), and those on top of others (fuse, ecryptfs).
 //!
-//! An overlay, as every container has, is as good as the file system of its upper directory. xfs copies on write only
-//! what somebody has copied with shared extents (`cp --reflink`) while it was recorded; a full disk would then be needed too.
+//! An overlay, as every container has, is as safe as the file system of its upper directory. xfs copies on
+//! write only extents that were shared by a copy (`cp --reflink`) during the recording; the disk would also
+//! have to be full.
 
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
@@ -27,9 +28,9 @@ const OVERLAY: u64 = 0x794C_7630;
 /// Where container engines mount files of theirs, which they keep beside the upper directory.
 const OF_ENGINE: [&str; 3] = ["/etc/hosts", "/etc/hostname", "/etc/resolv.conf"];
 
-/// Returns whether a file can be mapped safely; if not, what it is on.
+/// Returns whether a file can be mapped safely; if not, the file system it is on.
 pub(super) fn expect_safe(file: &File) -> Result<(), String> {
-    // What cannot be asked was never refused; the system itself is strange there.
+    // A failing `statfs` was never a reason to refuse; the system itself is unusual there.
     let Ok(system) = fstatfs(file) else { return Ok(()) };
     let kind = type_of(&system);
     if is_safe(kind) {
@@ -75,7 +76,7 @@ fn mount_id(file: &File) -> Option<u64> {
 #[derive(Debug)]
 struct Mount<'a> {
     id: u64,
-    /// Which directory or file of the file system is mounted.
+    /// The mounted directory or file of the file system.
     root: &'a str,
     place: &'a str,
     kind: &'a str,
@@ -84,7 +85,7 @@ struct Mount<'a> {
 
 impl<'a> Mount<'a> {
     fn find(mounts: &'a str, wanted: impl Fn(&Self) -> bool) -> Option<Self> {
-        // The last one of a place is the one that is seen.
+        // Of several mounts at one place, the last one is visible.
         mounts.lines().rev().filter_map(Self::parse).find(wanted)
     }
 
@@ -105,9 +106,9 @@ impl<'a> Mount<'a> {
     }
 }
 
-/// Whether an upper directory that cannot be seen from inside a container is on a safe file system: on the one
-/// that the engine's own files are on, which are mounted in every container and kept in the same directory, such as
-/// `/var/lib/docker`.
+/// Returns whether an upper directory that is invisible inside a container is on a safe file system: the one
+/// that holds the engine's own files, which are mounted in every container and kept in the same directory,
+/// such as `/var/lib/docker`.
 fn is_safe_beside(upper: &str, mounts: &str) -> bool {
     let of_engine = |mount: &Mount<'_>| {
         let engine = mount.root.split_once("/containers/").map(|(engine, _)| engine);

@@ -1,11 +1,11 @@
-//! Has the disk keep what is recorded, with `durability=system`.
+//! Forces what is recorded to disk, with `durability=system`.
 //!
-//! All of it happens on a thread of ours: a thread of the program only notes which file it has written. In a round, what was
-//! recorded before it began reaches the disk, in this order:
+//! All of it happens on a thread of the agent: a thread of the program only records which file it has
+//! written. In each round, everything recorded before the round reaches the disk, in this order:
 //!
-//! 1. The open chunks are copied into `checkpoint.new`.
-//! 2. Files that have changed are written to the disk. They hold all that comes before the copied chunks by then.
-//! 3. So is the copy, which takes the place of `checkpoint` then, and so are the names of the files.
+//! 1. The open chunks are copied to `checkpoint.new`.
+//! 2. Files that have changed are forced to disk. By then they hold everything before the copied chunks.
+//! 3. The copy is forced to disk and replaces `checkpoint`; then the names of the files are forced to disk.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -19,14 +19,15 @@ use parking_lot::Mutex;
 
 use super::directory::TraceDirectory;
 
-/// More files than this are not written to the disk one by one: each may cost a commit of the file system's journal.
+/// More files than this are not forced to disk one by one: each may cost a commit of the file system's
+/// journal.
 const MAX_SINGLE: usize = 64;
-/// How long the end of the program waits for the disk: who asks for this wants to have it.
+/// How long the end of the program waits for the disk: users of this option want it to.
 const END_PATIENCE: Duration = Duration::from_secs(10);
-/// Text files, which grow now and then.
+/// Text files, which grow occasionally.
 const TEXTS: [&str; 3] = [names::IDS, names::METHODS, names::THREADS];
 
-/// Writes a trace to the disk, again and again.
+/// Forces a trace to disk, again and again.
 #[derive(Debug)]
 pub struct Syncer {
     directory: TraceDirectory,
@@ -49,7 +50,7 @@ impl Syncer {
         Self { directory, period, changed: Mutex::default(), end: bounded(1) }
     }
 
-    /// Notes that a file of this name was written.
+    /// Records that a file of this name was written.
     pub fn note_change(&self, name: &str) {
         let mut changed = self.changed.lock();
         if !changed.contains(name) {
@@ -57,8 +58,8 @@ impl Syncer {
         }
     }
 
-    /// Goes round until the [end](Self::end). `copy` passes the open chunks on in the form of a journal; what the disk refuses
-    /// is reported to `tell`, and tried again.
+    /// Runs rounds until the [end](Self::end). `copy` passes on the open chunks in the form of a journal; an
+    /// error of the disk is reported to `tell`, and tried again.
     pub fn run(
         &self,
         copy: impl Fn(&mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()>,
@@ -72,7 +73,7 @@ impl Syncer {
                 self.directory.path().parent().map_or(Ok(()), |parent| {
                     File::open(parent).and_then(|parent| parent.sync_all())
                 });
-            // The directory may be in one that its owner alone can read.
+            // The directory may be in one that only its owner can read.
             parent.or_else(|error| match error.kind() {
                 ErrorKind::PermissionDenied => Ok(()),
                 _ => Err(error),
@@ -95,7 +96,8 @@ impl Syncer {
         }
     }
 
-    /// Has the disk keep the trace of a recording that has ended, and waits for that, within limits; returns whether it has.
+    /// Forces the trace of a recording that has ended to disk, and waits for that, within limits. Returns
+    /// whether it succeeded.
     pub fn end(&self) -> bool {
         let (done, told) = bounded(1);
         self.end.0.try_send(done).is_ok() && told.recv_timeout(END_PATIENCE).is_ok()
@@ -115,7 +117,7 @@ impl Syncer {
             open_chunks: hasher.finish(),
             texts: TEXTS.map(|name| self.directory.file_len(name)),
         };
-        // Nobody shall pay for a program that waits.
+        // A program that waits should cost nothing.
         if found == *synced && self.changed.lock().is_empty() {
             return Ok(());
         }
@@ -131,10 +133,10 @@ impl Syncer {
         Ok(())
     }
 
-    /// The trace has an end, and all that was recorded is in files.
+    /// The trace has an end, and everything recorded is in files.
     fn finish(&self) -> io::Result<()> {
         self.sync_changed()?;
-        // Where it is still needed.
+        // If it is still needed.
         self.sync(names::JOURNAL)?;
         self.sync(names::MANIFEST)?;
         self.directory.sync_names()?;
@@ -157,7 +159,7 @@ impl Syncer {
 
     fn sync(&self, name: &str) -> io::Result<()> {
         match self.directory.sync_file(name) {
-            // Somebody has removed it.
+            // It has been removed.
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             outcome => outcome,
         }
