@@ -30,28 +30,28 @@
 //! | 8191  | `FF 7F`    | `7F 7F`    |
 //! | 8192  | `C0 80 01` | `40 80 01` |
 //!
-//! The source document shows 8192 as `C0 01` in bits; that is 64. Its own tests have the three
-//! bytes of the table. `codec/tests/golden/flow.hex` holds this table and more.
+//! The source document shows 8192 as `C0 01` in bits, which is 64. Its own tests have the three bytes of the
+//! table. `codec/tests/golden/flow.hex` holds this table and more.
 //!
 //! # Canonical form
 //!
-//! What flow writes: consecutive exits are always one record, and every number has as few bytes as
-//! it can. Then a record never ends in `00` unless it is the one-byte EXIT `00`.
+//! flow itself writes consecutive exits as one record, and every number in as few bytes as possible. A record
+//! then never ends in `00` unless it is the one-byte EXIT `00`.
 //!
 //! # What a reader does
 //!
-//! | input | answer |
+//! | input | result |
 //! |---|---|
 //! | exits in several records, numbers with superfluous `80 … 00` groups | accepted |
 //! | a file that begins or ends inside frames, exits without enters | accepted, reported |
-//! | a last record that is cut off | everything before it, then *truncated at offset* |
+//! | a truncated last record | everything before it, then *truncated at offset* |
 //! | a value above 2^63 − 1, or a record of more than 10 bytes | everything before it, an error with both offsets, then everything from the next *boundary* on |
 //!
-//! A byte below `40` ends a record, whether it is the first of one or a later one: what follows it is a
-//! *boundary*. From there on records can be told without knowing any before, after damage, or when a file
-//! is read from the middle. (A byte from `40` to `7F` either ends a record or begins a run of exits.)
+//! A byte below `40` ends a record, whether it is the first byte of one or a later one; what follows it is a
+//! *boundary*. From a boundary on, records can be decoded without any before it: after damage, or when a file
+//! is read from the middle. (A byte from `40` to `7F` either ends a record or begins an exit run.)
 //!
-//! Limits: ids up to 2^63 − 1; exit runs up to 2^63; depth and length only by the disk.
+//! Limits: ids up to 2^63 − 1; exit runs up to 2^63; depth and length are limited only by the disk.
 
 use std::num::NonZeroU64;
 
@@ -116,20 +116,20 @@ impl Encoded {
         Self { bytes, len: len as u8 }
     }
 
-    /// The bytes.
+    /// The encoded bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.len)).unwrap_or(&self.bytes)
     }
 }
 
-/// How many bytes [`Encoded::enter`] has.
+/// The number of bytes that [`Encoded::enter`] has.
 #[inline]
 pub(crate) const fn encoded_enter_len(method: MethodId) -> usize {
     encoded_len(method.get())
 }
 
-/// How many bytes [`Encoded::exits`] has.
+/// The number of bytes that [`Encoded::exits`] has.
 #[inline]
 pub(crate) const fn encoded_exits_len(count: NonZeroU64) -> usize {
     encoded_len(count.get() - 1)
@@ -144,13 +144,13 @@ const fn encoded_len(value: u64) -> usize {
     1 + (u64::BITS - rest.leading_zeros()).div_ceil(PAYLOAD_BITS) as usize
 }
 
-/// Whether a record ends with this byte wherever it stands, so that one begins behind it.
+/// Returns whether a record ends with this byte wherever it occurs, so that another record begins after it.
 #[must_use]
 pub const fn is_boundary(byte: u8) -> bool {
     byte < FIRST_MORE
 }
 
-/// What stands at the start of some bytes.
+/// What is at the start of a byte slice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Decoded {
     /// A whole record and the number of bytes it takes.
@@ -203,7 +203,7 @@ pub fn decode(bytes: &[u8]) -> Decoded {
     Decoded::Record(record, len)
 }
 
-/// The whole records at the start of `bytes`, each with the place where it ends.
+/// The whole records at the start of `bytes`, each with the offset at which it ends.
 pub fn records(bytes: &[u8]) -> impl Iterator<Item = (Record, usize)> {
     let mut at = 0;
     std::iter::from_fn(move || {

@@ -1,6 +1,6 @@
 //! `ids.properties`: which id a method has.
 //!
-//! UTF-8, LF, one line a method, in the order the ids were given out:
+//! UTF-8, LF, one line a method, in the order in which ids were assigned:
 //!
 //! ```text
 //! com.example.A#m(Ljava/lang/String;)V=0
@@ -11,8 +11,8 @@
 //! method name, JVM descriptor. Ids are dense from 0. The same class and method in two class loaders
 //! have one key and one id; [`methods`](super::methods) tells the loaders apart.
 //!
-//! Source: the Java agent's `ids.properties`, which escapes nothing. JVM names may hold almost any
-//! character, so we escape the few that would break a line, and only in the names that have them:
+//! Source: the Java agent's `ids.properties`, which escapes nothing. JVM names may contain almost any
+//! character, so flow escapes the few that would break a line, and only in names that contain them:
 //!
 //! | in the name | in the file |
 //! |---|---|
@@ -22,9 +22,9 @@
 //! | `#` at the start | `\#`: else the line would be a comment |
 //! | `=` | unchanged: the last `=` of the line is the separator |
 //!
-//! A reader skips empty lines and lines that begin with `#`. A line without `=` or with another thing
-//! than a number behind it is an error with its line number. A last line without LF is a line cut
-//! off by a kill and is left out. Of two lines with one id the first one counts.
+//! A reader skips empty lines and lines that begin with `#`. A line without `=`, or with anything but a
+//! number after it, is an error with its line number. A last line without LF was cut off by a kill and is
+//! skipped. Of two lines with one id the first one counts.
 
 use crate::MethodId;
 
@@ -49,10 +49,10 @@ pub fn encode_line(key: &str, id: MethodId, out: &mut String) {
     out.push('\n');
 }
 
-/// Reads one line, without its LF: `Ok(None)` where it holds no method, `Err` where it is malformed.
+/// Reads one line, without its LF: `Ok(None)` if it holds no method, `Err` if it is malformed.
 ///
 /// # Errors
-/// The line has no `=`, or no number within the limits behind the last one.
+/// The line has no `=`, or no number within the limits after the last one.
 pub fn decode_line(line: &str) -> Result<Option<(String, MethodId)>, Malformed> {
     if line.is_empty() || line.starts_with('#') {
         return Ok(None);
@@ -67,7 +67,7 @@ pub fn decode_line(line: &str) -> Result<Option<(String, MethodId)>, Malformed> 
 pub struct Malformed;
 
 fn unescape(key: &str) -> String {
-    // Nearly all of them.
+    // The case of nearly all names.
     if !key.contains('\\') {
         return key.to_owned();
     }
@@ -85,7 +85,7 @@ fn unescape(key: &str) -> String {
             Some('n') => out.push('\n'),
             Some('r') => out.push('\r'),
             Some('\\') => out.push('\\'),
-            // Not an escape of ours: another writer's name, kept as it stands.
+            // Not an escape of flow: another writer's name, kept unchanged.
             Some(other) => out.extend(['\\', other]),
             None => out.push('\\'),
         }
@@ -93,13 +93,13 @@ fn unescape(key: &str) -> String {
     out
 }
 
-/// The key of a method: what identifies it within a trace.
+/// The key of a method: its identity within a trace.
 #[must_use]
 pub fn key(class: &str, name: &str, descriptor: &str) -> String {
     format!("{class}#{name}{descriptor}")
 }
 
-/// Whether this is the [`key`] of that method.
+/// Returns whether this is the [`key`] of that method.
 #[must_use]
 pub fn is_key(key: &str, class: &str, name: &str, descriptor: &str) -> bool {
     let name_on = key.strip_prefix(class).and_then(|rest| rest.strip_prefix('#'));

@@ -1,9 +1,9 @@
-//! `thread-<id>.idx`: how far counts and depths have come at places of a thread file, to read it from the
-//! middle.
+//! `thread-<id>.idx`: sums of counts and depths at positions of a thread file, so that it can be read from
+//! the middle.
 //!
-//! Readers make it, and only when asked to. It says nothing that the thread file does not, and may be
-//! deleted at any time. It covers the first bytes of its file, up to an end of a record: what is behind
-//! that, because the file has grown since, is to be read.
+//! Readers create it, and only on request. It contains nothing that the thread file does not, and may be
+//! deleted at any time. It covers the first bytes of its file, up to the end of a record; what follows,
+//! because the file has grown since, must be read.
 //!
 //! All numbers are words of eight bytes, the lowest byte first.
 //!
@@ -11,14 +11,14 @@
 //! |---:|---|---|
 //! | 0 | magic | `flow-idx` |
 //! | 8 | version | [`VERSION`] |
-//! | 16 | entry | bytes of an interval: at least [`ENTRY_BYTES`], a multiple of eight |
-//! | 24 | thread | whose file it is for |
+//! | 16 | entry | bytes per interval: at least [`ENTRY_BYTES`], a multiple of eight |
+//! | 24 | thread | the thread of the file |
 //! | 32 | covered | bytes of that file |
 //! | 40 | intervals | how many follow |
 //! | 48 | sample | CRC-32 of some bytes of that file |
-//! | 56 | check | CRC-32 of all words before this one, and of all behind it |
+//! | 56 | check | CRC-32 of all words before this one, and of all after it |
 //!
-//! The *intervals* follow, one behind the other, without a gap in the thread file either. Each begins and ends
+//! The *intervals* follow, one after the other, without a gap in the thread file either. Each begins and ends
 //! with a record:
 //!
 //! | word | |
@@ -26,24 +26,24 @@
 //! | bytes | of the thread file |
 //! | enters | method entries in it |
 //! | exits | method exits in it |
-//! | fall | how many frames more than those entered in it had been left at the lowest point |
+//! | fall | how far the depth falls below the value at the start of the interval, at the lowest point |
 //!
 //! None of that depends on what came before. The depth follows from all intervals up to there: an interval
-//! takes it from `d` to the larger of `d + enters - exits` and `enters - exits + fall`, its lowest
-//! is `d - fall`, and neither is less than 0. Damage counts as bytes without events.
+//! changes it from `d` to the larger of `d + enters - exits` and `enters - exits + fall`, its lowest value is
+//! `d - fall`, and neither is less than 0. Damage counts as bytes without events.
 //!
-//! The sample is of [`SAMPLES`] pieces of [`SAMPLE_BYTES`] each: number `k` begins at
-//! `(covered - 64) · k / 63`, rounded down. A file of which less is covered than all pieces have, is taken whole. It tells
-//! a file that has changed or been replaced from one that has grown.
+//! The sample consists of [`SAMPLES`] pieces of [`SAMPLE_BYTES`] each: number `k` begins at `(covered - 64) ·
+//! k / 63`, rounded down. If fewer bytes are covered than all pieces have, it is all of them. It
+//! distinguishes a file that has changed or been replaced from one that has grown.
 //!
 //! # What a reader does
 //!
-//! | index | answer |
+//! | index | result |
 //! |---|---|
-//! | none, a wrong check, a shorter thread file, another sample or thread | the index is made anew, in memory |
+//! | none, a wrong check, a shorter thread file, another sample or thread | the index is built anew, in memory |
 //! | another version | the same |
-//! | words behind those of an entry that it knows | passed over |
-//! | an interval that turns out to hold something else when it is read | the same: an index is never believed against its file |
+//! | words after those of an entry that it knows | skipped |
+//! | an interval that turns out to hold something else when it is read | the same: an index is never trusted over its file |
 //!
 //! # Example
 //!
@@ -53,7 +53,7 @@
 //! |---|---|
 //! | `66 6C 6F 77 2D 69 64 78` | magic |
 //! | `01 00 00 00 00 00 00 00` | version 1 |
-//! | `20 00 00 00 00 00 00 00` | 32 bytes an interval |
+//! | `20 00 00 00 00 00 00 00` | 32 bytes per interval |
 //! | `07 00 00 00 00 00 00 00` | thread 7 |
 //! | `04 00 00 00 00 00 00 00` | covers 4 bytes |
 //! | `01 00 00 00 00 00 00 00` | one interval |
@@ -62,7 +62,7 @@
 //! | `04 00 00 00 00 00 00 00` | 4 bytes |
 //! | `03 00 00 00 00 00 00 00` | 3 entries |
 //! | `02 00 00 00 00 00 00 00` | 2 exits |
-//! | `00 00 00 00 00 00 00 00` | never below where it began |
+//! | `00 00 00 00 00 00 00 00` | never below its start |
 
 use std::ops::Range;
 
@@ -92,14 +92,14 @@ pub struct Interval {
     pub enters: u64,
     /// Method exits.
     pub exits: u64,
-    /// How far the depth falls below that before it.
+    /// How far the depth falls below its value at the start.
     pub fall: u64,
 }
 
-/// What an index file says.
+/// The content of an index file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IndexFile {
-    /// Whose file it is for.
+    /// The thread of the file.
     pub thread: ThreadId,
     /// CRC-32 of the [`sample`] of that file.
     pub sample: u32,
@@ -107,7 +107,7 @@ pub struct IndexFile {
     pub intervals: Vec<Interval>,
 }
 
-/// Which bytes of a thread file make the sample, where so many are covered.
+/// The bytes of a thread file that make up the sample, if this many are covered.
 pub fn sample(covered: u64) -> impl Iterator<Item = Range<u64>> {
     let whole = covered < SAMPLES * SAMPLE_BYTES;
     let pieces = if whole { 1 } else { SAMPLES };
@@ -124,7 +124,7 @@ pub fn sample(covered: u64) -> impl Iterator<Item = Range<u64>> {
 }
 
 impl IndexFile {
-    /// Bytes of the thread file that are covered; `None` where the sum is none of a file.
+    /// Bytes of the thread file that are covered; `None` if the sum is too large for a file.
     #[must_use]
     pub fn covered(&self) -> Option<u64> {
         self.intervals.iter().try_fold(0_u64, |sum, interval| sum.checked_add(interval.bytes))
@@ -155,10 +155,10 @@ impl IndexFile {
         bytes
     }
 
-    /// Reads the bytes of an index. The error says what is wrong with it.
+    /// Reads the bytes of an index. The error describes what is wrong with it.
     ///
     /// # Errors
-    /// They are not what this format says.
+    /// The bytes violate the format.
     pub fn decode(bytes: &[u8]) -> Result<Self, &'static str> {
         let Some((header, entries)) = bytes.split_at_checked(HEADER_BYTES) else {
             return Err("it is cut short");
@@ -207,7 +207,7 @@ fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
     bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word))
 }
 
-/// The check of an index, of which the check itself is no part.
+/// The check of an index, computed without the check itself.
 fn check(bytes: &[u8]) -> u32 {
     let mut crc = crc32fast::Hasher::new();
     crc.update(bytes.get(..CHECK.start).unwrap_or_default());

@@ -1,42 +1,45 @@
 //! `journal`: what live threads have recorded and their files do not hold yet.
 //!
-//! A chunk that is not full has not been written anywhere, unless its memory is a part of a file. So
-//! open chunks stand in this one, which recorder and system share: whatever instant a process dies at,
-//! the system keeps what it stored. The file is there while a JVM records, and goes with a clean end, unless
-//! a chunk could not be written: then it stays, with that chunk in an open slot.
+//! A chunk that is not full has not been written anywhere, unless its memory is a part of a file. So open
+//! chunks are in this file, which is mapped into the process: at whatever instant the process dies, the
+//! kernel keeps what it stored. The file exists while a JVM records, and is removed at a clean end, unless a
+//! chunk could not be written: then it stays, with that chunk in an open slot.
 //!
-//! Cutting the file short while it is mapped kills the JVM (SIGBUS). So it has mode 0400: shells, editors and
+//! Truncating the file while it is mapped kills the JVM (SIGBUS). So it has mode 0400: shells, editors and
 //! log rotators of its owner are refused. Readers need no more; root could still write it.
 //!
 //! # Place
 //!
-//! The journal is the file `journal` of the trace directory, or with the option `journal=DIR` a file `flow-journal-…` in
-//! that directory, whose absolute path is `journal` in [`trace.json`](super::manifest). It is made before `trace.json` names
-//! it, and removed after `trace.json` has an end. So a trace without an end whose named journal is missing has lost its
-//! open chunks: a memory file system was emptied by a restart, or the reader is on another machine or in another
-//! container. Readers report that, and read the files. They ignore a file whose owner is neither that of
-//! `trace.json` nor root, or that has another name than `flow-journal-…`.
+//! The journal is the file `journal` of the trace directory, or with the option `journal=DIR` a file
+//! `flow-journal-…` in that directory, whose absolute path is `journal` in [`trace.json`](super::manifest).
+//! It is created before `trace.json` names it, and removed after `trace.json` has an end. So a trace without
+//! an end whose named journal is missing has lost its open chunks: a memory file system was emptied by a
+//! restart, or the reader is on another machine or in another container. Readers report that, and read the
+//! files. They ignore a file whose owner is neither that of `trace.json` nor root, or that has another name
+//! than `flow-journal-…`.
 //!
 //! # Checkpoint
 //!
-//! What the disk has of a journal after a power failure is of no use: the system writes its pages back one by one, at different
-//! times. So with `durability=system` there is also a file `checkpoint`: a journal with the slots that were open at some
-//! instant, each cut down to what it held (the words of its size and lengths say so; after the chunk there are two words of
-//! zeros, and then the marks). It is never changed, but replaced by the next one. Before that, the disk has all that the thread files
-//! held when it was made, and the names. So it tells:
+//! After a power failure the journal on disk is useless, because the kernel writes its pages back one by one,
+//! at different times. So with `durability=system` there is also a file `checkpoint`: a journal with the
+//! slots that were open at some instant, each cut to its content (its size and lengths say so; after the
+//! chunk there are two zero words, and then the marks). It never changes; the next one replaces it. Before
+//! that happens, the disk has everything that the thread files held when it was made, and the names. So what
+//! was recorded is
 //!
 //! > the first *offset* bytes of a thread's file, and then the chunk, folded.
 //!
-//! What the file has after that offset is **not** a part of that: it may be later, or missing. The file of a thread without a slot
-//! counts whole.
+//! What the file has after that offset is **not** a part of that: it may be newer, or missing. The file of a
+//! thread without a slot counts whole.
 //!
 //! | a trace without an end, with a checkpoint | what counts |
 //! |---|---|
-//! | the journal is there, and the system was not started again since | the journal |
+//! | the journal exists, and the system has not been restarted since | the journal |
 //! | any other | the checkpoint |
 //!
-//! Readers see that the system was started again where `durability.boot` in [`trace.json`](super::manifest) is not that of the
-//! system they run on. So on another machine the checkpoint counts too, though the journal may hold more.
+//! Readers detect a restart if `durability.boot` in [`trace.json`](super::manifest) differs from that of the
+//! system on which they run. So on another machine the checkpoint counts too, though the journal may hold
+//! more.
 //!
 //! # Content
 //!
@@ -46,98 +49,98 @@
 //! |---:|---:|---|
 //! | 0 | 8 | `flow-jnl` |
 //! | 8 | 8 | [`VERSION`] |
-//! | 16 | 8 | *zero*: what the times in raw chunks are to be reduced by, modulo 2<sup>56</sup>, to be nanoseconds since the trace began |
+//! | 16 | 8 | *zero*: subtracted from the times in raw chunks, modulo 2<sup>56</sup>, to get nanoseconds since the trace began |
 //!
-//! *Slots* follow, one behind the other, up to the end of the file or to a slot of size zero. All numbers
-//! are words of eight bytes, the lowest byte first. A slot begins with:
+//! *Slots* follow, one after the other, up to the end of the file or to a slot of size zero. All numbers are
+//! words of eight bytes, the lowest byte first. A slot begins with:
 //!
 //! | offset | word | |
 //! |---:|---|---|
 //! | 0 | size | bytes of the slot, this header included, a multiple of eight; stored once |
 //! | 8 | state | bit 0: the slot is *open*; the bits above count how often it was opened |
 //! | 16 | thread | whose chunk it holds |
-//! | 24 | offset | bytes of the thread's file that hold all that came before the chunk |
+//! | 24 | offset | bytes of the thread's file that hold everything before the chunk |
 //! | 32 | lengths | bits 0–31: bytes of the state of the fold before the chunk; bits 32–63: bytes of the *marks* at the end of the slot, a multiple of eight |
 //!
-//! Then, without a gap, the state of the fold, zeros up to a multiple of eight, and the raw chunk in the
-//! form it has [in memory](super::raw#in-memory): the complement of its bytes, zeros behind them. Last in the
-//! slot the marks, if it has any:
+//! The state of the fold follows without a gap, zeros up to a multiple of eight, and the raw chunk in its
+//! form [in memory](super::raw#in-memory): the complement of its bytes, followed by zeros. At the end of the
+//! slot are the marks, if it has any:
 //!
 //! | offset | | |
 //! |---:|---|---|
-//! | 0 | written | a word: bytes of the thread's [`marks`](super::marks) file that hold all that came before these |
+//! | 0 | written | a word: bytes of the thread's [`marks`](super::marks) file that hold all marks before these |
 //! | 8 | pending | a word: bytes of marks that follow |
-//! | 16 | | those, encoded to follow what is written; zeros up to a multiple of eight |
-//! | | ticks | three words each: 1 + a number of bytes of the chunk, *by*, and *from*; one that begins with 0 is the end of them |
+//! | 16 | | these bytes, encoded to follow what is written; zeros up to a multiple of eight |
+//! | | ticks | three words each: 1 + a number of bytes of the chunk, *by*, and *from*; one that begins with 0 ends them |
 //!
-//! A tick is a time mark behind so many bytes of the raw chunk. It is stored last word first, by whoever sees
-//! the thread there, and *from* may grow.
+//! A tick is a time mark after that many bytes of the raw chunk. The thread that samples stores it, last word
+//! first, and *from* may grow.
 //!
-//! Words are stored whole. Those from 16 on change only while the slot is not open, and the state word
-//! last of all. A thread that hands over a chunk writes it to its file, opens another slot, and only
-//! then closes the first one. So at every instant one open slot of a thread, or two, tell what it
-//! recorded:
+//! Words are stored whole. Those from 16 on change only while the slot is not open, and the state word last
+//! of all. A thread that hands over a chunk writes it to its file, opens another slot, and only then closes
+//! the first one. So at every instant one open slot of a thread, or two, describe what it recorded:
 //!
 //! > the first *offset* bytes of its file, and then the chunk, folded.
 //!
-//! Of two open slots of a thread the one with the larger offset counts, and of equal ones either. What the
-//! file holds behind that offset is the same once more: the thread died between writing the chunk and
-//! opening the next slot, or within the write. Slots that are not open mean nothing. A thread without an
-//! open slot has ended, or recording has: its file is all there is.
+//! Of two open slots of a thread the one with the larger offset counts; if the offsets are equal, either.
+//! What the file holds after that offset is the same once more: the thread died between writing the chunk and
+//! opening the next slot, or during the write. Slots that are not open mean nothing. If a thread has no open
+//! slot, the thread or the recording has ended, and its file is complete.
 //!
-//! With `overload=drop` chunks wait to be written while their thread records into other slots. These chunks stay
-//! open too: each begins at the offset where the one before it ends, folded. Where the file does not reach to
-//! the chunk with the largest offset, those before it follow the file.
+//! With `overload=drop`, chunks wait to be written while their thread records into other slots. These chunks
+//! stay open too: each begins at the offset where the previous one ends, folded. If the file does not reach
+//! to the chunk with the largest offset, the chunks before it follow the file.
 //!
-//! Whoever reads while the JVM runs reads the state word before and after the slot: if it changed, the
-//! slot has been given to others. Files and names are read after the journal: then they hold what it
-//! builds on.
+//! A reader that runs beside the JVM reads the state word before and after the slot: if it changed, the slot
+//! belongs to another thread now. Files and names are read after the journal: then they hold what it builds
+//! on.
 //!
-//! Events are stored without fences. A process that reads while the JVM runs on a machine which may reorder stores (aarch64)
-//! can see the newest events of a chunk incomplete, and sees them whole the next time. After a kill all of them are
-//! whole, and so is what the recorder itself writes to files: it has every thread execute a fence first.
+//! Events are stored without fences. A process that reads beside the JVM on a machine that may reorder stores
+//! (aarch64) can see the newest events of a chunk incomplete, and sees them whole the next time. After a kill
+//! all of them are whole, and so is what the recorder itself writes to files: it makes every thread execute a
+//! fence first.
 //!
-//! No event has two words of zeros in a row, wherever it begins: so they end a chunk, and what lies
-//! far behind need not be read.
+//! No event contains two zero words in a row, wherever it begins: so two zero words end a chunk, and what
+//! lies far after them need not be read.
 //!
 //! # What a reader does
 //!
-//! Errors name the offset in the journal. All else in it is read.
+//! Errors name the offset in the journal. Everything else in it is read.
 //!
-//! | journal | answer |
+//! | journal | result |
 //! |---|---|
 //! | a header without magic or version, or none at all | nothing was recorded yet |
 //! | another magic or version | an error; nothing is read |
-//! | a size that is no multiple of eight, or less than the words | an error; no further slot can be found |
-//! | a slot that the end of the file cuts off | an error; what is there of it is read |
-//! | a state of the fold that is none | an error; the slot is left out, the thread's file read to its end |
-//! | marks that do not fit in their slot, are longer than [`MAX_MARKS_BYTES`], or are none | an error; the marks are left out |
-//! | ticks behind the end of the chunk | passed over |
-//! | a chunk that goes on behind two words of zeros, as after a crash of the machine | an error; what stands before counts |
-//! | bytes in a chunk that are no event | an error; they are passed over |
-//! | a file that is shorter than *offset*, or has an unfinished record there | an error that tells what is missing; the file is read, the chunk is not |
+//! | a size that is not a multiple of eight, or less than the words | an error; no further slot can be found |
+//! | a slot that the end of the file cuts off | an error; its bytes in the file are read |
+//! | an invalid state of the fold | an error; the slot is skipped, the thread's file is read to its end |
+//! | marks that do not fit in their slot, are longer than [`MAX_MARKS_BYTES`], or invalid | an error; the marks are skipped |
+//! | ticks after the end of the chunk | skipped |
+//! | a chunk that continues after two zero words, as after a crash of the machine | an error; what comes before counts |
+//! | bytes in a chunk that are not an event | an error; they are skipped |
+//! | a file that is shorter than *offset*, or has an unfinished record there | an error that says what is missing; the file is read, the chunk is not |
 //!
-//! Limits: [`MAX_CHUNK_BYTES`] of a chunk count, a state of the fold has at most
+//! Limits: at most [`MAX_CHUNK_BYTES`] of a chunk are read, a state of the fold has at most
 //! [`MAX_RESUME_BYTES`], and the marks of a slot at most [`MAX_MARKS_BYTES`].
 //!
 //! # State of the fold
 //!
-//! A chunk can be folded only by who knows what came before: exits held back, and constructors
-//! that may be dead (see [`raw`](super::raw)). Numbers are LEB128, groups of seven bits, the lowest
-//! first.
+//! To fold a chunk, one must know what came before: exits that were held back, and constructors that may be
+//! dead (see [`raw`](super::raw)). Numbers are LEB128, groups of seven bits, the lowest first.
 //!
 //! | number | |
 //! |---|---|
 //! | held | exits that are not in the file yet |
-//! | for each note, topmost first: frames | how far below the note before it, or below the top of the stack |
-//! | callee | 0: its call was met; 1: nothing can be told; n + 2: the ENTER of method n is to come |
+//! | for each note, topmost first: frames | how far below the previous note, or below the top of the stack |
+//! | callee | 0: its call was seen; 1: unknown; n + 2: the ENTER of method n must follow |
 //!
 //! No exits held and no notes: no bytes at all.
 //!
 //! # Example
 //!
-//! Thread 1 has 3 bytes in its file, holds 2 exits, has one note two frames below the top that waits for method
-//! 9, and has recorded ENTER 1 and EXIT since. The slot of 256 bytes, opened for the second time:
+//! Thread 1 has 3 bytes in its file, holds 2 exits, has one note two frames below the top that waits for
+//! method 9, and has recorded ENTER 1 and EXIT since. The slot has 256 bytes and was opened for the second
+//! time:
 //!
 //! | bytes | |
 //! |---|---|
@@ -162,10 +165,10 @@ pub const WORD_BYTES: usize = 8;
 /// Bytes of a slot before the state of the fold.
 pub const SLOT_HEADER_BYTES: usize = 5 * WORD_BYTES;
 
-/// More bytes of one chunk are not read. A recorder's largest chunk is an eighth of it, and exits that
-/// follow it need a byte for each frame of the stack.
+/// No more bytes of a chunk are read. A recorder's largest chunk is an eighth of it, and exits that follow it
+/// need a byte for each frame of the stack.
 pub const MAX_CHUNK_BYTES: u64 = 1 << 27;
-/// A longer state of the fold is none: it would tell of millions of constructors in each other.
+/// A longer state of the fold is invalid: it would describe millions of nested constructors.
 pub const MAX_RESUME_BYTES: u64 = 1 << 24;
 /// Longer marks of one slot are not read. A recorder has 8 KiB for them.
 pub const MAX_MARKS_BYTES: u64 = 1 << 20;
@@ -177,38 +180,38 @@ pub enum SlotWord {
     Size = 0,
     /// Whether it is open.
     State = 1,
-    /// Whose it is.
+    /// Its thread.
     Thread = 2,
-    /// Where the thread's file goes on.
+    /// Where the thread's file continues.
     Offset = 3,
     /// How long the state of the fold is, and the marks.
     Lengths = 4,
 }
 
 impl SlotWord {
-    /// Its place in the slot, in words.
+    /// Its offset in the slot, in words.
     #[must_use]
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// Its place in the slot, in bytes.
+    /// Its offset in the slot, in bytes.
     #[must_use]
     pub const fn offset(self) -> usize {
         self.index() * WORD_BYTES
     }
 }
 
-/// What the words at the start of a slot hold.
+/// The values of the words at the start of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SlotHeader {
     /// Bytes of the slot.
     pub size: u64,
     /// Whether it is open, and how often it was opened.
     pub state: u64,
-    /// Whose it is.
+    /// Its thread.
     pub thread: ThreadId,
-    /// Where the thread's file goes on.
+    /// Where the thread's file continues.
     pub offset: u64,
     /// Bytes of the state of the fold.
     pub resume: u64,
@@ -240,31 +243,31 @@ pub const MARKS_HEADER_BYTES: usize = 2 * WORD_BYTES;
 /// Words of a tick.
 pub const TICK_WORDS: usize = 3;
 
-/// What stands in a slot's word for lengths.
+/// The value of a slot's word for lengths.
 #[must_use]
 pub const fn lengths(resume_bytes: u32, marks_bytes: u32) -> u64 {
     resume_bytes as u64 | (marks_bytes as u64) << u32::BITS
 }
 
-/// Whether a slot of this state is open.
+/// Returns whether a slot in this state is open.
 #[must_use]
 pub const fn is_open(state: u64) -> bool {
     state & 1 != 0
 }
 
-/// The state of a slot that was not open, once it is opened.
+/// The state of a closed slot after it is opened.
 #[must_use]
 pub const fn opened(state: u64) -> u64 {
     closed(state).wrapping_add(3)
 }
 
-/// The state of the slot when it is closed.
+/// The state of an open slot after it is closed.
 #[must_use]
 pub const fn closed(state: u64) -> u64 {
     state & !1
 }
 
-/// Where the chunk begins in a slot with so many bytes of state.
+/// Where the chunk begins in a slot with this many bytes of state.
 #[must_use]
 pub const fn chunk_start(resume_bytes: usize) -> usize {
     SLOT_HEADER_BYTES + resume_bytes.next_multiple_of(WORD_BYTES)

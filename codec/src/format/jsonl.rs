@@ -54,7 +54,7 @@ struct Line<'a> {
     method: Option<u64>,
 }
 
-/// Reads one line, without its LF: `Ok(None)` where it is empty, `Err` where it is no event.
+/// Reads one line, without its LF: `Ok(None)` if it is empty, `Err` if it is not an event.
 ///
 /// # Errors
 /// The line is not one of the two objects, or the id is above the limit.

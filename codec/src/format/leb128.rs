@@ -1,6 +1,6 @@
-//! Numbers in groups of seven bits, the lowest first; the high bit of a byte says that another one follows.
+//! Numbers in groups of seven bits, the lowest first; the high bit of a byte says that another byte follows.
 
-/// The longest number: nine groups, and the last of 64 bits.
+/// The longest number: nine groups, and one for the last of 64 bits.
 pub(crate) const MAX_BYTES: usize = 10;
 
 /// Appends a number.
@@ -12,7 +12,8 @@ pub(crate) fn put(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number.to_le_bytes()[0]);
 }
 
-/// Puts a number into `room`, and returns how many bytes it takes. Those of one group and of two are told apart by no
+/// Writes a number to `room`, and returns how many bytes it takes. Numbers of one group and of two are
+/// distinguished without a branch, and both bytes are written.
 /// branch, and both bytes are written.
 #[inline(always)]
 pub(crate) fn put_at(room: &mut [u8], at: usize, number: u64) -> usize {
@@ -35,7 +36,7 @@ fn put_long(room: &mut [u8], number: u64) -> usize {
     bytes.len()
 }
 
-/// Takes the number that `bytes` begin with; `None` where they end inside it, or it has more than 64 bits.
+/// Decodes the number at the start of `bytes`; `None` if they end inside it, or if it has more than 64 bits.
 pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0_u64;
     for shift in (0..u64::BITS).step_by(7) {
@@ -53,12 +54,12 @@ pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// A difference as a number that is small where it is: 0, −1, 1, −2, 2, …
+/// Encodes a difference as a number that is small if the difference is: 0, −1, 1, −2, 2, …
 pub(crate) fn zigzag(difference: i64) -> u64 {
     (difference << 1 ^ difference >> 63).cast_unsigned()
 }
 
-/// The difference that [`zigzag`] made this of.
+/// Decodes a difference that [`zigzag`] encoded.
 pub(crate) fn from_zigzag(number: u64) -> i64 {
     (number >> 1).cast_signed() ^ -(number & 1).cast_signed()
 }

@@ -1,66 +1,69 @@
-//! `thread-<id>.marks`: what is known of a thread's events beside their order: when they happened, which exits
-//! were by exception, where something is missing, and what the program said.
+//! `thread-<id>.marks`: what is known about a thread's events beside their order: when they happened, which
+//! exits were by exception, where something is missing, and the program's notes.
 //!
-//! Nothing in [`flow`](super::flow) depends on it, and a trace without it is whole. It begins with
+//! Nothing in [`flow`](super::flow) depends on this file, and a trace without it is whole. It begins with
 //! [`MAGIC`] and the byte [`VERSION`]; marks follow up to the end, in the order of their positions:
 //!
 //! | part | |
 //! |---|---|
 //! | kind | one byte, below `80` |
-//! | offset | how many bytes of the thread's `.flow` lie between the position of the mark before this one, or the start, and its own |
-//! | exits | of the run of exits that begins there: how many come before the mark |
+//! | offset | how many bytes of the thread's `.flow` lie between the position of the previous mark, or the start, and this one |
+//! | exits | of the exit run that begins there: how many come before the mark |
 //! | length | bytes of the payload |
-//! | payload | as its kind says |
+//! | payload | depends on the kind |
 //!
 //! Numbers are LEB128: groups of seven bits, the lowest first.
 //!
-//! A [`Position`] lies between two events: behind all those before its offset, and behind so many exits of the
-//! run that begins there; no more than the run has. For a thread written as [`jsonl`](super::jsonl) there are no marks.
+//! A [`Position`] lies between two events: after all those before its offset, and after this many exits of
+//! the run that begins there; at most all of them. A thread written as [`jsonl`](super::jsonl) has no marks.
 //!
 //! # Kinds
 //!
 //! | kind | name | payload |
 //! |---:|---|---|
-//! | `01` | time | how many nanoseconds after the last time mark's *by* (or 0) its own is; then by how many *from* is later, as `2n`, or earlier, as `2n − 1` |
-//! | `02` | unwound | how many exits from here on were by exception, at least one; then the class of the exception, in UTF-8 as Java shows it, or nothing where it is not known |
+//! | `01` | time | by how many nanoseconds its *by* is later than that of the previous time mark (or than 0); then by how many its *from* is later than its *by*, as `2n`, or earlier, as `2n − 1` |
+//! | `02` | unwound | how many exits from here on were by exception, at least one; then the class of the exception, in UTF-8 as Java shows it, or nothing if it is unknown |
 //! | `03` | gap | how many events are missing here; 0: unknown |
 //! | `04` | paused | nothing: what happened from here on was not recorded |
-//! | `05` | resumed | nothing: recording goes on |
-//! | `06` | note | text of the program, in UTF-8 |
-//! | `07` | instants | a number for each of some events, the first one behind the mark: `8n + s`, where `n` are nanoseconds since the last time before (at first, the last *by*), and `s` tells where the event is: 0, the next exit of the run; else, at a record that begins so many bytes behind the one of the event before. Of the first event it is 0 |
+//! | `05` | resumed | nothing: recording resumes |
+//! | `06` | note | a text from the program, in UTF-8 |
+//! | `07` | instants | one number for each of several events, beginning with the one after the mark: see *Instants* |
 //!
 //! **Time.** Times are nanoseconds since the `start_unix_ns` of the [`manifest`](super::manifest), by a clock
-//! that never goes back. *By* its first time all events before the mark had happened, and none behind it happened
-//! before its second, *from*. A thread that stays where it is for a while has a mark whose *from* is
-//! later than its *by*: it was seen there at both, so an exit that follows was not before *from*. An event between
-//! two marks happened between the first one's *from* and the second one's *by*; of marks
-//! that are not in order the latest *from* and the earliest *by* count.
+//! that never goes backwards. All events before the mark had happened at its first time, *by*, and no event
+//! after it happened before its second time, *from*. A thread that stays in one place for a while has a mark
+//! whose *from* is later than its *by*: it was seen there at both times, so an exit that follows was not
+//! before *from*. An event between two marks happened between the first one's *from* and the second one's
+//! *by*; if marks are not in order, the latest *from* and the earliest *by* count.
 //!
-//! **Instants.** Each of the events happened just then. The last time of the mark takes the place of *by*. An event
-//! that is further away from the one before begins another mark.
+//! **Instants.** The mark gives the exact time of each event. Each number is `8n + s`. `n` is the time in
+//! nanoseconds since the previous instant, or for the first one since the last *by*. `s` says which event it
+//! is: 0 is the next exit of the run; otherwise the event is in a record that begins `s` bytes after the
+//! previous event's. For the first event `s` is 0. The last time of the mark replaces *by*. An event that is
+//! further from the previous one begins another mark.
 //!
-//! **Paused.** A thread pauses with the first event that is not recorded: an entry, or an exit by exception. All
-//! frames that are open there are left in `.flow`, right behind the mark, so that calls nest whatever happened
-//! meanwhile; those among them that are left after *resumed* have an exit without an entry.
+//! **Paused.** A thread pauses at the first event that is not recorded: an entry, or an exit by exception.
+//! All frames that are open there are left in `.flow`, directly after the mark, so that calls nest whatever
+//! happened meanwhile; those among them that are left after *resumed* have an exit without an entry.
 //!
 //! **Note.** Notes of tests are specified in [`test_notes`](super::test_notes).
 //!
-//! **Unwound.** Such exits are in one run, but may go on in the next mark.
+//! **Unwound.** Such exits are in one run, but may continue in the next mark.
 //!
 //! # What a reader does
 //!
-//! | input | answer |
+//! | input | result |
 //! |---|---|
-//! | a kind it does not know, or more payload than it knows | passed over |
-//! | a last mark that is cut off | everything before it, then *truncated at offset* |
+//! | an unknown kind, or more payload than is known | skipped |
+//! | a truncated last mark | everything before it, then *truncated at offset* |
 //! | another magic or version | an error; there are no marks |
 //! | a kind from `80` on, a number of more than 64 bits, a payload of more than [`MAX_PAYLOAD_BYTES`], or one without the numbers of its kind, an offset of more than 64 bits | everything before it, and an error with its offset |
-//! | a position behind the end of the events | kept: they are on their way, or lost |
+//! | a position after the end of the events | kept: the events are not written yet, or lost |
 //!
 //! # Example
 //!
-//! Of events `81 82 00 83 01`: the first was seen by 5000, the thread was inside it up to 9000, the last
-//! two exits were by an exception. `codec/tests/golden/marks.hex` has it.
+//! Events `81 82 00 83 01`: the first was seen by 5000, the thread was inside it up to 9000, the last two
+//! exits were by exception. `codec/tests/golden/marks.hex` has it.
 //!
 //! | bytes | |
 //! |---|---|
@@ -79,11 +82,11 @@
 //! | `01` | version 1 |
 //! | `07 00 00 0C` | instants, offset 0, twelve bytes |
 //! | `C0 B8 02` | the first event, at 5000 |
-//! | `F1 01` | one byte further, 30 later |
-//! | `C1 02` | one byte further, 40 later: an exit |
-//! | `C1 02` | one byte further, 40 later |
-//! | `C1 02` | one byte further, 40 later: the first exit of a run |
-//! | `50` | 10 later: the next exit of the run |
+//! | `F1 01` | one byte later, 30 ns later |
+//! | `C1 02` | one byte later, 40 ns later: an exit |
+//! | `C1 02` | one byte later, 40 ns later |
+//! | `C1 02` | one byte later, 40 ns later: the first exit of a run |
+//! | `50` | 10 ns later: the next exit of the run |
 
 use std::num::NonZeroU64;
 
@@ -96,9 +99,9 @@ pub const MAGIC: [u8; 8] = *b"flow-mrk";
 pub const VERSION: u8 = 1;
 /// Bytes before the first mark.
 pub const HEADER_BYTES: usize = MAGIC.len() + 1;
-/// No payload has more.
+/// No payload is longer.
 pub const MAX_PAYLOAD_BYTES: usize = 1 << 20;
-/// The most that one mark may take: its kind, three numbers, its payload.
+/// The longest mark: its kind, three numbers, its payload.
 pub const MAX_MARK_BYTES: usize = 1 + 3 * MAX_BYTES + MAX_PAYLOAD_BYTES;
 
 /// What a file begins with.
@@ -119,75 +122,75 @@ const PAUSED: u8 = 0x04;
 const RESUMED: u8 = 0x05;
 const NOTE: u8 = 0x06;
 const INSTANTS: u8 = 0x07;
-/// The most bytes of instants that we put into a mark, and one number more.
+/// The most bytes of instants that flow puts into a mark, and one number more.
 const INSTANTS_BYTES: usize = 4096;
-/// Numbers below this tell where the event is.
+/// Numbers below this say which event it is.
 const STEPS: u64 = 8;
 const FIRST_INVALID: u8 = 0x80;
 
 /// A place between two events of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Position {
-    /// Behind all records before this.
+    /// After all records before this offset.
     pub offset: Offset,
-    /// And behind so many exits of the run that begins there.
+    /// And after this many exits of the run that begins there.
     pub exits: u64,
 }
 
 impl Position {
-    /// In front of the record at an offset.
+    /// Before the record at an offset.
     #[must_use]
     pub const fn before(offset: Offset) -> Self {
         Self { offset, exits: 0 }
     }
 }
 
-/// What is said of a position.
+/// What a mark says about its position.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Mark {
     /// When the thread was there.
     Time {
-        /// Everything before had happened then.
+        /// Everything before had happened by then.
         by_ns: u64,
-        /// Nothing behind it had happened yet.
+        /// No event after it had happened before this.
         from_ns: u64,
     },
     /// Some exits from here on were by exception.
     Unwound {
         /// How many.
         exits: NonZeroU64,
-        /// The class of the exception, where it is known.
+        /// The class of the exception, if it is known.
         thrown: Option<String>,
     },
     /// Events are missing.
     Gap {
-        /// How many, where that is known.
+        /// How many, if that is known.
         events: Option<NonZeroU64>,
     },
-    /// Recording was suspended.
+    /// Recording was paused.
     Paused,
-    /// Recording goes on.
+    /// Recording was resumed.
     Resumed,
-    /// What the program said.
+    /// A note of the program.
     Note(String),
-    /// When the event behind the mark happened.
+    /// When the event after the mark happened.
     Instant {
-        /// Then.
+        /// The time.
         at_ns: u64,
     },
     /// A kind this build does not know.
     Unknown(u8),
 }
 
-/// What a number depends on that came before.
+/// The earlier values on which a number depends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Before {
     offset: u64,
     by_ns: u64,
 }
 
-/// Makes marks to bytes, those of one thread in order.
+/// Encodes marks, those of one thread in order.
 #[derive(Clone, Debug, Default)]
 pub struct MarkEncoder {
     needs_header: bool,
@@ -200,7 +203,7 @@ pub struct MarkEncoder {
 struct Pending {
     first: Position,
     last: Position,
-    /// Room for the most there can be, once there was one.
+    /// Memory for the largest mark with instants, once there was one.
     room: Option<Box<[u8; Self::ROOM]>>,
     len: usize,
 }
@@ -208,7 +211,7 @@ struct Pending {
 impl Pending {
     const ROOM: usize = INSTANTS_BYTES + (Instants::BATCH + 1) * MAX_BYTES;
 
-    /// How far an event is from the last one, if that can be told, and there is room for a batch.
+    /// The distance of an event from the previous one, if it can be encoded and there is room for a batch.
     fn step_to(&self, next: Position) -> Option<u64> {
         let Position { offset, exits } = self.last;
         let step = next.offset.get().checked_sub(offset.get())?;
@@ -218,14 +221,14 @@ impl Pending {
     }
 }
 
-/// HOT: encodes instants behind others, of events that follow each other closely.
+/// HOT: encodes instants after others, for events that follow each other closely.
 #[derive(Debug)]
 pub(crate) struct Instants<'a> {
     room: &'a mut [u8; Pending::ROOM],
     written: Written,
 }
 
-/// How far these have come.
+/// The position of the last one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Written {
     len: usize,
@@ -233,10 +236,11 @@ pub(crate) struct Written {
 }
 
 impl Instants<'_> {
-    /// There is room for so many.
+    /// Returns whether there is room for this many.
     pub(crate) const BATCH: usize = 512;
 
-    /// Adds the instant of an event: the next exit of a run, or in a record so many bytes behind the last one.
+    /// Adds the instant of an event: the next exit of a run, or an event in a record that begins this many
+    /// bytes after the last one.
     #[inline(always)]
     pub(crate) fn push(&mut self, step: u64, at_ns: u64) {
         let Written { len, by_ns } = self.written;
@@ -245,21 +249,21 @@ impl Instants<'_> {
         self.written.by_ns = by_ns + elapsed;
     }
 
-    /// How far they have come.
+    /// The position of the last one.
     pub(crate) fn written(self) -> Written {
         self.written
     }
 }
 
 impl MarkEncoder {
-    /// An encoder that puts the header in front of the first mark.
+    /// Creates an encoder that writes the header before the first mark.
     #[must_use]
     pub fn with_header() -> Self {
         Self { needs_header: true, ..Self::default() }
     }
 
-    /// Appends a mark. A position or time before that of an earlier mark is taken as that, two bounds that
-    /// are too far from each other come nearer; texts are cut to what a payload holds; [`Mark::Unknown`] is
+    /// Appends a mark. A position or time before that of an earlier mark is replaced by that one; two bounds
+    /// that are too far apart are moved closer; texts are cut to what a payload holds; [`Mark::Unknown`] is
     /// left out.
     ///
     /// Instants are held back until [`finish`](Self::finish) or another mark.
@@ -299,7 +303,7 @@ impl MarkEncoder {
         self.put_mark(kind, position, &payload, bytes);
     }
 
-    /// Appends what was held back.
+    /// Appends the instants that were held back.
     pub fn finish(&mut self, bytes: &mut Vec<u8>) {
         if self.pending.len > 0 {
             let room = self.pending.room.take();
@@ -322,14 +326,14 @@ impl MarkEncoder {
         self.end_instants(written, position);
     }
 
-    /// Encodes further instants behind one that was [encoded](Self::encode) right before.
+    /// Encodes further instants after one that was [encoded](Self::encode) directly before.
     pub(crate) fn instants(&mut self) -> Instants<'_> {
         let written = Written { len: self.pending.len, by_ns: self.before.by_ns };
         let room = self.pending.room.get_or_insert_with(|| Box::new([0; Pending::ROOM]));
         Instants { room, written }
     }
 
-    /// Takes such instants over, the last of which is that of the event at a position.
+    /// Takes over such instants, the last of which belongs to the event at a position.
     pub(crate) fn end_instants(&mut self, Written { len, by_ns }: Written, last: Position) {
         self.pending.len = len;
         self.pending.last = last;
@@ -349,27 +353,27 @@ impl MarkEncoder {
     }
 }
 
-/// As much of a text as a payload holds beside a number.
+/// Cuts a text to what a payload holds beside a number.
 fn fitting(text: &str) -> &[u8] {
     let end = text.floor_char_boundary(MAX_PAYLOAD_BYTES - MAX_BYTES);
     text.as_bytes().get(..end).unwrap_or_default()
 }
 
-/// What stands at the start of some bytes.
+/// What is at the start of a byte slice.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Decoded {
-    /// A whole mark and the number of bytes it takes; none for an instant that is followed by others.
+    /// A whole mark and the number of bytes it takes; 0 for an instant that others follow.
     Mark(Position, Mark, usize),
     /// The bytes end inside a mark, or there are none.
     Incomplete,
-    /// What is there is no mark.
+    /// The bytes are not a mark.
     Invalid(&'static str),
 }
 
-/// The marks in these bytes, which are those of one thread from the start.
+/// The marks in these bytes, which are all of one thread from the start.
 ///
 /// # Errors
-/// What is there instead of a whole mark.
+/// The bytes that are not a whole mark.
 pub fn decode_all(bytes: &[u8]) -> Result<Vec<(Position, Mark)>, Decoded> {
     let (mut decoder, mut marks, mut rest) = (MarkDecoder::default(), Vec::new(), bytes);
     while !rest.is_empty() {
@@ -384,16 +388,16 @@ pub fn decode_all(bytes: &[u8]) -> Result<Vec<(Position, Mark)>, Decoded> {
     Ok(marks)
 }
 
-/// Makes bytes to marks, those of one thread in order.
+/// Decodes marks, those of one thread in order.
 #[derive(Clone, Debug, Default)]
 pub struct MarkDecoder {
     before: Before,
-    /// How many bytes of a mark with instants have been decoded, and where the last event was.
+    /// How many bytes of a mark with instants have been decoded, and the position of its last event.
     within: Option<(usize, Position)>,
 }
 
 impl MarkDecoder {
-    /// Decodes the mark at the start of `bytes`. Only a whole one changes what the next one depends on.
+    /// Decodes the mark at the start of `bytes`. Only a whole one changes the state for the next one.
     pub fn decode(&mut self, bytes: &[u8]) -> Decoded {
         let Some((&kind, mut rest)) = bytes.split_first() else {
             return Decoded::Incomplete;
@@ -433,7 +437,7 @@ impl MarkDecoder {
         Decoded::Mark(position, mark, len)
     }
 
-    /// The next instant of a mark that has `len` bytes in all, and begins at `first`.
+    /// The next instant of a mark that has `len` bytes in all and begins at `first`.
     fn instant(&mut self, first: Position, payload: &[u8], len: usize) -> Decoded {
         let (done, last) = self.within.unzip();
         let done = done.unwrap_or_default();
@@ -461,14 +465,14 @@ impl MarkDecoder {
         Decoded::Mark(position, mark, 0)
     }
 
-    /// An encoder that goes on behind what was decoded.
+    /// An encoder that continues after what was decoded.
     #[must_use]
     pub fn encoder(&self) -> MarkEncoder {
         MarkEncoder { before: self.before, ..MarkEncoder::default() }
     }
 }
 
-/// Where the next event with an instant is, if there can be one.
+/// The position of the next event with an instant, if there can be one.
 fn event_behind(last: Position, step: u64) -> Option<Position> {
     Some(match step {
         0 => Position { exits: last.exits.checked_add(1)?, ..last },
@@ -592,7 +596,7 @@ mod tests {
         let end = 5 + 2 * 10_000;
         marks.push(instant(end, 0, 500_000));
         marks.push(instant(end, 1, 500_010));
-        // What is between lies in an event, or time has gone back.
+        // The position between lies inside an event, or time has gone backwards.
         marks.push((position(end, 1), Mark::Paused));
         marks.push(instant(end, 2, 500_010));
         marks.push(instant(end + 9, 0, 500_020));

@@ -1,4 +1,4 @@
-//! `methods.jsonl`: what is known of each method.
+//! `methods.jsonl`: what is known about each method.
 //!
 //! One JSON object a line, written with the id's line of [`ids`](super::ids), before any event:
 //!
@@ -17,8 +17,8 @@
 //! | `flags` | strings | access flags in source order, and `hidden` for methods of hidden classes |
 //!
 //! A second line with the same id is the same class and method in another class loader. The first 16 loaders
-//! of a method have a line. Lone halves
-//! of surrogate pairs, which JVM names may hold and UTF-8 cannot, stand as the text `\uD800`.
+//! of a method have a line. Lone halves of surrogate pairs, which JVM names may contain and UTF-8 cannot, are
+//! written as the text `\uD800`.
 
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +35,7 @@ pub struct MethodLine {
     pub method: MethodInfo,
 }
 
-/// What is known of a method.
+/// What is known about a method.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct MethodInfo {
     /// Binary class name.
@@ -56,8 +56,8 @@ pub struct MethodInfo {
     pub flags: Vec<String>,
 }
 
-/// A line as it is read. What is flattened, serde keeps in memory before it knows what it is: that takes
-/// twice as long as all else about names.
+/// A line while it is read. Serde buffers flattened fields before it knows what they are, which takes twice
+/// as long as everything else about names.
 #[derive(Deserialize)]
 struct FlatLine {
     id: MethodId,

@@ -4,34 +4,35 @@ use crate::{Offset, ThreadId};
 
 /// Method keys and their ids; see [`ids`](super::ids).
 pub const IDS: &str = "ids.properties";
-/// What is known of each method; see [`methods`](super::methods).
+/// What is known about each method; see [`methods`](super::methods).
 pub const METHODS: &str = "methods.jsonl";
 /// Start, rename and end of threads; see [`threads`](super::threads).
 pub const THREADS: &str = "threads.jsonl";
 /// The open chunks of live threads; see [`journal`](super::journal).
 pub const JOURNAL: &str = "journal";
-/// The open chunks as they were at some instant; see [`journal`](super::journal#checkpoint).
+/// The open chunks as they were at one instant; see [`journal`](super::journal#checkpoint).
 pub const CHECKPOINT: &str = "checkpoint";
 /// The next one, while it is written.
 pub const NEW_CHECKPOINT: &str = "checkpoint.new";
-/// Begins the name of a journal that is not in the trace directory; see [`journal`](super::journal#place).
+/// The prefix of the name of a journal that is not in the trace directory; see
+/// [`journal`](super::journal#place).
 pub const JOURNAL_ELSEWHERE_PREFIX: &str = "flow-journal-";
 /// The manifest; see [`manifest`](super::manifest).
 pub const MANIFEST: &str = "trace.json";
-/// Room for the manifest of the end.
+/// Space reserved for the final manifest.
 pub const NEW_MANIFEST: &str = "trace.json.new";
 /// Holds what a repair has replaced, moved or cut off.
 pub const BEFORE_REPAIR: &str = "before-repair";
-/// In [`BEFORE_REPAIR`]: a file that is being made.
+/// In [`BEFORE_REPAIR`]: a file that is being written.
 pub const KEPT_PART: &str = "part";
 /// Locked by the JVM that writes the directory.
 pub const LOCK: &str = ".lock";
-/// Locked by JVMs while they find their place in the directory.
+/// Locked by JVMs while they choose their place in the directory.
 pub const GATE: &str = ".gate";
-/// Begins the name of the sub-directory of a JVM that found the directory in use.
+/// The prefix of the sub-directory of a JVM that found the directory in use.
 pub const JVM_PREFIX: &str = "jvm-";
 
-/// Ends the name of the file with a thread's marks, see [`marks`](super::marks).
+/// The suffix of the file with a thread's marks, see [`marks`](super::marks).
 pub const MARKS_EXTENSION: &str = "marks";
 
 /// How the events of a thread are written.
@@ -73,7 +74,7 @@ pub fn marks_file(thread: ThreadId) -> String {
     format!("thread-{thread}.{MARKS_EXTENSION}")
 }
 
-/// Which thread's events a file of this name holds, if it is a thread file.
+/// The thread whose events a file of this name holds, if it is a thread file.
 #[must_use]
 pub fn parse_thread_file(name: &str) -> Option<(ThreadId, EventFormat)> {
     let (number, extension) = name.strip_prefix("thread-")?.split_once('.')?;
@@ -81,11 +82,11 @@ pub fn parse_thread_file(name: &str) -> Option<(ThreadId, EventFormat)> {
         .into_iter()
         .find(|format| format.extension() == extension)?;
     let id = ThreadId::new(number.parse().ok()?);
-    // `thread-+7.flow` parses as a number but is no name of ours.
+    // `thread-+7.flow` parses as a number, but flow writes no such name.
     (thread_file(id, format) == name).then_some((id, format))
 }
 
-/// Whether a file of this name belongs to a trace, so that it moves away with it.
+/// Returns whether a file of this name belongs to a trace, so that it moves away with it.
 #[must_use]
 pub fn is_trace_file(name: &str) -> bool {
     matches!(name, IDS | METHODS | THREADS | MANIFEST | NEW_MANIFEST | JOURNAL)
@@ -94,19 +95,19 @@ pub fn is_trace_file(name: &str) -> bool {
         || parse_thread_file(name).is_some()
 }
 
-/// Whether a directory of this name belongs to a trace, so that it moves away with it.
+/// Returns whether a directory of this name belongs to a trace, so that it moves away with it.
 #[must_use]
 pub fn is_trace_directory(name: &str) -> bool {
     name.starts_with(JVM_PREFIX) || name == BEFORE_REPAIR
 }
 
-/// In [`BEFORE_REPAIR`]: what a thread file had from `offset` on.
+/// In [`BEFORE_REPAIR`]: the content of a thread file from `offset` on.
 #[must_use]
 pub fn cut_file(thread_file: &str, offset: Offset) -> String {
     format!("{thread_file}.from-{offset}")
 }
 
-/// Which thread file a file of this name was cut from, and where.
+/// The thread file from which a file of this name was cut, and the offset.
 #[must_use]
 pub fn parse_cut_file(name: &str) -> Option<(&str, Offset)> {
     let (file, number) = name.split_once(".from-")?;
@@ -115,11 +116,11 @@ pub fn parse_cut_file(name: &str) -> Option<(&str, Offset)> {
     (cut_file(file, offset) == name).then_some((file, offset))
 }
 
-/// Whether a file of this name in [`BEFORE_REPAIR`] is one that a repair has put there.
+/// Returns whether a file of this name in [`BEFORE_REPAIR`] was put there by a repair.
 #[must_use]
 pub fn is_kept_file(name: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    // Where a name was taken, a number follows: trace.json.2.
+    // If a name was taken, a number follows: trace.json.2.
     let first = name.rsplit_once('.').filter(|(_, number)| is_number(number));
     [Some(name), first.map(|(name, _)| name)].into_iter().flatten().any(|name| {
         matches!(name, JOURNAL | CHECKPOINT | MANIFEST | NEW_MANIFEST | KEPT_PART)

@@ -1,7 +1,7 @@
 //! Raw chunks: what a probe appends, before the fold turns it into [`flow`](super::flow).
 //!
-//! A probe has two nanoseconds, so it only appends bytes. A raw chunk is a sequence of whole events;
-//! the first byte of an event tells its kind:
+//! A probe has two nanoseconds, so it only appends bytes. A raw chunk is a sequence of whole events; the
+//! first byte of an event is its kind:
 //!
 //! | event | bytes | appended | folded to |
 //! |---|---|---|---|
@@ -15,56 +15,56 @@
 //! | TIME   | `7A`, then seven bytes, the lowest first | before an event, with `clock=exact` | the times of all events up to the next one |
 //!
 //! A time has the low 56 bits of a number of nanoseconds, counted from an instant that the
-//! [journal](super::journal) gives: *zero*. Their difference, modulo 2<sup>56</sup>, is the time since the start of the
-//! trace; a difference of 2<sup>55</sup> (417 days) or more is a time before it, and counts as 0.
+//! [journal](super::journal) gives: *zero*. The difference to *zero*, modulo 2<sup>56</sup>, is the time
+//! since the start of the trace; a difference of 2<sup>55</sup> (417 days) or more is a time before the
+//! start, and counts as 0.
 //!
-//! An ENTER never holds `00`; of `7A` to `7F` only its last byte can be one. No other first byte
-//! is valid; a fold passes over it, and over an ENTER that the chunk cuts off or that `.flow` would
-//! not hold so.
+//! An ENTER never contains `00`; of `7A` to `7F` only its last byte can be one. No other first byte is valid;
+//! the fold skips it, and an ENTER that the chunk cuts off or that is not valid in `.flow`.
 //!
 //! # In memory
 //!
 //! A chunk in memory holds the complement of each byte: `7F` for `80`, `FF` for an EXIT. What has not been
-//! written yet is `00`, as fresh memory is, so it costs nothing to set aside. Taken as raw bytes these are
-//! `FF`s: an ENTER that never ends. No event ends in `FF`, so what has been recorded ends with the last
-//! byte in memory that is not zero. An event that was just being written is an ENTER cut off.
+//! written yet is `00`, like fresh memory, so reserving it costs nothing. Read as raw bytes these are `FF`s:
+//! an ENTER that never ends. No event ends in `FF`, so what has been recorded ends with the last byte in
+//! memory that is not zero. An event that was being written is a truncated ENTER.
 //!
 //! # Why BEGIN, END and CATCH
 //!
-//! The verifier allows no exception handler around the call of `super(…)` or `this(…)`. An exception
-//! out of that call ends the calling constructor without any event of its own. The fold finds out
-//! which constructors ended so, and writes their exits where they belong. It keeps a *note* for each
-//! BEGIN, with the depth `d` of the stack at that moment (the constructor is then the topmost frame),
-//! until its END. With the topmost note at depth `n` and the stack at depth `d`:
+//! The verifier allows no exception handler around the call of `super(…)` or `this(…)`. An exception out of
+//! that call ends the calling constructor without any event of its own. The fold works out which constructors
+//! ended this way, and writes their exits where they belong. It keeps a *note* for each BEGIN, with the depth
+//! `d` of the stack at that moment (the constructor is then the topmost frame), until its END. With the
+//! topmost note at depth `n` and the stack at depth `d`:
 //!
 //! - EXIT, UNWOUND EXIT, CATCH, BEGIN, BEGIN-UNKNOWN: while `n == d`, the constructor is dead: a frame
 //!   above it cannot have done this, nor can the constructor itself, whose handlers do not cover the
 //!   call, and which makes only one. Write its exit, unwound; `d -= 1`; drop the note; look at the
 //!   next one.
-//! - ENTER where `n == d`: a constructor that is told calls only that one. If this is its first
-//!   call and the method is the one BEGIN names, the note expects no other. If a note that was met so
-//!   sees a second ENTER, its constructor is dead: exit as above. If the first call is another method
-//!   than the named one, nothing is known and the note becomes one of BEGIN-UNKNOWN, for which an
+//! - ENTER where `n == d`: a constructor between BEGIN and END calls only the constructor that BEGIN names.
+//!   If this is its first call and the method is that one, the note expects no other. If a note whose call
+//!   was seen gets a second ENTER, its constructor is dead: exit as above. If the first call is another
+//!   method than the named one, nothing is known and the note becomes one of BEGIN-UNKNOWN, for which an
 //!   ENTER proves nothing.
-//! - UNWOUND EXIT, after its own exit is written: while `n == d` and the call that the note expects was
-//!   met, the constructor is dead, since that call threw. Exit as above. Were it left to the next
-//!   event, an END further down could be taken for this constructor's.
+//! - UNWOUND EXIT, after its own exit is written: while `n == d` and the call that the note expects was seen,
+//!   the constructor is dead, because that call threw. Exit as above. If that were left to the next event, an
+//!   END further down could be mistaken for this constructor's.
 //! - END drops the topmost note.
 //!
-//! A handler that leaves a monitor first appends its CATCH after that. Should leaving the monitor throw, then
-//! the UNWOUND EXIT of the handler's method says as much about notes as the CATCH would have.
+//! A handler that releases a monitor appends its CATCH only after that. If releasing the monitor throws, the
+//! UNWOUND EXIT of the handler's method says as much about notes as the CATCH would have.
 //!
 //! Depths are relative: only their differences to those of notes matter.
 //!
 //! # What is not exact
 //!
-//! - The call of another constructor throws, and that was not met: it is not recorded, died before its
-//!   ENTER, or a class loader ran first. Unrecorded code catches the exception, and then calls recorded
-//!   code: that shows below the dead constructor, whose exit follows late. Or the next event is the END
-//!   of a constructor further down: it is taken for the dead one's. Or none follows: the exit is
+//! - The call of another constructor throws, and no event shows it: the callee is not recorded, died before
+//!   its ENTER, or a class loader ran first. If unrecorded code catches the exception and then calls recorded
+//!   code, those calls appear below the dead constructor, whose exit follows late. If the next event is the
+//!   END of a constructor further down, it is mistaken for the dead one's. If no event follows, the exit is
 //!   missing.
 //! - The stack overflows in our handler: the exit of its frame is missing until the thread's end. The probes
-//!   of entries prevent it (`agent/java/java/lang/FlowProbe.java`), where pages have 4 KiB.
+//!   of entries prevent this (`agent/java/java/lang/FlowProbe.java`) where pages have 4 KiB.
 //!
 //! # Examples
 //!

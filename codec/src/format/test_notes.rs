@@ -1,26 +1,26 @@
-//! Marks of tests: notes ([`Mark::Note`](super::marks::Mark::Note)) by which a thread says which test it
-//! runs. Whoever runs tests leaves them; the Java listeners of this project do.
+//! Marks of tests: notes ([`Mark::Note`](super::marks::Mark::Note)) that say which test a thread runs. The
+//! Java listeners of this project leave them; other test frameworks can.
 //!
-//! A note is of a test if it begins with `test `, and then has a word, a blank, and the name of the test
-//! up to its end or to a tab. What stands behind the tab is for people.
+//! A note belongs to a test if it begins with `test `, followed by a word, a blank, and the name of the test
+//! up to its end or to a tab. Text after the tab is for people.
 //!
-//! | word | | behind the tab |
+//! | word | meaning | after the tab |
 //! |---|---|---|
-//! | `started` | from here on the thread runs the test | what the test is called in reports |
-//! | `passed` | it has ended, as it should | |
-//! | `failed` | it has ended, as it should not | why |
-//! | `aborted` | it has ended because there is nothing to test | why |
-//! | `skipped` | it is not run: no `started` comes before | why |
+//! | `started` | from here on the thread runs the test | the test's name in reports |
+//! | `passed` | the test has ended successfully | |
+//! | `failed` | the test has failed | why |
+//! | `aborted` | the test has ended because there was nothing to test | why |
+//! | `skipped` | the test is not run: no `started` comes before | why |
 //!
-//! Names are the same in every run of the same tests. Those of methods are `pkg.Class.method`, with the
-//! types of parameters where it has some, and the number of each invocation:
-//! `com.app.OrderTest.total(int)[2]`. Any other text is a name too, but for the empty one.
+//! Names are the same in every run of the same tests. A test method is named `pkg.Class.method`, followed by
+//! the types of its parameters, if any, and the number of each invocation: `com.app.OrderTest.total(int)[2]`.
+//! Any other text is a name too, except the empty one.
 //!
-//! A test ends with the first note on the same thread that says so. A thread may begin another test
-//! before that, which then ends first: until then its calls are those of the inner test alone. A test that
-//! is around another one and ends first ends both.
+//! A test ends with the first note on the same thread that ends it. A thread may begin another test before
+//! that, which then ends first: until then its calls belong to the inner test alone. A test that ends while
+//! another one inside it is running ends both.
 //!
-//! Notes with other words are none of these: readers pass them over.
+//! Readers skip notes with other words.
 //!
 //! # Example
 //!
@@ -31,14 +31,14 @@
 
 use std::fmt;
 
-/// What a test has come to.
+/// The result of a test.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Outcome {
-    /// As it should.
+    /// It succeeded.
     Passed,
-    /// Not as it should.
+    /// It failed.
     Failed,
-    /// There was nothing to test, as it turned out.
+    /// There was nothing to test.
     Aborted,
     /// It was not run.
     Skipped,
@@ -47,7 +47,7 @@ pub enum Outcome {
 impl Outcome {
     const ALL: [Self; 4] = [Self::Passed, Self::Failed, Self::Aborted, Self::Skipped];
 
-    /// The word for it.
+    /// The word for it in a note.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -65,19 +65,19 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// What a note says of a test.
+/// What a note says about a test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TestNote<'a> {
-    /// `None` where the test begins.
+    /// `None` if the test begins.
     pub outcome: Option<Outcome>,
-    /// Which test.
+    /// The name of the test.
     pub name: &'a str,
-    /// What else there is to say; empty if nothing.
+    /// The text after the tab; empty if there is none.
     pub detail: &'a str,
 }
 
 impl<'a> TestNote<'a> {
-    /// Reads a note; `None` if it is not of a test.
+    /// Reads a note; `None` if it does not belong to a test.
     #[must_use]
     pub fn parse(note: &'a str) -> Option<Self> {
         let (word, rest) = note.strip_prefix("test ")?.split_once(' ')?;

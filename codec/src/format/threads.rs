@@ -14,17 +14,17 @@
 //! |---|---|---|
 //! | `event` | string | `open`: it ran when recording began; `start`: its first event was recorded; `rename`; `end`: the thread ended |
 //! | `id` | number | [`ThreadId`], as in the name of the thread file |
-//! | `name` | string | the thread's name, cut with `…` after 4096 characters; empty where it has none, or the JVM could not say it yet |
+//! | `name` | string | the thread's name, cut with `…` after 4096 characters; empty if it has none, or the JVM did not know it yet |
 //! | `daemon`, `virtual` | bool | `start` only |
 //! | `frames` | array of strings | `open` only: the frames of the thread that were entered before recording began and still open when it did, outermost first; only methods that the filter selects. Each is a key as in [`ids`](super::ids), without its escapes; it need not have an id |
-//! | `omitted` | number | `open` only: further such frames, outside those named: at most the 1000 innermost ones are; absent when 0 |
+//! | `omitted` | number | `open` only: further such frames, outside those named, of which there are at most the 1000 innermost; absent when 0 |
 //! | `at_ns` | number | nanoseconds since the `start_unix_ns` of the [`manifest`](super::manifest) |
-//! | `cpu_ns` | number | `end` only: processor time of the thread in its whole life, in nanoseconds; absent for virtual threads, and where the system does not tell |
+//! | `cpu_ns` | number | `end` only: processor time of the thread in its whole life, in nanoseconds; absent for virtual threads, and if the system does not report it |
 //!
-//! `open` lines are written where recording begins in a running JVM. One may stand before the thread's
-//! `start`, and without any where the thread recorded no event; there is at most one a thread, and of
-//! several the first counts. The thread file says nothing of these frames: the first call it holds has
-//! depth 0, and whether they are left is not recorded.
+//! `open` lines are written if recording begins in a running JVM. One may come before the thread's `start`,
+//! or without any `start` if the thread recorded no event; there is at most one per thread, and the first one
+//! counts. The thread file says nothing about these frames: the first call it holds has depth 0, and whether
+//! they are left is not recorded.
 //!
 //! A thread without an `end` line was alive when the recording ended. A rename is noticed when the
 //! thread ends or the recording does. Readers skip events they do not know.
@@ -44,7 +44,7 @@ pub enum ThreadLine {
         id: ThreadId,
         /// The keys of the methods, outermost first.
         frames: Vec<String>,
-        /// How many frames outside these are not named.
+        /// How many further frames are not named.
         #[serde(default, skip_serializing_if = "is_zero")]
         omitted: u64,
         /// When the stack was taken, since the start of the trace.
@@ -79,7 +79,7 @@ pub enum ThreadLine {
         id: ThreadId,
         /// When, since the start of the trace.
         at_ns: u64,
-        /// How long it has run, where that is known.
+        /// How long it has run, if that is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cpu_ns: Option<u64>,
     },
