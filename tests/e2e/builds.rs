@@ -258,7 +258,7 @@ fn configured_by_hand(dir: &Path) {
     let configuration = block("<configuration>")
         .replace("/path/to/libflowagent.so", &library)
         .replace("com.app.**", "com.example.**");
-    let example = harness().join("examples/maven");
+    let example = harness().join("../examples/maven");
     let pom = fs::read_to_string(example.join("pom.xml")).unwrap();
     let (pom, _profiles) = pom.split_once("  <profiles>").expect("the example has a profile");
     let version = "<version>3.2.5</version>";

@@ -1,8 +1,8 @@
 package dev.flow;
 
 /**
- * The marks of tests, as the readers of traces know them: {@code test WORD NAME}, and behind a tab what
- * else there is to say. The format is specified in {@code codec/src/format/test_notes.rs}.
+ * The marks of tests: {@code test WORD NAME}, optionally followed by a tab and a text for people. The format
+ * is specified in {@code codec/src/format/test_notes.rs}.
  */
 final class TestMark {
     private TestMark() {}
@@ -19,7 +19,7 @@ final class TestMark {
         if (thrown == null) {
             return null;
         }
-        // Any code may stand behind getMessage().
+        // getMessage() may run any code.
         String message;
         try {
             message = thrown.getMessage();

@@ -1,8 +1,8 @@
 package dev.flow;
 
 /**
- * What a program may tell the flow agent that records it. Without the agent nothing here does anything,
- * at the price of reading one field.
+ * Controls the flow agent from the program that it records. Without the agent these methods do nothing,
+ * and cost one field read.
  *
  * <p>No class of this package is ever recorded.
  */
@@ -19,7 +19,7 @@ public final class Flow {
      * Leaves a mark in the trace of the current thread, between the call before and the call after it.
      * Does nothing while recording is paused.
      *
-     * @param text what it says; beyond 64 KiB it is cut off
+     * @param text the text of the mark; cut after 64 KiB
      */
     public static void mark(String text) {
         if (agent) {
@@ -28,8 +28,8 @@ public final class Flow {
     }
 
     /**
-     * Suspends the recording of all threads, each from its next call on. What is called until {@link
-     * #resume()} is not recorded, and the trace says where.
+     * Pauses the recording of all threads, each from its next call on. Calls until {@link #resume()} are not
+     * recorded, and the trace marks the place.
      */
     public static void pause() {
         if (agent) {
@@ -37,14 +37,14 @@ public final class Flow {
         }
     }
 
-    /** Goes on recording. Methods that are running have to be called again to be seen. */
+    /** Resumes recording. Methods that are running are recorded from their next call on. */
     public static void resume() {
         if (agent) {
             suspend(Thread.currentThread(), false);
         }
     }
 
-    /** Whether calls are being recorded: there is an agent, and it neither has ended nor is paused. */
+    /** Returns whether calls are recorded: there is an agent, and it has neither ended nor been paused. */
     public static boolean isRecording() {
         return agent && isOn();
     }

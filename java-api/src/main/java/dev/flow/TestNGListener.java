@@ -5,8 +5,8 @@ import org.testng.ITestListener;
 import org.testng.ITestResult;
 
 /**
- * Marks where each test of TestNG begins and ends, on the thread that runs it. TestNG finds it by itself
- * where this jar is on the class path.
+ * Marks where each test of TestNG begins and ends, on the thread that runs it. TestNG finds this listener
+ * if the jar is on the class path.
  */
 public final class TestNGListener implements ITestListener {
     private static final String NAME = "dev.flow.name";
@@ -47,8 +47,8 @@ public final class TestNGListener implements ITestListener {
     public void onFinish(ITestContext context) {}
 
     /**
-     * {@code com.app.OrderTest.total}, with the number of each set of parameters behind it. Kept with the
-     * test: TestNG counts on before the test has ended.
+     * {@code com.app.OrderTest.total}, followed by the number of each set of parameters. Stored with the
+     * test, because TestNG increments the number before the test has ended.
      */
     private static String name(ITestResult test) {
         Object known = test.getAttribute(NAME);

@@ -11,7 +11,7 @@ import org.junit.platform.launcher.TestPlan;
 
 /**
  * Marks where each test of the JUnit Platform begins and ends, on the thread that runs it. The launcher
- * finds it by itself where this jar is on the class path.
+ * finds this listener if the jar is on the class path.
  */
 public final class JUnitListener implements TestExecutionListener {
     private volatile TestPlan plan;
@@ -39,7 +39,7 @@ public final class JUnitListener implements TestExecutionListener {
         }
         TestPlan all = plan;
         if (all != null) {
-            // Of what is in a container that is skipped, nothing else is told.
+            // JUnit reports nothing else about the tests in a skipped container.
             for (TestIdentifier inside : all.getDescendants(test)) {
                 if (inside.isTest()) {
                     TestMark.leave("skipped", name(inside), reason);
@@ -71,7 +71,7 @@ public final class JUnitListener implements TestExecutionListener {
     /**
      * {@code com.app.OrderTest.total}, with the types of parameters if there are any, and the number of
      * each invocation: {@code com.app.OrderTest.total(int)[2]}. The same in every run, so that runs can be
-     * compared; not what a test displays, which may be anything.
+     * compared; the display name of a test may be anything.
      */
     private String name(TestIdentifier test) {
         TestSource source = test.getSource().orElse(null);
@@ -105,7 +105,7 @@ public final class JUnitListener implements TestExecutionListener {
         return numbers.toString();
     }
 
-    /** For engines whose tests are no methods: the names from the outermost container on. */
+    /** For engines whose tests are not methods: the names from the outermost container on. */
     private String pathOf(TestIdentifier test) {
         Deque<String> names = new ArrayDeque<>();
         TestPlan all = plan;
@@ -113,7 +113,7 @@ public final class JUnitListener implements TestExecutionListener {
         while (at != null) {
             TestIdentifier parent = all == null ? null : all.getParent(at).orElse(null);
             if (parent != null || names.isEmpty()) {
-                // But for the engine itself.
+                // Not the engine itself.
                 names.addFirst(at.getLegacyReportingName());
             }
             at = parent;
