@@ -17,34 +17,34 @@ pub(crate) struct ReportArgs {
     pub(crate) part: PartArgs,
     #[command(flatten)]
     pub(crate) when: TimeArgs,
-    /// Calls: how often it was called; total: how long it ran, or without times the calls made while it
-    /// ran, its own included; self: the time, or the calls, of its own
+    /// Sort by this column. calls: how often the method was called; total: the time it was on the stack, or
+    /// without times the calls made meanwhile; self: the same without its callees; name
     #[arg(long, value_name = "COLUMN", default_value = "total")]
     pub(crate) sort: SortKey,
-    /// What total and self mean [default: time, where times were recorded]
+    /// What total and self count [default: time, if the trace has times]
     #[arg(long, value_name = "WHAT", conflicts_with_all = ["slowest", "html"])]
     pub(crate) by: Option<By>,
     /// Show at most N lines; 0 for all [default: 40 in text, else all]
     #[arg(long, value_name = "N")]
     pub(crate) max: Option<u64>,
-    /// Show the descriptor of each method
+    /// Show the JVM descriptor of each method
     #[arg(long)]
     pub(crate) verbose: bool,
-    /// Instead: the N calls that took longest
+    /// Instead: show the N longest calls
     #[arg(long, value_name = "N", group = "instead", conflicts_with_all = ["sort", "max"])]
     pub(crate) slowest: Option<usize>,
-    /// Instead: who calls methods like this, pkg.Class, pkg.Class#method or a name as it is shown, and how
-    /// often; repeatable
+    /// Instead: show who calls the methods that match this pattern, and how often: pkg.Class,
+    /// pkg.Class#method, or a name as flow shows it; repeatable
     #[arg(long, value_name = "GLOB", group = "instead", conflicts_with = "sort")]
     pub(crate) callers: Vec<String>,
-    /// Instead: whom methods like this call
+    /// Instead: show what the methods that match this pattern call; repeatable
     #[arg(long, value_name = "GLOB", group = "instead", conflicts_with = "sort")]
     pub(crate) callees: Vec<String>,
-    /// Instead: one path through the calls, or several
+    /// Instead: show one path of calls, or several
     #[arg(long, value_name = "WHICH", group = "instead", conflicts_with = "sort")]
     pub(crate) paths: Option<PathsKind>,
-    /// Instead: a page for a browser, in which to look at all of it: threads, calls in order, flame
-    /// graph, methods; - for standard output
+    /// Instead: write a page for a browser, with threads, calls in order, flame graph and methods; - writes
+    /// to standard output
     #[arg(long, value_name = "FILE", group = "instead", conflicts_with_all = ["sort", "max", "format"])]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
@@ -53,11 +53,11 @@ pub(crate) struct ReportArgs {
 /// Which paths of calls.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PathsKind {
-    /// From the outermost call on, always to where most time was spent, or most calls were made
+    /// From the outermost call on, always the callee with most time, or most calls
     Longest,
     /// The stack with the most frames
     Deepest,
-    /// The stacks that calls were made on most often; with --by time those that took most of their own
+    /// The stacks on which most calls were made; with --by time, those with the most self time
     Frequent,
 }
 
@@ -69,29 +69,29 @@ pub(crate) struct GraphArgs {
     pub(crate) part: PartArgs,
     #[command(flatten)]
     pub(crate) when: TimeArgs,
-    /// Only what happens in methods like this, pkg.Class, pkg.Class#method or a name as it is shown;
-    /// repeatable
+    /// Show only what methods that match this pattern call: pkg.Class, pkg.Class#method, or a name as flow
+    /// shows it; repeatable
     #[arg(long = "method", value_name = "GLOB")]
     pub(crate) methods: Vec<String>,
-    /// A tree for each thread
+    /// Show one tree per thread
     #[arg(long)]
     pub(crate) per_thread: bool,
-    /// Show the N outermost calls of a path only
+    /// Show only the N outermost calls of a path
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) depth: Option<u64>,
-    /// Show paths with at least this part of all calls [default: 1 in text, else 0]
+    /// Show paths with at least this share of the whole [default: 1 in text, else 0]
     #[arg(long, value_name = "PERCENT", value_parser = percentage)]
     pub(crate) min: Option<f64>,
-    /// Show at most N paths, those with most calls; 0 for all [default: 100 in text, else all]
+    /// Show at most N paths, the largest; 0 for all [default: 100 in text, else all]
     #[arg(long, value_name = "N")]
     pub(crate) max: Option<u64>,
-    /// What comes first of the calls a method makes
+    /// Sort the callees of a method by this column
     #[arg(long, value_name = "COLUMN", default_value = "total")]
     pub(crate) sort: SortKey,
-    /// What total and self mean [default: time, where times were recorded]
+    /// What total and self count [default: time, if the trace has times]
     #[arg(long, value_name = "WHAT")]
     pub(crate) by: Option<By>,
-    /// Show the descriptor of each method
+    /// Show the JVM descriptor of each method
     #[arg(long)]
     pub(crate) verbose: bool,
 }
@@ -115,10 +115,10 @@ pub(crate) struct TestsArgs {
     pub(crate) tests: TestArgs,
     #[command(flatten)]
     pub(crate) filter: FilterArgs,
-    /// What tests are sorted by; results: failed ones first; of numbers the largest comes first
+    /// Sort by this column. result: failed tests first; numbers: the largest first
     #[arg(long, value_name = "COLUMN", default_value = "start")]
     pub(crate) sort: TestKey,
-    /// Add why a test failed, and the methods that no test before it called
+    /// Show why a test failed, and the methods that no earlier test called
     #[arg(long)]
     pub(crate) verbose: bool,
     /// Show at most N tests; 0 for all [default: 100 in text, else all]
@@ -131,24 +131,24 @@ pub(crate) struct DiffArgs {
     /// The trace directory of the first run
     #[arg(value_name = "BEFORE", default_value = DEFAULT_DIR, value_hint = ValueHint::DirPath)]
     pub(crate) before: PathBuf,
-    /// The trace directory of the second run; without it, two tests of the first are compared
+    /// The trace directory of the second run; without it, flow compares two tests of the first
     #[arg(value_name = "AFTER", value_hint = ValueHint::DirPath)]
     pub(crate) after: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) part: PartArgs,
-    /// What results look like; json has an object a line
+    /// Output format; json writes one object per line
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: Format,
-    /// What is compared: how often paths were called, or how long they took
+    /// Compare how often paths were called, or how long they took
     #[arg(long, value_name = "WHAT", default_value = "calls")]
     pub(crate) by: By,
-    /// Show what changed in the N outermost calls of a path only
+    /// Compare only the N outermost calls of a path
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) depth: Option<u64>,
     /// Show at most N differences, the largest; 0 for all [default: 40 in text, else all]
     #[arg(long, value_name = "N")]
     pub(crate) max: Option<u64>,
-    /// Show the descriptor of each method
+    /// Show the JVM descriptor of each method
     #[arg(long)]
     pub(crate) verbose: bool,
 }

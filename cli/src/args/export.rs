@@ -9,7 +9,7 @@ use super::shared::{By, DEFAULT_DIR, PartArgs, TimeArgs};
 /// For which tool.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Target {
-    /// A timeline for ui.perfetto.dev; the most calls
+    /// A timeline for ui.perfetto.dev, which can open the most calls
     Perfetto,
     /// A timeline in the Trace Event format, which many tools read
     Chrome,
@@ -19,7 +19,7 @@ pub(crate) enum Target {
     Firefox,
     /// Calls by path, for pprof
     Pprof,
-    /// Calls by path as lines of text, for makers of flame graphs
+    /// Calls by path as lines of text, for flame graph tools
     Collapsed,
     /// A flame graph
     Svg,
@@ -42,19 +42,18 @@ pub(crate) struct ExportArgs {
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) part: PartArgs,
-    /// Write the N outermost calls of a stack only; paths count what is deeper for the outermost N
+    /// Write only the N outermost calls of a stack; deeper calls count for these
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) depth: Option<u64>,
-    /// What the width of a path means in pprof, collapsed and svg [default: time, where times were
-    /// recorded]
+    /// What the width of a path shows in pprof, collapsed and svg [default: time, if the trace has times]
     #[arg(long, value_name = "WHAT")]
     pub(crate) by: Option<By>,
     #[command(flatten)]
     pub(crate) when: TimeArgs,
-    /// Write it even if its viewer cannot open it
+    /// Write the file even if it is too large for its viewer
     #[arg(long)]
     pub(crate) force: bool,
-    /// Say how large it would be, and write nothing
+    /// Print how large the file would be, and write nothing
     #[arg(long)]
     pub(crate) estimate: bool,
 }

@@ -1,4 +1,4 @@
-//! What stands behind the options in the help of a verb.
+//! The text after the options in the help of a verb.
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -7,15 +7,15 @@ Examples:
   flow attach 4711                           record a JVM that is running
   flow report                                time and calls per method
   flow report --slowest 20                   the longest calls
-  flow report --html page.html               all of it in a browser
+  flow report --html page.html               a page for a browser
   flow report --callers 'com.app.Db#query'   who makes these calls
   flow report --time 1.5s..2s                what happened in that half second
   flow graph --depth 8                       where the time went
   flow replay --depth 3 --thread main        calls in order
-  flow replay --min-duration 5ms             those that took long, with their times
+  flow replay --min-duration 5ms             long calls, with their times
   flow check old-trace                       is the trace whole?
 
-Verbs that read take the trace directory; without one it is flow-trace, where record writes.
+Verbs that read take a trace directory. The default is flow-trace, where record writes.
 Exit status: 0 done, 1 damaged or failed, 2 usage, 3 partial result; record: the command's own.";
 
 pub(super) const RECORD_EXAMPLES: &str = "\
@@ -25,8 +25,8 @@ Examples:
   flow record --target com.app. -- mvn test
   flow record --gradle -- ./gradlew test
 
-The agent is given to java itself; every other command gets it through JAVA_TOOL_OPTIONS, for all
-JVMs it starts. In DIR, %p stands for the process id, %t for the start time, %h for the host.";
+java itself is started with the agent. Every other command gets it through JAVA_TOOL_OPTIONS, for all
+JVMs that it starts. In DIR, %p is replaced by the process id, %t by the start time, %h by the host name.";
 
 pub(super) const ATTACH_EXAMPLES: &str = "\
 Examples:
@@ -34,24 +34,23 @@ Examples:
   flow attach 4711 -o /tmp/trace --target com.app.
   flow detach 4711
 
-The process must be a HotSpot JVM of the same user. It is recorded until flow detach, or to its end.
-Of the calls that were entered before, only their names are kept.";
+The process must be a HotSpot JVM of the same user. It is recorded until flow detach, or until it
+ends. Of calls that were already running, the trace has only the names.";
 
 pub(super) const INDEX_HELP: &str = "\
-An index (thread-ID.idx) has a thousandth of the size of its thread file and says nothing that
-this does not. With it, replay --from opens a trace of any size at once; without, it reads the
-trace first. It is never believed against the events, and may be deleted at any time. Small
-threads need none.
+With an index, replay --from opens a trace of any size at once; without one, it reads the trace
+first. An index (thread-ID.idx) takes 0.1 % of the size of its thread file. It contains nothing new, is
+checked against the events, and may be deleted at any time. Small threads need none.
 
 Examples:
   flow index
   flow replay --from 900000000 --max 50";
 
 pub(super) const TESTS_HELP: &str = "\
-Tests are marked in a trace where flow record, or the jar flow-api on the class path, brought the
-listeners of JUnit 5 (and JUnit 4 by its vintage engine) or TestNG. Calls are those of the thread that
-ran the test, and of threads that began and ended while it ran and no other test did. new: methods
-that no test before it had called.
+A trace has marks of tests if flow record, or the jar flow-api on the class path, added the listeners of
+JUnit 5 (which also run JUnit 4 through its vintage engine) or TestNG. Calls are those of the thread
+that ran the test, and of threads that began and ended while only this test ran. new: methods that no
+earlier test called.
 
 Examples:
   flow record -- mvn test
@@ -60,13 +59,13 @@ Examples:
   flow diff --test '*total()' --test '*totalOfNothing()'";
 
 pub(super) const DIFF_HELP: &str = "\
-With two directories, tests are compared too: by name, where they were marked. With one, give --test twice:
-what does the second test call that the first one does not?
+With two directories, tests are compared too, by name, if they are marked. With one directory, give --test
+twice: what does the second test call that the first one does not?
 
-Calls are compared by path: the methods on the stack, by name, in all threads together. What appeared or
-vanished with all that it called is one line, and counts all of these calls.
+Calls are compared by path: the names of the methods on the stack, in all threads together. A call that
+appeared or vanished with all its callees is one line, which counts all of these calls.
 
-Exit status: 0 both were read, whether they differ or not.
+Exit status: 0 if both were read, whether they differ or not.
 
 Examples:
   flow diff trace-before trace-after
@@ -76,12 +75,11 @@ Examples:
 
 pub(super) const CHECK_HELP: &str = "\
 A trace is sound (exit status 0), partial (3: something is missing) or damaged (1: something is wrong).
-That a JVM was killed is no defect: what its threads had recorded last is in the journal, and every
-verb reads it there.
+The trace of a killed JVM is sound: its last events are in the journal, and every verb reads them there.
 
---repair writes it into the thread files, completes trace.json and moves the journal away, so that
-other readers of the format find everything. It can be stopped and run again at any time, refuses a
-trace that is still being recorded, and leaves alone what does not fit together.
+--repair writes these events into the thread files, completes trace.json and moves the journal away, for
+other readers of the format. It can be interrupted and run again at any time. It refuses a trace that is
+still being recorded, and does not change files that contradict each other.
 
 Examples:
   flow check old-trace
@@ -101,13 +99,13 @@ Examples:
   flow man --out ~/.local/share/man/man1       then: man flow-replay";
 
 pub(super) const EXPORT_HELP: &str = "\
-Times are estimates between the marks of the clock, about 100 µs apart; jsonl and csv have bounds too.
-Of a trace without a clock, and with --by calls, a call lasts as long as there are calls in it, its own
-included. Where a viewer knows nothing but time, each takes a microsecond (firefox: a millisecond), and
-threads all begin at 0, whenever they ran. Calls left out of a timeline take their place all the same.
+Times are estimates between clock marks, about 100 µs apart; jsonl and csv have bounds too. In a trace
+without times, and with --by calls, the length of a call is the number of calls in it, itself included:
+one microsecond each (firefox: one millisecond), and every thread begins at 0. Calls that are left out
+of a timeline still take their place.
 
-What the viewer of a format could not open is not written, but for --force; flow then says what
-makes it small enough.
+flow refuses to write a file that is too large for its viewer, and says how to make it smaller; --force
+writes it nevertheless.
 
 Examples:
   flow export --to perfetto -o trace.pftrace       open it in ui.perfetto.dev

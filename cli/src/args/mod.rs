@@ -31,7 +31,7 @@ pub(crate) use self::values::nanoseconds;
 #[derive(Parser, Debug)]
 #[command(name = "flow", version, after_help = EXAMPLES, max_term_width = 100)]
 pub(crate) struct Args {
-    /// Bold headings; auto: on a terminal, unless NO_COLOR is set
+    /// Whether to print bold headings; auto: on a terminal, unless NO_COLOR is set
     #[arg(long, global = true, display_order = 100, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: ColorWhen,
     #[command(subcommand)]
@@ -44,31 +44,31 @@ pub(crate) enum Verb {
     /// Run a command and record the JVMs it starts
     #[command(after_help = RECORD_EXAMPLES, override_usage = "flow record [OPTIONS] -- <CMD>...")]
     Record(Box<RecordArgs>),
-    /// Record a JVM that is running
+    /// Record a JVM that is already running
     #[command(after_help = ATTACH_EXAMPLES)]
     Attach(Box<AttachArgs>),
     /// End the recording of a running JVM
     Detach(DetachArgs),
-    /// Calls in order, indented by depth
+    /// Show calls in order, indented by depth
     Replay(ReplayArgs),
-    /// Calls, total and self of each method
+    /// Show calls, total and self time of each method
     Report(ReportArgs),
-    /// Where the calls went: calls by path, as a tree
+    /// Show calls and time by path, as a tree
     Graph(GraphArgs),
-    /// Tests, what they came to, and how much they called
+    /// Show tests, their results, and how much they called
     #[command(after_help = TESTS_HELP)]
     Tests(TestsArgs),
-    /// What changed between two traces, or two tests
+    /// Show what changed between two traces, or two tests
     #[command(after_help = DIFF_HELP)]
     Diff(DiffArgs),
-    /// What was run, how it ended, and its threads
+    /// Show what was run, how it ended, and its threads
     Info(InfoArgs),
-    /// Raw records with their offsets and bytes
+    /// Print the raw records with their offsets and bytes
     Dump(DumpArgs),
     /// Write a trace for another tool
     #[command(after_help = EXPORT_HELP)]
     Export(ExportArgs),
-    /// Make what large traces are opened with at once
+    /// Build indexes, with which replay --from opens a large trace at once
     #[command(after_help = INDEX_HELP)]
     Index(IndexArgs),
     /// Verify that a trace is whole, and repair it
@@ -77,7 +77,7 @@ pub(crate) enum Verb {
     /// Print a script that completes commands in a shell
     #[command(after_help = COMPLETIONS_HELP)]
     Completions(CompletionsArgs),
-    /// Print the manual, as man reads it
+    /// Print the manual in the format of man
     #[command(after_help = MAN_HELP)]
     Man(ManArgs),
 }
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_behind_the_command_is_the_commands_own() {
+    fn arguments_after_the_command_belong_to_the_command() {
         let parse = |args: &[&str]| match Args::try_parse_from(args).unwrap().verb {
             Verb::Record(record) => (record.agent.natives, record.command.join(" ".as_ref())),
             _ => unreachable!("record was asked for"),

@@ -1,4 +1,4 @@
-//! The verbs that look at a trace as it is.
+//! The verbs that show a trace as it is.
 
 use clap::{Args as ClapArgs, ValueEnum};
 
@@ -25,7 +25,7 @@ pub(crate) struct InfoArgs {
     pub(crate) source: SourceArgs,
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
-    /// What threads are sorted by; of numbers the largest comes first, but for ids
+    /// Sort threads by this column; numbers: the largest first, except for ids
     #[arg(long, value_name = "COLUMN", default_value = "thread")]
     pub(crate) sort: ThreadKey,
     /// Name the methods that the engine left out
@@ -42,35 +42,35 @@ pub(crate) struct ReplayArgs {
     pub(crate) source: SourceArgs,
     #[command(flatten)]
     pub(crate) part: PartArgs,
-    /// Only calls of methods like this, with all they called, each behind a line that says where it
-    /// is; repeatable
+    /// Show only calls of methods that match this pattern, with all they called, each after a line with
+    /// its position; repeatable
     #[arg(long, value_name = "GLOB")]
     pub(crate) method: Vec<String>,
-    /// Begin with call N of the thread, with event:N or offset:N of it, at a time such as 1.5s since the
-    /// start of the trace, or with the first call like a pattern; 'a.B#c > d.E#f' is a call of f below one of c
+    /// Begin at a position of the thread: call N, event:N, offset:N, a time since the start of the trace such
+    /// as 1.5s, or the first call that matches a pattern; 'a.B#c > d.E#f' matches a call of f below one of c
     #[arg(long, value_name = "PLACE", conflicts_with_all = ["follow", "patterns_of_tests"])]
     pub(crate) from: Option<From>,
-    /// Show the N outermost calls of a stack only; with --method the N outermost of each such call
+    /// Show only the N outermost calls of a stack; with --method, of each such call
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) depth: Option<u64>,
     /// Stop after N calls, with --fold after N lines; 0 for all
     #[arg(long, value_name = "N")]
     pub(crate) max: Option<u64>,
-    /// One line for calls of a method that follow one another and call nothing shown (text only)
+    /// Show consecutive calls of a method as one line if they have no visible callees (text only)
     #[arg(long)]
     pub(crate) fold: bool,
-    /// Show when each call began and how long it took, as far as that is known, exceptions that ended
-    /// calls (!), and what the program said
+    /// Show the start and duration of each call, as precisely as they are known, exceptions that ended
+    /// calls (!), and notes of the program
     #[arg(long, conflicts_with_all = ["fold", "follow"])]
     pub(crate) time: bool,
-    /// Leave out calls that took less, such as 5ms; implies --time
+    /// Hide calls shorter than TIME, for example 5ms; implies --time
     #[arg(long, value_name = "TIME", value_parser = nanoseconds)]
     #[arg(conflicts_with_all = ["fold", "follow"])]
     pub(crate) min_duration: Option<u64>,
-    /// Show the descriptor of each method, its source file, first line and class loader
+    /// Show the JVM descriptor of each method, its source file, first line and class loader
     #[arg(long)]
     pub(crate) verbose: bool,
-    /// Go on with new calls while the trace is being recorded, until that ends or Ctrl-C
+    /// Continue with new calls while the trace is being recorded, until it ends or Ctrl-C
     #[arg(long, conflicts_with = "patterns_of_tests")]
     pub(crate) follow: bool,
 }
@@ -81,10 +81,10 @@ pub(crate) struct DumpArgs {
     pub(crate) source: SourceArgs,
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
-    /// Show the marks instead: times, exits by exception, gaps, and what the program said
+    /// Show the marks instead: times, exits by exception, gaps, and notes of the program
     #[arg(long)]
     pub(crate) marks: bool,
-    /// Show the descriptor of each method
+    /// Show the JVM descriptor of each method
     #[arg(long)]
     pub(crate) verbose: bool,
     /// Stop after N records; 0 for all
@@ -98,7 +98,7 @@ pub(crate) struct IndexArgs {
     pub(crate) source: SourceArgs,
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
-    /// Take the indexes away
+    /// Remove the indexes
     #[arg(long)]
     pub(crate) remove: bool,
 }
@@ -107,7 +107,7 @@ pub(crate) struct IndexArgs {
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) source: SourceArgs,
-    /// Make a plain, finished trace of one whose JVM was killed; what is replaced or cut off is kept in
+    /// Complete the trace of a killed JVM; everything that is replaced or cut off is kept in
     /// DIR/before-repair
     #[arg(long)]
     pub(crate) repair: bool,
@@ -117,7 +117,7 @@ pub(crate) struct CheckArgs {
 }
 
 impl ReplayArgs {
-    /// Whether times are shown.
+    /// Returns whether times are shown.
     pub(crate) fn is_timed(&self) -> bool {
         self.time || self.min_duration.is_some()
     }

@@ -18,11 +18,11 @@ pub(crate) enum EventFormat {
 pub(crate) struct RecordArgs {
     #[command(flatten)]
     pub(crate) agent: AgentArgs,
-    /// Reach Gradle's test workers by an init script: CMD runs gradle or gradlew, perhaps with a daemon
-    /// that was started before and keeps its own environment
+    /// Add the agent to Gradle's test workers with an init script, which also works if a Gradle daemon is
+    /// already running; CMD runs gradle or gradlew
     #[arg(long)]
     pub(crate) gradle: bool,
-    /// What to run
+    /// The command to run
     #[arg(value_name = "CMD", required = true, trailing_var_arg = true)]
     #[arg(value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
@@ -30,7 +30,7 @@ pub(crate) struct RecordArgs {
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct AttachArgs {
-    /// The process
+    /// The process id of the JVM
     #[arg(value_parser = clap::value_parser!(i32).range(1..))]
     pub(crate) pid: i32,
     #[command(flatten)]
@@ -39,7 +39,7 @@ pub(crate) struct AttachArgs {
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct DetachArgs {
-    /// The process
+    /// The process id of the JVM
     #[arg(value_parser = clap::value_parser!(i32).range(1..))]
     pub(crate) pid: i32,
     /// The agent library [default: the one that the process has loaded]
@@ -47,25 +47,26 @@ pub(crate) struct DetachArgs {
     pub(crate) library: Option<PathBuf>,
 }
 
-/// What the agent is to do, and where it is.
+/// Options of the agent, and its path.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct AgentArgs {
     /// Where the trace goes [default: flow-trace]
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Only classes whose names begin with this; repeatable
+    /// Record only classes whose names begin with this; repeatable
     #[arg(long, value_name = "PREFIX")]
     pub(crate) target: Vec<String>,
-    /// Only methods like this, pkg.Class or pkg.Class#method: * within a package, ** across; repeatable
+    /// Record only methods that match this pattern, pkg.Class or pkg.Class#method: * matches within a
+    /// package, ** across packages; repeatable
     #[arg(long, value_name = "GLOB")]
     pub(crate) include: Vec<String>,
-    /// No methods like this; repeatable
+    /// Do not record methods that match this pattern; repeatable
     #[arg(long, value_name = "GLOB")]
     pub(crate) exclude: Vec<String>,
     /// Leave out constructors and static initialisers
     #[arg(long)]
     pub(crate) no_constructors: bool,
-    /// Record native methods too, where the engine sees them
+    /// Record native methods too, if the engine sees them
     #[arg(long)]
     pub(crate) natives: bool,
     /// How calls are seen: instrument (default) or events
@@ -74,40 +75,41 @@ pub(crate) struct AgentArgs {
     /// How times are recorded: tick (default), tick:PERIOD, exact or off
     #[arg(long, value_name = "KIND")]
     pub(crate) clock: Option<String>,
-    /// Stop recording when the trace has this size, such as 500m or 2g
+    /// Stop recording when the trace has this size, for example 2g
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_size: Option<String>,
-    /// Begin recording now (default) or paused, until the program calls Flow.resume()
+    /// Begin now (default), or paused until the program calls Flow.resume()
     #[arg(long, value_name = "WHEN")]
     pub(crate) start: Option<String>,
     /// How events are written
     #[arg(long, value_name = "FORMAT")]
     pub(crate) event_format: Option<EventFormat>,
-    /// Keep the method ids of this ids.properties; new methods follow
+    /// Keep the method ids of this ids.properties; new methods get the next ids
     #[arg(long, value_name = "FILE", conflicts_with = "optimize")]
     pub(crate) ids: Option<PathBuf>,
-    /// Number methods by their calls in this earlier trace, for a smaller one
+    /// Give the shortest ids to the methods called most in this earlier trace, for a smaller trace
     #[arg(long, value_name = "DIR")]
     pub(crate) optimize: Option<PathBuf>,
-    /// Keep the journal, the open chunks that survive a kill, in this directory, such as /dev/shm
+    /// Keep the journal, which makes the trace survive a kill, in this directory, for example /dev/shm
     #[arg(long, value_name = "DIR")]
     pub(crate) journal: Option<PathBuf>,
-    /// Memory for each thread's events, such as 64k
+    /// Memory for each thread's events, for example 64k
     #[arg(long, value_name = "SIZE")]
     pub(crate) chunk: Option<String>,
-    /// Leave the program's command line out of the trace; else values that look like secrets are masked
+    /// Leave the program's command line out of the trace; by default, only values that look like secrets
+    /// are masked
     #[arg(long)]
     pub(crate) no_command: bool,
-    /// What the agent tells: off, error, warn, info, debug, trace
+    /// Messages of the agent: off, error, warn (default), info, debug or trace
     #[arg(long, value_name = "LEVEL")]
     pub(crate) log: Option<String>,
-    /// A file with further options of the agent, a key=value a line
+    /// A file with further options of the agent, one key=value per line
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Any other option of the agent; repeatable
     #[arg(short = 'O', value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) options: Vec<(String, String)>,
-    /// The agent library [default: beside this program]
+    /// The agent library [default: in the directory of this program]
     #[arg(long = "agent", value_name = "PATH")]
     pub(crate) library: Option<PathBuf>,
 }

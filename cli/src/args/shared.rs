@@ -1,4 +1,4 @@
-//! What several verbs take: where a trace is, and what of it.
+//! Flags of several verbs: which trace, and which part of it.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use flow_codec::read::TimeLimits;
 
 use super::values::{Window, glob, nanoseconds, window};
 
-/// What results look like.
+/// Output formats.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Format {
     Text,
@@ -16,7 +16,7 @@ pub(crate) enum Format {
     Csv,
 }
 
-/// What a report is sorted by.
+/// Columns to sort a report by.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SortKey {
     Calls,
@@ -26,12 +26,12 @@ pub(crate) enum SortKey {
     Name,
 }
 
-/// What calls are weighed by.
+/// Weights of calls.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum By {
-    /// How many there are
+    /// The number of calls
     Calls,
-    /// How long they took
+    /// The duration of calls
     Time,
 }
 
@@ -41,18 +41,18 @@ pub(crate) struct SourceArgs {
     /// The trace directory
     #[arg(value_name = "DIR", default_value = DEFAULT_DIR, value_hint = ValueHint::DirPath)]
     pub(crate) dir: PathBuf,
-    /// What results look like; json has an object a line
+    /// Output format; json writes one object per line
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: Format,
 }
 
-/// Where `record` writes and the other verbs read when they are not told.
+/// Where `record` writes and the other verbs read by default.
 pub(crate) const DEFAULT_DIR: &str = "flow-trace";
 
 /// Which threads.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct ThreadArgs {
-    /// Only this thread: its id or its name, in which * stands for anything; repeatable
+    /// Show only this thread: its id, or its name with * for any text; repeatable
     #[arg(long = "thread", value_name = "ID|NAME")]
     pub(crate) patterns: Vec<String>,
 }
@@ -60,8 +60,7 @@ pub(crate) struct ThreadArgs {
 /// Which tests.
 #[derive(ClapArgs, Debug, Default)]
 pub(crate) struct TestArgs {
-    /// Only what a test called: its name as flow tests shows it, in which * stands for anything;
-    /// repeatable
+    /// Show only what a test called: its name in flow tests, with * for any text; repeatable
     #[arg(id = "patterns_of_tests", long = "test", value_name = "NAME")]
     pub(crate) patterns: Vec<String>,
 }
@@ -69,11 +68,11 @@ pub(crate) struct TestArgs {
 /// Which calls.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct FilterArgs {
-    /// Show only calls of methods like this, pkg.Class, pkg.Class#method or a name as it is shown: * within
-    /// a package, ** across; calls in between are left out; repeatable
+    /// Show only calls of methods that match this pattern, pkg.Class, pkg.Class#method, or a name as flow
+    /// shows it: * matches within a package, ** across packages; repeatable
     #[arg(long, value_name = "GLOB")]
     pub(crate) include: Vec<String>,
-    /// Leave out calls of methods like this; what they called moves up to their caller; repeatable
+    /// Hide calls of methods that match this pattern; their callees move up to their caller; repeatable
     #[arg(long, value_name = "GLOB", value_parser = glob)]
     pub(crate) exclude: Vec<Glob>,
 }
@@ -92,17 +91,17 @@ pub(crate) struct PartArgs {
 /// Which calls, by when they happened.
 #[derive(ClapArgs, Clone, Copy, Debug)]
 pub(crate) struct TimeArgs {
-    /// Only what happened between two times since the start of the trace, such as 1.5s..2s; calls that
-    /// began before, or go on, are cut off
+    /// Show only what happened between two times since the start of the trace, for example 1.5s..2s; of
+    /// other calls only the part in between counts
     #[arg(id = "window", long = "time", value_name = "FROM..TO", value_parser = window)]
     window: Option<Window>,
-    /// Leave out calls that took less, such as 5ms; their time is their caller's
+    /// Hide calls shorter than TIME, for example 5ms; their time counts as their caller's
     #[arg(long, value_name = "TIME", value_parser = nanoseconds)]
     min_duration: Option<u64>,
 }
 
 impl TimeArgs {
-    /// What of a trace is shown.
+    /// Returns the part of a trace that is shown.
     pub(crate) fn limits(&self) -> TimeLimits {
         let all = Window { from_ns: 0, to_ns: u64::MAX };
         let Window { from_ns, to_ns } = self.window.unwrap_or(all);

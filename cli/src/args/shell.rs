@@ -1,4 +1,4 @@
-//! What shells and manuals are made of.
+//! Completions and manuals.
 
 use std::path::PathBuf;
 
@@ -7,13 +7,13 @@ use clap_complete::Shell;
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct CompletionsArgs {
-    /// Of which shell
+    /// The shell
     pub(crate) shell: Shell,
 }
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct ManArgs {
-    /// The page of this verb
+    /// Print the page of this verb
     pub(crate) verb: Option<String>,
     /// Write all pages into this directory
     #[arg(short, long, value_name = "DIR", conflicts_with = "verb")]

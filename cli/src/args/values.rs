@@ -1,4 +1,4 @@
-//! What values of flags mean.
+//! Parses the values of flags.
 
 use std::convert::Infallible;
 
@@ -8,7 +8,7 @@ pub(super) fn glob(text: &str) -> Result<Glob, Infallible> {
     Ok(Glob::new(text))
 }
 
-/// A stretch of time, in nanoseconds since the start of a trace.
+/// A range of time, in nanoseconds since the start of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Window {
     pub(crate) from_ns: u64,
