@@ -35,6 +35,7 @@ fn a_limit_on_file_sizes_stops_the_recording_only() {
         let (code, text) = check(&program.out());
         assert_eq!(code, Some(3), "{text}");
         assert!(text.contains("lost while recording"), "{text}");
+        assert_eq!(text.matches("recording stopped: ").count(), 1, "{text}");
     });
 }
 

@@ -23,6 +23,15 @@ impl Losses {
 
     /// Keeps a reason, and reports the first one.
     pub(super) fn note(&self, reason: &str) {
+        self.note_and_tell(reason, reason);
+    }
+
+    /// The same for the reason why the recording has stopped.
+    pub(super) fn note_stop(&self, reason: &str) {
+        self.note_and_tell(reason, &format!("recording stopped: {reason}"));
+    }
+
+    fn note_and_tell(&self, reason: &str, message: &str) {
         {
             let mut reasons = self.reasons.lock();
             if reasons.len() < MAX_REASONS {
@@ -31,7 +40,7 @@ impl Losses {
         }
         // Without the lock: the reader of the error stream may be slow.
         if !self.told.swap(true, Ordering::Relaxed) {
-            log::error!("{reason}; the program goes on");
+            log::error!("{message}; the program goes on");
         }
     }
 

@@ -461,7 +461,7 @@ impl Recorder {
         }
         self.threads.each().for_each(|thread| thread.call_for_attention());
         self.takes_classes.store(false, Ordering::Relaxed);
-        self.losses.note(&format!("recording stopped: {fault}"));
+        self.losses.note_stop(&fault.to_string());
     }
 
     /// Stops recording if the system has refused memory. Called where that should be noticed soon.

@@ -266,5 +266,5 @@ fn exits_held_back_by_a_chunk_that_cannot_be_written_are_in_the_journal_and_not_
     let end = recorder.finish(Patience::Little);
     assert_eq!((end.totals.enters, end.totals.exits), (4, 4));
     assert_eq!(end.lost.events, 0, "{:?}", end.lost.reasons);
-    assert_eq!(end.lost.reasons, ["recording stopped: no space left"]);
+    assert_eq!(end.lost.reasons, ["no space left"]);
 }
