@@ -29,7 +29,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use flow_codec::format::manifest::{self, End, Jvm, Manifest, Timing, VERSION, boot_id};
+use flow_codec::format::manifest::{
+    self, AskedLoader, End, Jvm, Manifest, Timing, VERSION, boot_id,
+};
 use flow_codec::format::names::{self, EventFormat};
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
@@ -475,6 +477,11 @@ fn shorten(manifest: &mut Manifest) {
         |end: &End| serde_json::to_vec(end).map_or(0, |text| text.len()) > END_MANIFEST_BYTES / 2;
     if too_long(end) {
         end.not_recorded.iter_mut().for_each(|entry| entry.methods.clear());
+        let requests = end.asked_loaders.iter().map(|asked| asked.requests).sum();
+        end.asked_loaders.truncate(1);
+        end.asked_loaders
+            .iter_mut()
+            .for_each(|asked| *asked = AskedLoader { class: "*".to_owned(), requests });
     }
 }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use flow_codec::format::flow::{Encoded, Record};
 use flow_codec::format::manifest::{
-    End, Jvm, Lost, Manifest, NotRecorded, Timing, Totals, VERSION,
+    AskedLoader, End, Jvm, Lost, Manifest, NotRecorded, Timing, Totals, VERSION,
 };
 use flow_codec::format::methods::{MethodInfo, MethodLine, flag_names};
 use flow_codec::format::names::{self, EventFormat};
@@ -517,6 +517,7 @@ fn end() -> End {
             count: 1,
             methods: vec!["com.app.A#n()V".into()],
         }],
+        asked_loaders: vec![AskedLoader { class: "com.app.PluginLoader".into(), requests: 2 }],
         repaired: None,
     }
 }

@@ -4,8 +4,12 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use flow_e2e::{Finished, Jdk, Program, decode_trace, escaped, golden, harness, lib, library};
+use flow_e2e::{
+    Decoded, Engine, Finished, Jdk, Program, decode_trace, escaped, flow, golden, harness, lib,
+    library,
+};
 
 use crate::attach::{Session, assert_clean, assert_recorded};
 use crate::on_every_jdk;
@@ -292,4 +296,40 @@ fn a_class_loader_that_refuses_the_probes_has_its_classes_left_out_by_name() {
         let calls_of = |key: &str| calls.get(key).copied().unwrap_or_default();
         assert_eq!(calls_of("harness.Picky$Guest#twice(I)I"), 1);
     });
+}
+
+#[test]
+fn calls_of_a_class_loader_that_the_agent_has_caused_are_counted() {
+    on_every_jdk(|jdk| {
+        let trace = |engine| {
+            let program = Program::harness(jdk, "Picky").options("include=harness.**");
+            let run = program.engine(engine).run();
+            assert_eq!(run.code(), Some(0), "{}", run.errors());
+            (run.trace(), info(&run.out()))
+        };
+        let calls = |trace: &Decoded| {
+            trace
+                .enters_by_key()
+                .remove("harness.Picky$Loader#loadClass(Ljava/lang/String;Z)Ljava/lang/Class;")
+        };
+        let ((instrument, shown), (events, plain)) =
+            (trace(Engine::Instrument), trace(Engine::Events));
+        // Each of the two loaders is asked once.
+        assert_eq!(
+            instrument.manifest["end"]["asked_loaders"],
+            serde_json::json!([{"class": "harness.Picky$Loader", "requests": 2}])
+        );
+        assert_eq!(events.manifest["end"]["asked_loaders"], serde_json::Value::Null);
+        assert_eq!(calls(&instrument), calls(&events).map(|calls| calls + 2));
+        assert!(shown.contains("added     2 calls of loadClass by the agent"), "{shown}");
+        assert!(shown.contains("harness.Picky$Loader: 2"), "{shown}");
+        assert!(!plain.contains("loadClass"), "{plain}");
+    });
+}
+
+/// What `flow info --verbose` shows.
+fn info(dir: &Path) -> String {
+    let output = Command::new(flow()).args(["info", "--verbose"]).arg(dir).output().unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap()
 }

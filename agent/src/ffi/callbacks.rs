@@ -340,7 +340,7 @@ unsafe extern "C" fn class_file_load_hook(
             if vm.knows_probes(loader) == KnowsProbes::Unknown
                 && instrument::may_rewrite(agent.recorder(), &vm.loader(loader), class)
             {
-                probe::introduce(&vm, loader);
+                probe::introduce(agent.recorder(), &vm, loader);
             }
         });
     }

@@ -22,6 +22,7 @@ use super::blocks::table;
 use super::callbacks;
 use super::jvmti::Jvmti;
 use super::vm::{KnowsProbes, Vm, native};
+use crate::recorder::Recorder;
 use crate::rewrite;
 
 /// The name that is tried first is that in [`BYTES`].
@@ -99,8 +100,9 @@ fn define_now(vm: &Vm<'_>) -> Result<&'static CStr, String> {
 /// No other way leads around the loader: the JVM asks it once for every name that its classes refer to, those in `java.`
 /// too. Now, while its first class is being defined, it is asked for that class's superclass by the same
 /// thread, which holds the same locks: a loader that can be called then for the one can be for the other.
-pub(super) fn introduce(vm: &Vm<'_>, loader: jobject) {
+pub(super) fn introduce(recorder: &Recorder, vm: &Vm<'_>, loader: jobject) {
     let Some(name) = DEFINED.get().and_then(|name| name.to_str().ok()) else { return };
+    recorder.note_asked_loader(vm.loader(loader).class());
     // Classes that it defines meanwhile do not ask again.
     vm.note_probes(loader, KnowsProbes::Maybe);
     if !vm.finds_class(loader, &name.replace('/', ".")).unwrap_or(true) {

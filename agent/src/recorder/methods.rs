@@ -68,6 +68,13 @@ pub struct Loader {
     pub label: String,
 }
 
+impl Loader {
+    /// Its class: the label of a loader of the program also has a number.
+    pub fn class(&self) -> &str {
+        self.label.rsplit_once('@').map_or(&self.label, |(class, _)| class)
+    }
+}
+
 /// What the JVM knows about a method.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MethodFacts {

@@ -11,6 +11,7 @@
 //! while they may still be writing: `chunk` says why that is sound, [`lifecycle`](crate::lifecycle) shows the
 //! protocol. `pause` has what the program itself requests.
 
+mod asked;
 mod checkpoint;
 mod chunk;
 pub mod clock;
@@ -46,6 +47,7 @@ use parking_lot::{Mutex, MutexGuard};
 use crate::ffi::allocator::{self, OutOfMemory};
 use crate::sink::{FoldedChunk, LineFile, Scope, Sink, SinkError};
 use crate::time;
+use asked::AskedLoaders;
 use chunk::{Reader, Shape};
 pub use control::{Control, ControlPlace};
 pub use ids::{IdTable, StartIds};
@@ -136,6 +138,7 @@ pub struct Recorder {
     /// The queue for chunks, if threads do not wait for the disk.
     queue: Option<Queue>,
     losses: Losses,
+    asked_loaders: AskedLoaders,
     totals: Mutex<Totals>,
     started: Instant,
 }
@@ -181,6 +184,7 @@ impl Recorder {
             sink,
             queue: None,
             losses: Losses::default(),
+            asked_loaders: AskedLoaders::default(),
             totals: Mutex::default(),
             started,
         }
@@ -448,6 +452,7 @@ impl Recorder {
                 reasons: self.losses.reasons(),
             },
             not_recorded: self.methods.not_recorded(),
+            asked_loaders: self.asked_loaders.all(),
             repaired: None,
         }
     }
@@ -485,6 +490,11 @@ impl Recorder {
             self.losses.count(1);
             self.losses.note(reason);
         }
+    }
+
+    /// Notes that a class loader of the program is asked for the class of the probes.
+    pub fn note_asked_loader(&self, class: &str) {
+        self.asked_loaders.add(class);
     }
 
     /// Keeps a note of something that the trace lacks, or may come to lack.

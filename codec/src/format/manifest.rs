@@ -20,7 +20,8 @@
 //!     "at_ns": 1500000000,
 //!     "totals": {"threads": 3, "methods": 120, "enters": 5000, "exits": 4990, "bytes": 9000},
 //!     "lost": {"events": 0, "reasons": []},
-//!     "not_recorded": [{"reason": "native", "count": 1, "methods": ["com.app.A#n()V"]}]
+//!     "not_recorded": [{"reason": "native", "count": 1, "methods": ["com.app.A#n()V"]}],
+//!     "asked_loaders": [{"class": "com.app.PluginLoader", "requests": 2}]
 //!   }
 //! }
 //! ```
@@ -49,6 +50,10 @@
 //! | `empty-finalizer` | with probes its objects would need finalization |
 //!
 //! A class is named as `com.app.A#*`.
+//!
+//! `asked_loaders` has the class loaders of the program that the agent has asked for the class of the probes, by their class.
+//! Each request is one call of `loadClass`, which the program alone would not have made, and which is recorded like its own
+//! calls. Of the first 1,000 classes there is an entry each; `*` has the requests of the others. The field is absent where no loader was asked.
 //!
 //! # Repaired traces
 //!
@@ -235,6 +240,9 @@ pub struct End {
     pub lost: Lost,
     /// Methods this engine leaves out by itself, by reason.
     pub not_recorded: Vec<NotRecorded>,
+    /// Class loaders of the program that were asked for the class of the probes, by their class.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked_loaders: Vec<AskedLoader>,
     /// Who wrote the end, where the recorder could not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repaired: Option<Repaired>,
@@ -287,6 +295,15 @@ pub struct NotRecorded {
     pub methods: Vec<String>,
 }
 
+/// Class loaders of one class, and what they were asked by the agent.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct AskedLoader {
+    /// Their class, or `*`.
+    pub class: String,
+    /// How many calls of `loadClass` the agent has caused.
+    pub requests: u64,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -303,7 +320,8 @@ mod tests {
         let manifest: Manifest = serde_json::from_str(&text).unwrap();
         assert_eq!(manifest.format_version, VERSION);
         assert_eq!(manifest.timing, Timing::Tick { period: Duration::from_micros(100) });
-        assert_eq!(manifest.end.unwrap().totals.enters, 5000);
+        let end = manifest.end.unwrap();
+        assert_eq!((end.totals.enters, end.asked_loaders[0].requests), (5000, 2));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::time::{Duration, UNIX_EPOCH};
 
 use flow_codec::ThreadId;
-use flow_codec::format::manifest::{End, Manifest};
+use flow_codec::format::manifest::{AskedLoader, End, Manifest};
 use flow_codec::read::{ThreadFile, Trace};
 use serde::Serialize;
 
@@ -294,6 +294,7 @@ fn print(args: &InfoArgs, trace: &Trace, facts: &Facts, out: &mut Out) -> Result
     if let Some(end) = trace.manifest.as_ref().and_then(|manifest| manifest.end.as_ref()) {
         fact("lost", &lost(&end.lost).unwrap_or_else(|| "nothing".to_owned()))?;
         print_not_recorded(args, end, out)?;
+        print_asked_loaders(args, end, out)?;
     }
     Ok(writeln!(out)?)
 }
@@ -341,6 +342,24 @@ fn print_not_recorded(args: &InfoArgs, end: &End, out: &mut Out) -> Result<(), F
                 let line = format!("{}: and {} more", group.reason, grouped(more));
                 writeln!(out, "{:<9} {}", "", neutral(&line))?;
             }
+        }
+    }
+    Ok(())
+}
+
+fn print_asked_loaders(args: &InfoArgs, end: &End, out: &mut Out) -> Result<(), Failure> {
+    let requests = end.asked_loaders.iter().map(|asked| asked.requests);
+    let requests = requests.fold(0, u64::saturating_add);
+    if requests == 0 {
+        return Ok(());
+    }
+    let hint = if args.verbose { "" } else { " (--verbose names the class loaders)" };
+    let calls = plural(requests, "call");
+    writeln!(out, "{:<9} {calls} of loadClass by the agent{hint}", "added")?;
+    if args.verbose {
+        for AskedLoader { class, requests } in &end.asked_loaders {
+            let line = format!("{class}: {}", grouped(*requests));
+            writeln!(out, "{:<9} {}", "", neutral(&line))?;
         }
     }
     Ok(())
