@@ -8,7 +8,7 @@ use flow_codec::format::flow::Record;
 use flow_codec::format::names::EventFormat;
 use flow_codec::read::{
     Clock, Content, Events, Filtered, ReadRecords, Selection, Tail, ThreadFile, TimeLimited,
-    TimeLimits, TimedEvents, Timeline, TimelineEvent, Trace, Visit,
+    TimeLimits, TimedEvents, Timeline, Trace, Visit, VisitTimeline, Visited,
 };
 use flow_codec::scan::{Damage, Summary};
 use flow_codec::{Error, Offset};
@@ -322,44 +322,41 @@ pub(crate) fn count_thread(file: &ThreadFile, progress: &mut Progress) -> (Summa
     }
 }
 
-/// Reads the events of a timeline to its end, or until `each` has seen enough. The damage of marks is left to the
-/// caller.
+/// Passes the events of a timeline to a visitor, to its end or until the visitor stops. The damage of marks is left to
+/// the caller.
 pub(crate) fn read_timeline(
     file: &ThreadFile,
     timeline: &mut Timeline<'_>,
     progress: &mut Progress,
-    mut each: impl FnMut(TimelineEvent) -> Result<Flow, Failure>,
-) -> Result<Reading, Failure> {
+    visitor: &mut impl VisitTimeline,
+) -> Reading {
     let mut reading = Reading::new();
-    let mut stopped = None;
-    timeline.visit(|event| match event {
-        Ok(event) => {
-            progress.step(|| event.position.offset);
-            match each(event) {
-                Ok(Flow::Continue) => true,
-                stop => {
-                    stopped = Some(stop);
-                    false
+    loop {
+        progress.at(timeline.offset());
+        match timeline.visit_some(visitor) {
+            Ok(Visited::Some) => {}
+            Ok(Visited::Stopped) => {
+                reading.ending = Ending::Stopped;
+                break;
+            }
+            Ok(Visited::All) if timeline.is_past_end() => {
+                reading.ending = Ending::Stopped;
+                break;
+            }
+            Ok(Visited::All) => {
+                if reading.ending != Ending::Failed {
+                    reading.ending = timeline.tail().into();
                 }
+                break;
+            }
+            // Notes may follow even where events cannot be read further.
+            Err(error) => {
+                reading.note(error);
             }
         }
-        // Notes may follow even where events cannot be read further.
-        Err(error) => {
-            reading.note(error);
-            true
-        }
-    });
-    match stopped {
-        Some(stop) => {
-            stop?;
-            reading.ending = Ending::Stopped;
-        }
-        None if timeline.is_past_end() => reading.ending = Ending::Stopped,
-        None if reading.ending == Ending::Failed => {}
-        None => reading.ending = timeline.tail().into(),
     }
     progress.file_done(file.bytes);
-    Ok(reading)
+    reading
 }
 
 /// Passes the records of a thread to `each` with their positions, until it has seen enough.

@@ -287,10 +287,7 @@ proptest! {
 fn slowest(file: &ThreadFile, count: usize) -> Vec<Call> {
     let mut slowest = Slowest::new(count);
     let mut timeline = file.timeline().expect("a file");
-    timeline.visit(|event| {
-        slowest.add(event.expect("sound"));
-        true
-    });
+    timeline.visit(&mut slowest);
     slowest.end_thread(&timeline);
     slowest.into_calls().into_iter().map(|slow| slow.call).collect()
 }

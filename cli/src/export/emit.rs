@@ -4,13 +4,14 @@ use std::num::NonZeroU64;
 
 use flow_codec::MethodId;
 use flow_codec::read::{
-    Bounds, EventKind, ThreadFile, Timeline, TimelineEvent, Trace, Unwound, When,
+    Bounds, EventKind, Stamp, ThreadFile, Timeline, TimelineEvent, Trace, Unwound, VisitTimeline,
+    When,
 };
 
 use super::scale::Scale;
 use crate::failure::{Failure, Status};
 use crate::output::Progress;
-use crate::reading::{Chosen, Ending, Flow, Reading, read_timeline, start_ns};
+use crate::reading::{Chosen, Ending, Reading, read_timeline, start_ns};
 
 /// A buffer of more bytes than this is written out.
 const FULL_BYTES: usize = 64 * 1024;
@@ -158,27 +159,11 @@ impl Emit<'_> {
         by_depth: &mut [u64],
         progress: &mut Progress,
     ) -> Result<(), Failure> {
-        let deepest = by_depth.len().saturating_sub(1);
         // What cannot be opened is reported by the export.
         let Ok(timeline) = file.timeline_without_marks() else { return Ok(()) };
         let mut timeline = timeline.select(&self.chosen.selection);
-        let mut open: u64 = 0;
-        read_timeline(file, &mut timeline, progress, |event| {
-            match event.kind {
-                EventKind::Enter(_) => {
-                    let place = usize::try_from(open).unwrap_or(deepest).min(deepest);
-                    if let Some(calls) = by_depth.get_mut(place).filter(|_| open < self.depth) {
-                        *calls += 1;
-                    }
-                    open += 1;
-                }
-                EventKind::Exit { count, .. } | EventKind::RangeEnd { frames: count } => {
-                    open = open.saturating_sub(count.get());
-                }
-                _ => {}
-            }
-            Ok(Flow::Continue)
-        })?;
+        let mut count = Count { by_depth, depth: self.depth, open: 0 };
+        read_timeline(file, &mut timeline, progress, &mut count);
         Ok(())
     }
 
@@ -193,37 +178,39 @@ impl Emit<'_> {
         exporter.begin_thread(file, &mut out.bytes);
         let start_ns = start_ns(trace, file);
         loop {
-            let (scale, exporter) = (self.scale, &mut *exporter);
-            let mut thread = Thread { exporter, scale, start_ns, calls: 0, open: 0 };
+            let (scale, max_calls, stopped) = (self.scale, self.max_calls, Ok(()));
+            let (exporter, out) = (&mut *exporter, &mut *out);
+            let mut thread =
+                Thread { exporter, out, scale, start_ns, max_calls, calls: 0, open: 0, stopped };
             let mut now = thread.moment(When::UNKNOWN, 0);
             let reading = match self.timeline(file, start_ns) {
                 Err(error) => Reading::failed(error),
                 Ok(mut timeline) => {
-                    let mut reading = read_timeline(file, &mut timeline, progress, |event| {
-                        thread.event(&event, self.max_calls, out)
-                    })?;
-                    let (time, calls) = timeline.now();
-                    now = thread.moment(time, calls);
+                    let mut reading = read_timeline(file, &mut timeline, progress, &mut thread);
+                    let end = timeline.now();
+                    now = thread.moment(end.time, end.calls);
                     reading.marks = timeline.marks_damage();
                     reading
                 }
             };
-            for _ in 0..thread.open {
+            let Thread { exporter, out, calls, open, stopped, .. } = thread;
+            stopped?;
+            for _ in 0..open {
                 if reading.ending == Ending::Stopped {
-                    thread.exporter.left(Exit { now, thrown: None }, &mut out.bytes);
+                    exporter.left(Exit { now, thrown: None }, &mut out.bytes);
                 } else {
-                    thread.exporter.unfinished(now.at, &mut out.bytes);
+                    exporter.unfinished(now.at, &mut out.bytes);
                 }
                 out.flush_if_full()?;
             }
             let next = loop {
-                match thread.exporter.end_thread(now.at, &mut out.bytes) {
+                match exporter.end_thread(now.at, &mut out.bytes) {
                     Next::More => out.flush_if_full()?,
                     next => break next,
                 }
             };
             if next == Next::Thread {
-                return Ok((reading, thread.calls));
+                return Ok((reading, calls));
             }
         }
     }
@@ -242,73 +229,94 @@ impl Emit<'_> {
     }
 }
 
-/// A thread that is being emitted.
-struct Thread<'a> {
-    exporter: &'a mut dyn Exporter,
-    scale: Scale,
-    /// The time of events of which none is known.
-    start_ns: u64,
-    calls: u64,
+/// Counts calls by their depth.
+struct Count<'a> {
+    by_depth: &'a mut [u64],
+    depth: u64,
     open: u64,
 }
 
-impl Thread<'_> {
+impl VisitTimeline for Count<'_> {
+    #[inline]
+    fn enter(&mut self, _method: MethodId, _at: Stamp) -> bool {
+        let deepest = self.by_depth.len().saturating_sub(1);
+        let place = usize::try_from(self.open).unwrap_or(deepest).min(deepest);
+        if let Some(calls) = self.by_depth.get_mut(place).filter(|_| self.open < self.depth) {
+            *calls += 1;
+        }
+        self.open += 1;
+        true
+    }
+
+    #[inline]
+    fn exit(&mut self, count: NonZeroU64, _at: Stamp, _: Option<&Unwound>) -> bool {
+        self.open = self.open.saturating_sub(count.get());
+        true
+    }
+}
+
+/// A thread that is being emitted.
+struct Thread<'a, 'o> {
+    exporter: &'a mut dyn Exporter,
+    out: &'a mut Buffer<'o>,
+    scale: Scale,
+    /// The time of events of which none is known.
+    start_ns: u64,
+    max_calls: u64,
+    calls: u64,
+    open: u64,
+    /// What cannot be written.
+    stopped: Result<(), Failure>,
+}
+
+impl Thread<'_, '_> {
     #[inline]
     fn moment(&self, time: When, calls: u64) -> Moment {
         Moment { at: self.scale.at(time, calls, self.start_ns), calls, bounds: time.bounds }
     }
 
-    fn event(
-        &mut self,
-        event: &TimelineEvent,
-        max_calls: u64,
-        out: &mut Buffer<'_>,
-    ) -> Result<Flow, Failure> {
-        let now = self.moment(event.time, event.calls);
+    #[inline]
+    fn flush_if_full(&mut self) -> bool {
+        if self.out.bytes.len() >= FULL_BYTES {
+            self.stopped = self.out.flush();
+        }
+        self.stopped.is_ok()
+    }
+}
+
+impl VisitTimeline for Thread<'_, '_> {
+    fn enter(&mut self, method: MethodId, at: Stamp) -> bool {
+        if self.calls >= self.max_calls {
+            return false;
+        }
+        (self.calls, self.open) = (self.calls + 1, self.open + 1);
+        self.exporter.entered(method, self.moment(at.time, at.calls), &mut self.out.bytes);
+        self.flush_if_full()
+    }
+
+    /// Frames are left one by one: a run may leave more than there is memory for what they make.
+    fn exit(&mut self, count: NonZeroU64, at: Stamp, unwound: Option<&Unwound>) -> bool {
+        let exit = Exit { now: self.moment(at.time, at.calls), thrown: unwound.map(class) };
+        let count = count.get().min(self.open);
+        self.open -= count;
+        (0..count).all(|_| {
+            self.exporter.left(exit, &mut self.out.bytes);
+            self.flush_if_full()
+        })
+    }
+
+    fn other(&mut self, event: TimelineEvent) -> bool {
         let instant = match &event.kind {
-            EventKind::Enter(method) => {
-                if self.calls >= max_calls {
-                    return Ok(Flow::Stop);
-                }
-                (self.calls, self.open) = (self.calls + 1, self.open + 1);
-                self.exporter.entered(*method, now, &mut out.bytes);
-                out.flush_if_full()?;
-                return Ok(Flow::Continue);
-            }
-            EventKind::Exit { count, unwound } => {
-                self.exit(*count, Exit { now, thrown: unwound.as_ref().map(class) }, out)?;
-                return Ok(Flow::Continue);
-            }
-            EventKind::RangeEnd { frames } => {
-                self.exit(*frames, Exit { now, thrown: None }, out)?;
-                return Ok(Flow::Continue);
-            }
             EventKind::Throw(unwound) => Instant::Thrown(class(unwound)),
             EventKind::Note(text) => Instant::Note(text),
             EventKind::Gap { events } => Instant::Gap(events.map(NonZeroU64::get)),
             EventKind::Pause => Instant::Paused,
             EventKind::Resume => Instant::Resumed,
-            _ => return Ok(Flow::Continue),
+            _ => return true,
         };
-        self.exporter.instant(instant, now.at, &mut out.bytes);
-        out.flush_if_full()?;
-        Ok(Flow::Continue)
-    }
-
-    /// Frames are left one by one: a run may leave more than there is memory for what they make.
-    fn exit(
-        &mut self,
-        count: NonZeroU64,
-        exit: Exit<'_>,
-        out: &mut Buffer<'_>,
-    ) -> Result<(), Failure> {
-        let count = count.get().min(self.open);
-        self.open -= count;
-        for _ in 0..count {
-            self.exporter.left(exit, &mut out.bytes);
-            out.flush_if_full()?;
-        }
-        Ok(())
+        let at = self.scale.at(event.time, event.calls, self.start_ns);
+        self.exporter.instant(instant, at, &mut self.out.bytes);
+        self.flush_if_full()
     }
 }
 

@@ -26,12 +26,15 @@ mod paths;
 mod threads;
 mod timeline;
 
-use flow_codec::read::{EventKind, ThreadFile, Trace};
+use std::num::NonZeroU64;
+
+use flow_codec::MethodId;
+use flow_codec::read::{Stamp, ThreadFile, Trace, Unwound, VisitTimeline};
 
 use crate::export::Scale;
 use crate::failure::{Failure, Status};
 use crate::output::Progress;
-use crate::reading::{Chosen, Ending, Flow, Reading, read_timeline, start_ns};
+use crate::reading::{Chosen, Ending, Reading, read_timeline, start_ns};
 use crate::times::timing;
 use data::{Data, flat_boxes, flat_edges};
 use facts::Facts;
@@ -61,7 +64,7 @@ pub(crate) fn page(
     let scale = if timing.is_off() { Scale::Calls } else { Scale::Nanos };
     for file in &trace.files {
         gather.begin_thread(threads.next_budget());
-        let (reading, sums) = read(trace, file, chosen, scale, &mut progress, &mut gather)?;
+        let (reading, sums) = read(trace, file, chosen, scale, &mut progress, &mut gather);
         threads.add(file, sums, &reading);
         status = status.and(reading.tell(file, &progress));
     }
@@ -97,26 +100,16 @@ fn read(
     scale: Scale,
     progress: &mut Progress,
     gather: &mut Gather,
-) -> Result<(Reading, ThreadSums), Failure> {
+) -> (Reading, ThreadSums) {
     let start_ns = start_ns(trace, file);
     let opened = chosen.timeline(file, scale, start_ns);
     let mut timeline = match opened {
         Ok(timeline) => timeline,
-        Err(error) => return Ok((Reading::failed(error), gather.end_thread(0))),
+        Err(error) => return (Reading::failed(error), gather.end_thread(0)),
     };
-    let mut reading = read_timeline(file, &mut timeline, progress, |event| {
-        let at = scale.at(event.time, event.calls, start_ns);
-        match event.kind {
-            EventKind::Enter(method) => gather.enter(method, at),
-            EventKind::Exit { count, .. } | EventKind::RangeEnd { frames: count } => {
-                gather.exit(count, at);
-            }
-            _ => {}
-        }
-        Ok(Flow::Continue)
-    })?;
-    let (time, calls) = timeline.now();
-    let mut end = scale.at(time, calls, start_ns);
+    let mut scaled = Scaled { gather, scale, start_ns };
+    let mut reading = read_timeline(file, &mut timeline, progress, &mut scaled);
+    let mut end = scaled.at(timeline.now());
     reading.marks = timeline.marks_damage();
     if scale == Scale::Nanos && reading.ending != Ending::Stopped && gather.open_frames() > 0 {
         // Open calls last until the thread ends.
@@ -124,5 +117,33 @@ fn read(
         let trace_end = || Some(trace.manifest.as_ref()?.end.as_ref()?.at_ns);
         end = end.max(end_ns.or_else(trace_end).unwrap_or(0)).min(chosen.limits.to_ns);
     }
-    Ok((reading, gather.end_thread(end)))
+    (reading, gather.end_thread(end))
+}
+
+/// Passes calls with times by a scale.
+struct Scaled<'a> {
+    gather: &'a mut Gather,
+    scale: Scale,
+    start_ns: u64,
+}
+
+impl Scaled<'_> {
+    #[inline(always)]
+    fn at(&self, at: Stamp) -> u64 {
+        self.scale.at(at.time, at.calls, self.start_ns)
+    }
+}
+
+impl VisitTimeline for Scaled<'_> {
+    #[inline]
+    fn enter(&mut self, method: MethodId, at: Stamp) -> bool {
+        self.gather.enter(method, self.at(at));
+        true
+    }
+
+    #[inline]
+    fn exit(&mut self, count: NonZeroU64, at: Stamp, _: Option<&Unwound>) -> bool {
+        self.gather.exit(count, self.at(at));
+        true
+    }
 }

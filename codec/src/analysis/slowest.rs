@@ -2,8 +2,9 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::num::NonZeroU64;
 
-use crate::read::{Call, EventKind, Timeline, TimelineEvent, Unwound, When};
+use crate::read::{Call, Stamp, Timeline, Unwound, VisitTimeline, When};
 use crate::{Depth, MethodId};
 
 /// One of the longest calls.
@@ -47,46 +48,44 @@ pub struct Slowest {
     open: Vec<(MethodId, u64, When)>,
     /// The shortest first; of equally long ones the last.
     longest: BinaryHeap<Reverse<SlowCall>>,
+    /// Shorter ones are not among them.
+    least_ns: u64,
+}
+
+impl VisitTimeline for Slowest {
+    #[inline(always)]
+    fn enter(&mut self, method: MethodId, at: Stamp) -> bool {
+        self.open.push((method, at.calls, at.time));
+        true
+    }
+
+    fn skips_within(&self, most_ns: u64) -> bool {
+        most_ns < self.least_ns
+    }
+
+    #[inline(always)]
+    fn exit(&mut self, count: NonZeroU64, at: Stamp, unwound: Option<&Unwound>) -> bool {
+        self.leave(count.get(), at, unwound, false);
+        true
+    }
 }
 
 impl Slowest {
     /// The `count` longest calls.
     #[must_use]
     pub fn new(count: usize) -> Self {
-        Self { count, thread: 0, open: Vec::new(), longest: BinaryHeap::new() }
+        let (open, longest) = (Vec::new(), BinaryHeap::new());
+        Self { count, thread: 0, open, longest, least_ns: 0 }
     }
 
-    /// Adds the next event of a thread.
-    #[inline]
-    pub fn add(&mut self, event: TimelineEvent) {
-        let TimelineEvent { time, calls, kind, .. } = event;
-        match kind {
-            EventKind::Enter(method) => self.open.push((method, calls, time)),
-            EventKind::Exit { count, unwound } => {
-                self.leave(count.get(), time, calls, unwound.as_ref(), false);
-            }
-            EventKind::RangeEnd { frames } => self.leave(frames.get(), time, calls, None, false),
-            _ => {}
-        }
-    }
-
-    #[inline]
-    fn leave(
-        &mut self,
-        frames: u64,
-        end: When,
-        calls: u64,
-        unwound: Option<&Unwound>,
-        is_open: bool,
-    ) {
+    #[inline(always)]
+    fn leave(&mut self, frames: u64, at: Stamp, unwound: Option<&Unwound>, is_open: bool) {
+        let Stamp { time: end, calls, .. } = at;
         for _ in 0..frames {
             let Some((method, number, start)) = self.open.pop() else { return };
             let duration_ns = end.estimate_ns.zip(start.estimate_ns);
             let duration_ns = duration_ns.map_or(0, |(end, start)| end.saturating_sub(start));
-            let is_full = self.longest.len() >= self.count;
-            if is_full
-                && self.longest.peek().is_none_or(|least| duration_ns < least.0.duration_ns())
-            {
+            if duration_ns < self.least_ns {
                 continue;
             }
             let depth = Depth::new(self.open.len() as u64);
@@ -101,12 +100,14 @@ impl Slowest {
         if self.longest.len() > self.count {
             self.longest.pop();
         }
+        if self.longest.len() == self.count {
+            self.least_ns = self.longest.peek().map_or(u64::MAX, |least| least.0.duration_ns());
+        }
     }
 
     /// All events of a thread were added.
     pub fn end_thread(&mut self, timeline: &Timeline<'_>) {
-        let (end, calls) = timeline.now();
-        self.leave(u64::MAX, end, calls, None, true);
+        self.leave(u64::MAX, timeline.now(), None, true);
         self.thread += 1;
     }
 

@@ -1,11 +1,12 @@
 //! Reads `.flow` from a stream.
 
 use std::io::{self, Read};
+use std::num::NonZeroU64;
 
 use super::ReadRecords;
 use super::visit::{Visit, visit_records};
 use crate::format::flow::{Decoded, MAX_RECORD_BYTES, Record, decode, is_boundary};
-use crate::{Error, Offset, Result};
+use crate::{Error, MethodId, Offset, Result};
 
 /// How the bytes of a thread end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,6 +18,49 @@ pub enum Tail {
         /// Where the unfinished record begins.
         offset: Offset,
     },
+}
+
+/// Records that are whole in memory, and where they begin.
+#[derive(Debug)]
+pub(super) struct AtHand<'a> {
+    rest: &'a [u8],
+    /// This many bytes are left at the end.
+    left: usize,
+    /// Where the bytes end.
+    end: Offset,
+}
+
+impl AtHand<'_> {
+    /// Where the next record begins.
+    #[inline(always)]
+    pub(super) fn next_offset(&self) -> Offset {
+        Offset::new(self.end.get() - self.rest.len() as u64)
+    }
+}
+
+impl Iterator for AtHand<'_> {
+    type Item = (Offset, Record);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.len() <= self.left {
+            return None;
+        }
+        let offset = self.next_offset();
+        // Nearly all records have one byte.
+        if let [first @ (..=0x3F | 0x80..=0xBF), rest @ ..] = self.rest {
+            self.rest = rest;
+            let value = u64::from(first & 0x3F);
+            let record = match first & 0x80 {
+                0 => Record::Exit(NonZeroU64::MIN.saturating_add(value)),
+                _ => Record::Enter(MethodId::new(value)?),
+            };
+            return Some((offset, record));
+        }
+        let Decoded::Record(record, len) = decode(self.rest) else { return None };
+        self.rest = self.rest.get(len..)?;
+        Some((offset, record))
+    }
 }
 
 const BUFFER_BYTES: usize = 256 * 1024;
@@ -111,21 +155,23 @@ impl<R: Read> FlowReader<R> {
         }
     }
 
-    /// The next record, if it begins before `until` and is whole in memory. Whether it is canonical is not
-    /// counted.
+    /// The next records that begin before `until`, as far as they are whole in memory.
     #[inline]
-    pub(super) fn next_at_hand(&mut self, until: Offset) -> Option<(Offset, Record)> {
-        let offset = self.position;
-        if offset >= until || self.failed || self.unread.len() < MAX_RECORD_BYTES {
-            return None;
-        }
-        let Decoded::Record(record, len) = decode(self.buffer.get(self.unread.clone())?) else {
-            return None;
-        };
+    pub(super) fn at_hand(&self, until: Offset) -> AtHand<'_> {
+        let rest = self.buffer.get(self.unread.clone()).filter(|_| !self.failed);
+        let rest = rest.unwrap_or_default();
+        let wanted = until.get().saturating_sub(self.position.get());
+        let behind = rest.len().saturating_sub(usize::try_from(wanted).unwrap_or(usize::MAX));
+        let end = self.position.plus(rest.len());
+        AtHand { rest, left: behind.max(MAX_RECORD_BYTES - 1), end }
+    }
+
+    /// Passes records at hand. Whether they are canonical is not counted.
+    pub(super) fn pass(&mut self, to: Offset) {
+        let read = to.get().saturating_sub(self.position.get());
+        self.unread.start += usize::try_from(read).unwrap_or_default();
+        self.position = to;
         self.last_was_exit = false;
-        self.unread.start += len;
-        self.position = offset.plus(len);
-        Some((offset, record))
     }
 
     /// Goes on behind the next byte that ends a record for sure.
@@ -231,10 +277,7 @@ impl<R: Read> ReadRecords for FlowReader<R> {
 
 #[cfg(test)]
 mod tests {
-    use std::num::NonZeroU64;
-
     use super::*;
-    use crate::MethodId;
 
     /// Hands out one byte at a time, as a slow pipe does.
     struct OneByOne<'a>(&'a [u8]);

@@ -48,7 +48,8 @@ pub use threads::{OpenFrames, Thread, Threads};
 pub use time_limits::{TimeLimited, TimeLimits};
 pub use timed::TimedEvents;
 pub use timeline::{
-    Call, CallTimes, Calls, EventKind, Lookahead, Timeline, TimelineEvent, Unwound, When,
+    Call, CallTimes, Calls, EventKind, Lookahead, Stamp, Timeline, TimelineEvent, Unwound,
+    VisitTimeline, Visited, When,
 };
 pub use times::{Bounds, Stretch, Times};
 pub use trace::{JournalReading, Trace, TraceSet};

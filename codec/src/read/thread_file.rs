@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::flow::AtHand;
 use super::open_chunk::{OpenChunk, OpenChunkBytes, OpenMarks};
 use super::part::{PartCursor, Parts, Seen};
 use super::regular;
@@ -345,12 +346,21 @@ impl Events {
         self.parts.as_ref().and_then(|parts| parts.0.left_at)
     }
 
-    /// The next record, if it begins before `until` and takes no more than to decode it.
+    /// The next records that begin before `until`, as far as they are whole in memory; `None` where they are not read
+    /// that way.
     #[inline]
-    pub(super) fn next_at_hand(&mut self, until: Offset) -> Option<(Offset, Record)> {
-        match &mut self.reader {
-            Reader::Flow(reader) if self.parts.is_none() => reader.next_at_hand(until),
+    pub(super) fn at_hand(&self, until: Offset) -> Option<AtHand<'_>> {
+        match &self.reader {
+            Reader::Flow(reader) if self.parts.is_none() => Some(reader.at_hand(until)),
             _ => None,
+        }
+    }
+
+    /// Passes records at hand.
+    #[inline]
+    pub(super) fn pass(&mut self, to: Offset) {
+        if let Reader::Flow(reader) = &mut self.reader {
+            reader.pass(to);
         }
     }
 

@@ -67,16 +67,16 @@ pub(super) struct Pace {
     pub(super) until: Offset,
     /// When all of them happened.
     pub(super) bounds: Bounds,
-    /// The estimate at the time mark before; `None` where nothing is known.
+    /// The estimate at the time mark before, which is at `at`; `None` where nothing is known.
     from_ns: Option<u64>,
-    /// By how much the estimate rises a byte, and the rest of that division.
-    per_byte: u64,
-    rest_per_byte: u64,
-    bytes: NonZeroU64,
-    /// The record asked for last, by how much it had risen there, and the rest of that division.
     at: Offset,
-    risen_ns: u64,
-    rest: u64,
+    /// No estimate is before this one.
+    latest_ns: u64,
+    /// The estimate rises by this in this many bytes. Their product is less than 2^64.
+    rise_ns: u64,
+    bytes: NonZeroU64,
+    /// `u64::MAX / bytes`: a division takes longer than all else here.
+    inverse: u64,
 }
 
 impl Pace {
@@ -85,33 +85,31 @@ impl Pace {
         until: Offset::new(u64::MAX),
         bounds: Bounds::UNKNOWN,
         from_ns: None,
-        per_byte: 0,
-        rest_per_byte: 0,
-        bytes: NonZeroU64::MIN,
         at: Offset::new(0),
-        risen_ns: 0,
-        rest: 0,
+        latest_ns: 0,
+        rise_ns: 0,
+        bytes: NonZeroU64::MIN,
+        inverse: u64::MAX,
     };
     /// Of no record.
     pub(super) const NONE: Self = Self { until: Offset::new(0), ..Self::UNKNOWN };
 
-    /// The estimate of a record that it is of, which is not before one asked for earlier. The next record is a few
-    /// bytes later: so a division, which takes longer than all else here, is a few additions.
-    #[inline]
-    fn estimate(&mut self, offset: Offset) -> Option<u64> {
-        let bytes = offset.get() - self.at.get();
-        self.at = offset;
-        self.risen_ns += self.per_byte * bytes;
-        self.rest += self.rest_per_byte * bytes;
-        if bytes > 8 {
-            self.risen_ns += self.rest / self.bytes;
-            self.rest %= self.bytes;
-        }
-        while self.rest >= self.bytes.get() {
-            self.rest -= self.bytes.get();
-            self.risen_ns += 1;
-        }
-        Some(self.from_ns? + self.risen_ns)
+    /// No estimates are further apart than this.
+    pub(super) fn rise_ns(&self) -> u64 {
+        self.rise_ns
+    }
+
+    /// The estimate of a record that it is of.
+    #[inline(always)]
+    pub(super) fn estimate(&self, offset: Offset) -> Option<u64> {
+        let from_ns = self.from_ns?;
+        let product = self.rise_ns.wrapping_mul(offset.get().wrapping_sub(self.at.get()));
+        let share = (u128::from(product) * u128::from(self.inverse)) >> u64::BITS;
+        // As the inverse is rounded down, this may be one less than the quotient.
+        let share = share as u64;
+        let rest = product.wrapping_sub(share.wrapping_mul(self.bytes.get()));
+        let share = share + u64::from(rest >= self.bytes.get());
+        Some(self.latest_ns.max(from_ns + share))
     }
 }
 
@@ -227,7 +225,7 @@ impl<R: Read> Times<R> {
             return None;
         }
         let bounds = self.between();
-        let pace = Pace { until, bounds, ..Pace::UNKNOWN };
+        let pace = Pace { until, bounds, latest_ns: self.estimate_ns, ..Pace::UNKNOWN };
         Some(match (self.before, self.after) {
             (None, after) => Pace { from_ns: after.map(|after| after.by_ns), ..pace },
             (Some(before), None) => Pace { from_ns: Some(before.from_ns), ..pace },
@@ -237,17 +235,9 @@ impl<R: Read> Times<R> {
                 // Nothing overflows on the way.
                 rise_ns.checked_add(1)?.checked_mul(bytes.get())?;
                 let (from_ns, at) = (Some(bounds.from_ns), before.position.offset);
-                let (per_byte, rest_per_byte) = (rise_ns / bytes, rise_ns % bytes);
-                Pace { from_ns, at, per_byte, rest_per_byte, bytes, ..pace }
+                Pace { from_ns, at, rise_ns, bytes, inverse: u64::MAX / bytes, ..pace }
             }
         })
-    }
-
-    /// The same as [`estimate`](Self::estimate) of a record that a pace is of.
-    #[inline]
-    pub(super) fn estimate_by(&mut self, pace: &mut Pace, offset: Offset) -> Option<u64> {
-        self.estimate_ns = self.estimate_ns.max(pace.estimate(offset)?);
-        Some(self.estimate_ns)
     }
 
     /// When the event happened that stands at `position`: no position may be before one asked for earlier.

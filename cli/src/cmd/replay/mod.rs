@@ -18,7 +18,7 @@ use flow_codec::read::{OpenFrames, Selection, ThreadFile, Trace};
 use flow_codec::{Glob, Offset};
 
 use self::lines::{Lines, Printed};
-use self::player::Player;
+use self::player::{Player, Playing};
 pub(crate) use self::start::From;
 use self::start::Start;
 use crate::args::{Format, ReplayArgs};
@@ -170,8 +170,9 @@ fn events(
         Err(error) => return Ok(Reading::failed(error)),
     };
     player.keep_time(file, from);
-    let mut reading =
-        read_timeline(file, &mut timeline, progress, |event| player.event(event, lines))?;
+    let mut playing = Playing { player, lines, stopped: Ok(()) };
+    let mut reading = read_timeline(file, &mut timeline, progress, &mut playing);
+    playing.stopped?;
     reading.marks = timeline.marks_damage().or(player.marks_damage());
     Ok(reading)
 }

@@ -4,7 +4,9 @@
 use std::num::NonZeroU64;
 
 use flow_codec::format::flow::Record;
-use flow_codec::read::{EventKind, Lookahead, OpenFrames, ShownFrames, ThreadFile, TimelineEvent};
+use flow_codec::read::{
+    Lookahead, OpenFrames, ShownFrames, Stamp, ThreadFile, TimelineEvent, Unwound, VisitTimeline,
+};
 use flow_codec::{Depth, Error, MethodId, Offset};
 
 use super::fold::{Fold, Line};
@@ -52,6 +54,42 @@ pub(super) struct Player {
     /// Calls that took less are left out, and how many were.
     min_ns: u64,
     shorter: u64,
+}
+
+/// A player that receives a timeline.
+pub(super) struct Playing<'a, 'l> {
+    pub(super) player: &'a mut Player,
+    pub(super) lines: &'a mut Lines<'l>,
+    /// Why it stopped.
+    pub(super) stopped: Result<(), Failure>,
+}
+
+impl Playing<'_, '_> {
+    fn goes_on(&mut self, outcome: Result<Flow, Failure>) -> bool {
+        let flow = outcome.unwrap_or_else(|failure| {
+            self.stopped = Err(failure);
+            Flow::Stop
+        });
+        flow == Flow::Continue
+    }
+}
+
+impl VisitTimeline for Playing<'_, '_> {
+    fn enter(&mut self, method: MethodId, at: Stamp) -> bool {
+        let outcome = self.player.enter(at.position.offset, method, self.lines);
+        self.goes_on(outcome)
+    }
+
+    fn exit(&mut self, count: NonZeroU64, _at: Stamp, _: Option<&Unwound>) -> bool {
+        let outcome = self.player.exit(count, self.lines);
+        self.goes_on(outcome.map(|()| Flow::Continue))
+    }
+
+    fn other(&mut self, event: TimelineEvent) -> bool {
+        let Some(aside) = Aside::of(event) else { return true };
+        let outcome = self.player.aside(&aside, self.lines);
+        self.goes_on(outcome.map(|()| Flow::Continue))
+    }
 }
 
 impl Player {
@@ -181,26 +219,6 @@ impl Player {
                 Ok(Flow::Continue)
             }
         }
-    }
-
-    /// The next event of a timeline.
-    pub(super) fn event(
-        &mut self,
-        event: TimelineEvent,
-        lines: &mut Lines<'_>,
-    ) -> Result<Flow, Failure> {
-        match event.kind {
-            EventKind::Enter(method) => return self.enter(event.position.offset, method, lines),
-            EventKind::Exit { count, .. } | EventKind::RangeEnd { frames: count } => {
-                self.exit(count, lines)?;
-            }
-            _ => {
-                if let Some(aside) = Aside::of(event) {
-                    self.aside(&aside, lines)?;
-                }
-            }
-        }
-        Ok(Flow::Continue)
     }
 
     #[inline]

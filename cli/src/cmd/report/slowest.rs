@@ -12,7 +12,7 @@ use crate::at_once::{find_stacks, open_tree};
 use crate::export::Scale;
 use crate::failure::{Failure, Status};
 use crate::output::{Align, Labels, Out, Progress, Table, between, chain, csv_fields, instant};
-use crate::reading::{Chosen, Flow, Reading, read_timeline, start_ns};
+use crate::reading::{Chosen, Reading, read_timeline, start_ns};
 use crate::source::{Source, file_title};
 use crate::times::{has_clock, no_clock};
 
@@ -47,7 +47,7 @@ pub(super) fn run(
         let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
         let mut slowest = Slowest::new(count);
         for file in &trace.files {
-            let reading = read(trace, file, &chosen, &mut slowest, &mut progress)?;
+            let reading = read(trace, file, &chosen, &mut slowest, &mut progress);
             status = status.and(reading.tell(file, &progress));
         }
         let mut calls = slowest.into_calls();
@@ -69,18 +69,15 @@ fn read(
     chosen: &Chosen,
     slowest: &mut Slowest,
     progress: &mut Progress,
-) -> Result<Reading, Failure> {
+) -> Reading {
     let mut timeline = match chosen.timeline(file, Scale::Nanos, start_ns(trace, file)) {
         Ok(timeline) => timeline,
-        Err(error) => return Ok(Reading::failed(error)),
+        Err(error) => return Reading::failed(error),
     };
-    let mut reading = read_timeline(file, &mut timeline, progress, |event| {
-        slowest.add(event);
-        Ok(Flow::Continue)
-    })?;
+    let mut reading = read_timeline(file, &mut timeline, progress, slowest);
     slowest.end_thread(&timeline);
     reading.marks = timeline.marks_damage();
-    Ok(reading)
+    reading
 }
 
 /// The frames each call was made on, without those that are left out: empty where they cannot be read again.

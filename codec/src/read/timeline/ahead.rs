@@ -1,10 +1,11 @@
 //! When calls began and ended, in the order in which they begin.
 
 use std::collections::VecDeque;
+use std::num::NonZeroU64;
 
-use super::{EventKind, Unwound, When};
+use super::{Stamp, Unwound, VisitTimeline, When};
 use crate::read::{Bounds, ThreadFile};
-use crate::{Error, Offset, Result};
+use crate::{Error, MethodId, Offset, Result};
 
 /// When a call began and ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -65,75 +66,72 @@ impl Lookahead {
     fn read_ahead(&mut self) -> Result<()> {
         let mut timeline = self.file.timeline_from(self.next)?;
         timeline.known.begin_at(self.latest_ns);
-        let (count, calls) = (self.count, &mut self.calls);
-        // The calls that are open, by their places among those that were read.
-        let mut open = Vec::new();
-        timeline.visit(|event| {
-            // Damage of events is reported by the reader that follows.
-            let Ok(event) = event else { return true };
-            match event.kind {
-                EventKind::Enter(_) => {
-                    open.push(calls.len());
-                    let (start, duration) = (event.time, event.time.bounds.until(Bounds::UNKNOWN));
-                    calls.push_back(CallTimes { start, duration, duration_ns: 0, unwound: None });
-                }
-                EventKind::Exit { count, unwound } => {
-                    leave(calls, &mut open, count.get(), event.time, unwound.as_ref());
-                }
-                EventKind::RangeEnd { frames } => {
-                    leave(calls, &mut open, frames.get(), event.time, None);
-                }
-                _ => {}
-            }
-            calls.len() < count
-        });
+        let (calls, open) = (&mut self.calls, Vec::new());
+        let mut ahead = Ahead { most: self.count, calls, open, above: 0 };
+        // Damage of events is reported by the reader that follows.
+        timeline.visit(&mut ahead);
         self.next = timeline.offset();
         self.latest_ns = timeline.known.latest_ns();
-        self.count = (2 * count).min(MOST_CALLS);
-        // Of later calls only the number of those that are open matters.
-        let mut above: u64 = 0;
-        if !open.is_empty() {
-            timeline.visit(|event| {
-                let Ok(event) = event else { return true };
-                let (count, unwound) = match event.kind {
-                    EventKind::Enter(_) => {
-                        above = above.saturating_add(1);
-                        return true;
-                    }
-                    EventKind::Exit { count, unwound } => (count.get(), unwound),
-                    EventKind::RangeEnd { frames } => (frames.get(), None),
-                    _ => return true,
-                };
-                let unseen = above.min(count);
-                above -= unseen;
-                leave(calls, &mut open, count - unseen, event.time, unwound.as_ref());
-                !open.is_empty()
-            });
+        self.count = (2 * self.count).min(MOST_CALLS);
+        if !ahead.open.is_empty() {
+            timeline.visit(&mut ahead);
         }
-        let (mut end, _) = timeline.now();
+        let mut end = timeline.now().time;
         end.bounds.by_ns = u64::MAX;
-        leave(calls, &mut open, u64::MAX, end, None);
+        ahead.leave(u64::MAX, end, None);
         self.damage = self.damage.take().or(timeline.marks_damage());
         Ok(())
     }
 }
 
-/// Ends the topmost of the calls that are open.
-fn leave(
-    calls: &mut VecDeque<CallTimes>,
-    open: &mut Vec<usize>,
-    frames: u64,
-    end: When,
-    unwound: Option<&Unwound>,
-) {
-    let frames = usize::try_from(frames).unwrap_or(usize::MAX);
-    for place in open.drain(open.len().saturating_sub(frames)..) {
-        let Some(call) = calls.get_mut(place) else { return };
-        call.duration = call.start.bounds.until(end.bounds);
-        if let (Some(start), Some(end)) = (call.start.estimate_ns, end.estimate_ns) {
-            call.duration_ns = end.saturating_sub(start);
+/// The calls that are read ahead: first until there are enough, then until all of these were left.
+struct Ahead<'a> {
+    most: usize,
+    calls: &'a mut VecDeque<CallTimes>,
+    /// The calls that are open, by their places among those that were read.
+    open: Vec<usize>,
+    /// Of later calls only the number of those that are open matters.
+    above: u64,
+}
+
+impl Ahead<'_> {
+    fn is_full(&self) -> bool {
+        self.calls.len() >= self.most
+    }
+
+    /// Ends the topmost of the calls that are open.
+    fn leave(&mut self, frames: u64, end: When, unwound: Option<&Unwound>) {
+        let frames = usize::try_from(frames).unwrap_or(usize::MAX);
+        for place in self.open.drain(self.open.len().saturating_sub(frames)..) {
+            let Some(call) = self.calls.get_mut(place) else { return };
+            call.duration = call.start.bounds.until(end.bounds);
+            if let (Some(start), Some(end)) = (call.start.estimate_ns, end.estimate_ns) {
+                call.duration_ns = end.saturating_sub(start);
+            }
+            call.unwound = unwound.cloned();
         }
-        call.unwound = unwound.cloned();
+    }
+}
+
+impl VisitTimeline for Ahead<'_> {
+    #[inline]
+    fn enter(&mut self, _method: MethodId, at: Stamp) -> bool {
+        if self.is_full() {
+            self.above = self.above.saturating_add(1);
+            return true;
+        }
+        self.open.push(self.calls.len());
+        let (start, duration) = (at.time, at.time.bounds.until(Bounds::UNKNOWN));
+        self.calls.push_back(CallTimes { start, duration, duration_ns: 0, unwound: None });
+        !self.is_full()
+    }
+
+    #[inline]
+    fn exit(&mut self, count: NonZeroU64, at: Stamp, unwound: Option<&Unwound>) -> bool {
+        let unseen = self.above.min(count.get());
+        self.above -= unseen;
+        self.leave(count.get() - unseen, at.time, unwound);
+        !self.is_full() || !self.open.is_empty()
     }
 }
 

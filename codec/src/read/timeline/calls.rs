@@ -103,7 +103,8 @@ impl Iterator for Calls<'_> {
                 Some(Ok(event)) => event,
                 Some(Err(error)) => return Some(Err(error)),
                 None => {
-                    (self.end, self.calls) = self.timeline.now();
+                    let end = self.timeline.now();
+                    (self.end, self.calls) = (end.time, end.calls);
                     (self.unwound, self.leaving, self.is_ended) = (None, u64::MAX, true);
                     continue;
                 }

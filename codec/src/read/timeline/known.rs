@@ -106,18 +106,10 @@ impl Known {
         }
     }
 
-    /// Records that begin before this have no mark.
+    /// How time passes at the records that follow, up to the next that may have a mark.
     #[inline]
-    pub(super) fn quiet_until(&self) -> Offset {
-        self.pace.until
-    }
-
-    /// When a [quiet](Self::quiet_until) record happened.
-    #[inline]
-    pub(super) fn when_quiet(&mut self, offset: Offset) -> When {
-        let Some(times) = &mut self.times else { return When::UNKNOWN };
-        let estimate_ns = times.estimate_by(&mut self.pace, offset);
-        When { bounds: self.pace.bounds, estimate_ns }
+    pub(super) fn pace(&self) -> Pace {
+        self.pace
     }
 
     /// When the event at a position happened, which is not before one asked for earlier. All exits of a run up to

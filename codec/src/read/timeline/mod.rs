@@ -19,6 +19,7 @@ mod calls;
 mod known;
 mod limit;
 mod select;
+mod visit;
 
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
@@ -29,6 +30,7 @@ pub use self::calls::{Call, Calls};
 use self::known::Known;
 use self::limit::Limit;
 use self::select::Select;
+pub use self::visit::{Stamp, VisitTimeline, Visited};
 use super::{Bounds, Events, ReadRecords, Selection, Tail, ThreadFile, TimeLimits};
 use crate::format::flow::Record;
 use crate::format::marks::{Mark, Position};
@@ -220,8 +222,9 @@ impl<'a> Timeline<'a> {
     /// The time, and the calls made so far, of the last event that was read, left out or not; at the end, with calls
     /// still open, that up to which the thread is known to have run.
     #[must_use]
-    pub fn now(&self) -> (When, u64) {
-        (self.limit.as_ref().map_or(self.now, |limit| limit.cut(self.now)), self.calls)
+    pub fn now(&self) -> Stamp {
+        let time = self.limit.as_ref().map_or(self.now, |limit| limit.cut(self.now));
+        Stamp { position: Position::before(self.offset()), time, calls: self.calls }
     }
 
     /// Returns whether it ended at the end of its limits, before that of the thread.
@@ -248,29 +251,6 @@ impl<'a> Timeline<'a> {
         self.known.damage
     }
 
-    /// Passes the further events to `each` until it returns false: several times as fast as one by one.
-    #[inline]
-    pub fn visit(&mut self, mut each: impl FnMut(Result<TimelineEvent>) -> bool) {
-        loop {
-            if self.select.is_none() && self.limit.is_none() && self.ready.is_empty() {
-                while let Some(event) = self.next_quiet() {
-                    if !each(Ok(event)) {
-                        return;
-                    }
-                }
-            }
-            let Some(event) = self.next_or_end() else { return };
-            if !each(event) {
-                return;
-            }
-        }
-    }
-
-    #[inline(never)]
-    fn next_or_end(&mut self) -> Option<Result<TimelineEvent>> {
-        self.next()
-    }
-
     /// The next event before anything is left out.
     #[inline]
     fn next_of_all(&mut self) -> Option<Result<TimelineEvent>> {
@@ -281,37 +261,6 @@ impl<'a> Timeline<'a> {
                 None
             }),
         }
-    }
-
-    /// The next event, if it is of a record without a mark that is at hand, as nearly all are.
-    #[inline(always)]
-    fn next_quiet(&mut self) -> Option<TimelineEvent> {
-        if self.record.is_some() || self.progress != Progress::Reading {
-            return None;
-        }
-        let (offset, record) = self.events.next_at_hand(self.known.quiet_until())?;
-        // Not read back from `self.now`, which the processor would wait for.
-        let time = self.known.when_quiet(offset);
-        self.now = time;
-        let calls = self.calls;
-        let kind = match record {
-            Record::Enter(method) => {
-                if self.limit.as_ref().is_some_and(|limit| limit.is_over(time)) {
-                    self.progress = Progress::PastEnd;
-                    return None;
-                }
-                self.open = self.open.saturating_add(1);
-                self.calls = calls.saturating_add(1);
-                EventKind::Enter(method)
-            }
-            Record::Exit(count) => {
-                self.open = self.open.saturating_sub(count.get());
-                EventKind::Exit { count, unwound: None }
-            }
-        };
-        self.is_unwinding = false;
-        let position = Position { offset, exits: 0 };
-        Some(TimelineEvent { position, time, calls, kind })
     }
 
     /// The next event, where marks may be.

@@ -1,0 +1,216 @@
+//! HOT: the events of a timeline passed to a visitor.
+//!
+//! Nearly all records have no mark. What is known of these is computed from their offsets alone, so that reading them
+//! takes little more than to decode them.
+
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::num::NonZeroU64;
+
+use super::{EventKind, Progress, Timeline, TimelineEvent, Unwound, When};
+use crate::format::flow::Record;
+use crate::format::marks::Position;
+use crate::read::ReadRecords;
+use crate::read::times::Pace;
+use crate::{MethodId, Offset, Result};
+
+/// This many events are passed at once, where marks may be.
+const AT_ONCE: usize = 1 << 12;
+
+/// Where and when something happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stamp {
+    /// Where it is in the thread.
+    pub position: Position,
+    /// When it happened.
+    pub time: When,
+    /// Calls of the thread made before, including those that are left out.
+    pub calls: u64,
+}
+
+/// Receives the events of a [`Timeline`], in order. Each method returns whether to continue.
+pub trait VisitTimeline {
+    /// A method was entered.
+    fn enter(&mut self, method: MethodId, at: Stamp) -> bool;
+
+    /// Frames were left, the topmost first, all in the same way; or the range that is read ends, and they with it.
+    /// There may be fewer: the others were entered before recording began.
+    fn exit(&mut self, count: NonZeroU64, at: Stamp, unwound: Option<&Unwound>) -> bool;
+
+    /// Returns whether calls that begin and end among the next events need not be passed, since each is known to last
+    /// no longer than this.
+    fn skips_within(&self, _most_ns: u64) -> bool {
+        false
+    }
+
+    /// Something else happened, which takes no time.
+    fn other(&mut self, _event: TimelineEvent) -> bool {
+        true
+    }
+}
+
+/// Why a visit of some events ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Visited {
+    /// There may be more of them.
+    Some,
+    /// There are no more.
+    All,
+    /// The visitor stopped it.
+    Stopped,
+}
+
+impl Timeline<'_> {
+    /// Passes the further events to a visitor, until it stops. Damage is skipped.
+    pub fn visit(&mut self, visitor: &mut impl VisitTimeline) {
+        while matches!(self.visit_some(visitor), Ok(Visited::Some) | Err(_)) {}
+    }
+
+    /// Passes some further events to a visitor: several times as fast as one by one.
+    ///
+    /// # Errors
+    /// The events are damaged; the events before were passed, and more may follow.
+    pub fn visit_some(&mut self, visitor: &mut impl VisitTimeline) -> Result<Visited> {
+        let is_direct = self.select.is_none() && self.limit.is_none() && self.ready.is_empty();
+        if is_direct && !self.visit_quiet(visitor) {
+            return Ok(Visited::Stopped);
+        }
+        for _ in 0..AT_ONCE {
+            let Some(event) = self.next() else { return Ok(Visited::All) };
+            let TimelineEvent { position, time, calls, kind } = event?;
+            let at = Stamp { position, time, calls };
+            let goes_on = match kind {
+                EventKind::Enter(method) => visitor.enter(method, at),
+                EventKind::Exit { count, unwound } => visitor.exit(count, at, unwound.as_ref()),
+                EventKind::RangeEnd { frames } => visitor.exit(frames, at, None),
+                kind => visitor.other(TimelineEvent { position, time, calls, kind }),
+            };
+            if !goes_on {
+                return Ok(Visited::Stopped);
+            }
+            if is_direct && self.is_quiet() {
+                break;
+            }
+        }
+        Ok(Visited::Some)
+    }
+
+    /// Passes the next records, up to the first that may have a mark. Returns whether to continue.
+    fn visit_quiet<V: VisitTimeline>(&mut self, visitor: &mut V) -> bool {
+        if self.record.is_some() || self.progress != Progress::Reading {
+            return true;
+        }
+        let pace = self.known.pace();
+        if !visitor.skips_within(pace.rise_ns()) {
+            return self.visit_at_hand(pace, visitor);
+        }
+        let mut outer = Outer { inner: visitor, entered: Vec::new() };
+        let goes_on = self.visit_at_hand(pace, &mut outer);
+        let Outer { inner, entered } = outer;
+        let mut entered = entered.into_iter();
+        goes_on
+            && entered.all(|(method, offset, calls)| {
+                let (position, time) = (Position::before(offset), when(&pace, offset));
+                inner.enter(method, Stamp { position, time, calls })
+            })
+    }
+
+    /// Passes the records at hand that a pace is of.
+    // A function of its own: among others the compiler runs out of registers.
+    #[inline(never)]
+    fn visit_at_hand<V: VisitTimeline>(&mut self, pace: Pace, visitor: &mut V) -> bool {
+        let Some(mut records) = self.events.at_hand(pace.until) else { return true };
+        let (mut calls, mut open, mut goes_on) = (self.calls, self.open, true);
+        let mut last = None;
+        while goes_on && let Some((offset, record)) = records.next() {
+            last = Some(offset);
+            let time = when(&pace, offset);
+            let at = Stamp { position: Position::before(offset), time, calls };
+            goes_on = match record {
+                Record::Enter(_)
+                    if self.limit.as_ref().is_some_and(|limit| limit.is_over(time)) =>
+                {
+                    self.progress = Progress::PastEnd;
+                    false
+                }
+                Record::Enter(method) => {
+                    (calls, open) = (calls.saturating_add(1), open.saturating_add(1));
+                    visitor.enter(method, at)
+                }
+                Record::Exit(count) => {
+                    open = open.saturating_sub(count.get());
+                    visitor.exit(count, at, None)
+                }
+            };
+        }
+        let Some(last) = last else { return true };
+        let next = records.next_offset();
+        self.events.pass(next);
+        (self.calls, self.open, self.is_unwinding) = (calls, open, false);
+        self.now = when(&pace, last);
+        self.now.estimate_ns.into_iter().for_each(|ns| self.known.begin_at(ns));
+        goes_on
+    }
+
+    /// Returns whether the next record has no mark.
+    fn is_quiet(&self) -> bool {
+        self.record.is_none() && self.events.position() < self.known.pace().until
+    }
+
+    /// The next event, if it is of a record without a mark that is at hand, as nearly all are.
+    #[inline]
+    pub(super) fn next_quiet(&mut self) -> Option<TimelineEvent> {
+        let mut next = Next(None);
+        self.visit_quiet(&mut next);
+        next.0
+    }
+}
+
+/// When a record happened that a pace is of.
+#[inline(always)]
+fn when(pace: &Pace, offset: Offset) -> When {
+    When { bounds: pace.bounds, estimate_ns: pace.estimate(offset) }
+}
+
+/// Leaves out calls that begin and end here.
+struct Outer<'a, V> {
+    inner: &'a mut V,
+    /// Open calls that began here: the method, where, and the calls before.
+    entered: Vec<(MethodId, Offset, u64)>,
+}
+
+impl<V: VisitTimeline> VisitTimeline for Outer<'_, V> {
+    #[inline(always)]
+    fn enter(&mut self, method: MethodId, at: Stamp) -> bool {
+        self.entered.push((method, at.position.offset, at.calls));
+        true
+    }
+
+    #[inline(always)]
+    fn exit(&mut self, count: NonZeroU64, at: Stamp, unwound: Option<&Unwound>) -> bool {
+        let entered = self.entered.len() as u64;
+        let left = entered.saturating_sub(count.get());
+        self.entered.truncate(usize::try_from(left).unwrap_or(usize::MAX));
+        let count = NonZeroU64::new(count.get().saturating_sub(entered));
+        count.is_none_or(|count| self.inner.exit(count, at, unwound))
+    }
+}
+
+/// Takes one event.
+struct Next(Option<TimelineEvent>);
+
+impl VisitTimeline for Next {
+    #[inline]
+    fn enter(&mut self, method: MethodId, Stamp { position, time, calls }: Stamp) -> bool {
+        self.0 = Some(TimelineEvent { position, time, calls, kind: EventKind::Enter(method) });
+        false
+    }
+
+    #[inline]
+    fn exit(&mut self, count: NonZeroU64, at: Stamp, unwound: Option<&Unwound>) -> bool {
+        let Stamp { position, time, calls } = at;
+        let kind = EventKind::Exit { count, unwound: unwound.cloned() };
+        self.0 = Some(TimelineEvent { position, time, calls, kind });
+        false
+    }
+}
