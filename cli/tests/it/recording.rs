@@ -1,15 +1,11 @@
 //! `flow record`, with shell scripts in the place of JVMs.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
-
-mod common;
-
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use common::{FLOW, Run, command, manifest, script, text, trace};
+use crate::common::{FLOW, Run, command, manifest, script, text, trace};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 

@@ -1,15 +1,11 @@
 //! Traces of killed JVMs: what `flow check` tells of them, and what `--repair` makes of them.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
-
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::Path;
 
-use common::journal::{Slot, write_journal};
-use common::{MAIN, Run, bare, flow, manifest, write_trace};
+use crate::common::journal::{Slot, write_journal};
+use crate::common::{MAIN, Run, bare, flow, manifest, write_trace};
 use flow_codec::format::{journal, names};
 use tempfile::TempDir;
 

@@ -1,12 +1,8 @@
 //! `flow replay --from` and `flow index`: reading from the middle.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
-
-mod common;
-
 use std::fs;
 
-use common::{flow, trace};
+use crate::common::{flow, trace};
 
 #[test]
 fn a_replay_begins_with_any_call_event_offset_or_path() {

@@ -1,8 +1,5 @@
 //! Runs the binary on small traces written by hand.
 
-#![allow(dead_code, reason = "each test binary uses its own part")]
-#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
-
 pub(crate) mod journal;
 
 use std::ffi::OsStr;

@@ -1,15 +1,11 @@
 //! Completions and manual pages: made from the definition of the command line, so what can be wrong
 //! is the making.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
-
-mod common;
-
 use std::fs;
 use std::io::Write;
 use std::process::Stdio;
 
-use common::{Run, command};
+use crate::common::{Run, command};
 
 fn run(args: &[&str]) -> Run {
     command().args(args).output().unwrap().into()

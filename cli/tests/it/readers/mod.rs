@@ -2,7 +2,6 @@
 //! knows these fields and no others, CSV by its crate, pictures as XML. Each reader tells what the file says:
 //! calls with their times, or paths with their weights.
 
-#![allow(dead_code, reason = "each test binary uses its own part")]
 #![allow(clippy::unwrap_used, reason = "what cannot be read is wrong")]
 
 pub(crate) mod chrome;

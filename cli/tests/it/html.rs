@@ -1,14 +1,10 @@
 //! The page of `flow report --html`, without a browser: what it says, what it must not hold, how
 //! large it gets.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
-
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::{Run, bare, command, flow, page_data, text, trace};
+use crate::common::{Run, bare, command, flow, page_data, text, trace};
 use serde_json::Value;
 
 /// The page of a trace.
@@ -257,14 +253,14 @@ fn flags_of_the_report_apply() {
 fn what_is_missing_is_said_on_the_page_too() {
     let dir = trace();
     // Cut between two records.
-    fs::write(dir.path().join("thread-1.flow"), &common::MAIN[..7]).unwrap();
+    fs::write(dir.path().join("thread-1.flow"), &crate::common::MAIN[..7]).unwrap();
     let (cut, run) = page(&[], dir.path());
     assert_eq!(run.code, Some(3), "{}", run.err);
     let notes = page_data(&cut)["facts"]["notes"].to_string();
     assert!(notes.contains("1 byte of events are missing"), "{notes}");
     // Cut inside a number.
     fs::write(dir.path().join("thread-1.flow"), [0x80, 0x81, 0xC0]).unwrap();
-    let manifest = common::manifest(0, Some((7, 8, 12)));
+    let manifest = crate::common::manifest(0, Some((7, 8, 12)));
     let manifest =
         manifest.replace(r#""events":0,"reasons":[]"#, r#""events":9,"reasons":["disk full"]"#);
     fs::write(dir.path().join("trace.json"), manifest).unwrap();
@@ -341,7 +337,7 @@ fn a_page_is_there_whole_or_not_at_all() {
 #[test]
 fn one_page_is_of_one_trace() {
     let dir = trace();
-    common::write_trace(&dir.path().join("jvm-7-1"));
+    crate::common::write_trace(&dir.path().join("jvm-7-1"));
     let run: Run =
         command().args(["report", "--html", "-"]).arg(dir.path()).output().unwrap().into();
     assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
@@ -354,7 +350,7 @@ fn where_the_trace_has_a_clock_the_axis_is_time() {
     use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
 
     let dir = trace();
-    let manifest = common::manifest(0, Some((7, 8, 12)));
+    let manifest = crate::common::manifest(0, Some((7, 8, 12)));
     let clock = r#""event_format":"binary","clock":{"kind":"tick","period_ns":100000}"#;
     fs::write(dir.path().join("trace.json"), manifest.replace(r#""event_format":"binary""#, clock))
         .unwrap();

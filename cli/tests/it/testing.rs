@@ -1,14 +1,10 @@
 //! `flow tests`, and `--test` of the other verbs.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
-
-mod common;
-
 use std::fs;
 use std::num::NonZeroU64;
 use std::path::Path;
 
-use common::{flow, page_data, write_trace};
+use crate::common::{flow, page_data, write_trace};
 use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
 use tempfile::TempDir;
@@ -191,7 +187,7 @@ fn objects(args: &[&str], dir: &Path) -> Vec<serde_json::Value> {
 fn calls_of_a_test_have_the_times_they_have_in_their_thread() {
     let dir = trace(FAILED);
     // main > work > init; main > work, which is still open when the second test ends.
-    fs::write(dir.path().join("trace.json"), common::manifest(0, None)).unwrap();
+    fs::write(dir.path().join("trace.json"), crate::common::manifest(0, None)).unwrap();
     fs::write(dir.path().join("thread-1.flow"), [0x80, 0x81, 0x82, 0x01, 0x81, 0x82, 0x02])
         .unwrap();
     write_marks(
@@ -258,7 +254,7 @@ fn calls_of_a_test_have_the_times_they_have_in_their_thread() {
 #[test]
 fn what_is_open_where_a_test_ends_is_left_then_and_by_no_exception() {
     let dir = tempfile::tempdir().unwrap();
-    fs::write(dir.path().join("ids.properties"), common::IDS).unwrap();
+    fs::write(dir.path().join("ids.properties"), crate::common::IDS).unwrap();
     // Two of three exits of a run are in the test: the first of them by an exception, as the one behind it.
     fs::write(dir.path().join("thread-1.flow"), [0x80, 0x81, 0x82, 0x02]).unwrap();
     let place = |exits| Position { offset: Offset::new(3), exits };
@@ -314,7 +310,7 @@ fn what_is_open_where_a_test_ends_is_left_then_and_by_no_exception() {
 #[test]
 fn what_a_test_waits_for_before_it_ends_is_its_time() {
     let dir = tempfile::tempdir().unwrap();
-    fs::write(dir.path().join("ids.properties"), common::IDS).unwrap();
+    fs::write(dir.path().join("ids.properties"), crate::common::IDS).unwrap();
     fs::write(dir.path().join("thread-1.flow"), [0x80, 0x81, 0x02]).unwrap();
     let end = Position::before(Offset::new(2));
     let started = Mark::Note("test started x".to_owned());

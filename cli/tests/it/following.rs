@@ -1,16 +1,12 @@
 //! `flow replay --follow`, with a hand that writes as a JVM does.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
-
-mod common;
-
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use common::journal::{Slot, write_journal};
-use common::{IDS, command, manifest};
+use crate::common::journal::{Slot, write_journal};
+use crate::common::{IDS, command, manifest};
 use tempfile::TempDir;
 
 /// A trace that is being recorded, as long as the lock is held.
@@ -132,9 +128,9 @@ fn new_calls_are_shown_once_and_in_order_until_the_end() {
 
 #[test]
 fn a_finished_trace_is_shown_and_that_is_all() {
-    let trace = common::trace();
-    let once = common::flow(&["replay"], trace.path());
-    let run = common::flow(&["replay", "--follow"], trace.path());
+    let trace = crate::common::trace();
+    let once = crate::common::flow(&["replay"], trace.path());
+    let run = crate::common::flow(&["replay", "--follow"], trace.path());
     assert_eq!((run.code, run.out, run.err), (Some(0), once.out, once.err));
 }
 

@@ -1,12 +1,8 @@
 //! The verbs that add up calls, on sound traces: what they print, to the byte.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
-
-mod common;
-
 use std::fs;
 
-use common::{Run, bare, command, flow, trace, write_trace};
+use crate::common::{Run, bare, command, flow, trace, write_trace};
 use flow_codec::Offset;
 use flow_codec::format::index::IndexFile;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
@@ -351,7 +347,7 @@ fn diff_tells_what_appeared_vanished_and_changed() {
     .unwrap();
     fs::write(after.path().join("thread-1.flow"), [0x82, 0x80, 0x00, 0x80, 0x81, 0x02]).unwrap();
     fs::write(after.path().join("thread-13.flow"), []).unwrap();
-    fs::write(after.path().join("trace.json"), common::manifest(0, None)).unwrap();
+    fs::write(after.path().join("trace.json"), crate::common::manifest(0, None)).unwrap();
     let run = diff(&[], &before, &after);
     let head = format!(
         "before  7 calls  {}\nafter   5 calls  {}\n",

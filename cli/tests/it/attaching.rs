@@ -1,9 +1,5 @@
 //! `flow attach` and `flow detach`, with shells in the place of JVMs.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
-
-mod common;
-
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -13,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Run, command};
+use crate::common::{Run, command};
 use signal_hook::consts::SIGQUIT;
 use signal_hook::iterator::Signals;
 use tempfile::TempDir;

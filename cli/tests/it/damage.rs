@@ -1,12 +1,8 @@
 //! The verbs on traces that are cut short, damaged or hostile.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
-
-mod common;
-
 use std::fs;
 
-use common::{IDS, MAIN, Run, bare, command, flow, manifest, trace};
+use crate::common::{IDS, MAIN, Run, bare, command, flow, manifest, trace};
 
 #[test]
 fn a_sound_trace_passes_with_notes() {
@@ -287,7 +283,7 @@ fn losses_and_threads_that_are_not_told_of_make_a_trace_partial() {
     assert_eq!(run.code, Some(0));
     assert!(run.err.contains("lost while recording: 1,234 events: disk full"), "{}", run.err);
 
-    let trace = common::trace();
+    let trace = crate::common::trace();
     fs::remove_file(trace.path().join("threads.jsonl")).unwrap();
     let run = flow(&["check"], trace.path());
     assert_eq!(run.code, Some(3), "{}", run.out);
@@ -403,7 +399,7 @@ fn every_verb_refuses_a_trace_of_a_newer_version() {
         for verb in verbs {
             refused(&flow(verb, trace.path()), verb);
         }
-        let sound = common::trace();
+        let sound = crate::common::trace();
         let diff = command().arg("diff").arg(sound.path()).arg(trace.path()).output().unwrap();
         refused(&diff.into(), &["diff"]);
         assert_eq!(files(), before, "nothing is added");

@@ -1,19 +1,14 @@
 //! Times, exceptions and notes: a thread of which every event's time is known exactly, and marks that are cut,
 //! damaged or missing.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
-
-mod common;
-mod readers;
-
 use std::fs;
 use std::num::NonZeroU64;
 use std::path::Path;
 
-use common::{MAIN, bare, command, flow, manifest, text};
+use crate::common::{MAIN, bare, command, flow, manifest, text};
+use crate::readers::{Call, Threads};
 use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
-use readers::{Call, Threads};
 use tempfile::TempDir;
 
 const MS: u64 = 1_000_000;
@@ -103,16 +98,18 @@ fn timelines_have_the_times_of_the_clock_and_what_else_is_known() {
         instant(at(6), "ended by x.Oops"),
     ];
     let (process, threads, instants) =
-        readers::perfetto::timed(&export("perfetto", &[], dir.path()));
+        crate::readers::perfetto::timed(&export("perfetto", &[], dir.path()));
     assert_eq!((process.as_str(), &threads), ("JVM", &expected));
     assert_eq!(instants, told);
-    let (process, threads, instants) = readers::chrome::timed(&export("chrome", &[], dir.path()));
+    let (process, threads, instants) =
+        crate::readers::chrome::timed(&export("chrome", &[], dir.path()));
     assert_eq!((process.as_str(), &threads), ("JVM", &expected));
     assert_eq!(instants, told);
-    let (product, threads, instants) = readers::firefox::timed(&export("firefox", &[], dir.path()));
+    let (product, threads, instants) =
+        crate::readers::firefox::timed(&export("firefox", &[], dir.path()));
     assert_eq!((product.as_str(), &threads), ("JVM", &expected));
     assert_eq!(instants, [instant(at(4), r"step \u{7}2"), instant(at(5), "exception x.Oops")]);
-    let threads = readers::speedscope::timed(&export("speedscope", &[], dir.path()));
+    let threads = crate::readers::speedscope::timed(&export("speedscope", &[], dir.path()));
     assert_eq!(threads, expected);
 }
 
@@ -132,7 +129,7 @@ fn rows_have_times_and_their_bounds() {
         ("main", took(0, 9, None)),
     ]
     .map(|(name, times)| (name.to_owned(), times));
-    assert_eq!(readers::rows::times(&export("csv", &[], dir.path())), expected);
+    assert_eq!(crate::readers::rows::times(&export("csv", &[], dir.path())), expected);
     // By calls nothing is said of times.
     let by_calls = export("csv", &["--by", "calls"], dir.path());
     assert_eq!(by_calls, export("csv", &[], bare(MAIN).path()));
@@ -147,7 +144,7 @@ fn paths_weigh_as_long_as_they_took() {
     let expected =
         format!("{main} 3000000\n{main};{work} 4000000\n{main};{work};{init} 2000000\n",);
     assert_eq!(collapsed, expected);
-    let paths = readers::pprof::timed(&export("pprof", &[], dir.path()));
+    let paths = crate::readers::pprof::timed(&export("pprof", &[], dir.path()));
     let weights: Vec<_> = paths.values().copied().collect();
     assert_eq!(weights, [3 * MS, 4 * MS, 2 * MS]);
     let run = flow(&["graph", "--format", "csv"], dir.path());
@@ -160,8 +157,9 @@ fn paths_weigh_as_long_as_they_took() {
 fn only_what_is_asked_for_by_its_time_is_told() {
     let dir = exact();
     let told = |args: &[&str]| {
-        let speedscope = readers::speedscope::timed(&export("speedscope", args, dir.path()));
-        let (_, perfetto, _) = readers::perfetto::timed(&export("perfetto", args, dir.path()));
+        let speedscope = crate::readers::speedscope::timed(&export("speedscope", args, dir.path()));
+        let (_, perfetto, _) =
+            crate::readers::perfetto::timed(&export("perfetto", args, dir.path()));
         assert_eq!(speedscope, perfetto);
         speedscope
     };
@@ -205,7 +203,7 @@ fn what_is_added_up_is_only_what_is_asked_for_by_its_time() {
     let window = format!("{from}ns..{to}ns");
     let expected = format!("{main} 1000000\n{main};{work} 1750000\n{main};{work};{init} 1000000\n");
     assert_eq!(collapsed(&["--time", &window]), expected);
-    let weights = readers::pprof::timed(&export("pprof", &["--time", &window], dir.path()));
+    let weights = crate::readers::pprof::timed(&export("pprof", &["--time", &window], dir.path()));
     let weights: Vec<_> = weights.values().copied().collect();
     assert_eq!(weights, [MS, 1_750_000, MS]);
     let by_calls = collapsed(&["--time", &window, "--by", "calls"]);

@@ -1,13 +1,9 @@
 //! The verbs that read, on sound traces: what they print, to the byte.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
-
-mod common;
-
 use std::fs;
 use std::process::Stdio;
 
-use common::{bare, command, flow, trace, write_trace};
+use crate::common::{bare, command, flow, trace, write_trace};
 use tempfile::TempDir;
 
 #[test]
@@ -602,7 +598,8 @@ fn info_counts_the_frames_that_were_open_before_and_no_verb_minds_them() {
     let run = flow(&["check"], trace.path());
     assert!(run.out.contains(": sound\n"), "{}", run.out);
     for verb in ["report", "dump"] {
-        let (run, without) = (flow(&[verb], trace.path()), flow(&[verb], common::trace().path()));
+        let (run, without) =
+            (flow(&[verb], trace.path()), flow(&[verb], crate::common::trace().path()));
         assert_eq!((run.code, run.out), (Some(0), without.out));
     }
 }

@@ -1,17 +1,12 @@
 //! Exports, as independent readers of their formats understand them, against a naive account of what was
 //! recorded.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
-
-mod common;
-mod readers;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use common::{Run, bare, command, flow, text, trace, write_trace};
-use readers::{Call, Paths, Stack, Threads};
+use crate::common::{Run, bare, command, flow, text, trace, write_trace};
+use crate::readers::{Call, Paths, Stack, Threads};
 use tempfile::TempDir;
 
 const METHODS: &str = r#"{"id":0,"class":"com.app.Main","name":"main","descriptor":"([Ljava/lang/String;)V","source":"Main.java","line":7}
@@ -182,11 +177,12 @@ fn timelines_tell_each_call_with_its_begin_and_end() {
     for case in &CASES {
         let expected = timeline(case);
         assert!(expected["main"].len() > 100);
-        let (process, threads) = readers::perfetto::read(&case.export("perfetto", dir.path()));
+        let (process, threads) =
+            crate::readers::perfetto::read(&case.export("perfetto", dir.path()));
         assert_eq!((process.as_str(), &threads), ("JVM (1 µs is 1 call)", &expected));
-        let (process, threads) = readers::chrome::read(&case.export("chrome", dir.path()));
+        let (process, threads) = crate::readers::chrome::read(&case.export("chrome", dir.path()));
         assert_eq!((process.as_str(), &threads), ("JVM (1 µs is 1 call)", &expected));
-        let (product, threads) = readers::firefox::read(&case.export("firefox", dir.path()));
+        let (product, threads) = crate::readers::firefox::read(&case.export("firefox", dir.path()));
         assert_eq!((product.as_str(), &threads), ("JVM (1 ms is 1 call)", &expected));
     }
 }
@@ -195,7 +191,7 @@ fn timelines_tell_each_call_with_its_begin_and_end() {
 fn speedscope_gets_an_end_for_every_call() {
     let dir = large_trace();
     for case in &CASES {
-        let (threads, _) = readers::speedscope::read(&case.export("speedscope", dir.path()));
+        let (threads, _) = crate::readers::speedscope::read(&case.export("speedscope", dir.path()));
         let mut expected = timeline(case);
         for ((_, events), (_, thread)) in recorded().iter().zip(IDS) {
             let all = events.iter().filter(|event| matches!(event, Event::Enter(_))).count();
@@ -205,7 +201,7 @@ fn speedscope_gets_an_end_for_every_call() {
         }
         assert_eq!(threads, expected);
     }
-    let (_, frames) = readers::speedscope::read(&CASES[0].export("speedscope", dir.path()));
+    let (_, frames) = crate::readers::speedscope::read(&CASES[0].export("speedscope", dir.path()));
     let main = Some("Main.java".to_owned());
     assert!(frames.contains(&(main.clone(), Some(7))) && frames.contains(&(main, None)));
 }
@@ -231,9 +227,9 @@ fn rows_have_a_call_each_with_its_caller() {
         threads.filter(|(_, calls)| !calls.is_empty()).collect()
     };
     for case in &CASES {
-        let rows = readers::rows::jsonl(&case.export("jsonl", dir.path()));
+        let rows = crate::readers::rows::jsonl(&case.export("jsonl", dir.path()));
         assert_eq!(rows, expected(case, keys("\u{7}")));
-        let rows = readers::rows::csv(&case.export("csv", dir.path()));
+        let rows = crate::readers::rows::csv(&case.export("csv", dir.path()));
         assert_eq!(rows, expected(case, keys(r"\u{7}")));
     }
 }
@@ -242,7 +238,7 @@ fn rows_have_a_call_each_with_its_caller() {
 fn paths_have_the_calls_made_on_them() {
     let dir = large_trace();
     for case in &CASES {
-        let (paths, methods) = readers::pprof::read(&case.export("pprof", dir.path()));
+        let (paths, methods) = crate::readers::pprof::read(&case.export("pprof", dir.path()));
         assert_eq!(paths, case.paths(str::to_owned));
         let main =
             ("com.app.Main#main([Ljava/lang/String;)V".to_owned(), "Main.java".to_owned(), 7);
@@ -280,7 +276,7 @@ fn a_flame_graph_has_a_rectangle_for_each_path_as_wide_as_its_calls() {
         };
         let mut expected: Vec<_> = totals.into_iter().map(last).collect();
         expected.sort();
-        let mut frames = readers::svg::read(&case.export("svg", dir.path()));
+        let mut frames = crate::readers::svg::read(&case.export("svg", dir.path()));
         frames.sort();
         assert_eq!(frames, expected);
         // What makes pictures of collapsed stacks makes the same one of ours.
@@ -290,7 +286,7 @@ fn a_flame_graph_has_a_rectangle_for_each_path_as_wide_as_its_calls() {
         options.count_name = "calls".to_owned();
         options.min_width = 0.0;
         inferno::flamegraph::from_reader(&mut options, &collapsed[..], &mut picture).unwrap();
-        let mut frames = readers::svg::read(&picture);
+        let mut frames = crate::readers::svg::read(&picture);
         frames.sort();
         assert_eq!(frames, expected);
     }
@@ -303,7 +299,7 @@ fn frames_too_narrow_to_see_count_for_their_callers() {
     bytes.extend([0x81, 0x00].repeat(19_999));
     bytes.extend([0x81, 0x82, 0x02]);
     let dir = bare(&bytes);
-    let mut frames = readers::svg::read(&CASES[0].export("svg", dir.path()));
+    let mut frames = crate::readers::svg::read(&CASES[0].export("svg", dir.path()));
     frames.sort();
     let expected = [
         ("all", 20_002),
@@ -326,7 +322,7 @@ fn only_the_threads_that_are_asked_for_are_exported() {
         assert!(case.export(to, dir.path()).len() > export(thread).len());
         assert_eq!(export(thread), export("12"));
     }
-    let (process, threads) = readers::chrome::read(&CASES[0].export("chrome", dir.path()));
+    let (process, threads) = crate::readers::chrome::read(&CASES[0].export("chrome", dir.path()));
     assert_eq!(process, "java -jar app.jar (1 µs is 1 call)");
     assert_eq!(threads.keys().collect::<Vec<_>>(), ["main", "pool-1", "thread 13 (virtual)"]);
 }
@@ -429,7 +425,7 @@ fn damage_is_told_and_the_rest_is_exported() {
         assert_eq!(run.err.matches("offset 2").count(), 1, "{to}: {}", run.err);
         assert!(fs::metadata(&file).unwrap().len() > 0, "{to}");
     }
-    let (_, threads) = readers::chrome::read(&{
+    let (_, threads) = crate::readers::chrome::read(&{
         let mut command = command();
         command.args(["export", "--to", "chrome"]).arg(dir.path());
         command.output().unwrap().stdout
@@ -441,12 +437,21 @@ fn damage_is_told_and_the_rest_is_exported() {
 #[test]
 fn a_trace_without_calls_makes_an_empty_file_but_no_picture() {
     let dir = bare(&[]);
-    assert_eq!(readers::perfetto::read(&CASES[0].export("perfetto", dir.path())).1["thread 1"], []);
-    assert_eq!(readers::chrome::read(&CASES[0].export("chrome", dir.path())).1["thread 1"], []);
-    assert_eq!(readers::firefox::read(&CASES[0].export("firefox", dir.path())).1["thread 1"], []);
-    let (threads, _) = readers::speedscope::read(&CASES[0].export("speedscope", dir.path()));
+    assert_eq!(
+        crate::readers::perfetto::read(&CASES[0].export("perfetto", dir.path())).1["thread 1"],
+        []
+    );
+    assert_eq!(
+        crate::readers::chrome::read(&CASES[0].export("chrome", dir.path())).1["thread 1"],
+        []
+    );
+    assert_eq!(
+        crate::readers::firefox::read(&CASES[0].export("firefox", dir.path())).1["thread 1"],
+        []
+    );
+    let (threads, _) = crate::readers::speedscope::read(&CASES[0].export("speedscope", dir.path()));
     assert_eq!(threads["thread 1"], []);
-    assert_eq!(readers::pprof::read(&CASES[0].export("pprof", dir.path())).0, Paths::new());
+    assert_eq!(crate::readers::pprof::read(&CASES[0].export("pprof", dir.path())).0, Paths::new());
     let earlier = dir.path().join("earlier.svg");
     fs::write(&earlier, "a picture").unwrap();
     let run = flow(&["export", "--to", "svg", "--out", earlier.to_str().unwrap()], dir.path());

@@ -1,0 +1,19 @@
+//! Runs the binary `flow`: one module per subject, in one test binary, so that it is linked once.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
+mod analysing;
+mod attaching;
+mod common;
+mod damage;
+mod exporting;
+mod following;
+mod html;
+mod manual;
+mod readers;
+mod reading;
+mod recording;
+mod repair;
+mod starting;
+mod testing;
+mod timing;
