@@ -56,6 +56,11 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// A temporary file cannot be made, written or read.
+    pub(crate) fn temporary_file(error: io::Error) -> Self {
+        Self::Failed(format!("no place for a temporary file: {error}"))
+    }
+
     /// The exit status it means.
     pub(crate) fn status(&self) -> Status {
         match self {

@@ -16,11 +16,25 @@
 use flow_codec::read::{ThreadFile, Trace};
 use flow_codec::{MethodId, ThreadId};
 
-use super::emit::{Exit, Exporter, Moment, Next};
+use super::emit::{Exit, Exporter, Moment};
 use super::json::quoted;
 use super::scale::Scale;
 use crate::args::Format;
-use crate::output::{Labels, csv_fields, neutral, push_number};
+use crate::output::{Labels, csv_fields, push_number};
+
+const THREAD: &str = "thread";
+/// What a row begins with.
+const NUMBERS: [&str; 9] = [
+    THREAD,
+    "call",
+    "caller",
+    "depth",
+    "total",
+    "start_ns",
+    "end_ns",
+    "duration_from_ns",
+    "duration_by_ns",
+];
 
 /// A call that is not left yet.
 #[derive(Clone, Copy, Debug)]
@@ -33,21 +47,11 @@ struct Open {
 pub(super) struct Calls<'a> {
     labels: Labels<'a>,
     scale: Scale,
-    form: Form,
+    is_json: bool,
+    /// What is before each of the [numbers](NUMBERS) of a row.
+    before: [Short; NUMBERS.len()],
     thread: ThreadId,
     open: Vec<Open>,
-}
-
-/// What stands around the values of a row.
-struct Form {
-    head: &'static str,
-    /// What stands before each of thread, call, caller, depth, total and the times.
-    before: [Short; 9],
-    before_thrown: &'static str,
-    before_method: &'static str,
-    nothing: &'static str,
-    text: fn(&str) -> String,
-    end: &'static str,
 }
 
 /// A text that is copied without a call, since the length of what is copied is known.
@@ -59,15 +63,10 @@ struct Short {
 impl Short {
     const MAX: usize = 24;
 
-    #[allow(clippy::indexing_slicing, reason = "known when compiled")]
-    const fn new(text: &str) -> Self {
+    fn new(text: &str) -> Self {
         let mut bytes = [0; Self::MAX];
-        let mut at = 0;
-        while at < text.len() {
-            bytes[at] = text.as_bytes()[at];
-            at += 1;
-        }
-        Self { bytes, len: at }
+        bytes.iter_mut().zip(text.bytes()).for_each(|(to, byte)| *to = byte);
+        Self { bytes, len: text.len().min(Self::MAX) }
     }
 
     #[inline]
@@ -78,61 +77,18 @@ impl Short {
     }
 }
 
-const JSONL: Form = Form {
-    head: "",
-    before: [
-        Short::new("{\"thread\":"),
-        Short::new(",\"call\":"),
-        Short::new(",\"caller\":"),
-        Short::new(",\"depth\":"),
-        Short::new(",\"total\":"),
-        Short::new(",\"start_ns\":"),
-        Short::new(",\"end_ns\":"),
-        Short::new(",\"duration_from_ns\":"),
-        Short::new(",\"duration_by_ns\":"),
-    ],
-    before_thrown: ",\"thrown\":",
-    before_method: ",",
-    text: quoted,
-    nothing: "null",
-    end: "}\n",
-};
-
-const CSV: Form = Form {
-    head: "thread,call,caller,depth,total,start_ns,end_ns,duration_from_ns,duration_by_ns,thrown,\
-           method,class,name,descriptor\n",
-    before: [
-        Short::new(""),
-        Short::new(","),
-        Short::new(","),
-        Short::new(","),
-        Short::new(","),
-        Short::new(","),
-        Short::new(","),
-        Short::new(","),
-        Short::new(","),
-    ],
-    before_thrown: ",",
-    before_method: ",",
-    text: |text| csv_fields([text]),
-    nothing: "",
-    end: "\n",
-};
-
 impl<'a> Calls<'a> {
-    /// An object a line.
-    pub(super) fn jsonl(trace: &'a Trace, scale: Scale) -> Self {
-        Self::new(trace, Format::Json, JSONL, scale)
-    }
-
-    /// Comma-separated values.
-    pub(super) fn csv(trace: &'a Trace, scale: Scale) -> Self {
-        Self::new(trace, Format::Csv, CSV, scale)
-    }
-
-    fn new(trace: &'a Trace, format: Format, form: Form, scale: Scale) -> Self {
+    /// An object a line, or comma-separated values.
+    pub(super) fn new(trace: &'a Trace, format: Format, scale: Scale) -> Self {
         let labels = Labels::new(&trace.methods, format, false).brief();
-        Self { labels, scale, form, thread: ThreadId::new(0), open: Vec::new() }
+        let is_json = format == Format::Json;
+        let before = NUMBERS.map(|title| match title {
+            THREAD if is_json => Short::new("{\"thread\":"),
+            THREAD => Short::new(""),
+            title if is_json => Short::new(&format!(",\"{title}\":")),
+            _ => Short::new(","),
+        });
+        Self { labels, scale, is_json, before, thread: ThreadId::new(0), open: Vec::new() }
     }
 
     fn row(&mut self, exit: Option<Exit<'_>>, out: &mut Vec<u8>) {
@@ -155,30 +111,36 @@ impl<'a> Calls<'a> {
             took.map(|took| took.from_ns),
             took.map(|took| took.by_ns).filter(|by_ns| *by_ns != u64::MAX),
         ];
-        for (before, value) in self.form.before.iter().zip(&values) {
+        for (before, value) in self.before.iter().zip(&values) {
             before.push_to(out);
             match value {
                 Some(value) => push_number(out, *value),
-                None => out.extend_from_slice(self.form.nothing.as_bytes()),
+                None if self.is_json => out.extend_from_slice(b"null"),
+                None => {}
             }
         }
-        out.extend_from_slice(self.form.before_thrown.as_bytes());
-        match exit.and_then(|exit| exit.thrown) {
+        match exit.as_ref().and_then(Exit::thrown) {
+            None if self.is_json => out.extend_from_slice(b",\"thrown\":null,"),
+            None => out.extend_from_slice(b",,"),
             Some(class) => {
-                let class = neutral(class.unwrap_or("?"));
-                out.extend_from_slice((self.form.text)(&class).as_bytes());
+                let (title, class) = match self.is_json {
+                    true => (",\"thrown\":", quoted(&class)),
+                    false => (",", csv_fields([&*class])),
+                };
+                out.extend_from_slice(format!("{title}{class},").as_bytes());
             }
-            None => out.extend_from_slice(self.form.nothing.as_bytes()),
         }
-        out.extend_from_slice(self.form.before_method.as_bytes());
         out.extend_from_slice(self.labels.get(method).as_bytes());
-        out.extend_from_slice(self.form.end.as_bytes());
+        out.extend_from_slice(if self.is_json { b"}\n" } else { b"\n" });
     }
 }
 
 impl Exporter for Calls<'_> {
     fn begin(&mut self, out: &mut Vec<u8>) {
-        out.extend_from_slice(self.form.head.as_bytes());
+        if !self.is_json {
+            let titles = NUMBERS.join(",") + ",thrown,method,class,name,descriptor\n";
+            out.extend_from_slice(titles.as_bytes());
+        }
     }
 
     fn begin_thread(&mut self, file: &ThreadFile, _out: &mut Vec<u8>) {
@@ -186,26 +148,15 @@ impl Exporter for Calls<'_> {
         self.open.clear();
     }
 
-    fn entered(&mut self, method: MethodId, now: Moment, _out: &mut Vec<u8>) {
+    fn enter(&mut self, method: MethodId, now: Moment, _out: &mut Vec<u8>) {
         self.open.push(Open { method, entered: now });
     }
 
-    fn left(&mut self, exit: Exit<'_>, out: &mut Vec<u8>) {
+    fn exit(&mut self, exit: Exit<'_>, out: &mut Vec<u8>) {
         self.row(Some(exit), out);
     }
-
-    // Told by what stands above.
-    fn enter(&mut self, _method: MethodId, _at: u64, _out: &mut Vec<u8>) {}
-
-    fn exit(&mut self, _at: u64, _out: &mut Vec<u8>) {}
 
     fn unfinished(&mut self, _at: u64, out: &mut Vec<u8>) {
         self.row(None, out);
     }
-
-    fn end_thread(&mut self, _at: u64, _out: &mut Vec<u8>) -> Next {
-        Next::Thread
-    }
-
-    fn finish(&mut self, _out: &mut Vec<u8>) {}
 }

@@ -7,12 +7,12 @@
 use flow_codec::MethodId;
 use flow_codec::read::{ThreadFile, Trace};
 
-use super::emit::{Exit, Exporter, Instant, Next};
+use super::emit::{Exit, Exporter, Instant, Moment};
 use super::json::quoted;
 use super::names::Names;
 use super::scale::Scale;
 use super::{GENERATOR, kind, label, process, program, thread_name};
-use crate::output::{neutral, push_digits, push_number};
+use crate::output::{push_digits, push_number};
 
 /// A trace as Chrome writes them.
 pub(super) struct Chrome<'a> {
@@ -89,26 +89,20 @@ impl Exporter for Chrome<'_> {
         self.metadata("thread_name", &thread_name(self.trace, file), out);
     }
 
-    fn enter(&mut self, method: MethodId, at: u64, out: &mut Vec<u8>) {
+    fn enter(&mut self, method: MethodId, now: Moment, out: &mut Vec<u8>) {
         self.open.push(method);
-        self.event(b'B', method, at, out);
+        self.event(b'B', method, now.at, out);
         out.push(b'}');
     }
 
-    fn exit(&mut self, at: u64, out: &mut Vec<u8>) {
-        if let Some(method) = self.open.pop() {
-            self.event(b'E', method, at, out);
-            out.push(b'}');
+    fn exit(&mut self, exit: Exit<'_>, out: &mut Vec<u8>) {
+        let Some(method) = self.open.pop() else { return };
+        self.event(b'E', method, exit.now.at, out);
+        if let Some(class) = exit.thrown() {
+            let args = format!(",\"args\":{{\"exception\":{}}}", quoted(&class));
+            out.extend_from_slice(args.as_bytes());
         }
-    }
-
-    fn left(&mut self, exit: Exit<'_>, out: &mut Vec<u8>) {
-        let Some(thrown) = exit.thrown else { return self.exit(exit.now.at, out) };
-        if let Some(method) = self.open.pop() {
-            self.event(b'E', method, exit.now.at, out);
-            let class = quoted(&neutral(thrown.unwrap_or("?")));
-            out.extend_from_slice(format!(",\"args\":{{\"exception\":{class}}}}}").as_bytes());
-        }
+        out.push(b'}');
     }
 
     fn instant(&mut self, what: Instant<'_>, at: u64, out: &mut Vec<u8>) {
@@ -118,10 +112,6 @@ impl Exporter for Chrome<'_> {
         out.extend_from_slice(
             format!(",\"s\":\"t\",\"cat\":\"{kind}\",\"name\":{name}}}").as_bytes(),
         );
-    }
-
-    fn end_thread(&mut self, _at: u64, _out: &mut Vec<u8>) -> Next {
-        Next::Thread
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) {

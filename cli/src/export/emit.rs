@@ -1,5 +1,6 @@
 //! Emits what a thread did, call by call, to a format.
 
+use std::borrow::Cow;
 use std::num::NonZeroU64;
 
 use flow_codec::MethodId;
@@ -10,11 +11,11 @@ use flow_codec::read::{
 
 use super::scale::Scale;
 use crate::failure::{Failure, Status};
-use crate::output::Progress;
+use crate::output::{Progress, neutral};
 use crate::reading::{Chosen, Ending, Reading, read_timeline, start_ns};
 
 /// A buffer of more bytes than this is written out.
-const FULL_BYTES: usize = 64 * 1024;
+pub(super) const FULL_BYTES: usize = 64 * 1024;
 
 /// When something happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,7 +33,15 @@ pub(crate) struct Moment {
 pub(crate) struct Exit<'a> {
     pub(crate) now: Moment,
     /// By an exception, and the class of that where it is known.
-    pub(crate) thrown: Option<Option<&'a str>>,
+    unwound: Option<Option<&'a str>>,
+}
+
+impl Exit<'_> {
+    /// The class of the exception that ended the call, `?` where that is not known.
+    #[inline]
+    pub(crate) fn thrown(&self) -> Option<Cow<'_, str>> {
+        self.unwound.map(|class| neutral(class.unwrap_or("?")))
+    }
 }
 
 /// Something that takes no time.
@@ -60,20 +69,10 @@ pub(crate) trait Exporter {
     fn begin_thread(&mut self, file: &ThreadFile, out: &mut Vec<u8>);
 
     /// A method is entered.
-    fn enter(&mut self, method: MethodId, at: u64, out: &mut Vec<u8>);
+    fn enter(&mut self, method: MethodId, now: Moment, out: &mut Vec<u8>);
 
     /// The topmost frame is left.
-    fn exit(&mut self, at: u64, out: &mut Vec<u8>);
-
-    /// The same with all that is known of when.
-    fn entered(&mut self, method: MethodId, now: Moment, out: &mut Vec<u8>) {
-        self.enter(method, now.at, out);
-    }
-
-    /// The topmost frame is left, with all that is known of when and why.
-    fn left(&mut self, exit: Exit<'_>, out: &mut Vec<u8>) {
-        self.exit(exit.now.at, out);
-    }
+    fn exit(&mut self, exit: Exit<'_>, out: &mut Vec<u8>);
 
     /// Something happened that takes no time. Formats that have no place for that leave it out.
     fn instant(&mut self, _what: Instant<'_>, _at: u64, _out: &mut Vec<u8>) {}
@@ -81,23 +80,13 @@ pub(crate) trait Exporter {
     /// The topmost frame is open to the end of the thread's events. Formats that can leave it open do.
     fn unfinished(&mut self, _at: u64, _out: &mut Vec<u8>) {}
 
-    /// The thread's events are emitted. Returns what is to come.
-    fn end_thread(&mut self, at: u64, out: &mut Vec<u8>) -> Next;
+    /// The thread's events are emitted.
+    fn end_thread(&mut self, _at: u64, _out: &mut Buffer<'_>) -> Result<(), Failure> {
+        Ok(())
+    }
 
     /// After the last thread.
-    fn finish(&mut self, out: &mut Vec<u8>);
-}
-
-/// What comes after the events of a thread.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Next {
-    /// The next thread.
-    Thread,
-    /// The same events once more, without another beginning: formats that are stored in columns are written
-    /// so.
-    Again,
-    /// The end of the thread once more: it is written in pieces.
-    More,
+    fn finish(&mut self, _out: &mut Vec<u8>) {}
 }
 
 /// What of a trace is emitted.
@@ -177,42 +166,32 @@ impl Emit<'_> {
     ) -> Result<(Reading, u64), Failure> {
         exporter.begin_thread(file, &mut out.bytes);
         let start_ns = start_ns(trace, file);
-        loop {
-            let (scale, max_calls, stopped) = (self.scale, self.max_calls, Ok(()));
-            let (exporter, out) = (&mut *exporter, &mut *out);
-            let mut thread =
-                Thread { exporter, out, scale, start_ns, max_calls, calls: 0, open: 0, stopped };
-            let mut now = thread.moment(When::UNKNOWN, 0);
-            let reading = match self.timeline(file, start_ns) {
-                Err(error) => Reading::failed(error),
-                Ok(mut timeline) => {
-                    let mut reading = read_timeline(file, &mut timeline, progress, &mut thread);
-                    let end = timeline.now();
-                    now = thread.moment(end.time, end.calls);
-                    reading.marks = timeline.marks_damage();
-                    reading
-                }
-            };
-            let Thread { exporter, out, calls, open, stopped, .. } = thread;
-            stopped?;
-            for _ in 0..open {
-                if reading.ending == Ending::Stopped {
-                    exporter.left(Exit { now, thrown: None }, &mut out.bytes);
-                } else {
-                    exporter.unfinished(now.at, &mut out.bytes);
-                }
-                out.flush_if_full()?;
+        let (scale, max_calls, stopped) = (self.scale, self.max_calls, Ok(()));
+        let mut thread =
+            Thread { exporter, out, scale, start_ns, max_calls, calls: 0, open: 0, stopped };
+        let mut now = thread.moment(When::UNKNOWN, 0);
+        let reading = match self.timeline(file, start_ns) {
+            Err(error) => Reading::failed(error),
+            Ok(mut timeline) => {
+                let mut reading = read_timeline(file, &mut timeline, progress, &mut thread);
+                let end = timeline.now();
+                now = thread.moment(end.time, end.calls);
+                reading.marks = timeline.marks_damage();
+                reading
             }
-            let next = loop {
-                match exporter.end_thread(now.at, &mut out.bytes) {
-                    Next::More => out.flush_if_full()?,
-                    next => break next,
-                }
-            };
-            if next == Next::Thread {
-                return Ok((reading, calls));
+        };
+        let Thread { exporter, out, calls, open, stopped, .. } = thread;
+        stopped?;
+        for _ in 0..open {
+            if reading.ending == Ending::Stopped {
+                exporter.exit(Exit { now, unwound: None }, &mut out.bytes);
+            } else {
+                exporter.unfinished(now.at, &mut out.bytes);
             }
+            out.flush_if_full()?;
         }
+        exporter.end_thread(now.at, out)?;
+        Ok((reading, calls))
     }
 
     /// What is emitted of a thread.
@@ -290,17 +269,17 @@ impl VisitTimeline for Thread<'_, '_> {
             return false;
         }
         (self.calls, self.open) = (self.calls + 1, self.open + 1);
-        self.exporter.entered(method, self.moment(at.time, at.calls), &mut self.out.bytes);
+        self.exporter.enter(method, self.moment(at.time, at.calls), &mut self.out.bytes);
         self.flush_if_full()
     }
 
     /// Frames are left one by one: a run may leave more than there is memory for what they make.
     fn exit(&mut self, count: NonZeroU64, at: Stamp, unwound: Option<&Unwound>) -> bool {
-        let exit = Exit { now: self.moment(at.time, at.calls), thrown: unwound.map(class) };
+        let exit = Exit { now: self.moment(at.time, at.calls), unwound: unwound.map(class) };
         let count = count.get().min(self.open);
         self.open -= count;
         (0..count).all(|_| {
-            self.exporter.left(exit, &mut self.out.bytes);
+            self.exporter.exit(exit, &mut self.out.bytes);
             self.flush_if_full()
         })
     }
@@ -325,14 +304,14 @@ fn class(unwound: &Unwound) -> Option<&str> {
 }
 
 /// Bytes on their way out.
-struct Buffer<'a> {
-    bytes: Vec<u8>,
+pub(crate) struct Buffer<'a> {
+    pub(super) bytes: Vec<u8>,
     write: &'a mut dyn FnMut(&[u8]) -> Result<(), Failure>,
 }
 
 impl Buffer<'_> {
     #[inline]
-    fn flush_if_full(&mut self) -> Result<(), Failure> {
+    pub(super) fn flush_if_full(&mut self) -> Result<(), Failure> {
         if self.bytes.len() < FULL_BYTES { Ok(()) } else { self.flush() }
     }
 

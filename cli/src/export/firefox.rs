@@ -8,20 +8,24 @@
 //!   one another can be told apart only so. Frames that are open at the end have no second one.
 //! - Notes and exceptions are markers of an instant.
 //!
-//! Tables are stored column by column, so a thread is read once for each. Times are in milliseconds;
-//! without a clock a call takes one, and the name of the product says so. Memory: some bytes a path, and the
-//! texts of notes.
+//! Tables are stored column by column: what is longer than a buffer waits in a temporary file until the thread has
+//! ended. Times are in milliseconds; without a clock a call takes one, and the name of the product says so. Memory:
+//! some bytes a path, and the texts of notes.
 
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
 
 use flow_codec::read::{ThreadFile, Trace};
-use flow_codec::{MethodId, MethodNames, ThreadId};
+use flow_codec::{MethodId, MethodNames};
+use serde::{Serialize, Serializer};
 
-use super::emit::{Exporter, Instant, Next};
+use super::emit::{Buffer, Exit, Exporter, FULL_BYTES, Instant, Moment};
 use super::json::quoted;
 use super::names::{Numbers, name};
 use super::scale::Scale;
 use super::{GENERATOR, label, process, program, thread_name};
+use crate::failure::Failure;
 use crate::output::{push_digits, push_number};
 
 /// The version of the format; later profilers know how to upgrade it.
@@ -29,111 +33,193 @@ const VERSION: u32 = 55;
 
 const SCALE: &str = "1 ms is 1 call";
 
-/// Values of a column are written in pieces of so many, where they all are the same.
-const VALUES_AT_ONCE: u64 = 4096;
-
-/// Markers of three kinds: phases are numbers.
-const INSTANT: u64 = 0;
-const INTERVAL_START: u64 = 2;
-const INTERVAL_END: u64 = 3;
+/// The phases of markers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    Instant = 0,
+    IntervalStart = 2,
+    IntervalEnd = 3,
+}
 
 /// The categories: that of calls is the second one.
 const CATEGORIES: &str = r#"[{"name":"Other","color":"grey","subcategories":["Other"]},{"name":"Java","color":"blue","subcategories":["Other"]}]"#;
-const JAVA: u64 = 1;
+const JAVA: i64 = 1;
 
 /// What only programs of other kinds have.
 const EMPTY_TABLES: &str = r#""resourceTable":{"length":0,"lib":[],"name":[],"host":[],"type":[]},
 "nativeSymbols":{"length":0,"address":[],"functionSize":[],"libIndex":[],"name":[]},
 "#;
 
-/// What is written of a thread while it is told, in this order.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Column {
-    SampleStack,
-    SampleTime,
-    /// With a clock only.
-    SampleWeight,
-    MarkerName,
-    MarkerStart,
-    MarkerEnd,
-    MarkerPhase,
-    /// From here on the same value for all: the events need not be told.
-    MarkerCategory,
-    MarkerData,
-}
-
-impl Column {
-    /// What stands before it, behind the one before.
-    fn head(self, scale: Scale) -> &'static str {
-        match self {
-            Self::SampleStack if scale == Scale::Nanos => {
-                "\"samples\":{\"weightType\":\"tracing-ms\",\"stack\":["
-            }
-            Self::SampleWeight => "],\n\"weight\":[",
-            Self::SampleStack => {
-                "\"samples\":{\"weightType\":\"samples\",\"weight\":null,\"stack\":["
-            }
-            Self::SampleTime => "],\n\"time\":[",
-            Self::MarkerName => "},\n\"markers\":{\"name\":[",
-            Self::MarkerStart => "],\n\"startTime\":[",
-            Self::MarkerEnd => "],\n\"endTime\":[",
-            Self::MarkerPhase => "],\n\"phase\":[",
-            Self::MarkerCategory => "],\n\"category\":[",
-            Self::MarkerData => "],\n\"data\":[",
-        }
-    }
-
-    fn next(self, scale: Scale) -> Option<Self> {
-        match self {
-            Self::SampleStack => Some(Self::SampleTime),
-            Self::SampleTime if scale == Scale::Nanos => Some(Self::SampleWeight),
-            Self::SampleTime | Self::SampleWeight => Some(Self::MarkerName),
-            Self::MarkerName => Some(Self::MarkerStart),
-            Self::MarkerStart => Some(Self::MarkerEnd),
-            Self::MarkerEnd => Some(Self::MarkerPhase),
-            Self::MarkerPhase => Some(Self::MarkerCategory),
-            Self::MarkerCategory => Some(Self::MarkerData),
-            Self::MarkerData => None,
-        }
-    }
-}
-
 /// A profile for Firefox.
 pub(super) struct Firefox<'a> {
     trace: &'a Trace,
     scale: Scale,
-    thread: ThreadId,
+    names: MethodNames<'a>,
     is_first_thread: bool,
-    column: Column,
-    /// Values in it.
-    values: u64,
-    /// Those of the first column of the table: all have to have as many.
-    samples: u64,
-    markers: u64,
-    /// Methods are functions, frames and names at once.
-    methods: Numbers,
-    paths: Paths,
-    /// Paths of the open frames, and their methods.
-    open: Vec<(u32, u32)>,
-    /// When the last sample was taken.
-    last: Option<u64>,
-    /// What instants are called: strings behind the names of methods.
-    texts: Texts,
+    thread: Thread,
 }
 
-/// Texts by number, from 0.
+/// What is known of the thread at hand.
 #[derive(Default)]
-struct Texts {
+struct Thread {
+    samples: Samples,
+    markers: Markers,
+    /// Methods are functions and frames at once.
+    methods: Numbers,
+    /// What they are called: the numbers of strings.
+    method_names: Vec<u64>,
+    paths: Paths,
+    /// Paths of the open frames, and their methods.
+    open: Vec<(u32, u64)>,
+    strings: Strings,
+}
+
+/// Columns of the table of samples.
+#[derive(Default)]
+struct Samples {
+    stack: Column,
+    time: Column,
+    /// With a clock only.
+    weight: Column,
+    /// When the last sample was taken.
+    last: Option<u64>,
+}
+
+impl Samples {
+    fn add(&mut self, path: Option<u32>, at: u64, scale: Scale) {
+        self.stack.number(path.map(u64::from));
+        self.time.time(at, scale);
+        self.weigh(at, scale);
+    }
+
+    /// What has passed since the last sample is what that weighs.
+    fn weigh(&mut self, at: u64, scale: Scale) {
+        if let Some(last) = self.last.replace(at).filter(|_| scale == Scale::Nanos) {
+            self.weight.time(at.saturating_sub(last), scale);
+        }
+    }
+}
+
+/// Columns of the table of markers.
+#[derive(Default)]
+struct Markers {
+    name: Column,
+    start: Column,
+    end: Column,
+    phase: Column,
+}
+
+impl Markers {
+    fn add(&mut self, name: u64, phase: Phase, at: u64, scale: Scale) {
+        self.name.number(Some(name));
+        let (times, others) = match phase {
+            Phase::IntervalEnd => (&mut self.end, &mut self.start),
+            Phase::Instant | Phase::IntervalStart => (&mut self.start, &mut self.end),
+        };
+        times.time(at, scale);
+        others.number(None);
+        self.phase.number(Some(phase as u64));
+    }
+}
+
+/// Values with commas in between. The first of very many are in a temporary file.
+#[derive(Default)]
+struct Column {
+    len: u64,
+    bytes: Vec<u8>,
+    file: Option<File>,
+    error: Option<io::Error>,
+}
+
+impl Column {
+    fn number(&mut self, value: Option<u64>) {
+        self.push(|bytes| match value {
+            Some(value) => push_number(bytes, value),
+            None => bytes.extend_from_slice(b"null"),
+        });
+    }
+
+    fn time(&mut self, at: u64, scale: Scale) {
+        self.push(|bytes| milliseconds(at, scale, bytes));
+    }
+
+    #[inline]
+    fn push(&mut self, value: impl FnOnce(&mut Vec<u8>)) {
+        if self.len > 0 {
+            self.bytes.push(b',');
+        }
+        self.len += 1;
+        value(&mut self.bytes);
+        if self.bytes.len() >= FULL_BYTES {
+            if self.error.is_none() {
+                self.error = self.spill().err();
+            }
+            self.bytes.clear();
+        }
+    }
+
+    #[cold]
+    fn spill(&mut self) -> io::Result<()> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(tempfile::tempfile()?),
+        };
+        file.write_all(&self.bytes)
+    }
+
+    /// Writes the values after `head`.
+    fn write(&mut self, head: &str, out: &mut Buffer<'_>) -> Result<(), Failure> {
+        out.bytes.extend_from_slice(head.as_bytes());
+        self.error.take().map_or(Ok(()), Err).map_err(Failure::temporary_file)?;
+        if let Some(mut file) = self.file.take() {
+            file.rewind().map_err(Failure::temporary_file)?;
+            loop {
+                let piece = (&file).take(FULL_BYTES as u64).read_to_end(&mut out.bytes);
+                if piece.map_err(Failure::temporary_file)? == 0 {
+                    break;
+                }
+                out.flush_if_full()?;
+            }
+        }
+        out.bytes.append(&mut self.bytes);
+        out.flush_if_full()
+    }
+
+    /// Writes a column in which all values are the same, after `head`.
+    fn repeat(
+        value: Option<i64>,
+        len: u64,
+        head: &str,
+        out: &mut Buffer<'_>,
+    ) -> Result<(), Failure> {
+        out.bytes.extend_from_slice(head.as_bytes());
+        let value = value.map_or("null".to_owned(), |value| value.to_string());
+        for number in 0..len {
+            out.bytes.extend_from_slice(if number > 0 { b"," } else { b"" });
+            out.bytes.extend_from_slice(value.as_bytes());
+            out.flush_if_full()?;
+        }
+        Ok(())
+    }
+}
+
+/// Strings by number, from 0.
+#[derive(Default)]
+struct Strings {
     numbers: HashMap<String, u64>,
+    /// As JSON.
     all: Vec<String>,
 }
 
-impl Texts {
-    fn number(&mut self, text: String) -> u64 {
-        *self.numbers.entry(text).or_insert_with_key(|text| {
-            self.all.push(text.clone());
-            self.all.len() as u64 - 1
-        })
+impl Strings {
+    fn number(&mut self, text: &str) -> u64 {
+        if let Some(number) = self.numbers.get(text) {
+            return *number;
+        }
+        let number = self.all.len() as u64;
+        self.numbers.insert(text.to_owned(), number);
+        self.all.push(quoted(text));
+        number
     }
 }
 
@@ -155,119 +241,44 @@ impl Paths {
 
 impl<'a> Firefox<'a> {
     pub(super) fn new(trace: &'a Trace, scale: Scale) -> Self {
-        Self {
-            trace,
-            scale,
-            thread: ThreadId::new(0),
-            is_first_thread: true,
-            column: Column::SampleStack,
-            values: 0,
-            samples: 0,
-            markers: 0,
-            methods: Numbers::default(),
-            paths: Paths::default(),
-            open: Vec::new(),
-            last: None,
-            texts: Texts::default(),
-        }
+        let names = MethodNames::new(&trace.methods);
+        Self { trace, scale, names, is_first_thread: true, thread: Thread::default() }
     }
 
-    fn begin_column(&mut self, column: Column, out: &mut Vec<u8>) {
-        self.column = column;
-        self.values = 0;
-        self.open.clear();
-        self.last = None;
-        out.extend_from_slice(column.head(self.scale).as_bytes());
-    }
-
-    /// A time in milliseconds.
-    fn time(&mut self, at: u64, out: &mut Vec<u8>) {
-        self.value_with(out, |scale, out| milliseconds(at, scale, out));
-    }
-
-    /// What has passed since the last sample is what that weighs.
-    fn weigh(&mut self, at: u64, out: &mut Vec<u8>) {
-        if let Some(last) = self.last.replace(at) {
-            self.time(at.saturating_sub(last), out);
-        }
-    }
-
-    fn value(&mut self, value: Option<u64>, out: &mut Vec<u8>) {
-        self.value_with(out, |_, out| match value {
-            Some(value) => push_number(out, value),
-            None => out.extend_from_slice(b"null"),
-        });
-    }
-
-    fn value_with(&mut self, out: &mut Vec<u8>, push: impl FnOnce(Scale, &mut Vec<u8>)) {
-        if self.values > 0 {
-            out.push(b',');
-        }
-        self.values += 1;
-        push(self.scale, out);
-    }
-
-    /// A further piece of a column in which each marker has the same value. Answers whether there is more.
-    fn fill(&mut self, value: Option<u64>, out: &mut Vec<u8>) -> bool {
-        let end = self.markers.min(self.values + VALUES_AT_ONCE);
-        while self.values < end {
-            self.value(value, out);
-        }
-        end < self.markers
-    }
-
-    /// All that is known when the events are told.
-    fn tables(&self, end: u64, out: &mut Vec<u8>) {
-        text(&format!("],\"length\":{}}},\n", self.markers), out);
-        let methods = self.methods.methods();
-        let count = methods.len();
+    /// The tables of the names that the samples and markers have, and the end of the thread.
+    fn tables(&mut self, end: u64) -> String {
+        let Thread { methods, method_names, paths, strings, .. } = &mut self.thread;
         let info = |method: &MethodId| self.trace.methods.get(*method).map(|method| &method.info);
-        let names = MethodNames::new(&self.trace.methods);
-        let mut strings: Vec<_> =
-            methods.iter().map(|method| quoted(&name(&names, *method))).collect();
-        strings.extend(self.texts.all.iter().map(|text| quoted(text)));
-        let mut files: HashMap<&str, u64> = HashMap::new();
-        let file = |method: &MethodId| {
+        let count = methods.methods().len();
+        let all = |value: Option<i64>| array(vec![value; count]);
+        let (zeros, nulls, none) = (all(Some(0)), all(None), all(Some(-1)));
+        let (no, java) = (array(vec![false; count]), all(Some(JAVA)));
+        let lines = array(methods.methods().iter().map(|method| info(method)?.line));
+        let files = array(methods.methods().iter().map(|method| {
             let source = info(method)?.source.as_deref()?;
-            Some(*files.entry(source).or_insert_with(|| {
-                strings.push(quoted(source));
-                strings.len() as u64 - 1
-            }))
-        };
-        let all = |value: &str| vec![value; count].join(",");
-        let (zeros, nulls) = (all("0"), all("null"));
-        text(&format!("\"funcTable\":{{\"length\":{count},\"name\":["), out);
-        column((0..count as u64).map(Some), out);
-        text(&format!("],\"isJS\":[{no}],\"relevantForJS\":[{no}],", no = all("false")), out);
-        text(&format!("\"resource\":[{}],\"fileName\":[", all("-1")), out);
-        column(methods.iter().map(file), out);
-        text("],\"lineNumber\":[", out);
-        column(methods.iter().map(|method| info(method)?.line.map(u64::from)), out);
-        text(&format!("],\"columnNumber\":[{nulls}]}},\n"), out);
-        text(&format!("\"frameTable\":{{\"length\":{count},\"func\":["), out);
-        column((0..count as u64).map(Some), out);
-        text(
-            &format!(
-                "],\"address\":[{}],\"inlineDepth\":[{zeros}],\"category\":[{}],\
-                 \"subcategory\":[{zeros}],\"nativeSymbol\":[{nulls}],\"innerWindowID\":[{zeros}],\
-                 \"line\":[{nulls}],\"column\":[{nulls}]}},\n",
-                all("-1"),
-                all(&JAVA.to_string()),
-            ),
-            out,
-        );
-        let nodes = &self.paths.nodes;
-        text(&format!("\"stackTable\":{{\"length\":{},\"prefix\":[", nodes.len()), out);
-        column(nodes.iter().map(|(prefix, _)| prefix.map(u64::from)), out);
-        text("],\"frame\":[", out);
-        column(nodes.iter().map(|(_, frame)| Some((*frame).into())), out);
-        text("]},\n", out);
-        text(EMPTY_TABLES, out);
-        // Behind what named them.
-        text(&format!("\"stringArray\":[{}],\n", strings.join(",\n")), out);
-        text("\"unregisterTime\":", out);
-        milliseconds(end, self.scale, out);
-        text("}", out);
+            Some(strings.number(source))
+        }));
+        let nodes = &paths.nodes;
+        let mut unregistered = Vec::new();
+        milliseconds(end, self.scale, &mut unregistered);
+        format!(
+            "\"funcTable\":{{\"length\":{count},\"name\":{names},\"isJS\":{no},\
+             \"relevantForJS\":{no},\"resource\":{none},\"fileName\":{files},\
+             \"lineNumber\":{lines},\"columnNumber\":{nulls}}},\n\
+             \"frameTable\":{{\"length\":{count},\"func\":{funcs},\"address\":{none},\
+             \"inlineDepth\":{zeros},\"category\":{java},\"subcategory\":{zeros},\
+             \"nativeSymbol\":{nulls},\"innerWindowID\":{zeros},\"line\":{nulls},\
+             \"column\":{nulls}}},\n\
+             \"stackTable\":{{\"length\":{stacks},\"prefix\":{prefixes},\"frame\":{frames}}},\n\
+             {EMPTY_TABLES}\"stringArray\":[{strings}],\n\"unregisterTime\":{unregistered}}}",
+            names = array(method_names),
+            funcs = array(0..count),
+            stacks = nodes.len(),
+            prefixes = array(nodes.iter().map(|(prefix, _)| prefix)),
+            frames = array(nodes.iter().map(|(_, frame)| frame)),
+            strings = strings.all.join(",\n"),
+            unregistered = String::from_utf8_lossy(&unregistered),
+        )
     }
 }
 
@@ -279,23 +290,6 @@ fn milliseconds(at: u64, scale: Scale, out: &mut Vec<u8>) {
             push_number(out, at / 1_000_000);
             out.push(b'.');
             push_digits(out, at, 6);
-        }
-    }
-}
-
-fn text(text: &str, out: &mut Vec<u8>) {
-    out.extend_from_slice(text.as_bytes());
-}
-
-/// Values with commas in between.
-fn column(values: impl Iterator<Item = Option<u64>>, out: &mut Vec<u8>) {
-    for (number, value) in values.enumerate() {
-        if number > 0 {
-            out.push(b',');
-        }
-        match value {
-            Some(value) => push_number(out, value),
-            None => text("null", out),
         }
     }
 }
@@ -337,101 +331,71 @@ impl Exporter for Firefox<'_> {
             quoted(&program(self.trace)),
         );
         out.extend_from_slice(head.as_bytes());
-        self.thread = file.id;
-        (self.samples, self.markers) = (0, 0);
-        self.methods = Numbers::default();
-        self.paths = Paths::default();
-        self.texts = Texts::default();
-        self.begin_column(Column::SampleStack, out);
+        self.thread = Thread::default();
     }
 
-    fn enter(&mut self, method: MethodId, at: u64, out: &mut Vec<u8>) {
-        match self.column {
-            Column::SampleStack => {
-                let (method, _) = self.methods.get(method);
-                let path = self.paths.child(self.open.last().map(|(path, _)| *path), method);
-                self.open.push((path, method));
-                self.value(Some(path.into()), out);
-            }
-            Column::SampleTime | Column::MarkerStart => self.time(at, out),
-            Column::SampleWeight => self.weigh(at, out),
-            Column::MarkerName => {
-                let (method, _) = self.methods.get(method);
-                self.open.push((0, method));
-                self.value(Some(method.into()), out);
-            }
-            Column::MarkerEnd => self.value(None, out),
-            Column::MarkerPhase => self.value(Some(INTERVAL_START), out),
-            Column::MarkerCategory | Column::MarkerData => {}
+    fn enter(&mut self, method: MethodId, now: Moment, _out: &mut Vec<u8>) {
+        let Thread { samples, markers, methods, method_names, paths, open, strings } =
+            &mut self.thread;
+        let (frame, is_new) = methods.get(method);
+        if is_new {
+            method_names.push(strings.number(&name(&self.names, method)));
         }
+        let name = method_names.get(frame as usize).copied().unwrap_or_default();
+        let path = paths.child(open.last().map(|(path, _)| *path), frame);
+        open.push((path, name));
+        samples.add(Some(path), now.at, self.scale);
+        markers.add(name, Phase::IntervalStart, now.at, self.scale);
     }
 
-    fn exit(&mut self, at: u64, out: &mut Vec<u8>) {
-        match self.column {
-            Column::SampleStack => {
-                self.open.pop();
-                if self.scale == Scale::Nanos {
-                    self.value(self.open.last().map(|(path, _)| (*path).into()), out);
-                }
-            }
-            Column::SampleTime if self.scale == Scale::Nanos => self.time(at, out),
-            Column::SampleWeight => self.weigh(at, out),
-            Column::SampleTime | Column::MarkerCategory | Column::MarkerData => {}
-            Column::MarkerName => {
-                let method = self.open.pop().map(|(_, method)| method.into());
-                self.value(method, out);
-            }
-            Column::MarkerStart => self.value(None, out),
-            Column::MarkerEnd => self.time(at, out),
-            Column::MarkerPhase => self.value(Some(INTERVAL_END), out),
+    fn exit(&mut self, exit: Exit<'_>, _out: &mut Vec<u8>) {
+        let Thread { samples, markers, open, .. } = &mut self.thread;
+        let Some((_, name)) = open.pop() else { return };
+        if self.scale == Scale::Nanos {
+            samples.add(open.last().map(|(path, _)| *path), exit.now.at, self.scale);
         }
+        markers.add(name, Phase::IntervalEnd, exit.now.at, self.scale);
     }
 
-    fn instant(&mut self, what: Instant<'_>, at: u64, out: &mut Vec<u8>) {
-        match self.column {
-            Column::MarkerName => {
-                // All methods are known since the first column.
-                let text = self.texts.number(label(&what));
-                self.value(Some(self.methods.methods().len() as u64 + text), out);
-            }
-            Column::MarkerStart => self.time(at, out),
-            Column::MarkerEnd => self.value(None, out),
-            Column::MarkerPhase => self.value(Some(INSTANT), out),
-            _ => {}
-        }
+    fn instant(&mut self, what: Instant<'_>, at: u64, _out: &mut Vec<u8>) {
+        let name = self.thread.strings.number(&label(&what));
+        self.thread.markers.add(name, Phase::Instant, at, self.scale);
     }
 
-    fn end_thread(&mut self, at: u64, out: &mut Vec<u8>) -> Next {
-        let has_more = match self.column {
-            Column::MarkerCategory => self.fill(Some(JAVA), out),
-            Column::MarkerData => self.fill(None, out),
-            _ => false,
-        };
-        match self.column {
-            Column::SampleStack => self.samples = self.values,
-            // Up to the end.
-            Column::SampleWeight => self.weigh(at, out),
-            Column::MarkerName => self.markers = self.values,
-            _ => {}
+    fn end_thread(&mut self, at: u64, out: &mut Buffer<'_>) -> Result<(), Failure> {
+        let Thread { samples, markers, .. } = &mut self.thread;
+        let (samples_len, markers_len) = (samples.stack.len, markers.name.len);
+        if self.scale == Scale::Nanos {
+            samples.stack.write("\"samples\":{\"weightType\":\"tracing-ms\",\"stack\":[", out)?;
+            samples.time.write("],\n\"time\":[", out)?;
+            samples.weigh(at, self.scale);
+            samples.weight.write("],\n\"weight\":[", out)?;
+        } else {
+            let head = "\"samples\":{\"weightType\":\"samples\",\"weight\":null,\"stack\":[";
+            samples.stack.write(head, out)?;
+            samples.time.write("],\n\"time\":[", out)?;
         }
-        match self.column.next(self.scale) {
-            _ if has_more => Next::More,
-            Some(next) => {
-                if next == Column::MarkerName {
-                    out.extend_from_slice(format!("],\"length\":{}", self.samples).as_bytes());
-                }
-                self.begin_column(next, out);
-                let needs_events = !matches!(next, Column::MarkerCategory | Column::MarkerData);
-                if needs_events { Next::Again } else { Next::More }
-            }
-            None => {
-                self.tables(at, out);
-                Next::Thread
-            }
-        }
+        let head = format!("],\"length\":{samples_len}}},\n\"markers\":{{\"name\":[");
+        markers.name.write(&head, out)?;
+        markers.start.write("],\n\"startTime\":[", out)?;
+        markers.end.write("],\n\"endTime\":[", out)?;
+        markers.phase.write("],\n\"phase\":[", out)?;
+        Column::repeat(Some(JAVA), markers_len, "],\n\"category\":[", out)?;
+        Column::repeat(None, markers_len, "],\n\"data\":[", out)?;
+        let rest = format!("],\"length\":{markers_len}}},\n{}", self.tables(at));
+        out.bytes.extend_from_slice(rest.as_bytes());
+        Ok(())
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"\n]}\n");
     }
+}
+
+/// An array as JSON.
+fn array(values: impl IntoIterator<Item: Serialize>) -> String {
+    let mut json = Vec::new();
+    // Numbers can always be written.
+    let _ = serde_json::Serializer::new(&mut json).collect_seq(values);
+    String::from_utf8(json).unwrap_or_default()
 }

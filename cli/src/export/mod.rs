@@ -26,7 +26,7 @@ mod svg;
 
 use flow_codec::read::{ThreadFile, Trace};
 
-use crate::args::Target;
+use crate::args::{Format, Target};
 
 pub(crate) use emit::{Emit, Exporter};
 pub(crate) use names::Numbers;
@@ -78,8 +78,8 @@ pub(crate) fn writer(target: Target, trace: &Trace, scale: Scale) -> Writer<'_> 
         Target::Chrome => Writer::Timeline(Box::new(chrome::Chrome::new(trace, scale))),
         Target::Speedscope => Writer::Timeline(Box::new(speedscope::Speedscope::new(trace, scale))),
         Target::Firefox => Writer::Timeline(Box::new(firefox::Firefox::new(trace, scale))),
-        Target::Jsonl => Writer::Timeline(Box::new(calls::Calls::jsonl(trace, scale))),
-        Target::Csv => Writer::Timeline(Box::new(calls::Calls::csv(trace, scale))),
+        Target::Jsonl => Writer::Timeline(Box::new(calls::Calls::new(trace, Format::Json, scale))),
+        Target::Csv => Writer::Timeline(Box::new(calls::Calls::new(trace, Format::Csv, scale))),
         Target::Pprof => Writer::Paths(&pprof::Pprof),
         Target::Collapsed => Writer::Paths(&collapsed::Collapsed),
         Target::Svg => Writer::Paths(&svg::Svg),

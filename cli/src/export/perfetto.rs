@@ -9,12 +9,11 @@
 use flow_codec::MethodId;
 use flow_codec::read::{ThreadFile, Trace};
 
-use super::emit::{Exit, Exporter, Instant, Next};
+use super::emit::{Exit, Exporter, Instant, Moment};
 use super::names::{Names, Numbers};
 use super::proto::Fields;
 use super::scale::Scale;
 use super::{kind, label, process, program, thread_name};
-use crate::output::neutral;
 
 /// Field numbers, by message.
 mod field {
@@ -159,12 +158,12 @@ impl Exporter for Perfetto<'_> {
         });
     }
 
-    fn enter(&mut self, method: MethodId, at: u64, out: &mut Vec<u8>) {
+    fn enter(&mut self, method: MethodId, now: Moment, out: &mut Vec<u8>) {
         let (number, is_new) = self.numbers.get(method);
         // 0 stands for no name.
         let name_id = u64::from(number) + 1;
         out.message(field::trace::PACKET, |packet| {
-            packet.number(field::packet::TIMESTAMP, self.scale.nanos(at));
+            packet.number(field::packet::TIMESTAMP, self.scale.nanos(now.at));
             packet.number(field::packet::SEQUENCE, self.sequence);
             packet.message(field::packet::TRACK_EVENT, |event| {
                 event.number(field::event::TYPE, SLICE_BEGIN);
@@ -182,19 +181,15 @@ impl Exporter for Perfetto<'_> {
         });
     }
 
-    fn exit(&mut self, at: u64, out: &mut Vec<u8>) {
-        self.event(at, out, |event| event.number(field::event::TYPE, SLICE_END));
-    }
-
-    fn left(&mut self, exit: Exit<'_>, out: &mut Vec<u8>) {
-        let Some(thrown) = exit.thrown else { return self.exit(exit.now.at, out) };
+    fn exit(&mut self, exit: Exit<'_>, out: &mut Vec<u8>) {
         self.event(exit.now.at, out, |event| {
             event.number(field::event::TYPE, SLICE_END);
-            event.message(field::event::ANNOTATION, |argument| {
-                argument.bytes(field::event::ANNOTATION_NAME, b"exception");
-                let class = neutral(thrown.unwrap_or("?"));
-                argument.bytes(field::event::ANNOTATION_TEXT, class.as_bytes());
-            });
+            if let Some(class) = exit.thrown() {
+                event.message(field::event::ANNOTATION, |argument| {
+                    argument.bytes(field::event::ANNOTATION_NAME, b"exception");
+                    argument.bytes(field::event::ANNOTATION_TEXT, class.as_bytes());
+                });
+            }
         });
     }
 
@@ -205,10 +200,4 @@ impl Exporter for Perfetto<'_> {
             event.bytes(field::event::NAME, label(&what).as_bytes());
         });
     }
-
-    fn end_thread(&mut self, _at: u64, _out: &mut Vec<u8>) -> Next {
-        Next::Thread
-    }
-
-    fn finish(&mut self, _out: &mut Vec<u8>) {}
 }

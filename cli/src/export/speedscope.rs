@@ -4,11 +4,12 @@
 use flow_codec::read::{ThreadFile, Trace};
 use flow_codec::{MethodId, MethodNames};
 
-use super::emit::{Exporter, Next};
+use super::emit::{Buffer, Exit, Exporter, Moment};
 use super::json::quoted;
 use super::names::{Numbers, name};
 use super::scale::Scale;
 use super::{GENERATOR, program, thread_name};
+use crate::failure::Failure;
 use crate::output::push_number;
 
 const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
@@ -82,27 +83,26 @@ impl Exporter for Speedscope<'_> {
         self.is_first_event = true;
     }
 
-    fn enter(&mut self, method: MethodId, at: u64, out: &mut Vec<u8>) {
+    fn enter(&mut self, method: MethodId, now: Moment, out: &mut Vec<u8>) {
         let (frame, _) = self.frames.get(method);
         self.open.push(frame);
-        self.event(b'O', frame, at, out);
+        self.event(b'O', frame, now.at, out);
     }
 
-    fn exit(&mut self, at: u64, out: &mut Vec<u8>) {
+    fn exit(&mut self, exit: Exit<'_>, out: &mut Vec<u8>) {
+        self.unfinished(exit.now.at, out);
+    }
+
+    fn unfinished(&mut self, at: u64, out: &mut Vec<u8>) {
         if let Some(frame) = self.open.pop() {
             self.event(b'C', frame, at, out);
         }
     }
 
-    fn unfinished(&mut self, at: u64, out: &mut Vec<u8>) {
-        self.exit(at, out);
-    }
-
-    fn end_thread(&mut self, at: u64, out: &mut Vec<u8>) -> Next {
-        out.extend_from_slice(b"\n],\"endValue\":");
-        push_number(out, at);
-        out.push(b'}');
-        Next::Thread
+    fn end_thread(&mut self, at: u64, out: &mut Buffer<'_>) -> Result<(), Failure> {
+        let end = format!("\n],\"endValue\":{at}}}");
+        out.bytes.extend_from_slice(end.as_bytes());
+        Ok(())
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) {

@@ -4,7 +4,6 @@
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
@@ -33,7 +32,8 @@ impl Defaults {
     /// What suits the command, and tells which methods that means.
     pub(super) fn of(command: &[OsString], args: &AgentArgs) -> Result<Self, Failure> {
         // Nobody else may write there: a JVM runs what is in it.
-        let files = tempfile::Builder::new().prefix("flow-").tempdir().map_err(no_place)?;
+        let files =
+            tempfile::Builder::new().prefix("flow-").tempdir().map_err(Failure::temporary_file)?;
         let mut defaults = Self { variables: Vec::new(), files };
         let jar = defaults.keep("flow-api.jar", API_JAR)?;
         defaults.add("FLOW_API", jar.into());
@@ -50,7 +50,7 @@ impl Defaults {
     /// A file that is there as long as the command runs.
     pub(super) fn keep(&self, name: &str, bytes: impl AsRef<[u8]>) -> Result<PathBuf, Failure> {
         let path = self.files.path().join(name);
-        fs::write(&path, bytes).map_err(no_place)?;
+        fs::write(&path, bytes).map_err(Failure::temporary_file)?;
         Ok(path)
     }
 
@@ -83,10 +83,6 @@ impl Defaults {
         ));
         self.variables.push(("FLOW_INCLUDE", globs.join(";").into()));
     }
-}
-
-fn no_place(error: io::Error) -> Failure {
-    Failure::Failed(format!("no place for a temporary file: {error}"))
 }
 
 /// Whether JVMs of tools are to be expected: the command is no program of a JDK itself.
