@@ -4,7 +4,7 @@
 #   scripts/fuzz.sh [--jobs N] [SECONDS [TARGET]…]     each target for so long (60), N at a time (2)
 #   scripts/fuzz.sh --keep [TARGET]…                   puts the best of what was learned into the corpus
 #
-# What holds of any bytes stands in codec/tests/checks. The corpus in codec/fuzz/corpus is kept in the
+# What holds of any bytes stands in codec/tests/it/checks. The corpus in codec/fuzz/corpus is kept in the
 # repository, and `cargo test` runs it too; what the fuzzer learns goes to codec/fuzz/learned, what it breaks
 # to codec/fuzz/artifacts, and neither is committed. For the rewriter all of that is in agent/fuzz, and
 # its first files are classes of java-harness.
@@ -58,7 +58,7 @@ in_codec() {
 }
 
 # The best of what was learned: few files that together reach all code that was reached, and for small
-# decoders also as often as they did. Of more than a repository should have (tests/corpus.rs) the largest,
+# decoders also as often as they did. Of more than a repository should have (tests/it/corpus.rs) the largest,
 # which reach most.
 keep_learned() {
     local target=$1 best counters

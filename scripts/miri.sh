@@ -21,4 +21,4 @@ export MIRIFLAGS=-Zmiri-disable-isolation
 cargo +nightly miri test --quiet -p flow-codec --lib -- \
     analysis:: format:: ids:: method_map:: read::flow read::jsonl read::open_chunk \
     scan:: tree::walk write::
-cargo +nightly miri test --quiet -p flow-codec --test naive --test raw
+cargo +nightly miri test --quiet -p flow-codec --test it -- naive:: raw::

@@ -8,8 +8,8 @@
 
 use std::io::{self, Write};
 
-use crate::shapes::Random;
-use crate::stream::{Call, Stream};
+use super::shapes::Random;
+use super::stream::{Call, Stream};
 
 /// Which method calls which.
 #[derive(Debug)]

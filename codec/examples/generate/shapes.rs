@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use crate::real::{Callees, Tape};
-use crate::stream::{Call, Stream};
+use super::real::{Callees, Tape};
+use super::stream::{Call, Stream};
 
 /// What a program is like.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use flow_codec::MethodId;
 use flow_codec::format::flow::Encoded;
 
-use crate::clock::Clock;
+use super::clock::Clock;
 
 const BLOCK_BYTES: usize = 1 << 20;
 /// Bytes stored for each record, of which only those of the record count.

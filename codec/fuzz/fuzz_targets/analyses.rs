@@ -1,4 +1,4 @@
-//! See `codec/tests/checks/analyses.rs`.
+//! See `codec/tests/it/checks/analyses.rs`.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! See `codec/tests/checks/flow_reader.rs`.
+//! See `codec/tests/it/checks/flow_reader.rs`.
 
 #![no_main]
 

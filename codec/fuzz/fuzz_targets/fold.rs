@@ -1,4 +1,4 @@
-//! See `codec/tests/checks/fold.rs`.
+//! See `codec/tests/it/checks/fold.rs`.
 
 #![no_main]
 

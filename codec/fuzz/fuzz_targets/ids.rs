@@ -1,4 +1,4 @@
-//! See `codec/tests/checks/ids.rs`.
+//! See `codec/tests/it/checks/ids.rs`.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! See `codec/tests/checks/index.rs`.
+//! See `codec/tests/it/checks/index.rs`.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! See `codec/tests/checks/journal.rs`.
+//! See `codec/tests/it/checks/journal.rs`.
 
 #![no_main]
 

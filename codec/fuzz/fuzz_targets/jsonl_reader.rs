@@ -1,4 +1,4 @@
-//! See `codec/tests/checks/jsonl_reader.rs`.
+//! See `codec/tests/it/checks/jsonl_reader.rs`.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! See `codec/tests/checks/lazy_tree.rs`.
+//! See `codec/tests/it/checks/lazy_tree.rs`.
 
 #![no_main]
 

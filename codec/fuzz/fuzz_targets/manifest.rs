@@ -1,4 +1,4 @@
-//! See `codec/tests/checks/manifest.rs`.
+//! See `codec/tests/it/checks/manifest.rs`.
 
 #![no_main]
 

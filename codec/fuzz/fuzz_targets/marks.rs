@@ -1,4 +1,4 @@
-//! See `codec/tests/checks/marks.rs`.
+//! See `codec/tests/it/checks/marks.rs`.
 
 #![no_main]
 

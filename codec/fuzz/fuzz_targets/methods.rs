@@ -1,4 +1,4 @@
-//! See `codec/tests/checks/methods.rs`.
+//! See `codec/tests/it/checks/methods.rs`.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! See `codec/tests/checks/scan.rs`.
+//! See `codec/tests/it/checks/scan.rs`.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! See `codec/tests/checks/threads.rs`.
+//! See `codec/tests/it/checks/threads.rs`.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! See `codec/tests/checks/times.rs`.
+//! See `codec/tests/it/checks/times.rs`.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! See `codec/tests/checks/trace_dir.rs`.
+//! See `codec/tests/it/checks/trace_dir.rs`.
 
 #![no_main]
 

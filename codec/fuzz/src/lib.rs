@@ -1,7 +1,10 @@
 //! The checks of `codec/tests`, for a fuzzer to break. See `scripts/fuzz.sh`.
 
-#[path = "../../tests/checks/mod.rs"]
+#[path = "../../tests/it/checks/mod.rs"]
 mod checks;
+#[allow(dead_code, reason = "the tests use more of it")]
+#[path = "../../tests/it/support/mod.rs"]
+mod support;
 
 /// Runs the check of this name.
 ///

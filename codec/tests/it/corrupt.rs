@@ -1,11 +1,6 @@
 //! Damaged traces: what is whole is read, what is not is named, and nothing panics, hangs or eats
 //! memory.
 
-#[path = "support/limited.rs"]
-mod limited;
-#[path = "support/naive_decoder.rs"]
-mod naive_decoder;
-
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::num::NonZeroU64;
@@ -13,14 +8,14 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use crate::support::limited::run_limited;
+use crate::support::naive_decoder::{End, Stream, decode_all, read_all, visit_all};
 use flow_codec::analysis::Report;
 use flow_codec::format::flow::{Encoded, Record};
 use flow_codec::format::names;
 use flow_codec::read::{FlowReader, JsonlReader, ReadRecords, Tail, Trace, TraceSet};
 use flow_codec::tree::Walk;
 use flow_codec::{Error, MethodId, Result};
-use limited::run_limited;
-use naive_decoder::{End, Stream, decode_all, read_all, visit_all};
 
 /// Small thread files of every kind: canonical or not, balanced or not, short and long numbers.
 const TRACES: [&[u8]; 6] = [
@@ -418,7 +413,7 @@ const LIMIT_SECONDS: u64 = 120;
 #[cfg(target_os = "linux")]
 #[test]
 fn hostile_files_are_read_within_limits_of_memory_and_time() {
-    let test = "hostile_files_are_read_within_limits_of_memory_and_time";
+    let test = "it::corrupt::hostile_files_are_read_within_limits_of_memory_and_time";
     run_limited(test, LIMIT_KIB, LIMIT_SECONDS, read_hostile_files);
 }
 

@@ -14,20 +14,8 @@ mod jsonl_reader;
 mod lazy_tree;
 mod lines;
 mod manifest;
-#[path = "../support/marked.rs"]
-mod marked;
 mod marks;
 mod methods;
-#[path = "../support/naive_decoder.rs"]
-mod naive_decoder;
-#[path = "../support/naive_fold.rs"]
-mod naive_fold;
-#[path = "../support/naive_times.rs"]
-mod naive_times;
-#[path = "../support/naive_tree.rs"]
-mod naive_tree;
-#[path = "../support/pieces.rs"]
-mod pieces;
 mod scan;
 mod scratch;
 mod threads;

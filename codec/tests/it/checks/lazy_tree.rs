@@ -12,9 +12,9 @@ use flow_codec::read::{Content, Parts, ThreadFile, Trace};
 use flow_codec::tree::{LazyTree, Node};
 use flow_codec::{Offset, ThreadId};
 
-use super::naive_decoder::{End, Seen, Stream, decode_all};
-use super::naive_tree::{NaiveCall, naive_calls};
 use super::scratch;
+use crate::support::naive_decoder::{End, Seen, Stream, decode_all};
+use crate::support::naive_tree::{NaiveCall, naive_calls};
 
 /// As many calls are asked about, evenly spread.
 const ASKED: usize = 24;

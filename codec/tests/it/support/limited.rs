@@ -5,9 +5,10 @@ use std::process::Command;
 
 const LIMITED: &str = "FLOW_TEST_LIMITED";
 
-/// Runs `body` in a process of its own with so much address space and CPU time. `test` is the name of the
-/// test that calls this, which runs once more there.
+/// Runs `body` in a process of its own with this much address space and CPU time. `test` is the path of the
+/// calling test, `module_path!()::name`, which runs once more there.
 pub(crate) fn run_limited(test: &str, memory_kib: u64, cpu_seconds: u64, body: impl FnOnce()) {
+    let (_, test) = test.split_once("::").expect("the path begins with the crate");
     if env::var_os(LIMITED).is_some() {
         return body();
     }

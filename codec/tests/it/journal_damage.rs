@@ -1,14 +1,5 @@
 //! Damaged journals, hostile ones, and one that changes while it is read.
 
-#[path = "support/limited.rs"]
-mod limited;
-#[path = "support/naive_fold.rs"]
-#[allow(dead_code, reason = "each test binary uses its own part")]
-mod naive_fold;
-#[path = "support/naive_journal.rs"]
-#[allow(dead_code, reason = "each test binary uses its own part")]
-mod naive_journal;
-
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write;
@@ -17,13 +8,13 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::support::limited::run_limited;
+use crate::support::naive_fold::RawEvent;
+use crate::support::naive_journal::{Action, Recorder};
 use flow_codec::format::flow::Record;
 use flow_codec::format::names::{self, EventFormat};
 use flow_codec::format::{journal, manifest};
 use flow_codec::read::{ReadRecords, Trace};
-use limited::run_limited;
-use naive_fold::RawEvent;
-use naive_journal::{Action, Recorder};
 
 /// What a thread did: ids that were entered, and `None` for exits.
 type Happened = Vec<Option<u64>>;
@@ -292,7 +283,7 @@ const LIMIT_SECONDS: u64 = 120;
 #[cfg(target_os = "linux")]
 #[test]
 fn hostile_journals_are_read_within_limits_of_memory_and_time() {
-    let test = "hostile_journals_are_read_within_limits_of_memory_and_time";
+    let test = "it::journal_damage::hostile_journals_are_read_within_limits_of_memory_and_time";
     run_limited(test, LIMIT_KIB, LIMIT_SECONDS, read_hostile_journals);
 }
 

@@ -10,8 +10,8 @@ use flow_codec::index::Origin;
 use flow_codec::tree::LazyTree;
 
 use super::lazy_tree::{assert_same, naive_index, open};
-use super::naive_decoder::{Stream, decode_all};
-use super::naive_tree::naive_calls;
+use crate::support::naive_decoder::{Stream, decode_all};
+use crate::support::naive_tree::naive_calls;
 
 /// Down and up again, an exit too many, a long run.
 const EVENTS: [u8; 24] = [

@@ -11,8 +11,8 @@ use flow_codec::analysis::Report;
 use flow_codec::format::{ids, names};
 use flow_codec::read::{ReadRecords, ThreadFile, Trace, TraceSet};
 
-use super::naive_decoder::{Seen, Stream, read_all, visit_all};
 use super::scratch;
+use crate::support::naive_decoder::{Seen, Stream, read_all, visit_all};
 
 const TEXTS: [&str; 4] = [names::MANIFEST, names::IDS, names::METHODS, names::THREADS];
 

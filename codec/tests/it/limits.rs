@@ -1,24 +1,19 @@
 //! Every kind of input, as large, deep and odd as it may come, in little memory and time: each in a process
 //! of its own that has no more.
 
-#![cfg(target_os = "linux")]
-
-#[path = "support/limited.rs"]
-mod limited;
-
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
+use crate::support::limited::run_limited;
 use flow_codec::analysis::{Graph, Report};
 use flow_codec::format::flow::Encoded;
 use flow_codec::format::names;
 use flow_codec::read::{FlowReader, JsonlReader, ReadRecords, ThreadFile, Trace, Visit};
 use flow_codec::tree::{LazyTree, Walk};
 use flow_codec::{MethodId, Offset};
-use limited::run_limited;
 use tempfile::TempDir;
 
 const MIB: u64 = 1024;
@@ -29,7 +24,12 @@ macro_rules! limited {
     ($name:ident, $memory_kib:expr, $seconds:expr, $body:expr) => {
         #[test]
         fn $name() {
-            run_limited(stringify!($name), $memory_kib, $seconds, $body);
+            run_limited(
+                concat!(module_path!(), "::", stringify!($name)),
+                $memory_kib,
+                $seconds,
+                $body,
+            );
         }
     };
 }

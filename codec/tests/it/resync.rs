@@ -2,24 +2,15 @@
 //! there, and so is what stands behind the next byte that ends a record for sure. That holds by every way
 //! to read.
 
-#[path = "support/naive_decoder.rs"]
-mod naive_decoder;
-#[path = "support/naive_fold.rs"]
-#[allow(dead_code, reason = "each test binary uses its own part")]
-mod naive_fold;
-#[path = "support/naive_journal.rs"]
-#[allow(dead_code, reason = "each test binary uses its own part")]
-mod naive_journal;
-
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use crate::support::naive_decoder::{Seen, Stream, decode_all, read_all, visit_all};
+use crate::support::naive_fold::RawEvent;
+use crate::support::naive_journal::{Action, Recorder};
 use flow_codec::format::names::{EventFormat, JOURNAL};
 use flow_codec::read::{ThreadFile, Trace};
-use naive_decoder::{Seen, Stream, decode_all, read_all, visit_all};
-use naive_fold::RawEvent;
-use naive_journal::{Action, Recorder};
 
 const THREAD_FILE: &str = "thread-1.flow";
 

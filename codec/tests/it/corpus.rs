@@ -1,12 +1,10 @@
 //! What the fuzzer has found worth keeping, through the same checks, without a fuzzer.
 
-mod checks;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use checks::CHECKS;
+use crate::checks::CHECKS;
 
 const MOST_FILES: usize = 100;
 const MOST_BYTES: usize = 200 << 10;

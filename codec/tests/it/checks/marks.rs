@@ -5,7 +5,7 @@ use std::path::Path;
 use flow_codec::format::marks::{Decoded, HEADER, Mark, MarkDecoder, Position};
 use flow_codec::read::{Marks, Tail, Times};
 
-use super::pieces::Pieces;
+use crate::support::pieces::Pieces;
 
 pub(super) fn check(bytes: &[u8]) {
     let Some((&size, bytes)) = bytes.split_first() else {

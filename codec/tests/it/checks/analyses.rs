@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use flow_codec::analysis::{Graph, Report};
 use flow_codec::read::{FlowReader, ReadRecords};
 
-use super::naive_decoder::decode_all;
-use super::naive_tree::{naive_paths, naive_report, naive_walk, rows, walk};
+use crate::support::naive_decoder::decode_all;
+use crate::support::naive_tree::{naive_paths, naive_report, naive_walk, rows, walk};
 
 /// A naive report looks through the stack at each call.
 const MOST_EVENTS: usize = 1_000;

@@ -5,13 +5,13 @@ use std::fs;
 use flow_codec::Offset;
 use flow_codec::format::marks::{Mark, MarkEncoder, Position};
 
-#[path = "../examples/calls.rs"]
+#[path = "../../examples/calls.rs"]
 #[allow(dead_code, reason = "an example has a main function")]
 mod calls;
-#[path = "../examples/flamegraph.rs"]
+#[path = "../../examples/flamegraph.rs"]
 #[allow(dead_code, reason = "an example has a main function")]
 mod flamegraph;
-#[path = "../examples/slow_calls.rs"]
+#[path = "../../examples/slow_calls.rs"]
 #[allow(dead_code, reason = "an example has a main function")]
 mod slow_calls;
 

@@ -5,9 +5,9 @@
 use flow_codec::read::FlowReader;
 use flow_codec::write::Fold;
 
-use super::marked::assert_marked;
-use super::naive_decoder::{End, Seen, decode_all, read_all};
-use super::naive_fold::{Happened, canonical_bytes, naive_fold, parse, raw_bytes};
+use crate::support::marked::assert_marked;
+use crate::support::naive_decoder::{End, Seen, decode_all, read_all};
+use crate::support::naive_fold::{Happened, canonical_bytes, naive_fold, parse, raw_bytes};
 
 pub(super) fn check(bytes: &[u8]) {
     let Some((&size, bytes)) = bytes.split_first() else {

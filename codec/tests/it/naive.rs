@@ -1,18 +1,10 @@
 //! The reader against a deliberately naive one: the same of any bytes.
 
-#[path = "support/naive_decoder.rs"]
-mod naive_decoder;
-#[path = "support/naive_tree.rs"]
-#[allow(dead_code, reason = "each test binary uses its own part")]
-mod naive_tree;
-#[path = "support/pieces.rs"]
-mod pieces;
-
+use crate::support::naive_decoder::{End, Seen, Stream, decode_all, read_all, visit_all};
+use crate::support::naive_tree::{naive_report, naive_walk, rows, walk};
+use crate::support::pieces::Pieces;
 use flow_codec::analysis::Report;
 use flow_codec::read::{FlowReader, ReadRecords};
-use naive_decoder::{End, Seen, Stream, decode_all, read_all, visit_all};
-use naive_tree::{naive_report, naive_walk, rows, walk};
-use pieces::Pieces;
 use proptest::prelude::*;
 
 /// Bytes at the borders of the format, where random ones seldom fall.

@@ -8,7 +8,7 @@ use flow_codec::format::flow::Record;
 use flow_codec::format::jsonl;
 use flow_codec::read::{JsonlReader, ReadRecords, Tail};
 
-use super::pieces::Pieces;
+use crate::support::pieces::Pieces;
 
 /// The records with their offsets, the lines that are none, and the tail.
 type Outcome = (Vec<(u64, Record)>, Vec<u64>, Option<u64>);

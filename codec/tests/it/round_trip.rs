@@ -1,10 +1,8 @@
 //! Whatever is written comes back the same, however it was cut on the way in and on the way out.
 
-#[path = "support/pieces.rs"]
-mod pieces;
-
 use std::num::NonZeroU64;
 
+use crate::support::pieces::Pieces;
 use flow_codec::format::flow::{Encoded, Record};
 use flow_codec::format::methods::{MethodInfo, MethodLine, flag_names};
 use flow_codec::format::threads::ThreadLine;
@@ -12,7 +10,6 @@ use flow_codec::format::{ids, jsonl};
 use flow_codec::read::{FlowReader, JsonlReader, ReadRecords, Tail, Visit};
 use flow_codec::write::{Fold, RAW_EXIT, count_events};
 use flow_codec::{MethodId, ThreadId};
-use pieces::Pieces;
 use proptest::prelude::*;
 
 const MAX: u64 = i64::MAX as u64;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZeroU64;
 
+use crate::support::naive_times::check_times;
 use flow_codec::analysis::{
     Graph, Neighbour, Neighbours, Report, Side, Slowest, Time, TimedReport,
 };
@@ -17,11 +18,7 @@ use flow_codec::read::{
 };
 use flow_codec::scan::Summary;
 use flow_codec::{Glob, MethodId, Offset, ThreadId};
-use naive_times::check_times;
 use proptest::prelude::*;
-
-#[path = "support/naive_times.rs"]
-mod naive_times;
 
 /// A record, and how many nanoseconds pass before each of its events.
 #[derive(Clone, Debug)]

@@ -1,18 +1,12 @@
 //! Whatever instant a recorder is killed at, its trace holds all that was recorded until then.
 
-#[path = "support/naive_fold.rs"]
-mod naive_fold;
-#[path = "support/naive_journal.rs"]
-#[allow(dead_code, reason = "each test binary uses its own part")]
-mod naive_journal;
-
 use std::io::Read;
 use std::path::Path;
 
+use crate::support::naive_fold::RawEvent;
+use crate::support::naive_journal::{Action, Recorder};
 use flow_codec::format::names::EventFormat;
 use flow_codec::read::{ReadRecords, Tail, Trace};
-use naive_fold::RawEvent;
-use naive_journal::{Action, Recorder};
 use proptest::prelude::*;
 
 /// What the trace in `dir` holds of each thread.

@@ -1,14 +1,14 @@
 //! The programs that `examples/generate` makes up are what they are said to be: measurements of readers
 //! stand on them.
 
-#[path = "../examples/generate/clock.rs"]
+#[path = "../../examples/generate/clock.rs"]
 #[expect(dead_code, reason = "traces are made without times here")]
 mod clock;
-#[path = "../examples/generate/real.rs"]
+#[path = "../../examples/generate/real.rs"]
 mod real;
-#[path = "../examples/generate/shapes.rs"]
+#[path = "../../examples/generate/shapes.rs"]
 mod shapes;
-#[path = "../examples/generate/stream.rs"]
+#[path = "../../examples/generate/stream.rs"]
 mod stream;
 
 use flow_codec::read::{FlowReader, ReadRecords};

@@ -4,7 +4,7 @@
 
 use flow_codec::scan::{Stop, Summary, scan};
 
-use super::naive_decoder::{End, Seen, Stream, decode_all};
+use crate::support::naive_decoder::{End, Seen, Stream, decode_all};
 
 /// Sums below this are not near the largest number, where they stop.
 const FAR_FROM_THE_END: i128 = 1 << 62;

@@ -2,8 +2,8 @@
 
 use flow_codec::read::FlowReader;
 
-use super::naive_decoder::{Stream, decode_all, read_all, visit_all};
-use super::pieces::Pieces;
+use crate::support::naive_decoder::{Stream, decode_all, read_all, visit_all};
+use crate::support::pieces::Pieces;
 
 const PIECES: [usize; 4] = [3, 0, 1, 7];
 

@@ -1,20 +1,15 @@
 //! Raw chunks are folded as the specification says: its rules one by one, against a fold that is
 //! plain and slow, and against what happened in random programs.
 
-#[path = "support/marked.rs"]
-mod marked;
-#[path = "support/naive_fold.rs"]
-mod naive_fold;
-#[path = "support/program.rs"]
-mod program;
-
+use crate::support::marked::assert_marked;
+use crate::support::naive_fold::{
+    Happened, RawEvent, canonical_bytes, naive_fold, parse, raw_bytes,
+};
+use crate::support::program::Program;
 use flow_codec::write::{EventCounts, Fold, count_events};
-use marked::assert_marked;
-use naive_fold::{Happened, RawEvent, canonical_bytes, naive_fold, parse, raw_bytes};
-use program::Program;
 use proptest::prelude::*;
 
-const GOLDEN: &str = include_str!("golden/raw.hex");
+const GOLDEN: &str = include_str!("../golden/raw.hex");
 
 /// Folds chunks; what was counted, too.
 fn fold<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> (Vec<u8>, EventCounts) {

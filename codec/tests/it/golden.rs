@@ -1,6 +1,6 @@
 //! The formats did not move: every byte of the golden files, written and read.
 //!
-//! `FLOW_BLESS=1 cargo test -p flow-codec --test golden` rewrites the files; the diff is reviewed as
+//! `FLOW_BLESS=1 cargo test -p flow-codec --test it golden` rewrites the files; the diff is reviewed as
 //! a change of the format.
 
 use std::collections::BTreeMap;
@@ -154,7 +154,7 @@ fn canonical_records() -> Vec<Record> {
 fn canonical_text() -> String {
     let mut text = String::from(
         "# `.flow`, canonical form: one stream, one line a record.\n\
-         # Specified in codec/src/format/flow.rs; checked by codec/tests/golden.rs.\n",
+         # Specified in codec/src/format/flow.rs; checked by codec/tests/it/golden.rs.\n",
     );
     for (title, records) in canonical_sections() {
         let _ = write!(text, "\n# {title}\n");
@@ -199,7 +199,7 @@ fn folding_raw_events_writes_the_same_bytes() {
 
 #[test]
 fn the_table_of_the_specification_is_true() {
-    let rows: Vec<_> = include_str!("../src/format/flow.rs")
+    let rows: Vec<_> = include_str!("../../src/format/flow.rs")
         .lines()
         .skip_while(|line| !line.starts_with("//! # Examples"))
         .skip(1)
@@ -581,7 +581,7 @@ fn the_journal_of_the_specification_is_read() {
 
     // The rows of the specification stand in it one after the other.
     let mut rest = &bytes[journal::HEADER_BYTES..];
-    let rows = include_str!("../src/format/journal.rs")
+    let rows = include_str!("../../src/format/journal.rs")
         .lines()
         .skip_while(|line| !line.starts_with("//! # Example"))
         .filter_map(|line| line.strip_prefix("//! | `")?.split_once('`'));
@@ -657,7 +657,7 @@ fn the_example_of_instants_is_what_the_specification_says() {
     use flow_codec::Offset;
     use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position, decode_all};
     use flow_codec::write::{Base, EncodedMarks, Fold};
-    let spec = include_str!("../src/format/marks.rs");
+    let spec = include_str!("../../src/format/marks.rs");
     let bytes = example_of(spec, " of instants", "instants.hex");
     let at = |offset, exits| Position { offset: Offset::new(offset), exits };
     let places = [at(0, 0), at(1, 0), at(2, 0), at(3, 0), at(4, 0), at(4, 1)];
@@ -693,7 +693,7 @@ fn the_example_of_instants_is_what_the_specification_says() {
 fn the_example_of_marks_is_what_the_specification_says() {
     use flow_codec::Offset;
     use flow_codec::format::marks::{Decoded, HEADER, Mark, MarkDecoder, MarkEncoder, Position};
-    let bytes = example(include_str!("../src/format/marks.rs"), "marks.hex");
+    let bytes = example(include_str!("../../src/format/marks.rs"), "marks.hex");
     let marks = [
         (1, Mark::Time { by_ns: 5000, from_ns: 9000 }),
         (
@@ -722,7 +722,7 @@ fn the_example_of_marks_is_what_the_specification_says() {
 fn the_example_of_an_index_is_what_the_specification_says() {
     use flow_codec::format::index::{IndexFile, Interval, sample};
     let thread = [0x81, 0x82, 0x01, 0x83];
-    let bytes = example(include_str!("../src/format/index.rs"), "index.hex");
+    let bytes = example(include_str!("../../src/format/index.rs"), "index.hex");
     let index = IndexFile::decode(&bytes).expect("sound");
     assert_eq!(index.encode(), bytes);
     assert_eq!(index.thread.get(), 7);

@@ -7,8 +7,8 @@ use flow_codec::format::marks::HEADER;
 use flow_codec::read::TimeLimits;
 
 use super::analyses::event;
-use super::naive_times::check_times;
 use super::scratch;
+use crate::support::naive_times::check_times;
 
 /// Sums are looked up in the whole stack at each call.
 const MOST_EVENTS: usize = 1_000;
