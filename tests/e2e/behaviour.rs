@@ -75,7 +75,9 @@ fn the_jvms_own_checks_find_nothing() {
             for (name, args) in [("Threads", Some("40")), ("SuperThrows", None), ("Leaves", None)] {
                 let unlocked = "-XX:+UnlockDiagnosticVMOptions";
                 // ZGC warns where the memory of the machine is too large for it.
-                let options = [unlocked, axis, "-Xmx512m"];
+                // On JDK 11 ZGC is an experiment.
+                let experimental = "-XX:+UnlockExperimentalVMOptions";
+                let options = [unlocked, experimental, axis, "-Xmx512m"];
                 let program = || {
                     let program = Program::harness(jdk, name).args(args);
                     options.iter().fold(program, |program, option| program.jvm_arg(option))
