@@ -16,8 +16,9 @@
 //!
 //! Two allocations are out of reach, and the C library ends the process if they fail: that of the
 //! thread-local variables of the library (about 10 KiB), when a thread first uses one, and of a few
-//! bytes where a thread first waits for a lock. A callback therefore asks [`can_run_callback`] before it touches such
-//! a variable, and a new thread [`can_begin_thread`]: where the system has no memory, they do nothing.
+//! bytes where a thread first waits for a lock. So every callback begins with [`has_thread_locals`], that of
+//! the start of a thread first of all, and does nothing where it returns `false`. (The JVM has thread-local variables of its own, and
+//! the same message of the C library, "cannot allocate memory for thread-local data", can come from these.)
 
 #![expect(unsafe_code, reason = "a global allocator")]
 
@@ -71,7 +72,7 @@ pub(crate) fn start() -> Result<(), OutOfMemory> {
     }
     SHORT.store(false, Ordering::Relaxed);
     REPORTED.store(false, Ordering::Relaxed);
-    if can_begin_thread() { Ok(()) } else { Err(OutOfMemory) }
+    if has_thread_locals() { Ok(()) } else { Err(OutOfMemory) }
 }
 
 /// Returns whether the system has refused memory since the recording started.
@@ -130,20 +131,23 @@ const THREAD_LOCAL_BYTES: usize = 16 << 10;
 /// Whether a thread has its thread-local variables, as a value of the thread that itself needs no memory.
 static BEGUN: OnceLock<Option<libc::pthread_key_t>> = OnceLock::new();
 
-/// Returns whether a thread may use thread-local variables for the first time. The C library allocates them then, and
-/// ends the process if it cannot. So that is tried with a block of our own, which is free again when it asks.
+/// Returns whether the thread has its thread-local variables; it gets them here. The C library allocates all of them when the first one
+/// is used, and ends the process if it cannot. So this tries it with a block of its own, which is free again when the C library asks.
+#[inline]
 #[must_use]
-pub(crate) fn can_begin_thread() -> bool {
+pub(crate) fn has_thread_locals() -> bool {
+    // SAFETY: a key that exists, and stays for good.
+    let has_begun = |key| !unsafe { libc::pthread_getspecific(key) }.is_null();
+    BEGUN.get().copied().flatten().is_some_and(has_begun) || gets_thread_locals()
+}
+
+#[cold]
+fn gets_thread_locals() -> bool {
     let key = *BEGUN.get_or_init(|| {
         let mut key = 0;
         // SAFETY: a place for the key; values of the key need no destructor.
         (unsafe { libc::pthread_key_create(&raw mut key, None) } == 0).then_some(key)
     });
-    // SAFETY: a key that exists, and stays for good.
-    let has_begun = |key| !unsafe { libc::pthread_getspecific(key) }.is_null();
-    if key.is_some_and(has_begun) {
-        return true;
-    }
     // The C library's own functions: a compiler may leave out a pair of calls of the global allocator.
     // SAFETY: any size may be asked for.
     let block = unsafe { libc::malloc(std::hint::black_box(THREAD_LOCAL_BYTES)) };
@@ -154,20 +158,14 @@ pub(crate) fn can_begin_thread() -> bool {
         set_short();
         return false;
     }
+    // Now, while there is room.
+    CAN_FAIL.with(|first| std::hint::black_box(first).get());
     if let Some(key) = key {
         // SAFETY: the key exists; the value is never used as an address. If there is no memory for it, the next
         // callback of this thread asks again.
         unsafe { libc::pthread_setspecific(key, ptr::without_provenance(1)) };
     }
     true
-}
-
-/// Returns whether a callback may do anything: `false` only where the system has no memory, and the thread may not have
-/// its thread-local variables yet.
-#[inline]
-#[must_use]
-pub(crate) fn can_run_callback() -> bool {
-    !is_short() || can_begin_thread()
 }
 
 /// Bytes of address space that must stay free for the program where it is limited: a quarter.

@@ -74,7 +74,7 @@ impl Drop for Leave {
 /// Runs the body of a callback: not within another one, and with no panic getting out.
 #[inline]
 fn guarded(agent: &Agent, body: impl FnOnce()) {
-    if !allocator::can_run_callback() || IN_CALLBACK.replace(true) {
+    if !allocator::has_thread_locals() || IN_CALLBACK.replace(true) {
         return;
     }
     let _leave = Leave;
@@ -96,7 +96,7 @@ pub(super) fn caught(agent: &Agent, body: impl FnOnce()) {
 
 /// Runs the body of a callback that has no recording.
 fn after_recording(body: impl FnOnce()) {
-    if allocator::can_run_callback() && !IN_CALLBACK.replace(true) {
+    if allocator::has_thread_locals() && !IN_CALLBACK.replace(true) {
         let _leave = Leave;
         // After a panic, what the body does for the next recording is not done.
         let _ = catch_unwind(AssertUnwindSafe(body));
@@ -161,6 +161,9 @@ unsafe extern "C" fn class_load(
     thread: sys::jobject,
     class: sys::jclass,
 ) {
+    if !allocator::has_thread_locals() {
+        return;
+    }
     // Comes within another callback, and before there is an agent where one is attached.
     // After a panic nothing is bound, and the definition of the class fails.
     let _ = catch_unwind(AssertUnwindSafe(|| {
@@ -231,7 +234,7 @@ unsafe extern "C" fn thread_start(
     jni: *mut sys::JNIEnv,
     thread: sys::jobject,
 ) {
-    if !allocator::can_begin_thread() {
+    if !allocator::has_thread_locals() {
         return;
     }
     // SAFETY: the arguments of this callback.
@@ -322,7 +325,7 @@ unsafe extern "C" fn class_file_load_hook(
     new_data: *mut *mut std::ffi::c_uchar,
 ) {
     // The JDK's first classes come before that; they are passed here again later.
-    if !probe::is_defined() || !allocator::can_run_callback() {
+    if !probe::is_defined() || !allocator::has_thread_locals() {
         return;
     }
     let Some(agent) = lifecycle::agent().filter(|agent| agent.recorder().takes_classes()) else {

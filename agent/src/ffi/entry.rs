@@ -11,7 +11,7 @@ use flow_codec::format::manifest::Jvm;
 use jni::sys::{JNI_ERR, JNI_OK, JavaVM, jint};
 
 use super::jvmti::Jvmti;
-use super::{Vm, attach, copies, environment, probe};
+use super::{Vm, allocator, attach, copies, environment, probe};
 use crate::lifecycle::{self, Start};
 use crate::logging::{PREFIX, one_line};
 use crate::options::{EngineKind, OnError, Request, Wish};
@@ -69,6 +69,9 @@ pub(super) unsafe extern "system" fn Agent_OnAttach(
     options: *const c_char,
     _reserved: *mut c_void,
 ) -> jint {
+    if !allocator::has_thread_locals() {
+        return JNI_ERR;
+    }
     // SAFETY: the arguments of this function.
     let request = Request::parse(&unsafe { option_text(options) });
     let is_on = lifecycle::agent().is_some_and(|agent| agent.recorder().is_on());
