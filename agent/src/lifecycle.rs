@@ -70,7 +70,7 @@ pub struct Agent {
     recorder: Recorder,
     engine: EngineKind,
     directory: TraceDirectory,
-    journal_place: JournalPlace,
+    journal_place: Mutex<Option<JournalPlace>>,
     syncer: Option<Arc<Syncer>>,
     /// Taken by the caller that ends the recording, with the file reserved for it.
     manifest: Mutex<Option<(Manifest, Replacement)>>,
@@ -157,7 +157,7 @@ fn is_current(agent: &Arc<Agent>) -> bool {
 fn release_alone(agent: Arc<Agent>) {
     drop(CURRENT.remove());
     if agent.engine == EngineKind::Events {
-        return;
+        return agent.close();
     }
     let deadline = Instant::now() + RELEASE_PATIENCE;
     // From here on the number of references only falls: those of running callbacks, and of threads of the
@@ -325,7 +325,7 @@ impl Agent {
             recorder,
             engine: options.engine,
             directory,
-            journal_place: journal_place.used(),
+            journal_place: Mutex::new(Some(journal_place.used())),
             syncer,
             manifest: Mutex::new(Some((manifest, end))),
             abandoned: AtomicBool::new(false),
@@ -333,6 +333,13 @@ impl Agent {
             cleaned_up: AtomicBool::new(false),
             api: options.api.clone(),
         })
+    }
+
+    /// Closes all files and releases the directory, for a recording that is never freed. Its memory stays.
+    fn close(&self) {
+        self.recorder.close();
+        self.directory.close();
+        self.journal_place.lock().take();
     }
 
     /// Starts a thread of the agent, which holds a reference until it ends.
@@ -437,7 +444,7 @@ impl Agent {
         let journal = self.recorder.journal();
         if !journal.is_needed() {
             // There is none if it could not be mapped.
-            let _ = self.journal_place.remove();
+            let _ = self.journal_place.lock().as_ref().map(JournalPlace::remove);
         }
         if let Some(syncer) = &self.syncer
             && !syncer.end()

@@ -26,9 +26,17 @@ impl Session {
 
     /// The same, of a program that has been prepared.
     pub(crate) fn of(program: Program) -> Self {
+        Self::start_as(program, Program::command_without_agent)
+    }
+
+    /// Starts a program that is recorded from the start.
+    pub(crate) fn recorded(program: Program) -> Self {
+        Self::start_as(program, Program::command)
+    }
+
+    fn start_as(program: Program, command: impl FnOnce(&Program) -> Command) -> Self {
         let program = program.jvm_arg("-XX:+EnableDynamicAgentLoading");
-        let mut child = program
-            .command_without_agent()
+        let mut child = command(&program)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

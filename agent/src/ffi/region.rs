@@ -14,6 +14,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
+use rustix::io::Errno;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap, mmap_anonymous, mprotect, munmap};
 use rustix::process::{Resource, getrlimit};
 
@@ -30,6 +31,8 @@ const SHARE: u64 = 16;
 const PAGE_BYTES: usize = 64 * 1024;
 
 const WORD_BYTES: usize = size_of::<AtomicU64>();
+
+const READ_WRITE: ProtFlags = ProtFlags::READ.union(ProtFlags::WRITE);
 
 /// Words of memory, all zero until somebody writes them.
 pub(crate) struct Region {
@@ -89,12 +92,14 @@ impl Region {
         for reserved in sizes.filter(|size| *size as u64 <= most || *size == LEAST) {
             let access = ProtFlags::empty();
             let mapped = match &file {
-                Some(file) => {
-                    // SAFETY: a new mapping at an address the system chooses.
-                    unsafe {
-                        mmap(ptr::null_mut(), reserved, access, MapFlags::SHARED, file.as_file(), 0)
-                    }
-                }
+                Some(file) => file
+                    .with_file(|file| {
+                        // SAFETY: a new mapping at an address the system chooses.
+                        unsafe {
+                            mmap(ptr::null_mut(), reserved, access, MapFlags::SHARED, file, 0)
+                        }
+                    })
+                    .unwrap_or(Err(Errno::BADF)),
                 None => {
                     let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
                     // SAFETY: a new mapping at an address the system chooses.
@@ -164,7 +169,17 @@ impl Region {
             return;
         }
         // Without memory, the file stays mapped.
-        replace(&self.usable());
+        replace(&self.usable(), READ_WRITE);
+    }
+
+    /// The same, and closes the file: the memory does not grow any more, and what could not be accessed is only reserved.
+    pub(crate) fn close_file(&self) {
+        if let Some(file) = &self.file {
+            file.close();
+            let usable = self.usable();
+            replace(&usable, READ_WRITE);
+            replace(&(usable.end..(self.start + self.reserved) as u64), ProtFlags::empty());
+        }
     }
 
     /// The addresses that can be accessed, and no more than a part beyond them.
@@ -219,7 +234,7 @@ impl Region {
         let part = |address: u64| (address - start) / PAGE_BYTES as u64 * PAGE_BYTES as u64 + start;
         let end = part(kept.memory.end - 1).saturating_add(PAGE_BYTES as u64).min(reserved.end);
         kept.memory = part(kept.memory.start)..end;
-        replace(&kept.memory);
+        replace(&kept.memory, READ_WRITE);
         unmap(start..kept.memory.start);
         unmap(kept.memory.end..reserved.end);
         KEPT.lock().push(kept);
@@ -256,8 +271,7 @@ fn unmap(memory: Range<u64>) {
 }
 
 /// Puts private memory in the place of a part of a mapping of ours. Refused: the old memory stays.
-fn replace(memory: &Range<u64>) {
-    let access = ProtFlags::READ | ProtFlags::WRITE;
+fn replace(memory: &Range<u64>, access: ProtFlags) {
     let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
     let Ok(bytes) = usize::try_from(memory.end - memory.start) else { return };
     let Ok(start) = usize::try_from(memory.start) else { return };

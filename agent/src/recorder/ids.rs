@@ -187,6 +187,12 @@ impl IdTable {
         Ok(id)
     }
 
+    /// Closes the files: nothing is part of the recording any more.
+    pub(super) fn close(&self) {
+        self.ids.close();
+        self.methods.close();
+    }
+
     fn enter(&mut self, method: MethodInfo, lines: &mut NewLines) -> Result<MethodId, SinkError> {
         let key = key(&method.class, &method.name, &method.descriptor);
         let fingerprint = self.known.fingerprint(&key);

@@ -118,6 +118,13 @@ impl Journal {
         self.region.leave_file();
     }
 
+    /// Closes the file and stops using it. No slots are added from now on.
+    pub(super) fn close_file(&self) {
+        // Whoever adds a slot has this lock.
+        let _slots = self.slots.lock();
+        self.region.close_file();
+    }
+
     /// Frees the memory, except where threads may still store to it: see [`Region::release`].
     pub(super) fn release(&self, last: impl Iterator<Item = LastChunk>) {
         self.region.release(last);

@@ -44,6 +44,11 @@ impl Losses {
         }
     }
 
+    /// Tells nothing from now on.
+    pub(super) fn fall_silent(&self) {
+        self.told.store(true, Ordering::Relaxed);
+    }
+
     pub(super) fn events(&self) -> u64 {
         self.events.load(Ordering::Relaxed)
     }

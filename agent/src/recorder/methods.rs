@@ -262,6 +262,11 @@ impl MethodTable {
         }
     }
 
+    /// Closes the files: nothing is part of the recording any more.
+    pub(super) fn close(&self) {
+        self.ids.lock().close();
+    }
+
     /// How many ids have a line in `methods.jsonl`.
     pub(super) fn described(&self) -> u64 {
         self.described.load(Ordering::Relaxed)

@@ -549,6 +549,14 @@ impl Recorder {
         &self.journal
     }
 
+    /// Closes all files after the end, for a recorder that is never dropped.
+    pub fn close(&self) {
+        self.losses.fall_silent();
+        self.methods.close();
+        self.threads.close();
+        self.journal.close_file();
+    }
+
     /// Returns whether something is missing from the trace.
     #[must_use]
     pub fn has_losses(&self) -> bool {

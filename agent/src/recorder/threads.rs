@@ -101,6 +101,11 @@ pub(super) struct ThreadTable {
 }
 
 impl ThreadTable {
+    /// Closes the file: nothing is part of the recording any more.
+    pub(super) fn close(&self) {
+        self.lines.close();
+    }
+
     pub(super) fn new(lines: LineFile) -> Self {
         Self { lines, live: Mutex::default(), started: AtomicU64::new(0) }
     }

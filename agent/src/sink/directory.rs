@@ -1,6 +1,6 @@
 //! The trace directory: which JVM may write where.
 //!
-//! - A directory belongs to the JVM that holds the lock on its `.lock`, as long as the process lives; the
+//! - A directory belongs to the JVM that holds the lock on its `.lock`, until the recording is over or the process ends; the
 //!   system releases the lock with the process, however it ends.
 //! - The JVM that gets the lock moves an earlier trace to `DIR.old`, file by file: the directory itself and
 //!   its lock stay, so two JVMs never both believe that they own it, and a mount point works too.
@@ -43,11 +43,17 @@ pub struct TraceDirectory {
 #[derive(Debug)]
 struct OpenDirectory {
     path: PathBuf,
-    fd: OwnedFd,
-    /// Held as long as the process lives.
-    _lock: File,
+    /// `None` once the recording is over.
+    held: Mutex<Option<Arc<Held>>>,
     /// Released for a moment when the program has used up its descriptors.
     spare: Mutex<Option<OwnedFd>>,
+}
+
+/// The directory itself, and the lock on it.
+#[derive(Debug)]
+struct Held {
+    fd: OwnedFd,
+    _lock: File,
 }
 
 /// A trace directory cannot be used.
@@ -110,7 +116,19 @@ impl TraceDirectory {
 
     fn new(path: PathBuf, fd: OwnedFd, lock: File) -> Self {
         let spare = Mutex::new(spare_descriptor(&fd));
-        Self { open: Arc::new(OpenDirectory { path, fd, _lock: lock, spare }) }
+        let held = Mutex::new(Some(Arc::new(Held { fd, _lock: lock })));
+        Self { open: Arc::new(OpenDirectory { path, held, spare }) }
+    }
+
+    fn held(&self) -> io::Result<Arc<Held>> {
+        self.open.held.lock().clone().ok_or_else(|| io::Error::other("the recording is over"))
+    }
+
+    /// Gives up the directory: others may have it, and nothing of it can be used any more.
+    pub fn close(&self) {
+        let mut spare = self.open.spare.lock();
+        *self.open.held.lock() = None;
+        *spare = None;
     }
 
     /// Where the trace is, as an absolute path.
@@ -137,7 +155,8 @@ impl TraceDirectory {
     pub fn create_to_map(&self, name: &str) -> io::Result<File> {
         let flags =
             OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = File::from(retry_on_intr(|| openat(&self.open.fd, name, flags, FILE_MODE))?);
+        let held = self.held()?;
+        let file = File::from(retry_on_intr(|| openat(&held.fd, name, flags, FILE_MODE))?);
         rustix::fs::fchmod(&file, FILE_MODE)?;
         Ok(file)
     }
@@ -148,7 +167,8 @@ impl TraceDirectory {
     /// The disk reports an error.
     pub fn sync_file(&self, name: &str) -> io::Result<()> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let file = File::from(retry_on_intr(|| openat(&self.open.fd, name, flags, Mode::empty()))?);
+        let held = self.held()?;
+        let file = File::from(retry_on_intr(|| openat(&held.fd, name, flags, Mode::empty()))?);
         file.sync_data()
     }
 
@@ -157,7 +177,8 @@ impl TraceDirectory {
     /// # Errors
     /// The disk reports an error.
     pub fn sync_names(&self) -> io::Result<()> {
-        Ok(retry_on_intr(|| rustix::fs::fsync(&self.open.fd))?)
+        let held = self.held()?;
+        Ok(retry_on_intr(|| rustix::fs::fsync(&held.fd))?)
     }
 
     /// Returns once everything written to this file system, by any process, is on the disk.
@@ -165,20 +186,22 @@ impl TraceDirectory {
     /// # Errors
     /// The disk reports an error.
     pub fn sync_file_system(&self) -> io::Result<()> {
-        Ok(rustix::fs::syncfs(&self.open.fd)?)
+        Ok(rustix::fs::syncfs(&self.held()?.fd)?)
     }
 
     /// The length of a file of ours; 0 if it does not exist.
     #[must_use]
     pub fn file_len(&self, name: &str) -> i64 {
-        let found = rustix::fs::statat(&self.open.fd, name, AtFlags::SYMLINK_NOFOLLOW);
-        found.map_or(0, |found| found.st_size)
+        let find =
+            |held: Arc<Held>| rustix::fs::statat(&held.fd, name, AtFlags::SYMLINK_NOFOLLOW).ok();
+        self.held().ok().and_then(find).map_or(0, |found| found.st_size)
     }
 
     /// Returns whether the directory has been removed.
     #[must_use]
     pub fn is_removed(&self) -> bool {
-        rustix::fs::fstat(&self.open.fd).is_ok_and(|facts| facts.st_nlink == 0)
+        let find = |held: Arc<Held>| rustix::fs::fstat(&held.fd).ok();
+        self.held().ok().and_then(find).is_some_and(|found| found.st_nlink == 0)
     }
 
     /// Removes a file of ours.
@@ -186,7 +209,7 @@ impl TraceDirectory {
     /// # Errors
     /// The system refuses.
     pub fn remove(&self, name: &str) -> io::Result<()> {
-        Ok(unlinkat(&self.open.fd, name, AtFlags::empty())?)
+        Ok(unlinkat(&self.held()?.fd, name, AtFlags::empty())?)
     }
 
     /// Opens a file of ours for appending, and returns its length.
@@ -212,7 +235,7 @@ impl TraceDirectory {
     /// The file cannot be created.
     pub fn reserve(&self, name: &str, bytes: u64) -> io::Result<Replacement> {
         let new = format!("{name}.new");
-        let _ = unlinkat(&self.open.fd, &new, AtFlags::empty());
+        let _ = self.remove(&new);
         let file = self.create(&new)?;
         if bytes > 0 {
             // Not every file system can; then the space is found later, or not.
@@ -225,7 +248,8 @@ impl TraceDirectory {
         // NONBLOCK: a FIFO in the place of the file must not block the program.
         let flags =
             OFlags::WRONLY | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let open = || retry_on_intr(|| openat(&self.open.fd, name, flags | more, FILE_MODE));
+        let held = self.held()?;
+        let open = || retry_on_intr(|| openat(&held.fd, name, flags | more, FILE_MODE));
         let opened = match open() {
             Err(Errno::MFILE | Errno::NFILE) => {
                 let mut spare = self.open.spare.lock();
@@ -247,8 +271,9 @@ impl TraceDirectory {
     pub(super) fn restore_spare(&self) {
         if let Some(mut spare) = self.open.spare.try_lock()
             && spare.is_none()
+            && let Ok(held) = self.held()
         {
-            *spare = spare_descriptor(&self.open.fd);
+            *spare = spare_descriptor(&held.fd);
         }
     }
 }
@@ -286,7 +311,8 @@ impl Replacement {
     }
 
     fn put(self, content: &[u8], synced: bool) -> io::Result<()> {
-        let fd = &self.directory.open.fd;
+        let held = self.directory.held()?;
+        let fd = &held.fd;
         let put = || {
             io::Write::write_all(&mut &self.file, content)?;
             // Space that was reserved and is not needed.

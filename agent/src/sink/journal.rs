@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use flow_codec::format::names;
+use parking_lot::Mutex;
 use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags, fallocate, openat, unlinkat};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{Resource, getrlimit};
@@ -116,7 +117,8 @@ impl Drop for JournalPlace {
 /// A file whose content will be mapped. It only grows.
 #[derive(Debug)]
 pub struct JournalFile {
-    file: File,
+    /// `None` once the recording is over.
+    file: Mutex<Option<File>>,
     budget: Budget,
 }
 
@@ -142,13 +144,17 @@ impl JournalFile {
             let _ = place.remove();
             return Err(io::Error::other(why));
         }
-        Ok(Self { file, budget })
+        Ok(Self { file: Mutex::new(Some(file)), budget })
     }
 
-    /// The file itself.
-    #[must_use]
-    pub fn as_file(&self) -> &File {
-        &self.file
+    /// Runs something with the file itself; `None` once it is closed.
+    pub fn with_file<T>(&self, body: impl FnOnce(&File) -> T) -> Option<T> {
+        self.file.lock().as_ref().map(body)
+    }
+
+    /// Closes the file, which does not grow any more.
+    pub fn close(&self) {
+        *self.file.lock() = None;
     }
 
     /// Reserves space on disk for these bytes, which are zero. Those before them have it already.
@@ -162,20 +168,24 @@ impl JournalFile {
             return Err(Errno::FBIG.into());
         }
         self.budget.take(to - from).map_err(io::Error::other)?;
+        let reserved = self.with_file(|file| Self::reserve_in(file, start, end));
+        reserved.unwrap_or_else(|| Err(io::Error::other("the recording is over")))
+    }
+
+    fn reserve_in(file: &File, start: u64, end: u64) -> io::Result<()> {
         loop {
-            match fallocate(&self.file, FallocateFlags::empty(), start, end - start) {
+            match fallocate(file, FallocateFlags::empty(), start, end - start) {
                 Ok(()) => return Ok(()),
                 Err(Errno::INTR) => {}
                 Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => break,
                 Err(error) => return Err(error.into()),
             }
         }
-        self.write_zeros(start, end)
+        Self::write_zeros(file, start, end)
     }
 
     /// For file systems that cannot reserve space: writing allocates it.
-    fn write_zeros(&self, start: u64, end: u64) -> io::Result<()> {
-        let mut file = &self.file;
+    fn write_zeros(mut file: &File, start: u64, end: u64) -> io::Result<()> {
         file.seek(SeekFrom::Start(start))?;
         let mut zeros = io::repeat(0).take(end - start);
         let mut buffered = BufWriter::with_capacity(64 * 1024, file);
@@ -194,8 +204,7 @@ mod tests {
     #[test]
     fn a_full_disk_is_told_to_the_last_byte() {
         let file = File::options().write(true).open("/dev/full").unwrap();
-        let journal = JournalFile { file, budget: Budget::new(None) };
-        assert!(journal.write_zeros(0, 4096).is_err());
+        assert!(JournalFile::write_zeros(&file, 0, 4096).is_err());
     }
 
     #[test]
@@ -218,7 +227,7 @@ mod tests {
         let directory = TraceDirectory::open(&dir.path().join("t"), None).unwrap();
         let journal = JournalFile::create(&directory, Budget::new(Some(10_000))).unwrap();
         journal.reserve(0, 4096).unwrap();
-        journal.write_zeros(4096, 8192).unwrap();
+        journal.with_file(|file| JournalFile::write_zeros(file, 4096, 8192)).unwrap().unwrap();
         let path = directory.path().join("journal");
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o400, "nobody writes it by accident");

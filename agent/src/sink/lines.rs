@@ -11,8 +11,8 @@ use super::{Budget, Scope, SinkError};
 /// A file that only grows, each time by one system call: a reader, or a kill, finds whole lines.
 #[derive(Debug)]
 pub struct LineFile {
-    /// Locked for a whole append: a short write is continued, and nothing may come between.
-    file: Mutex<File>,
+    /// Locked for a whole append: a short write is continued, and nothing may come between. `None` once the recording is over.
+    file: Mutex<Option<File>>,
     name: String,
     budget: Budget,
 }
@@ -21,7 +21,7 @@ impl LineFile {
     /// Takes a file opened for appending; `name` is for messages.
     #[must_use]
     pub fn new(file: File, name: &str, budget: Budget) -> Self {
-        Self { file: Mutex::new(file), name: name.to_owned(), budget }
+        Self { file: Mutex::new(Some(file)), name: name.to_owned(), budget }
     }
 
     /// Creates a file, which must not exist, in a safe place.
@@ -33,16 +33,23 @@ impl LineFile {
         Ok(Self::new(file, &path.display().to_string(), Budget::new(None)))
     }
 
+    /// Closes the file. What is appended from now on is not written: it is not part of the recording.
+    pub fn close(&self) {
+        *self.file.lock() = None;
+    }
+
     /// Appends whole lines.
     ///
     /// # Errors
     /// They cannot be written; the last one may be there in part.
     pub fn append(&self, lines: &[u8]) -> Result<(), SinkError> {
         self.budget.take(lines.len())?;
-        self.file
-            .lock()
-            .write_all(lines)
-            .map_err(|error| SinkError::io(Scope::Trace, &self.name, &error))
+        match &mut *self.file.lock() {
+            Some(file) => file
+                .write_all(lines)
+                .map_err(|error| SinkError::io(Scope::Trace, &self.name, &error)),
+            None => Ok(()),
+        }
     }
 
     /// Appends one line of JSON.

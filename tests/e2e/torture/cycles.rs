@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use flow_e2e::{Jdk, Program};
+use flow_e2e::{Engine, Jdk, Program, decode_trace};
 
 use super::times;
 use crate::attach::{Session, assert_clean};
@@ -104,6 +104,37 @@ fn cycles(jdk: &Jdk, count: u64) {
     let more = last.resident_mib.saturating_sub(first.resident_mib);
     assert!(more < 64 + count / 10, "{first:?} {last:?}");
     drop(session.exit());
+}
+
+/// A recording from the start ends, which there is only one of in a process, and recordings of another engine follow.
+#[test]
+fn a_recording_by_events_holds_no_file_and_no_lock_after_its_end() {
+    on_every_jdk(|jdk| {
+        let program = Program::harness(jdk, "Attached").engine(Engine::Events);
+        let mut session = Session::recorded(program);
+        session.command("work 20");
+        session.command("start 3");
+        session.detach();
+        let out = session.program.out();
+        assert_clean(&out);
+        let calls = decode_trace(&out).enters_by_key();
+        assert!(calls["harness.Attached#step(I)I"] > 20, "{calls:?}");
+        Held::after_recording(&session);
+        session.command("work 20");
+        for _ in 0..3 {
+            session.attach("trace");
+            session.command("work 20");
+            session.detach();
+            assert_clean(&session.dir("trace"));
+            Held::after_recording(&session);
+        }
+        // Nobody holds the lock: another JVM takes the directory over.
+        let next = Program::harness(jdk, "Recursion").record_into(out.clone()).run();
+        assert_eq!(next.code(), Some(0), "{}", next.errors());
+        let inside = fs::read_dir(&out).unwrap().flatten().filter(|entry| entry.path().is_dir());
+        assert_eq!(inside.count(), 0, "the directory was locked");
+        drop(session.exit());
+    });
 }
 
 #[test]
