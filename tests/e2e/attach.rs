@@ -288,6 +288,30 @@ fn attaching_to_threads_that_call_all_the_time_keeps_their_trees_whole() {
 }
 
 #[test]
+fn a_class_defined_across_two_recordings_has_the_ids_of_the_second_one() {
+    on_every_jdk(|jdk| {
+        let mut session = Session::of(Program::harness(jdk, "Late"));
+        session.attach("first");
+        session.command("define");
+        session.detach();
+        session.attach("second");
+        session.command("resume");
+        session.command("call");
+        session.detach();
+        session.command("call");
+        for (name, calls) in [("first", None), ("second", Some(1))] {
+            let dir = session.dir(name);
+            assert_clean(&dir);
+            let mut found = decode_trace(&dir).enters_by_key();
+            for method in ["getAsInt()I", "twice(I)I"] {
+                assert_eq!(found.remove(&format!("harness.Late$Guest#{method}")), calls, "{name}");
+            }
+        }
+        drop(session.exit());
+    });
+}
+
+#[test]
 fn jcmd_loads_the_agent_too() {
     on_every_jdk(|jdk| {
         if !jdk.has_module("jdk.jcmd") {

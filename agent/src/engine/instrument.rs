@@ -95,6 +95,12 @@ fn leave_out_class(
     methods.leave_out("unknown-class-file", key(&name, "*", ""));
 }
 
+/// Returns the name of a class: `known`, or the one in its bytes where the JVM does not know it before the definition.
+pub fn class_name(known: Option<&[u8]>, bytes: &[u8]) -> Option<String> {
+    let parsed = || ClassFile::parse(bytes).ok().map(|class| class.name());
+    known.map(binary_name).or_else(parsed)
+}
+
 /// The most memory that rewriting a class takes, unless the class is hostile.
 fn room_for(class: &[u8]) -> usize {
     64 * 1024 + class.len().saturating_mul(16)

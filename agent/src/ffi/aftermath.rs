@@ -9,8 +9,12 @@
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use super::{allocator, attach, environment, helper};
+use crossbeam_channel::bounded;
+use jni::sys::jclass;
+
+use super::{Vm, allocator, attach, environment, helper};
 use crate::lifecycle::{self, Agent};
 use crate::options::EngineKind;
 
@@ -43,6 +47,38 @@ pub(super) fn begin(stopped: &Agent) {
     };
     if let Err(error) = helper::spawn_with_stack("flow-end", STACK_BYTES, move || end(agent)) {
         log::warn!("no thread to take the probes out of the program: {error}");
+    }
+}
+
+/// Passes a class that is being prepared through the class file hook, since it may have probes of a recording that is over. Waits
+/// until that is done, but no longer than `patience`. Another thread does it: this one holds the lock of the class, and
+/// would wait for ever for one that changes it and waits for the lock.
+#[cold]
+pub(super) fn clean_class(vm: &Vm<'_>, class: jclass, patience: Option<Duration>) {
+    if Vm::is_retransforming() || allocator::is_short() || TOO_LATE.load(Ordering::SeqCst) {
+        return;
+    }
+    let Some(class) = vm.keep_class(class) else { return };
+    let (done, is_done) = bounded::<()>(0);
+    let spawned = helper::spawn_with_stack("flow-class", STACK_BYTES, move || {
+        let cleaned = environment::as_thread_of_jvm(|vm, _| {
+            let refused = vm.retransform(&[class]).is_err();
+            if refused {
+                log::warn!("{} keeps probes of an earlier recording", vm.name_of(class));
+            }
+            vm.forget_kept(class);
+        });
+        drop(done);
+        if let Err(why) = cleaned {
+            log::warn!("a class keeps probes of an earlier recording: {why}");
+        }
+    });
+    match spawned {
+        Ok(()) => {
+            // Nothing is sent: it ends with the sender.
+            let _ = patience.map(|patience| is_done.recv_timeout(patience));
+        }
+        Err(error) => log::warn!("a class keeps probes of an earlier recording: {error}"),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::jvmti::Jvmti;
-use super::{Vm, api, blocks, callbacks, copies, entry, environment, probe};
+use super::{Vm, api, blocks, callbacks, copies, entry, environment, probe, unprepared};
 use crate::engine::instrument;
 use crate::lifecycle::{self, Agent, Start};
 use crate::options::EngineKind;
@@ -74,6 +74,7 @@ pub(super) fn end(vm: &Vm<'_>, jvmti: Jvmti, agent: Arc<Agent>) {
     if agent.engine() == EngineKind::Instrument {
         // A journal that has to stay shall not get the exits of frames that call methods without probes from now on.
         agent.recorder().journal().leave_file();
+        unprepared::recording_ended();
         instrument::restore_loaded(agent.recorder(), vm);
     }
     lifecycle::release(agent, |agent| environment::unsubscribe(agent, jvmti));

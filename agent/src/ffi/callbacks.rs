@@ -6,6 +6,7 @@ use std::cell::Cell;
 use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
+use std::time::Duration;
 
 use flow_codec::ThreadId;
 use jni::sys::{JNIEnv, jint, jlong};
@@ -13,7 +14,7 @@ use jvmti_rs::sys;
 
 use super::jvmti::Jvmti;
 use super::vm::KnowsProbes;
-use super::{Vm, aftermath, allocator, api, blocks, environment, probe};
+use super::{Vm, aftermath, allocator, api, blocks, environment, probe, unprepared};
 use crate::engine::{events, instrument};
 use crate::lifecycle::{self, Agent};
 use crate::options::EngineKind;
@@ -56,6 +57,10 @@ pub(super) fn table() -> Table {
         virtual_thread_end: Some(thread_end),
     }
 }
+
+/// How long a class waits for the probes of this recording, if it has those of an earlier one. Another agent may be changing it
+/// just now, and wait for it.
+const CLASS_PATIENCE: Duration = Duration::from_secs(1);
 
 thread_local! {
     /// Set while the OS thread is in a callback.
@@ -291,9 +296,23 @@ unsafe extern "C" fn class_prepare(
     thread: sys::jobject,
     class: sys::jclass,
 ) {
+    // SAFETY: the arguments of this callback.
+    let vm = || unsafe { vm(jvmti, jni, thread) };
+    let is_recording = match lifecycle::agent() {
+        // Locks may be held by threads that this process does not have.
+        Some(agent) if agent.is_abandoned() => return,
+        agent => agent.is_some_and(|agent| agent.recorder().is_on()),
+    };
+    if !is_recording && unprepared::are_there() {
+        return after_recording(|| {
+            let vm = vm();
+            if vm.class_name(class).is_some_and(|name| unprepared::has_old_probes(&name.binary)) {
+                aftermath::clean_class(&vm, class, None);
+            }
+        });
+    }
     while_recording(jvmti, |agent| {
-        // SAFETY: the arguments of this callback.
-        let vm = unsafe { vm(jvmti, jni, thread) };
+        let vm = vm();
         let name = vm.class_name(class);
         if name.as_ref().is_some_and(|name| name.binary == api::CLASS) {
             api::bind(&vm, class);
@@ -303,9 +322,13 @@ unsafe extern "C" fn class_prepare(
                 events::on_class_prepare(agent.recorder(), &vm.class_methods(class));
             }
             EngineKind::Instrument => {
-                if let Some(name) = name.filter(|name| name.hidden) {
+                let Some(name) = name else { return };
+                if name.hidden {
                     let loader = vm.loader_of(class);
                     instrument::on_hidden_class(agent.recorder(), &loader, &name.binary);
+                } else if unprepared::has_old_probes(&name.binary) {
+                    // With the ids of this recording instead, before it runs.
+                    aftermath::clean_class(&vm, class, Some(CLASS_PATIENCE));
                 }
             }
         }
@@ -358,6 +381,13 @@ unsafe extern "C" fn class_file_load_hook(
         } else {
             instrument::on_class_file(agent.recorder(), &loader, name, class)
         };
+        // A class that is changed is in the list of those whose probes are taken out.
+        let is_over = || !agent.recorder().takes_classes();
+        let rewritten = rewritten.filter(|_| {
+            !class_being_redefined.is_null()
+                || instrument::class_name(name, class)
+                    .is_none_or(|name| unprepared::note(&name, is_over))
+        });
         if let Some(rewritten) = rewritten
             && let Some(memory) = vm.jvm_copy(&rewritten)
             && let Ok(len) = jint::try_from(rewritten.len())

@@ -55,6 +55,7 @@ mod names;
 mod probe;
 mod region;
 mod shared;
+mod unprepared;
 mod vm;
 
 pub(crate) use blocks::abandon as abandon_blocks;

@@ -2,6 +2,7 @@
 
 #![expect(unsafe_code, reason = "JNI field access; the pointer kept for each thread")]
 
+use std::cell::Cell;
 use std::ffi::{CStr, CString, c_void};
 use std::fmt;
 use std::marker::PhantomData;
@@ -69,6 +70,10 @@ impl KnowsProbes {
             _ => Self::Maybe,
         }
     }
+}
+
+thread_local! {
+    static RETRANSFORMING: Cell<bool> = const { Cell::new(false) };
 }
 
 /// A field of a class that is never unloaded.
@@ -445,7 +450,28 @@ impl<'a> Vm<'a> {
     /// The number of the JVMTI error.
     pub fn retransform(&self, classes: &[LoadedClass]) -> Result<(), u32> {
         let classes: Vec<jclass> = classes.iter().map(|class| class.reference()).collect();
-        self.jvmti.retransform(&classes)
+        let before = RETRANSFORMING.replace(true);
+        let answer = self.jvmti.retransform(&classes);
+        RETRANSFORMING.set(before);
+        answer
+    }
+
+    /// Whether the current thread is passing classes through the class file hooks.
+    pub(super) fn is_retransforming() -> bool {
+        RETRANSFORMING.get()
+    }
+
+    /// Keeps a class for another thread, until [`forget_kept`](Self::forget_kept).
+    pub(super) fn keep_class(&self, class: jclass) -> Option<LoadedClass> {
+        // SAFETY: a local reference.
+        let global = unsafe { (self.jni().v1_1().NewGlobalRef)(self.jni, class) };
+        (!global.is_null()).then(|| LoadedClass(global.expose_provenance()))
+    }
+
+    /// Gives up a class that was kept.
+    pub(super) fn forget_kept(&self, class: LoadedClass) {
+        // SAFETY: a global reference, which is not used after this.
+        unsafe { (self.jni().v1_1().DeleteGlobalRef)(self.jni, class.reference()) };
     }
 
     /// The name of a loaded class.

@@ -1,0 +1,129 @@
+//! Classes that have been given probes, and are not prepared yet.
+//!
+//! The JVM lists a class as loaded only once it is defined, which may take long: its loader is asked for the superclass in
+//! between. So a class whose definition began before the end of a recording can come out of it with probes afterwards: they would
+//! stay for good, and record under wrong ids in the next recording. Each class is prepared before its first method runs,
+//! and there it is found: see [`has_old_probes`].
+
+use std::collections::HashMap;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+
+use parking_lot::Mutex;
+
+use super::allocator;
+
+/// A definition may fail, and then the class is never prepared. No more than this many are kept.
+const MAX_CLASSES: usize = 1 << 16;
+
+static UNPREPARED: Mutex<Unprepared> = Mutex::new(Unprepared::new());
+
+#[derive(Debug)]
+struct Unprepared {
+    /// By the hash of the name.
+    classes: HashMap<u64, Classes, BuildHasherDefault<DefaultHasher>>,
+    /// How many recordings have ended.
+    ended: u64,
+}
+
+/// Classes of one name, in several loaders.
+#[derive(Debug)]
+struct Classes {
+    count: u32,
+    /// [`Unprepared::ended`] when the first one got its probes.
+    ended: u64,
+}
+
+/// Notes that a class that is being defined gets probes, unless `is_over`. Returns whether it may have them.
+pub(super) fn note(class: &str, is_over: impl FnOnce() -> bool) -> bool {
+    let mut unprepared = UNPREPARED.lock();
+    // Pairs with the lock in `recording_ended`: what is over afterwards is not given probes.
+    if is_over() {
+        return false;
+    }
+    unprepared.add(class);
+    true
+}
+
+/// To be called when a recording is over, before its probes are taken out of the classes that are listed then.
+pub(super) fn recording_ended() {
+    UNPREPARED.lock().ended += 1;
+}
+
+/// Notes that a class is being prepared. Returns whether it may have probes of a recording that is over.
+pub(super) fn has_old_probes(class: &str) -> bool {
+    UNPREPARED.lock().remove(class)
+}
+
+/// Whether there may be classes that [`has_old_probes`] has to be asked for while nothing is recorded.
+pub(super) fn are_there() -> bool {
+    !UNPREPARED.lock().classes.is_empty()
+}
+
+impl Unprepared {
+    const fn new() -> Self {
+        Self { classes: HashMap::with_hasher(BuildHasherDefault::new()), ended: 0 }
+    }
+
+    fn add(&mut self, class: &str) {
+        let Self { classes, ended } = self;
+        let has_room =
+            classes.len() < MAX_CLASSES && allocator::try_to(|| classes.try_reserve(1)).is_ok();
+        let hash = hash(class);
+        if has_room || classes.contains_key(&hash) {
+            classes.entry(hash).or_insert(Classes { count: 0, ended: *ended }).count += 1;
+        }
+    }
+
+    fn remove(&mut self, class: &str) -> bool {
+        let hash = hash(class);
+        let Some(classes) = self.classes.get_mut(&hash) else { return false };
+        classes.count -= 1;
+        let is_old = classes.ended < self.ended;
+        if classes.count == 0 {
+            self.classes.remove(&hash);
+        }
+        is_old
+    }
+}
+
+fn hash(class: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    class.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_that_is_prepared_after_the_end_has_old_probes() {
+        let mut unprepared = Unprepared::new();
+        unprepared.add("a.A");
+        unprepared.add("a.B");
+        assert!(!unprepared.remove("a.A") && !unprepared.remove("a.C"));
+        unprepared.ended += 1;
+        unprepared.add("a.A");
+        assert!(unprepared.remove("a.B"));
+        assert!(!unprepared.remove("a.A"), "of the next recording");
+        assert!(unprepared.classes.is_empty());
+    }
+
+    #[test]
+    fn of_several_classes_of_one_name_any_may_be_the_old_one() {
+        let mut unprepared = Unprepared::new();
+        unprepared.add("a.A");
+        unprepared.ended += 1;
+        unprepared.add("a.A");
+        assert!(unprepared.remove("a.A") && unprepared.remove("a.A"));
+        assert!(!unprepared.remove("a.A"));
+    }
+
+    #[test]
+    fn memory_has_a_bound() {
+        let mut unprepared = Unprepared::new();
+        (0..MAX_CLASSES + 10).for_each(|number| unprepared.add(&format!("a.A{number}")));
+        assert_eq!(unprepared.classes.len(), MAX_CLASSES);
+    }
+}
