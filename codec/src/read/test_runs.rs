@@ -1,12 +1,12 @@
-//! The tests that a thread ran, as its marks tell.
+//! The tests that a thread ran, by the notes of its timeline.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::{Parts, ThreadFile, Trace};
-use crate::format::marks::{Mark, Position};
+use super::{EventKind, Parts, ThreadFile, TimelineEvent, Trace, When};
+use crate::format::marks::Position;
 use crate::format::test_notes::{Outcome, TestNote};
-use crate::{Error, Result, ThreadId};
+use crate::{Error, ThreadId};
 
 /// One run of one test.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -60,8 +60,15 @@ impl TestRun {
     /// the answer.
     pub fn read(file: &ThreadFile) -> (Vec<Self>, Option<Error>) {
         let mut tests = Tests::new(file.id);
-        let error = tests.read(file).err();
-        (tests.finish(), error)
+        let mut timeline = file.timeline_of_marks();
+        for TimelineEvent { position, time, kind, .. } in timeline.by_ref().flatten() {
+            if let EventKind::Note(text) = kind
+                && let Some(note) = TestNote::parse(&text)
+            {
+                tests.note(position, not_before(time), note);
+            }
+        }
+        (tests.finish(), timeline.marks_damage())
     }
 
     /// How long it took, where that is known.
@@ -71,6 +78,11 @@ impl TestRun {
         let was_run = self.outcome != Some(Outcome::Skipped) || !self.ranges.is_empty();
         Some(self.end_ns.filter(|_| was_run)?.saturating_sub(self.start_ns?))
     }
+}
+
+/// The instant before which something did not happen, where any is known.
+fn not_before(time: When) -> Option<u64> {
+    time.estimate_ns.map(|_| time.bounds.from_ns).filter(|from_ns| *from_ns > 0)
 }
 
 /// From when to when one test was running, and no other: in order, each with the index of its run.
@@ -109,43 +121,20 @@ struct Tests {
     /// Those that have not ended, each around the next, and where the innermost goes on.
     open: Vec<usize>,
     since: Position,
-    now_ns: Option<u64>,
 }
 
 impl Tests {
     fn new(thread: ThreadId) -> Self {
-        Self {
-            thread,
-            runs: Vec::new(),
-            open: Vec::new(),
-            since: Position::default(),
-            now_ns: None,
-        }
+        Self { thread, runs: Vec::new(), open: Vec::new(), since: Position::default() }
     }
 
-    fn read(&mut self, file: &ThreadFile) -> Result<()> {
-        let Some(mut marks) = file.marks()? else { return Ok(()) };
-        while let Some((position, mark)) = marks.next_mark()? {
-            match mark {
-                Mark::Time { from_ns, .. } => self.now_ns = self.now_ns.max(Some(from_ns)),
-                Mark::Note(text) => {
-                    if let Some(note) = TestNote::parse(&text) {
-                        self.note(position, note);
-                    }
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    fn note(&mut self, position: Position, note: TestNote<'_>) {
+    fn note(&mut self, position: Position, now_ns: Option<u64>, note: TestNote<'_>) {
         let Some(outcome) = note.outcome else {
             self.leave(position);
             self.open.push(self.runs.len());
             self.runs.push(TestRun {
                 title: note.detail.to_owned(),
-                start_ns: self.now_ns,
+                start_ns: now_ns,
                 ..self.run(note.name)
             });
             return;
@@ -154,7 +143,7 @@ impl Tests {
         let Some(place) = self.open.iter().rposition(is_it) else {
             // Skipped, or begun before recording was.
             let detail = note.detail.to_owned();
-            let (start_ns, end_ns) = (self.now_ns, self.now_ns);
+            let (start_ns, end_ns) = (now_ns, now_ns);
             let outcome = Some(outcome);
             let run = TestRun { outcome, detail, start_ns, end_ns, ..self.run(note.name) };
             self.runs.push(run);
@@ -164,7 +153,7 @@ impl Tests {
         for run in self.open.drain(place..).enumerate() {
             let (depth, index) = run;
             let Some(run) = self.runs.get_mut(index) else { continue };
-            run.end_ns = self.now_ns;
+            run.end_ns = now_ns;
             // Those inside have not said what they came to.
             if depth == 0 {
                 run.outcome = Some(outcome);
@@ -212,8 +201,7 @@ mod tests {
         let mut tests = Tests::new(ThreadId::new(1));
         for (number, (offset, exits, note)) in (0..).zip(notes) {
             let position = Position { offset: Offset::new(*offset), exits: *exits };
-            tests.now_ns = Some(number * 10);
-            tests.note(position, TestNote::parse(note).unwrap());
+            tests.note(position, Some(number * 10), TestNote::parse(note).unwrap());
         }
         let show = |at: &Position| match at.offset.get() {
             u64::MAX => String::new(),
@@ -271,8 +259,7 @@ mod tests {
     #[test]
     fn a_test_runs_alone_while_no_other_does() {
         let run = |start, end| {
-            let mut tests = Tests::new(ThreadId::new(1));
-            tests.now_ns = Some(start);
+            let tests = Tests::new(ThreadId::new(1));
             TestRun { start_ns: Some(start), end_ns: end, ..tests.run("a") }
         };
         let runs = [run(10, Some(20)), run(20, Some(50)), run(30, Some(40)), run(60, None)];

@@ -89,6 +89,13 @@ impl ThreadFile {
         Ok(Events { reader, format: self.format, open, path, non_canonical: 0, parts: None })
     }
 
+    /// None of its events.
+    pub(super) fn no_events(&self) -> Events {
+        let reader = Reader::new(self.format, Input::Nothing, Offset::default(), 0);
+        let (format, path) = (self.format, self.path.clone());
+        Events { reader, format, open: None, path, non_canonical: 0, parts: None }
+    }
+
     /// The bytes that the offsets of the events belong to.
     ///
     /// # Errors

@@ -336,6 +336,17 @@ impl<R: Read> Times<R> {
         self.ask(position, damage, Self::at_end)
     }
 
+    /// Both for the mark that [`next_other`](Self::next_other) has returned.
+    pub(super) fn when_marked(&mut self, position: Position) -> (Bounds, Option<u64>) {
+        let (bounds, latest_ns) = (self.between(), self.estimate_ns);
+        let Some(estimate_ns) = self.evenly(position, bounds) else { return (bounds, None) };
+        // Whatever the marks say, what follows at the same place is not earlier.
+        if let Some(after) = self.after.filter(|after| after.position <= position) {
+            self.estimate_ns = latest_ns.max(estimate_ns.min(after.from_ns));
+        }
+        (bounds, Some(self.estimate_ns))
+    }
+
     fn ask(
         &mut self,
         position: Position,

@@ -116,18 +116,35 @@ impl Known {
     /// the next time mark happen at once.
     #[inline]
     pub(super) fn when(&mut self, position: Position) -> When {
-        let Some(times) = &mut self.times else { return When::UNKNOWN };
-        if let Some((offset, since, when)) = self.last
-            && (offset, since) == (position.offset, times.since())
-            && times.until().is_none_or(|next| position < next)
-        {
+        if let Some(when) = self.when_last(position) {
             return when;
         }
+        let Some(times) = &mut self.times else { return When::UNKNOWN };
         let (bounds, estimate_ns) = times.when(position, &mut self.damage);
         let when = When { bounds, estimate_ns };
         let is_instant = times.is_instant(position);
         self.last = (!is_instant).then(|| (position.offset, times.since(), when));
         when
+    }
+
+    /// The same as long as it is what was answered last.
+    #[inline]
+    fn when_last(&self, position: Position) -> Option<When> {
+        let times = self.times.as_ref()?;
+        let (offset, since, when) = self.last?;
+        let is_same = (offset, since) == (position.offset, times.since())
+            && times.until().is_none_or(|next| position < next);
+        is_same.then_some(when)
+    }
+
+    /// When the [mark](Self::next_mark) that was returned last was left, at this position.
+    pub(super) fn when_marked(&mut self, position: Position) -> When {
+        if let Some(when) = self.when_last(position) {
+            return when;
+        }
+        let Some(times) = &mut self.times else { return When::UNKNOWN };
+        let (bounds, estimate_ns) = times.when_marked(position);
+        When { bounds, estimate_ns }
     }
 
     /// When everything before a position had happened.

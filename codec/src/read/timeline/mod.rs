@@ -9,7 +9,7 @@
 //! Exports, `flow replay`, the page and the longest calls read threads this way. Sums over whole traces go by [`Visit`](super::Visit), which
 //! is faster and follows the same rules; tests compare the two.
 //!
-//! **Time.** All exits of a run up to the next time mark happen at once, at the time of the first of them. Times are
+//! **Time.** A mark is as old as the time mark before it, in the order of the marks. All exits of a run up to the next time mark happen at once, at the time of the first of them. Times are
 //! bounds and an estimate, as `docs/time.md` defines them; estimates never go back.
 //!
 //! Memory: the marks up to the next time mark, and for each stage what it says.
@@ -127,6 +127,12 @@ impl ThreadFile {
     /// As those of [`timeline`](Self::timeline).
     pub fn timeline_without_marks(&self) -> Result<Timeline<'static>> {
         Ok(Timeline::new(self.events()?, Known::nothing()))
+    }
+
+    /// Opens the timeline of the marks alone, which is all that notes, gaps and pauses need.
+    #[must_use]
+    pub fn timeline_of_marks(&self) -> Timeline<'static> {
+        Timeline::new(self.no_events(), Known::open(self, Offset::default()))
     }
 }
 
@@ -358,7 +364,7 @@ impl<'a> Timeline<'a> {
                 Mark::Resumed => EventKind::Resume,
                 _ => continue,
             };
-            self.now = self.known.when(position);
+            self.now = self.known.when_marked(position);
             return Some(self.event(position, kind));
         }
         None
@@ -524,6 +530,18 @@ mod tests {
             .collect();
         let bounds = |from_ns, by_ns| Bounds { from_ns, by_ns };
         assert_eq!(exits, [(0, bounds(30, 30)), (1, bounds(30, 90))]);
+    }
+
+    #[test]
+    fn marks_at_one_place_have_their_times_in_order() {
+        let time = |ns| Mark::Time { by_ns: ns, from_ns: ns };
+        let place = [time(10), note("one"), time(90), note("two"), time(95)];
+        let marks = [&place.map(|mark| (at(1, 0), mark))[..], &[(at(2, 0), time(100))]].concat();
+        let (_dir, file) = thread(&[0x80, 0x00, 0x81], &marks);
+        let notes = ["note one @10", "note two @90"];
+        let all = ["enter 0 @10", notes[0], notes[1], "exit 1 @95", "enter 1 @100"];
+        assert_eq!(show(file.timeline().unwrap()), all);
+        assert_eq!(show(file.timeline_of_marks()), notes);
     }
 
     #[test]
