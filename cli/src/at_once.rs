@@ -6,7 +6,6 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
 use flow_codec::analysis::Report;
-use flow_codec::format::names::EventFormat;
 use flow_codec::index::Origin;
 use flow_codec::read::{Content, ReadRecords, Tail, ThreadFile};
 use flow_codec::scan::{Depths, Swept, sweep};
@@ -63,7 +62,7 @@ pub(crate) fn report_thread(
 ) -> Option<(Vec<Report>, Tail)> {
     let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let parts = cores.min(usize::try_from(file.bytes / BYTES_A_PART).unwrap_or(usize::MAX));
-    if file.format != EventFormat::Binary || file.parts.is_some() || parts < 2 {
+    if file.parts.is_some() || parts < 2 {
         return None;
     }
     let mut tree = open_tree(file, progress).ok()?;

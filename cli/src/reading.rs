@@ -5,7 +5,6 @@ use std::ops::Range;
 use std::path::Path;
 
 use flow_codec::format::flow::Record;
-use flow_codec::format::names::EventFormat;
 use flow_codec::read::{
     Clock, Content, Events, Filtered, ReadRecords, Selection, Tail, ThreadFile, TimeLimited,
     TimeLimits, TimedEvents, Timeline, Trace, Visit, VisitTimeline, Visited,
@@ -305,11 +304,6 @@ impl<F> Read<'_, F> {
 
 /// Counts what a thread did.
 pub(crate) fn count_thread(file: &ThreadFile, progress: &mut Progress) -> (Summary, Reading) {
-    if file.format == EventFormat::Jsonl {
-        let mut total = Summary::default();
-        let reading = visit_thread(file, &Chosen::all(), progress, &mut total);
-        return (total, reading);
-    }
     let outcome = sweep_thread(file, progress);
     progress.file_done(file.bytes);
     match outcome {

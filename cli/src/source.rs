@@ -205,7 +205,7 @@ fn missing(trace: &Trace) -> Option<String> {
         return Some(text);
     }
     let end = trace.manifest.as_ref()?.end.as_ref().filter(|end| lost(&end.lost).is_none())?;
-    let there = trace.files.iter().fold(0_u64, |sum, file| sum.saturating_add(file.bytes));
+    let there = trace.files.iter().fold(0_u64, |sum, file| sum.saturating_add(file.stored_bytes()));
     let missing = end.totals.bytes.checked_sub(there).filter(|missing| *missing > 0)?;
     let threads = end.totals.threads.saturating_sub(trace.files.len() as u64);
     let files = if threads > 0 {

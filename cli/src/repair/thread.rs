@@ -1,11 +1,11 @@
 //! Threads: what the journal holds is written behind the file, an unfinished record cut off.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 
 use flow_codec::format::flow::Record;
 use flow_codec::format::names;
-use flow_codec::read::{OpenChunk, ReadRecords, Splice, Tail, ThreadFile};
+use flow_codec::read::{ReadRecords, Splice, Tail, ThreadFile};
 use flow_codec::{Error, Offset};
 use rustix::fs::OFlags;
 
@@ -19,14 +19,12 @@ impl Work<'_> {
     pub(super) fn threads(&mut self) -> Result<(), Failure> {
         for file in &self.trace.files {
             let end = self.count(file);
-            match (file.splice(), end, &file.open) {
-                (Ok(Some(splice)), End::At(_) | End::Damaged, Some(open)) => {
-                    self.append(file, open, splice)?;
-                }
-                (Ok(None), End::At(Tail::Truncated { offset }), None) => {
+            match (file.splice(), end) {
+                (Ok(Some(splice)), End::At(_) | End::Damaged) => self.append(file, splice)?,
+                (Ok(None), End::At(Tail::Truncated { offset })) => {
                     self.cut_record(file, offset)?;
                 }
-                (Ok(_), End::At(_) | End::Damaged, _) => {}
+                (Ok(_), End::At(_) | End::Damaged) => {}
                 // The check tells of it.
                 _ => self.is_whole = false,
             }
@@ -74,22 +72,17 @@ impl Work<'_> {
                 Ok(None) if is_damaged => break End::Damaged,
                 Ok(None) => break End::At(events.tail()),
                 // What is damaged stays so, and can be followed by more.
-                Err(Error::OversizedNumber { .. } | Error::BadLine { .. }) => is_damaged = true,
+                Err(Error::OversizedNumber { .. }) => is_damaged = true,
                 Err(_) => break End::Unreadable,
             }
             is_empty = false;
         };
         counted.threads += u64::from(!is_empty);
-        counted.bytes = counted.bytes.saturating_add(file.bytes);
+        counted.bytes = counted.bytes.saturating_add(file.stored_bytes());
         end
     }
 
-    fn append(
-        &mut self,
-        file: &ThreadFile,
-        open: &OpenChunk,
-        splice: Splice,
-    ) -> Result<(), Failure> {
+    fn append(&mut self, file: &ThreadFile, splice: Splice) -> Result<(), Failure> {
         if splice.cut > 0 {
             self.cut(file, Offset::new(splice.kept))?;
         }
@@ -98,9 +91,7 @@ impl Work<'_> {
         }
         let write = || {
             let mut to = open_for_writing(&file.path, OFlags::APPEND | OFlags::CREATE)?;
-            let mut bytes = open.bytes(file.format);
-            io::copy(&mut (&mut bytes).take(splice.written), &mut io::sink())?;
-            io::copy(&mut bytes, &mut to)
+            io::copy(&mut file.missing_bytes(splice)?, &mut to)
         };
         write().map_err(|error| failure(&file.path, error))?;
         let bytes = plural(splice.missing, "byte");
@@ -114,7 +105,8 @@ impl Work<'_> {
         if self.trace.manifest.is_none() {
             return Ok(());
         }
-        let cut = file.bytes.saturating_sub(offset.get());
+        let offset = file.stored_offset(offset);
+        let cut = file.stored_bytes().saturating_sub(offset.get());
         self.counted.bytes -= cut;
         self.cut(file, offset)?;
         let text = format!("{} of an unfinished record at {offset} cut off", plural(cut, "byte"));

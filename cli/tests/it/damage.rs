@@ -199,7 +199,10 @@ fn a_dump_shows_what_it_leaves_out() {
     fs::write(trace.path().join("thread-1.jsonl"), "blah\n{\"e\":\"enter\",\"method\":0}\nblah\n")
         .unwrap();
     let run = flow(&["dump"], trace.path());
-    assert_eq!(run.out.matches("5 bytes ").count(), 2, "{}", run.out);
+    assert_eq!(run.code, Some(1), "{}", run.err);
+    for line in ["thread-1.jsonl:1: expected", "thread-1.jsonl:3: expected"] {
+        assert!(run.err.contains(line), "{}", run.err);
+    }
 }
 
 #[test]

@@ -421,8 +421,16 @@ fn events_written_as_json_lines_read_the_same() {
     let run = flow(&["replay"], trace.path());
     assert!(run.out.contains("String[])\n  com.app.Main.work(int)\n… 1 frame"), "{}", run.out);
     let run = flow(&["dump"], trace.path());
-    assert!(run.out.contains("        26  {\"e\":\"enter\",\"method\":1}"), "{}", run.out);
+    assert!(
+        run.out.contains("         1  81           ENTER         1       2  com"),
+        "{}",
+        run.out
+    );
     assert!(run.out.contains("EXIT          1       1\n"), "{}", run.out);
+    // It takes place in the directory for temporary files.
+    let run = command().arg("info").arg(trace.path()).env("TMPDIR", "/nowhere").output().unwrap();
+    let err = String::from_utf8_lossy(&run.stderr);
+    assert!(!run.status.success() && err.contains("/nowhere"), "{err}");
 }
 
 #[test]

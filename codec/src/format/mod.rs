@@ -29,8 +29,8 @@
 //!
 //! # Limits
 //!
-//! Readers refuse a line of 16 MiB or more (64 KiB in `thread-<id>.jsonl`), a `trace.json` of more than 64
-//! MiB, and anything but a regular file in the place of a file.
+//! Readers refuse a line of 16 MiB or more, a `trace.json` of more than 64 MiB, and anything but a regular file in the
+//! place of a file.
 
 pub mod flow;
 pub mod ids;

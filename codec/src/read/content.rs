@@ -7,36 +7,26 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{FlowReader, ReadRecords, ThreadFile};
-use crate::format::flow::{Encoded, Record, is_boundary, records};
-use crate::format::names::EventFormat;
+use super::{FlowReader, ThreadFile};
+use crate::format::flow::{is_boundary, records};
 use crate::{Error, Offset, Result, ThreadId};
 
 /// The events of a thread as bytes of [`flow`](crate::format::flow): those in its file, and behind them what
 /// the journal held. Cheap to clone.
-///
-/// Of a thread that is written as [`jsonl`](crate::format::jsonl) it is a translation, in memory, a
-/// twentieth of the size of the file; offsets are those in the translation.
 #[derive(Clone, Debug)]
 pub struct Content(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     thread: ThreadId,
-    /// Holds the first `in_file` bytes.
-    file: Option<File>,
+    /// Holds the first `in_file` bytes, from a place on.
+    file: Option<(Arc<File>, u64)>,
     in_file: u64,
-    /// The bytes behind those.
-    rest: Rest,
-    /// Where the record begins that is not whole behind which the journal's events should follow, and how many
-    /// these are.
-    gap: Option<(Offset, u64)>,
-}
-
-#[derive(Debug)]
-enum Rest {
-    Chunk(Arc<[u8]>),
-    Translated(Vec<u8>),
+    /// The bytes behind those, and how many events they are.
+    chunk: Arc<[u8]>,
+    events: u64,
+    /// Where the record begins that is not whole behind which these events should follow.
+    cut: Option<Offset>,
 }
 
 impl Content {
@@ -44,33 +34,41 @@ impl Content {
     /// out.
     ///
     /// # Errors
-    /// The file cannot be opened, or does not hold what the format says where it has to be translated.
+    /// The file cannot be opened.
     pub fn open(file: &ThreadFile) -> Result<Self> {
-        let thread = file.id;
-        if file.format == EventFormat::Jsonl {
-            let rest = Rest::Translated(translate(file)?);
-            return Ok(Self(Arc::new(Inner { thread, file: None, in_file: 0, rest, gap: None })));
-        }
-        let in_file = file.bytes_in_file();
-        let opened = file.open_file()?;
-        let (mut chunk, mut gap) = (Arc::default(), None);
+        let mut content = Inner { in_file: file.bytes_in_file(), ..Inner::nothing(file.id) };
+        content.file = match &file.converted {
+            Some(converted) => Some((Arc::clone(&converted.file), converted.start)),
+            None => file.open_file()?.map(|file| (Arc::new(file), 0)),
+        };
         if let Some(open) = &file.open {
-            let cut = opened.as_ref().map(|opened| cut_record(opened, in_file)).transpose();
             let io_error = |source| Error::Io { path: file.path.clone(), source };
-            match cut.map_err(io_error)?.flatten() {
-                Some(end) => gap = Some((end, open.event_count())),
-                None => chunk = Arc::clone(&open.records),
+            content.events = open.event_count();
+            content.cut = content.cut_record().map_err(io_error)?;
+            if content.cut.is_none() {
+                content.chunk = Arc::clone(&open.records);
             }
         }
-        Ok(Self(Arc::new(Inner { thread, file: opened, in_file, rest: Rest::Chunk(chunk), gap })))
+        Ok(Self(Arc::new(content)))
+    }
+
+    /// No events of a thread.
+    pub(super) fn nothing(thread: ThreadId) -> Self {
+        Self(Arc::new(Inner::nothing(thread)))
     }
 
     /// What is wrong where the journal should go on behind the file, if anything is: then what it holds is
     /// left out.
     #[must_use]
     pub fn gap(&self, path: &Path) -> Option<Error> {
-        let (end, events) = self.0.gap?;
-        let next = Offset::new(self.0.in_file);
+        self.gap_behind(Offset::new(self.0.in_file), path)
+    }
+
+    /// The same where the bytes were read to their end, which is here.
+    pub(super) fn gap_behind(&self, end: Offset, path: &Path) -> Option<Error> {
+        let Inner { in_file, events, cut, .. } = *self.0;
+        let is_short = end.get() < in_file && events > 0;
+        let (end, next) = (cut.or(is_short.then_some(end))?, Offset::new(in_file));
         Some(Error::Gap { path: path.to_path_buf(), end, next, events })
     }
 
@@ -83,7 +81,7 @@ impl Content {
     /// How many bytes there are.
     #[must_use]
     pub fn len(&self) -> u64 {
-        self.0.in_file.saturating_add(self.rest().len() as u64)
+        self.0.in_file.saturating_add(self.0.chunk.len() as u64)
     }
 
     /// Whether there are none.
@@ -92,7 +90,7 @@ impl Content {
         self.len() == 0
     }
 
-    /// How many of the bytes stand in the thread's file, at the same offsets.
+    /// How many of the bytes the thread's file holds.
     #[must_use]
     pub fn len_in_file(&self) -> u64 {
         self.0.in_file
@@ -103,16 +101,22 @@ impl Content {
     /// # Errors
     /// Those of the file.
     pub fn read_at(&self, offset: Offset, buffer: &mut [u8]) -> io::Result<usize> {
-        let left_in_file = self.0.in_file.saturating_sub(offset.get());
+        let Inner { file, in_file, chunk, .. } = &*self.0;
+        let left_in_file = in_file.saturating_sub(offset.get());
         if left_in_file > 0 {
-            let Some(file) = &self.0.file else { return Ok(0) };
+            let Some((file, start)) = file else { return Ok(0) };
             let len = usize::try_from(left_in_file).unwrap_or(usize::MAX).min(buffer.len());
-            return file.read_at(buffer.get_mut(..len).unwrap_or_default(), offset.get());
+            return file.read_at(buffer.get_mut(..len).unwrap_or_default(), start + offset.get());
         }
-        let at = offset.get() - self.0.in_file;
-        let at = usize::try_from(at).unwrap_or(usize::MAX);
-        let mut rest = self.rest().get(at..).unwrap_or_default();
+        let at = usize::try_from(offset.get() - in_file).unwrap_or(usize::MAX);
+        let mut rest = chunk.get(at..).unwrap_or_default();
         rest.read(buffer)
+    }
+
+    /// Reads the bytes from the first one on.
+    #[must_use]
+    pub fn reader(&self) -> ContentReader {
+        ContentReader { content: self.clone(), offset: Offset::default() }
     }
 
     /// Reads bytes until the buffer is full, or there are no more.
@@ -158,12 +162,32 @@ impl Content {
         let input = ContentReader { content: self.clone(), offset }.take(len);
         FlowReader::going_on(input, offset, len)
     }
+}
 
-    fn rest(&self) -> &[u8] {
-        match &self.0.rest {
-            Rest::Chunk(chunk) => chunk,
-            Rest::Translated(bytes) => bytes,
+impl Inner {
+    fn nothing(thread: ThreadId) -> Self {
+        Self { thread, file: None, in_file: 0, chunk: Arc::default(), events: 0, cut: None }
+    }
+
+    /// Where the last record in the file begins, if it is not whole.
+    fn cut_record(&self) -> io::Result<Option<Offset>> {
+        let Some((file, start)) = &self.file else { return Ok(None) };
+        // Back to a place where a record ends for sure, which is not far but in a recursion.
+        for window in [64, 4096, 256 * 1024] {
+            let mut bytes = vec![0; usize::try_from(self.in_file.min(window)).unwrap_or_default()];
+            let first = self.in_file - bytes.len() as u64;
+            file.read_exact_at(&mut bytes, start + first)?;
+            let begin = match bytes.iter().rposition(|&byte| is_boundary(byte)) {
+                Some(boundary) => boundary + 1,
+                None if first == 0 => 0,
+                None => continue,
+            };
+            let behind = bytes.get(begin..).unwrap_or_default();
+            let whole = records(behind).last().map_or(0, |(_, end)| end);
+            return Ok((whole < behind.len()).then(|| Offset::new(first).plus(begin + whole)));
         }
+        // Taken as whole.
+        Ok(None)
     }
 }
 
@@ -179,42 +203,5 @@ impl Read for ContentReader {
         let read = self.content.read_at(self.offset, buffer)?;
         self.offset = self.offset.plus(read);
         Ok(read)
-    }
-}
-
-/// Where the last record of the first `len` bytes begins, if it is not whole.
-fn cut_record(file: &File, len: u64) -> io::Result<Option<Offset>> {
-    // Far enough for a place where a record ends for sure, but for a recursion, which is taken as whole.
-    let mut bytes = [0; 64];
-    let start = len.saturating_sub(bytes.len() as u64);
-    let bytes = bytes.split_at_mut(usize::try_from(len - start).unwrap_or_default()).0;
-    file.read_exact_at(bytes, start)?;
-    let boundary = bytes.iter().rposition(|&byte| is_boundary(byte));
-    let first = match boundary {
-        Some(at) => at + 1,
-        None if start == 0 => 0,
-        None => return Ok(None),
-    };
-    let behind = bytes.get(first..).unwrap_or_default();
-    let whole = records(behind).last().map_or(0, |(_, end)| end);
-    Ok((whole < behind.len()).then(|| Offset::new(start).plus(first + whole)))
-}
-
-/// The events of a JSONL file as `.flow`. Lines that are no events are left out.
-fn translate(file: &ThreadFile) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let mut events = file.events()?;
-    loop {
-        match events.next_record() {
-            Ok(Some((_, Record::Enter(method)))) => {
-                bytes.extend_from_slice(Encoded::enter(method).as_bytes());
-            }
-            Ok(Some((_, Record::Exit(count)))) => {
-                bytes.extend_from_slice(Encoded::exits(count).as_bytes());
-            }
-            Ok(None) => return Ok(bytes),
-            Err(error @ Error::Io { .. }) => return Err(error),
-            Err(_) => {}
-        }
     }
 }

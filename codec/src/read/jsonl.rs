@@ -1,133 +1,255 @@
-//! Reads the JSONL form of a thread from a stream.
+//! Threads written as [`jsonl`]: converted to `.flow` when a trace is opened, and back where a file is completed.
+//!
+//! What is converted is the `.flow` that the recorder would have written: a twentieth of the lines. It goes into one
+//! file without a name, in the directory for temporary files: in memory it could be more than there is.
 
-use std::io::{BufRead, BufReader, Read};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Cursor, Read};
+use std::num::NonZeroU64;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::{env, process};
 
-use super::{ReadRecords, Tail};
-use crate::error::quoted;
-use crate::format::flow::Record;
-use crate::format::jsonl::decode_line;
-use crate::{Error, Offset, Result};
+use super::ThreadFile;
+use super::text::for_each_line_before;
+use crate::format::flow::{Encoded, Record, records};
+use crate::format::jsonl::{decode_line, encode, encoded_bytes};
+use crate::{Error, Result};
 
-/// No event of ours is this long; longer lines are refused before they are kept in memory.
-const MAX_LINE_BYTES: u64 = 64 * 1024;
+const EXPECTED: &str = "{\"e\":\"enter\",\"method\":ID} or {\"e\":\"exit\"}";
+/// A record that is cut off, for a line that is.
+const CUT_OFF: u8 = 0xC0;
+const BUFFER_BYTES: usize = 64 * 1024;
 
-/// Reads the events of one thread, in order. Each exit is a record of its own.
+/// The events of one thread, converted.
+#[derive(Clone, Debug)]
+pub(super) struct Converted {
+    /// They are in this file, from this place on.
+    pub(super) file: Arc<File>,
+    pub(super) start: u64,
+    /// How many bytes of lines there are, and of whole ones.
+    pub(super) stored: u64,
+    pub(super) whole: u64,
+}
+
+/// Converts threads, one after the other, into one file.
 #[derive(Debug)]
-pub struct JsonlReader<R> {
-    input: BufReader<R>,
-    line: Vec<u8>,
-    line_number: u64,
-    position: Offset,
-    tail: Tail,
-    failed: bool,
+pub(super) struct Converter {
+    file: Arc<File>,
+    path: PathBuf,
+    end: u64,
 }
 
-impl<R: Read> JsonlReader<R> {
-    /// Reads from the start of `input`.
-    pub fn new(input: R) -> Self {
-        Self::going_on(input, Offset::default())
-    }
-
-    /// The same, where the start of `input` has this offset.
-    pub(super) fn going_on(input: R, position: Offset) -> Self {
-        Self {
-            input: BufReader::new(input),
-            line: Vec::new(),
-            line_number: 0,
-            position,
-            tail: Tail::Complete,
-            failed: false,
+impl Converter {
+    /// Creates the file.
+    pub(super) fn new() -> Result<Self> {
+        let dir = env::temp_dir();
+        match nameless_file_in(&dir) {
+            Ok(file) => Ok(Self { file: Arc::new(file), path: dir, end: 0 }),
+            Err(source) => Err(Error::Io { path: dir, source }),
         }
     }
 
-    fn try_next(&mut self) -> Result<Option<(Offset, Record)>> {
-        loop {
-            let offset = self.position;
-            self.line.clear();
-            let read = (&mut self.input)
-                .take(MAX_LINE_BYTES)
-                .read_until(b'\n', &mut self.line)
-                .map_err(|source| Error::Io { path: Default::default(), source })?;
-            if read == 0 {
-                return Ok(None);
-            }
-            self.line_number += 1;
-            let line_number = self.line_number;
-            let bad = |line: &[u8]| Error::BadLine {
-                path: Default::default(),
-                line: line_number,
-                expected: "{\"e\":\"enter\",\"method\":ID} or {\"e\":\"exit\"}",
-                found: quoted(&String::from_utf8_lossy(line)),
-            };
-            let Some(line) = self.line.strip_suffix(b"\n") else {
-                if read as u64 == MAX_LINE_BYTES {
-                    // What follows is no line.
-                    self.failed = true;
-                    return Err(bad(&self.line));
+    /// Converts the lines of a thread, which are as many bytes as its file has for now. Lines that are no events go to
+    /// `damage`.
+    pub(super) fn convert(
+        &mut self,
+        thread: &mut ThreadFile,
+        damage: &mut Vec<Error>,
+    ) -> Result<()> {
+        let (start, stored) = (self.end, thread.bytes_in_file());
+        let mut written = Ok(());
+        let (mut bytes, mut exits) = (Vec::with_capacity(BUFFER_BYTES), 0);
+        let lines = for_each_line_before(stored, &thread.path, damage, |line| {
+            match decode_line(line).map_err(|_| EXPECTED)? {
+                Some(Record::Exit(count)) => exits += count.get(),
+                Some(Record::Enter(method)) => {
+                    end_run(&mut exits, &mut bytes);
+                    bytes.extend_from_slice(Encoded::enter(method).as_bytes());
+                    if bytes.len() >= BUFFER_BYTES && written.is_ok() {
+                        written = self.write(&mut bytes);
+                    }
                 }
-                self.tail = Tail::Truncated { offset };
-                return Ok(None);
-            };
-            self.position = offset.plus(read);
-            let text = std::str::from_utf8(line).map_err(|_| bad(line))?;
-            let record = decode_line(text).map_err(|_| bad(line))?;
-            if let Some(record) = record {
-                return Ok(Some((offset, record)));
+                None => {}
             }
+            Ok(())
+        });
+        end_run(&mut exits, &mut bytes);
+        if lines.is_cut {
+            bytes.push(CUT_OFF);
+        }
+        written.and_then(|()| self.write(&mut bytes))?;
+        let file = Arc::clone(&self.file);
+        thread.bytes = self.end - start;
+        if let Some(open) = &mut thread.open {
+            open.offset = thread.bytes;
+            thread.bytes += open.records.len() as u64;
+        }
+        thread.converted = Some(Converted { file, start, stored, whole: lines.bytes });
+        Ok(())
+    }
+
+    fn write(&mut self, bytes: &mut Vec<u8>) -> Result<()> {
+        let written = self.file.write_all_at(bytes, self.end);
+        written.map_err(|source| Error::Io { path: self.path.clone(), source })?;
+        self.end += bytes.len() as u64;
+        bytes.clear();
+        Ok(())
+    }
+}
+
+/// Appends a run of so many exits, if there are any.
+fn end_run(exits: &mut u64, bytes: &mut Vec<u8>) {
+    if let Some(count) = NonZeroU64::new(std::mem::take(exits)) {
+        bytes.extend_from_slice(Encoded::exits(count).as_bytes());
+    }
+}
+
+/// A file that is gone when it is closed.
+fn nameless_file_in(dir: &std::path::Path) -> io::Result<File> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    loop {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = dir.join(format!("flow-{}-{number}", process::id()));
+        let mut options = OpenOptions::new();
+        match options.read(true).write(true).create_new(true).mode(0o600).open(&path) {
+            Ok(file) => return fs::remove_file(&path).map(|()| file),
+            // Of an earlier process that was killed right here.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
         }
     }
 }
 
-impl<R: Read> ReadRecords for JsonlReader<R> {
-    fn next_record(&mut self) -> Result<Option<(Offset, Record)>> {
-        if self.failed || self.tail != Tail::Complete {
-            return Ok(None);
+/// How many bytes the lines of some records have.
+pub(super) fn lines_bytes(flow: &[u8]) -> u64 {
+    records(flow).map(|(record, _)| encoded_bytes(record)).fold(0, u64::saturating_add)
+}
+
+/// Exits whose lines are made at once.
+const EXITS_AT_ONCE: u64 = 256;
+
+/// The lines of records, made as they are read: they take twenty times the space.
+#[derive(Debug)]
+pub(super) struct Lines {
+    records: Arc<[u8]>,
+    /// Up to where the records have been looked at.
+    at: usize,
+    /// What is left of the exit run in front of that.
+    exits: u64,
+    lines: Cursor<Vec<u8>>,
+}
+
+impl Lines {
+    pub(super) fn new(records: Arc<[u8]>) -> Self {
+        Self { records, at: 0, exits: 0, lines: Cursor::default() }
+    }
+
+    /// Makes the next lines, if there are any.
+    fn refill(&mut self) {
+        if self.exits == 0 {
+            let rest = self.records.get(self.at..).unwrap_or_default();
+            let Some((record, len)) = records(rest).next() else { return };
+            self.at += len;
+            match record {
+                Record::Enter(_) => return self.make(record),
+                Record::Exit(count) => self.exits = count.get(),
+            }
         }
-        let next = self.try_next();
-        self.failed |= matches!(next, Err(Error::Io { .. }));
-        next
+        if let Some(count) = NonZeroU64::new(self.exits.min(EXITS_AT_ONCE)) {
+            self.exits -= count.get();
+            self.make(Record::Exit(count));
+        }
     }
 
-    fn tail(&self) -> Tail {
-        self.tail
+    fn make(&mut self, record: Record) {
+        self.lines.set_position(0);
+        self.lines.get_mut().clear();
+        encode(record, self.lines.get_mut());
     }
+}
 
-    fn position(&self) -> Offset {
-        self.position
+impl Read for Lines {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.lines.read(buffer)? {
+            0 if !buffer.is_empty() => {
+                self.refill();
+                self.lines.read(buffer)
+            }
+            read => Ok(read),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Offset;
+    use crate::read::{Content, ReadRecords, Tail, Trace};
+
+    const ENTER: &str = "{\"e\":\"enter\",\"method\":7}\n";
+    const EXIT: &str = "{\"e\":\"exit\"}\n";
+
+    /// What these lines are converted to, what is wrong with them, and how they end.
+    fn converted(lines: &str) -> (Vec<u8>, Vec<String>, Tail) {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("thread-1.jsonl"), lines).unwrap();
+        let trace = Trace::open(dir.path()).unwrap();
+        let file = &trace.files[0];
+        assert_eq!(file.stored_bytes(), lines.len() as u64);
+        let mut bytes = Vec::new();
+        Content::open(file).unwrap().reader().read_to_end(&mut bytes).unwrap();
+        assert_eq!(file.bytes, bytes.len() as u64);
+        let mut events = file.events().unwrap();
+        while events.next_record().unwrap().is_some() {}
+        (bytes, trace.damage.iter().map(Error::to_string).collect(), events.tail())
+    }
 
     #[test]
-    fn lines_are_events_and_a_cut_line_is_the_tail() {
-        let text = "{\"e\":\"enter\",\"method\":7}\n\n{\"e\":\"exit\"}\n{\"e\":\"ent";
-        let mut reader = JsonlReader::new(text.as_bytes());
+    fn lines_are_what_the_recorder_would_have_written_instead() {
+        let lines = [ENTER, "\n", &EXIT.repeat(70), ENTER].concat();
+        assert_eq!(converted(&lines), (vec![0x87, 0x45, 0x01, 0x87], vec![], Tail::Complete));
+        assert_eq!(converted(""), (vec![], vec![], Tail::Complete));
+        let many = [&ENTER.repeat(BUFFER_BYTES), EXIT].concat();
+        let (bytes, ..) = converted(&many);
+        assert_eq!((bytes.len(), bytes.last()), (BUFFER_BYTES + 1, Some(&0x00)));
+    }
+
+    #[test]
+    fn a_line_that_is_cut_off_is_a_record_that_is() {
+        for end in 1..ENTER.len() {
+            let (bytes, damage, tail) = converted(&[ENTER, &ENTER[..end]].concat());
+            let offset = Offset::new(1);
+            assert_eq!(
+                (&bytes[..1], damage.len(), tail),
+                (&[0x87][..], 0, Tail::Truncated { offset })
+            );
+        }
+    }
+
+    #[test]
+    fn other_lines_are_named_by_their_numbers_and_nothing_else_is_lost() {
+        let (bytes, damage, tail) = converted(&[ENTER, EXIT, "hello\n", EXIT, ENTER].concat());
+        assert_eq!((bytes, tail), (vec![0x87, 0x01, 0x87], Tail::Complete));
         assert!(
-            matches!(reader.next_record().unwrap(), Some((_, Record::Enter(id))) if id.get() == 7)
+            damage.len() == 1 && damage[0].contains("thread-1.jsonl:3: expected"),
+            "{damage:?}"
         );
-        assert!(matches!(reader.next_record().unwrap(), Some((_, Record::Exit(_)))));
-        assert!(reader.next_record().unwrap().is_none());
-        assert_eq!(reader.tail(), Tail::Truncated { offset: Offset::new(39) });
     }
 
     #[test]
-    fn another_line_is_an_error_with_its_number_and_the_next_one_is_read() {
-        let text = "{\"e\":\"exit\"}\nhello\n{\"e\":\"exit\"}\n";
-        let mut reader = JsonlReader::new(text.as_bytes());
-        reader.next_record().unwrap();
-        let error = reader.next_record().unwrap_err().to_string();
-        assert!(error.contains(":2: expected"), "{error}");
-        assert!(matches!(reader.next_record(), Ok(Some((offset, _))) if offset.get() == 19));
-        assert!(matches!(reader.next_record(), Ok(None)));
-    }
-
-    #[test]
-    #[cfg_attr(miri, ignore = "slow there")]
-    fn a_line_without_end_is_refused_in_bounded_memory() {
-        let endless = std::io::repeat(b'x').take(1 << 30);
-        assert!(JsonlReader::new(endless).next_record().is_err());
+    fn lines_are_made_as_they_are_read() {
+        let folded = [0x81, 0xC0, 0x01, 0x6B, 0x04, 0x82];
+        let mut expected = Vec::new();
+        for (record, _) in records(&folded) {
+            encode(record, &mut expected);
+        }
+        let mut lines = Vec::new();
+        Lines::new(folded[..].into()).read_to_end(&mut lines).unwrap();
+        assert_eq!(lines, expected);
+        assert_eq!(lines.iter().filter(|&&byte| byte == b'\n').count(), 303);
+        assert_eq!(lines_bytes(&folded), lines.len() as u64);
     }
 }

@@ -1,7 +1,9 @@
 //! How the open chunk of a thread is written behind its file.
 
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
+use std::sync::Arc;
 
+use super::jsonl::{Lines, lines_bytes};
 use super::{OpenChunk, ThreadFile};
 use crate::format::flow::{Decoded, MAX_RECORD_BYTES, Record, decode, records};
 use crate::format::names::EventFormat;
@@ -30,41 +32,76 @@ impl ThreadFile {
         let Some(open) = &self.open else { return Ok(None) };
         let io_error = |source| Error::Io { path: self.path.clone(), source };
         let splice = match self.open_file()? {
-            Some(mut file) => splice(&mut file, open, self.format).map_err(io_error)?,
+            Some(mut file) => {
+                splice(&mut file, self.stored_in_file(), open, self.format).map_err(io_error)?
+            }
             None => {
-                Ok(Splice { kept: 0, cut: 0, written: 0, missing: open.byte_count(self.format) })
+                Ok(Splice { kept: 0, cut: 0, written: 0, missing: open.stored_bytes(self.format) })
             }
         };
         let conflict = |offset| Error::Conflict { path: self.path.clone(), offset };
         splice.map(Some).map_err(conflict)
+    }
+
+    /// What is to follow in its file.
+    ///
+    /// # Errors
+    /// None: reading from memory cannot fail.
+    pub fn missing_bytes(&self, splice: Splice) -> io::Result<impl Read + use<>> {
+        let mut bytes: Box<dyn Read> = match &self.open {
+            Some(open) => open.stored(self.format),
+            None => Box::new(io::empty()),
+        };
+        io::copy(&mut (&mut bytes).take(splice.written), &mut io::sink())?;
+        Ok(bytes)
+    }
+}
+
+impl OpenChunk {
+    /// Its bytes as they will be stored.
+    fn stored(&self, format: EventFormat) -> Box<dyn Read> {
+        let records = Arc::clone(&self.records);
+        match format {
+            EventFormat::Binary => Box::new(Cursor::new(records)),
+            EventFormat::Jsonl => Box::new(Lines::new(records)),
+        }
+    }
+
+    /// How many these are.
+    pub(super) fn stored_bytes(&self, format: EventFormat) -> u64 {
+        match format {
+            EventFormat::Binary => self.records.len() as u64,
+            EventFormat::Jsonl => lines_bytes(&self.records),
+        }
     }
 }
 
 /// `Err` is where file and chunk contradict each other.
 fn splice(
     file: &mut (impl Read + Seek),
+    offset: u64,
     open: &OpenChunk,
     format: EventFormat,
 ) -> io::Result<std::result::Result<Splice, Offset>> {
-    let behind = file.seek(SeekFrom::End(0))?.saturating_sub(open.offset);
+    let behind = file.seek(SeekFrom::End(0))?.saturating_sub(offset);
     if open.is_all {
-        let (kept, missing) = (open.offset, open.byte_count(format));
+        let (kept, missing) = (offset, open.stored_bytes(format));
         return Ok(Ok(Splice { kept, cut: behind, written: 0, missing }));
     }
-    file.seek(SeekFrom::Start(open.offset))?;
-    let same = common_bytes(BufReader::new(&mut *file), BufReader::new(open.bytes(format)))?;
+    file.seek(SeekFrom::Start(offset))?;
+    let same = common_bytes(BufReader::new(&mut *file), BufReader::new(open.stored(format)))?;
     let written = match format {
         _ if same == behind => Some(same),
         EventFormat::Binary => grown_run(file, open, same, behind)?,
         EventFormat::Jsonl => None,
     };
     Ok(match written {
-        None => Err(Offset::new(open.offset.saturating_add(same))),
+        None => Err(Offset::new(offset.saturating_add(same))),
         Some(written) => Ok(Splice {
-            kept: open.offset + written,
+            kept: offset + written,
             cut: behind - written,
             written,
-            missing: open.byte_count(format).saturating_sub(written),
+            missing: open.stored_bytes(format).saturating_sub(written),
         }),
     })
 }
@@ -117,8 +154,6 @@ fn grown_run(
 
 #[cfg(test)]
 mod tests {
-    use std::io::Cursor;
-
     use super::*;
     use crate::write::EventCounts;
 
@@ -135,7 +170,7 @@ mod tests {
             is_all: false,
         };
         let file = [&[0x80, 0x81][..], file].concat();
-        let splice = splice(&mut Cursor::new(file), &open, format).unwrap();
+        let splice = splice(&mut Cursor::new(file), open.offset, &open, format).unwrap();
         splice.map(|s| [s.kept, s.cut, s.written, s.missing]).map_err(Offset::get)
     }
 

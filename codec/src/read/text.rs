@@ -34,14 +34,34 @@ pub(super) fn read_whole(path: &Path) -> Result<Option<String>> {
 /// More damage than this in one file is not listed: a file of another kind has a bad line a line.
 pub(super) const MAX_DAMAGE: usize = 20;
 
+/// How much of a file its whole lines are.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) struct LinesRead {
+    /// Their bytes.
+    pub(super) bytes: u64,
+    /// Whether the file ends inside a line.
+    pub(super) is_cut: bool,
+}
+
 /// Calls `each` for every whole line. What cannot be read, and lines that `each` refuses, go to
 /// `damage`; the other lines count. A file that is absent has no lines, and a last line without LF
 /// is left out.
 pub(super) fn for_each_line(
     path: &Path,
     damage: &mut Vec<Error>,
-    mut each: impl FnMut(&str) -> std::result::Result<(), &'static str>,
+    each: impl FnMut(&str) -> std::result::Result<(), &'static str>,
 ) {
+    for_each_line_before(u64::MAX, path, damage, each);
+}
+
+/// The same of the first `limit` bytes of the file.
+pub(super) fn for_each_line_before(
+    limit: u64,
+    path: &Path,
+    damage: &mut Vec<Error>,
+    mut each: impl FnMut(&str) -> std::result::Result<(), &'static str>,
+) -> LinesRead {
+    let mut lines = LinesRead::default();
     let mut found = 0;
     let mut refuse = |error| {
         found += 1;
@@ -51,16 +71,22 @@ pub(super) fn for_each_line(
     };
     let io_error = |source| Error::Io { path: path.to_path_buf(), source };
     let mut input = match regular::open(path) {
-        Ok(Some(file)) => BufReader::new(file),
-        Ok(None) => return,
-        Err(error) => return refuse(io_error(error)),
+        Ok(Some(file)) => BufReader::new(file.take(limit)),
+        Ok(None) => return lines,
+        Err(error) => {
+            refuse(io_error(error));
+            return lines;
+        }
     };
     let mut bytes = Vec::new();
     for number in 1.. {
         bytes.clear();
         let read = match (&mut input).take(MAX_LINE_BYTES).read_until(b'\n', &mut bytes) {
             Ok(read) => read,
-            Err(error) => return refuse(io_error(error)),
+            Err(error) => {
+                refuse(io_error(error));
+                break;
+            }
         };
         let bad_line = |line: &str, expected| Error::BadLine {
             path: path.to_path_buf(),
@@ -72,9 +98,12 @@ pub(super) fn for_each_line(
             if read as u64 == MAX_LINE_BYTES {
                 let start = String::from_utf8_lossy(bytes.get(..1024).unwrap_or(&bytes));
                 refuse(bad_line(&start, "a line of less than 16 MiB"));
+            } else {
+                lines.is_cut = read > 0;
             }
-            return;
+            break;
         };
+        lines.bytes += read as u64;
         // Twice as fast as `from_utf8_lossy`, where nothing is to be replaced.
         let line =
             std::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
@@ -82,4 +111,5 @@ pub(super) fn for_each_line(
             refuse(bad_line(&line, expected));
         }
     }
+    lines
 }

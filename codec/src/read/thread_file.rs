@@ -1,16 +1,17 @@
 //! The events of one thread: those in its file, and behind them those that the journal holds.
 
 use std::fs::File;
-use std::io::{self, Chain, Cursor, Read, Seek, SeekFrom, Take};
+use std::io::{self, Chain, Cursor, Read, Take};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::flow::AtHand;
-use super::open_chunk::{OpenChunk, OpenChunkBytes, OpenMarks};
+use super::jsonl::Converted;
+use super::open_chunk::{OpenChunk, OpenMarks};
 use super::part::{PartCursor, Parts, Seen};
 use super::regular;
-use super::{FlowReader, JsonlReader, Marks, RECORDS_AT_ONCE, ReadRecords, Tail, Visit};
+use super::{Content, ContentReader, FlowReader, Marks, RECORDS_AT_ONCE, ReadRecords, Tail, Visit};
 use crate::format::flow::Record;
 use crate::format::marks::{HEADER, Position};
 use crate::format::names::{EventFormat, MARKS_EXTENSION};
@@ -21,24 +22,31 @@ use crate::{Error, Offset, Result, ThreadId};
 const MAX_LINES: u64 = 1 << 28;
 
 /// The events of one thread.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ThreadFile {
     /// The thread.
     pub id: ThreadId,
-    /// How its events are written.
-    pub format: EventFormat,
     /// The file. It may not be there yet, where there is an open chunk.
     pub path: PathBuf,
-    /// How many bytes its events have: the size of the file when the trace was opened, or with an
-    /// open chunk what it will be.
+    /// How many bytes of [`flow`](crate::format::flow) its events have: those of the file when the trace was
+    /// opened, and of the open chunk.
     pub bytes: u64,
     /// What the file does not hold yet. Then only as much of it counts as stands before the chunk.
     pub open: Option<OpenChunk>,
     /// What of it is read, if not all.
     pub parts: Option<Parts>,
+    /// How its events are stored, and what they were converted to.
+    pub(super) format: EventFormat,
+    pub(super) converted: Option<Converted>,
 }
 
 impl ThreadFile {
+    /// A thread of which nothing is known but its file.
+    pub(crate) fn new(id: ThreadId, format: EventFormat, path: PathBuf, bytes: u64) -> Self {
+        Self { id, path, bytes, open: None, parts: None, format, converted: None }
+    }
+
     /// Opens the thread for reading its events. Whether they are still in the journal does not
     /// show: offsets go on as if they stood in the file.
     ///
@@ -55,54 +63,27 @@ impl ThreadFile {
         Self { parts: Some(parts), ..self.clone() }
     }
 
+    /// All of it.
+    pub(crate) fn whole(&self) -> Self {
+        Self { parts: None, ..self.clone() }
+    }
+
     /// The same from a place on where a record begins. Of parts nothing is left that was entered before.
     ///
     /// # Errors
     /// As those of [`events`](Self::events).
     pub fn events_from(&self, offset: Offset) -> Result<Events> {
-        let mut events = self.whole_from(offset)?;
-        events.parts = self.parts.as_ref().map(|parts| {
-            let whole = Self { parts: None, ..self.clone() };
-            Box::new((PartCursor::new(parts, offset), whole))
-        });
+        let mut events = Events::of(Content::open(self)?, offset, self.path.clone());
+        events.parts = self
+            .parts
+            .as_ref()
+            .map(|parts| Box::new((PartCursor::new(parts, offset), self.whole())));
         Ok(events)
-    }
-
-    fn whole_from(&self, offset: Offset) -> Result<Events> {
-        let mut open = self.open.clone();
-        let (input, bytes) =
-            match open.take_if(|open| 0 < offset.get() && open.offset <= offset.get()) {
-                Some(open) => {
-                    let mut bytes = open.bytes(self.format);
-                    let before = offset.get() - open.offset;
-                    let skipped = io::copy(&mut (&mut bytes).take(before), &mut io::sink());
-                    skipped.map_err(|source| self.io_error(source))?;
-                    (Input::OpenChunk(bytes), open.records.len() as u64)
-                }
-                None => {
-                    let bytes = self.bytes_in_file().saturating_sub(offset.get());
-                    (Input::File(self.file_from(offset)?), bytes)
-                }
-            };
-        let reader = Reader::new(self.format, input, offset, bytes);
-        let path = self.path.clone();
-        Ok(Events { reader, format: self.format, open, path, non_canonical: 0, parts: None })
     }
 
     /// None of its events.
     pub(super) fn no_events(&self) -> Events {
-        let reader = Reader::new(self.format, Input::Nothing, Offset::default(), 0);
-        let (format, path) = (self.format, self.path.clone());
-        Events { reader, format, open: None, path, non_canonical: 0, parts: None }
-    }
-
-    /// The bytes that the offsets of the events belong to.
-    ///
-    /// # Errors
-    /// The file cannot be opened.
-    pub fn content(&self) -> Result<impl Read + use<>> {
-        let open = self.open.as_ref().map(|open| Input::OpenChunk(open.bytes(self.format)));
-        Ok(Input::File(self.file_from(Offset::default())?).chain(open.unwrap_or(Input::Nothing)))
+        Events::of(Content::nothing(self.id), Offset::default(), self.path.clone())
     }
 
     /// Its marks; `None` where it has none.
@@ -158,10 +139,29 @@ impl ThreadFile {
         Ok(Some((open.offset, bytes)))
     }
 
-    /// How many bytes of its events stand in the file.
+    /// How many bytes of its events the file holds.
     #[must_use]
     pub fn bytes_in_file(&self) -> u64 {
         self.open.as_ref().map_or(self.bytes, |open| open.offset)
+    }
+
+    /// How many bytes its events have as they are stored, or with an open chunk will be.
+    #[must_use]
+    pub fn stored_bytes(&self) -> u64 {
+        let open = self.open.as_ref().map_or(0, |open| open.stored_bytes(self.format));
+        self.stored_in_file().saturating_add(open)
+    }
+
+    /// How many of these the file holds.
+    #[must_use]
+    pub fn stored_in_file(&self) -> u64 {
+        self.converted.as_ref().map_or(self.bytes_in_file(), |converted| converted.stored)
+    }
+
+    /// Where in the file the record begins that its events end in, which is at `offset` of them.
+    #[must_use]
+    pub fn stored_offset(&self, offset: Offset) -> Offset {
+        self.converted.as_ref().map_or(offset, |converted| Offset::new(converted.whole))
     }
 
     /// Adds what the journal holds, if the file reaches to where that begins.
@@ -178,7 +178,7 @@ impl ThreadFile {
             let (path, offset) = (path.clone(), Offset::new(open.offset));
             return Err(Error::BadJournal { path, offset, expected, found });
         }
-        self.bytes = open.offset.saturating_add(open.byte_count(self.format));
+        self.bytes = open.offset.saturating_add(open.records.len() as u64);
         self.open = Some(open);
         Ok(())
     }
@@ -190,16 +190,6 @@ impl ThreadFile {
             return Err(self.io_error(io::ErrorKind::NotFound.into()));
         }
         Ok(file)
-    }
-
-    /// What counts of the file, from a place on.
-    fn file_from(&self, offset: Offset) -> Result<Take<OptionalFile>> {
-        let limit = self.open.as_ref().map_or(u64::MAX, |open| open.offset);
-        let mut file = self.open_file()?;
-        if let Some(file) = file.as_mut().filter(|_| offset.get() > 0) {
-            file.seek(SeekFrom::Start(offset.get())).map_err(|source| self.io_error(source))?;
-        }
-        Ok(OptionalFile(file).take(limit.saturating_sub(offset.get())))
     }
 
     fn io_error(&self, source: io::Error) -> Error {
@@ -233,80 +223,36 @@ impl Read for OptionalFile {
     }
 }
 
-#[derive(Debug)]
-enum Input {
-    File(Take<OptionalFile>),
-    OpenChunk(OpenChunkBytes),
-    Nothing,
-}
-
-impl Read for Input {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::File(file) => file.read(buffer),
-            Self::OpenChunk(bytes) => bytes.read(buffer),
-            Self::Nothing => Ok(0),
-        }
-    }
-}
-
-/// The records of a thread, whatever its format.
+/// The records of a thread.
 #[derive(Debug)]
 pub struct Events {
-    reader: Reader,
-    format: EventFormat,
-    /// What follows when the reader is through.
-    open: Option<OpenChunk>,
+    reader: FlowReader<ContentReader>,
+    content: Content,
     path: PathBuf,
-    /// Those that readers before this one counted.
-    non_canonical: u64,
+    /// Whether the end has been seen, and what is wrong there.
+    is_over: bool,
     /// Where only parts are read: which, and of what.
     parts: Option<Box<(PartCursor, ThreadFile)>>,
 }
 
-#[derive(Debug)]
-enum Reader {
-    Flow(FlowReader<Input>),
-    Jsonl(JsonlReader<Input>),
-}
-
-impl Reader {
-    fn new(format: EventFormat, input: Input, position: Offset, bytes: u64) -> Self {
-        match format {
-            EventFormat::Binary => Self::Flow(FlowReader::going_on(input, position, bytes)),
-            EventFormat::Jsonl => Self::Jsonl(JsonlReader::going_on(input, position)),
-        }
-    }
-}
-
 impl Events {
-    fn reader(&self) -> &dyn ReadRecords {
-        match &self.reader {
-            Reader::Flow(reader) => reader,
-            Reader::Jsonl(reader) => reader,
-        }
+    fn of(content: Content, offset: Offset, path: PathBuf) -> Self {
+        let reader = content.records_at(offset);
+        Self { reader, content, path, is_over: false, parts: None }
     }
 
     #[cold]
     fn failed(&mut self, error: Error) -> Error {
-        if matches!(error, Error::Io { .. }) {
-            self.open = None;
-        }
+        self.is_over |= matches!(error, Error::Io { .. });
         error.in_file(&self.path)
     }
 
-    /// Goes on with the open chunk, if the file ended where that begins.
+    /// There are no more records. Once, it may be that there should be.
     #[cold]
-    fn go_on(&mut self, open: OpenChunk) -> Result<Option<(Offset, Record)>> {
-        let (end, next) = (self.position(), Offset::new(open.offset));
-        if end != next || self.tail() != Tail::Complete {
-            let (path, events) = (self.path.clone(), open.event_count());
-            return Err(Error::Gap { path, end, next, events });
-        }
-        self.non_canonical = self.non_canonical();
-        let (input, bytes) = (Input::OpenChunk(open.bytes(self.format)), open.records.len() as u64);
-        self.reader = Reader::new(self.format, input, next, bytes);
-        self.next_record()
+    fn end(&mut self) -> Result<()> {
+        let was_over = std::mem::replace(&mut self.is_over, true);
+        let gap = self.content.gap_behind(self.reader.position(), &self.path);
+        gap.filter(|_| !was_over).map_or(Ok(()), Err)
     }
 
     /// The next record of the parts that are read.
@@ -357,18 +303,13 @@ impl Events {
     /// that way.
     #[inline]
     pub(super) fn at_hand(&self, until: Offset) -> Option<AtHand<'_>> {
-        match &self.reader {
-            Reader::Flow(reader) if self.parts.is_none() => Some(reader.at_hand(until)),
-            _ => None,
-        }
+        self.parts.is_none().then(|| self.reader.at_hand(until))
     }
 
     /// Passes records at hand.
     #[inline]
     pub(super) fn pass(&mut self, to: Offset) {
-        if let Reader::Flow(reader) = &mut self.reader {
-            reader.pass(to);
-        }
+        self.reader.pass(to);
     }
 
     /// Hands on one record.
@@ -388,15 +329,8 @@ impl ReadRecords for Events {
         if self.parts.is_some() {
             return self.next_of_parts();
         }
-        let next = match &mut self.reader {
-            Reader::Flow(reader) => reader.next_record(),
-            Reader::Jsonl(reader) => reader.next_record(),
-        };
-        match next {
-            Ok(None) => match self.open.take() {
-                Some(open) => self.go_on(open),
-                None => Ok(None),
-            },
+        match self.reader.next_record() {
+            Ok(None) => self.end().map(|()| None),
             next => next.map_err(|error| self.failed(error)),
         }
     }
@@ -410,11 +344,10 @@ impl ReadRecords for Events {
             }
             return Ok(true);
         }
-        let more = match &mut self.reader {
-            Reader::Flow(reader) => reader.visit_some(visitor),
-            Reader::Jsonl(reader) => reader.visit_some(visitor),
-        };
-        if more.map_err(|error| self.failed(error))? { Ok(true) } else { self.visit_next(visitor) }
+        match self.reader.visit_some(visitor) {
+            Ok(false) => self.end().map(|()| false),
+            more => more.map_err(|error| self.failed(error)),
+        }
     }
 
     fn visit_until<V: Visit>(&mut self, end: Offset, visitor: &mut V) -> Result<bool> {
@@ -424,27 +357,26 @@ impl ReadRecords for Events {
         if self.parts.is_some() {
             return self.visit_next(visitor);
         }
-        let more = match &mut self.reader {
-            Reader::Flow(reader) => reader.visit_until(end, visitor),
-            Reader::Jsonl(reader) => reader.visit_until(end, visitor),
-        };
-        if more.map_err(|error| self.failed(error))? { Ok(true) } else { self.visit_next(visitor) }
+        match self.reader.visit_until(end, visitor) {
+            Ok(false) => self.end().map(|()| false),
+            more => more.map_err(|error| self.failed(error)),
+        }
     }
 
     fn tail(&self) -> Tail {
         match &self.parts {
             Some(parts) => parts.0.tail,
-            None => self.reader().tail(),
+            None => self.reader.tail(),
         }
     }
 
     fn position(&self) -> Offset {
         let between = self.parts.as_ref().and_then(|parts| parts.0.end);
-        between.unwrap_or(self.reader().position())
+        between.unwrap_or(self.reader.position())
     }
 
     fn non_canonical(&self) -> u64 {
-        self.non_canonical + self.reader().non_canonical()
+        self.reader.non_canonical()
     }
 }
 
@@ -493,8 +425,8 @@ mod tests {
                 is_all: false,
             };
             let id = ThreadId::new(1);
-            let (format, path) = (EventFormat::Binary, path.clone());
-            let file = ThreadFile { id, format, path, bytes: 4, open: Some(open), parts: None };
+            let file = ThreadFile::new(id, EventFormat::Binary, path.clone(), 4);
+            let file = ThreadFile { open: Some(open), ..file };
             // Whatever follows was on its way when the thread died.
             for there in written..=bytes.len() {
                 fs::write(dir.path().join("thread-1.marks"), &bytes[..there]).unwrap();
@@ -512,37 +444,27 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let enter = Record::Enter(MethodId::new(1).unwrap());
         let exits = Record::Exit(NonZeroU64::new(2).unwrap());
-        for (format, text) in [
-            (EventFormat::Binary, &[0x81, 0x81][..]),
-            (
-                EventFormat::Jsonl,
-                b"{\"e\":\"enter\",\"method\":1}\n{\"e\":\"enter\",\"method\":1}\n",
-            ),
-        ] {
-            let path = dir.path().join("events");
-            // What follows the chunk's place does not count.
-            fs::write(&path, [text, &[0x00]].concat()).unwrap();
-            let open = OpenChunk {
-                offset: text.len() as u64,
-                events: EventCounts { enters: 1, exits: 2 },
-                records: Arc::from([0x01, 0x81]),
-                marks: Default::default(),
-                whole: Default::default(),
-                before: Vec::new(),
-                is_all: false,
-            };
-            let id = ThreadId::new(1);
-            let file = ThreadFile { id, format, path, bytes: 0, open: Some(open), parts: None };
-            let whole = all(file.events().unwrap());
-            assert_eq!(whole.first(), Some(&(0, enter)));
-            assert!(format == EventFormat::Jsonl || whole[2].1 == exits, "{whole:?}");
-            assert!(whole.len() >= 4, "{whole:?}");
-            for (number, (offset, _)) in whole.iter().enumerate() {
-                let events = file.events_from(Offset::new(*offset)).unwrap();
-                assert_eq!(all(events), whole[number..], "{format:?} from {offset}");
-            }
-            assert_eq!(all(file.events_from(Offset::new(1 << 40)).unwrap()), []);
+        let path = dir.path().join("events");
+        // What follows the chunk's place does not count.
+        fs::write(&path, [0x81, 0x81, 0x00]).unwrap();
+        let open = OpenChunk {
+            offset: 2,
+            events: EventCounts { enters: 1, exits: 2 },
+            records: Arc::from([0x01, 0x81]),
+            marks: Default::default(),
+            whole: Default::default(),
+            before: Vec::new(),
+            is_all: false,
+        };
+        let file = ThreadFile::new(ThreadId::new(1), EventFormat::Binary, path, 0);
+        let file = ThreadFile { open: Some(open), ..file };
+        let whole = all(file.events().unwrap());
+        assert_eq!(whole, [(0, enter), (1, enter), (2, exits), (3, enter)]);
+        for (number, (offset, _)) in whole.iter().enumerate() {
+            let events = file.events_from(Offset::new(*offset)).unwrap();
+            assert_eq!(all(events), whole[number..], "from {offset}");
         }
+        assert_eq!(all(file.events_from(Offset::new(1 << 40)).unwrap()), []);
     }
 
     proptest::proptest! {
@@ -588,8 +510,8 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("thread-1.flow");
             fs::write(&path, &bytes).unwrap();
-            let (id, format) = (ThreadId::new(1), EventFormat::Binary);
-            let file = ThreadFile { id, format, path, bytes: bytes.len() as u64, open: None, parts: None };
+            let (id, len) = (ThreadId::new(1), bytes.len() as u64);
+            let file = ThreadFile::new(id, EventFormat::Binary, path, len);
             let ranges: Vec<_> = parts.iter().map(|part| place(part.start)..place(part.end)).collect();
             let part = file.only("x", &ranges);
             let mut seen = Vec::new();

@@ -6,6 +6,7 @@ use std::time::Duration;
 use std::{fs, io};
 
 use super::journal::Journal;
+use super::jsonl::Converter;
 use super::regular;
 use super::text::read_whole;
 use super::{Methods, OpenChunk, ThreadFile, Threads};
@@ -103,6 +104,7 @@ impl Trace {
                 JournalReading { is_whole, is_restless, is_checkpoint }
             },
         );
+        listing.convert(&mut damage)?;
         Ok(Self {
             methods: Methods::read(dir, &mut damage),
             threads: Threads::read(dir, &mut damage),
@@ -223,8 +225,7 @@ impl Listing {
             match found.and_then(|found| regular::check(&found).map(|()| found.len())) {
                 Ok(bytes) => {
                     listing.has_trace = true;
-                    let (open, parts) = (None, None);
-                    listing.files.push(ThreadFile { id, format, path, bytes, open, parts });
+                    listing.files.push(ThreadFile::new(id, format, path, bytes));
                 }
                 // It has gone since the directory was read.
                 Err(_) if fs::symlink_metadata(&path).is_err() => {}
@@ -269,8 +270,7 @@ impl Listing {
                 Err(_) if open.is_empty() && open.offset == 0 => {}
                 Err(_) => {
                     let path = dir.join(names::thread_file(id, format));
-                    let mut file =
-                        ThreadFile { id, format, path, bytes: 0, open: None, parts: None };
+                    let mut file = ThreadFile::new(id, format, path, 0);
                     match file.attach(open) {
                         Ok(()) => without_file.push(file),
                         Err(error) => damage.push(error),
@@ -280,6 +280,20 @@ impl Listing {
         }
         self.files.append(&mut without_file);
         self.files.sort_by_key(|file| file.id);
+    }
+
+    /// Converts what is not written as `.flow`.
+    fn convert(&mut self, damage: &mut Vec<Error>) -> Result<()> {
+        let mut converter = None;
+        let is_text = |file: &&mut ThreadFile| file.format == EventFormat::Jsonl;
+        for file in self.files.iter_mut().filter(is_text).filter(|file| file.bytes_in_file() > 0) {
+            let converter = match &mut converter {
+                Some(converter) => converter,
+                none => none.insert(Converter::new()?),
+            };
+            converter.convert(file, damage)?;
+        }
+        Ok(())
     }
 
     /// The format of a thread file that is not there yet.

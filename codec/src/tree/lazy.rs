@@ -477,9 +477,8 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("thread-1.flow");
             fs::write(&path, bytes).unwrap();
-            let (id, format) = (ThreadId::new(1), EventFormat::Binary);
-            let file =
-                ThreadFile { id, format, path, bytes: bytes.len() as u64, open: None, parts: None };
+            let (id, len) = (ThreadId::new(1), bytes.len() as u64);
+            let file = ThreadFile::new(id, EventFormat::Binary, path, len);
             Self { _dir: dir, file }
         }
 

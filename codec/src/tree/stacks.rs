@@ -32,7 +32,7 @@ pub fn call_stacks(
 ) -> Result<Vec<CallStack>> {
     let all = Position::before(Offset::default())..Position::before(Offset::new(u64::MAX));
     let ranges = file.parts.as_ref().map_or(std::slice::from_ref(&all), |parts| &parts.ranges);
-    let whole = ThreadFile { parts: None, ..file.clone() };
+    let whole = file.whole();
     let mut events = whole.events()?;
     let mut search = Search::new(numbers);
     for range in ranges {
@@ -155,9 +155,8 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("thread-1.flow");
             fs::write(&path, &bytes).unwrap();
-            let (id, format) = (ThreadId::new(1), EventFormat::Binary);
-            let bytes = bytes.len() as u64;
-            let whole = ThreadFile { id, format, path, bytes, open: None, parts: None };
+            let (id, len) = (ThreadId::new(1), bytes.len() as u64);
+            let whole = ThreadFile::new(id, EventFormat::Binary, path, len);
             let cuts: Vec<_> = cuts.into_iter()
                 .map(|(offset, exits)| Position { offset: Offset::new(offset), exits }).collect();
             let ranges: Vec<_> = cuts.chunks_exact(2).map(|pair| pair[0]..pair[1]).collect();

@@ -12,8 +12,8 @@ use crate::support::limited::run_limited;
 use crate::support::naive_decoder::{End, Stream, decode_all, read_all, visit_all};
 use flow_codec::analysis::Report;
 use flow_codec::format::flow::{Encoded, Record};
-use flow_codec::format::names;
-use flow_codec::read::{FlowReader, JsonlReader, ReadRecords, Tail, Trace, TraceSet};
+use flow_codec::format::{jsonl, names};
+use flow_codec::read::{FlowReader, ReadRecords, Tail, Trace, TraceSet};
 use flow_codec::tree::Walk;
 use flow_codec::{Error, MethodId, Result};
 
@@ -120,48 +120,47 @@ fn any_changed_byte_leaves_what_stands_before_it() {
     }
 }
 
+/// What lines are converted to, its length, and the numbers of lines that are no events.
+fn converted(dir: &Path, lines: &[u8]) -> (Stream, u64, Vec<u64>) {
+    fs::write(dir.join("thread-1.jsonl"), lines).expect("a folder");
+    let trace = Trace::open(dir).expect("a trace");
+    let number = |error: &Error| match error {
+        Error::BadLine { line, .. } => *line,
+        error => panic!("{error}"),
+    };
+    let events = trace.files[0].events().expect("it is there");
+    (read_all(events), trace.files[0].bytes, trace.damage.iter().map(number).collect())
+}
+
 #[test]
 fn every_prefix_of_json_lines_is_its_whole_lines_and_then_truncated() {
+    let dir = tempfile::tempdir().unwrap();
     let bytes = JSONL.as_bytes();
-    let whole = read_all(JsonlReader::new(bytes));
-    assert_eq!((whole.records.len(), whole.end), (5, End::Complete));
+    let (whole, ..) = converted(dir.path(), bytes);
+    assert_eq!((whole.records.len(), whole.end), (3, End::Complete));
     for cut in 0..=bytes.len() {
         let line_start =
             bytes[..cut].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-        let prefix = read_all(JsonlReader::new(&bytes[..cut]));
-        let before = |record: &&(u64, _)| record.0 < line_start as u64;
-        let expected: Vec<_> = whole.records.iter().filter(before).copied().collect();
-        assert_eq!(prefix.records, expected, "cut at {cut}");
-        let end = if line_start == cut { End::Complete } else { End::Truncated(line_start as u64) };
-        assert_eq!(prefix.end, end, "cut at {cut}");
+        let (prefix, _, bad) = converted(dir.path(), &bytes[..cut]);
+        let (lines, len, _) = converted(dir.path(), &bytes[..line_start]);
+        let end = if line_start == cut { End::Complete } else { End::Truncated(len) };
+        assert_eq!((prefix.records, prefix.end), (lines.records, end), "cut at {cut}");
+        assert_eq!(bad, [0; 0], "cut at {cut}");
     }
 }
 
 #[test]
 fn any_changed_byte_of_json_lines_is_read_or_named_by_its_line() {
+    let dir = tempfile::tempdir().unwrap();
     for at in 0..JSONL.len() {
-        for change in 1..=u8::MAX {
+        for change in [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0xFF] {
             let mut bytes = JSONL.as_bytes().to_vec();
             bytes[at] ^= change;
             let line = 1 + bytes[..at].iter().filter(|&&byte| byte == b'\n').count() as u64;
-            let mut reader = JsonlReader::new(&bytes[..]);
-            let error = loop {
-                match reader.next_record() {
-                    Ok(Some(_)) => {}
-                    Ok(None) => break None,
-                    Err(error) => break Some(error),
-                }
-            };
-            match error {
-                None => {}
-                Some(Error::BadLine { line: named, .. }) => {
-                    // A line that lost its LF is one with the next; one cut in two fails later.
-                    assert!(named == line || named == line + 1, "byte {at} ^ {change:02x}");
-                }
-                Some(error) => panic!("{error}"),
-            }
-            walk(JsonlReader::new(&bytes[..]));
-            report(JsonlReader::new(&bytes[..]));
+            // A line that lost its LF is one with the next; one cut in two fails later.
+            let (.., bad) = converted(dir.path(), &bytes);
+            let is_near = |named: &u64| *named == line || *named == line + 1;
+            assert!(bad.iter().all(is_near), "byte {at} ^ {change:02x}: {bad:?}");
         }
     }
 }
@@ -176,9 +175,7 @@ fn only_the_two_objects_are_events() {
         "{\"e\":\"enter\",\"method\":9223372036854775808}",
         "{\"e\":\"enter\",\"method\":7.0}",
     ] {
-        let line = format!("{bad}\n");
-        let mut reader = JsonlReader::new(line.as_bytes());
-        assert!(matches!(reader.next_record(), Err(Error::BadLine { line: 1, .. })), "{bad}");
+        assert_eq!(jsonl::decode_line(bad), Err(jsonl::Malformed), "{bad}");
     }
 }
 
@@ -421,21 +418,14 @@ fn hostile_files_are_read_within_limits_of_memory_and_time() {
 fn read_hostile_files() {
     ten_million_nested_frames_need_no_deep_stack();
 
-    // A gigabyte of any one byte, as a thread file of either form.
-    for byte in [0x00, 0xFF, b'{', b'['] {
-        let endless = || io::repeat(byte).take(1 << 30);
-        if byte != 0x00 {
-            assert!(JsonlReader::new(endless()).next_record().is_err());
-        }
-        if byte == 0xFF {
-            assert!(FlowReader::new(endless()).next_record().is_err());
-        }
-    }
+    // A gigabyte of one byte.
+    let mut reader = FlowReader::new(io::repeat(0xFF).take(1 << 30));
+    assert!(reader.next_record().is_err());
     let mut reader = FlowReader::new(io::repeat(0x00).take(1 << 24));
     while reader.next_record().expect("exits are no error").is_some() {}
 
     // A hole of a gigabyte in the place of each file: what a crash of the machine can leave.
-    for name in [names::MANIFEST, names::IDS, names::METHODS, names::THREADS] {
+    for name in [names::MANIFEST, names::IDS, names::METHODS, names::THREADS, "thread-2.jsonl"] {
         let dir = tempfile::tempdir().expect("a temporary directory");
         write_small_trace(dir.path());
         let file = File::options().write(true).open(dir.path().join(name)).expect("it is there");

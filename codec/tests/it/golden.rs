@@ -19,7 +19,7 @@ use flow_codec::format::methods::{MethodInfo, MethodLine, flag_names};
 use flow_codec::format::names::{self, EventFormat};
 use flow_codec::format::threads::ThreadLine;
 use flow_codec::format::{ids, journal, jsonl};
-use flow_codec::read::{FlowReader, ReadRecords, Tail, Trace};
+use flow_codec::read::{Content, FlowReader, ReadRecords, Tail, Trace};
 use flow_codec::write::{Fold, RAW_EXIT};
 use flow_codec::{Error, MethodId, ThreadId};
 
@@ -598,7 +598,7 @@ fn the_journal_of_the_specification_is_read() {
     assert!(trace.damage.is_empty(), "{:?}", trace.damage);
     let [file] = &trace.files[..] else { panic!("{:?}", trace.files) };
     let mut content = Vec::new();
-    file.content().unwrap().read_to_end(&mut content).unwrap();
+    Content::open(file).unwrap().reader().read_to_end(&mut content).unwrap();
     assert_eq!(content, [0x80, 0x81, 0x82, 0x01, 0x81, 0x00]);
     assert_eq!((file.bytes, file.bytes_in_file(), trace.in_journal()), (6, 3, (1, 4)));
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::support::naive_fold::RawEvent;
 use crate::support::naive_journal::{Action, Recorder};
 use flow_codec::format::names::EventFormat;
-use flow_codec::read::{ReadRecords, Tail, Trace};
+use flow_codec::read::{Content, ReadRecords, Tail, Trace};
 use proptest::prelude::*;
 
 /// What the trace in `dir` holds of each thread.
@@ -15,7 +15,8 @@ fn contents(dir: &Path) -> Vec<(u64, Vec<u8>)> {
     assert!(trace.damage.is_empty(), "{:?}", trace.damage);
     let of = |file: &flow_codec::read::ThreadFile| {
         let mut bytes = Vec::new();
-        file.content().expect("it opens").read_to_end(&mut bytes).expect("it can be read");
+        let mut reader = Content::open(file).expect("it opens").reader();
+        reader.read_to_end(&mut bytes).expect("it can be read");
         assert_eq!(bytes.len() as u64, file.bytes);
         (file.id.get(), bytes)
     };

@@ -11,13 +11,12 @@ use flow_codec::analysis::{
 };
 use flow_codec::format::flow::Encoded;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
-use flow_codec::format::names::EventFormat;
 use flow_codec::read::{
     Bounds, Call, Clock, EventKind, Filtered, Lookahead, Selection, ThreadFile, TimeLimited,
     TimeLimits, TimedEvents, Timeline, Times, Trace, When,
 };
 use flow_codec::scan::Summary;
-use flow_codec::{Glob, MethodId, Offset, ThreadId};
+use flow_codec::{Glob, MethodId, Offset};
 use proptest::prelude::*;
 
 /// A record, and how many nanoseconds pass before each of its events.
@@ -179,14 +178,7 @@ fn written(thread: &Thread, marks: &[u8]) -> (tempfile::TempDir, ThreadFile) {
     let path = dir.path().join("thread-1.flow");
     fs::write(&path, &thread.bytes).expect("written");
     fs::write(path.with_extension("marks"), marks).expect("written");
-    let file = ThreadFile {
-        id: ThreadId::new(1),
-        format: EventFormat::Binary,
-        path,
-        bytes: thread.bytes.len() as u64,
-        open: None,
-        parts: None,
-    };
+    let file = Trace::open(dir.path()).expect("a trace").files.remove(0);
     (dir, file)
 }
 

@@ -3,7 +3,6 @@
 use std::num::NonZeroU64;
 
 use flow_codec::format::flow::Record;
-use flow_codec::format::names::EventFormat;
 use flow_codec::read::{CanonicalLen, ThreadFile, Visit};
 use flow_codec::scan::Summary;
 use flow_codec::{MethodId, MethodMap};
@@ -31,12 +30,10 @@ impl Contents {
         named: &MethodMap<bool>,
         progress: &mut Progress,
     ) -> Result<(Self, Reading), Failure> {
-        if file.format == EventFormat::Binary {
-            if let Some(sound) = Self::at_a_glance(file, named, progress) {
-                return Ok(sound);
-            }
-            progress.expect_more(file.bytes);
+        if let Some(sound) = Self::at_a_glance(file, named, progress) {
+            return Ok(sound);
         }
+        progress.expect_more(file.bytes);
         Self::one_by_one(file, named, progress)
     }
 

@@ -154,8 +154,8 @@ impl Check {
         self.counted.threads += u64::from(total.enters > 0 || total.exits > 0);
         self.counted.enters = self.counted.enters.saturating_add(total.enters);
         self.counted.exits = self.counted.exits.saturating_add(total.exits);
-        self.counted.bytes = self.counted.bytes.saturating_add(file.bytes);
-        self.in_journal += file.bytes - file.bytes_in_file();
+        self.counted.bytes = self.counted.bytes.saturating_add(file.stored_bytes());
+        self.in_journal += file.stored_bytes() - file.stored_in_file();
         let title = thread_title(trace, file.id);
         if total.unseen_exits(0) > 0 {
             let frames = plural(total.unseen_exits(0), "frame");

@@ -7,17 +7,18 @@ use std::io::{self, BufReader, Read, Write};
 use std::ops::Range;
 
 use flow_codec::format::flow::Record;
-use flow_codec::format::names::EventFormat;
-use flow_codec::read::{ThreadFile, Trace};
+use flow_codec::read::{Content, ContentReader, ThreadFile, Trace};
 
 use crate::args::{DumpArgs, Format};
 use crate::failure::{Failure, Status};
-use crate::output::{Labels, Out, Progress, csv_fields, neutral, plural};
+use crate::output::{Labels, Out, Progress, csv_fields, plural};
 use crate::reading::{Ending, Flow, Reading, read_records};
 use crate::source::{Source, thread_title};
 
-/// Of a longer record, only the beginning is shown: a line of JSON may have any blanks.
+/// Of more bytes, only the first are shown.
 const SHOWN_BYTES: u64 = 64;
+/// Space for the bytes of a record: ids up to 2^27 have four.
+const WIDTH: usize = "00 00 00 00".len();
 
 /// Runs the verb.
 pub(crate) fn run(args: &DumpArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -76,9 +77,8 @@ struct Dump<'a> {
 impl Dump<'_> {
     fn head(&self, trace: &Trace, file: &ThreadFile, out: &mut Out) -> Result<(), Failure> {
         out.heading(&format!("thread {}", thread_title(trace, file.id)))?;
-        let bytes = bytes_width(file.format);
         Ok(out.heading(&format!(
-            "{:>10}  {:<bytes$}  event  {:>8}  {:>6}  method",
+            "{:>10}  {:<WIDTH$}  event  {:>8}  {:>6}  method",
             "offset", "bytes", "value", "frames"
         ))?)
     }
@@ -92,47 +92,36 @@ impl Dump<'_> {
         out: &mut Out,
     ) -> Result<Reading, Failure> {
         self.frames = 0;
-        let mut raw = RawBytes::new(file.content()?, file.format);
+        let mut raw = RawBytes::new(file)?;
         let mut end = 0;
         let reading = read_records(file, progress, |range, record| {
             if *printed == max {
                 return Ok(Flow::Stop);
             }
             *printed += 1;
-            self.left_out(&mut raw, end..range.start, out)?;
+            self.left_out(end..range.start, out)?;
             end = range.end;
             let bytes = raw.show(range.clone())?;
             self.record(file, range.start, &bytes, record, out)?;
             Ok(Flow::Continue)
         })?;
         if reading.ending == Ending::Whole {
-            self.left_out(&mut raw, end..file.bytes, out)?;
+            self.left_out(end..file.bytes, out)?;
         }
         if let (Ending::Truncated(offset), Format::Text) = (reading.ending, self.format) {
             let bytes = raw.show(offset.get()..file.bytes.max(offset.get()))?;
-            let width = bytes_width(file.format);
-            writeln!(out, "{offset:>10}  {:<width$}  cut off", neutral(&bytes))?;
+            writeln!(out, "{offset:>10}  {bytes:<WIDTH$}  cut off")?;
         }
         Ok(reading)
     }
 
     /// Shows that there is no record in some bytes; what is wrong with them is told on stderr.
-    fn left_out(
-        &self,
-        raw: &mut RawBytes<impl Read>,
-        range: Range<u64>,
-        out: &mut Out,
-    ) -> Result<(), Failure> {
+    fn left_out(&self, range: Range<u64>, out: &mut Out) -> Result<(), Failure> {
         if self.format != Format::Text || range.start >= range.end {
             return Ok(());
         }
-        // Between lines there may be empty ones.
-        let is_text = raw.format == EventFormat::Jsonl;
-        if is_text && raw.show(range.clone())?.trim().is_empty() {
-            return Ok(());
-        }
-        let (bytes, width) = (plural(range.end - range.start, "byte"), bytes_width(raw.format));
-        writeln!(out, "{:>10}  {bytes:<width$}  left out", range.start)?;
+        let bytes = plural(range.end - range.start, "byte");
+        writeln!(out, "{:>10}  {bytes:<WIDTH$}  left out", range.start)?;
         Ok(())
     }
 
@@ -161,9 +150,7 @@ impl Dump<'_> {
         match self.format {
             Format::Text => {
                 let event = event.to_uppercase();
-                let width = bytes_width(file.format);
-                let bytes = neutral(bytes);
-                write!(out, "{offset:>10}  {bytes:<width$}  {event:<5}  {value:>8}  {frames:>6}")?;
+                write!(out, "{offset:>10}  {bytes:<WIDTH$}  {event:<5}  {value:>8}  {frames:>6}")?;
                 match record {
                     Record::Enter(method) => writeln!(out, "  {}", self.labels.get(method))?,
                     Record::Exit(_) if unseen > 0 => {
@@ -201,28 +188,19 @@ impl Dump<'_> {
     }
 }
 
-fn bytes_width(format: EventFormat) -> usize {
-    match format {
-        // Four bytes: ids up to 2^27.
-        EventFormat::Binary => "00 00 00 00".len(),
-        EventFormat::Jsonl => "{\"e\":\"enter\",\"method\":1000}".len(),
-    }
-}
-
 /// The bytes of the records, read beside the reader that decodes them: what stands in the file, not
 /// what would be written today.
-struct RawBytes<R> {
-    input: BufReader<R>,
+struct RawBytes {
+    input: BufReader<ContentReader>,
     position: u64,
-    format: EventFormat,
 }
 
-impl<R: Read> RawBytes<R> {
-    fn new(input: R, format: EventFormat) -> Self {
-        Self { input: BufReader::new(input), position: 0, format }
+impl RawBytes {
+    fn new(file: &ThreadFile) -> Result<Self, Failure> {
+        Ok(Self { input: BufReader::new(Content::open(file)?.reader()), position: 0 })
     }
 
-    /// The bytes of a range behind the last one: in hex, or as they are where they are text.
+    /// The bytes of a range behind the last one, in hex.
     fn show(&mut self, range: Range<u64>) -> Result<String, Failure> {
         let cannot =
             |error| Failure::Failed(format!("the file changed while it was read: {error}"));
@@ -235,10 +213,7 @@ impl<R: Read> RawBytes<R> {
         let shown = len.min(SHOWN_BYTES);
         (&mut self.input).take(shown).read_to_end(&mut bytes).map_err(cannot)?;
         self.position = range.start + bytes.len() as u64;
-        let mut text = match self.format {
-            EventFormat::Binary => hex(&bytes),
-            EventFormat::Jsonl => String::from_utf8_lossy(&bytes).trim_end().to_owned(),
-        };
+        let mut text = hex(&bytes);
         if shown < len {
             text.push('…');
         }

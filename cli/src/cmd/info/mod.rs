@@ -153,7 +153,7 @@ impl Facts {
     fn new(args: &InfoArgs, trace: &Trace, threads: &[ThreadRow]) -> Self {
         Self {
             calls: threads.iter().fold(0, |sum, thread| sum + thread.calls),
-            bytes: trace.files.iter().fold(0, |sum, file| sum + file.bytes),
+            bytes: trace.files.iter().fold(0, |sum, file| sum + file.stored_bytes()),
             threads: threads.iter().filter(|thread| thread.calls > 0).count() as u64,
             marks: MarkFacts::read(trace),
             open: trace
@@ -178,7 +178,7 @@ fn threads(args: &InfoArgs, trace: &Trace, progress: &mut Progress) -> (Vec<Thre
         let mut row = row(trace, file.id);
         row.calls = total.enters;
         row.max_frames = total.most_frames(0);
-        row.bytes = file.bytes;
+        row.bytes = file.stored_bytes();
         if !reading.is_sound() {
             row.state = "damaged";
         } else if let Ending::Truncated(_) = reading.ending {

@@ -165,7 +165,7 @@ impl Summary {
 impl Recorded {
     fn of(trace: &Trace, manifest: &Manifest, child: u32) -> Self {
         let written = Totals {
-            bytes: trace.files.iter().fold(0, |sum, file| sum + file.bytes),
+            bytes: trace.files.iter().fold(0, |sum, file| sum + file.stored_bytes()),
             ..Totals::default()
         };
         let (tests, _) = TestRun::read_all(trace);

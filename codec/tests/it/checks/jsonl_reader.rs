@@ -1,63 +1,50 @@
-//! Any bytes as a thread file of JSON lines: what each line says by itself, the same in pieces, and again
-//! when it is written anew.
-
-use std::io::Read;
+//! Any bytes as a thread file of JSON lines: they are converted to what each line says by itself, and every other line
+//! is named.
 
 use flow_codec::Error;
 use flow_codec::format::flow::Record;
 use flow_codec::format::jsonl;
-use flow_codec::read::{JsonlReader, ReadRecords, Tail};
 
-use crate::support::pieces::Pieces;
+use super::scratch;
+use crate::support::naive_decoder::{End, Seen, read_all};
 
-/// The records with their offsets, the lines that are none, and the tail.
-type Outcome = (Vec<(u64, Record)>, Vec<u64>, Option<u64>);
+/// More bad lines are not named.
+const MOST_NAMED: usize = 20;
 
 pub(super) fn check(bytes: &[u8]) {
-    let outcome = read(bytes);
-    assert_eq!(outcome, naive(bytes));
-    assert_eq!(read(Pieces::new(bytes, &[5, 0, 1, 11])), outcome);
-
-    let (records, ..) = outcome;
-    let mut written = Vec::new();
-    for &(_, record) in &records {
-        jsonl::encode(record, &mut written);
-    }
-    let (again, bad, tail) = read(&written[..]);
-    assert_eq!((bad.len(), tail), (0, None));
-    assert!(again.iter().map(|(_, record)| record).eq(records.iter().map(|(_, record)| record)));
-}
-
-fn read(input: impl Read) -> Outcome {
-    let mut reader = JsonlReader::new(input);
-    let (mut records, mut bad) = (Vec::new(), Vec::new());
-    loop {
-        match reader.next_record() {
-            Ok(Some((offset, record))) => records.push((offset.get(), record)),
-            Ok(None) => break,
-            Err(Error::BadLine { line, .. }) => bad.push(line),
-            Err(error) => panic!("bytes in memory cannot fail with: {error}"),
-        }
-    }
-    let tail = match reader.tail() {
-        Tail::Complete => None,
-        Tail::Truncated { offset } => Some(offset.get()),
+    let trace = scratch::opened(&[("thread-2.jsonl", bytes)]);
+    let number = |error: &Error| match error {
+        Error::BadLine { line, .. } => *line,
+        error => panic!("bytes in memory cannot fail with: {error}"),
     };
-    (records, bad, tail)
+    let mut bad: Vec<u64> = trace.damage.iter().map(number).collect();
+    let [file] = &trace.files[..] else { panic!("{:?}", trace.files) };
+    let stream = read_all(file.events().expect("it is there"));
+    let seen = stream.records.into_iter().map(|(_, seen)| seen).collect();
+    let is_cut = stream.end != End::Complete;
+
+    let (expected, mut expected_bad, expected_cut) = naive(bytes);
+    expected_bad.truncate(MOST_NAMED);
+    bad.truncate(MOST_NAMED);
+    assert_eq!((seen, bad, is_cut), (expected, expected_bad, expected_cut));
+    assert_eq!(file.stored_bytes(), bytes.len() as u64);
 }
 
 /// Line by line. The bytes of a fuzzer are fewer than a line may have.
-fn naive(bytes: &[u8]) -> Outcome {
-    let (mut records, mut bad) = (Vec::new(), Vec::new());
-    let mut at = 0;
+fn naive(bytes: &[u8]) -> (Vec<Seen>, Vec<u64>, bool) {
+    let (mut events, mut bad) = (Vec::new(), Vec::new());
     let mut lines: Vec<_> = bytes.split(|&byte| byte == b'\n').collect();
     let cut_off = lines.pop().unwrap_or_default();
     for (line, number) in lines.into_iter().zip(1..) {
-        match std::str::from_utf8(line).map(jsonl::decode_line) {
-            Ok(Ok(record)) => records.extend(record.map(|record| (at, record))),
-            _ => bad.push(number),
+        match jsonl::decode_line(&String::from_utf8_lossy(line)) {
+            Ok(Some(Record::Enter(method))) => events.push(Seen::Enter(method.get())),
+            Ok(Some(Record::Exit(_))) => match events.last_mut() {
+                Some(Seen::Exits(count)) => *count += 1,
+                _ => events.push(Seen::Exits(1)),
+            },
+            Ok(None) => {}
+            Err(_) => bad.push(number),
         }
-        at += line.len() as u64 + 1;
     }
-    (records, bad, (!cut_off.is_empty()).then_some(at))
+    (events, bad, !cut_off.is_empty())
 }

@@ -266,12 +266,12 @@ impl Recorder {
         }
     }
 
-    /// What each thread's file would hold if all had ended: without and with the event that was just
+    /// What each thread's events would be if all had ended: without and with the event that was just
     /// being recorded.
     pub(crate) fn expected(&self) -> BTreeMap<u64, [Vec<u8>; 2]> {
         let content = |events: &[RawEvent]| {
             let raw: Vec<u8> = events.iter().copied().flat_map(raw_bytes).collect();
-            in_format(&canonical_bytes(&naive_fold([&raw[..]])), self.format)
+            canonical_bytes(&naive_fold([&raw[..]]))
         };
         let of = |(id, thread): (&u64, &Thread)| {
             let mut with = thread.recorded.clone();
