@@ -1,12 +1,12 @@
-//! Places in a thread's events from which they can be read: how many came before, and how many frames
-//! are open there.
+//! Positions from which a thread's events can be read: how many events came before, and how many frames are
+//! open there.
 //!
-//! An [`Index`] is made in one pass, by several threads if there are cores for them, and can be
-//! [stored](Index::store) beside the thread file, from where the next reader has it at once. It is never needed,
-//! and never believed: what it says of an interval is compared with what stands there whenever it is
-//! read ([`tree::LazyTree`](crate::tree::LazyTree) does that), and then the index is made anew.
+//! An [`Index`] is built in one pass, by several threads if there are cores for them, and can be
+//! [stored](Index::store) beside the thread file for the next reader. It is never needed, and never trusted:
+//! what it says about an interval is compared with the events whenever the interval is read
+//! ([`tree::LazyTree`](crate::tree::LazyTree) does that); if they differ, the index is built anew.
 //!
-//! Memory: 40 bytes for each [`INTERVAL_BYTES`] of the thread file, a thousandth of it.
+//! Memory: 40 bytes for each [`INTERVAL_BYTES`] of the thread file, 0.1 % of it.
 
 mod store;
 
@@ -22,7 +22,7 @@ use crate::scan::{Damage, Depths, Summary, sweep};
 /// About how many bytes of events an interval has. Reading one takes some ten microseconds.
 pub const INTERVAL_BYTES: usize = 32 * 1024;
 
-/// A place between two records of a thread.
+/// A position between two records of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Place {
     /// Where the next record begins.
@@ -42,7 +42,7 @@ impl Place {
         self.enters.saturating_add(self.exits)
     }
 
-    /// The place behind some records.
+    /// The position after some records.
     #[must_use]
     pub fn behind(self, records: Summary) -> Self {
         Self {
@@ -54,7 +54,7 @@ impl Place {
     }
 }
 
-/// Places in the events of a thread, about every [`INTERVAL_BYTES`], and what lies between.
+/// Positions in the events of a thread, about every [`INTERVAL_BYTES`], and what lies between.
 #[derive(Clone, Debug)]
 pub struct Index {
     intervals: Vec<Interval>,
@@ -64,12 +64,12 @@ pub struct Index {
     interval_bytes: usize,
 }
 
-/// Some records in a row.
+/// Consecutive records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Interval {
     /// Where it begins.
     pub start: Place,
-    /// How far the depth falls in it, as if there were frames without end.
+    /// How far the depth falls in it, as if there were infinitely many frames.
     pub fall: u64,
 }
 
@@ -82,18 +82,18 @@ impl Interval {
 }
 
 impl Index {
-    /// An index of nothing.
+    /// An empty index.
     fn empty() -> Self {
         Self::with_intervals_of(INTERVAL_BYTES)
     }
 
-    /// An index of nothing, to be made of intervals of about so many bytes.
+    /// An empty index with intervals of about this many bytes.
     pub(crate) fn with_intervals_of(interval_bytes: usize) -> Self {
         let (intervals, end, damage) = Default::default();
         Self { intervals, end, damage, interval_bytes }
     }
 
-    /// Adds all records behind those it has. `progress` counts the bytes, for others to see.
+    /// Adds all records after those it has. `progress` counts the bytes, for other threads to see.
     ///
     /// # Errors
     /// The events cannot be read.
@@ -115,8 +115,8 @@ impl Index {
         self.end = start.behind(records);
     }
 
-    /// Makes room for a longer last interval: a file that is looked at again and again while it grows would else
-    /// have many short ones.
+    /// Makes room for a longer last interval: a file that is read repeatedly while it grows would otherwise
+    /// get many short ones.
     fn forget_short_end(&mut self) {
         let (wanted, end) = (self.interval_bytes as u64, self.end.offset);
         // Damage in it would be found again.
@@ -129,7 +129,7 @@ impl Index {
         }
     }
 
-    /// What was passed over in all that was read for it; one that is stored has nothing of it.
+    /// What was skipped in everything that was read for it; a stored index has none of it.
     #[must_use]
     pub fn damage(&self) -> &Damage {
         &self.damage
@@ -141,7 +141,7 @@ impl Index {
         &self.intervals
     }
 
-    /// Where the last interval ends: behind the last whole record there was.
+    /// Where the last interval ends: after the last whole record.
     #[must_use]
     pub fn end(&self) -> Place {
         self.end
@@ -153,7 +153,7 @@ impl Index {
         self.intervals.get(interval + 1).map_or(self.end, |next| next.start)
     }
 
-    /// The last interval that begins no later than what `count` counts to; 0 where there is none.
+    /// The last interval that begins no later than what `count` counts to; 0 if there is none.
     #[must_use]
     pub fn interval_at(&self, count: impl Fn(Place) -> u64, wanted: u64) -> usize {
         let later = self.intervals.partition_point(|interval| count(interval.start) <= wanted);

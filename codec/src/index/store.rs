@@ -12,20 +12,20 @@ use crate::read::{Content, ThreadFile};
 use crate::scan::Summary;
 use crate::{Error, Offset, Result};
 
-/// A stored index is not read if it is larger than this part of its thread file. Ours are a thousandth.
+/// A stored index is not read if it is larger than this share of its thread file. flow writes 0.1 %.
 const LARGEST_PART: u64 = 4;
 const SMALLEST_LIMIT: u64 = 4096;
 
-/// Where an index comes from.
+/// The source of an index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Origin {
     /// From its file.
     Stored,
-    /// From its file, and what the thread file has grown by since.
+    /// From its file, and from what the thread file has grown by since.
     Extended,
-    /// From the events: there is none.
+    /// From the events: there is no file.
     Built,
-    /// From the events: there is one, but of no use. With the reason.
+    /// From the events: there is a file, but it is unusable, for this reason.
     Rebuilt(&'static str),
 }
 
@@ -36,8 +36,8 @@ impl Index {
         file.path.with_extension("idx")
     }
 
-    /// The index of a thread: the stored one if it is of use, completed, or a new one. `progress` counts
-    /// the bytes that have been read.
+    /// The index of a thread: the stored one if it is usable, completed, or a new one. `progress` counts the
+    /// bytes that have been read.
     ///
     /// # Errors
     /// The events cannot be read.
@@ -57,7 +57,7 @@ impl Index {
         Ok((index, origin))
     }
 
-    /// The index of a thread, made anew.
+    /// The index of a thread, built anew.
     ///
     /// # Errors
     /// The events cannot be read.
@@ -68,7 +68,7 @@ impl Index {
         Ok(index)
     }
 
-    /// `Err(None)` where there is none, else what is wrong with it.
+    /// `Err(None)` if there is none, otherwise what is wrong with it.
     fn load(path: &Path, content: &Content) -> std::result::Result<Self, Option<&'static str>> {
         let metadata = fs::metadata(path).map_err(|_| None)?;
         let limit = (content.len_in_file() / LARGEST_PART).max(SMALLEST_LIMIT);
@@ -91,8 +91,8 @@ impl Index {
         Ok(index)
     }
 
-    /// Stores the index beside the thread's file. It covers what that holds; what stands in the journal is
-    /// not there to stay. Answers how many bytes it has.
+    /// Stores the index beside the thread's file. It covers the content of that file; the content of the
+    /// journal will not stay there. Returns the size in bytes.
     ///
     /// # Errors
     /// The file cannot be written, or the events not be read.
@@ -125,7 +125,7 @@ impl Index {
     }
 }
 
-/// Writes a file that is as private as the trace is, and follows no link.
+/// Writes a file that is as private as the trace, and follows no link.
 fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -144,11 +144,10 @@ fn entry(&super::Interval { start, fall }: &super::Interval, end: Place) -> Inte
     }
 }
 
-/// More exits than this have stopped to be counted, or nearly so: then entries and exits do not tell the
-/// depth.
+/// More exits than this are no longer counted reliably: then entries and exits do not determine the depth.
 const COUNTED_EXITS: u64 = 1 << 62;
 
-/// `None` where an interval contradicts itself, or does not tell enough.
+/// `None` if an interval contradicts itself, or does not determine enough.
 fn summary(&Interval { bytes, enters, exits, fall }: &Interval) -> Option<Summary> {
     let end = i128::from(enters) - i128::from(exits);
     let end = i64::try_from(end.max(i64::MIN.into())).ok()?;

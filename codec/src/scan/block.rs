@@ -1,35 +1,35 @@
 //! HOT: what 64 bytes hold, all at once.
 //!
-//! Nothing here branches on the bytes, and the loops go over arrays of fixed size, so that the compiler
-//! makes vector instructions of them; on x86-64 of SSE2, which every one has. It does not find those that
-//! add up the bytes of a vector: that is done with words. Events are handed on in memory, and [`ends`]
-//! is not inlined, because else it takes the vectors apart again: then all takes three times as long. See
-//! `benches/read.rs` after any change.
+//! Nothing here branches on the bytes, and the loops run over arrays of fixed size, so that the compiler
+//! generates vector instructions for them; on x86-64 those of SSE2, which every one has. It does not find the
+//! ones that add up the bytes of a vector: words do that. Events are passed in memory, and [`ends`] is not
+//! inlined, because otherwise the compiler takes the vectors apart again: then everything takes three times
+//! as long. Run `benches/read.rs` after any change.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![expect(clippy::indexing_slicing, reason = "fixed arrays, by loops that end before they do")]
 
-/// How many bytes are looked at together.
+/// How many bytes are processed together.
 pub(super) const BLOCK: usize = 64;
-/// How many bytes before a block are needed to tell which of its bytes begin records.
+/// How many bytes before a block are needed to find which of its bytes begin records.
 pub(super) const BEFORE: usize = 2;
 
 const LANES: usize = 16;
 const WORD: usize = 8;
 const WORDS: usize = BLOCK / WORD;
-/// Multiplied by this, each byte of a word becomes the sum of those up to it.
+/// A word multiplied by this has in each byte the sum of the bytes up to it.
 const SUMS: u64 = 0x0101_0101_0101_0101;
-/// The depth that a block begins with, so that all depths in it are positive bytes.
+/// The depth with which a block begins, so that all depths in it are positive bytes.
 const BASE: u8 = 0x80;
 const BASES: u64 = SUMS * 0x80;
 const NIBBLES: u128 = 0x0F0F_0F0F_0F0F_0F0F_0F0F_0F0F_0F0F_0F0F;
-/// With more exits than this, they may not be: 64 entries go the other way.
+/// With more exits than this they may not be: 64 entries go the other way.
 const MAX_EXITS: u32 = 0x7F;
 
 /// The sum of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Block {
-    /// Bytes of whole records: all but the last one or two.
+    /// Bytes of whole records: all except the last one or two.
     pub(super) len: usize,
     /// Entries.
     pub(super) enters: u32,
@@ -47,18 +47,18 @@ pub(super) struct Events {
 impl Events {
     pub(super) const NONE: Self = Self { enters: [0; BLOCK], exits: [0; BLOCK] };
 
-    /// Reads a block that begins with a record, and the bytes before it. `None` where it holds an entry of
-    /// more than three bytes, or a run of exits of more than one.
+    /// Reads a block that begins with a record, and the bytes before it. `None` if it holds an entry of more
+    /// than three bytes, or the record of a run with more than one byte.
     ///
     /// | byte | in such a block |
     /// |---|---|
     /// | `00`–`3F` | is the last of a record, or a run of exits |
     /// | `40`–`7F` | is the last of a record |
-    /// | `80`–`BF` | is an entry, or goes on |
-    /// | `C0`–`FF` | begins an entry, or goes on |
+    /// | `80`–`BF` | is an entry, or continues one |
+    /// | `C0`–`FF` | begins an entry, or continues one |
     ///
-    /// So a byte is a later one of its record if the one before it is from `C0` on, or if that is from `80`
-    /// on behind one from `C0` on.
+    /// So a byte is a further byte of its record if the previous byte is from `C0` on, or is from `80` on and
+    /// follows one from `C0` on.
     #[inline(always)]
     pub(super) fn read(&mut self, bytes: &[u8; BEFORE + BLOCK]) -> Option<Block> {
         let (mut enters, mut runs, mut further) = ([0_u8; LANES], [0_u8; LANES], [0_u8; LANES]);
@@ -87,7 +87,7 @@ impl Events {
         }
         let [enters, runs, further] = [enters, runs, further].map(u128::from_le_bytes);
         let exits = sum(runs) + sum(further & NIBBLES) + 0x10 * sum(further >> 4 & NIBBLES);
-        // A record that goes on behind the block is left to the next one.
+        // A record that continues after the block is left to the next one.
         let (before_last, last) = (bytes[BLOCK], bytes[BLOCK + 1]);
         let cut = match () {
             () if before_last >= 0xC0 && last >= 0x80 => 2,
@@ -101,7 +101,7 @@ impl Events {
         Some(Block { len, enters: sum(enters) - u32::from(cut > 0), exits })
     }
 
-    /// The depths in the block that was read last, where that before it is 0. `None` where they do not fit
+    /// The depths in the block that was read last, relative to the depth before it. `None` if they do not fit
     /// in bytes.
     #[inline(always)]
     pub(super) fn depths(&self, block: Block) -> Option<Depths> {
@@ -154,7 +154,7 @@ fn ones(is: bool) -> u8 {
     if is { u8::MAX } else { 0 }
 }
 
-/// The sum of bytes of which none is more than 15.
+/// The sum of bytes, none of which is more than 15.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "the halves of a vector, and a byte")]
 fn sum(vector: u128) -> u32 {
@@ -220,7 +220,7 @@ mod tests {
         (block, lowest, highest, rise)
     }
 
-    /// Whether a block is one that can be read all at once.
+    /// Returns whether a block can be read all at once.
     fn is_usual(bytes: &[u8; BLOCK]) -> bool {
         let mut at = 0;
         for (record, end) in records(bytes) {
@@ -230,7 +230,7 @@ mod tests {
             }
             at = end;
         }
-        // What is cut off: an entry of which the third byte may be missing.
+        // Cut off: an entry whose third byte may be missing.
         matches!(bytes[at..], [] | [0xC0..=0xFF] | [0xC0..=0xFF, 0x80..=0xFF])
     }
 
@@ -253,7 +253,7 @@ mod tests {
         }
     }
 
-    /// Ends of records, which may stand before a block.
+    /// Ends of records, which may precede a block.
     fn before() -> impl Strategy<Value = [u8; BEFORE]> {
         prop_oneof![
             Just([0, 0]),

@@ -1,16 +1,16 @@
-//! Where records cannot be told.
+//! Places where records cannot be decoded.
 
 use std::ops::Range;
 
 use crate::Offset;
 
-/// Of more places than this, the others are counted.
+/// If there are more places than this, the others are only counted.
 const KEPT: usize = 1024;
 
-/// Places that were passed over, in order.
+/// Places that were skipped, in order.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Damage {
-    /// The first ones: from where to where no record can be told.
+    /// The first ones: the ranges in which no record can be decoded.
     pub places: Vec<Range<Offset>>,
     /// How many further ones there are.
     pub more: u64,
@@ -25,7 +25,7 @@ impl Damage {
         }
     }
 
-    /// What follows behind all of it.
+    /// What follows all of it.
     pub(crate) fn append(&mut self, next: Self) {
         for place in next.places {
             self.add(place);
@@ -33,8 +33,8 @@ impl Damage {
         self.more += next.more;
     }
 
-    /// What begins before an offset. Where the places are that were only counted is not known; but behind all
-    /// others.
+    /// The damage that begins before an offset. The positions of places that were only counted are unknown,
+    /// but they follow all others.
     #[must_use]
     pub fn before(&self, offset: Offset) -> Self {
         let mut before = self.clone();

@@ -1,11 +1,11 @@
-//! Counts and depths at the speed of memory, without looking at the records one by one.
+//! Counts and depths at the speed of memory, without decoding the records one by one.
 //!
 //! ```text
 //! bytes ─▶ block: 64 bytes at once ─▶ Summary of a stretch ─▶ index, totals
 //! ```
 //!
-//! A stretch is any run of whole records. Its [`Summary`] does not depend on what came before, so that
-//! several can be made at the same time, and kept.
+//! A stretch is any sequence of whole records. Its [`Summary`] does not depend on what came before, so that
+//! several can be computed at the same time, and stored.
 
 mod block;
 mod damage;

@@ -1,4 +1,4 @@
-//! HOT: blocks where they will do, else record by record.
+//! HOT: blocks where possible, otherwise record by record.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -11,23 +11,23 @@ use crate::format::flow::{Decoded, Record, decode};
 pub struct Scanned {
     /// Bytes that were read, from the first one on.
     pub len: usize,
-    /// Why it did not get farther.
+    /// Why it stopped there.
     pub stop: Stop,
 }
 
 /// Why a scan has stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stop {
-    /// It has read as much as was asked for, or all there is.
+    /// It has read as much as requested, or everything.
     Enough,
     /// The bytes end inside a record.
     Incomplete,
-    /// What follows is no record.
+    /// What follows is not a record.
     Damage,
 }
 
-/// Adds records to `summary`, from the start of `bytes` on, which is the start of one, to the first end of
-/// a record that is `enough` bytes or more away, or to damage.
+/// Adds records to `summary`, from the start of `bytes`, which is the start of a record, to the first end of
+/// a record that is at least `enough` bytes away, or to damage.
 ///
 /// ```
 /// use flow_codec::scan::{Summary, scan};
@@ -42,7 +42,8 @@ pub fn scan(bytes: &[u8], enough: usize, summary: &mut Summary) -> Scanned {
     scan_depths::<true>(bytes, enough, summary)
 }
 
-/// The same; how high depth goes only `IF_HIGH` is wanted. In short stretches most blocks reach a new height.
+/// The same; how high the depth rises only `IF_HIGH` is set. In short stretches most blocks reach a new
+/// height.
 pub(super) fn scan_depths<const IF_HIGH: bool>(
     bytes: &[u8],
     enough: usize,
@@ -72,12 +73,12 @@ pub(super) fn scan_depths<const IF_HIGH: bool>(
     Scanned { len: at, stop: Stop::Enough }
 }
 
-/// Adds a block, if what it may change about depths can be told.
+/// Adds a block, if its effect on depths can be computed.
 #[inline(always)]
 fn add<const IF_HIGH: bool>(block: Block, events: &Events, summary: &mut Summary) -> bool {
     let (enters, exits) = (i64::from(block.enters), i64::from(block.exits));
     let Summary { end, lowest, highest, rise, .. } = *summary;
-    // Far from its ends: a run of exits can be longer than any trace.
+    // Far from the limits of the type: a run of exits can be longer than any trace.
     if end < i64::MIN / 2 {
         return false;
     }

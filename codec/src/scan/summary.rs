@@ -1,18 +1,18 @@
-//! What a stretch of records adds up to.
+//! The sums over a sequence of records.
 
 use std::num::NonZeroU64;
 
 use crate::MethodId;
 use crate::read::Visit;
 
-/// The events of some records in a row, and how far depth goes meanwhile. Nothing of it depends on what
-/// came before: stretches are read apart, and put together with [`then`](Self::then).
+/// The events of consecutive records, and how far the depth goes meanwhile. None of it depends on what came
+/// before: stretches are read separately, and joined with [`then`](Self::then).
 ///
-/// Depths are relative to that before the first record, and go on below it as if there were frames
-/// without end. Sums stop at the largest number.
+/// Depths are relative to that before the first record, and continue below it as if there were infinitely
+/// many frames. Sums stop at the largest number.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Summary {
-    /// Bytes, those that were left out as damaged included.
+    /// Bytes, including those that were skipped as damaged.
     pub bytes: u64,
     /// Method entries.
     pub enters: u64,
@@ -50,28 +50,28 @@ impl Summary {
         self.enters.saturating_add(self.exits)
     }
 
-    /// The frames open after it, where so many were open before. A stack has no frames below its bottom:
-    /// exits that find none are of frames entered before recording began.
+    /// The number of open frames after it, given the number before. A stack has no frames below its bottom:
+    /// exits that find none belong to frames entered before recording began.
     #[must_use]
     pub fn frames_after(self, frames: u64) -> u64 {
-        // What is entered above the lowest point is there whatever was before.
+        // What is entered above the lowest point is open whatever was before.
         let above_lowest = self.end.saturating_sub(self.lowest).unsigned_abs();
         frames.saturating_add_signed(self.end).max(above_lowest)
     }
 
-    /// Exits that found no frame, where so many were open before.
+    /// Exits that found no frame, given the number of frames before.
     #[must_use]
     pub fn unseen_exits(self, frames: u64) -> u64 {
         self.lowest.unsigned_abs().saturating_sub(frames)
     }
 
-    /// The fewest frames open at once, where so many were before.
+    /// The fewest frames open at once, given the number before.
     #[must_use]
     pub fn fewest_frames(self, frames: u64) -> u64 {
         frames.saturating_sub(self.lowest.unsigned_abs())
     }
 
-    /// The most frames open at once, where so many were before.
+    /// The most frames open at once, given the number before.
     #[must_use]
     pub fn most_frames(self, frames: u64) -> u64 {
         frames.saturating_add_signed(self.highest).max(self.rise.unsigned_abs())
@@ -85,7 +85,7 @@ impl Summary {
         self.rise = self.rise.max(self.end.saturating_sub(self.lowest));
     }
 
-    /// So many exits.
+    /// This many exits.
     pub(super) fn add_exits(&mut self, count: u64) {
         self.exits = self.exits.saturating_add(count);
         self.end = self.end.saturating_sub_unsigned(count);
@@ -93,7 +93,7 @@ impl Summary {
     }
 }
 
-/// Counts records that are read in another way; their bytes are not known.
+/// Counts records that are read in another way; their length is not known.
 impl Visit for Summary {
     fn enter(&mut self, _: MethodId) {
         self.add_enter();

@@ -1,4 +1,4 @@
-//! All of a thread's events: one pass, by as many threads as there are cores.
+//! All of a thread's events: one pass, by up to as many threads as there are cores.
 
 use std::io;
 use std::num::NonZeroUsize;
@@ -12,29 +12,29 @@ use crate::Offset;
 use crate::format::flow::is_boundary;
 use crate::read::{Content, Tail};
 
-/// How many bytes are read at a time: what a core has near.
+/// How many bytes are read at a time: what fits in a core's cache.
 const BUFFER_BYTES: usize = 256 * 1024;
 /// Fewer bytes are not worth a thread.
 const BYTES_A_THREAD: u64 = 4 << 20;
-/// So far a place is looked for where the work can be cut.
+/// How far to search for a place where the work can be divided.
 const CUT_BYTES: usize = 64 * 1024;
 
-/// Which depths of a stretch a sweep looks for.
+/// Which depths of a stretch a sweep computes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Depths {
     /// The highest and the lowest.
     Both,
-    /// The lowest; how high it goes is not told. For short stretches that is a quarter faster.
+    /// The lowest; not how high it rises. For short stretches that is 25 % faster.
     Lowest,
 }
 
-/// What a sweep has found.
+/// The result of a sweep.
 #[derive(Clone, Default, Debug)]
 pub struct Swept {
-    /// The stretches, one behind the other, up to the end or to a record that is cut off. None but the last is
-    /// shorter than was asked for.
+    /// The stretches, one after the other, up to the end or to a truncated record. Only the last one may be
+    /// shorter than requested.
     pub stretches: Vec<Summary>,
-    /// What was passed over.
+    /// What was skipped.
     pub damage: Damage,
 }
 
@@ -45,7 +45,7 @@ impl Swept {
         self.stretches.iter().fold(Summary::default(), |total, next| total.then(*next))
     }
 
-    /// How the events end, of which there are so many bytes.
+    /// How the events end, given their length in bytes.
     #[must_use]
     pub fn tail(&self, bytes: u64) -> Tail {
         let read = self.total().bytes;
@@ -58,8 +58,8 @@ impl Swept {
     }
 }
 
-/// Adds up the events from `start` on, where a record begins, in stretches of `stretch_bytes` or little more.
-/// `progress` counts the bytes that have been read, for others to see.
+/// Adds up the events from `start` on, where a record begins, in stretches of `stretch_bytes` or slightly
+/// more. `progress` counts the bytes that have been read, for other threads to see.
 ///
 /// # Errors
 /// The events cannot be read.
@@ -90,7 +90,7 @@ pub fn sweep(
     })
 }
 
-/// Cuts a range at boundaries, for as many threads as it is worth.
+/// Divides a range at boundaries, for as many threads as it is worth.
 fn parts(content: &Content, range: Range<u64>) -> io::Result<Vec<Range<u64>>> {
     let len = range.end.saturating_sub(range.start);
     let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get) as u64;
@@ -101,7 +101,7 @@ fn parts(content: &Content, range: Range<u64>) -> io::Result<Vec<Range<u64>>> {
     for part in 1..count {
         let from = Offset::new(range.start + len / count * part);
         let read = content.fill_at(from, &mut bytes)?;
-        // Where there is none, as in a recursion without end, one thread does both parts.
+        // If there is none, as in an endless recursion, one thread does both parts.
         let boundary = bytes.iter().take(read).position(|&byte| is_boundary(byte));
         if let Some(at) = boundary {
             let end = from.plus(at + 1).get();
@@ -125,11 +125,11 @@ fn sweep_part(
     let mut stretch = Summary::default();
     let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
     let mut buffer = vec![0; BUFFER_BYTES.min(len)];
-    // Of the range, `position` is how far it has been read, and `unread` what of that is in the buffer
-    // still.
+    // Of the range, `position` is how far it has been read, and `unread` the part of that which is still in
+    // the buffer.
     let mut position = range.start;
     let mut unread = 0..0;
-    // Where damage began that goes on.
+    // Where damage began that has not ended.
     let mut damage = None;
     loop {
         buffer.copy_within(unread.clone(), 0);

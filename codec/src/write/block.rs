@@ -1,12 +1,12 @@
 //! HOT: 64 bytes of a raw chunk at once.
 //!
-//! A set of bytes is a word with a bit for each, the first byte lowest. An ENTER that has more than one
-//! byte begins with one of `C0` or more, goes on with high ones, and ends with the first low one. That
-//! is how a carry goes through a sum: made by the bytes from `C0` on, passed on by the high ones, stopped
-//! by the low ones. So one addition tells which bytes are further ones of ENTERs, however long.
+//! A set of bytes is a word with one bit per byte, the first byte lowest. An ENTER with more than one byte
+//! begins with one of `C0` or more, continues with high bytes, and ends with the first low one. A carry moves
+//! through a sum in the same way: created by the bytes from `C0` on, propagated by the high ones, stopped by
+//! the low ones. So one addition finds the further bytes of ENTERs, of any length.
 //!
-//! A block tells of the first 61 of its bytes: an ENTER of four bytes that begins there ends in sight.
-//! Longer ones are left to others, and so is everything that is neither ENTER nor EXIT, unless it can be
+//! A block covers its first 61 bytes: an ENTER of four bytes that begins there ends within the word. The
+//! caller handles longer ones, and everything that is neither ENTER nor EXIT, unless it can be
 //! [settled](super::settle).
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
@@ -15,58 +15,58 @@ use super::masks::{Masks, SIGHT, masks};
 
 /// How many bytes of an ENTER there may be before its last one.
 pub(super) const MAX_BEGUN: usize = 3;
-/// How many bytes a block tells of.
+/// How many bytes a block covers.
 pub(super) const WIDTH: usize = SIGHT - MAX_BEGUN;
-/// How many bytes behind those are there to be read with them.
+/// How many bytes after those are read with them.
 pub(super) const MARGIN: usize = 32;
 
-/// The bytes of a block and those behind it; zeros behind the end of the chunk.
+/// The bytes of a block and those after it; zeros after the end of the chunk.
 pub(super) type Window = [u8; WIDTH + MARGIN];
 
-/// What the next block must know of the bytes before it. The default: it begins with an event.
+/// What the next block must know about the bytes before it. The default: it begins with an event.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Before {
     is_begun: bool,
 }
 
-/// What the bytes are, those behind it included where they are in sight.
+/// What the bytes are, including those after the block that are in the word.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
     /// EXITs.
     pub(super) exits: u64,
     /// First bytes of ENTERs.
     pub(super) enters: u64,
-    /// Neither of them, nor a further byte of an ENTER, or one that shows that the ENTER is none or
-    /// too long.
+    /// Anything else: neither these nor a further byte of an ENTER, or a byte that shows that the ENTER is
+    /// invalid or too long.
     pub(super) others: u64,
-    /// Those of the EXITs that are not in settled calls.
+    /// The EXITs that are not in settled calls.
     pub(super) leaving: u64,
-    /// What folds to nothing.
+    /// Bytes that fold to nothing.
     pub(super) cuts: u64,
-    /// Those of the EXITs that are UNWOUND EXITs.
+    /// The UNWOUND EXITs among the EXITs.
     pub(super) unwound: u64,
-    /// All bytes of ENTERs but the first ones.
+    /// All bytes of ENTERs except the first ones.
     pub(super) further: u64,
     /// What the next block must know.
     pub(super) before: Before,
 }
 
 impl Block {
-    /// Inlined wherever blocks are looked at: the call alone would cost a tenth of the fold.
+    /// Inlined at every use: the call alone would cost 10 % of the fold.
     #[inline(always)]
     pub(super) fn new(window: &Window, before: Before) -> Self {
         let Masks { high, plain, zero } = masks(window.first_chunk().unwrap_or(&[0; SIGHT]));
         let sum = high.wrapping_add(high ^ plain).wrapping_add(u64::from(before.is_begun));
         // The carries into each place.
         let further = sum ^ plain;
-        // Between the first byte of an ENTER and its last one there may be two.
+        // There may be two bytes between the first byte of an ENTER and its last one.
         let between = high & further;
         let too_long = between & between << 1 & between << 2;
         let exits = zero & !further;
         Self {
             exits,
             enters: high & !further,
-            // Of the low bytes only the last ones of ids are not zero, and those never are.
+            // Of the low bytes only the last bytes of ids are not zero, and those never are.
             others: !(high | zero ^ further) | too_long,
             leaving: exits,
             cuts: 0,
@@ -76,19 +76,18 @@ impl Block {
         }
     }
 
-    /// How many bytes at the start belong to ENTERs and EXITs. The last ENTER may go on behind the
-    /// block, and then does.
+    /// How many bytes at the start belong to ENTERs and EXITs. The last ENTER may continue after the block.
     #[inline]
     pub(super) fn len(&self) -> usize {
         if self.others == 0 { WIDTH } else { self.event_at(self.others).min(WIDTH) }
     }
 
-    /// The same without an ENTER that goes on, and up to an exit of this number.
+    /// The same without an ENTER that continues, and up to the exit with this number.
     pub(super) fn len_of_whole(&self, exits: u64) -> usize {
         self.event_at(self.others | 1 << WIDTH).min(self.len_up_to_exit(exits))
     }
 
-    /// Where the event begins that the first one of some bytes belongs to.
+    /// The start of the event to which the first of some bytes belongs.
     pub(super) fn event_at(&self, bytes: u64) -> usize {
         let first_byte = bytes & bytes.wrapping_neg();
         let begun = self.enters & first_byte.wrapping_sub(1);
@@ -99,7 +98,7 @@ impl Block {
         }
     }
 
-    /// How many bytes there are up to the exit of this number, which is not 0, or all where there are fewer.
+    /// How many bytes come up to the exit with this number, which is not 0, or all if there are fewer exits.
     fn len_up_to_exit(&self, count: u64) -> usize {
         let exits = self.leaving & first(WIDTH);
         if u64::from(exits.count_ones()) < count {
@@ -120,7 +119,7 @@ pub(super) fn first(len: usize) -> u64 {
 mod tests {
     use super::*;
 
-    /// A block that begins with `start`, goes on with exits, and ends with `end`.
+    /// A block that begins with `start`, continues with exits, and ends with `end`.
     fn block(start: &[u8], end: &[u8], behind: &[u8], before: Before) -> Block {
         let mut window = [0; size_of::<Window>()];
         let mut put = |at: usize, bytes: &[u8]| {

@@ -1,7 +1,7 @@
-//! What is left of a chunk that is dropped: the frames it left, and those it entered that are still open.
+//! The net effect of a dropped chunk: the frames it left, and those it entered that are still open.
 //!
-//! A recorder that drops a chunk must still know what later exits close. So the chunk is folded as always,
-//! and of its events those are kept that no other one undoes. Calls that began and ended in the chunk are lost.
+//! A recorder that drops a chunk must still know what later exits close. So the chunk is folded as usual, and
+//! only events that no other event undoes are kept. Calls that began and ended in the chunk are lost.
 
 use super::fold::Fold;
 use crate::format::flow::{Record, records};
@@ -10,17 +10,17 @@ use crate::format::raw::BEGIN_UNKNOWN;
 /// The net effect of a dropped chunk.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Condensed {
-    /// Raw events that are to come first in the next chunk: an ENTER for each frame that is open.
+    /// Raw events with which the next chunk begins: an ENTER for each frame that is open.
     pub raw: Vec<u8>,
-    /// How many ENTERs those are.
+    /// The number of these ENTERs.
     pub frames: u64,
     /// How many events are lost.
     pub lost: u64,
 }
 
 impl Fold {
-    /// Takes back what was just folded to `folded`, but for its net effect. Exits of frames that were open before
-    /// are held back, as if nothing else had happened; the chunk must not be written.
+    /// Removes what was just folded to `folded`, except for its net effect. Exits of frames that were open
+    /// before are held back, as if nothing else had happened; the chunk must not be written.
     pub fn condense(&mut self, folded: &[u8]) -> Condensed {
         let (mut events, mut left) = (0_u64, 0_u64);
         let mut open: Vec<&[u8]> = Vec::new();
@@ -64,7 +64,7 @@ impl Fold {
 mod tests {
     use super::*;
 
-    /// Folds chunks, of which those with `true` are dropped; what is written, and how many events are lost.
+    /// Folds chunks, dropping those with `true`. Returns what is written, and how many events are lost.
     fn fold(chunks: &[(&[u8], bool)]) -> (Vec<u8>, u64) {
         let (mut fold, mut out, mut lost) = (Fold::default(), Vec::new(), 0);
         let mut first = Vec::new();
@@ -74,7 +74,7 @@ mod tests {
             first.clear();
             if *dropped {
                 let condensed = fold.condense(&folded);
-                // A reader of the journal knows no more than the state.
+                // A reader of the journal knows only the state.
                 assert_eq!(Fold::resume(&fold.state()).unwrap().state(), fold.state());
                 (first, lost) = (condensed.raw, lost + condensed.lost);
             } else {

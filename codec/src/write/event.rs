@@ -1,6 +1,6 @@
 //! HOT: one event of a raw chunk, as [`raw`](crate::format::raw) specifies it.
 //!
-//! The fold looks this closely only where it must; [`count_events`] and the tests always do.
+//! The fold parses single events only where it must; [`count_events`] and the tests always do.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -8,7 +8,7 @@ use crate::MethodId;
 use crate::format::flow::{self, Decoded, Record};
 use crate::format::raw::{BEGIN, BEGIN_UNKNOWN, CATCH, END, EXIT, TIME, TIME_BYTES, UNWOUND_EXIT};
 
-/// The first byte of an ENTER is at least this; so is every byte of one but the last.
+/// The first byte of an ENTER is at least this; so is every byte of one except the last.
 const ENTER: u8 = 0x80;
 
 /// What a probe appended.
@@ -16,20 +16,19 @@ const ENTER: u8 = 0x80;
 pub(super) enum Event {
     Enter(MethodId),
     Exit,
-    /// With the constructor called, where it is recorded.
+    /// With the id of the called constructor, if it is recorded.
     Begin(Option<MethodId>),
     End,
     Catch,
     UnwoundExit,
-    /// When the events that follow happened.
+    /// The time of the events that follow.
     Time(u64),
-    /// Nothing a probe appends. To be passed over.
+    /// Bytes that no probe appends. The fold skips them.
     Invalid,
 }
 
 impl Event {
-    /// The event that `bytes` begin with, and how many of them are its own: at least one, where there
-    /// is one.
+    /// The event at the start of `bytes`, and its length: at least one byte, if there is any.
     #[inline]
     pub(super) fn first(bytes: &[u8]) -> (Self, usize) {
         let Some((&kind, rest)) = bytes.split_first() else {
@@ -58,7 +57,7 @@ impl Event {
     }
 }
 
-/// The canonical ENTER that `bytes` begin with, and its length.
+/// The canonical ENTER at the start of `bytes`, and its length.
 #[inline]
 fn enter(bytes: &[u8]) -> Option<(MethodId, usize)> {
     // Nearly all programs have fewer than 8192 methods.
@@ -76,13 +75,13 @@ fn enter(bytes: &[u8]) -> Option<(MethodId, usize)> {
     }
 }
 
-/// Up to where an ENTER goes that is none: it never ends, is too large, or ends in zeros.
+/// The end of an invalid ENTER: it never ends, is too large, or ends in zeros.
 #[cold]
 fn invalid_enter_len(bytes: &[u8]) -> usize {
     bytes.iter().position(|&byte| byte < ENTER).map_or(bytes.len(), |last| last + 1)
 }
 
-/// How many events some raw bytes hold, or a fold has written.
+/// How many events a raw chunk holds, or a fold has written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct EventCounts {
     /// Method entries.
@@ -98,8 +97,7 @@ impl EventCounts {
     }
 }
 
-/// Counts the entries and exits that a raw chunk holds, without those that only a
-/// [`Fold`](super::Fold) can tell of.
+/// Counts the entries and exits in a raw chunk, except those that only a [`Fold`](super::Fold) can find.
 #[must_use]
 pub fn count_events(raw: &[u8]) -> EventCounts {
     let mut counts = EventCounts::default();
@@ -116,7 +114,7 @@ pub fn count_events(raw: &[u8]) -> EventCounts {
     counts
 }
 
-/// Where the first bytes stand that are no event. An ENTER that the end cuts off is none of these.
+/// The offset of the first bytes that are not an event. A truncated ENTER at the end does not count.
 #[must_use]
 pub fn first_invalid(raw: &[u8]) -> Option<usize> {
     let mut rest = raw;
@@ -182,7 +180,7 @@ mod tests {
 
     #[test]
     fn events_are_counted_whatever_the_length_of_their_ids() {
-        // Ids 1, 64 and 8192, three exits, and what is no entry and no exit.
+        // Ids 1, 64 and 8192, three exits, and other events.
         let counts =
             count_events(&[0x81, 0xC0, 0x01, 0x7E, 0x00, 0x7B, 0x81, 0xC0, 0x80, 0x01, 0x7F, 0x00]);
         assert_eq!(counts, EventCounts { enters: 3, exits: 3 });

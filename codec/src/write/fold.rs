@@ -1,12 +1,12 @@
 //! HOT: raw chunks to canonical `.flow`.
 //!
-//! [`raw`](crate::format::raw) says what a chunk holds and what becomes of it. Parsing every event
-//! would cost as much as recording it. So [`Fold::skim`] goes over 64 bytes at a time, as long as
-//! there are only ENTERs, EXITs and [settled](super::settle) constructor calls; [`Fold::step`] handles
-//! one event, where something else comes or a constructor that may be dead is near the top of the stack.
+//! [`raw`](crate::format::raw) says what a chunk holds and what becomes of it. Parsing every event would cost
+//! as much as recording it. So [`Fold::skim`] processes 64 bytes at a time, as long as there are only ENTERs,
+//! EXITs and [settled](super::settle) constructor calls. [`Fold::step`] handles one event, where something
+//! else comes, or where a constructor that may be dead is near the top of the stack.
 //!
-//! An exit run may go on in the next chunk. It is held back until something else follows or the
-//! thread is finished.
+//! An exit run may continue in the next chunk. It is held back until something else follows or the thread is
+//! finished.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -21,52 +21,51 @@ use super::runs::{fold_runs, write_run};
 use crate::format::flow::MAX_RECORD_BYTES;
 use crate::format::raw::{EXIT, TIME};
 
-/// A note fewer frames below the top than this is likely to be reached within the next bytes.
+/// A note with fewer frames above it is likely to be reached within the next bytes.
 const NEAR: u64 = 8;
 
-/// Exits by exception, side by side in one run.
+/// Adjacent exits by exception in one run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Unwound {
-    /// Where the run begins: bytes that were in front of it in the output.
+    /// Where the run begins: the number of bytes before it in the output.
     pub(super) at: usize,
     /// How many exits of the run come before.
     pub(super) before: u64,
-    /// How many they are.
+    /// How many exits by exception.
     pub(super) exits: NonZeroU64,
 }
 
 /// When an event happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Instant {
-    /// Where its record begins: bytes that were in front of it in the output.
+    /// Where its record begins: the number of bytes before it in the output.
     pub(super) at: usize,
-    /// How many exits of a run come before.
+    /// How many exits of a run come before it.
     pub(super) before: u64,
-    /// As its TIME says.
+    /// The time in its TIME.
     pub(super) time: u64,
 }
 
 /// Folds the raw chunks of one thread, in order.
 ///
-/// Any bytes are folded to a valid stream, in linear time: what is no event is passed over. That
-/// includes an ENTER which the chunk cuts off, since nobody knows what method that was.
+/// Any bytes are folded to a valid stream, in linear time: bytes that are not an event are skipped. That
+/// includes an ENTER that the chunk cuts off, because its method is unknown.
 #[derive(Debug, Default)]
 pub struct Fold {
     /// Entries and exits so far. Their difference is the depth of the stack.
     seen: EventCounts,
-    /// How many of the exits are not yet written.
+    /// How many of the exits are not written yet.
     held: u64,
     notes: Notes,
-    /// Exits by exception, and times of events among them: these go behind a mark that counts the exits.
+    /// Exits by exception, and times of events among them: these follow a mark that counts the exits.
     unwound: Vec<Unwound>,
-    /// The last TIME, where events have times.
+    /// The last TIME, if events have times.
     time: Option<u64>,
     instants: Vec<Instant>,
 }
 
 impl Fold {
-    /// Appends the canonical form of `raw`, which holds whole events, to `out`. Returns what was
-    /// appended.
+    /// Appends the canonical form of `raw`, which holds whole events, to `out`. Returns what it appended.
     pub fn push(&mut self, raw: &[u8], out: &mut Vec<u8>) -> EventCounts {
         self.push_marked(raw, &[], Base::default(), out, &mut EncodedMarks::default())
     }
@@ -102,7 +101,7 @@ impl Fold {
         self.written_since(before)
     }
 
-    /// Appends the exits held back. To be called once, after the thread's last chunk.
+    /// Appends the exits that were held back. Call it once, after the thread's last chunk.
     pub fn finish(&mut self, out: &mut Vec<u8>) -> EventCounts {
         let before = self.written();
         let mut out = Output::new(out, MAX_RECORD_BYTES);
@@ -111,26 +110,26 @@ impl Fold {
         self.written_since(before)
     }
 
-    /// A fold with these exits held back, at depth 0.
+    /// Creates a fold that holds back these exits, at depth 0.
     pub(super) fn going_on(held: u64, notes: Notes) -> Self {
         // They count as seen, and the frames they left as entered before: neither is written again.
         let seen = EventCounts { enters: held, exits: held };
         Self { seen, held, notes, ..Self::default() }
     }
 
-    /// Holds back the exits of so many frames, as if they had been left, and forgets which constructors may
+    /// Holds back the exits of this many frames, as if they had been left, and forgets which constructors may
     /// be dead.
     pub fn leave(&mut self, frames: u64) {
         self.hold_exits(frames);
         self.notes = Notes::default();
     }
 
-    /// Takes back entries that are to be pushed again, and holds back `held` exits instead of those that are. Returns
-    /// the depths of those frames that are constructors in a call of another one, the lowest first.
+    /// Removes entries that will be pushed again, and holds back `held` exits in their place. Returns the
+    /// depths of those frames that are constructors calling another one, the lowest first.
     pub(super) fn take_back(&mut self, entries: u64, held: u64) -> Vec<i64> {
         self.seen.enters = self.seen.enters.wrapping_sub(entries);
         self.held = held;
-        // That of the last event; entries that are pushed again happened before.
+        // The time of the last event; entries that are pushed again happened before it.
         self.time = None;
         self.notes.forget_above(self.depth(), entries > 0)
     }
@@ -145,28 +144,28 @@ impl Fold {
         &self.notes
     }
 
-    /// Takes what is known of events and was kept back, in order.
+    /// Takes the marks that were held back, in order.
     pub(super) fn take_kept(
         &mut self,
     ) -> (impl Iterator<Item = Unwound>, impl Iterator<Item = Instant>) {
         (self.unwound.drain(..), self.instants.drain(..))
     }
 
-    /// So many events were folded elsewhere, the last one at a time.
+    /// Records that this many events were folded elsewhere, the last one at a time.
     pub(super) fn took(&mut self, events: EventCounts, held: u64, time: u64) {
         self.seen.add(events);
         self.held = held;
         self.time = Some(time);
     }
 
-    /// Whether a block is worth being looked at as a whole.
+    /// Returns whether a block is worth processing as a whole.
     #[inline]
     fn may_skim(&self) -> bool {
         self.time.is_none() && self.notes.frames_above(self.depth()) >= NEAR
     }
 
-    /// Folds ENTERs, EXITs and settled calls; returns the rest, where something else may follow. Merged
-    /// with its caller it would be slower.
+    /// Folds ENTERs, EXITs and settled calls; returns the rest, where something else may follow. Merged into
+    /// its caller it would be slower.
     #[inline(never)]
     fn skim<'a>(&mut self, raw: &'a [u8], out: &mut Output<'_>) -> &'a [u8] {
         let mut rest = raw;
@@ -191,13 +190,13 @@ impl Fold {
             };
             let len = match frames {
                 u64::MAX => block.len(),
-                // At the exit that reaches the note, an ENTER would have to be looked at closely.
+                // At the exit that reaches the note, an ENTER would have to be parsed.
                 frames if frames >= NEAR => block.len_of_whole(frames),
                 _ => return rest,
             };
             // Padding looks like exits.
             let len = len.min(rest.len());
-            // An exit by exception ends the block, so that it can be told where it stands.
+            // An exit by exception ends the block, so that its position is known.
             let (len, ends_unwound) = match block.unwound & block::first(len) {
                 0 => (len, false),
                 unwound => (unwound.trailing_zeros() as usize + 1, true),
@@ -206,7 +205,7 @@ impl Fold {
             self.seen.exits += u64::from((block.exits & block::first(len)).count_ones());
             let Block { exits, cuts, .. } = block;
             let held = self.held;
-            // Without any cuts, the compiler makes less of it.
+            // If there are no cuts, the compiler generates less code for it.
             let folded = if cuts == 0 {
                 out.write(|room| fold_runs(window, len, exits, 0, held, room))
             } else {
@@ -276,7 +275,7 @@ impl Fold {
         self.held += count;
     }
 
-    /// The same of exits by exception.
+    /// The same for exits by exception.
     #[inline]
     fn hold_unwound(&mut self, count: u64, out: &Output<'_>) {
         if count > 0 {
@@ -312,7 +311,7 @@ impl Fold {
         out.write(|room| (write_run(held, room), ()));
     }
 
-    /// The depth of the stack, from where the thread's recording began: it may be below.
+    /// The depth of the stack, relative to where the thread's recording began: it may be negative.
     #[inline]
     pub(super) fn depth(&self) -> i64 {
         self.seen.enters.wrapping_sub(self.seen.exits).cast_signed()
@@ -328,7 +327,7 @@ impl Fold {
     }
 }
 
-/// The window with EXITs for these bytes.
+/// The word with EXITs for these bytes.
 #[cold]
 fn exits_for(mut unwound: u64, window: &Window) -> Window {
     let mut window = *window;

@@ -1,38 +1,38 @@
-//! The marks of a raw chunk: times that were taken while it was recorded, and exits by exception.
+//! The marks of a raw chunk: times that were sampled while it was recorded, and exits by exception.
 
 use super::event::EventCounts;
 use super::fold::{Fold, Instant, Unwound};
 use crate::Offset;
 use crate::format::marks::{Mark, MarkEncoder, Position};
 
-/// A moment at which a thread was seen at a place of its chunk.
+/// An instant at which a thread was seen at a position of its chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tick {
-    /// Bytes of the chunk before that place, an end of an event.
+    /// Bytes of the chunk before that position, which ends an event.
     pub bytes: usize,
-    /// What was before had happened then, in nanoseconds since the start of the trace.
+    /// All events before it had happened by then, in nanoseconds since the start of the trace.
     pub by_ns: u64,
-    /// Nothing behind had happened yet.
+    /// No event after it had happened before then.
     pub from_ns: u64,
 }
 
-/// Where the marks of a chunk belong.
+/// The position to which the marks of a chunk belong.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Base {
     /// Where the output begins in the thread's stream.
     pub start: Offset,
-    /// What a TIME has to be reduced by.
+    /// What must be subtracted from a TIME.
     pub zero_ns: u64,
 }
 
 impl Base {
-    /// A place in the output.
+    /// A position in the output.
     pub(super) fn position(self, at: usize, exits: u64) -> Position {
         Position { offset: self.start.plus(at), exits }
     }
 
-    /// Returns the time since the start of the trace that a TIME means. A TIME has the low 56 bits of
-    /// its clock, which overflow when a machine has been up for 834 days. One before the start is 0.
+    /// Returns the time since the start of the trace that a TIME means. A TIME has the low 56 bits of its
+    /// clock, which overflow when a machine has been up for 834 days. A time before the start is 0.
     #[inline]
     pub(super) fn instant_ns(self, time: u64) -> u64 {
         let since = time.wrapping_sub(self.zero_ns) << u8::BITS;
@@ -40,7 +40,7 @@ impl Base {
     }
 }
 
-/// Marks of one thread, encoded behind each other.
+/// Marks of one thread, encoded one after the other.
 #[derive(Debug, Default)]
 pub struct EncodedMarks {
     pub(super) encoder: MarkEncoder,
@@ -48,18 +48,18 @@ pub struct EncodedMarks {
 }
 
 impl EncodedMarks {
-    /// Those of a file, which has a header where it has marks.
+    /// The marks of a file, which has a header if it has marks.
     #[must_use]
     pub fn of_file() -> Self {
         Self { encoder: MarkEncoder::with_header(), ..Self::default() }
     }
 
-    /// Adds a mark behind all others.
+    /// Adds a mark after all others.
     pub fn add(&mut self, position: Position, mark: &Mark) {
         self.encoder.encode(position, mark, &mut self.bytes);
     }
 
-    /// Has all marks so far among the [bytes](Self::bytes), instants too.
+    /// Makes [bytes](Self::bytes) contain all marks so far, including instants.
     pub fn finish(&mut self) {
         self.encoder.finish(&mut self.bytes);
     }
@@ -70,20 +70,20 @@ impl EncodedMarks {
         &self.bytes
     }
 
-    /// Forgets the first bytes, which are elsewhere by now.
+    /// Removes the first bytes, which have been written elsewhere.
     pub fn forget(&mut self, bytes: usize) {
         self.bytes.drain(..bytes.min(self.bytes.len()));
     }
 
-    /// Forgets the bytes so far. Marks that follow belong behind them.
+    /// Removes the bytes so far. Later marks follow them.
     pub fn clear(&mut self) {
         self.bytes.clear();
     }
 }
 
 impl Fold {
-    /// As [`push`](Self::push), and adds the marks in `raw`, in the order of their positions. Ticks are
-    /// in the order of their places; those that are not in `raw` are left out.
+    /// Like [`push`](Self::push), and adds the marks in `raw`, in the order of their positions. Ticks are in
+    /// the order of their positions; those that are not in `raw` are left out.
     pub fn push_marked(
         &mut self,
         raw: &[u8],
@@ -106,7 +106,7 @@ impl Fold {
         counts
     }
 
-    /// Adds what is known of events and was kept back.
+    /// Adds the marks that were held back.
     pub(super) fn mark_events(&mut self, base: Base, marks: &mut EncodedMarks) {
         let (unwound, instants) = self.take_kept();
         let mut unwound = unwound.peekable();

@@ -1,17 +1,17 @@
-//! HOT: which of 64 bytes are high, plain ENTERs or zero: a word with a bit for each, the first one
-//! lowest.
+//! HOT: which of 64 bytes are high, plain ENTERs or zero: a word with one bit per byte, the first one lowest.
 //!
 //! x86-64 gathers a bit of each of 16 bytes at once (`pmovmskb`). Its intrinsic can only be called in
-//! functions that ask for SSE2 by an attribute, though every x86-64 has it, and to call those is unsafe.
-//! But the compiler finds the instruction by itself where it sees 16 comparisons put together as a tree
-//! of halves. It does not where a comparison could be a shift, where the bytes are copied out of their
-//! array first, where each result is shifted to its own place, or where these functions are made
-//! smaller one by one before they are one: hence `inline(always)`, for their callers too. Then there are ten times as many
+//! functions that require SSE2 by an attribute, though every x86-64 has it, and calling those is unsafe. But
+//! the compiler finds the instruction by itself if it sees 16 comparisons combined as a tree of halves. It
+//! does not find it if a comparison could be a shift, if the bytes are first copied out of their array, if
+//! each result is shifted to its own place, or if these functions are optimised one by one before they are
+//! merged: hence `inline(always)`, for their callers too. Without the instruction there are ten times as many
+//! instructions, and the fold takes three times as long: run the benchmark after any change here.
 //! instructions, and the fold takes three times as long: see the benchmark after any change here.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-/// How many bytes are looked at together.
+/// How many bytes are processed together.
 pub(super) const SIGHT: usize = 64;
 
 /// Sets of bytes.
@@ -57,7 +57,7 @@ fn gather(bytes: &[u8; 16], is_in: impl Fn(i8) -> bool) -> u16 {
     low | high << 8
 }
 
-/// Joins sets of so many places each, two by two.
+/// Joins sets of this many bytes each, two by two.
 #[inline(always)]
 fn join<const SETS: usize, const PAIRS: usize>(sets: &[u16; SETS], places: u32) -> [u16; PAIRS] {
     let mut joined = [0; PAIRS];

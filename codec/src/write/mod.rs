@@ -1,5 +1,4 @@
-//! From what a recorder appends to what a trace holds. Bytes in, bytes out: nothing here opens a
-//! file.
+//! From what a recorder appends to what a trace holds. Bytes in, bytes out: nothing here opens a file.
 
 mod block;
 mod condense;

@@ -1,8 +1,8 @@
-//! HOT: which constructors are in a call of another one, and which of them must be dead.
+//! HOT: which constructors are calling another one, and which of them must be dead.
 //!
-//! The rules and why they hold stand in [`raw`](crate::format::raw). Each function here is told of an
-//! event before it takes effect, or after it where it says so, with the depth of the stack at that
-//! moment, and answers how many frames at its top have been left without an event.
+//! [`raw`](crate::format::raw) states the rules and why they hold. Each function here is called before an
+//! event takes effect, or after it where its documentation says so, with the depth of the stack at that
+//! moment. It returns how many frames at the top have been left without an event.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -16,15 +16,15 @@ struct Note {
     callee: Callee,
 }
 
-/// The constructors of a thread that are in such a call, the topmost last. None is above the depth
-/// of the stack, and no two are at the same.
+/// The constructors of a thread that are in such a call, the topmost last. None is above the depth of the
+/// stack, and no two have the same depth.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     notes: Vec<Note>,
 }
 
 impl Notes {
-    /// Of these depths, the topmost last.
+    /// Notes at these depths, the topmost last.
     pub(super) fn of(notes: Vec<(i64, Callee)>) -> Self {
         let notes = notes.into_iter().map(|(depth, callee)| Note { depth, callee });
         Self { notes: notes.collect() }
@@ -34,7 +34,7 @@ impl Notes {
         self.notes.is_empty()
     }
 
-    /// Depth and call of each, the topmost first.
+    /// Depth and call of each note, the topmost first.
     pub(super) fn topmost_first(&self) -> impl Iterator<Item = (i64, Callee)> {
         self.notes.iter().rev().map(|note| (note.depth, note.callee))
     }
@@ -44,8 +44,8 @@ impl Notes {
         self.notes.last().map(|top| top.depth)
     }
 
-    /// Forgets the notes above a depth, and returns their depths, the lowest first. Where frames above it are to be
-    /// `entered` again, nothing can be told of the call of the one at that depth.
+    /// Removes the notes above a depth, and returns their depths, the lowest first. If frames above it will
+    /// be `entered` again, the call of the constructor at that depth becomes unknown.
     pub(super) fn forget_above(&mut self, depth: i64, entered: bool) -> Vec<i64> {
         let kept = self.notes.iter().take_while(|note| note.depth <= depth).count();
         let forgotten = self.notes.drain(kept..).map(|note| note.depth).collect();
@@ -61,8 +61,8 @@ impl Notes {
         self.notes.last().map_or(u64::MAX, |top| depth.abs_diff(top.depth))
     }
 
-    /// A constructor calls another one. The dead ones are those that [`below`](Self::below) tells of,
-    /// which is to be asked first.
+    /// A constructor calls another one. The dead ones are those that [`below`](Self::below) finds; call that
+    /// first.
     pub(super) fn begin(&mut self, depth: i64, callee: Option<MethodId>) {
         let callee = callee.map_or(Callee::Unknown, Callee::Expected);
         self.notes.push(Note { depth, callee });
@@ -73,13 +73,13 @@ impl Notes {
         self.notes.pop();
     }
 
-    /// The topmost frame does what a constructor cannot do in such a call.
+    /// The topmost frame does something that a constructor cannot do in such a call.
     #[inline]
     pub(super) fn below(&mut self, depth: i64) -> u64 {
         self.bury(depth, |_| true)
     }
 
-    /// After a frame was left by an exception: whoever made the call is left by it too.
+    /// After a frame was left by an exception: the constructor that made the call is left by it too.
     #[inline]
     pub(super) fn unwound(&mut self, depth: i64) -> u64 {
         self.bury(depth, |callee| callee == Callee::Met)

@@ -1,10 +1,10 @@
-//! HOT: where folded bytes go: the end of a vector, in which room is made once.
+//! HOT: the end of a vector to which folded bytes are written, in memory that is reserved once.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use super::runs::Room;
 
-/// Bytes being written. What lies behind the last one is only room, until [`finish`](Self::finish).
+/// Bytes being written. What follows the last one is only reserved, until [`finish`](Self::finish).
 #[derive(Debug)]
 pub(super) struct Output<'a> {
     bytes: &'a mut Vec<u8>,
@@ -12,33 +12,33 @@ pub(super) struct Output<'a> {
 }
 
 impl<'a> Output<'a> {
-    /// To write about `expected` bytes behind what `bytes` holds.
+    /// For writing about `expected` bytes after the content of `bytes`.
     pub(super) fn new(bytes: &'a mut Vec<u8>, expected: usize) -> Self {
         let end = bytes.len();
         bytes.resize(end + expected + size_of::<Room>(), 0);
         Self { bytes, end }
     }
 
-    /// How many bytes there are, those before the first write included.
+    /// The number of bytes, including those before the first write.
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.end
     }
 
-    /// Has `write` fill some room, and return how many bytes of it are used and something else.
+    /// Calls `write` with reserved memory; it returns how many bytes it used and another result.
     #[inline]
     pub(super) fn write<T>(&mut self, write: impl FnOnce(&mut Room) -> (usize, T)) -> Option<T> {
         if self.bytes.len() - self.end < size_of::<Room>() {
             self.grow(size_of::<Room>());
         }
-        // There always is room now.
+        // There is always memory now.
         let room = self.bytes.get_mut(self.end..)?.first_chunk_mut()?;
         let (len, result) = write(room);
         self.end += len;
         Some(result)
     }
 
-    /// Room for so many bytes, to be [used](Self::used). There always is some.
+    /// Memory for this many bytes, to be [used](Self::used). There always is some.
     pub(super) fn room<const BYTES: usize>(&mut self) -> Option<&mut [u8; BYTES]> {
         if self.bytes.len() - self.end < BYTES {
             self.grow(BYTES);
@@ -46,7 +46,7 @@ impl<'a> Output<'a> {
         self.bytes.get_mut(self.end..)?.first_chunk_mut()
     }
 
-    /// So many bytes of the room have been written.
+    /// Records that this many bytes have been written.
     pub(super) fn used(&mut self, bytes: usize) {
         self.end += bytes;
     }

@@ -5,17 +5,17 @@ use super::notes::Notes;
 use crate::MethodId;
 use crate::format::leb128::{put, take};
 
-/// Larger numbers of frames are not from us, and nothing we add up may overflow.
+/// Larger numbers of frames are not written by flow, and sums must not overflow.
 const MAX_FRAMES: u64 = 1 << 48;
 
-/// What is known of a call that a constructor made.
+/// What is known about a call that a constructor made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Callee {
     /// It has not been entered yet.
     Expected(MethodId),
-    /// It was entered, so there is nothing else to come.
+    /// It was entered, so nothing else will follow.
     Met,
-    /// Nothing can be told from what is entered.
+    /// Entries prove nothing about it.
     Unknown,
 }
 
@@ -38,7 +38,7 @@ impl Callee {
 }
 
 impl Fold {
-    /// What [`resume`](Self::resume) needs to go on after the chunks pushed so far.
+    /// The bytes that [`resume`](Self::resume) needs to continue after the chunks pushed so far.
     #[must_use]
     pub fn state(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -55,7 +55,7 @@ impl Fold {
         bytes
     }
 
-    /// A fold that goes on where another one was; `None` if that is none of its states.
+    /// A fold that continues where another one was; `None` if the bytes are not a valid state.
     #[must_use]
     pub fn resume(state: &[u8]) -> Option<Self> {
         let mut rest = state;
@@ -68,7 +68,7 @@ impl Fold {
         while !rest.is_empty() {
             let frames = take(&mut rest).filter(|frames| *frames <= MAX_FRAMES)?;
             depth = depth.checked_sub_unsigned(frames)?;
-            // No two are at the same depth.
+            // No two have the same depth.
             if frames == 0 && !notes.is_empty() {
                 return None;
             }
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_fold_goes_on_where_another_one_was() {
-        // Two constructors in calls, one of them met, then exits that are held back.
+        // Two constructors in calls, one of which was seen, then exits that are held back.
         let first = [0x80, 0x81, 0x7B, 0x82, 0x82, 0x7B, 0xC0, 0x80, 0x80, 0x01, 0x84, 0x84, 0, 0];
         let second = [0x84, 0x7F, 0x7E, 0x00];
         let (mut whole, mut parts, mut out) = (Fold::default(), Fold::default(), [vec![], vec![]]);

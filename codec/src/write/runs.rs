@@ -1,8 +1,8 @@
-//! HOT: folds the exit runs of a block, and leaves out its cuts.
+//! HOT: folds the exit runs of a block, and removes its cuts.
 //!
-//! Programs make short runs of random lengths, which no branch predictor can tell. So there is one
-//! round for each run of two or more exits or cuts, and what a round does depends on no length: what comes
-//! before the run is copied by 32 bytes, nearly always too many, and the rest is overwritten.
+//! Programs produce short runs of random lengths, which no branch predictor can guess. So there is one round
+//! for each run of two or more exits or cuts, and no step of a round depends on a length: what comes before
+//! the run is copied in 32 bytes, nearly always too many, and the rest is overwritten.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -17,12 +17,12 @@ pub(super) const ONE_BYTE_EXITS: u64 = 64;
 /// How many bytes are copied at once.
 const STEP: usize = block::MARGIN;
 
-/// Where a block is folded to: a run that was held, the block, and what is copied too much.
+/// Memory for a folded block: a run that was held, the block, and the bytes that are copied too many.
 pub(super) type Room = [u8; MAX_RECORD_BYTES + WIDTH + 2 * STEP];
 
-/// Folds the first `len` bytes of a block behind a run of `held` exits. Cuts are left out, as if those
-/// before and behind them were side by side. Returns how many bytes of `room` are used, and how many
-/// exits are to be held.
+/// Folds the first `len` bytes of a block after a run of `held` exits. Cuts are removed, as if the bytes
+/// before and after them were adjacent. Returns how many bytes of `room` are used, and how many exits are to
+/// be held.
 ///
 /// Inlined, so that `cuts` can be a constant.
 #[inline(always)]
@@ -44,16 +44,16 @@ pub(super) fn fold_runs(
     let mut at = leading;
     // What follows an exit, where carries pass over what is cut.
     let behind_exits = (exits << 1).wrapping_add(cuts);
-    // All exits of a run but its first, and what is cut.
+    // All exits of a run except its first, and the cuts.
     let mut further = (exits & behind_exits | cuts) & !block::first(leading);
     while further != 0 {
         let run = further.trailing_zeros() as usize;
-        // The carry goes up to behind the run.
+        // The carry reaches the byte after the run.
         let carried = further.wrapping_add(further & further.wrapping_neg());
         let behind = carried.trailing_zeros() as usize;
         copy(window, at..run, room, end);
         end += run - at;
-        // The record of its first exit becomes that of all: at most 64, so it is one byte.
+        // The record of its first exit becomes the record of all: at most 64, so it is one byte.
         if cuts == 0 {
             put(room, end - 1, (behind - run) as u64);
         } else {
@@ -64,7 +64,7 @@ pub(super) fn fold_runs(
     }
     copy(window, at..len, room, end);
     end += len - at;
-    // The last run may go on in the next block.
+    // The last run may continue in the next block.
     let is_open = if cuts == 0 {
         exits >> (len - 1) != 0
     } else {
@@ -80,7 +80,7 @@ fn count(set: u64) -> u64 {
     set.count_ones().into()
 }
 
-/// Writes a run to the start of `room`. Returns how many bytes it has.
+/// Writes a run to the start of `room`. Returns its length in bytes.
 #[inline]
 pub(super) fn write_run(count: u64, room: &mut [u8]) -> usize {
     if count > ONE_BYTE_EXITS {
@@ -119,7 +119,7 @@ fn put(room: &mut [u8], at: usize, record: u64) {
     }
 }
 
-/// Copies some bytes, and others behind them.
+/// Copies some bytes, and others after them.
 #[inline]
 fn copy(window: &Window, from: Range<usize>, room: &mut Room, to: usize) {
     copy_step(window, from.start, room, to);

@@ -1,16 +1,17 @@
 //! HOT: settled constructor calls in a block: those that fold to nothing.
 //!
-//! Nearly every BEGIN is soon followed by its END, and nobody died in between. Such a pair is found by
-//! the bits of its block, without a depth, and cut while the block is folded. The rules in
-//! [`raw`](crate::format::raw) have nothing to do for it if
+//! Nearly every BEGIN is soon followed by its END, and no constructor died in between. Such a pair is found
+//! by the bits of its block, without a depth, and cut while the block is folded. It needs none of the rules
+//! in [`raw`](crate::format::raw) if
 //!
-//! - the last event before the BEGIN, but for pairs found before, is an ENTER: nobody has a note there;
-//! - between BEGIN and END there are, but for pairs found before, as many EXITs as ENTERs, all behind
-//!   these: at most one call, which returned, and nobody left the constructor;
-//! - nobody was unwound or catches in between. He may have been far above, but this seldom is so.
+//! - the last event before the BEGIN, not counting pairs found before, is an ENTER: no frame has a note
+//!   there;
+//! - between BEGIN and END there are, not counting pairs found before, as many EXITs as ENTERs, all after
+//!   these: at most one call, which returned, and nothing left the constructor;
+//! - there is no UNWOUND EXIT and no CATCH in between. It could belong to a frame far above, but rarely does.
 //!
-//! A pair leaves the depth as it was, so those around it are found as if it were not there: from each
-//! END, the first one first, back to the last BEGIN that is open. The block ends where this fails.
+//! A pair leaves the depth unchanged, so pairs around it are found as if it did not exist: from each END, the
+//! first one first, back to the last open BEGIN. The block ends where this fails.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -19,15 +20,15 @@ use super::masks::{SIGHT, equal};
 use crate::format::raw::{BEGIN, BEGIN_UNKNOWN, CATCH, END, UNWOUND_EXIT};
 
 impl Block {
-    /// Takes settled calls out of the others. If no note can be reached from here, UNWOUND EXITs become
+    /// Removes settled calls from the other events. If no note can be reached from here, UNWOUND EXITs become
     /// EXITs, and CATCHes are cut.
     ///
-    /// Inlined, or the compiler does not find what [`masks`](super::masks) are made by.
+    /// Inlined, because otherwise the compiler does not find the instructions of [`masks`](super::masks).
     #[inline(always)]
     pub(super) fn settle(&mut self, window: &Window, is_far: bool) {
         let bytes = window.first_chunk().unwrap_or(&[0; SIGHT]);
         let others = self.others & first(WIDTH);
-        // Those without a method are left alone.
+        // Those without a method are not changed.
         let named = equal(bytes, BEGIN) & others & self.enters >> 1;
         let unnamed = equal(bytes, BEGIN_UNKNOWN) & others;
         let ends = equal(bytes, END) & others;
@@ -36,7 +37,7 @@ impl Block {
             unwound = equal(bytes, UNWOUND_EXIT) & others;
             caught = equal(bytes, CATCH) & others;
         }
-        // So is all behind an event that is none of these, such as an ENTER that ends in zeros.
+        // So is everything after an event that is none of these, such as an ENTER that ends in zeros.
         let strange = others & !(named | unnamed | ends | unwound | caught) | 1 << WIDTH;
         let known = first(self.event_at(strange));
         let methods = named << 1 & self.enters & known;
@@ -70,11 +71,11 @@ impl Block {
         let methods = (settled & named) << 1;
         self.others &= !(settled | unwound | caught);
         self.leaving = exits;
-        // Their further bytes, which a carry goes through.
+        // Their further bytes, through which a carry moves.
         let tails = self.further & !(methods << 1).wrapping_add(self.further);
         self.cuts = settled | caught | methods | tails;
         self.enters &= !methods;
-        // With its ENTER, the next block may hold all of the first call that this one does not.
+        // With its ENTER, the next block may hold all of the first call, and this one does not.
         let unsettled = open & open.wrapping_neg() & (self.others & self.others.wrapping_neg());
         let below = unsettled.wrapping_sub(1);
         if unsettled != 0 && self.enters & below > self.exits & below {

@@ -1,8 +1,8 @@
-//! HOT: folds ENTERs and EXITs that have a time each, and encodes their instants in the same pass.
+//! HOT: folds ENTERs and EXITs with a time each, and encodes their instants in the same pass.
 //!
-//! With `clock=exact` nearly all of a chunk is that: a TIME, then such an event. Which of the two comes next no
-//! branch predictor can tell, so both take the same steps: what only one of them needs is written for the
-//! other too, and overwritten by what follows.
+//! With `clock=exact` nearly all of a chunk has that form: a TIME, then such an event. No branch predictor
+//! can guess which of the two comes next, so both take the same steps: what only one of them needs is written
+//! for the other too, and overwritten by what follows.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -15,11 +15,12 @@ use crate::format::flow::MAX_RECORD_BYTES;
 use crate::format::marks::{Instants, Mark, Position};
 use crate::format::raw::{EXIT, TIME, TIME_BYTES};
 
-/// How many bytes are looked at together: a TIME, and an event of up to four bytes, which nearly all have.
+/// How many bytes are read together: a TIME, and an event of up to four bytes, as nearly all are.
 const SIGHT: usize = 2 * TIME_BYTES;
 /// Bytes of the longest of these events.
 const EVENT_BYTES: usize = 4;
-/// What one event is folded to at most: a run of one byte before it, and the event. Longer runs are of more events.
+/// The longest result of one event: a run of one byte before it, and the event. Longer runs come from several
+/// events.
 const FOLDED_BYTES: usize = 1 + EVENT_BYTES;
 /// Runs of fewer exits have a record that is shorter than a step between instants can be.
 const LONG_RUN: u64 = 1 << 32;
@@ -31,15 +32,15 @@ const ENTER: u8 = 0x80;
 struct Timed {
     time: u64,
     is_enter: bool,
-    /// The event, its first byte lowest, and what is behind.
+    /// The event, its first byte lowest, and the bytes after it.
     bytes: u32,
     len: usize,
 }
 
 impl Timed {
-    /// The one that `raw` begins with; `None` where something else is there, or too near to the end.
+    /// The event at the start of `raw`; `None` if there is something else, or the end is too near.
     ///
-    /// How long it is takes the fewest steps: only then can the next one be looked at.
+    /// Its length takes the fewest steps: only then can the next one be read.
     #[inline(always)]
     fn first(raw: &[u8]) -> Option<Self> {
         let (time, rest) = raw.first_chunk::<SIGHT>()?.split_first_chunk()?;
@@ -52,7 +53,8 @@ impl Timed {
         }
         let goes_on = kind & 0x40;
         let mut len = 1 + usize::from(goes_on >> 6);
-        // A second byte that is 0 or not the last one. Both conditions are one, or they would be two branches.
+        // A second byte that is 0 or not the last one. Both conditions are one, because two would be two
+        // branches.
         if goes_on << 1 & (second | second.wrapping_sub(1)) != 0 {
             len = long_len(bytes)?;
         }
@@ -60,27 +62,27 @@ impl Timed {
     }
 }
 
-/// How long an ENTER is that has three bytes or four; one that ends in zeros is left to others.
+/// The length of an ENTER of three bytes or four; one that ends in zeros is left to the caller.
 #[inline(never)]
 fn long_len([_, rest @ ..]: [u8; EVENT_BYTES]) -> Option<usize> {
     let last = rest.iter().position(|byte| *byte < ENTER)?;
     (rest.get(last) != Some(&0)).then_some(last + 2)
 }
 
-/// Room for a batch of events, and what is written too much.
+/// Memory for a batch of events, and the bytes that are written too many.
 type Room = [u8; Instants::BATCH * FOLDED_BYTES + MAX_RECORD_BYTES + size_of::<u64>()];
 
-/// Where the fold of such events is.
+/// The position of the fold of such events.
 struct State<'a> {
     room: &'a mut Room,
-    /// How much of it is used.
+    /// How many bytes of it are used.
     len: usize,
     held: u64,
     depth: i64,
 }
 
 impl State<'_> {
-    /// Folds an event. Answers where its record begins in the room.
+    /// Folds an event. Returns where its record begins in the memory.
     #[inline(always)]
     fn fold(&mut self, event: Timed) -> usize {
         // All bits, or none.
@@ -110,15 +112,15 @@ impl State<'_> {
         self.len += write_run(std::mem::take(&mut self.held), room);
     }
 
-    /// Where the last event is, and behind how many exits.
+    /// The position of the last event, and the number of exits before it.
     fn position(&self, base: Base, at: usize) -> Position {
         base.position(at, self.held.saturating_sub(1))
     }
 }
 
 impl Fold {
-    /// Folds such events, as long as no constructor can be dead that is near the top of the stack. Returns the
-    /// rest: something else, or what is too near to the end of `raw`.
+    /// Folds such events, as long as no constructor near the top of the stack can be dead. Returns the rest:
+    /// something else, or what is too near the end of `raw`.
     pub(super) fn push_timed<'a>(
         &mut self,
         raw: &'a [u8],
@@ -126,7 +128,7 @@ impl Fold {
         out: &mut Output<'_>,
         marks: &mut EncodedMarks,
     ) -> &'a [u8] {
-        // No stack is as deep as the depth that stands for none.
+        // No stack is as deep as the depth that means "none".
         let note = self.notes().topmost_depth().unwrap_or(i64::MIN);
         let mut rest = raw;
         while self.depth() != note
@@ -137,7 +139,7 @@ impl Fold {
             let start = out.len();
             let Some(room) = out.room() else { break };
             let mut state = State { room, len: 0, held: self.held(), depth: self.depth() };
-            // As any other mark: it may begin another record.
+            // Like any other mark: it may begin another record.
             let mut at = state.fold(first);
             let at_ns = base.instant_ns(first.time);
             marks.add(state.position(base, start + at), &Mark::Instant { at_ns });
