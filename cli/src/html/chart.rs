@@ -24,6 +24,9 @@ pub(super) struct ChartBox {
     pub(super) calls: u64,
 }
 
+/// A deeper call has no box of its own: it is part of the *more* box on top of this many.
+pub(super) const FRAMES: usize = 10_000;
+
 /// Nobody's number.
 pub(super) const NO_METHOD: u32 = u32::MAX;
 

@@ -1,14 +1,15 @@
 //! One pass over the calls of all threads: what the page shows of them.
 //!
-//! Times are in units of the caller. Memory: the open frames, what [`Timeline`] and [`Paths`] are allowed, and
+//! Times are in units of the caller. Memory: the open frames, what [`Timeline`] and [`Flame`] are allowed, and
 //! some bytes a method.
 
 use std::num::NonZeroU64;
 
 use flow_codec::MethodId;
+use flow_codec::analysis::ROOT;
 
-use super::chart::ChartBox;
-use super::paths::Paths;
+use super::chart::{ChartBox, FRAMES, Kind};
+use super::flame::Flame;
 use super::timeline::Timeline;
 use crate::export::Numbers;
 
@@ -28,11 +29,15 @@ pub(super) struct Sums {
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     method: u32,
+    /// Its path, or the last one that is known below it.
+    path: u32,
     at: u64,
     /// Calls before it.
     calls: u64,
     /// What the calls it made took.
     inside: u64,
+    /// How many boxes there were before it.
+    first: usize,
 }
 
 /// What is told of one thread.
@@ -67,8 +72,8 @@ pub(super) struct Gather {
     numbers: Numbers,
     sums: Vec<Sums>,
     /// Of all threads before.
-    paths: Paths,
-    of_thread: Paths,
+    flame: Flame,
+    of_thread: Flame,
     timeline: Option<Timeline>,
     budget: Option<Budget>,
     open: Vec<Frame>,
@@ -92,8 +97,8 @@ impl Gather {
         while !self.open.is_empty() {
             self.leave_at(end);
         }
-        let paths = std::mem::take(&mut self.of_thread);
-        self.paths.merge(&paths);
+        let flame = std::mem::take(&mut self.of_thread);
+        self.flame.merge(&flame);
         let timeline = self.timeline.take().map(Timeline::finish);
         let charts = timeline.zip(self.budget);
         ThreadSums {
@@ -102,16 +107,16 @@ impl Gather {
             begin: self.begin.unwrap_or(end),
             end,
             charts: charts.map(|(timeline, budget)| {
-                let flame = paths.finish(budget.flame);
+                let flame = flame.finish(budget.flame);
                 Charts { timeline, flame }
             }),
         }
     }
 
-    /// The methods in the order of their numbers, what is told of each, and the paths.
-    pub(super) fn finish(self) -> (Vec<(MethodId, Sums)>, Paths) {
+    /// The methods in the order of their numbers, what is told of each, and the flame graph of all threads.
+    pub(super) fn finish(self) -> (Vec<(MethodId, Sums)>, Flame) {
         let methods = self.numbers.methods().iter().copied();
-        (methods.zip(self.sums).collect(), self.paths)
+        (methods.zip(self.sums).collect(), self.flame)
     }
 
     /// How many frames are open.
@@ -131,11 +136,16 @@ impl Gather {
             sums.calls += 1;
             sums.open += 1;
         }
-        self.of_thread.enter(method);
-        if let Some(timeline) = &mut self.timeline {
-            timeline.enter();
-        }
-        self.open.push(Frame { method, at, calls: self.calls, inside: 0 });
+        let parent = self.open.last().map_or(ROOT, |frame| frame.path);
+        let path = if self.open.len() < FRAMES {
+            self.of_thread.child(parent, method)
+        } else {
+            self.of_thread.count(parent, |counts| counts.more_calls += 1);
+            parent
+        };
+        let first = self.timeline.as_ref().map_or(0, Timeline::len);
+        self.open.push(Frame { method, path, at, calls: self.calls, inside: 0, first });
+        self.of_thread.fit(self.open.iter_mut().map(|frame| &mut frame.path));
         self.calls += 1;
         self.most_frames = self.most_frames.max(self.open.len());
     }
@@ -164,9 +174,22 @@ impl Gather {
         if let Some(caller) = self.open.last_mut() {
             caller.inside += took;
         }
-        self.of_thread.leave(took);
+        let depth = self.open.len();
+        if depth > FRAMES {
+            return;
+        }
+        self.of_thread.count(frame.path, |counts| {
+            if depth < FRAMES {
+                (counts.calls, counts.total) = (counts.calls + 1, counts.total + took);
+            } else {
+                counts.more_total += took;
+            }
+        });
         if let Some(timeline) = &mut self.timeline {
-            timeline.leave(frame.method, frame.at, end, self.calls - frame.calls);
+            let Frame { method, at, first, .. } = frame;
+            let calls = self.calls - frame.calls;
+            let cell = ChartBox { depth, kind: Kind::Call, method, at, end, calls };
+            timeline.leave(cell, first, self.open.iter_mut().map(|frame| &mut frame.first));
         }
     }
 }
@@ -216,11 +239,170 @@ mod tests {
                 assert!(boxes.len() <= 50 && width == sums.calls);
             }
         }
-        let (methods, paths) = gather.finish();
-        assert_eq!(paths.finish(1000).iter().map(|cell| cell.end).max(), Some(report.calls()));
+        let (methods, flame) = gather.finish();
+        assert_eq!(flame.finish(1000).iter().map(|cell| cell.end).max(), Some(report.calls()));
         for row in report.rows() {
             let (_, sums) = methods.iter().find(|(method, _)| *method == row.method).unwrap();
             assert_eq!((sums.calls, sums.total, sums.own), (row.calls, row.total, row.own));
+        }
+    }
+
+    /// What is drawn of one thread, with as many boxes.
+    fn boxes(budget: usize, program: &str) -> [Vec<ChartBox>; 2] {
+        let mut gather = Gather::default();
+        gather.begin_thread(Some(Budget { timeline: budget, flame: budget }));
+        let charts = play(&mut gather, program).charts.unwrap();
+        [charts.timeline, charts.flame]
+    }
+
+    /// `(` enters, `)` leaves, letters are calls that make none; time is calls so far. Methods have the numbers of
+    /// their characters.
+    fn play(gather: &mut Gather, program: &str) -> ThreadSums {
+        for id in 0..128 {
+            gather.numbers.get(MethodId::new(id).unwrap());
+        }
+        gather.sums.resize(128, Sums::default());
+        let mut now = 0;
+        for c in program.bytes() {
+            if c != b')' {
+                gather.enter(MethodId::new(c.into()).unwrap(), now);
+                now += 1;
+            }
+            if c != b'(' {
+                gather.exit(NonZeroU64::MIN, now);
+            }
+        }
+        gather.end_thread(now)
+    }
+
+    fn lines(boxes: &[ChartBox]) -> Vec<String> {
+        let line = |cell: &ChartBox| {
+            let kind = if cell.kind == Kind::More { "…" } else { "" };
+            let name = char::from_u32(cell.method).map_or("?".to_owned(), String::from);
+            format!("{}{kind}{name} {}..{} {}", cell.depth, cell.at, cell.end, cell.calls)
+        };
+        boxes.iter().map(line).collect()
+    }
+
+    /// Calls of the boxes that nothing else is around.
+    fn outermost_calls(boxes: &[ChartBox]) -> u64 {
+        boxes.iter().filter(|cell| cell.depth == 0).map(|cell| cell.calls).sum()
+    }
+
+    /// A program of some length, from these steps. No more is left than was entered.
+    fn random(state: &mut u64, steps: &[u8; 8], length: usize) -> String {
+        let mut depth = 0;
+        let step = |_| {
+            *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            char::from(steps[usize::try_from(*state >> 61).unwrap()])
+        };
+        let is_possible = |c: &char| {
+            depth += i32::from(*c == '(') - i32::from(*c == ')');
+            let is_possible = depth >= 0;
+            depth = depth.max(0);
+            is_possible
+        };
+        (0..length).map(step).filter(is_possible).collect()
+    }
+
+    fn calls(program: &str) -> u64 {
+        program.bytes().filter(|c| *c != b')').count() as u64
+    }
+
+    #[test]
+    fn a_small_thread_is_kept_whole_and_in_order() {
+        let [timeline, _] = boxes(10, "(a(b)c)d");
+        assert_eq!(
+            lines(&timeline),
+            ["0( 0..5 5", "1a 1..2 1", "1( 2..4 2", "2b 3..4 1", "1c 4..5 1", "0d 5..6 1"]
+        );
+    }
+
+    #[test]
+    fn narrow_neighbours_become_one_box_with_the_method_of_the_widest() {
+        let program = format!("({})", "a(bb)c(dddddddd(e)dddddddd)");
+        assert_eq!(
+            lines(&boxes(5, &program)[0]),
+            ["0( 0..25 25", "1…( 1..6 5", "1( 6..25 19", "2…( 7..25 18"]
+        );
+    }
+
+    #[test]
+    fn no_budget_is_exceeded_and_no_call_is_forgotten() {
+        let mut state: u64 = 7;
+        for budget in [8, 64, 500] {
+            let program = random(&mut state, b"(()abc))", 60_000);
+            let [boxes, _] = boxes(budget, &program);
+            assert!(boxes.len() <= budget, "{} of {budget}", boxes.len());
+            assert_eq!(outermost_calls(&boxes), calls(&program));
+            for (place, cell) in boxes.iter().enumerate() {
+                let inside: Vec<_> = boxes[place + 1..]
+                    .iter()
+                    .take_while(|inner| inner.depth > cell.depth)
+                    .collect();
+                assert!(inside.iter().all(|inner| inner.at > cell.at && inner.end <= cell.end));
+                let callees = inside.iter().filter(|inner| inner.depth == cell.depth + 1);
+                let callees: u64 = callees.map(|inner| inner.calls).sum();
+                let is_call = cell.kind == Kind::Call;
+                assert!(callees == cell.calls - 1 || !is_call || inside.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn endless_recursion_keeps_its_first_frames() {
+        for boxes in boxes(100, &"(".repeat(3 * FRAMES)) {
+            assert!((50..=100).contains(&boxes.len()), "{}", boxes.len());
+            assert!(boxes.iter().enumerate().all(|(place, cell)| cell.depth == place));
+            assert_eq!(boxes.last().unwrap().kind, Kind::More);
+            assert_eq!(boxes[0].end - boxes[0].at, 3 * FRAMES as u64);
+        }
+    }
+
+    #[test]
+    fn calls_that_take_no_time_are_merged_too() {
+        let mut gather = Gather::default();
+        gather.begin_thread(Some(Budget { timeline: 10, flame: 10 }));
+        for at in 0..100_000 {
+            gather.enter(MethodId::new(1).unwrap(), at / 1000);
+            gather.exit(NonZeroU64::MIN, at / 1000);
+        }
+        let boxes = gather.end_thread(100).charts.unwrap().timeline;
+        assert!(boxes.len() <= 10);
+        assert_eq!(outermost_calls(&boxes), 100_000);
+    }
+
+    #[test]
+    fn the_same_path_is_one_box_and_the_largest_comes_first() {
+        let mut gather = Gather::default();
+        gather.begin_thread(None);
+        play(&mut gather, "(ab(c))(ab)a");
+        let flame = gather.finish().1;
+        assert_eq!(flame.edges()[&(u32::from(b'('), u32::from(b'b'))], 2);
+        assert_eq!(
+            lines(&flame.finish(100)),
+            ["0( 0..8 2", "1a 0..2 2", "1b 2..4 2", "1( 4..6 1", "2c 4..5 1", "0a 8..9 1"]
+        );
+    }
+
+    #[test]
+    fn whatever_is_given_up_all_calls_are_in_some_box() {
+        let program = random(&mut 11, b"((abc))d", 40_000);
+        for (limit, budget) in [(50, 30), (1000, 30), (1 << 19, 500), (1 << 19, 1 << 19)] {
+            let (flame, of_thread) = (Flame::with_limit(limit), Flame::with_limit(limit));
+            let mut gather = Gather { flame, of_thread, ..Gather::default() };
+            gather.begin_thread(None);
+            play(&mut gather, &program);
+            let boxes = gather.finish().1.finish(budget);
+            assert!(boxes.len() <= budget);
+            let outermost = boxes.iter().filter(|cell| cell.depth == 0);
+            assert_eq!(outermost.map(|cell| cell.end - cell.at).sum::<u64>(), calls(&program));
+            for (place, cell) in boxes.iter().enumerate().filter(|(_, c)| c.kind == Kind::Call) {
+                let inside = boxes[place + 1..].iter().take_while(|inner| inner.depth > cell.depth);
+                let inside = inside.filter(|inner| inner.depth == cell.depth + 1);
+                let inside: u64 = inside.map(|inner| inner.end - inner.at).sum();
+                assert_eq!(cell.end - cell.at, cell.calls + inside);
+            }
         }
     }
 }

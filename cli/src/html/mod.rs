@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! records ─▶ gather (one pass) ─┬▶ timeline  calls of a thread, as boxes ─┐
-//!                               ├▶ paths     calls by path: a flame graph ├▶ data ─▶ page ─▶ one file
+//!                               ├▶ flame     calls by path: a flame graph ├▶ data ─▶ page ─▶ one file
 //!                               └▶ sums      calls, total, self           ─┘
 //! ```
 //!
@@ -19,10 +19,10 @@
 mod chart;
 mod data;
 mod facts;
+mod flame;
 mod gather;
 mod names;
 mod page;
-mod paths;
 mod threads;
 mod timeline;
 
@@ -68,9 +68,9 @@ pub(crate) fn page(
         threads.add(file, sums, &reading);
         status = status.and(reading.tell(file, &progress));
     }
-    let (methods, paths) = gather.finish();
-    let (edges, more_calls) = (paths.edges(), paths.more_calls());
-    let flame = paths.finish(FLAME_BOXES);
+    let (methods, flame) = gather.finish();
+    let (edges, more_calls) = (flame.edges(), flame.more_calls());
+    let flame = flame.finish(FLAME_BOXES);
     let shown = threads.boxes().chain(&flame).map(|cell| cell.method);
     let names = Names::new(&trace.methods, &methods, shown);
     let mut facts = Facts::new(trace, notes);

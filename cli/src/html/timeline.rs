@@ -7,10 +7,8 @@
 //! Boxes stand behind those inside them, so that a call that is too narrow takes away what it has
 //! made from the end.
 
-use super::chart::{ChartBox, Kind, between, wider, width_at};
+use super::chart::{ChartBox, FRAMES, Kind, between, wider, width_at};
 
-/// Frames below this many have a box at most. A deeper call is part of the *more* box on top of them.
-const FRAMES: usize = 10_000;
 /// While a thread is read, so many times the boxes that are wanted are kept.
 const WHILE_READ: usize = 4;
 /// Where boxes are merged, *more* boxes are so many times as wide as a call has to be to be kept: a
@@ -31,10 +29,6 @@ pub(super) struct Timeline {
     /// So many are wanted at the end.
     budget: usize,
     done: Vec<Done>,
-    /// Of each open frame, how many boxes there were before it.
-    firsts: Vec<usize>,
-    /// Open frames on top of these, which have no box of their own.
-    beyond: u64,
     /// What is wide enough at depth 0.
     min: f64,
 }
@@ -42,41 +36,36 @@ pub(super) struct Timeline {
 impl Timeline {
     /// For so many boxes.
     pub(super) fn new(budget: usize) -> Self {
-        Self { budget, done: Vec::new(), firsts: Vec::new(), beyond: 0, min: 0.0 }
+        Self { budget, done: Vec::new(), min: 0.0 }
     }
 
-    /// A frame is entered.
-    pub(super) fn enter(&mut self) {
-        if self.firsts.len() < FRAMES {
-            self.firsts.push(self.done.len());
-        } else {
-            self.beyond += 1;
-        }
+    /// How many boxes there are: those of a call that begins now come after them.
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.done.len()
     }
 
-    /// The topmost frame is left: a call of this method, between these times, of so many calls with
-    /// itself.
-    pub(super) fn leave(&mut self, method: u32, at: u64, end: u64, calls: u64) {
-        let mut cell = ChartBox { depth: 0, kind: Kind::Call, method, at, end, calls };
-        if self.beyond > 0 {
-            self.beyond -= 1;
-            if self.beyond == 0 {
-                cell.depth = self.firsts.len();
-                self.merge(cell, cell.end.saturating_sub(cell.at));
-            }
-        } else if let Some(first) = self.firsts.pop() {
-            cell.depth = self.firsts.len();
+    /// A call was left whose boxes begin at `first`. Those of the open frames begin at `firsts`.
+    pub(super) fn leave<'f>(
+        &mut self,
+        cell: ChartBox,
+        first: usize,
+        firsts: impl Iterator<Item = &'f mut usize>,
+    ) {
+        if cell.depth < FRAMES {
             self.add(cell, first);
+        } else {
+            self.merge(cell, cell.end.saturating_sub(cell.at));
         }
         // As many again, for a *more* box on each open frame.
         if self.done.len() > WHILE_READ * self.budget + 2 * FRAMES {
-            self.shrink(WHILE_READ / 2 * self.budget + FRAMES);
+            self.shrink(WHILE_READ / 2 * self.budget + FRAMES, firsts.collect());
         }
     }
 
     /// The boxes, each behind the one it is in. All frames have been left.
     pub(super) fn finish(mut self) -> Vec<ChartBox> {
-        self.shrink(self.budget);
+        self.shrink(self.budget, Vec::new());
         let mut boxes = Vec::with_capacity(self.done.len());
         let mut to_do = Vec::new();
         self.push_siblings(0, self.done.len(), &mut to_do);
@@ -133,7 +122,7 @@ impl Timeline {
     }
 
     /// Merges the narrowest boxes until there are at most so many. Each open frame may have one.
-    fn shrink(&mut self, target: usize) {
+    fn shrink(&mut self, target: usize, mut open: Vec<&mut usize>) {
         while self.done.len() > target {
             self.min = wider(self.min);
             let before = std::mem::take(&mut self.done);
@@ -150,130 +139,9 @@ impl Timeline {
                 }
             }
             firsts.push(self.done.len());
-            for first in &mut self.firsts {
-                *first = firsts.get(*first).copied().unwrap_or(0);
+            for first in &mut open {
+                **first = firsts.get(**first).copied().unwrap_or(0);
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Plays `(`, `)` and letters, which are calls that make none; time is calls so far.
-    fn play(timeline: &mut Timeline, program: &str) {
-        let mut open = Vec::new();
-        let mut now = 0;
-        for c in program.bytes() {
-            if c != b')' {
-                timeline.enter();
-                open.push((u32::from(c), now));
-                now += 1;
-            }
-            if c != b'(' {
-                let (method, at) = open.pop().unwrap();
-                timeline.leave(method, at, now, now - at);
-            }
-        }
-        while let Some((method, at)) = open.pop() {
-            timeline.leave(method, at, now, now - at);
-        }
-    }
-
-    fn boxes(budget: usize, program: &str) -> Vec<ChartBox> {
-        let mut timeline = Timeline::new(budget);
-        play(&mut timeline, program);
-        timeline.finish()
-    }
-
-    fn lines(boxes: &[ChartBox]) -> Vec<String> {
-        let line = |cell: &ChartBox| {
-            let name = char::from_u32(cell.method).unwrap();
-            let kind = if cell.kind == Kind::More { "…" } else { "" };
-            format!("{}{kind}{name} {}..{} {}", cell.depth, cell.at, cell.end, cell.calls)
-        };
-        boxes.iter().map(line).collect()
-    }
-
-    /// Calls of the boxes that nothing else is around.
-    fn outermost_calls(boxes: &[ChartBox]) -> u64 {
-        boxes.iter().filter(|cell| cell.depth == 0).map(|cell| cell.calls).sum()
-    }
-
-    #[test]
-    fn a_small_thread_is_kept_whole_and_in_order() {
-        let whole = boxes(10, "(a(b)c)d");
-        assert_eq!(
-            lines(&whole),
-            ["0( 0..5 5", "1a 1..2 1", "1( 2..4 2", "2b 3..4 1", "1c 4..5 1", "0d 5..6 1"]
-        );
-    }
-
-    #[test]
-    fn narrow_neighbours_become_one_box_with_the_method_of_the_widest() {
-        let program = format!("({})", "a(bb)c(dddddddd(e)dddddddd)");
-        assert_eq!(
-            lines(&boxes(5, &program)),
-            ["0( 0..25 25", "1…( 1..6 5", "1( 6..25 19", "2…( 7..25 18"]
-        );
-    }
-
-    #[test]
-    fn no_budget_is_exceeded_and_no_call_is_forgotten() {
-        let mut state: u64 = 7;
-        for budget in [8, 64, 500] {
-            let mut program = String::new();
-            for _ in 0..60_000 {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                program.push(char::from(b"(()abc))"[usize::try_from(state >> 61).unwrap()]));
-            }
-            // No more is left than was entered.
-            let mut depth = 0;
-            program.retain(|c| {
-                depth += i32::from(c == '(') - i32::from(c == ')');
-                let stays = depth >= 0;
-                depth = depth.max(0);
-                stays
-            });
-            let calls = program.bytes().filter(|c| *c != b')').count() as u64;
-            let boxes = boxes(budget, &program);
-            assert!(boxes.len() <= budget, "{} of {budget}", boxes.len());
-            assert_eq!(outermost_calls(&boxes), calls);
-            for (place, cell) in boxes.iter().enumerate() {
-                let inside: Vec<_> = boxes[place + 1..]
-                    .iter()
-                    .take_while(|inner| inner.depth > cell.depth)
-                    .collect();
-                assert!(inside.iter().all(|inner| inner.at > cell.at && inner.end <= cell.end));
-                let callees = inside.iter().filter(|inner| inner.depth == cell.depth + 1);
-                let callees: u64 = callees.map(|inner| inner.calls).sum();
-                let is_call = cell.kind == Kind::Call;
-                assert!(callees == cell.calls - 1 || !is_call || inside.is_empty());
-            }
-        }
-    }
-
-    #[test]
-    fn endless_recursion_keeps_its_first_frames() {
-        let mut timeline = Timeline::new(100);
-        play(&mut timeline, &"(".repeat(3 * FRAMES));
-        let boxes = timeline.finish();
-        assert!((50..=100).contains(&boxes.len()), "{}", boxes.len());
-        assert_eq!(outermost_calls(&boxes), 3 * FRAMES as u64);
-        assert!(boxes.iter().enumerate().all(|(place, cell)| cell.depth == place));
-        assert_eq!(boxes.last().unwrap().kind, Kind::More);
-    }
-
-    #[test]
-    fn calls_that_take_no_time_are_merged_too() {
-        let mut timeline = Timeline::new(10);
-        for at in 0..100_000 {
-            timeline.enter();
-            timeline.leave(1, at / 1000, at / 1000, 1);
-        }
-        let boxes = timeline.finish();
-        assert!(boxes.len() <= 10);
-        assert_eq!(outermost_calls(&boxes), 100_000);
     }
 }

@@ -189,21 +189,12 @@ impl<W: Weight> Graph<W> {
 impl Graph {
     /// Adds the calls of another graph of the same trace, so that threads can be counted apart.
     pub fn merge(&mut self, other: &Self) {
-        let mut places = vec![ROOT; other.paths.nodes().len()];
-        for (path, node) in other.paths.nodes().iter().enumerate().skip(1) {
-            let Some(method) = other.numbering.method(node.method) else { continue };
-            // Parents stand before their children.
-            let parent = places.get(at(node.parent)).copied().unwrap_or(BEYOND);
-            let number = self.numbering.number(method);
-            let here = self.paths.child(parent, number);
-            match self.paths.counts_mut(here) {
-                Some(calls) => *calls += node.counts,
-                None => self.beyond += node.counts,
-            }
-            if let Some(place) = places.get_mut(path) {
-                *place = here;
-            }
-        }
+        let Self { numbering, paths, beyond, .. } = self;
+        let number = |method| Some(numbering.number(other.numbering.method(method)?));
+        paths.merge(other.paths.nodes(), number, |here, calls| match here {
+            Some(here) => *here += calls,
+            None => *beyond += calls,
+        });
         self.beyond += other.beyond;
         self.calls += other.calls;
     }

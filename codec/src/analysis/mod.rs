@@ -33,6 +33,7 @@ pub use diff::{Change, ChangeKind, Counts, Diff, MethodName, Run};
 pub use graph::{Calls, Graph, Time, Weight};
 pub use neighbours::{Neighbour, Neighbours, Side, Sums};
 pub use path_tree::{PathId, PathRow, PathTree};
+pub use paths::{Node, Paths, ROOT};
 pub use report::{Report, ReportRow};
 pub use rooted::Rooted;
 pub use slowest::{SlowCall, Slowest};

@@ -12,26 +12,29 @@ use std::num::NonZeroU32;
 use hashbrown::HashTable;
 
 /// The path of no methods: where threads begin.
-pub(super) const ROOT: u32 = 0;
+pub const ROOT: u32 = 0;
 /// No path: there were too many.
 pub(super) const BEYOND: u32 = u32::MAX;
 
 /// A path, with whatever is counted there. 16 bytes and the counts.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Node<C> {
-    pub(super) counts: C,
-    pub(super) parent: u32,
+pub struct Node<C> {
+    /// What is counted there.
+    pub counts: C,
+    /// The path without its last method.
+    pub parent: u32,
     /// The number of its last method; 0 for the root.
-    pub(super) method: u32,
+    pub method: u32,
     /// The child that was entered last, or the root.
     pub(super) last: u32,
     /// The sibling that was entered after it the last time, or the root.
     pub(super) after: u32,
 }
 
-/// All paths so far. About 8 bytes each, and the nodes.
+/// All paths so far. Memory: about 8 bytes each, and the nodes; a caller with a budget [gives
+/// up](Self::retain) some of them.
 #[derive(Clone, Debug)]
-pub(super) struct Paths<C> {
+pub struct Paths<C> {
     nodes: Vec<Node<C>>,
     /// All but the root, by parent and method.
     known: HashTable<u32>,
@@ -53,10 +56,10 @@ impl<C: Default> Paths<C> {
         Self { nodes: vec![Node::default()], known: HashTable::new(), seed, limit }
     }
 
-    /// The path of one more method, which becomes the one entered last. [`BEYOND`] where there is no
+    /// The path of one more method, which becomes the one entered last. `u32::MAX` where there is no
     /// room, and where the parent is.
     #[inline]
-    pub(super) fn child(&mut self, parent: u32, method: NonZeroU32) -> u32 {
+    pub fn child(&mut self, parent: u32, method: NonZeroU32) -> u32 {
         let Some(last) = self.node(parent).map(|node| node.last) else { return BEYOND };
         let guess = self.node(last).map_or(ROOT, |node| node.after);
         // The root has no number, so it is never mistaken for a child.
@@ -95,10 +98,7 @@ impl<C: Default> Paths<C> {
                     return BEYOND;
                 }
                 nodes.push(Node { parent, method: method.get(), ..Node::default() });
-                let rehash = |&path: &u32| {
-                    nodes.get(at(path)).map_or(0, |node| hash(*seed, node.parent, node.method))
-                };
-                known.insert_unique(hash(*seed, parent, method.get()), path, rehash);
+                insert(known, nodes, *seed, path);
                 path
             }
         };
@@ -109,22 +109,76 @@ impl<C: Default> Paths<C> {
         }
         child
     }
+
+    /// Adds the paths of others, whose methods have the numbers that `number` returns. `add` receives what is counted
+    /// at each, and where that belongs here; `None` if there is no room.
+    pub fn merge<D>(
+        &mut self,
+        others: &[Node<D>],
+        mut number: impl FnMut(u32) -> Option<NonZeroU32>,
+        mut add: impl FnMut(Option<&mut C>, &D),
+    ) {
+        // Where each of them is here. Parents come before their children; the root has none.
+        let mut places = Vec::with_capacity(others.len());
+        for node in others {
+            let here = match (number(node.method), places.get(at(node.parent))) {
+                (_, None) => ROOT,
+                (Some(method), Some(&parent)) => self.child(parent, method),
+                (None, Some(_)) => BEYOND,
+            };
+            add(self.counts_mut(here), &node.counts);
+            places.push(here);
+        }
+    }
+
+    /// Keeps the paths that are to stay, and the root. What is counted at another is added to the path that it goes on
+    /// from by `join`. Returns where each path is now.
+    pub fn retain(&mut self, stays: &[bool], mut join: impl FnMut(&mut C, &C)) -> Vec<u32> {
+        let stays = |path: usize| path == 0 || stays.get(path).is_some_and(|stays| *stays);
+        // Children come after their parents.
+        for path in (1..self.nodes.len()).rev().filter(|path| !stays(*path)) {
+            let (before, rest) = self.nodes.split_at_mut(path);
+            let Some(node) = rest.first() else { continue };
+            if let Some(parent) = before.get_mut(at(node.parent)) {
+                join(&mut parent.counts, &node.counts);
+            }
+        }
+        self.known.clear();
+        let mut places: Vec<u32> = Vec::with_capacity(self.nodes.len());
+        for (path, node) in std::mem::take(&mut self.nodes).into_iter().enumerate() {
+            if !stays(path) {
+                places.push(ROOT);
+                continue;
+            }
+            let place = u32::try_from(self.nodes.len()).unwrap_or(BEYOND);
+            let parent = places.get(at(node.parent)).copied().unwrap_or(ROOT);
+            self.nodes.push(Node { parent, last: ROOT, after: ROOT, ..node });
+            if place != ROOT {
+                insert(&mut self.known, &self.nodes, self.seed, place);
+            }
+            places.push(place);
+        }
+        places
+    }
 }
 
 impl<C> Paths<C> {
+    /// A path.
     #[inline]
-    pub(super) fn node(&self, path: u32) -> Option<&Node<C>> {
+    #[must_use]
+    pub fn node(&self, path: u32) -> Option<&Node<C>> {
         self.nodes.get(at(path))
     }
 
     /// What is counted at a path.
     #[inline]
-    pub(super) fn counts_mut(&mut self, path: u32) -> Option<&mut C> {
+    pub fn counts_mut(&mut self, path: u32) -> Option<&mut C> {
         self.nodes.get_mut(at(path)).map(|node| &mut node.counts)
     }
 
     /// All paths, the root first, each behind its parent.
-    pub(super) fn nodes(&self) -> &[Node<C>] {
+    #[must_use]
+    pub fn nodes(&self) -> &[Node<C>] {
         &self.nodes
     }
 
@@ -132,6 +186,12 @@ impl<C> Paths<C> {
     pub(super) fn into_nodes(self) -> Vec<Node<C>> {
         self.nodes
     }
+}
+
+fn insert<C>(known: &mut HashTable<u32>, nodes: &[Node<C>], seed: u64, path: u32) {
+    let hash =
+        |&path: &u32| nodes.get(at(path)).map_or(0, |node| hash(seed, node.parent, node.method));
+    known.insert_unique(hash(&path), path, hash);
 }
 
 /// A path as an index.
