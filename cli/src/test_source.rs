@@ -1,8 +1,10 @@
 //! The tests of a trace, and the threads that do what they call.
 
-use flow_codec::ThreadId;
+use std::num::NonZeroU64;
+
 use flow_codec::format::test_notes::Outcome;
-use flow_codec::read::{Parts, TestRun, ThreadFile, Trace};
+use flow_codec::read::{Parts, TestRun, ThreadFile, Trace, Visit};
+use flow_codec::{MethodId, MethodMap, ThreadId};
 
 use crate::args::TestArgs;
 use crate::failure::{Failure, Status};
@@ -69,6 +71,25 @@ pub(crate) fn files(trace: &Trace, run: &TestRun) -> Vec<ThreadFile> {
 /// What a test came to, as a word.
 pub(crate) fn outcome(run: &TestRun) -> &'static str {
     run.outcome.map_or("unfinished", Outcome::word)
+}
+
+/// How many calls there were, and the methods that had not been called before, in the order of their first calls.
+#[derive(Default)]
+pub(crate) struct Called {
+    pub(crate) calls: u64,
+    known: MethodMap<bool>,
+    pub(crate) new: Vec<MethodId>,
+}
+
+impl Visit for Called {
+    fn enter(&mut self, method: MethodId) {
+        self.calls += 1;
+        if !std::mem::replace(self.known.or_default(method), true) {
+            self.new.push(method);
+        }
+    }
+
+    fn exit(&mut self, _count: NonZeroU64) {}
 }
 
 fn names<'a>(runs: impl Iterator<Item = &'a TestRun>) -> String {

@@ -15,3 +15,26 @@ pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod tests;
+
+use flow_codec::read::Trace;
+
+use crate::args::Format;
+use crate::output::csv_fields;
+use crate::source::Source;
+
+/// How many lines are shown: as text `default`, if that is not said; 0 means all.
+fn most(max: Option<u64>, format: Format, default: u64) -> usize {
+    match max.unwrap_or(if format == Format::Text { default } else { 0 }) {
+        0 => usize::MAX,
+        max => usize::try_from(max).unwrap_or(usize::MAX),
+    }
+}
+
+/// A trace as a field of a line for programs.
+fn trace_field(source: &Source, trace: &Trace, format: Format) -> String {
+    let name = source.name(&trace.dir);
+    match format {
+        Format::Csv => csv_fields([name.as_str()]),
+        _ => serde_json::Value::from(name).to_string(),
+    }
+}

@@ -11,6 +11,7 @@ use flow_codec::read::Selection;
 
 use crate::args::{By, DiffArgs, Format, SourceArgs, TestArgs};
 use crate::by_path::ByPath;
+use crate::cmd::most;
 use crate::failure::{Failure, Status};
 use crate::output::{
     Out, Progress, Unit, chain, csv_fields, duration, grouped, left_out, neutral, plural,
@@ -82,9 +83,7 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
 fn print(diff: &Diff, args: &DiffArgs, out: &mut Out) -> Result<(), Failure> {
     let changes = diff.changes();
     let unit = Unit::new(args.by == By::Time);
-    let is_text = args.format == Format::Text;
-    let max = args.max.unwrap_or(if is_text { DEFAULT_MAX } else { 0 });
-    let max = if max == 0 { usize::MAX } else { usize::try_from(max).unwrap_or(usize::MAX) };
+    let max = most(args.max, args.format, DEFAULT_MAX);
     let depth = args.depth.unwrap_or(u64::MAX);
     let mut shown: Vec<&Change> = changes
         .iter()

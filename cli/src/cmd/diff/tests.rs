@@ -2,20 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Write;
-use std::num::NonZeroU64;
 
 use flow_codec::analysis::Run;
 use flow_codec::format::test_notes::Outcome;
-use flow_codec::read::Visit;
-use flow_codec::{MethodId, MethodMap};
 use serde_json::json;
 
 use crate::args::{DiffArgs, Format, TestArgs};
+use crate::cmd::most;
 use crate::failure::{Failure, Status};
 use crate::output::{Align, Out, Progress, Table, grouped, left_out, plural};
 use crate::reading::{Chosen, visit_thread};
 use crate::source::Source;
-use crate::test_source::files;
+use crate::test_source::{Called, files};
 
 /// Tests of text that are shown when nobody says how many.
 const DEFAULT_MAX: u64 = 40;
@@ -67,7 +65,7 @@ impl Tests {
                     status = status.and(reading.tell(&file, progress));
                 }
                 let numbers: Vec<_> = called
-                    .methods
+                    .new
                     .iter()
                     .map(|method| self.number(trace.methods.display(*method)))
                     .collect();
@@ -109,8 +107,7 @@ impl Tests {
             return Ok(());
         }
         let is_text = args.format == Format::Text;
-        let max = args.max.unwrap_or(if is_text { DEFAULT_MAX } else { 0 });
-        let max = if max == 0 { usize::MAX } else { usize::try_from(max).unwrap_or(usize::MAX) };
+        let max = most(args.max, args.format, DEFAULT_MAX);
         let mut shown = differing.iter().take(max);
         let left_out = (differing.len() > max).then(|| {
             let more = plural((differing.len() - max) as u64, "more test");
@@ -214,25 +211,6 @@ fn word(facts: &Option<Facts>) -> &'static str {
         None => "",
         Some(facts) => facts.outcome.map_or("unfinished", Outcome::word),
     }
-}
-
-/// What was called.
-#[derive(Default)]
-struct Called {
-    calls: u64,
-    known: MethodMap<bool>,
-    methods: Vec<MethodId>,
-}
-
-impl Visit for Called {
-    fn enter(&mut self, method: MethodId) {
-        self.calls += 1;
-        if !std::mem::replace(self.known.or_default(method), true) {
-            self.methods.push(method);
-        }
-    }
-
-    fn exit(&mut self, _count: NonZeroU64) {}
 }
 
 impl TestArgs {

@@ -8,8 +8,9 @@ use flow_codec::read::Trace;
 
 use super::select::{Limits, Selected, select};
 use crate::args::{Format, GraphArgs};
+use crate::cmd::{most, trace_field};
 use crate::failure::Failure;
-use crate::output::{Labels, Out, Unit, Weight, csv_fields, grouped, indent, percent, plural};
+use crate::output::{Labels, Out, Unit, Weight, grouped, indent, percent, plural};
 use crate::source::Source;
 use crate::times::caution;
 
@@ -31,11 +32,7 @@ pub(super) struct Print<'a> {
 
 impl<'a> Print<'a> {
     pub(super) fn new(args: &'a GraphArgs, source: &Source, trace: &'a Trace) -> Self {
-        let name = source.name(&trace.dir);
-        let name = match args.source.format {
-            Format::Csv => csv_fields([name.as_str()]),
-            _ => serde_json::Value::from(name).to_string(),
-        };
+        let name = trace_field(source, trace, args.source.format);
         let labels = Labels::new(&trace.methods, args.source.format, args.verbose);
         Self { args, trace, name, place: source.place(&trace.dir), labels, begun: false }
     }
@@ -84,13 +81,11 @@ impl<'a> Print<'a> {
     }
 
     fn limits(&self, tree: &PathTree) -> Limits {
-        let is_text = self.args.source.format == Format::Text;
-        let max = self.args.max.unwrap_or(if is_text { DEFAULT_MAX } else { 0 });
-        let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let depth = self.args.depth.and_then(|depth| usize::try_from(depth).ok());
         Limits {
-            depth: size(self.args.depth.unwrap_or(u64::MAX)),
+            depth: depth.unwrap_or(usize::MAX),
             min_total: part_of(tree.weight(), self.min_percent()),
-            max: if max == 0 { usize::MAX } else { size(max) },
+            max: most(self.args.max, self.args.source.format, DEFAULT_MAX),
         }
     }
 

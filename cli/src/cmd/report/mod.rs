@@ -13,8 +13,9 @@ use flow_codec::read::{Clock, ThreadFile, Trace};
 
 use crate::args::{Format, ReportArgs, SortKey};
 use crate::at_once::report_thread;
+use crate::cmd::{most, trace_field};
 use crate::failure::{Failure, Status};
-use crate::output::{self, Labels, Out, Progress, Unit, Weight, csv_fields, plural};
+use crate::output::{self, Labels, Out, Progress, Unit, Weight, plural};
 use crate::reading::{Chosen, Reading, visit_thread, visit_timed};
 use crate::source::Source;
 use crate::times::{by_time, caution};
@@ -47,17 +48,7 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
 
 /// How many lines are shown.
 fn default_max(args: &ReportArgs) -> usize {
-    let max = args.max.unwrap_or(if args.source.format == Format::Text { DEFAULT_ROWS } else { 0 });
-    if max == 0 { usize::MAX } else { usize::try_from(max).unwrap_or(usize::MAX) }
-}
-
-/// A trace as a field of a line for programs.
-fn trace_field(source: &Source, trace: &Trace, format: Format) -> String {
-    let name = source.name(&trace.dir);
-    match format {
-        Format::Csv => csv_fields([name.as_str()]),
-        _ => serde_json::Value::from(name).to_string(),
-    }
+    most(args.max, args.source.format, DEFAULT_ROWS)
 }
 
 /// What the calls of a trace come to.

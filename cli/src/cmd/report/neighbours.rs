@@ -6,8 +6,9 @@ use flow_codec::MethodId;
 use flow_codec::analysis::{Neighbour, Neighbours, Report, Side, Sums, TimedReport};
 use flow_codec::read::{Clock, Selection, ThreadFile, Trace};
 
-use super::{default_max, trace_field};
+use super::default_max;
 use crate::args::{Format, ReportArgs};
+use crate::cmd::trace_field;
 use crate::failure::{Failure, Status};
 use crate::output::{
     Labels, Out, Progress, Unit, Weight, duration, grouped, left_out, neutral, plural,

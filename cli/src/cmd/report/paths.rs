@@ -6,9 +6,10 @@ use flow_codec::MethodId;
 use flow_codec::analysis::{Deepest, PathId, PathRow, PathTree};
 use flow_codec::read::{Selection, Trace};
 
-use super::{default_max, trace_field};
+use super::default_max;
 use crate::args::{By, Format, PathsKind, ReportArgs};
 use crate::by_path::ByPath;
+use crate::cmd::trace_field;
 use crate::failure::{Failure, Status};
 use crate::output::{
     Align, Labels, Out, Progress, Table, Unit, Weight, chain, csv_fields, duration, grouped,

@@ -9,9 +9,10 @@ use flow_codec::{Error, MethodId};
 
 use crate::args::{Format, ReportArgs};
 use crate::at_once::{find_stacks, open_tree};
+use crate::cmd::trace_field;
 use crate::export::Scale;
 use crate::failure::{Failure, Status};
-use crate::output::{Align, Labels, Out, Progress, Table, between, chain, csv_fields, instant};
+use crate::output::{Align, Labels, Out, Progress, Table, between, chain, instant};
 use crate::reading::{Chosen, Reading, read_timeline, start_ns};
 use crate::source::{Source, file_title};
 use crate::times::{has_clock, no_clock};
@@ -56,7 +57,14 @@ pub(super) fn run(
         let labels = Labels::new(&trace.methods, format, args.verbose);
         match format {
             Format::Text => print(&calls, &stacks, trace, labels, out)?,
-            _ => lines(&calls, &stacks, trace, &source.name(&trace.dir), (format, labels), out)?,
+            _ => lines(
+                &calls,
+                &stacks,
+                trace,
+                &trace_field(source, trace, format),
+                (format, labels),
+                out,
+            )?,
         }
     }
     Ok(status)
@@ -201,7 +209,6 @@ fn lines(
         let (start_from, start_by) = (start.bounds.from_ns, start.bounds.by_ns);
         let took_from = took.from_ns;
         if format == Format::Json {
-            let name = serde_json::Value::from(name);
             let took_by = known(took.by_ns).map_or("null".to_owned(), |ns| ns.to_string());
             let stack: Vec<_> = stack.iter().map(|method| labels.name(*method)).collect();
             let stack = serde_json::Value::from(stack);
@@ -213,7 +220,6 @@ fn lines(
                  \"duration_by_ns\":{took_by},\"open\":{is_open},\"depth\":{depth},\"stack\":{stack}}}"
             )?;
         } else {
-            let name = csv_fields([name]);
             let took_by = known(took.by_ns).map_or(String::new(), |ns| ns.to_string());
             writeln!(
                 out,

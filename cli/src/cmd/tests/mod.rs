@@ -3,20 +3,20 @@
 mod print;
 
 use std::cmp::Reverse;
-use std::num::NonZeroU64;
 
+use flow_codec::MethodId;
 use flow_codec::format::test_notes::Outcome;
-use flow_codec::read::{TestRun, Visit};
-use flow_codec::{MethodId, MethodMap};
+use flow_codec::read::TestRun;
 
 use self::print::Print;
 pub(crate) use self::print::summary;
-use crate::args::{Format, TestKey, TestsArgs};
+use super::most;
+use crate::args::{TestKey, TestsArgs};
 use crate::failure::{Failure, Status};
 use crate::output::{Out, Progress, message};
 use crate::reading::{Chosen, visit_thread};
 use crate::source::Source;
-use crate::test_source::files;
+use crate::test_source::{Called, files};
 
 /// What is shown as text when nobody says how much.
 const DEFAULT_MAX: u64 = 100;
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
             continue;
         }
         let chosen = Chosen::of(args.filter.selection(trace));
-        let mut seen = Seen::default();
+        let mut seen = Called::default();
         let mut rows = Vec::with_capacity(runs.len());
         for run in runs {
             seen.calls = 0;
@@ -69,11 +69,7 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
 }
 
 fn max(args: &TestsArgs) -> usize {
-    let is_text = args.source.format == Format::Text;
-    match args.max.unwrap_or(if is_text { DEFAULT_MAX } else { 0 }) {
-        0 => usize::MAX,
-        max => usize::try_from(max).unwrap_or(usize::MAX),
-    }
+    most(args.max, args.source.format, DEFAULT_MAX)
 }
 
 /// Sorts tests that come in the order they began.
@@ -92,23 +88,4 @@ fn sort(rows: &mut [Row], key: TestKey) {
         TestKey::New => rows.sort_by_key(|row| Reverse(row.new.len())),
         TestKey::Name => rows.sort_by(|a, b| a.run.name.cmp(&b.run.name)),
     }
-}
-
-/// Counts calls, and notes methods that it has not seen before.
-#[derive(Default)]
-struct Seen {
-    calls: u64,
-    known: MethodMap<bool>,
-    new: Vec<MethodId>,
-}
-
-impl Visit for Seen {
-    fn enter(&mut self, method: MethodId) {
-        self.calls += 1;
-        if !std::mem::replace(self.known.or_default(method), true) {
-            self.new.push(method);
-        }
-    }
-
-    fn exit(&mut self, _count: NonZeroU64) {}
 }
