@@ -351,6 +351,7 @@ unsafe extern "C" fn class_file_load_hook(
     if !probe::is_defined() || !allocator::has_thread_locals() {
         return;
     }
+    let ended = unprepared::recordings_ended();
     let Some(agent) = lifecycle::agent().filter(|agent| agent.recorder().takes_classes()) else {
         return;
     };
@@ -382,11 +383,10 @@ unsafe extern "C" fn class_file_load_hook(
             instrument::on_class_file(agent.recorder(), &loader, name, class)
         };
         // A class that is changed is in the list of those whose probes are taken out.
-        let is_over = || !agent.recorder().takes_classes();
         let rewritten = rewritten.filter(|_| {
             !class_being_redefined.is_null()
                 || instrument::class_name(name, class)
-                    .is_none_or(|name| unprepared::note(&name, is_over))
+                    .is_none_or(|name| unprepared::note(&name, ended))
         });
         if let Some(rewritten) = rewritten
             && let Some(memory) = vm.jvm_copy(&rewritten)

@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
@@ -17,6 +18,9 @@ use super::allocator;
 const MAX_CLASSES: usize = 1 << 16;
 
 static UNPREPARED: Mutex<Unprepared> = Mutex::new(Unprepared::new());
+
+/// [`Unprepared::ended`].
+static ENDED: AtomicU64 = AtomicU64::new(0);
 
 #[derive(Debug)]
 struct Unprepared {
@@ -34,20 +38,31 @@ struct Classes {
     ended: u64,
 }
 
-/// Notes that a class that is being defined gets probes, unless `is_over`. Returns whether it may have them.
-pub(super) fn note(class: &str, is_over: impl FnOnce() -> bool) -> bool {
+/// Returns how many recordings have ended. To be asked before the current one is looked up. Takes no lock: in a copy of the process, a
+/// thread that it does not have may hold that.
+pub(super) fn recordings_ended() -> u64 {
+    // Pairs with `recording_ended`.
+    ENDED.load(Ordering::Acquire)
+}
+
+/// Notes that a class that is being defined gets probes. Returns whether it may have them: not if its recording has ended since
+/// `ended` recordings had. Where a fault has stopped the recording, it has not ended yet: the thread may still record exits, and would
+/// lack this class.
+pub(super) fn note(class: &str, ended: u64) -> bool {
     let mut unprepared = UNPREPARED.lock();
-    // Pairs with the lock in `recording_ended`: what is over afterwards is not given probes.
-    if is_over() {
-        return false;
+    let may = unprepared.ended == ended;
+    if may {
+        unprepared.add(class);
     }
-    unprepared.add(class);
-    true
+    may
 }
 
 /// To be called when a recording is over, before its probes are taken out of the classes that are listed then.
 pub(super) fn recording_ended() {
-    UNPREPARED.lock().ended += 1;
+    let mut unprepared = UNPREPARED.lock();
+    unprepared.ended += 1;
+    // Pairs with `recordings_ended`.
+    ENDED.store(unprepared.ended, Ordering::Release);
 }
 
 /// Notes that a class is being prepared. Returns whether it may have probes of a recording that is over.
