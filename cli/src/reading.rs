@@ -13,9 +13,8 @@ use flow_codec::scan::{Damage, Summary};
 use flow_codec::{Error, Offset};
 
 use crate::at_once::sweep_thread;
-use crate::export::Scale;
 use crate::failure::{Failure, Status};
-use crate::output::{Progress, plural};
+use crate::output::{Progress, Unit, plural};
 
 /// How the reading of a thread file ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -181,12 +180,12 @@ impl Chosen {
     pub(crate) fn timeline(
         &self,
         file: &ThreadFile,
-        scale: Scale,
+        unit: Unit,
         start_ns: u64,
     ) -> Result<Timeline<'_>, Error> {
-        let timeline = match scale {
-            Scale::Calls => file.timeline_without_marks()?,
-            Scale::Nanos => file.timeline()?.limit(self.limits, start_ns),
+        let timeline = match unit {
+            Unit::Calls => file.timeline_without_marks()?,
+            Unit::Nanos => file.timeline()?.limit(self.limits, start_ns),
         };
         Ok(timeline.select(&self.selection))
     }
@@ -216,13 +215,12 @@ pub(crate) fn visit_thread(
         Ok(events) => events,
         Err(error) => return Reading::failed(error),
     };
-    let mut read =
-        Read { file, progress, state: |events: &Events| (events.position(), events.tail()) };
+    let state = |events: &Events| (events.position(), events.tail());
     if chosen.selection.is_all() {
-        read.all(events, |events| events.visit_some(visitor)).0
+        read_all(file, progress, events, state, |events| events.visit_some(visitor)).0
     } else {
         let mut visitor = Filtered::new(visitor, &chosen.selection);
-        read.all(events, |events| events.visit_some(&mut visitor)).0
+        read_all(file, progress, events, state, |events| events.visit_some(&mut visitor)).0
     }
 }
 
@@ -239,11 +237,10 @@ pub(crate) fn visit_timed(
         Err(error) => return Reading::failed(error),
     };
     let state = |events: &TimedEvents<'_>| (events.position(), events.tail());
-    let mut read = Read { file, progress, state };
     let (mut reading, events) = if chosen.limits != TimeLimits::NONE {
         let limited = TimeLimited::new(visitor, clock, chosen.limits);
         let mut visitor = Filtered::new(limited, &chosen.selection);
-        let (mut reading, events) = read.all(events, |events| {
+        let (mut reading, events) = read_all(file, progress, events, state, |events| {
             // What comes behind the end need not be read.
             Ok(events.visit_some(&mut visitor)? && !visitor.inner().is_over())
         });
@@ -254,52 +251,42 @@ pub(crate) fn visit_timed(
         limited.end_thread();
         (reading, events)
     } else if chosen.selection.is_all() {
-        read.all(events, |events| events.visit_some(visitor))
+        read_all(file, progress, events, state, |events| events.visit_some(visitor))
     } else {
         let mut visitor = Filtered::new(visitor, &chosen.selection);
-        read.all(events, |events| events.visit_some(&mut visitor))
+        read_all(file, progress, events, state, |events| events.visit_some(&mut visitor))
     };
     reading.marks = events.into_damage();
     reading
 }
 
-/// The reading of a thread, of events with or without the time.
-struct Read<'a, F> {
-    file: &'a ThreadFile,
-    progress: &'a mut Progress,
-    /// How far events have been read, and how they ended.
-    state: F,
-}
-
-impl<F> Read<'_, F> {
-    /// Hands on some records after the other, until `some` answers that there are no more.
-    fn all<E>(
-        &mut self,
-        mut events: E,
-        mut some: impl FnMut(&mut E) -> Result<bool, Error>,
-    ) -> (Reading, E)
-    where
-        F: Fn(&E) -> (Offset, Tail),
-    {
-        let mut reading = Reading::new();
-        loop {
-            self.progress.at((self.state)(&events).0);
-            match some(&mut events) {
-                Ok(true) => {}
-                Ok(false) => {
-                    reading.ending = (self.state)(&events).1.into();
+/// Passes on some records of a thread after the other, until `some` returns that there are no more. `state` is how far
+/// events have been read, and how they ended.
+fn read_all<E>(
+    file: &ThreadFile,
+    progress: &mut Progress,
+    mut events: E,
+    state: impl Fn(&E) -> (Offset, Tail),
+    mut some: impl FnMut(&mut E) -> Result<bool, Error>,
+) -> (Reading, E) {
+    let mut reading = Reading::new();
+    loop {
+        progress.at(state(&events).0);
+        match some(&mut events) {
+            Ok(true) => {}
+            Ok(false) => {
+                reading.ending = state(&events).1.into();
+                break;
+            }
+            Err(error) => {
+                if reading.note(error) == Flow::Stop {
                     break;
-                }
-                Err(error) => {
-                    if reading.note(error) == Flow::Stop {
-                        break;
-                    }
                 }
             }
         }
-        self.progress.file_done(self.file.bytes);
-        (reading, events)
     }
+    progress.file_done(file.bytes);
+    (reading, events)
 }
 
 /// Counts what a thread did.
@@ -353,37 +340,17 @@ pub(crate) fn read_timeline(
     reading
 }
 
-/// Passes the records of a thread to `each` with their positions, until it has seen enough.
+/// Passes the records of a thread from one on to `each`, with their positions, until it has seen enough.
 pub(crate) fn read_records(
     file: &ThreadFile,
-    progress: &mut Progress,
-    each: impl FnMut(Range<u64>, Record) -> Result<Flow, Failure>,
-) -> Result<Reading, Failure> {
-    match file.events() {
-        Ok(events) => read_events(file, events, progress, each),
-        Err(error) => Ok(Reading::failed(error)),
-    }
-}
-
-/// The same from a record on.
-pub(crate) fn read_records_from(
-    file: &ThreadFile,
-    offset: Offset,
-    progress: &mut Progress,
-    each: impl FnMut(Range<u64>, Record) -> Result<Flow, Failure>,
-) -> Result<Reading, Failure> {
-    match file.events_from(offset) {
-        Ok(events) => read_events(file, events, progress, each),
-        Err(error) => Ok(Reading::failed(error)),
-    }
-}
-
-fn read_events(
-    file: &ThreadFile,
-    mut events: Events,
+    from: Offset,
     progress: &mut Progress,
     mut each: impl FnMut(Range<u64>, Record) -> Result<Flow, Failure>,
 ) -> Result<Reading, Failure> {
+    let mut events = match file.events_from(from) {
+        Ok(events) => events,
+        Err(error) => return Ok(Reading::failed(error)),
+    };
     let mut reading = Reading::new();
     loop {
         progress.step(|| events.position());

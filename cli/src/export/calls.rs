@@ -18,9 +18,8 @@ use flow_codec::{MethodId, ThreadId};
 
 use super::emit::{Exit, Exporter, Moment};
 use super::json::quoted;
-use super::scale::Scale;
 use crate::args::Format;
-use crate::output::{Labels, csv_fields, push_number};
+use crate::output::{Labels, Unit, csv_fields, push_number};
 
 const THREAD: &str = "thread";
 /// What a row begins with.
@@ -46,7 +45,7 @@ struct Open {
 /// Rows of calls.
 pub(super) struct Calls<'a> {
     labels: Labels<'a>,
-    scale: Scale,
+    scale: Unit,
     is_json: bool,
     /// What is before each of the [numbers](NUMBERS) of a row.
     before: [Short; NUMBERS.len()],
@@ -79,7 +78,7 @@ impl Short {
 
 impl<'a> Calls<'a> {
     /// An object a line, or comma-separated values.
-    pub(super) fn new(trace: &'a Trace, format: Format, scale: Scale) -> Self {
+    pub(super) fn new(trace: &'a Trace, format: Format, scale: Unit) -> Self {
         let labels = Labels::new(&trace.methods, format, false).brief();
         let is_json = format == Format::Json;
         let before = NUMBERS.map(|title| match title {
@@ -97,7 +96,7 @@ impl<'a> Calls<'a> {
         let caller = self.open.last().map(|caller| caller.entered.calls);
         let total = exit.map(|exit| exit.now.calls - call);
         let depth = self.open.len() as u64;
-        let is_timed = self.scale == Scale::Nanos;
+        let is_timed = self.scale == Unit::Nanos;
         let end = exit.filter(|_| is_timed).map(|exit| exit.now);
         let took = end.map(|end| entered.bounds.until(end.bounds));
         let values = [

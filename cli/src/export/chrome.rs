@@ -1,7 +1,7 @@
 //! The Trace Event format of Chrome, as JSON: an array of events, `B` where a call begins and `E` where it
 //! ends. That has the name too: some readers look for it. Frames that are open at the end
 //! have no `E`. Notes and exceptions are instant events, `i`, and a call that an exception ended has that among the
-//! arguments of its `E`. Times are microseconds; without a clock [a call takes one](Scale::told), and the name
+//! arguments of its `E`. Times are microseconds; without a clock [a call takes one](Unit::told), and the name
 //! of the process says so.
 
 use flow_codec::MethodId;
@@ -10,14 +10,13 @@ use flow_codec::read::{ThreadFile, Trace};
 use super::emit::{Exit, Exporter, Instant, Moment};
 use super::json::quoted;
 use super::names::Names;
-use super::scale::Scale;
 use super::{GENERATOR, kind, label, process, program, thread_name};
-use crate::output::{push_digits, push_number};
+use crate::output::{Unit, push_digits, push_number};
 
 /// A trace as Chrome writes them.
 pub(super) struct Chrome<'a> {
     trace: &'a Trace,
-    scale: Scale,
+    scale: Unit,
     names: Names<'a>,
     /// `,"pid":4711,"tid":1`, of the thread at hand.
     place: String,
@@ -27,7 +26,7 @@ pub(super) struct Chrome<'a> {
 }
 
 impl<'a> Chrome<'a> {
-    pub(super) fn new(trace: &'a Trace, scale: Scale) -> Self {
+    pub(super) fn new(trace: &'a Trace, scale: Unit) -> Self {
         let names = Names::new(&trace.methods, quoted);
         Self { trace, scale, names, place: String::new(), threads: 0, open: Vec::new() }
     }
@@ -46,8 +45,8 @@ impl<'a> Chrome<'a> {
         out.extend_from_slice(b"\",\"ts\":");
         match self.scale {
             // Microseconds, of which a call takes one.
-            Scale::Calls => push_number(out, at),
-            Scale::Nanos => {
+            Unit::Calls => push_number(out, at),
+            Unit::Nanos => {
                 push_number(out, at / 1000);
                 out.push(b'.');
                 push_digits(out, at, 3);
@@ -72,7 +71,7 @@ impl Exporter for Chrome<'_> {
             "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"generator\":{},\"time\":\"{}\"}},\n\
              \"traceEvents\":[\n",
             quoted(GENERATOR),
-            self.scale.unit()
+            self.scale.word()
         );
         out.extend_from_slice(head.as_bytes());
         let name = self.scale.told(&program(self.trace));

@@ -9,9 +9,8 @@ use flow_codec::read::{
     When,
 };
 
-use super::scale::Scale;
 use crate::failure::{Failure, Status};
-use crate::output::{Progress, neutral};
+use crate::output::{Progress, Unit, neutral};
 use crate::reading::{Chosen, Ending, Reading, read_timeline, start_ns};
 
 /// A buffer of more bytes than this is written out.
@@ -59,7 +58,7 @@ pub(crate) enum Instant<'a> {
     Resumed,
 }
 
-/// A format of calls. Each function appends what is to be written; times are those of the [`Scale`] it is
+/// A format of calls. Each function appends what is to be written; times are those of the [`Unit`] it is
 /// written in.
 pub(crate) trait Exporter {
     /// Before the first thread.
@@ -98,7 +97,7 @@ pub(crate) struct Emit<'a> {
     /// How many; frames that are open then are left.
     pub(crate) max_calls: u64,
     /// What times are.
-    pub(crate) scale: Scale,
+    pub(crate) scale: Unit,
 }
 
 impl Emit<'_> {
@@ -238,7 +237,7 @@ impl VisitTimeline for Count<'_> {
 struct Thread<'a, 'o> {
     exporter: &'a mut dyn Exporter,
     out: &'a mut Buffer<'o>,
-    scale: Scale,
+    scale: Unit,
     /// The time of events of which none is known.
     start_ns: u64,
     max_calls: u64,

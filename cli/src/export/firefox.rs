@@ -23,10 +23,9 @@ use serde::{Serialize, Serializer};
 use super::emit::{Buffer, Exit, Exporter, FULL_BYTES, Instant, Moment};
 use super::json::quoted;
 use super::names::{Numbers, name};
-use super::scale::Scale;
 use super::{GENERATOR, label, process, program, thread_name};
 use crate::failure::Failure;
-use crate::output::{push_digits, push_number};
+use crate::output::{Unit, push_digits, push_number};
 
 /// The version of the format; later profilers know how to upgrade it.
 const VERSION: u32 = 55;
@@ -53,7 +52,7 @@ const EMPTY_TABLES: &str = r#""resourceTable":{"length":0,"lib":[],"name":[],"ho
 /// A profile for Firefox.
 pub(super) struct Firefox<'a> {
     trace: &'a Trace,
-    scale: Scale,
+    scale: Unit,
     names: MethodNames<'a>,
     is_first_thread: bool,
     thread: Thread,
@@ -86,15 +85,15 @@ struct Samples {
 }
 
 impl Samples {
-    fn add(&mut self, path: Option<u32>, at: u64, scale: Scale) {
+    fn add(&mut self, path: Option<u32>, at: u64, scale: Unit) {
         self.stack.number(path.map(u64::from));
         self.time.time(at, scale);
         self.weigh(at, scale);
     }
 
     /// What has passed since the last sample is what that weighs.
-    fn weigh(&mut self, at: u64, scale: Scale) {
-        if let Some(last) = self.last.replace(at).filter(|_| scale == Scale::Nanos) {
+    fn weigh(&mut self, at: u64, scale: Unit) {
+        if let Some(last) = self.last.replace(at).filter(|_| scale == Unit::Nanos) {
             self.weight.time(at.saturating_sub(last), scale);
         }
     }
@@ -110,7 +109,7 @@ struct Markers {
 }
 
 impl Markers {
-    fn add(&mut self, name: u64, phase: Phase, at: u64, scale: Scale) {
+    fn add(&mut self, name: u64, phase: Phase, at: u64, scale: Unit) {
         self.name.number(Some(name));
         let (times, others) = match phase {
             Phase::IntervalEnd => (&mut self.end, &mut self.start),
@@ -139,7 +138,7 @@ impl Column {
         });
     }
 
-    fn time(&mut self, at: u64, scale: Scale) {
+    fn time(&mut self, at: u64, scale: Unit) {
         self.push(|bytes| milliseconds(at, scale, bytes));
     }
 
@@ -240,7 +239,7 @@ impl Paths {
 }
 
 impl<'a> Firefox<'a> {
-    pub(super) fn new(trace: &'a Trace, scale: Scale) -> Self {
+    pub(super) fn new(trace: &'a Trace, scale: Unit) -> Self {
         let names = MethodNames::new(&trace.methods);
         Self { trace, scale, names, is_first_thread: true, thread: Thread::default() }
     }
@@ -283,10 +282,10 @@ impl<'a> Firefox<'a> {
 }
 
 /// A time; without a clock calls are milliseconds.
-fn milliseconds(at: u64, scale: Scale, out: &mut Vec<u8>) {
+fn milliseconds(at: u64, scale: Unit, out: &mut Vec<u8>) {
     match scale {
-        Scale::Calls => push_number(out, at),
-        Scale::Nanos => {
+        Unit::Calls => push_number(out, at),
+        Unit::Nanos => {
             push_number(out, at / 1_000_000);
             out.push(b'.');
             push_digits(out, at, 6);
@@ -297,8 +296,8 @@ fn milliseconds(at: u64, scale: Scale, out: &mut Vec<u8>) {
 impl Exporter for Firefox<'_> {
     fn begin(&mut self, out: &mut Vec<u8>) {
         let (product, interval) = match self.scale {
-            Scale::Calls => (format!("{} ({SCALE})", program(self.trace)), "1"),
-            Scale::Nanos => (program(self.trace), "0.1"),
+            Unit::Calls => (format!("{} ({SCALE})", program(self.trace)), "1"),
+            Unit::Nanos => (program(self.trace), "0.1"),
         };
         let product = quoted(&product);
         let start = self.trace.manifest.as_ref().map_or(0, |manifest| manifest.start_unix_ns);
@@ -351,7 +350,7 @@ impl Exporter for Firefox<'_> {
     fn exit(&mut self, exit: Exit<'_>, _out: &mut Vec<u8>) {
         let Thread { samples, markers, open, .. } = &mut self.thread;
         let Some((_, name)) = open.pop() else { return };
-        if self.scale == Scale::Nanos {
+        if self.scale == Unit::Nanos {
             samples.add(open.last().map(|(path, _)| *path), exit.now.at, self.scale);
         }
         markers.add(name, Phase::IntervalEnd, exit.now.at, self.scale);
@@ -365,7 +364,7 @@ impl Exporter for Firefox<'_> {
     fn end_thread(&mut self, at: u64, out: &mut Buffer<'_>) -> Result<(), Failure> {
         let Thread { samples, markers, .. } = &mut self.thread;
         let (samples_len, markers_len) = (samples.stack.len, markers.name.len);
-        if self.scale == Scale::Nanos {
+        if self.scale == Unit::Nanos {
             samples.stack.write("\"samples\":{\"weightType\":\"tracing-ms\",\"stack\":[", out)?;
             samples.time.write("],\n\"time\":[", out)?;
             samples.weigh(at, self.scale);

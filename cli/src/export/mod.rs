@@ -27,10 +27,10 @@ mod svg;
 use flow_codec::read::{ThreadFile, Trace};
 
 use crate::args::{Format, Target};
+use crate::output::Unit;
 
 pub(crate) use emit::{Emit, Exporter};
 pub(crate) use names::Numbers;
-pub(crate) use scale::Scale;
 pub(crate) use stacks::Stacks;
 
 /// What wrote the file, for formats that have a place for that.
@@ -72,7 +72,7 @@ pub(crate) trait Paths {
 }
 
 /// The writer of a format.
-pub(crate) fn writer(target: Target, trace: &Trace, scale: Scale) -> Writer<'_> {
+pub(crate) fn writer(target: Target, trace: &Trace, scale: Unit) -> Writer<'_> {
     match target {
         Target::Perfetto => Writer::Timeline(Box::new(perfetto::Perfetto::new(trace, scale))),
         Target::Chrome => Writer::Timeline(Box::new(chrome::Chrome::new(trace, scale))),

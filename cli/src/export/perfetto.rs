@@ -4,7 +4,7 @@
 //!
 //! A call is a slice: `SLICE_BEGIN` and `SLICE_END`. Frames that are open at the end have no end, which
 //! Perfetto shows as such. Notes and exceptions are instants, and a call that an exception ended has that as an
-//! argument. Without a clock [a call takes a microsecond](Scale::told): the name of the process says so.
+//! argument. Without a clock [a call takes a microsecond](Unit::told): the name of the process says so.
 
 use flow_codec::MethodId;
 use flow_codec::read::{ThreadFile, Trace};
@@ -12,8 +12,8 @@ use flow_codec::read::{ThreadFile, Trace};
 use super::emit::{Exit, Exporter, Instant, Moment};
 use super::names::{Names, Numbers};
 use super::proto::Fields;
-use super::scale::Scale;
 use super::{kind, label, process, program, thread_name};
+use crate::output::Unit;
 
 /// Field numbers, by message.
 mod field {
@@ -85,7 +85,7 @@ const PROCESS_TRACK: u64 = 1;
 /// A trace for Perfetto.
 pub(super) struct Perfetto<'a> {
     trace: &'a Trace,
-    scale: Scale,
+    scale: Unit,
     names: Names<'a>,
     /// Those of the thread at hand.
     numbers: Numbers,
@@ -94,7 +94,7 @@ pub(super) struct Perfetto<'a> {
 }
 
 impl<'a> Perfetto<'a> {
-    pub(super) fn new(trace: &'a Trace, scale: Scale) -> Self {
+    pub(super) fn new(trace: &'a Trace, scale: Unit) -> Self {
         let names = Names::new(&trace.methods, str::to_owned);
         Self { trace, scale, names, numbers: Numbers::default(), sequence: PROCESS_TRACK }
     }

@@ -9,10 +9,10 @@ use flow_codec::{MethodId, MethodMap, MethodNames};
 
 use super::names::name;
 use super::proto::Fields;
-use super::scale::Scale;
 use super::stacks::Stacks;
 use super::svg::scale_of;
 use super::{GENERATOR, Paths};
+use crate::output::Unit;
 
 /// Field numbers, by message.
 mod field {
@@ -109,12 +109,12 @@ struct Profile<'a> {
 }
 
 impl Profile<'_> {
-    fn head(&mut self, trace: &Trace, scale: Scale) {
+    fn head(&mut self, trace: &Trace, scale: Unit) {
         // The first one has to be empty: it stands for nothing.
         self.string("");
         let (kind, unit) = match scale {
-            Scale::Calls => (scale.unit(), "count"),
-            Scale::Nanos => ("time", "nanoseconds"),
+            Unit::Calls => (scale.word(), "count"),
+            Unit::Nanos => ("time", "nanoseconds"),
         };
         let (kind, unit) = (self.string(kind), self.string(unit));
         self.out.message(field::profile::SAMPLE_TYPE, |value| {

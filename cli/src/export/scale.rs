@@ -1,23 +1,16 @@
-//! What times are counted in.
+//! Times for formats that know nothing but time.
 
 use flow_codec::read::When;
 
-/// What times and weights are.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Scale {
-    /// Calls of the thread made before, including those that are left out: so a call lasts as long as there are calls
-    /// in it.
-    Calls,
-    /// Nanoseconds since the start of the trace.
-    Nanos,
-}
+use crate::output::Unit;
 
-/// For formats that know nothing but time: calls are said to take this long each.
+/// How long a call is said to take where calls are counted, in nanoseconds.
 const NANOS_PER_CALL: u64 = 1000;
 
-impl Scale {
-    /// A time by this scale: of an event before which a thread made `calls`, and that happened at `start_ns` where
-    /// nothing else is known.
+impl Unit {
+    /// The time of an event before which a thread made `calls`, and that happened at `start_ns` where nothing else
+    /// is known: nanoseconds since the start of the trace, or calls, including those that are left out. So a call
+    /// lasts as long as there are calls in it.
     #[inline]
     pub(crate) fn at(self, time: When, calls: u64, start_ns: u64) -> u64 {
         match self {
@@ -39,14 +32,6 @@ impl Scale {
         match self {
             Self::Calls => format!("{name} (1 µs is 1 call)"),
             Self::Nanos => name.to_owned(),
-        }
-    }
-
-    /// What weights are counted in.
-    pub(crate) fn unit(self) -> &'static str {
-        match self {
-            Self::Calls => "calls",
-            Self::Nanos => "ns",
         }
     }
 }

@@ -7,17 +7,16 @@ use flow_codec::{MethodId, MethodNames};
 use super::emit::{Buffer, Exit, Exporter, Moment};
 use super::json::quoted;
 use super::names::{Numbers, name};
-use super::scale::Scale;
 use super::{GENERATOR, program, thread_name};
 use crate::failure::Failure;
-use crate::output::push_number;
+use crate::output::{Unit, push_number};
 
 const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
 
 /// A file for speedscope.
 pub(super) struct Speedscope<'a> {
     trace: &'a Trace,
-    scale: Scale,
+    scale: Unit,
     /// The frames of the file are methods.
     frames: Numbers,
     /// The numbers of open frames.
@@ -28,7 +27,7 @@ pub(super) struct Speedscope<'a> {
 }
 
 impl<'a> Speedscope<'a> {
-    pub(super) fn new(trace: &'a Trace, scale: Scale) -> Self {
+    pub(super) fn new(trace: &'a Trace, scale: Unit) -> Self {
         Self {
             trace,
             scale,
@@ -71,8 +70,8 @@ impl Exporter for Speedscope<'_> {
         let name = thread_name(self.trace, file);
         let (name, unit) = match self.scale {
             // Speedscope has no unit of that name.
-            Scale::Calls => (format!("{name} ({})", self.scale.unit()), "none"),
-            Scale::Nanos => (name, "nanoseconds"),
+            Unit::Calls => (format!("{name} ({})", self.scale.word()), "none"),
+            Unit::Nanos => (name, "nanoseconds"),
         };
         let head = format!(
             "\n{{\"type\":\"evented\",\"name\":{},\"unit\":\"{unit}\",\"startValue\":0,\"events\":[",

@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use flow_codec::read::Trace;
 use inferno::flamegraph::{self, Options};
 
-use super::scale::Scale;
 use super::stacks::Stacks;
 use super::{Paths, collapsed, program};
+use crate::output::Unit;
 
 /// A picture in a page of its own, with a search and a zoom.
 pub(super) struct Svg;
@@ -43,7 +43,7 @@ impl Paths for Svg {
         });
         let mut options = Options::default();
         options.title = program(trace);
-        options.count_name = scale_of(stacks).unit().to_owned();
+        options.count_name = scale_of(stacks).word().to_owned();
         options.min_width = MIN_WIDTH;
         // The same method has the same colour in each picture.
         options.hash = true;
@@ -52,8 +52,8 @@ impl Paths for Svg {
 }
 
 /// What stacks weigh.
-pub(super) fn scale_of(stacks: &Stacks<'_>) -> Scale {
-    if stacks.tree().is_timed() { Scale::Nanos } else { Scale::Calls }
+pub(super) fn scale_of(stacks: &Stacks<'_>) -> Unit {
+    Unit::new(stacks.tree().is_timed())
 }
 
 /// The stacks that are wide enough to be drawn.

@@ -31,9 +31,8 @@ use std::num::NonZeroU64;
 use flow_codec::MethodId;
 use flow_codec::read::{Stamp, ThreadFile, Trace, Unwound, VisitTimeline};
 
-use crate::export::Scale;
 use crate::failure::{Failure, Status};
-use crate::output::Progress;
+use crate::output::{Progress, Unit};
 use crate::reading::{Chosen, Ending, Reading, read_timeline, start_ns};
 use crate::times::timing;
 use data::{Data, flat_boxes, flat_edges};
@@ -61,7 +60,7 @@ pub(crate) fn page(
     let mut gather = Gather::default();
     let mut threads = Threads::new(trace);
     let timing = timing(trace);
-    let scale = if timing.is_off() { Scale::Calls } else { Scale::Nanos };
+    let scale = Unit::new(!timing.is_off());
     for file in &trace.files {
         gather.begin_thread(threads.next_budget());
         let (reading, sums) = read(trace, file, chosen, scale, &mut progress, &mut gather);
@@ -79,7 +78,7 @@ pub(crate) fn page(
         facts.many_paths(more_calls);
     }
     let data = Data {
-        unit: scale.unit(),
+        unit: scale.word(),
         is_filtered: !chosen.is_all() || trace.files.iter().any(|file| file.parts.is_some()),
         flame: flat_boxes(&flame, &names),
         flame_end: flame.iter().map(|cell| cell.end).max().unwrap_or(0),
@@ -97,7 +96,7 @@ fn read(
     trace: &Trace,
     file: &ThreadFile,
     chosen: &Chosen,
-    scale: Scale,
+    scale: Unit,
     progress: &mut Progress,
     gather: &mut Gather,
 ) -> (Reading, ThreadSums) {
@@ -111,7 +110,7 @@ fn read(
     let mut reading = read_timeline(file, &mut timeline, progress, &mut scaled);
     let mut end = scaled.at(timeline.now());
     reading.marks = timeline.marks_damage();
-    if scale == Scale::Nanos && reading.ending != Ending::Stopped && gather.open_frames() > 0 {
+    if scale == Unit::Nanos && reading.ending != Ending::Stopped && gather.open_frames() > 0 {
         // Open calls last until the thread ends.
         let end_ns = trace.threads.get(file.id).and_then(|thread| thread.end_ns);
         let trace_end = || Some(trace.manifest.as_ref()?.end.as_ref()?.at_ns);
@@ -123,7 +122,7 @@ fn read(
 /// Passes calls with times by a scale.
 struct Scaled<'a> {
     gather: &'a mut Gather,
-    scale: Scale,
+    scale: Unit,
     start_ns: u64,
 }
 

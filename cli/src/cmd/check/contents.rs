@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use flow_codec::format::flow::Record;
 use flow_codec::read::{CanonicalLen, ThreadFile, Visit};
 use flow_codec::scan::Summary;
-use flow_codec::{MethodId, MethodMap};
+use flow_codec::{MethodId, MethodMap, Offset};
 
 use crate::failure::Failure;
 use crate::output::Progress;
@@ -65,7 +65,7 @@ impl Contents {
         progress: &mut Progress,
     ) -> Result<(Self, Reading), Failure> {
         let mut contents = Self::default();
-        let reading = read_records(file, progress, |range, record| {
+        let reading = read_records(file, Offset::default(), progress, |range, record| {
             match record {
                 Record::Enter(method) => {
                     contents.total.enter(method);

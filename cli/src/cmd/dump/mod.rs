@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::io::{self, BufReader, Read, Write};
 use std::ops::Range;
 
+use flow_codec::Offset;
 use flow_codec::format::flow::Record;
 use flow_codec::read::{Content, ContentReader, ThreadFile, Trace};
 
@@ -94,7 +95,7 @@ impl Dump<'_> {
         self.frames = 0;
         let mut raw = RawBytes::new(file)?;
         let mut end = 0;
-        let reading = read_records(file, progress, |range, record| {
+        let reading = read_records(file, Offset::default(), progress, |range, record| {
             if *printed == max {
                 return Ok(Flow::Stop);
             }

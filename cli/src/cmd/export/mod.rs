@@ -8,11 +8,9 @@ use flow_codec::read::{Selection, TimeLimits, Trace};
 
 use crate::args::{ExportArgs, Format, SourceArgs};
 use crate::by_path::ByPath;
-use crate::export::{
-    Emit, Exporter, Paths, Scale, Stacks, Viewer, Writer, is_binary, viewer, writer,
-};
+use crate::export::{Emit, Exporter, Paths, Stacks, Viewer, Writer, is_binary, viewer, writer};
 use crate::failure::{Failure, Status};
-use crate::output::{Out, Progress, plural};
+use crate::output::{Out, Progress, Unit, plural};
 use crate::reading::Chosen;
 use crate::source::Source;
 use crate::times::by_time;
@@ -35,11 +33,11 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
         let dirs = dirs.join(", ");
         return Err(Failure::Usage(format!("here are several traces, export one of: {dirs}")));
     };
-    let scale = if by_time(args.by, trace)? { Scale::Nanos } else { Scale::Calls };
+    let scale = Unit::new(by_time(args.by, trace)?);
     let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
     let export = Export { args, trace, chosen, scale };
     let status = match writer(args.to, trace, scale) {
-        Writer::Timeline(_) if export.is_limited() && scale == Scale::Calls => {
+        Writer::Timeline(_) if export.is_limited() && scale == Unit::Calls => {
             return Err(Failure::Usage(
                 "--time and --min-duration do not go with a timeline by calls".to_owned(),
             ));
@@ -55,7 +53,7 @@ struct Export<'a> {
     args: &'a ExportArgs,
     trace: &'a Trace,
     chosen: Chosen,
-    scale: Scale,
+    scale: Unit,
 }
 
 impl Export<'_> {
@@ -128,7 +126,7 @@ impl Export<'_> {
     /// All calls of selected methods, by path.
     fn tree(&self) -> (PathTree, Status) {
         let mut progress = Progress::without_results(self.bytes());
-        let (is_timed, all) = (self.scale == Scale::Nanos, Selection::all());
+        let (is_timed, all) = (self.scale == Unit::Nanos, Selection::all());
         let ByPath { tree, mut status, .. } =
             ByPath::read(&self.trace.files, &self.chosen, &all, is_timed, &mut progress);
         if tree.beyond() > 0 {

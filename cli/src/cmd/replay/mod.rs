@@ -25,7 +25,7 @@ use crate::args::{Format, ReplayArgs};
 use crate::failure::{Failure, Status};
 use crate::output::{Out, Progress, plural};
 use crate::pattern::globs;
-use crate::reading::{Ending, Reading, read_records_from, read_timeline};
+use crate::reading::{Ending, Reading, read_records, read_timeline};
 use crate::source::{Source, file_title};
 use crate::times::{has_clock, no_clock};
 
@@ -161,7 +161,7 @@ fn events(
     progress: &mut Progress,
 ) -> Result<Reading, Failure> {
     if !args.is_timed() {
-        return read_records_from(file, from, progress, |range, record| {
+        return read_records(file, from, progress, |range, record| {
             player.record(Offset::new(range.start), record, lines)
         });
     }

@@ -10,9 +10,8 @@ use flow_codec::{Error, MethodId};
 use crate::args::{Format, ReportArgs};
 use crate::at_once::{find_stacks, open_tree};
 use crate::cmd::trace_field;
-use crate::export::Scale;
 use crate::failure::{Failure, Status};
-use crate::output::{Align, Labels, Out, Progress, Table, between, chain, instant};
+use crate::output::{Align, Labels, Out, Progress, Table, Unit, between, chain, instant};
 use crate::reading::{Chosen, Reading, read_timeline, start_ns};
 use crate::source::{Source, file_title};
 use crate::times::{has_clock, no_clock};
@@ -78,7 +77,7 @@ fn read(
     slowest: &mut Slowest,
     progress: &mut Progress,
 ) -> Reading {
-    let mut timeline = match chosen.timeline(file, Scale::Nanos, start_ns(trace, file)) {
+    let mut timeline = match chosen.timeline(file, Unit::Nanos, start_ns(trace, file)) {
         Ok(timeline) => timeline,
         Err(error) => return Reading::failed(error),
     };
