@@ -1,31 +1,26 @@
 //! `flow`: records JVM programs and makes their traces readable.
 //!
 //! ```text
-//! args ─▶ cmd::<verb> ─▶ source (a trace directory, through flow-codec) ─▶ output ─▶ stdout
+//! args ─▶ cmd::<verb> ─▶ input (a trace directory, through flow-codec) ─▶ output ─▶ stdout
+//!                   └─▶ export, html, repair, jvm
 //! ```
+//!
+//! Imports point one way: `cmd` alone knows `args`, and nothing knows `cmd`.
 //!
 //! No byte layout is known here, and all text goes out through [`output`]: results to stdout,
 //! messages and progress to stderr.
 
 #![forbid(unsafe_code)]
 
-mod agent;
 mod args;
-mod at_once;
-mod by_path;
 mod cmd;
 mod export;
 mod failure;
 mod html;
+mod input;
 mod jvm;
-mod lock;
 mod output;
-mod pattern;
-mod reading;
 mod repair;
-mod source;
-mod test_source;
-mod times;
 
 use std::io::ErrorKind;
 
@@ -75,7 +70,7 @@ fn run(verb: &Verb, out: &mut Out) -> Result<Status, Failure> {
         Verb::Replay(args) => cmd::replay::run(args, out),
         Verb::Report(args) => cmd::report::run(args, out),
         Verb::Graph(args) => cmd::graph::run(args, out),
-        Verb::Tests(args) => cmd::tests::run(args, out),
+        Verb::Tests(args) => cmd::test_runs::run(args, out),
         Verb::Diff(args) => cmd::diff::run(args, out),
         Verb::Dump(args) => cmd::dump::run(args, out),
         Verb::Export(args) => cmd::export::run(args, out),

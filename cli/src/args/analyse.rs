@@ -4,10 +4,18 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum, ValueHint};
 
-use super::shared::{
-    By, DEFAULT_DIR, FilterArgs, Format, PartArgs, SortKey, SourceArgs, TestArgs, TimeArgs,
-};
-use super::values::percentage;
+use crate::input::flags::{By, DEFAULT_DIR, FilterArgs, PartArgs, SourceArgs, TestArgs, TimeArgs};
+use crate::output::Format;
+
+/// Columns to sort a report by.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SortKey {
+    Calls,
+    Total,
+    #[value(name = "self")]
+    Own,
+    Name,
+}
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct ReportArgs {
@@ -151,4 +159,11 @@ pub(crate) struct DiffArgs {
     /// Show the JVM descriptor of each method
     #[arg(long)]
     pub(crate) verbose: bool,
+}
+
+fn percentage(text: &str) -> Result<f64, String> {
+    let number: Option<f64> = text.trim_end_matches('%').parse().ok();
+    number
+        .filter(|number| (0.0..=100.0).contains(number))
+        .ok_or_else(|| "expected a number from 0 to 100".to_owned())
 }

@@ -2,32 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, ValueEnum, ValueHint};
+use clap::{Args as ClapArgs, ValueHint};
 
-use super::shared::{By, DEFAULT_DIR, PartArgs, TimeArgs};
-
-/// For which tool.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Target {
-    /// A timeline for ui.perfetto.dev, which can open the most calls
-    Perfetto,
-    /// A timeline in the Trace Event format, which many tools read
-    Chrome,
-    /// A timeline for speedscope.app
-    Speedscope,
-    /// A timeline for profiler.firefox.com
-    Firefox,
-    /// Calls by path, for pprof
-    Pprof,
-    /// Calls by path as lines of text, for flame graph tools
-    Collapsed,
-    /// A flame graph
-    Svg,
-    /// A JSON object for each call
-    Jsonl,
-    /// A row for each call
-    Csv,
-}
+use crate::export::Target;
+use crate::input::flags::{By, DEFAULT_DIR, PartArgs, TimeArgs};
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct ExportArgs {

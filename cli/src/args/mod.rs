@@ -6,26 +6,23 @@ mod export;
 mod help;
 mod read;
 mod record;
-mod shared;
 mod shell;
-mod values;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
 
-pub(crate) use self::analyse::{DiffArgs, GraphArgs, PathsKind, ReportArgs, TestKey, TestsArgs};
-pub(crate) use self::export::{ExportArgs, Target};
+pub(crate) use self::analyse::{
+    DiffArgs, GraphArgs, PathsKind, ReportArgs, SortKey, TestKey, TestsArgs,
+};
+pub(crate) use self::export::ExportArgs;
 use self::help::{
     ATTACH_EXAMPLES, CHECK_HELP, COMPLETIONS_HELP, DIFF_HELP, EXAMPLES, EXPORT_HELP, INDEX_HELP,
     MAN_HELP, RECORD_EXAMPLES, TESTS_HELP,
 };
 pub(crate) use self::read::{CheckArgs, DumpArgs, IndexArgs, InfoArgs, ReplayArgs, ThreadKey};
 pub(crate) use self::record::{AgentArgs, AttachArgs, DetachArgs, EventFormat, RecordArgs};
-pub(crate) use self::shared::{
-    By, DEFAULT_DIR, FilterArgs, Format, PartArgs, SortKey, SourceArgs, TestArgs, ThreadArgs,
-    TimeArgs,
-};
 pub(crate) use self::shell::{CompletionsArgs, ManArgs};
-pub(crate) use self::values::nanoseconds;
+pub(crate) use crate::input::flags::{By, DEFAULT_DIR, SourceArgs, TestArgs};
+pub(crate) use crate::output::{ColorWhen, Format};
 
 /// Records every method call of a JVM program and shows what happened.
 #[derive(Parser, Debug)]
@@ -99,14 +96,6 @@ impl Verb {
         };
         format == Format::Text
     }
-}
-
-/// When to use more than plain text.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum ColorWhen {
-    Auto,
-    Always,
-    Never,
 }
 
 #[cfg(test)]

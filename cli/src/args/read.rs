@@ -2,9 +2,9 @@
 
 use clap::{Args as ClapArgs, ValueEnum};
 
-use super::shared::{PartArgs, SourceArgs, ThreadArgs};
-use super::values::nanoseconds;
-use crate::cmd::replay::From;
+use crate::input::flags::{PartArgs, SourceArgs, ThreadArgs};
+use crate::input::place::From;
+use crate::input::values::nanoseconds;
 
 /// What threads are sorted by.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]

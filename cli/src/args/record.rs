@@ -5,8 +5,6 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum, ValueHint};
 
-use super::values::key_value;
-
 /// How the agent writes events.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum EventFormat {
@@ -112,4 +110,12 @@ pub(crate) struct AgentArgs {
     /// The agent library [default: in the directory of this program]
     #[arg(long = "agent", value_name = "PATH")]
     pub(crate) library: Option<PathBuf>,
+}
+
+fn key_value(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE")?;
+    if key.is_empty() || !key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
+        return Err("a key has letters, digits and '-'".to_owned());
+    }
+    Ok((key.to_owned(), value.to_owned()))
 }

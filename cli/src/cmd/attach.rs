@@ -1,7 +1,7 @@
 //! `flow attach`: records a JVM that is running.
 
-use crate::agent::{self, AgentOptions, Place, as_text};
 use crate::args::AttachArgs;
+use crate::cmd::agent::{self, AgentOptions, Place, as_text};
 use crate::failure::{Failure, Status};
 use crate::jvm::{self, Process, Refusal};
 use crate::output::{message, shell_word};

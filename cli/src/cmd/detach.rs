@@ -1,7 +1,7 @@
 //! `flow detach`: ends the recording of a running JVM.
 
-use crate::agent::{self, as_text};
 use crate::args::DetachArgs;
+use crate::cmd::agent::{self, as_text};
 use crate::failure::{Failure, Status};
 use crate::jvm::{self, Process, Refusal};
 use crate::output::message;

@@ -9,11 +9,11 @@ use flow_codec::{Error, ThreadId};
 use serde::Serialize;
 
 use crate::args::{Format, IndexArgs};
-use crate::at_once::open_tree;
 use crate::failure::{Failure, Status};
+use crate::input::parallel::open_tree;
+use crate::input::reading::Reading;
+use crate::input::source::{Source, thread_title};
 use crate::output::{Align, Out, Progress, Table, bytes, csv_fields, grouped, message, plural};
-use crate::reading::Reading;
-use crate::source::{Source, thread_title};
 
 /// The index of a smaller thread is made in the time it takes to open one.
 const SMALL_BYTES: u64 = 4 << 20;

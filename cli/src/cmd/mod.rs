@@ -1,5 +1,6 @@
-//! The verbs, one file each.
+//! The verbs, a file or a folder each; `agent` is what those that record share.
 
+mod agent;
 pub(crate) mod attach;
 pub(crate) mod check;
 pub(crate) mod completions;
@@ -14,13 +15,13 @@ pub(crate) mod man;
 pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod report;
-pub(crate) mod tests;
+pub(crate) mod test_runs;
 
 use flow_codec::read::Trace;
 
 use crate::args::Format;
+use crate::input::source::Source;
 use crate::output::csv_fields;
-use crate::source::Source;
 
 /// How many lines are shown: as text `default`, if that is not said; 0 means all.
 fn most(max: Option<u64>, format: Format, default: u64) -> usize {

@@ -18,8 +18,7 @@ use flow_codec::{MethodId, ThreadId};
 
 use super::emit::{Exit, Exporter, Moment};
 use super::json::quoted;
-use crate::args::Format;
-use crate::output::{Labels, Unit, csv_fields, push_number};
+use crate::output::{Format, Labels, Unit, csv_fields, push_number};
 
 const THREAD: &str = "thread";
 /// What a row begins with.

@@ -10,7 +10,7 @@ use flow_codec::read::{ThreadFile, Trace};
 use super::emit::{Exit, Exporter, Instant, Moment};
 use super::json::quoted;
 use super::names::Names;
-use super::{GENERATOR, kind, label, process, program, thread_name};
+use super::words::{GENERATOR, kind, label, process, program, thread_name};
 use crate::output::{Unit, push_digits, push_number};
 
 /// A trace as Chrome writes them.

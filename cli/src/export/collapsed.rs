@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use flow_codec::read::Trace;
 
-use super::Paths;
 use super::names::Names;
+use super::paths::Paths;
 use super::stacks::Stacks;
 
 /// Stacks as text.

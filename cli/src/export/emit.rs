@@ -10,8 +10,8 @@ use flow_codec::read::{
 };
 
 use crate::failure::{Failure, Status};
+use crate::input::reading::{Chosen, Ending, Reading, read_timeline, start_ns};
 use crate::output::{Progress, Unit, neutral};
-use crate::reading::{Chosen, Ending, Reading, read_timeline, start_ns};
 
 /// A buffer of more bytes than this is written out.
 pub(super) const FULL_BYTES: usize = 64 * 1024;

@@ -23,7 +23,7 @@ use serde::{Serialize, Serializer};
 use super::emit::{Buffer, Exit, Exporter, FULL_BYTES, Instant, Moment};
 use super::json::quoted;
 use super::names::{Numbers, name};
-use super::{GENERATOR, label, process, program, thread_name};
+use super::words::{GENERATOR, label, process, program, thread_name};
 use crate::failure::Failure;
 use crate::output::{Unit, push_digits, push_number};
 

@@ -12,7 +12,7 @@ use flow_codec::read::{ThreadFile, Trace};
 use super::emit::{Exit, Exporter, Instant, Moment};
 use super::names::{Names, Numbers};
 use super::proto::Fields;
-use super::{kind, label, process, program, thread_name};
+use super::words::{kind, label, process, program, thread_name};
 use crate::output::Unit;
 
 /// Field numbers, by message.

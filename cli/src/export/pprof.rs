@@ -8,10 +8,11 @@ use flow_codec::read::Trace;
 use flow_codec::{MethodId, MethodMap, MethodNames};
 
 use super::names::name;
+use super::paths::Paths;
 use super::proto::Fields;
 use super::stacks::Stacks;
 use super::svg::scale_of;
-use super::{GENERATOR, Paths};
+use super::words::GENERATOR;
 use crate::output::Unit;
 
 /// Field numbers, by message.

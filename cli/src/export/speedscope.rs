@@ -7,7 +7,7 @@ use flow_codec::{MethodId, MethodNames};
 use super::emit::{Buffer, Exit, Exporter, Moment};
 use super::json::quoted;
 use super::names::{Numbers, name};
-use super::{GENERATOR, program, thread_name};
+use super::words::{GENERATOR, program, thread_name};
 use crate::failure::Failure;
 use crate::output::{Unit, push_number};
 

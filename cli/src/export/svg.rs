@@ -5,8 +5,10 @@ use std::io::{self, Write};
 use flow_codec::read::Trace;
 use inferno::flamegraph::{self, Options};
 
+use super::collapsed;
+use super::paths::Paths;
 use super::stacks::Stacks;
-use super::{Paths, collapsed, program};
+use super::words::program;
 use crate::output::Unit;
 
 /// A picture in a page of its own, with a search and a zoom.

@@ -7,9 +7,9 @@ use flow_codec::read::Trace;
 use serde::Serialize;
 
 use super::names::cut;
-use crate::cmd::info::ending;
+use crate::input::state::ending;
+use crate::input::times::period;
 use crate::output::{lost, plural, shell_word};
-use crate::times::period;
 
 /// Characters of a command, of a note.
 const TEXT_CHARS: usize = 2000;

@@ -32,9 +32,9 @@ use flow_codec::MethodId;
 use flow_codec::read::{Stamp, ThreadFile, Trace, Unwound, VisitTimeline};
 
 use crate::failure::{Failure, Status};
+use crate::input::reading::{Chosen, Ending, Reading, read_timeline, start_ns};
+use crate::input::times::timing;
 use crate::output::{Progress, Unit};
-use crate::reading::{Chosen, Ending, Reading, read_timeline, start_ns};
-use crate::times::timing;
 use data::{Data, flat_boxes, flat_edges};
 use facts::Facts;
 pub(crate) use facts::Note;

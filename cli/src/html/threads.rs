@@ -11,7 +11,7 @@ use super::chart::ChartBox;
 use super::data::flat_boxes;
 use super::gather::{Budget, ThreadSums};
 use super::names::{Names, cut};
-use crate::reading::{Ending, Reading};
+use crate::input::reading::{Ending, Reading};
 
 /// Boxes of all timelines, and of each.
 const BOXES: usize = 40_000;

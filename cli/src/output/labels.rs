@@ -6,8 +6,7 @@ use flow_codec::read::{Method, Methods};
 use flow_codec::{MethodId, MethodMap, MethodNames, Name, NameForm};
 use serde::Serialize;
 
-use super::neutral;
-use crate::args::Format;
+use super::{Format, neutral};
 
 /// One text for each method of a trace, made when it is first requested.
 #[derive(Debug)]

@@ -4,6 +4,7 @@
 //! where what could move a terminal's cursor or a reader's eye becomes plain text.
 
 mod fit;
+mod format;
 mod labels;
 mod lost;
 mod neutral;
@@ -15,6 +16,7 @@ mod units;
 mod weight;
 mod words;
 
+pub(crate) use format::{ColorWhen, Format};
 pub(crate) use labels::{Labels, Memo, csv_fields};
 pub(crate) use lost::lost;
 pub(crate) use neutral::neutral;
@@ -36,7 +38,6 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use self::screen::Screen;
-use crate::args::{ColorWhen, Format};
 
 const BUFFER_BYTES: usize = 128 * 1024;
 

@@ -2,8 +2,7 @@
 
 use flow_codec::analysis::{Neighbour, PathRow, ReportRow};
 
-use super::{Align, Table, duration, grouped, percent};
-use crate::args::Format;
+use super::{Align, Format, Table, duration, grouped, percent};
 
 /// What total and self are in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -6,10 +6,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use flow_codec::format::manifest::{End, Lost, Manifest, Repaired, Totals};
 use flow_codec::format::names;
 
+use super::finding::Severity;
 use super::{Work, failure};
-use crate::cmd::check::Severity;
 use crate::failure::Failure;
-use crate::source::missing_journal;
+use crate::input::source::missing_journal;
 
 /// Files of unfinished records that are named themselves.
 const SHOWN_FILES: usize = 10;

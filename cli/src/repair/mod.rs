@@ -12,6 +12,7 @@
 //! is left alone, and then steps 3 and 4 are not taken: nothing hides that something is wrong.
 
 mod end;
+mod finding;
 mod kept;
 mod thread;
 
@@ -24,10 +25,10 @@ use flow_codec::format::names;
 use flow_codec::read::{Trace, is_journal_elsewhere};
 use rustix::fs::{Mode, OFlags};
 
+pub(crate) use self::finding::{Finding, Severity};
 use self::kept::Kept;
-use crate::cmd::check::{Finding, Severity};
 use crate::failure::Failure;
-use crate::lock;
+use crate::input::lock;
 
 /// What became of a repair.
 #[derive(PartialEq, Eq, Debug)]

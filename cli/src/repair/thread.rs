@@ -9,9 +9,9 @@ use flow_codec::read::{ReadRecords, Splice, Tail, ThreadFile};
 use flow_codec::{Error, Offset};
 use rustix::fs::OFlags;
 
+use super::finding::Severity;
 use super::kept::open_for_writing;
 use super::{Work, failure};
-use crate::cmd::check::Severity;
 use crate::failure::Failure;
 use crate::output::plural;
 

@@ -14,6 +14,7 @@ mod readers;
 mod reading;
 mod recording;
 mod repair;
+mod rooms;
 mod starting;
 mod testing;
 mod timing;

@@ -8,8 +8,10 @@ use flow_codec::scan::Summary;
 use flow_codec::{MethodId, MethodMap, Offset};
 
 use crate::failure::Failure;
+use crate::input::reading::{
+    Chosen, Ending, Flow, Reading, count_thread, read_records, visit_thread,
+};
 use crate::output::Progress;
-use crate::reading::{Chosen, Ending, Flow, Reading, count_thread, read_records, visit_thread};
 
 /// Ids without a name that are named themselves.
 const SHOWN_IDS: usize = 5;

@@ -9,12 +9,12 @@ use flow_codec::read::{Tail, ThreadFile, Trace};
 use flow_codec::{Error, MethodMap, Offset};
 
 use super::contents::Contents;
-use super::finding::{Finding, Severity};
-use super::state::State;
 use crate::failure::{Failure, Status};
+use crate::input::reading::Ending;
+use crate::input::source::{missing_journal, thread_title};
+use crate::input::state::State;
 use crate::output::{Progress, lost, plural};
-use crate::reading::Ending;
-use crate::source::{missing_journal, thread_title};
+use crate::repair::{Finding, Severity};
 
 /// The findings of one trace.
 pub(super) struct Check {

@@ -10,23 +10,20 @@
 //! That a JVM was killed, or still records, is no defect: a trace is whole at any instant.
 
 mod contents;
-mod finding;
 mod inspect;
 mod print;
-mod state;
 
 use std::io::Write;
 use std::path::PathBuf;
 
-pub(crate) use finding::{Finding, Severity};
 use flow_codec::read::{Trace, TraceSet};
 
 use self::inspect::Check;
 use crate::args::{CheckArgs, Format};
 use crate::failure::{Failure, Status};
+use crate::input::source::Source;
 use crate::output::{Out, Progress, message};
 use crate::repair::{Repair, repair};
-use crate::source::Source;
 
 /// Runs the verb.
 pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Status, Failure> {

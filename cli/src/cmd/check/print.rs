@@ -6,10 +6,10 @@ use std::path::Path;
 use flow_codec::format::manifest::Totals;
 use serde::Serialize;
 
-use super::finding::Finding;
 use super::inspect::Check;
 use crate::failure::Failure;
 use crate::output::{Out, bytes, csv_fields, left_out, neutral, plural};
+use crate::repair::Finding;
 
 /// Findings of text that are shown when nobody says how many; the graver ones come first.
 pub(super) const DEFAULT_FINDINGS: u64 = 40;

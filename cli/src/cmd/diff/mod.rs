@@ -1,6 +1,6 @@
 //! `flow diff`: what changed between two traces, or two tests.
 
-mod tests;
+mod test_runs;
 
 use std::io::Write;
 use std::path::Path;
@@ -10,17 +10,17 @@ use flow_codec::analysis::{Change, ChangeKind, Diff, Run};
 use flow_codec::read::Selection;
 
 use crate::args::{By, DiffArgs, Format, SourceArgs, TestArgs};
-use crate::by_path::ByPath;
 use crate::cmd::most;
 use crate::failure::{Failure, Status};
+use crate::input::by_path::ByPath;
+use crate::input::pattern::globs;
+use crate::input::reading::Chosen;
+use crate::input::source::Source;
+use crate::input::times::by_time;
 use crate::output::{
     Out, Progress, Unit, chain, csv_fields, duration, grouped, left_out, neutral, plural,
 };
-use crate::pattern::globs_in;
-use crate::reading::Chosen;
-use crate::source::Source;
-use crate::times::by_time;
-use tests::Tests;
+use test_runs::Tests;
 
 /// Differences of text that are shown when nobody says how many.
 const DEFAULT_MAX: u64 = 40;
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
         (Run::After, open(args.after.as_ref().unwrap_or(&args.before))?),
     ];
     let [(_, before), (_, after)] = &mut sources;
-    globs_in(&args.part.filter.include, &[before, after])?;
+    globs(&args.part.filter.include, before.traces.iter().chain(&after.traces))?;
     Source::choose_in([before, after], &args.part.threads)?;
     let bytes = sources.iter().fold(0_u64, |sum, (_, source)| sum.saturating_add(source.bytes()));
     let mut progress = Progress::new(bytes, out);

@@ -7,8 +7,8 @@ use flow_codec::read::{Tail, ThreadFile};
 
 use crate::args::{DumpArgs, Format};
 use crate::failure::{Failure, Status};
+use crate::input::source::{Source, thread_title};
 use crate::output::{Out, csv_fields, message, neutral, plural};
-use crate::source::{Source, thread_title};
 
 /// What a mark comes to: its kind, two numbers and a text, of which it has those that it has.
 struct Parts<'a> {

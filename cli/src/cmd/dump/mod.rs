@@ -12,9 +12,9 @@ use flow_codec::read::{Content, ContentReader, ThreadFile, Trace};
 
 use crate::args::{DumpArgs, Format};
 use crate::failure::{Failure, Status};
+use crate::input::reading::{Ending, Flow, Reading, read_records};
+use crate::input::source::{Source, thread_title};
 use crate::output::{Labels, Out, Progress, csv_fields, plural};
-use crate::reading::{Ending, Flow, Reading, read_records};
-use crate::source::{Source, thread_title};
 
 /// Of more bytes, only the first are shown.
 const SHOWN_BYTES: u64 = 64;

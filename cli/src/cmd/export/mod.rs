@@ -7,13 +7,13 @@ use flow_codec::analysis::PathTree;
 use flow_codec::read::{Selection, TimeLimits, Trace};
 
 use crate::args::{ExportArgs, Format, SourceArgs};
-use crate::by_path::ByPath;
 use crate::export::{Emit, Exporter, Paths, Stacks, Viewer, Writer, is_binary, viewer, writer};
 use crate::failure::{Failure, Status};
+use crate::input::by_path::ByPath;
+use crate::input::reading::Chosen;
+use crate::input::source::Source;
+use crate::input::times::by_time;
 use crate::output::{Out, Progress, Unit, plural};
-use crate::reading::Chosen;
-use crate::source::Source;
-use crate::times::by_time;
 use destination::Destination;
 use size::{Size, frames_that_fit};
 

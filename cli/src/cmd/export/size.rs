@@ -10,8 +10,8 @@ use flow_codec::read::{ThreadFile, Trace};
 use super::Export;
 use crate::export::{Paths, Stacks, Viewer, Writer, writer};
 use crate::failure::{Failure, Status};
+use crate::input::reading::count_thread;
 use crate::output::{Out, Progress, bytes, plural};
-use crate::reading::count_thread;
 
 /// The first calls of a thread are its sample.
 const SAMPLED_CALLS: u64 = 1 << 16;

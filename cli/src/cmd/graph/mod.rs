@@ -8,20 +8,20 @@ use std::io::Write;
 use flow_codec::read::Selection;
 
 use crate::args::{Format, GraphArgs};
-use crate::by_path::ByPath;
 use crate::failure::{Failure, Status};
+use crate::input::by_path::ByPath;
+use crate::input::pattern::globs;
+use crate::input::reading::Chosen;
+use crate::input::source::{Source, file_title};
+use crate::input::times::by_time;
 use crate::output::{Labels, Out, Progress, Weight};
-use crate::pattern::globs;
-use crate::reading::Chosen;
-use crate::source::{Source, file_title};
-use crate::times::by_time;
 use print::Print;
 
 /// Runs the verb.
 pub(crate) fn run(args: &GraphArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
     source.choose_part(&args.part)?;
-    let roots = globs(&args.methods, &source)?;
+    let roots = globs(&args.methods, &source.traces)?;
     source.tell_losses();
     if args.source.format == Format::Csv {
         let (method, weight) = (Labels::COLUMNS, Weight::COLUMNS);

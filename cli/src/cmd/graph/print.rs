@@ -10,9 +10,9 @@ use super::select::{Limits, Selected, select};
 use crate::args::{Format, GraphArgs};
 use crate::cmd::{most, trace_field};
 use crate::failure::Failure;
+use crate::input::source::Source;
+use crate::input::times::caution;
 use crate::output::{Labels, Out, Unit, Weight, grouped, indent, percent, plural};
-use crate::source::Source;
-use crate::times::caution;
 
 /// What is shown as text when nobody says how much.
 const DEFAULT_MAX: u64 = 100;

@@ -4,8 +4,8 @@ use flow_codec::format::marks::Mark;
 use flow_codec::read::{ThreadFile, Trace};
 use serde::Serialize;
 
+use crate::input::times::period;
 use crate::output::{duration, plural};
-use crate::times::period;
 
 /// What marks say, of all threads that are shown.
 #[derive(Serialize, Debug, Default)]

@@ -13,13 +13,13 @@ use serde::Serialize;
 
 use crate::args::{Format, InfoArgs, ThreadKey};
 use crate::failure::{Failure, Status};
-use crate::lock;
+use crate::input::reading::{Ending, count_thread};
+use crate::input::source::Source;
+use crate::input::state::ending;
 use crate::output::{
     Align, Out, Progress, Table, bytes, csv_fields, duration, grouped, left_out, lost, neutral,
-    plural, seconds,
+    plural,
 };
-use crate::reading::{Ending, count_thread};
-use crate::source::Source;
 use marks::MarkFacts;
 
 /// Threads of text that are shown when nobody says how many.
@@ -297,26 +297,6 @@ fn print(args: &InfoArgs, trace: &Trace, facts: &Facts, out: &mut Out) -> Result
         print_asked_loaders(args, end, out)?;
     }
     Ok(writeln!(out)?)
-}
-
-/// How the recording ended.
-pub(crate) fn ending(trace: &Trace) -> String {
-    match trace.manifest.as_ref().map(|manifest| manifest.end.as_ref()) {
-        Some(Some(end)) if end.lost.stopped_at_ns.is_some() => {
-            format!("after {}; the recording stopped before that", seconds(end.at_ns))
-        }
-        Some(Some(End { repaired: Some(repaired), .. })) => {
-            format!("killed; written by {}", repaired.tool)
-        }
-        Some(Some(end)) => format!("clean, after {}", seconds(end.at_ns)),
-        Some(None) => match lock::is_recording(&trace.dir) {
-            Some(true) => "none: still being recorded",
-            Some(false) => "none: killed",
-            None => "none: killed, or still being recorded",
-        }
-        .to_owned(),
-        None => "unknown: there is no trace.json".to_owned(),
-    }
 }
 
 fn print_not_recorded(args: &InfoArgs, end: &End, out: &mut Out) -> Result<(), Failure> {

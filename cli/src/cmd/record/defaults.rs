@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::launch::is_java;
+use super::argument::is_java;
 use super::packages;
 use crate::args::AgentArgs;
 use crate::failure::Failure;

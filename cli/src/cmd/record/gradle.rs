@@ -6,7 +6,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use crate::agent::as_text;
+use crate::cmd::agent::as_text;
 use crate::failure::Failure;
 
 /// What every supported Gradle is called: from the wrapper, or installed.

@@ -1,11 +1,10 @@
 //! What is run, so that the agent gets into the JVMs of a command.
 
 use std::env;
-use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::ffi::OsString;
 use std::time::Duration;
 
-use super::argument::quote;
+use super::argument::{is_java, quote};
 use super::defaults::Defaults;
 use super::gradle;
 use crate::args::RecordArgs;
@@ -50,11 +49,6 @@ impl Launch {
     }
 }
 
-pub(super) fn is_java(program: &OsStr) -> bool {
-    let name = Path::new(program).file_name().unwrap_or_default();
-    name == "java" || name.eq_ignore_ascii_case("java.exe")
-}
-
 fn tool_options(existing: Option<OsString>, agent: &str) -> OsString {
     let mut options = existing.unwrap_or_default();
     if !options.is_empty() {
@@ -67,16 +61,6 @@ fn tool_options(existing: Option<OsString>, agent: &str) -> OsString {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_java_itself_gets_the_option_as_an_argument() {
-        for java in ["java", "/usr/lib/jvm/21/bin/java", "./java", "JAVA.EXE"] {
-            assert!(is_java(OsStr::new(java)), "{java}");
-        }
-        for other in ["javac", "mvn", "java-wrapper", "/opt/java/run.sh", ""] {
-            assert!(!is_java(OsStr::new(other)), "{other}");
-        }
-    }
 
     #[test]
     fn options_of_others_stay() {

@@ -19,8 +19,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use self::defaults::Defaults;
 use self::launch::Launch;
 use self::summary::Summary;
-use crate::agent::{self, AgentOptions, Place};
 use crate::args::RecordArgs;
+use crate::cmd::agent::{self, AgentOptions, Place};
 use crate::failure::{Failure, Status};
 
 /// Runs the verb.

@@ -7,9 +7,9 @@ use flow_codec::format::manifest::{Manifest, Totals};
 use flow_codec::format::test_notes::Outcome;
 use flow_codec::read::{TestRun, Trace, TraceSet};
 
-use crate::cmd::tests::summary as tests_summary;
+use crate::cmd::test_runs::summary as tests_summary;
+use crate::input::source::is_like;
 use crate::output::{bytes, lost, message, plural, shell_word};
-use crate::source::is_like;
 
 /// Of more directories than this, only the first are named.
 const SHOWN_DIRECTORIES: usize = 4;

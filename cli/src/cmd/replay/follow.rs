@@ -21,10 +21,10 @@ use super::player::Player;
 use super::selections;
 use crate::args::ReplayArgs;
 use crate::failure::{Failure, Status};
-use crate::lock;
+use crate::input::lock;
+use crate::input::reading::{Ending, Flow, Reading};
+use crate::input::source::{Source, thread_title};
 use crate::output::{Out, Progress, message};
-use crate::reading::{Ending, Flow, Reading};
-use crate::source::{Source, thread_title};
 
 /// How long to wait between two looks, at least.
 const PAUSE: Duration = Duration::from_millis(100);

@@ -19,15 +19,15 @@ use flow_codec::{Glob, Offset};
 
 use self::lines::{Lines, Printed};
 use self::player::{Player, Playing};
-pub(crate) use self::start::From;
 use self::start::Start;
 use crate::args::{Format, ReplayArgs};
 use crate::failure::{Failure, Status};
+use crate::input::pattern::globs;
+use crate::input::place::From;
+use crate::input::reading::{Ending, Reading, read_records, read_timeline};
+use crate::input::source::{Source, file_title};
+use crate::input::times::{has_clock, no_clock};
 use crate::output::{Out, Progress, plural};
-use crate::pattern::globs;
-use crate::reading::{Ending, Reading, read_records, read_timeline};
-use crate::source::{Source, file_title};
-use crate::times::{has_clock, no_clock};
 
 /// Runs the verb.
 pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
     source.choose_part(&args.part)?;
     // Of a program that runs they may be yet to come.
-    globs(&args.method, &source)?;
+    globs(&args.method, &source.traces)?;
     source.tell_losses();
     let count: usize = source.traces.iter().map(|trace| trace.files.len()).sum();
     if let Some(from) = args.from.as_ref().filter(|from| from.is_number() && count != 1) {

@@ -16,8 +16,8 @@ use super::start::Start;
 use super::times::Aside;
 use crate::args::{Format, ReplayArgs};
 use crate::failure::Failure;
+use crate::input::reading::{Ending, Flow};
 use crate::output::{duration, grouped, plural};
-use crate::reading::{Ending, Flow};
 
 /// Of more open frames than this, only the outermost and the innermost are named.
 const NAMED_FRAMES: usize = 64;

@@ -9,9 +9,9 @@ use flow_codec::read::TimeLimits;
 use crate::args::ReportArgs;
 use crate::failure::{Failure, Status};
 use crate::html::{Note, page};
+use crate::input::reading::Chosen;
+use crate::input::source::Source;
 use crate::output::{Out, duration, instant};
-use crate::reading::Chosen;
-use crate::source::Source;
 
 /// Standard output, as a file's name.
 const STDOUT: &str = "-";

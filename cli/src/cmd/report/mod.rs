@@ -12,13 +12,13 @@ use flow_codec::analysis::{Report, ReportRow, Side, TimedReport};
 use flow_codec::read::{Clock, ThreadFile, Trace};
 
 use crate::args::{Format, ReportArgs, SortKey};
-use crate::at_once::report_thread;
 use crate::cmd::{most, trace_field};
 use crate::failure::{Failure, Status};
+use crate::input::parallel::report_thread;
+use crate::input::reading::{Chosen, Reading, visit_thread, visit_timed};
+use crate::input::source::Source;
+use crate::input::times::{by_time, caution};
 use crate::output::{self, Labels, Out, Progress, Unit, Weight, plural};
-use crate::reading::{Chosen, Reading, visit_thread, visit_timed};
-use crate::source::Source;
-use crate::times::{by_time, caution};
 
 /// Lines of text that are shown when nobody says how many.
 const DEFAULT_ROWS: u64 = 40;

@@ -10,13 +10,13 @@ use super::default_max;
 use crate::args::{Format, ReportArgs};
 use crate::cmd::trace_field;
 use crate::failure::{Failure, Status};
+use crate::input::pattern::globs;
+use crate::input::reading::{Chosen, Reading, visit_thread, visit_timed};
+use crate::input::source::Source;
+use crate::input::times::{by_time, caution};
 use crate::output::{
     Labels, Out, Progress, Unit, Weight, duration, grouped, left_out, neutral, plural,
 };
-use crate::pattern::globs;
-use crate::reading::{Chosen, Reading, visit_thread, visit_timed};
-use crate::source::Source;
-use crate::times::{by_time, caution};
 
 /// Who is in the caller's place where a thread begins.
 const NOBODY: &str = "(nobody that was recorded)";
@@ -29,7 +29,7 @@ pub(super) fn run(
     args: &ReportArgs,
     out: &mut Out,
 ) -> Result<Status, Failure> {
-    let globs = globs(patterns, source)?;
+    let globs = globs(patterns, &source.traces)?;
     let format = args.source.format;
     if format == Format::Csv {
         let (method, weight, bounds) = (Labels::COLUMNS, Weight::COLUMNS, Weight::BOUNDS);

@@ -8,16 +8,16 @@ use flow_codec::read::{Selection, Trace};
 
 use super::default_max;
 use crate::args::{By, Format, PathsKind, ReportArgs};
-use crate::by_path::ByPath;
 use crate::cmd::trace_field;
 use crate::failure::{Failure, Status};
+use crate::input::by_path::ByPath;
+use crate::input::reading::{Chosen, visit_thread};
+use crate::input::source::{Source, file_title};
+use crate::input::times::{by_time, caution};
 use crate::output::{
     Align, Labels, Out, Progress, Table, Unit, Weight, chain, csv_fields, duration, grouped,
     left_out, neutral, percent, plural,
 };
-use crate::reading::{Chosen, visit_thread};
-use crate::source::{Source, file_title};
-use crate::times::{by_time, caution};
 
 /// How many frames are named at either end of a stack.
 const CHAIN_ENDS: usize = 3;

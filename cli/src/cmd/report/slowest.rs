@@ -8,13 +8,13 @@ use flow_codec::read::{Selection, ThreadFile, Trace};
 use flow_codec::{Error, MethodId};
 
 use crate::args::{Format, ReportArgs};
-use crate::at_once::{find_stacks, open_tree};
 use crate::cmd::trace_field;
 use crate::failure::{Failure, Status};
+use crate::input::parallel::{find_stacks, open_tree};
+use crate::input::reading::{Chosen, Reading, read_timeline, start_ns};
+use crate::input::source::{Source, file_title};
+use crate::input::times::{has_clock, no_clock};
 use crate::output::{Align, Labels, Out, Progress, Table, Unit, between, chain, instant};
-use crate::reading::{Chosen, Reading, read_timeline, start_ns};
-use crate::source::{Source, file_title};
-use crate::times::{has_clock, no_clock};
 
 /// A lookup in the tree reads about so many intervals: some for the call, some for its frames.
 const INTERVALS_A_LOOKUP: usize = 4;

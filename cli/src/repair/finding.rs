@@ -14,7 +14,7 @@ pub(crate) enum Severity {
 }
 
 impl Severity {
-    pub(super) const fn word(self) -> &'static str {
+    pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Damage => "damage",
             Self::Missing => "missing",
@@ -24,7 +24,7 @@ impl Severity {
     }
 
     /// What a trace is whose gravest finding this is.
-    pub(super) const fn verdict(self) -> &'static str {
+    pub(crate) const fn verdict(self) -> &'static str {
         match self {
             Self::Damage => "damaged",
             Self::Missing => "partial",
@@ -36,11 +36,11 @@ impl Severity {
 /// One thing that is not as it should be, or worth knowing.
 #[derive(Serialize, PartialEq, Eq, Debug)]
 pub(crate) struct Finding {
-    pub(super) severity: Severity,
+    pub(crate) severity: Severity,
     /// The file, or `trace`.
-    pub(super) place: String,
+    pub(crate) place: String,
     #[serde(rename = "finding")]
-    pub(super) text: String,
+    pub(crate) text: String,
 }
 
 impl Finding {

@@ -3,10 +3,10 @@
 use flow_codec::format::manifest::Timing;
 use flow_codec::read::{TimeLimits, Trace};
 
-use crate::args::{By, FilterArgs, TimeArgs};
+use super::flags::{By, FilterArgs, TimeArgs};
+use super::reading::Chosen;
 use crate::failure::Failure;
 use crate::output::{duration, message};
-use crate::reading::Chosen;
 
 /// Returns how times of a trace were recorded. Reports marks that cannot be read.
 pub(crate) fn timing(trace: &Trace) -> Timing {

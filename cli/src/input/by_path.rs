@@ -4,9 +4,9 @@ use flow_codec::MethodId;
 use flow_codec::analysis::{Graph, PathTree, Rooted, Time, Weight};
 use flow_codec::read::{Clock, Selection, ThreadFile, Visit};
 
+use super::reading::{Chosen, Reading, visit_thread, visit_timed};
 use crate::failure::Status;
 use crate::output::Progress;
-use crate::reading::{Chosen, Reading, visit_thread, visit_timed};
 
 /// What reading threads has come to.
 pub(crate) struct ByPath {

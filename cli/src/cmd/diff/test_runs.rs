@@ -10,10 +10,10 @@ use serde_json::json;
 use crate::args::{DiffArgs, Format, TestArgs};
 use crate::cmd::most;
 use crate::failure::{Failure, Status};
+use crate::input::reading::{Chosen, visit_thread};
+use crate::input::source::Source;
+use crate::input::test_runs::{Called, files};
 use crate::output::{Align, Out, Progress, Table, grouped, left_out, plural};
-use crate::reading::{Chosen, visit_thread};
-use crate::source::Source;
-use crate::test_source::{Called, files};
 
 /// Tests of text that are shown when nobody says how many.
 const DEFAULT_MAX: u64 = 40;

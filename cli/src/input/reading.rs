@@ -12,7 +12,7 @@ use flow_codec::read::{
 use flow_codec::scan::{Damage, Summary};
 use flow_codec::{Error, Offset};
 
-use crate::at_once::sweep_thread;
+use super::parallel::sweep_thread;
 use crate::failure::{Failure, Status};
 use crate::output::{Progress, Unit, plural};
 

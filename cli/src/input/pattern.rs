@@ -4,19 +4,16 @@ use flow_codec::read::Trace;
 use flow_codec::{Glob, Name};
 
 use crate::failure::Failure;
-use crate::source::Source;
 
-/// The patterns, each of which must match some method of the source: what is misspelt would look as if
+/// The patterns, each of which must match some method of one of the traces at least: what is misspelt would look as if
 /// it were never called.
-pub(crate) fn globs(patterns: &[String], source: &Source) -> Result<Vec<Glob>, Failure> {
-    globs_in(patterns, &[source])
-}
-
-/// The same, where each must match some method of one source at least.
-pub(crate) fn globs_in(patterns: &[String], sources: &[&Source]) -> Result<Vec<Glob>, Failure> {
+pub(crate) fn globs<'a>(
+    patterns: &[String],
+    traces: impl IntoIterator<Item = &'a Trace> + Clone,
+) -> Result<Vec<Glob>, Failure> {
     let glob = |pattern: &String| {
         let glob = Glob::new(pattern);
-        let mut traces = sources.iter().flat_map(|source| &source.traces);
+        let mut traces = traces.clone().into_iter();
         // Ids without a name are methods of no class.
         let is_nameless = glob.matches("", "") || glob.nameless_id().is_some();
         let is_meant = is_nameless || traces.any(|trace| is_in(trace, &glob));

@@ -9,9 +9,9 @@ use serde_json::json;
 use super::{Row, max};
 use crate::args::{Format, TestsArgs};
 use crate::failure::Failure;
+use crate::input::source::Source;
+use crate::input::test_runs::outcome;
 use crate::output::{Align, Out, Table, csv_fields, duration, grouped, left_out, neutral, plural};
-use crate::source::Source;
-use crate::test_source::outcome;
 
 /// Prints the tests of one trace after the other.
 pub(super) struct Print<'a> {

@@ -6,10 +6,10 @@ use flow_codec::format::test_notes::Outcome;
 use flow_codec::read::{Parts, TestRun, ThreadFile, Trace, Visit};
 use flow_codec::{MethodId, MethodMap, ThreadId};
 
-use crate::args::TestArgs;
+use super::flags::TestArgs;
+use super::source::{Source, is_like};
 use crate::failure::{Failure, Status};
 use crate::output::message;
-use crate::source::{Source, is_like};
 
 /// Of more names than this, a message tells how many there are.
 const NAMED_TESTS: usize = 8;

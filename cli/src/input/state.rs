@@ -5,12 +5,12 @@ use std::time::{Duration, UNIX_EPOCH};
 use flow_codec::format::manifest::{End, Manifest};
 use flow_codec::read::Trace;
 
-use crate::lock;
+use super::lock;
 use crate::output::seconds;
 
 /// What has become of a recording.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum State {
+pub(crate) enum State {
     /// It ended well.
     Finished { at_ns: u64 },
     /// A fault ended it before the program.
@@ -28,7 +28,7 @@ pub(super) enum State {
 }
 
 impl State {
-    pub(super) fn of(trace: &Trace) -> Self {
+    pub(crate) fn of(trace: &Trace) -> Self {
         match &trace.manifest {
             None => Self::Unknown,
             Some(Manifest { end: Some(end), .. }) => Self::ended(end),
@@ -51,7 +51,7 @@ impl State {
     }
 
     /// For programs.
-    pub(super) const fn word(&self) -> &'static str {
+    pub(crate) const fn word(&self) -> &'static str {
         match self {
             Self::Finished { .. } => "finished",
             Self::Stopped { .. } => "stopped",
@@ -64,7 +64,7 @@ impl State {
     }
 
     /// For people.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         match self {
             Self::Finished { at_ns } => format!("finished after {}", seconds(*at_ns)),
             Self::Stopped { after_ns, at_ns } => {
@@ -81,5 +81,25 @@ impl State {
             Self::Unfinished => "not finished: killed, or still being recorded".to_owned(),
             Self::Unknown => "how it ended is not known".to_owned(),
         }
+    }
+}
+
+/// How the recording ended.
+pub(crate) fn ending(trace: &Trace) -> String {
+    match trace.manifest.as_ref().map(|manifest| manifest.end.as_ref()) {
+        Some(Some(end)) if end.lost.stopped_at_ns.is_some() => {
+            format!("after {}; the recording stopped before that", seconds(end.at_ns))
+        }
+        Some(Some(End { repaired: Some(repaired), .. })) => {
+            format!("killed; written by {}", repaired.tool)
+        }
+        Some(Some(end)) => format!("clean, after {}", seconds(end.at_ns)),
+        Some(None) => match lock::is_recording(&trace.dir) {
+            Some(true) => "none: still being recorded",
+            Some(false) => "none: killed",
+            None => "none: killed, or still being recorded",
+        }
+        .to_owned(),
+        None => "unknown: there is no trace.json".to_owned(),
     }
 }

@@ -47,21 +47,6 @@ pub(crate) fn nanoseconds(text: &str) -> Result<u64, String> {
     whole.checked_mul(unit_ns).and_then(|ns| ns.checked_add(part_ns)).ok_or_else(expected)
 }
 
-pub(super) fn percentage(text: &str) -> Result<f64, String> {
-    let number: Option<f64> = text.trim_end_matches('%').parse().ok();
-    number
-        .filter(|number| (0.0..=100.0).contains(number))
-        .ok_or_else(|| "expected a number from 0 to 100".to_owned())
-}
-
-pub(super) fn key_value(text: &str) -> Result<(String, String), String> {
-    let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE")?;
-    if key.is_empty() || !key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
-        return Err("a key has letters, digits and '-'".to_owned());
-    }
-    Ok((key.to_owned(), value.to_owned()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

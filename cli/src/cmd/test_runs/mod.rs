@@ -13,10 +13,10 @@ pub(crate) use self::print::summary;
 use super::most;
 use crate::args::{TestKey, TestsArgs};
 use crate::failure::{Failure, Status};
+use crate::input::reading::{Chosen, visit_thread};
+use crate::input::source::Source;
+use crate::input::test_runs::{Called, files};
 use crate::output::{Out, Progress, message};
-use crate::reading::{Chosen, visit_thread};
-use crate::source::Source;
-use crate::test_source::{Called, files};
 
 /// What is shown as text when nobody says how much.
 const DEFAULT_MAX: u64 = 100;

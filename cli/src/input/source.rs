@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use flow_codec::read::{OpenFrames, Selection, ThreadFile, Trace, TraceSet};
 use flow_codec::{Error, Glob, Name, ThreadId};
 
-use crate::args::{FilterArgs, Format, PartArgs, SourceArgs, ThreadArgs};
+use super::flags::{FilterArgs, PartArgs, SourceArgs, ThreadArgs};
+use super::pattern::globs;
 use crate::failure::{Failure, Status};
-use crate::output::{Out, lost, message, neutral, plural};
-use crate::pattern::globs;
+use crate::output::{Format, Out, lost, message, neutral, plural};
 
 /// The traces of a directory. More than one where several JVMs wrote into it.
 #[derive(Debug)]
@@ -81,7 +81,7 @@ impl Source {
 
     /// Keeps the threads that were asked for, and of them what the tests called that were asked for.
     pub(crate) fn choose_part(&mut self, part: &PartArgs) -> Result<(), Failure> {
-        globs(&part.filter.include, self)?;
+        globs(&part.filter.include, &self.traces)?;
         self.choose(&part.threads)?;
         self.choose_tests(&part.tests)
     }

@@ -7,24 +7,7 @@ use flow_codec::Glob;
 use flow_codec::read::TimeLimits;
 
 use super::values::{Window, glob, nanoseconds, window};
-
-/// Output formats.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Format {
-    Text,
-    Json,
-    Csv,
-}
-
-/// Columns to sort a report by.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum SortKey {
-    Calls,
-    Total,
-    #[value(name = "self")]
-    Own,
-    Name,
-}
+use crate::output::Format;
 
 /// Weights of calls.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]

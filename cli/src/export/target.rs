@@ -1,0 +1,67 @@
+//! The formats, and what opens them.
+
+use clap::ValueEnum;
+
+/// For which tool.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Target {
+    /// A timeline for ui.perfetto.dev, which can open the most calls
+    Perfetto,
+    /// A timeline in the Trace Event format, which many tools read
+    Chrome,
+    /// A timeline for speedscope.app
+    Speedscope,
+    /// A timeline for profiler.firefox.com
+    Firefox,
+    /// Calls by path, for pprof
+    Pprof,
+    /// Calls by path as lines of text, for flame graph tools
+    Collapsed,
+    /// A flame graph
+    Svg,
+    /// A JSON object for each call
+    Jsonl,
+    /// A row for each call
+    Csv,
+}
+
+/// What opens a format, and how much of it.
+pub(crate) struct Viewer {
+    /// Its name, and what becomes of more.
+    pub(crate) says: &'static str,
+    /// So many bytes.
+    pub(crate) bytes: u64,
+    /// So many frames on top of one another.
+    pub(crate) frames: usize,
+}
+
+const MIB: u64 = 1 << 20;
+
+/// What a format is mostly opened with; `None` where that takes any size. The figures are what makers
+/// and users of these viewers report, on the cautious side.
+pub(crate) fn viewer(target: Target) -> Option<Viewer> {
+    let any_frames = |says, bytes| Some(Viewer { says, bytes, frames: usize::MAX });
+    match target {
+        Target::Perfetto => any_frames(
+            "ui.perfetto.dev opens about 500 MB; with its trace_processor beside it, more",
+            512 * MIB,
+        ),
+        Target::Chrome => any_frames("viewers of this format open about 250 MB", 256 * MIB),
+        Target::Speedscope => any_frames("speedscope opens about 500 MB", 512 * MIB),
+        Target::Firefox => any_frames("profiler.firefox.com opens about 500 MB", 512 * MIB),
+        Target::Pprof => any_frames("pprof opens 2 GB", 2048 * MIB),
+        Target::Collapsed => any_frames("readers of stacks as text open about 2 GB", 2048 * MIB),
+        // 16 pixels a frame.
+        Target::Svg => Some(Viewer {
+            says: "browsers show images of about 2,000 frames",
+            bytes: 512 * MIB,
+            frames: 2000,
+        }),
+        Target::Jsonl | Target::Csv => None,
+    }
+}
+
+/// Whether a format is no text.
+pub(crate) fn is_binary(target: Target) -> bool {
+    matches!(target, Target::Perfetto | Target::Pprof)
+}

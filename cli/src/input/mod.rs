@@ -1,0 +1,14 @@
+//! From flags to what they choose of a trace: its threads, tests, methods and times, and how these are read.
+
+pub(crate) mod by_path;
+pub(crate) mod flags;
+pub(crate) mod lock;
+pub(crate) mod parallel;
+pub(crate) mod pattern;
+pub(crate) mod place;
+pub(crate) mod reading;
+pub(crate) mod source;
+pub(crate) mod state;
+pub(crate) mod test_runs;
+pub(crate) mod times;
+pub(crate) mod values;
