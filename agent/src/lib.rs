@@ -2,7 +2,7 @@
 //!
 //! # The life of one event
 //!
-//! 1. The JVM calls back ([`ffi`]): "this thread enters that method". If recording has ended, or the thread
+//! 1. The JVM calls back ([`jvm`]): "this thread enters that method". If recording has ended, or the thread
 //!    is inside a call of ours, nothing happens.
 //! 2. The engine ([`engine`]) asks the [`recorder`]: is the method recorded, and with which id? A known
 //!    method is one look-up in a small table. For a new one, the JVM is asked for a description, the
@@ -16,8 +16,8 @@
 //! exports nothing else. The Rust items are public for tests.
 
 pub mod engine;
-pub mod ffi;
 pub mod filter;
+pub mod jvm;
 pub mod lifecycle;
 pub mod logging;
 pub mod mains;
@@ -26,5 +26,5 @@ pub mod recorder;
 pub mod rewrite;
 mod secrets;
 pub mod sink;
+pub mod sys;
 mod text;
-mod time;

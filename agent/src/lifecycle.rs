@@ -36,14 +36,14 @@ use flow_codec::format::names::{self, EventFormat};
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 
-use crate::ffi::Shared;
-use crate::ffi::allocator::{self, OutOfMemory};
 use crate::options::{CommandLine, Durability, EngineKind, OnError, Options, Overload};
 use crate::recorder::{Beside, IdTable, Journal, MethodTable, Patience, Recorder, StartIds, clock};
 use crate::sink::{
     Budget, FileSink, JournalFile, JournalPlace, LineFile, Replacement, Syncer, TraceDirectory,
     expand, host,
 };
+use crate::sys::Shared;
+use crate::sys::allocator::{self, OutOfMemory};
 
 /// The recording of this process, until it is [released](release).
 static CURRENT: Shared<Agent> = Shared::empty();
@@ -248,7 +248,7 @@ fn environment(name: &str) -> Option<String> {
 
 impl Agent {
     fn new(options: &Options, when: Start, jvm: Jvm) -> Result<Self, StartError> {
-        let (started, zero_ns) = (Instant::now(), crate::time::nano_time());
+        let (started, zero_ns) = (Instant::now(), crate::sys::clock::nano_time());
         let start_ids = StartIds::read(&options.ids).map_err(|e| StartError(e.to_string()))?;
         let session = environment(SESSION);
         let directory = TraceDirectory::open(Path::new(&expand(&options.out)), session.as_deref())
@@ -317,7 +317,7 @@ impl Agent {
             Overload::Drop => recorder.dropping(),
         };
         let recorder = if options.starts_paused { recorder.paused() } else { recorder };
-        let recorder = match crate::ffi::shared_block() {
+        let recorder = match crate::sys::shared_block() {
             Some(shared) => recorder.with_off_switch(shared.off_switch()),
             None => recorder,
         };
@@ -349,7 +349,7 @@ impl Agent {
         body: impl FnOnce(&Self) + Send + 'static,
     ) -> std::io::Result<()> {
         let agent = Arc::clone(self);
-        crate::ffi::spawn(name, move || body(&agent))
+        crate::sys::spawn(name, move || body(&agent))
     }
 
     /// Forces the trace to disk again and again, until the recording has ended.
@@ -401,7 +401,7 @@ impl Agent {
     /// share. Only stores to atomics, and system calls: called right after a fork.
     pub fn abandon(&self) {
         self.abandoned.store(true, Ordering::Relaxed);
-        crate::ffi::abandon_blocks();
+        crate::sys::abandon_blocks();
         self.recorder.abandon();
     }
 

@@ -37,12 +37,12 @@ fn the_library_exports_the_entry_points_and_nothing_else() {
 }
 
 #[test]
-fn unsafe_code_stands_in_ffi_only() {
+fn unsafe_code_is_in_two_rooms_only() {
     let root = root();
-    let ffi = root.join("agent/src/ffi");
+    let rooms = ["agent/src/sys", "agent/src/jvm"].map(|room| root.join(room));
     for part in ["agent/src", "codec/src", "cli/src", "tests/support"] {
         for (path, text) in sources(&root.join(part)) {
-            if path.starts_with(&ffi) {
+            if rooms.iter().any(|room| path.starts_with(room)) {
                 continue;
             }
             for (number, line) in (1..).zip(text.lines()) {
@@ -58,19 +58,65 @@ fn unsafe_code_stands_in_ffi_only() {
 }
 
 #[test]
-fn no_type_of_the_bindings_leaves_ffi() {
+fn no_type_of_the_bindings_leaves_the_room_of_the_jvm() {
     let root = root();
-    let ffi = root.join("agent/src/ffi");
+    let jvm = root.join("agent/src/jvm");
     for (path, text) in sources(&root.join("agent/src")) {
         let uses = ["jni::", "jvmti_rs", "jobject", "jmethodID"].iter().any(|name| {
             text.lines().any(|line| !line.trim_start().starts_with("//") && line.contains(name))
         });
-        assert!(path.starts_with(&ffi) || !uses, "{}", path.display());
+        assert!(path.starts_with(&jvm) || !uses, "{}", path.display());
     }
-    for (path, text) in sources(&ffi) {
+    for (path, text) in sources(&jvm) {
         let wrapper =
             text.lines().any(|line| line.contains("jvmti_rs::") && !line.contains("jvmti_rs::sys"));
         assert!(!wrapper, "{}: only jvmti_rs::sys is sound", path.display());
+    }
+}
+
+/// The rooms of each crate, from the ground floor up: folders and files of its `src`.
+const FLOORS: [(&str, &[&str]); 1] = [(
+    "agent",
+    &[
+        "sys",
+        "text",
+        "logging",
+        "filter",
+        "mains",
+        "secrets",
+        "rewrite",
+        "options",
+        "sink",
+        "recorder",
+        "lifecycle",
+        "engine",
+        "jvm",
+    ],
+)];
+
+#[test]
+fn rooms_import_only_rooms_below_them() {
+    for (part, floors) in FLOORS {
+        let src = root().join(part).join("src");
+        let floor = |room: &str| floors.iter().position(|other| *other == room);
+        for (path, text) in sources(&src) {
+            let inside = path.strip_prefix(&src).unwrap().components().next().unwrap();
+            let name = inside.as_os_str().to_str().unwrap().trim_end_matches(".rs");
+            if name == "lib" || name == "main" {
+                continue;
+            }
+            let own = floor(name).unwrap_or_else(|| panic!("{part}: no floor for {name}"));
+            for (number, line) in (1..).zip(text.lines()) {
+                let code = line.split("//").next().unwrap();
+                for import in code.split("crate::").skip(1) {
+                    let end = import.find(|c: char| !c.is_alphanumeric() && c != '_');
+                    let used = &import[..end.unwrap_or(import.len())];
+                    // What the root itself has, such as macros and re-exports, is on no floor.
+                    let is_below = floor(used).is_none_or(|used| used <= own);
+                    assert!(is_below, "{}:{number}: {used} is above {name}", path.display());
+                }
+            }
+        }
     }
 }
 
@@ -102,5 +148,5 @@ fn hot_files_forbid_what_could_panic() {
             }
         }
     }
-    assert!(hot >= 3);
+    assert!(hot >= 25, "{hot} files");
 }

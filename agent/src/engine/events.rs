@@ -9,11 +9,11 @@
 
 use std::sync::Arc;
 
-use crate::ffi::Vm;
+use super::Jvm;
 use crate::recorder::{ControlPlace, Left, Meaning, RawMethod, Recorder, ThreadRecorder};
 
 /// A thread enters a method.
-pub fn on_entry(recorder: &Recorder, vm: &Vm<'_>, method: RawMethod) {
+pub fn on_entry<'a>(recorder: &Recorder, vm: &impl Jvm<'a>, method: RawMethod) {
     if let Some(recorded) = look_up(recorder, vm, method).recorded()
         && let Some(thread) = current_thread(recorder, vm)
     {
@@ -22,7 +22,12 @@ pub fn on_entry(recorder: &Recorder, vm: &Vm<'_>, method: RawMethod) {
 }
 
 /// A thread leaves a method. Returns what is known about the method.
-pub fn on_exit(recorder: &Recorder, vm: &Vm<'_>, method: RawMethod, how: Left) -> Meaning {
+pub fn on_exit<'a>(
+    recorder: &Recorder,
+    vm: &impl Jvm<'a>,
+    method: RawMethod,
+    how: Left,
+) -> Meaning {
     let meaning = look_up(recorder, vm, method);
     if meaning.recorded().is_some()
         && let Some(thread) = current_thread(recorder, vm)
@@ -38,14 +43,14 @@ pub fn on_class_prepare(recorder: &Recorder, methods: &[RawMethod]) {
 }
 
 /// The current thread ends; it runs nothing after this.
-pub fn on_thread_end(recorder: &Recorder, vm: &Vm<'_>) {
+pub fn on_thread_end<'a>(recorder: &Recorder, vm: &impl Jvm<'a>) {
     if let Some(thread) = vm.take_thread_recorder() {
         recorder.end_thread(thread, vm.current_thread_facts().as_ref());
     }
 }
 
 #[inline]
-fn look_up(recorder: &Recorder, vm: &Vm<'_>, method: RawMethod) -> Meaning {
+fn look_up<'a>(recorder: &Recorder, vm: &impl Jvm<'a>, method: RawMethod) -> Meaning {
     recorder.methods().look_up(method, &vm.method(method)).unwrap_or_else(|error| {
         recorder.stop(&error);
         Meaning::default()
@@ -55,7 +60,7 @@ fn look_up(recorder: &Recorder, vm: &Vm<'_>, method: RawMethod) -> Meaning {
 /// Returns the current thread's recorder, created at its first recorded event: some threads of a JVM never
 /// get a start event.
 #[inline]
-pub fn current_thread<'a>(recorder: &Recorder, vm: &Vm<'a>) -> Option<&'a ThreadRecorder> {
+pub fn current_thread<'a>(recorder: &Recorder, vm: &impl Jvm<'a>) -> Option<&'a ThreadRecorder> {
     match vm.thread_recorder() {
         Ok(Some(thread)) => Some(thread),
         Ok(None) => start_current_thread(recorder, vm),
@@ -64,7 +69,7 @@ pub fn current_thread<'a>(recorder: &Recorder, vm: &Vm<'a>) -> Option<&'a Thread
 }
 
 #[cold]
-fn start_current_thread<'a>(recorder: &Recorder, vm: &Vm<'a>) -> Option<&'a ThreadRecorder> {
+fn start_current_thread<'a>(recorder: &Recorder, vm: &impl Jvm<'a>) -> Option<&'a ThreadRecorder> {
     let Some(facts) = vm.current_thread_facts() else {
         // Recording begins with VMStart; threads of the JDK may exist before.
         if !vm.knows_threads() {

@@ -15,15 +15,15 @@ use flow_codec::format::ids::key;
 use flow_codec::format::methods::{MethodInfo, flag_names};
 use flow_codec::{MethodId, ThreadId};
 
-use super::skip_list;
-use crate::ffi::allocator;
-use crate::ffi::{LoadedClass, Vm, control_block};
+use super::{Jvm, skip_list};
 use crate::filter::{Candidate, LoaderKind, Reason, Verdict};
 use crate::recorder::{
     Beside, ControlPlace, Loader, MethodFacts, MethodTable, Recorder, ThreadRecorder,
 };
 use crate::rewrite::{self, ClassFile, ConstructorCall, Ids, Method, Plan, Probes};
 use crate::sink::SinkError;
+use crate::sys::allocator;
+use crate::sys::control_block;
 use crate::text::binary_name;
 
 /// `ACC_NATIVE` (JVMS §4.6).
@@ -123,16 +123,16 @@ pub fn on_class_without_probes(recorder: &Recorder, loader: &Loader, bytes: &[u8
 }
 
 /// A probe of the current thread had no room for an event, or the thread has no chunk yet.
-pub fn on_no_room(recorder: &Recorder, vm: &Vm<'_>, id: ThreadId, event: &[u8]) {
+pub fn on_no_room<'a>(recorder: &Recorder, vm: &impl Jvm<'a>, id: ThreadId, event: &[u8]) {
     if let Some(thread) = current_thread(recorder, vm, id) {
         recorder.append(&thread, event);
     }
 }
 
 /// Returns the current thread's recorder, created if there is none, and resumed if it was paused.
-pub fn current_thread(
+pub fn current_thread<'a>(
     recorder: &Recorder,
-    vm: &Vm<'_>,
+    vm: &impl Jvm<'a>,
     id: ThreadId,
 ) -> Option<Arc<ThreadRecorder>> {
     let Some(thread) = recorder.thread(id) else { return start_thread(recorder, vm, id) };
@@ -140,7 +140,11 @@ pub fn current_thread(
     Some(thread)
 }
 
-fn start_thread(recorder: &Recorder, vm: &Vm<'_>, id: ThreadId) -> Option<Arc<ThreadRecorder>> {
+fn start_thread<'a>(
+    recorder: &Recorder,
+    vm: &impl Jvm<'a>,
+    id: ThreadId,
+) -> Option<Arc<ThreadRecorder>> {
     if !recorder.is_on() {
         return None;
     }
@@ -157,7 +161,7 @@ fn start_thread(recorder: &Recorder, vm: &Vm<'_>, id: ThreadId) -> Option<Arc<Th
 }
 
 /// The current thread ends; it runs nothing recordable after this.
-pub fn on_thread_end(recorder: &Recorder, vm: &Vm<'_>, id: ThreadId) {
+pub fn on_thread_end<'a>(recorder: &Recorder, vm: &impl Jvm<'a>, id: ThreadId) {
     if let Some(thread) = recorder.thread(id) {
         match recorder.is_on() {
             true => recorder.end_thread(thread, vm.current_thread_facts().as_ref()),
@@ -177,7 +181,7 @@ pub fn on_hidden_class(recorder: &Recorder, loader: &Loader, name: &str) {
 }
 
 /// Passes classes that are already loaded through the class file hook.
-pub fn rewrite_loaded(recorder: &Recorder, vm: &Vm<'_>) {
+pub fn rewrite_loaded<'a>(recorder: &Recorder, vm: &impl Jvm<'a>) {
     let methods = recorder.methods();
     let selected = |name: &str, loader| {
         methods.filter().may_select(name, loader)
@@ -192,7 +196,7 @@ pub fn rewrite_loaded(recorder: &Recorder, vm: &Vm<'_>) {
 }
 
 /// Restores the code of classes that have probes. Recording is over.
-pub fn restore_loaded(recorder: &Recorder, vm: &Vm<'_>) {
+pub fn restore_loaded<'a>(recorder: &Recorder, vm: &impl Jvm<'a>) {
     let filter = recorder.methods().filter();
     retransform(vm, &vm.loaded_classes(|name, loader| filter.may_select(name, loader)));
 }
@@ -201,7 +205,7 @@ pub fn restore_loaded(recorder: &Recorder, vm: &Vm<'_>) {
 const BATCH: usize = 256;
 
 /// Retransforms classes and returns those that the JVM refuses.
-fn retransform(vm: &Vm<'_>, classes: &[LoadedClass]) -> Vec<LoadedClass> {
+fn retransform<'a, J: Jvm<'a>>(vm: &J, classes: &[J::Class]) -> Vec<J::Class> {
     let mut refused = Vec::new();
     for batch in classes.chunks(BATCH) {
         if vm.retransform(batch).is_err() {
@@ -213,7 +217,7 @@ fn retransform(vm: &Vm<'_>, classes: &[LoadedClass]) -> Vec<LoadedClass> {
 }
 
 /// Records which frames of live threads run the old code of their methods: their exits will not be seen.
-pub fn note_open_frames(recorder: &Recorder, vm: &Vm<'_>) {
+pub fn note_open_frames<'a>(recorder: &Recorder, vm: &impl Jvm<'a>) {
     for (thread, frames) in vm.replaced_frames() {
         let keys = frames.iter().filter(|facts| recorder.methods().selects(facts));
         let keys: Vec<String> = keys

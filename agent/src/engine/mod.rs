@@ -4,3 +4,62 @@
 pub mod events;
 pub mod instrument;
 mod skip_list;
+
+use std::sync::Arc;
+
+use flow_codec::ThreadId;
+
+use crate::filter::LoaderKind;
+use crate::recorder::{DescribeMethod, MethodFacts, RawMethod, ThreadFacts, ThreadRecorder};
+
+/// The JVM has stopped answering, because it is ending.
+#[derive(Clone, Copy, Debug)]
+pub struct Ending;
+
+/// What an engine asks the JVM, from a callback that lasts for `'a`.
+pub trait Jvm<'a> {
+    /// A loaded class.
+    type Class: Copy;
+
+    /// A method of an event, to be described while its class is alive.
+    type Method<'m>: DescribeMethod
+    where
+        Self: 'm;
+
+    /// Returns a method of an event.
+    fn method(&self, raw: RawMethod) -> Self::Method<'_>;
+
+    /// Returns the recorder that is kept for the current thread, if there is one.
+    ///
+    /// # Errors
+    /// The JVM is ending, and so is the recording.
+    fn thread_recorder(&self) -> Result<Option<&'a ThreadRecorder>, Ending>;
+
+    /// Keeps a recorder for the current thread; `None` if the JVM refuses.
+    fn keep_thread_recorder(&self, recorder: Arc<ThreadRecorder>) -> Option<&'a ThreadRecorder>;
+
+    /// Takes back the recorder that is kept for the current thread.
+    fn take_thread_recorder(&self) -> Option<Arc<ThreadRecorder>>;
+
+    /// Describes the current thread; `None` if the JVM does not say which one it is.
+    fn current_thread_facts(&self) -> Option<ThreadFacts>;
+
+    /// Returns whether threads can be distinguished: not before VMStart has been handled.
+    fn knows_threads(&self) -> bool;
+
+    /// Returns the loaded classes that `select` accepts and that can be changed.
+    fn loaded_classes(&self, select: impl Fn(&str, LoaderKind) -> bool) -> Vec<Self::Class>;
+
+    /// Passes classes through the class file hooks again. All of them or none.
+    ///
+    /// # Errors
+    /// The number of the JVMTI error.
+    fn retransform(&self, classes: &[Self::Class]) -> Result<(), u32>;
+
+    /// Returns the name of a loaded class.
+    fn name_of(&self, class: Self::Class) -> String;
+
+    /// Returns the live platform threads, each with the methods it is in that have been replaced since it
+    /// entered them, outermost first.
+    fn replaced_frames(&self) -> Vec<(ThreadId, Vec<MethodFacts>)>;
+}

@@ -13,7 +13,7 @@ use flow_codec::format::journal::{
 };
 
 use super::journal::Journal;
-use crate::ffi::allocator;
+use crate::sys::allocator;
 
 /// A gap of this size ends a chunk.
 const GAP_WORDS: usize = 2;
@@ -68,7 +68,7 @@ fn copy_slot(slot: &[AtomicU64], bytes: &mut Vec<u8>) -> io::Result<bool> {
     let is_zero = |words: &[AtomicU64]| words.iter().all(|word| word.load(Ordering::Relaxed) == 0);
     let len = chunk.windows(GAP_WORDS).position(is_zero).unwrap_or(chunk.len());
     // Stores before the gap are complete here, also on processors that reorder stores.
-    crate::ffi::settle_stores();
+    crate::sys::settle_stores();
     copy(slot.get(SLOT_HEADER_BYTES / WORD_BYTES..start).unwrap_or_default(), bytes)?;
     copy(chunk.get(..len).unwrap_or_default(), bytes)?;
     bytes.resize(bytes.len() + GAP_WORDS * WORD_BYTES, 0);

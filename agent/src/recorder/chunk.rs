@@ -22,10 +22,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use flow_codec::format::journal::{WORD_BYTES, chunk_start};
 use flow_codec::write::Tick;
 
-use super::control::Control;
 use super::journal::{MIN_SLOT_BYTES, Slot};
 use super::ticks::{Ticks, area_bytes};
-use crate::ffi::settle_stores;
+use crate::sys::Control;
+use crate::sys::settle_stores;
 
 /// The widest store at a position below the limit: the longest event, with its time.
 const STORE_BYTES: usize = 24;

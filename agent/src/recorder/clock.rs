@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Recorder;
-use crate::time;
+use crate::sys::clock;
 
 /// Sampling, and being woken for it, may take this share of a core.
 const SHARE: u32 = 40;
@@ -28,7 +28,7 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(50);
 pub fn run(recorder: &Recorder, period: Duration) {
     let mut last_event = Instant::now();
     let mut due = last_event;
-    let mut spent_ns = time::cpu_time();
+    let mut spent_ns = clock::cpu_time();
     while recorder.is_on() {
         recorder.check_memory();
         let before = Instant::now();
@@ -37,7 +37,7 @@ pub fn run(recorder: &Recorder, period: Duration) {
         }
         let now = Instant::now();
         let pause = if now - last_event < PATIENCE { period } else { period * RARER };
-        let before_ns = std::mem::replace(&mut spent_ns, time::cpu_time());
+        let before_ns = std::mem::replace(&mut spent_ns, clock::cpu_time());
         let look = Duration::from_nanos(spent_ns.saturating_sub(before_ns));
         // Counted from when it was due: the system wakes this thread late, and half a period may have passed.
         // Missed samples are not made up for.

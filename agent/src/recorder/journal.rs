@@ -17,8 +17,8 @@ use flow_codec::format::journal::{
 use parking_lot::Mutex;
 
 use super::ticks::area_bytes;
-use crate::ffi::{LastChunk, Region, allocator};
 use crate::sink::{JournalFile, SinkError};
+use crate::sys::{LastChunk, Region, allocator};
 
 /// The smallest slot: a virtual thread typically records a few bytes, and there may be a million virtual
 /// threads.

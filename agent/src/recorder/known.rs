@@ -10,7 +10,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
 
 use flow_codec::MethodId;
 
-use crate::ffi::allocator::{self, OutOfMemory};
+use crate::sys::allocator::{self, OutOfMemory};
 
 /// Any number of loaders may define a class of the same name. `methods.jsonl` names this many.
 const MAX_LOADERS: u32 = 16;

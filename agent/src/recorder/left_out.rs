@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use flow_codec::format::manifest::NotRecorded;
 
-use crate::ffi::allocator;
+use crate::sys::allocator;
 
 /// A program may generate classes without end. This many methods are named for each reason: more than the JDK has
 /// native methods, so that a recording of the JDK still names them all.

@@ -22,9 +22,9 @@ use parking_lot::{Mutex, RwLock};
 
 use super::IdTable;
 use super::left_out::LeftOut;
-use crate::ffi::allocator;
 use crate::filter::{Candidate, FilterSpec, LoaderKind, Verdict};
 use crate::sink::SinkError;
+use crate::sys::allocator;
 
 /// What the JVM passes for a method; meaningless once the class is unloaded.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -15,7 +15,6 @@ mod asked;
 mod checkpoint;
 mod chunk;
 pub mod clock;
-mod control;
 mod ids;
 mod journal;
 mod known;
@@ -44,12 +43,12 @@ use flow_codec::format::raw;
 use flow_codec::write::{EventCounts, Tick};
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::ffi::allocator::{self, OutOfMemory};
 use crate::sink::{FoldedChunk, LineFile, Scope, Sink, SinkError};
-use crate::time;
+use crate::sys::allocator::{self, OutOfMemory};
+use crate::sys::clock as sys_clock;
+pub use crate::sys::{Control, ControlPlace};
 use asked::AskedLoaders;
 use chunk::{Reader, Shape};
-pub use control::{Control, ControlPlace};
 pub use ids::{IdTable, StartIds};
 pub use journal::Journal;
 use losses::Losses;
@@ -276,7 +275,7 @@ impl Recorder {
 
     /// The same with the time before it.
     fn append_timed(&self, thread: &ThreadRecorder, event: &[u8]) {
-        let now = time::nano_time() << u8::BITS | u64::from(raw::TIME);
+        let now = sys_clock::nano_time() << u8::BITS | u64::from(raw::TIME);
         let mut bytes = [0; raw::TIME_BYTES + MAX_RECORD_BYTES];
         let len = raw::TIME_BYTES + event.len();
         let all = now.to_le_bytes().into_iter().chain(event.iter().copied());
@@ -361,7 +360,7 @@ impl Recorder {
             self.note_name(thread.id(), &facts.name);
         }
         // A virtual thread has no CPU time of its own: it has run on the threads of others.
-        let cpu_ns = facts.filter(|facts| !facts.is_virtual).map(|_| time::cpu_time());
+        let cpu_ns = facts.filter(|facts| !facts.is_virtual).map(|_| sys_clock::cpu_time());
         if let Err(error) = self.threads.end(thread.id(), self.elapsed_ns(), cpu_ns) {
             self.stop(&error);
         }

@@ -14,14 +14,14 @@ use flow_codec::{Offset, ThreadId};
 use parking_lot::{Mutex, MutexGuard};
 
 use super::chunk::{self, Chunk, Prepared, Reader, Shape};
-use super::control::ControlPlace;
 use super::journal::{Journal, Slot};
 use super::marks::MarkBuffer;
 use super::queue::{After, Parcel};
 use super::ticks::pending_room;
 use super::{Buffer, ThreadFacts};
-use crate::ffi::LastChunk;
 use crate::sink::SinkError;
+use crate::sys::ControlPlace;
+use crate::sys::LastChunk;
 
 /// Marks of gaps are added up if there are more bytes of marks than this.
 const MAX_GAP_BYTES: usize = 1024;

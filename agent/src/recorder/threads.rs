@@ -9,8 +9,8 @@ use flow_codec::format::threads::ThreadLine;
 use parking_lot::Mutex;
 
 use super::ThreadRecorder;
-use crate::ffi::allocator::{self, OutOfMemory};
 use crate::sink::{LineFile, SinkError};
+use crate::sys::allocator::{self, OutOfMemory};
 
 /// What the JVM knows about a thread.
 #[derive(Clone, PartialEq, Eq, Debug)]

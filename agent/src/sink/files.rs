@@ -14,7 +14,7 @@ use rustix::io::Errno;
 
 use super::directory::TraceDirectory;
 use super::{Budget, FoldedChunk, Scope, Sink, SinkError, Syncer};
-use crate::ffi::allocator::{self, OutOfMemory};
+use crate::sys::allocator::{self, OutOfMemory};
 
 /// This many thread files are open at a time; further writers wait.
 const MAX_OPEN: usize = 8;

@@ -13,6 +13,7 @@ use rustix::process::{Resource, getrlimit};
 
 use super::budget::Budget;
 use super::directory::{TraceDirectory, unique_name};
+use crate::sys::GrowingFile;
 
 /// One process id cannot have more journals than this in one second.
 const MAX_OF_ONE_NAME: u32 = 1000;
@@ -147,31 +148,6 @@ impl JournalFile {
         Ok(Self { file: Mutex::new(Some(file)), budget })
     }
 
-    /// Runs something with the file itself; `None` once it is closed.
-    pub fn with_file<T>(&self, body: impl FnOnce(&File) -> T) -> Option<T> {
-        self.file.lock().as_ref().map(body)
-    }
-
-    /// Closes the file, which does not grow any more.
-    pub fn close(&self) {
-        *self.file.lock() = None;
-    }
-
-    /// Reserves space on disk for these bytes, which are zero. Those before them have it already.
-    ///
-    /// # Errors
-    /// There is no space.
-    pub fn reserve(&self, from: usize, to: usize) -> io::Result<()> {
-        let (start, end) = (from as u64, to as u64);
-        // Checked first: exceeding the limit sends a signal.
-        if getrlimit(Resource::Fsize).current.is_some_and(|limit| end > limit) {
-            return Err(Errno::FBIG.into());
-        }
-        self.budget.take(to - from).map_err(io::Error::other)?;
-        let reserved = self.with_file(|file| Self::reserve_in(file, start, end));
-        reserved.unwrap_or_else(|| Err(io::Error::other("the recording is over")))
-    }
-
     fn reserve_in(file: &File, start: u64, end: u64) -> io::Result<()> {
         loop {
             match fallocate(file, FallocateFlags::empty(), start, end - start) {
@@ -192,6 +168,30 @@ impl JournalFile {
         io::copy(&mut zeros, &mut buffered)?;
         // A buffer that is dropped with content would not report a full disk.
         buffered.flush()
+    }
+}
+
+impl GrowingFile for JournalFile {
+    fn with_file(&self, body: &mut dyn FnMut(&File)) {
+        if let Some(file) = self.file.lock().as_ref() {
+            body(file);
+        }
+    }
+
+    fn reserve(&self, from: usize, to: usize) -> io::Result<()> {
+        let (start, end) = (from as u64, to as u64);
+        // Checked first: exceeding the limit sends a signal.
+        if getrlimit(Resource::Fsize).current.is_some_and(|limit| end > limit) {
+            return Err(Errno::FBIG.into());
+        }
+        self.budget.take(to - from).map_err(io::Error::other)?;
+        let mut reserved = Err(io::Error::other("the recording is over"));
+        self.with_file(&mut |file| reserved = Self::reserve_in(file, start, end));
+        reserved
+    }
+
+    fn close(&self) {
+        *self.file.lock() = None;
     }
 }
 
@@ -227,7 +227,9 @@ mod tests {
         let directory = TraceDirectory::open(&dir.path().join("t"), None).unwrap();
         let journal = JournalFile::create(&directory, Budget::new(Some(10_000))).unwrap();
         journal.reserve(0, 4096).unwrap();
-        journal.with_file(|file| JournalFile::write_zeros(file, 4096, 8192)).unwrap().unwrap();
+        let mut written = None;
+        journal.with_file(&mut |file| written = Some(JournalFile::write_zeros(file, 4096, 8192)));
+        written.unwrap().unwrap();
         let path = directory.path().join("journal");
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o400, "nobody writes it by accident");

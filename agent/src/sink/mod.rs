@@ -13,7 +13,7 @@ use std::io;
 
 use flow_codec::{Offset, ThreadId};
 
-use crate::ffi::allocator::OutOfMemory;
+use crate::sys::allocator::OutOfMemory;
 
 pub use budget::Budget;
 pub use directory::{DirectoryError, Replacement, TraceDirectory, expand, host};

@@ -10,7 +10,7 @@
 //! | 48 | 16 | | not used |
 //!
 //! The probes (`agent/java`) read and write position and limit of the blocks in the table of
-//! [`ffi`](crate::ffi). A block has a cache line of its own, since its thread stores to it with each event.
+//! `blocks`. A block has a cache line of its own, since its thread stores to it with each event.
 //!
 //! An exit stores its byte without a check. So the block of a running thread always has a position that can
 //! be written to; [`Control::park`] sets one in the block itself.
@@ -23,7 +23,7 @@ use std::ops::Deref;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::ffi::HeldBlock;
+use crate::sys::HeldBlock;
 
 /// The control block of one thread.
 #[repr(C, align(64))]
@@ -41,38 +41,38 @@ pub struct Control {
 impl Control {
     /// The address of the next byte to be written.
     #[inline]
-    pub(super) fn position(&self, order: Ordering) -> u64 {
+    pub(crate) fn position(&self, order: Ordering) -> u64 {
         self.position.load(order)
     }
 
     /// Moves the position. For the thread itself.
     #[inline]
-    pub(super) fn set_position(&self, address: u64, order: Ordering) {
+    pub(crate) fn set_position(&self, address: u64, order: Ordering) {
         self.position.store(address, order);
     }
 
     /// The limit and the last place for an exit.
     #[cfg(test)]
-    pub(super) fn ends(&self) -> (u64, u64) {
+    pub(crate) fn ends(&self) -> (u64, u64) {
         (self.limit.load(Ordering::Relaxed), self.last.load(Ordering::Relaxed))
     }
 
     /// Whether an event may be stored at the position.
     #[inline]
-    pub(super) fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         self.position.load(Ordering::Relaxed) < self.limit.load(Ordering::Relaxed)
     }
 
     /// Directs the thread to a chunk: addresses of its first byte, of its limit, and of the last place for an
     /// exit. For the thread itself.
-    pub(super) fn begin(&self, first: u64, limit: u64, last: u64) {
+    pub(crate) fn begin(&self, first: u64, limit: u64, last: u64) {
         self.last.store(last, Ordering::Relaxed);
         self.set_position(first, Ordering::Release);
         self.limit.store(limit, Ordering::SeqCst);
     }
 
     /// Sends the thread to the recorder at its next entry.
-    pub(super) fn call_for_attention(&self) {
+    pub(crate) fn call_for_attention(&self) {
         self.limit.store(0, Ordering::SeqCst);
     }
 
@@ -102,7 +102,7 @@ impl Control {
     }
 
     /// The word with the address of the next byte to be written, which only the thread itself changes.
-    pub(super) fn position_word(&self) -> &AtomicU64 {
+    pub(crate) fn position_word(&self) -> &AtomicU64 {
         &self.position
     }
 

@@ -8,6 +8,7 @@
 #![expect(unsafe_code, reason = "a mapping that code compiled by the JVM writes to")]
 
 use std::fmt;
+use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::ptr;
@@ -19,7 +20,6 @@ use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap, mmap_anonymous, mprot
 use rustix::process::{Resource, getrlimit};
 
 use super::blocks::may_share_blocks;
-use crate::sink::JournalFile;
 
 /// How much address space is taken at most, and at least. It costs nothing, but where it is limited the program
 /// needs it: there we take a sixteenth.
@@ -40,8 +40,23 @@ pub(crate) struct Region {
     reserved: usize,
     /// Bytes that may be touched.
     ready: AtomicUsize,
-    file: Option<JournalFile>,
+    file: Option<Box<dyn GrowingFile>>,
     is_released: AtomicBool,
+}
+
+/// A file whose content is mapped, and that only grows.
+pub(crate) trait GrowingFile: fmt::Debug + Send + Sync {
+    /// Calls `body` with the file, unless it is closed.
+    fn with_file(&self, body: &mut dyn FnMut(&File));
+
+    /// Reserves space on disk for these bytes, which are zero. Those before them have it already.
+    ///
+    /// # Errors
+    /// There is no space.
+    fn reserve(&self, from: usize, to: usize) -> io::Result<()>;
+
+    /// Closes the file, which does not grow any more.
+    fn close(&self);
 }
 
 /// The chunk that a thread recorded into at the end.
@@ -71,8 +86,8 @@ impl Region {
     ///
     /// # Errors
     /// The system cannot map the file.
-    pub(crate) fn of_file(file: JournalFile) -> Result<Self, String> {
-        Self::map(Some(file))
+    pub(crate) fn of_file(file: impl GrowingFile + 'static) -> Result<Self, String> {
+        Self::map(Some(Box::new(file)))
     }
 
     /// Memory of this process alone.
@@ -83,7 +98,7 @@ impl Region {
         Self::map(None)
     }
 
-    fn map(file: Option<JournalFile>) -> Result<Self, String> {
+    fn map(file: Option<Box<dyn GrowingFile>>) -> Result<Self, String> {
         give_back_kept();
         let mut refusal = String::new();
         let most = getrlimit(Resource::As).current.map_or(u64::MAX, |limit| limit / SHARE);
@@ -92,14 +107,16 @@ impl Region {
         for reserved in sizes.filter(|size| *size as u64 <= most || *size == LEAST) {
             let access = ProtFlags::empty();
             let mapped = match &file {
-                Some(file) => file
-                    .with_file(|file| {
+                Some(file) => {
+                    let mut mapped = Err(Errno::BADF);
+                    file.with_file(&mut |file| {
                         // SAFETY: a new mapping at an address the system chooses.
-                        unsafe {
+                        mapped = unsafe {
                             mmap(ptr::null_mut(), reserved, access, MapFlags::SHARED, file, 0)
-                        }
-                    })
-                    .unwrap_or(Err(Errno::BADF)),
+                        };
+                    });
+                    mapped
+                }
                 None => {
                     let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
                     // SAFETY: a new mapping at an address the system chooses.
@@ -294,25 +311,39 @@ fn replace(memory: &Range<u64>, access: ProtFlags) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sink::{Budget, TraceDirectory};
+
+    /// A file that reserves nothing.
+    #[derive(Debug)]
+    struct Sparse(File);
+
+    impl GrowingFile for Sparse {
+        fn with_file(&self, body: &mut dyn FnMut(&File)) {
+            body(&self.0);
+        }
+
+        fn reserve(&self, _from: usize, to: usize) -> io::Result<()> {
+            self.0.set_len(to as u64)
+        }
+
+        fn close(&self) {}
+    }
 
     #[test]
     fn what_is_stored_is_in_the_file() {
         let dir = tempfile::tempdir().unwrap();
-        let out = dir.path().join("t");
-        let directory = TraceDirectory::open(&out, None).unwrap();
-        let region =
-            Region::of_file(JournalFile::create(&directory, Budget::new(None)).unwrap()).unwrap();
+        let path = dir.path().join("journal");
+        let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
+        let region = Region::of_file(Sparse(file)).unwrap();
         assert!(region.words().is_empty());
         region.grow(4096).unwrap();
         region.grow(4096).unwrap();
         assert_eq!(region.words().len(), 1024);
         region.words()[1023].store(0x0807_0605_0403_0201, Ordering::Relaxed);
-        let bytes = std::fs::read(out.join("journal")).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
         assert_eq!((bytes.len(), &bytes[8184..]), (8192, &[1, 2, 3, 4, 5, 6, 7, 8][..]));
         region.leave_file();
         region.words()[0].store(1, Ordering::Relaxed);
-        assert_eq!(std::fs::read(out.join("journal")).unwrap(), bytes);
+        assert_eq!(std::fs::read(&path).unwrap(), bytes);
     }
 
     #[test]

@@ -14,9 +14,11 @@ use std::time::Duration;
 use crossbeam_channel::bounded;
 use jni::sys::jclass;
 
-use super::{Vm, allocator, attach, environment, helper};
+use super::{Vm, attach, environment};
+use crate::engine::Jvm as _;
 use crate::lifecycle::{self, Agent};
 use crate::options::EngineKind;
+use crate::sys::{allocator, helper};
 
 /// Threads of the JVM need more stack than others of ours: the JVM checks its guard zones.
 const STACK_BYTES: usize = 1 << 20;

@@ -42,7 +42,7 @@ use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap_anonymous, mprotect};
 use rustix::process::{Resource, getrlimit};
 
-use crate::recorder::Control;
+use super::Control;
 
 const BLOCK_BYTES: usize = size_of::<Control>();
 /// Ids are taken for as many threads: 2^32, or less where the address space of the process is limited.
@@ -68,7 +68,7 @@ thread_local! {
 
 /// Where the blocks are.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(crate) struct Table {
     address: usize,
     ids: usize,
     /// Ids below can be read.
@@ -155,7 +155,7 @@ impl Drop for Ended {
 ///
 /// # Errors
 /// The system has no address space for it.
-pub(super) fn table() -> Result<&'static Table, String> {
+pub(crate) fn table() -> Result<&'static Table, String> {
     TABLE.get_or_try_init(Table::map)
 }
 
@@ -163,7 +163,7 @@ pub(super) fn table() -> Result<&'static Table, String> {
 ///
 /// # Errors
 /// There is no memory for it, or it is one that another thread may have too.
-pub(super) fn start(thread: ThreadId) -> Result<(), String> {
+pub(crate) fn start(thread: ThreadId) -> Result<(), String> {
     let table = TABLE.get().ok_or(NO_TABLE)?;
     table.start(thread).map(|_| ())
 }
@@ -180,7 +180,7 @@ pub fn control_block(thread: ThreadId) -> Result<HeldBlock, String> {
 }
 
 /// Makes sure that exits of the current thread have somewhere to go.
-pub(super) fn leave_writable(thread: ThreadId) {
+pub(crate) fn leave_writable(thread: ThreadId) {
     if let Some(table) = TABLE.get()
         && table.block(thread).is_none_or(Control::is_new)
     {
@@ -193,7 +193,7 @@ pub(super) fn leave_writable(thread: ThreadId) {
 ///
 /// # Errors
 /// The system refuses, or threads share blocks.
-pub(super) fn expect_threads(largest: Option<ThreadId>) -> Result<(), String> {
+pub(crate) fn expect_threads(largest: Option<ThreadId>) -> Result<(), String> {
     let table = TABLE.get().ok_or(NO_TABLE)?;
     let largest = largest.map_or(table.last(), ThreadId::get);
     if largest > table.last() {
@@ -204,7 +204,7 @@ pub(super) fn expect_threads(largest: Option<ThreadId>) -> Result<(), String> {
 }
 
 /// To be called by a thread that ends: its exits are stored nowhere from now on.
-pub(super) fn end(thread: ThreadId) {
+pub(crate) fn end(thread: ThreadId) {
     if let Some(block) = own_block(thread) {
         block.end();
         // Refused: the OS thread itself is at its end.
@@ -213,19 +213,19 @@ pub(super) fn end(thread: ThreadId) {
 }
 
 /// Stores exits of the current thread nowhere.
-pub(super) fn park(thread: ThreadId) {
+pub(crate) fn park(thread: ThreadId) {
     if let Some(block) = own_block(thread) {
         block.park();
     }
 }
 
 /// Whether more than one thread may have the same block.
-pub(super) fn may_share_blocks() -> bool {
+pub(crate) fn may_share_blocks() -> bool {
     TABLE.get().is_some_and(|table| !table.gives_back.load(Ordering::Relaxed))
 }
 
 /// Stores exits of the current thread nowhere, in a copy of the process: without a lock.
-pub(super) fn park_in_copy(thread: ThreadId) {
+pub(crate) fn park_in_copy(thread: ThreadId) {
     if let Some(table) = TABLE.get()
         && let Some(block) = table.block(thread)
         && (!block.is_new() || table.allow_writing(table.part(thread)).is_ok())
@@ -300,12 +300,12 @@ impl Table {
     }
 
     /// Where block 0 is.
-    pub(super) const fn address(&self) -> usize {
+    pub(crate) const fn address(&self) -> usize {
         self.address
     }
 
     /// The bits of a thread id that select a block.
-    pub(super) const fn mask(&self) -> u64 {
+    pub(crate) const fn mask(&self) -> u64 {
         self.ids as u64 - 1
     }
 

@@ -21,7 +21,7 @@ pub(crate) fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> io::Res
 ///
 /// # Errors
 /// The system has no thread for us.
-pub(super) fn spawn_with_stack(
+pub(crate) fn spawn_with_stack(
     name: &str,
     stack_bytes: usize,
     body: impl FnOnce() + Send + 'static,

@@ -9,11 +9,12 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use jni::sys::{JNI_OK, JNI_VERSION_1_2, JavaVM, JavaVMAttachArgs};
 use jvmti_rs::sys;
 
+use super::Vm;
 use super::callbacks::{self, VIRTUAL_THREAD_END, VIRTUAL_THREAD_START};
 use super::jvmti::{Jvmti, no_capabilities};
-use super::{Vm, blocks};
 use crate::lifecycle::Agent;
 use crate::options::{EngineKind, Options};
+use crate::sys::blocks;
 
 static ENVIRONMENT: AtomicPtr<sys::jvmtiEnv> = AtomicPtr::new(ptr::null_mut());
 

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-use super::allocator;
+use crate::sys::allocator;
 
 /// A definition may fail, and then the class is never prepared. No more than this many are kept.
 const MAX_CLASSES: usize = 1 << 16;

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::jvmti::Jvmti;
-use super::{Vm, api, blocks, callbacks, copies, entry, environment, probe, unprepared};
+use super::{Vm, api, callbacks, copies, entry, environment, probe, unprepared};
 use crate::engine::instrument;
 use crate::lifecycle::{self, Agent, Start};
 use crate::options::EngineKind;
 use crate::recorder::Patience;
+use crate::sys::blocks;
 
 /// Begins to record.
 ///

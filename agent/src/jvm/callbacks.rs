@@ -14,11 +14,12 @@ use jvmti_rs::sys;
 
 use super::jvmti::Jvmti;
 use super::vm::KnowsProbes;
-use super::{Vm, aftermath, allocator, api, blocks, environment, probe, unprepared};
+use super::{Vm, aftermath, api, environment, probe, unprepared};
 use crate::engine::{events, instrument};
 use crate::lifecycle::{self, Agent};
 use crate::options::EngineKind;
 use crate::recorder::{Left, Patience, RawMethod};
+use crate::sys::{allocator, blocks};
 
 /// Event numbers and slots that came after the JVMTI version `jvmti-rs` knows.
 pub(super) const VIRTUAL_THREAD_START: sys::jvmtiEvent = 87;

@@ -11,10 +11,11 @@ use flow_codec::format::manifest::Jvm;
 use jni::sys::{JNI_ERR, JNI_OK, JavaVM, jint};
 
 use super::jvmti::Jvmti;
-use super::{Vm, allocator, attach, copies, environment, probe};
+use super::{Vm, attach, copies, environment, probe};
 use crate::lifecycle::{self, Start};
 use crate::logging::{PREFIX, one_line};
 use crate::options::{EngineKind, OnError, Request, Wish};
+use crate::sys::allocator;
 
 /// Called when the JVM starts with `-agentpath`.
 ///
@@ -166,7 +167,7 @@ fn leave_copies_alone() {
     unsafe extern "C" fn in_copy() {
         match lifecycle::agent() {
             Some(agent) => agent.abandon(),
-            None => super::blocks::abandon(),
+            None => crate::sys::abandon_blocks(),
         }
     }
     type Handler = Option<unsafe extern "C" fn()>;

@@ -1,25 +1,20 @@
-//! UNSAFE: the only door to the JVM and to raw memory.
+//! UNSAFE: the top floor: the only door to the JVM.
 //!
 //! | module | what |
 //! |---|---|
 //! | `entry` | `Agent_OnLoad`, `Agent_OnAttach`, `Agent_OnUnload` |
-//! | `attach` | what it does when it is loaded into a running JVM (safe) |
+//! | `attach` | loading into a running JVM, and detaching (safe) |
 //! | `aftermath` | takes the probes out after a fault |
 //! | `copies` | other copies of this library in the same process |
-//! | `environment` | the JVMTI environment: capabilities, and the events asked for |
+//! | `environment` | the JVMTI environment: capabilities, and the requested events |
 //! | `callbacks` | what the JVM calls; guards around every body |
 //! | `vm` | what a callback may ask the JVM, as safe functions |
 //! | `jvmti` | the JVMTI function table |
 //! | `names` | class signatures to names (safe) |
-//! | `allocator` | the allocator of the library, with a reserve |
-//! | `region` | memory for chunks |
-//! | `blocks` | the control blocks that probes find by thread id |
 //! | `api` | the native methods of the Java API |
 //! | `probe` | the class of the probes, and what it calls |
-//! | `fence` | makes stores of probes visible to other threads |
-//! | `helper` | a thread of our own |
-//! | `shared` | a value that is freed when the last thread is done with it |
-//! | `exports` | keeps symbols of others out of our export table |
+//! | `unprepared` | classes with probes that are still being defined (safe) |
+//! | `exports` | keeps foreign symbols out of the export table |
 //!
 //! No type of `jni` or `jvmti-rs` leaves this folder. Of `jvmti-rs` only the `sys` layer is used, which
 //! matches `jvmti.h`: its safe wrapper frees strings before it returns them.
@@ -39,29 +34,17 @@
 //!   [`Recorder::is_on`](crate::recorder::Recorder::is_on) first.
 
 mod aftermath;
-pub(crate) mod allocator;
 mod api;
 mod attach;
-mod blocks;
 mod callbacks;
 mod copies;
 mod entry;
 mod environment;
 mod exports;
-mod fence;
-mod helper;
 mod jvmti;
 mod names;
 mod probe;
-mod region;
-mod shared;
 mod unprepared;
 mod vm;
 
-pub(crate) use blocks::abandon as abandon_blocks;
-pub use blocks::{HeldBlock, control_block, shared_block};
-pub(crate) use fence::settle_stores;
-pub(crate) use helper::spawn;
-pub(crate) use region::{LastChunk, Region};
-pub(crate) use shared::Shared;
-pub use vm::{Ending, LoadedClass, MethodHandle, Vm};
+pub use vm::{LoadedClass, MethodHandle, Vm};

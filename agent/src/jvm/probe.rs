@@ -18,12 +18,12 @@ use jni::sys::{JNIEnv, jclass, jint, jlong, jobject};
 use jvmti_rs::sys;
 use once_cell::sync::OnceCell;
 
-use super::blocks::table;
 use super::callbacks;
 use super::jvmti::Jvmti;
 use super::vm::{KnowsProbes, Vm, native};
 use crate::recorder::Recorder;
 use crate::rewrite;
+use crate::sys::blocks::table;
 
 /// The name that is tried first is that in [`BYTES`].
 const NAMES: [&CStr; 5] = [

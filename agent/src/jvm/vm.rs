@@ -19,13 +19,14 @@ use jni::sys::{
 use jvmti_rs::sys;
 use once_cell::sync::OnceCell;
 
-use super::allocator;
 use super::jvmti::Jvmti;
 use super::names::{ClassName, class_name};
+use crate::engine::{Ending, Jvm};
 use crate::filter::LoaderKind;
 use crate::recorder::{
     DescribeMethod, Loader, MethodFacts, RawMethod, ThreadFacts, ThreadRecorder,
 };
+use crate::sys::allocator;
 
 /// `java.lang.Thread.tid`: what `getId()` returns, unless a program overrides that.
 static THREAD_ID: OnceCell<ThreadIdField> = OnceCell::new();
@@ -93,10 +94,6 @@ impl LoadedClass {
     }
 }
 
-/// The JVM answers no more questions.
-#[derive(Clone, Copy, Debug)]
-pub struct Ending;
-
 /// The JVM, as one callback sees it.
 #[derive(Clone, Copy)]
 pub struct Vm<'a> {
@@ -137,58 +134,6 @@ impl<'a> Vm<'a> {
         }
         // Without it loaders are not asked beforehand.
         let _ = LOOKUP.get_or_try_init(|| self.class_lookup().ok_or(()));
-    }
-
-    /// A method of an event, to be described while its class is alive.
-    #[must_use]
-    pub fn method(&self, raw: RawMethod) -> MethodHandle<'_, 'a> {
-        MethodHandle { vm: self, raw }
-    }
-
-    /// The recorder kept for the current thread, if one is.
-    ///
-    /// # Errors
-    /// The JVM does not say: it is ending, and so is the recording.
-    #[inline]
-    pub fn thread_recorder(&self) -> Result<Option<&'a ThreadRecorder>, Ending> {
-        let kept = self.jvmti.thread_local().map_err(|_| Ending)?.cast::<ThreadRecorder>();
-        // SAFETY: only `keep_thread_recorder` keeps pointers, from an `Arc` it leaked; only the
-        // thread's own end takes it back, and that is not while another callback of it runs.
-        Ok(unsafe { kept.as_ref() })
-    }
-
-    /// Keeps a recorder for the current thread; `None` where the JVM refuses.
-    #[must_use]
-    pub fn keep_thread_recorder(
-        &self,
-        recorder: Arc<ThreadRecorder>,
-    ) -> Option<&'a ThreadRecorder> {
-        let kept = Arc::into_raw(recorder);
-        if self.jvmti.set_thread_local(kept.cast()).is_err() {
-            // SAFETY: the pointer is from the line above and nobody else has seen it.
-            drop(unsafe { Arc::from_raw(kept) });
-            return None;
-        }
-        // SAFETY: as in `thread_recorder`.
-        unsafe { kept.as_ref() }
-    }
-
-    /// Takes back the recorder kept for the current thread.
-    #[must_use]
-    pub fn take_thread_recorder(&self) -> Option<Arc<ThreadRecorder>> {
-        let kept = self.jvmti.thread_local().ok()?.cast::<ThreadRecorder>();
-        if kept.is_null() || self.jvmti.set_thread_local(ptr::null()).is_err() {
-            return None;
-        }
-        // SAFETY: `keep_thread_recorder` leaked it, and nobody finds it any more.
-        Some(unsafe { Arc::from_raw(kept) })
-    }
-
-    /// What the JVM says of the current thread; `None` where it does not say which one it is.
-    #[must_use]
-    pub fn current_thread_facts(&self) -> Option<ThreadFacts> {
-        let frames = self.jvmti.frame_count(self.thread).unwrap_or_default();
-        self.thread_facts(self.thread).map(|facts| ThreadFacts { frames, ..facts })
     }
 
     /// Whether there may be virtual threads.
@@ -242,12 +187,6 @@ impl<'a> Vm<'a> {
         references.into_iter().for_each(|reference| self.forget(reference));
         let is_virtual = self.is_virtual(thread);
         Some(ThreadFacts { id, name, daemon, is_virtual, frames: 0 })
-    }
-
-    /// Whether threads can be told from one another: not before VMStart has been answered.
-    #[must_use]
-    pub fn knows_threads(&self) -> bool {
-        THREAD_ID.get().is_some()
     }
 
     fn thread_id(&self, thread: jobject) -> Option<ThreadId> {
@@ -404,22 +343,6 @@ impl<'a> Vm<'a> {
         self.jvmti.class_signature(class).map(|signature| class_name(&signature))
     }
 
-    /// The loaded classes that `select` names, as far as they can be changed.
-    #[must_use]
-    pub fn loaded_classes(&self, select: impl Fn(&str, LoaderKind) -> bool) -> Vec<LoadedClass> {
-        let selected = |class: &jclass| {
-            let name = self.class_name(*class).filter(|name| !name.hidden);
-            name.filter(|name| !name.binary.starts_with('['))
-                .is_some_and(|name| select(&name.binary, self.loader_of(*class).kind))
-                && self.jvmti.is_modifiable(*class)
-        };
-        let mut classes = self.jvmti.loaded_classes();
-        self.expect_references(classes.len());
-        // In place: there may be very many, and no memory.
-        classes.retain(|class| selected(class) || self.forgets(*class));
-        classes.into_iter().map(|class| LoadedClass(class.expose_provenance())).collect()
-    }
-
     /// Announces a list of `count` local references, such as all loaded classes, and a few more. With
     /// `-Xcheck:jni`, JNI functions print a warning on the program's standard output where there are more than were
     /// announced.
@@ -444,18 +367,6 @@ impl<'a> Vm<'a> {
         classes
     }
 
-    /// Passes classes through the class file hooks again. All of them or none.
-    ///
-    /// # Errors
-    /// The number of the JVMTI error.
-    pub fn retransform(&self, classes: &[LoadedClass]) -> Result<(), u32> {
-        let classes: Vec<jclass> = classes.iter().map(|class| class.reference()).collect();
-        let before = RETRANSFORMING.replace(true);
-        let answer = self.jvmti.retransform(&classes);
-        RETRANSFORMING.set(before);
-        answer
-    }
-
     /// Whether the current thread is passing classes through the class file hooks.
     pub(super) fn is_retransforming() -> bool {
         RETRANSFORMING.get()
@@ -472,36 +383,6 @@ impl<'a> Vm<'a> {
     pub(super) fn forget_kept(&self, class: LoadedClass) {
         // SAFETY: a global reference, which is not used after this.
         unsafe { (self.jni().v1_1().DeleteGlobalRef)(self.jni, class.reference()) };
-    }
-
-    /// The name of a loaded class.
-    #[must_use]
-    pub fn name_of(&self, class: LoadedClass) -> String {
-        self.class_name(class.reference()).map_or_else(String::new, |name| name.binary)
-    }
-
-    /// The live platform threads, each with the methods it is in that have been replaced since it
-    /// entered them, outermost first.
-    #[must_use]
-    pub fn replaced_frames(&self) -> Vec<(ThreadId, Vec<MethodFacts>)> {
-        let threads = self.jvmti.all_threads();
-        self.expect_references(threads.len());
-        let frames_of = |thread: jobject| {
-            let id = self.thread_id(thread)?;
-            let stack = self.jvmti.stack(thread);
-            let replaced = stack.into_iter().rev().filter(|method| self.jvmti.is_obsolete(*method));
-            let facts = replaced
-                .filter_map(|method| self.method(RawMethod(method.expose_provenance())).facts());
-            Some((id, facts.collect()))
-        };
-        threads
-            .into_iter()
-            .filter_map(|thread| {
-                let frames = frames_of(thread);
-                self.forget(thread);
-                frames
-            })
-            .collect()
     }
 
     /// A copy of `bytes` in memory that the JVM frees.
@@ -703,6 +584,102 @@ impl<'a> Vm<'a> {
         let function = self.jni().v1_1().DeleteLocalRef;
         // SAFETY: a local reference of this callback or null, not used after this.
         unsafe { function(self.jni, reference) };
+    }
+}
+
+impl<'a> Jvm<'a> for Vm<'a> {
+    type Class = LoadedClass;
+    type Method<'m>
+        = MethodHandle<'m, 'a>
+    where
+        Self: 'm;
+
+    fn method(&self, raw: RawMethod) -> Self::Method<'_> {
+        MethodHandle { vm: self, raw }
+    }
+
+    #[inline]
+    fn thread_recorder(&self) -> Result<Option<&'a ThreadRecorder>, Ending> {
+        let kept = self.jvmti.thread_local().map_err(|_| Ending)?.cast::<ThreadRecorder>();
+        // SAFETY: only `keep_thread_recorder` keeps pointers, from an `Arc` it leaked; only the
+        // thread's own end takes it back, and that is not while another callback of it runs.
+        Ok(unsafe { kept.as_ref() })
+    }
+
+    fn keep_thread_recorder(&self, recorder: Arc<ThreadRecorder>) -> Option<&'a ThreadRecorder> {
+        let kept = Arc::into_raw(recorder);
+        if self.jvmti.set_thread_local(kept.cast()).is_err() {
+            // SAFETY: the pointer is from the line above and nobody else has seen it.
+            drop(unsafe { Arc::from_raw(kept) });
+            return None;
+        }
+        // SAFETY: as in `thread_recorder`.
+        unsafe { kept.as_ref() }
+    }
+
+    fn take_thread_recorder(&self) -> Option<Arc<ThreadRecorder>> {
+        let kept = self.jvmti.thread_local().ok()?.cast::<ThreadRecorder>();
+        if kept.is_null() || self.jvmti.set_thread_local(ptr::null()).is_err() {
+            return None;
+        }
+        // SAFETY: `keep_thread_recorder` leaked it, and nobody finds it any more.
+        Some(unsafe { Arc::from_raw(kept) })
+    }
+
+    fn current_thread_facts(&self) -> Option<ThreadFacts> {
+        let frames = self.jvmti.frame_count(self.thread).unwrap_or_default();
+        self.thread_facts(self.thread).map(|facts| ThreadFacts { frames, ..facts })
+    }
+
+    fn knows_threads(&self) -> bool {
+        THREAD_ID.get().is_some()
+    }
+
+    fn loaded_classes(&self, select: impl Fn(&str, LoaderKind) -> bool) -> Vec<LoadedClass> {
+        let selected = |class: &jclass| {
+            let name = self.class_name(*class).filter(|name| !name.hidden);
+            name.filter(|name| !name.binary.starts_with('['))
+                .is_some_and(|name| select(&name.binary, self.loader_of(*class).kind))
+                && self.jvmti.is_modifiable(*class)
+        };
+        let mut classes = self.jvmti.loaded_classes();
+        self.expect_references(classes.len());
+        // In place: there may be very many, and no memory.
+        classes.retain(|class| selected(class) || self.forgets(*class));
+        classes.into_iter().map(|class| LoadedClass(class.expose_provenance())).collect()
+    }
+
+    fn retransform(&self, classes: &[LoadedClass]) -> Result<(), u32> {
+        let classes: Vec<jclass> = classes.iter().map(|class| class.reference()).collect();
+        let before = RETRANSFORMING.replace(true);
+        let answer = self.jvmti.retransform(&classes);
+        RETRANSFORMING.set(before);
+        answer
+    }
+
+    fn name_of(&self, class: LoadedClass) -> String {
+        self.class_name(class.reference()).map_or_else(String::new, |name| name.binary)
+    }
+
+    fn replaced_frames(&self) -> Vec<(ThreadId, Vec<MethodFacts>)> {
+        let threads = self.jvmti.all_threads();
+        self.expect_references(threads.len());
+        let frames_of = |thread: jobject| {
+            let id = self.thread_id(thread)?;
+            let stack = self.jvmti.stack(thread);
+            let replaced = stack.into_iter().rev().filter(|method| self.jvmti.is_obsolete(*method));
+            let facts = replaced
+                .filter_map(|method| self.method(RawMethod(method.expose_provenance())).facts());
+            Some((id, facts.collect()))
+        };
+        threads
+            .into_iter()
+            .filter_map(|thread| {
+                let frames = frames_of(thread);
+                self.forget(thread);
+                frames
+            })
+            .collect()
     }
 }
 

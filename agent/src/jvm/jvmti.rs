@@ -11,7 +11,7 @@ use std::ptr;
 
 use jvmti_rs::sys;
 
-use super::allocator;
+use crate::sys::allocator;
 use crate::text::decode;
 
 /// The number of a JVMTI error.

@@ -1,0 +1,29 @@
+//! UNSAFE: the ground floor: memory, threads and clocks of the system. Knows no JVM.
+//!
+//! | module | what |
+//! |---|---|
+//! | `allocator` | the allocator of the library, with a reserve |
+//! | `blocks` | the table of control blocks, in which probes find the block of their thread by its id |
+//! | `control` | the words of a control block (safe) |
+//! | `region` | memory for chunks |
+//! | `fence` | makes stores of probes visible to other threads |
+//! | `helper` | a thread of the agent |
+//! | `shared` | a value that is freed when the last thread releases it |
+//! | `clock` | clocks of the system (safe) |
+
+pub(crate) mod allocator;
+pub(crate) mod blocks;
+pub(crate) mod clock;
+mod control;
+mod fence;
+pub(crate) mod helper;
+mod region;
+mod shared;
+
+pub(crate) use blocks::abandon as abandon_blocks;
+pub use blocks::{HeldBlock, control_block, shared_block};
+pub use control::{Control, ControlPlace};
+pub(crate) use fence::settle_stores;
+pub(crate) use helper::spawn;
+pub(crate) use region::{GrowingFile, LastChunk, Region};
+pub(crate) use shared::Shared;
