@@ -34,27 +34,28 @@ impl Limit {
         self.at(now) > self.limits.to_ns && self.held.is_empty()
     }
 
-    /// Appends what is left of an event, and what has become long enough by then.
-    pub(super) fn pass(&mut self, event: TimelineEvent, to: &mut VecDeque<TimelineEvent>) {
+    /// Passes on what is left of an event, and before it what has become long enough by then.
+    #[inline]
+    pub(super) fn pass(&mut self, event: TimelineEvent, mut to: impl FnMut(TimelineEvent)) {
         let TimeLimits { from_ns, to_ns, .. } = self.limits;
         let now = self.at(event.time);
         match event.kind {
             EventKind::Enter(_) => {
-                self.release(now, to);
+                self.release(now, &mut to);
                 if now > to_ns {
                     self.later += 1;
                     return;
                 }
                 if self.held.is_empty() && self.limits.min_ns == 0 && from_ns <= now {
                     self.passed += 1;
-                    to.push_back(TimelineEvent { time: self.cut(event.time), ..event });
+                    to(TimelineEvent { time: self.cut(event.time), ..event });
                     return;
                 }
                 self.held.push_back(event);
-                self.release(now, to);
+                self.release(now, &mut to);
             }
             EventKind::Exit { count, .. } | EventKind::RangeEnd { frames: count } => {
-                self.release(now, to);
+                self.release(now, &mut to);
                 let later = count.get().min(self.later);
                 self.later -= later;
                 let count = count.get() - later;
@@ -67,25 +68,25 @@ impl Limit {
                     EventKind::Exit { unwound, .. } => EventKind::Exit { count: left, unwound },
                     _ => EventKind::RangeEnd { frames: left },
                 };
-                to.push_back(TimelineEvent { time: self.cut(event.time), kind, ..event });
+                to(TimelineEvent { time: self.cut(event.time), kind, ..event });
             }
-            _ if (from_ns..=to_ns).contains(&now) => to.push_back(event),
+            _ if (from_ns..=to_ns).contains(&now) => to(event),
             _ => {}
         }
     }
 
-    /// Appends what is long enough at the end, of which `last` has the time; at the end of the limits all that is
+    /// Passes on what is long enough at the end, of which `last` has the time; at the end of the limits all that is
     /// open is left there.
     pub(super) fn finish(
         &mut self,
         last: TimelineEvent,
         is_past_end: bool,
-        to: &mut VecDeque<TimelineEvent>,
+        mut to: impl FnMut(TimelineEvent),
     ) {
-        self.release(self.at(last.time), to);
+        self.release(self.at(last.time), &mut to);
         if let Some(frames) = NonZeroU64::new(self.passed).filter(|_| is_past_end) {
             let (time, kind) = (self.cut(last.time), EventKind::RangeEnd { frames });
-            to.push_back(TimelineEvent { time, kind, ..last });
+            to(TimelineEvent { time, kind, ..last });
         }
     }
 
@@ -104,7 +105,7 @@ impl Limit {
 
     /// Passes on the calls that are long enough by now.
     #[inline]
-    fn release(&mut self, now: u64, to: &mut VecDeque<TimelineEvent>) {
+    fn release(&mut self, now: u64, to: &mut impl FnMut(TimelineEvent)) {
         let TimeLimits { from_ns, min_ns, .. } = self.limits;
         while let Some(entry) = self.held.front() {
             let begin = self.at(entry.time);
@@ -112,7 +113,7 @@ impl Limit {
                 break;
             }
             let time = self.cut(entry.time);
-            to.extend(self.held.pop_front().map(|entry| TimelineEvent { time, ..entry }));
+            self.held.pop_front().into_iter().for_each(|entry| to(TimelineEvent { time, ..entry }));
             self.passed += 1;
         }
     }

@@ -19,6 +19,7 @@ mod calls;
 mod known;
 mod limit;
 mod select;
+mod stages;
 mod visit;
 
 use std::collections::VecDeque;
@@ -30,6 +31,7 @@ pub use self::calls::{Call, Calls};
 use self::known::Known;
 use self::limit::Limit;
 use self::select::Select;
+use self::stages::Stages;
 pub use self::visit::{Stamp, VisitTimeline, Visited};
 use super::{Bounds, Events, ReadRecords, Selection, Tail, ThreadFile, TimeLimits};
 use crate::format::flow::Record;
@@ -151,10 +153,8 @@ pub struct Timeline<'a> {
     is_unwinding: bool,
     now: When,
     progress: Progress,
-    select: Option<Select<'a>>,
-    limit: Option<Limit>,
-    /// Selected events, and events to be returned.
-    selected: VecDeque<TimelineEvent>,
+    stages: Stages<'a>,
+    /// Events to be returned.
     ready: VecDeque<TimelineEvent>,
 }
 
@@ -188,9 +188,7 @@ impl<'a> Timeline<'a> {
             is_unwinding: false,
             now: When::UNKNOWN,
             progress: Progress::Reading,
-            select: None,
-            limit: None,
-            selected: VecDeque::new(),
+            stages: Stages::default(),
             ready: VecDeque::new(),
         }
     }
@@ -205,7 +203,7 @@ impl<'a> Timeline<'a> {
     /// Leaves out the same, and of the others those with `depth` or more selected frames below them.
     #[must_use]
     pub fn select_outermost(mut self, selection: &'a Selection, depth: u64) -> Self {
-        self.select = Some(Select::new(selection, depth));
+        self.stages.select = Some(Box::new(Select::new(selection, depth)));
         self
     }
 
@@ -215,7 +213,8 @@ impl<'a> Timeline<'a> {
     /// Calls are held back until they are long enough.
     #[must_use]
     pub fn limit(mut self, limits: TimeLimits, start_ns: u64) -> Self {
-        self.limit = (limits != TimeLimits::NONE).then(|| Limit::new(limits, start_ns));
+        let limit = || Box::new(Limit::new(limits, start_ns));
+        self.stages.limit = (limits != TimeLimits::NONE).then(limit);
         self
     }
 
@@ -229,7 +228,7 @@ impl<'a> Timeline<'a> {
     /// still open, that up to which the thread is known to have run.
     #[must_use]
     pub fn now(&self) -> Stamp {
-        let time = self.limit.as_ref().map_or(self.now, |limit| limit.cut(self.now));
+        let time = self.stages.limit.as_ref().map_or(self.now, |limit| limit.cut(self.now));
         Stamp { position: Position::before(self.offset()), time, calls: self.calls }
     }
 
@@ -262,7 +261,7 @@ impl<'a> Timeline<'a> {
     fn next_of_all(&mut self) -> Option<Result<TimelineEvent>> {
         match self.next_quiet() {
             Some(event) => Some(Ok(event)),
-            None => self.next_by_marks().or_else(|| {
+            None => self.next_by_marks(None).or_else(|| {
                 self.end();
                 None
             }),
@@ -271,7 +270,7 @@ impl<'a> Timeline<'a> {
 
     /// The next event, where marks may be.
     #[inline(never)]
-    fn next_by_marks(&mut self) -> Option<Result<TimelineEvent>> {
+    fn next_by_marks(&mut self, limit: Option<&Limit>) -> Option<Result<TimelineEvent>> {
         let pending = match self.record.take() {
             Some(pending) => pending,
             None if self.progress == Progress::Reading => match self.events.next_record() {
@@ -300,7 +299,7 @@ impl<'a> Timeline<'a> {
         let kind = match (record, part_end) {
             (Record::Enter(method), _) => {
                 self.now = self.known.when(position);
-                if self.limit.as_ref().is_some_and(|limit| limit.is_over(self.now)) {
+                if limit.is_some_and(|limit| limit.is_over(self.now)) {
                     self.progress = Progress::PastEnd;
                     return None;
                 }
@@ -374,21 +373,6 @@ impl<'a> Timeline<'a> {
     fn event(&self, position: Position, kind: EventKind) -> TimelineEvent {
         TimelineEvent { position, time: self.now, calls: self.calls, kind }
     }
-
-    /// Passes an event through the stages.
-    fn pass(&mut self, event: TimelineEvent) {
-        match (&mut self.select, &mut self.limit) {
-            (None, None) => self.ready.push_back(event),
-            (None, Some(limit)) => limit.pass(event, &mut self.ready),
-            (Some(select), None) => select.pass(event, &mut self.ready),
-            (Some(select), Some(limit)) => {
-                select.pass(event, &mut self.selected);
-                for event in self.selected.drain(..) {
-                    limit.pass(event, &mut self.ready);
-                }
-            }
-        }
-    }
 }
 
 impl Iterator for Timeline<'_> {
@@ -396,28 +380,20 @@ impl Iterator for Timeline<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        if self.select.is_none() && self.limit.is_none() && self.ready.is_empty() {
+        if self.stages.is_empty() && self.ready.is_empty() {
             return self.next_of_all();
         }
         loop {
             if let Some(event) = self.ready.pop_front() {
                 return Some(Ok(event));
             }
-            match self.next_of_all() {
-                Some(Ok(event)) => self.pass(event),
-                Some(Err(error)) => return Some(Err(error)),
-                None => {
-                    let is_past_end = self.progress == Progress::PastEnd;
-                    let last =
-                        self.event(Position::before(self.events.position()), EventKind::Pause);
-                    if let Some(mut limit) = self.limit.take() {
-                        limit.finish(last, is_past_end, &mut self.ready);
-                        self.now = limit.cut(self.now);
-                    }
-                    if self.ready.is_empty() {
-                        return None;
-                    }
-                }
+            let mut ready = std::mem::take(&mut self.ready);
+            let visited = self.visit_staged(&mut ready);
+            self.ready = ready;
+            match visited {
+                Err(error) => return Some(Err(error)),
+                Ok(Visited::All) if self.ready.is_empty() => return None,
+                Ok(_) => {}
             }
         }
     }

@@ -1,6 +1,5 @@
 //! Leaves out calls by their method or depth.
 
-use std::collections::VecDeque;
 use std::num::NonZeroU64;
 
 use super::{EventKind, TimelineEvent};
@@ -24,8 +23,9 @@ impl<'a> Select<'a> {
         Self { selection, depth, frames: ShownFrames::default(), selected: 0, throw: None }
     }
 
-    /// Appends what is left of an event.
-    pub(super) fn pass(&mut self, event: TimelineEvent, to: &mut VecDeque<TimelineEvent>) {
+    /// Passes on what is left of an event.
+    #[inline]
+    pub(super) fn pass(&mut self, event: TimelineEvent, mut to: impl FnMut(TimelineEvent)) {
         match event.kind {
             EventKind::Enter(method) => {
                 self.throw = None;
@@ -38,7 +38,7 @@ impl<'a> Select<'a> {
                 }
                 self.selected += 1;
                 if self.selected <= self.depth {
-                    to.push_back(event);
+                    to(event);
                 }
             }
             EventKind::Exit { count, ref unwound } => {
@@ -46,29 +46,28 @@ impl<'a> Select<'a> {
                 match (self.exit(count), event) {
                     (None, _) => self.throw = throw,
                     (Some(count), TimelineEvent { position, time, calls, kind }) => {
-                        to.extend(throw.map(|throw| TimelineEvent { position, time, ..throw }));
+                        throw
+                            .into_iter()
+                            .for_each(|throw| to(TimelineEvent { position, time, ..throw }));
                         let EventKind::Exit { unwound, .. } = kind else { return };
                         let kind = EventKind::Exit { count, unwound };
-                        to.push_back(TimelineEvent { position, time, calls, kind });
+                        to(TimelineEvent { position, time, calls, kind });
                     }
                 }
             }
             EventKind::RangeEnd { frames } => {
                 self.throw = None;
-                let frames = self.exit(frames);
-                to.extend(
-                    frames.map(|frames| TimelineEvent {
-                        kind: EventKind::RangeEnd { frames },
-                        ..event
-                    }),
-                );
+                if let Some(frames) = self.exit(frames) {
+                    to(TimelineEvent { kind: EventKind::RangeEnd { frames }, ..event });
+                }
             }
             EventKind::Throw(_) => self.throw = Some(event),
-            _ => to.push_back(event),
+            _ => to(event),
         }
     }
 
     /// Frames are left. Returns how many of them were selected.
+    #[inline]
     fn exit(&mut self, count: NonZeroU64) -> Option<NonZeroU64> {
         let before = self.selected.min(self.depth);
         let left = if self.selection.is_all() { Some(count) } else { self.frames.exit(count) };

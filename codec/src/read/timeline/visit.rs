@@ -7,6 +7,7 @@
 
 use std::num::NonZeroU64;
 
+use super::stages::{Sink, Staged, Visiting};
 use super::{EventKind, Progress, Timeline, TimelineEvent, Unwound, When};
 use crate::format::flow::Record;
 use crate::format::marks::Position;
@@ -43,9 +44,29 @@ pub trait VisitTimeline {
         false
     }
 
+    /// Returns whether a call that begins now, and all that follows, need not be passed.
+    fn is_over(&self, _now: When) -> bool {
+        false
+    }
+
     /// Something else happened, which takes no time.
     fn other(&mut self, _event: TimelineEvent) -> bool {
         true
+    }
+}
+
+impl TimelineEvent {
+    /// Passes it to a visitor.
+    #[inline(always)]
+    pub(super) fn visit(self, visitor: &mut impl VisitTimeline) -> bool {
+        let Self { position, time, calls, kind } = self;
+        let at = Stamp { position, time, calls };
+        match kind {
+            EventKind::Enter(method) => visitor.enter(method, at),
+            EventKind::Exit { count, unwound } => visitor.exit(count, at, unwound.as_ref()),
+            EventKind::RangeEnd { frames } => visitor.exit(frames, at, None),
+            kind => visitor.other(Self { position, time, calls, kind }),
+        }
     }
 }
 
@@ -71,24 +92,47 @@ impl Timeline<'_> {
     /// # Errors
     /// The events are damaged; the events before were passed, and more may follow.
     pub fn visit_some(&mut self, visitor: &mut impl VisitTimeline) -> Result<Visited> {
-        let is_direct = self.select.is_none() && self.limit.is_none() && self.ready.is_empty();
-        if is_direct && !self.visit_quiet(visitor) {
+        if self.stages.is_empty() && self.ready.is_empty() && !self.visit_quiet(visitor) {
+            return Ok(Visited::Stopped);
+        }
+        let mut sink = Visiting { visitor, goes_on: true };
+        while sink.goes_on
+            && let Some(event) = self.ready.pop_front()
+        {
+            sink.put(event);
+        }
+        if sink.goes_on { self.visit_staged(&mut sink) } else { Ok(Visited::Stopped) }
+    }
+
+    /// Passes some further events through the stages.
+    pub(super) fn visit_staged(&mut self, sink: &mut impl Sink) -> Result<Visited> {
+        let mut staged = Staged { stages: std::mem::take(&mut self.stages), sink };
+        let visited = self.visit_stages(&mut staged);
+        self.stages = staged.stages;
+        visited
+    }
+
+    fn visit_stages<S: Sink>(&mut self, staged: &mut Staged<'_, '_, S>) -> Result<Visited> {
+        if !self.visit_quiet(staged) && self.progress != Progress::PastEnd {
             return Ok(Visited::Stopped);
         }
         for _ in 0..AT_ONCE {
-            let Some(event) = self.next() else { return Ok(Visited::All) };
-            let TimelineEvent { position, time, calls, kind } = event?;
-            let at = Stamp { position, time, calls };
-            let goes_on = match kind {
-                EventKind::Enter(method) => visitor.enter(method, at),
-                EventKind::Exit { count, unwound } => visitor.exit(count, at, unwound.as_ref()),
-                EventKind::RangeEnd { frames } => visitor.exit(frames, at, None),
-                kind => visitor.other(TimelineEvent { position, time, calls, kind }),
+            let Some(event) = self.next_by_marks(staged.stages.limit.as_deref()) else {
+                self.end();
+                if let Some(mut limit) = staged.stages.limit.take() {
+                    let Stamp { position, time, calls } = self.now();
+                    let last = TimelineEvent { position, time, calls, kind: EventKind::Pause };
+                    let is_past_end = self.progress == Progress::PastEnd;
+                    limit.finish(last, is_past_end, |event| staged.sink.put(event));
+                    self.now = limit.cut(time);
+                }
+                let goes_on = staged.sink.goes_on();
+                return Ok(if goes_on { Visited::All } else { Visited::Stopped });
             };
-            if !goes_on {
+            if !staged.put(event?) {
                 return Ok(Visited::Stopped);
             }
-            if is_direct && self.is_quiet() {
+            if self.is_quiet() {
                 break;
             }
         }
@@ -127,9 +171,7 @@ impl Timeline<'_> {
             let time = when(&pace, offset);
             let at = Stamp { position: Position::before(offset), time, calls };
             goes_on = match record {
-                Record::Enter(_)
-                    if self.limit.as_ref().is_some_and(|limit| limit.is_over(time)) =>
-                {
+                Record::Enter(_) if visitor.is_over(time) => {
                     self.progress = Progress::PastEnd;
                     false
                 }
@@ -180,6 +222,11 @@ struct Outer<'a, V> {
 }
 
 impl<V: VisitTimeline> VisitTimeline for Outer<'_, V> {
+    #[inline(always)]
+    fn is_over(&self, now: When) -> bool {
+        self.inner.is_over(now)
+    }
+
     #[inline(always)]
     fn enter(&mut self, method: MethodId, at: Stamp) -> bool {
         self.entered.push((method, at.position.offset, at.calls));
