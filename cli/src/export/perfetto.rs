@@ -15,59 +15,43 @@ use super::proto::Fields;
 use super::words::{kind, label, process, program, thread_name};
 use crate::output::Unit;
 
-/// Field numbers, by message.
+/// Field numbers, each after the name of its message.
 mod field {
-    pub(super) mod trace {
-        pub(in super::super) const PACKET: u32 = 1;
-    }
-    pub(super) mod packet {
-        pub(in super::super) const TIMESTAMP: u32 = 8;
-        pub(in super::super) const SEQUENCE: u32 = 10;
-        pub(in super::super) const TRACK_EVENT: u32 = 11;
-        pub(in super::super) const INTERNED: u32 = 12;
-        pub(in super::super) const SEQUENCE_FLAGS: u32 = 13;
-        pub(in super::super) const DEFAULTS: u32 = 59;
-        pub(in super::super) const TRACK: u32 = 60;
-    }
-    pub(super) mod event {
-        pub(in super::super) const TYPE: u32 = 9;
-        pub(in super::super) const ANNOTATION: u32 = 4;
-        pub(in super::super) const NAME_ID: u32 = 10;
-        pub(in super::super) const CATEGORY: u32 = 22;
-        pub(in super::super) const NAME: u32 = 23;
-        /// In `DebugAnnotation`.
-        pub(in super::super) const ANNOTATION_TEXT: u32 = 6;
-        /// In `DebugAnnotation`.
-        pub(in super::super) const ANNOTATION_NAME: u32 = 10;
-    }
-    pub(super) mod defaults {
-        pub(in super::super) const EVENT: u32 = 11;
-        /// In `TrackEventDefaults`.
-        pub(in super::super) const EVENT_TRACK: u32 = 11;
-    }
-    pub(super) mod interned {
-        pub(in super::super) const EVENT_NAMES: u32 = 2;
-        /// In `EventName`.
-        pub(in super::super) const ID: u32 = 1;
-        /// In `EventName`.
-        pub(in super::super) const NAME: u32 = 2;
-    }
-    pub(super) mod track {
-        pub(in super::super) const ID: u32 = 1;
-        pub(in super::super) const NAME: u32 = 2;
-        pub(in super::super) const PROCESS: u32 = 3;
-        pub(in super::super) const THREAD: u32 = 4;
-        pub(in super::super) const PARENT: u32 = 5;
-    }
-    pub(super) mod process {
-        pub(in super::super) const ID: u32 = 1;
-        pub(in super::super) const NAME: u32 = 6;
-    }
-    pub(super) mod thread {
-        pub(in super::super) const PROCESS: u32 = 1;
-        pub(in super::super) const ID: u32 = 2;
-        pub(in super::super) const NAME: u32 = 5;
-    }
+    pub(super) const TRACE_PACKET: u32 = 1;
+    pub(super) const PACKET_TIMESTAMP: u32 = 8;
+    pub(super) const PACKET_SEQUENCE: u32 = 10;
+    pub(super) const PACKET_TRACK_EVENT: u32 = 11;
+    pub(super) const PACKET_INTERNED: u32 = 12;
+    pub(super) const PACKET_SEQUENCE_FLAGS: u32 = 13;
+    pub(super) const PACKET_DEFAULTS: u32 = 59;
+    pub(super) const PACKET_TRACK: u32 = 60;
+    pub(super) const EVENT_TYPE: u32 = 9;
+    pub(super) const EVENT_ANNOTATION: u32 = 4;
+    pub(super) const EVENT_NAME_ID: u32 = 10;
+    pub(super) const EVENT_CATEGORY: u32 = 22;
+    pub(super) const EVENT_NAME: u32 = 23;
+    /// In `DebugAnnotation`.
+    pub(super) const ANNOTATION_TEXT: u32 = 6;
+    /// In `DebugAnnotation`.
+    pub(super) const ANNOTATION_NAME: u32 = 10;
+    pub(super) const DEFAULTS_EVENT: u32 = 11;
+    /// In `TrackEventDefaults`.
+    pub(super) const EVENT_DEFAULTS_TRACK: u32 = 11;
+    pub(super) const INTERNED_EVENT_NAMES: u32 = 2;
+    /// In `EventName`.
+    pub(super) const INTERNED_NAME_ID: u32 = 1;
+    /// In `EventName`.
+    pub(super) const INTERNED_NAME_TEXT: u32 = 2;
+    pub(super) const TRACK_ID: u32 = 1;
+    pub(super) const TRACK_NAME: u32 = 2;
+    pub(super) const TRACK_PROCESS: u32 = 3;
+    pub(super) const TRACK_THREAD: u32 = 4;
+    pub(super) const TRACK_PARENT: u32 = 5;
+    pub(super) const PROCESS_ID: u32 = 1;
+    pub(super) const PROCESS_NAME: u32 = 6;
+    pub(super) const THREAD_PROCESS: u32 = 1;
+    pub(super) const THREAD_ID: u32 = 2;
+    pub(super) const THREAD_NAME: u32 = 5;
 }
 
 /// `TrackEvent.Type`.
@@ -103,11 +87,11 @@ impl<'a> Perfetto<'a> {
 impl Perfetto<'_> {
     /// Something of the thread at hand.
     fn event(&self, at: u64, out: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>)) {
-        out.message(field::trace::PACKET, |packet| {
-            packet.number(field::packet::TIMESTAMP, self.scale.nanos(at));
-            packet.number(field::packet::SEQUENCE, self.sequence);
-            packet.message(field::packet::TRACK_EVENT, fill);
-            packet.number(field::packet::SEQUENCE_FLAGS, NEEDED);
+        out.message(field::TRACE_PACKET, |packet| {
+            packet.number(field::PACKET_TIMESTAMP, self.scale.nanos(at));
+            packet.number(field::PACKET_SEQUENCE, self.sequence);
+            packet.message(field::PACKET_TRACK_EVENT, fill);
+            packet.number(field::PACKET_SEQUENCE_FLAGS, NEEDED);
         });
     }
 }
@@ -115,13 +99,13 @@ impl Perfetto<'_> {
 impl Exporter for Perfetto<'_> {
     fn begin(&mut self, out: &mut Vec<u8>) {
         let name = self.scale.told(&program(self.trace));
-        out.message(field::trace::PACKET, |packet| {
-            packet.number(field::packet::SEQUENCE, PROCESS_TRACK);
-            packet.message(field::packet::TRACK, |track| {
-                track.number(field::track::ID, PROCESS_TRACK);
-                track.message(field::track::PROCESS, |fields| {
-                    fields.number(field::process::ID, process(self.trace).into());
-                    fields.bytes(field::process::NAME, name.as_bytes());
+        out.message(field::TRACE_PACKET, |packet| {
+            packet.number(field::PACKET_SEQUENCE, PROCESS_TRACK);
+            packet.message(field::PACKET_TRACK, |track| {
+                track.number(field::TRACK_ID, PROCESS_TRACK);
+                track.message(field::TRACK_PROCESS, |fields| {
+                    fields.number(field::PROCESS_ID, process(self.trace).into());
+                    fields.bytes(field::PROCESS_NAME, name.as_bytes());
                 });
             });
         });
@@ -131,28 +115,28 @@ impl Exporter for Perfetto<'_> {
         self.sequence += 1;
         self.numbers = Numbers::default();
         let name = thread_name(self.trace, file);
-        out.message(field::trace::PACKET, |packet| {
-            packet.number(field::packet::SEQUENCE, self.sequence);
-            packet.number(field::packet::SEQUENCE_FLAGS, CLEARED);
-            packet.message(field::packet::DEFAULTS, |defaults| {
-                defaults.message(field::defaults::EVENT, |event| {
-                    event.number(field::defaults::EVENT_TRACK, self.sequence);
+        out.message(field::TRACE_PACKET, |packet| {
+            packet.number(field::PACKET_SEQUENCE, self.sequence);
+            packet.number(field::PACKET_SEQUENCE_FLAGS, CLEARED);
+            packet.message(field::PACKET_DEFAULTS, |defaults| {
+                defaults.message(field::DEFAULTS_EVENT, |event| {
+                    event.number(field::EVENT_DEFAULTS_TRACK, self.sequence);
                 });
             });
-            packet.message(field::packet::TRACK, |track| {
-                track.number(field::track::ID, self.sequence);
+            packet.message(field::PACKET_TRACK, |track| {
+                track.number(field::TRACK_ID, self.sequence);
                 // Perfetto's thread ids have 31 bits; Java's have no end. And parts of a thread would lie on top
                 // of each other as one.
                 let id = file.id.get();
                 if i32::try_from(id).is_ok() && file.parts.is_none() {
-                    track.message(field::track::THREAD, |thread| {
-                        thread.number(field::thread::PROCESS, process(self.trace).into());
-                        thread.number(field::thread::ID, id);
-                        thread.bytes(field::thread::NAME, name.as_bytes());
+                    track.message(field::TRACK_THREAD, |thread| {
+                        thread.number(field::THREAD_PROCESS, process(self.trace).into());
+                        thread.number(field::THREAD_ID, id);
+                        thread.bytes(field::THREAD_NAME, name.as_bytes());
                     });
                 } else {
-                    track.number(field::track::PARENT, PROCESS_TRACK);
-                    track.bytes(field::track::NAME, name.as_bytes());
+                    track.number(field::TRACK_PARENT, PROCESS_TRACK);
+                    track.bytes(field::TRACK_NAME, name.as_bytes());
                 }
             });
         });
@@ -162,32 +146,32 @@ impl Exporter for Perfetto<'_> {
         let (number, is_new) = self.numbers.get(method);
         // 0 stands for no name.
         let name_id = u64::from(number) + 1;
-        out.message(field::trace::PACKET, |packet| {
-            packet.number(field::packet::TIMESTAMP, self.scale.nanos(now.at));
-            packet.number(field::packet::SEQUENCE, self.sequence);
-            packet.message(field::packet::TRACK_EVENT, |event| {
-                event.number(field::event::TYPE, SLICE_BEGIN);
-                event.number(field::event::NAME_ID, name_id);
+        out.message(field::TRACE_PACKET, |packet| {
+            packet.number(field::PACKET_TIMESTAMP, self.scale.nanos(now.at));
+            packet.number(field::PACKET_SEQUENCE, self.sequence);
+            packet.message(field::PACKET_TRACK_EVENT, |event| {
+                event.number(field::EVENT_TYPE, SLICE_BEGIN);
+                event.number(field::EVENT_NAME_ID, name_id);
             });
             if is_new {
-                packet.message(field::packet::INTERNED, |interned| {
-                    interned.message(field::interned::EVENT_NAMES, |name| {
-                        name.number(field::interned::ID, name_id);
-                        name.bytes(field::interned::NAME, self.names.get(method).as_bytes());
+                packet.message(field::PACKET_INTERNED, |interned| {
+                    interned.message(field::INTERNED_EVENT_NAMES, |name| {
+                        name.number(field::INTERNED_NAME_ID, name_id);
+                        name.bytes(field::INTERNED_NAME_TEXT, self.names.get(method).as_bytes());
                     });
                 });
             }
-            packet.number(field::packet::SEQUENCE_FLAGS, NEEDED);
+            packet.number(field::PACKET_SEQUENCE_FLAGS, NEEDED);
         });
     }
 
     fn exit(&mut self, exit: Exit<'_>, out: &mut Vec<u8>) {
         self.event(exit.now.at, out, |event| {
-            event.number(field::event::TYPE, SLICE_END);
+            event.number(field::EVENT_TYPE, SLICE_END);
             if let Some(class) = exit.thrown() {
-                event.message(field::event::ANNOTATION, |argument| {
-                    argument.bytes(field::event::ANNOTATION_NAME, b"exception");
-                    argument.bytes(field::event::ANNOTATION_TEXT, class.as_bytes());
+                event.message(field::EVENT_ANNOTATION, |argument| {
+                    argument.bytes(field::ANNOTATION_NAME, b"exception");
+                    argument.bytes(field::ANNOTATION_TEXT, class.as_bytes());
                 });
             }
         });
@@ -195,9 +179,9 @@ impl Exporter for Perfetto<'_> {
 
     fn instant(&mut self, what: Instant<'_>, at: u64, out: &mut Vec<u8>) {
         self.event(at, out, |event| {
-            event.number(field::event::TYPE, INSTANT);
-            event.bytes(field::event::CATEGORY, kind(&what).as_bytes());
-            event.bytes(field::event::NAME, label(&what).as_bytes());
+            event.number(field::EVENT_TYPE, INSTANT);
+            event.bytes(field::EVENT_CATEGORY, kind(&what).as_bytes());
+            event.bytes(field::EVENT_NAME, label(&what).as_bytes());
         });
     }
 }

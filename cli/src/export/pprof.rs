@@ -15,40 +15,30 @@ use super::svg::scale_of;
 use super::words::GENERATOR;
 use crate::output::Unit;
 
-/// Field numbers, by message.
+/// Field numbers, each after the name of its message.
 mod field {
-    pub(super) mod profile {
-        pub(in super::super) const SAMPLE_TYPE: u32 = 1;
-        pub(in super::super) const SAMPLE: u32 = 2;
-        pub(in super::super) const LOCATION: u32 = 4;
-        pub(in super::super) const FUNCTION: u32 = 5;
-        pub(in super::super) const STRING: u32 = 6;
-        pub(in super::super) const TIME_NANOS: u32 = 9;
-        pub(in super::super) const COMMENT: u32 = 13;
-    }
-    pub(super) mod value_type {
-        pub(in super::super) const TYPE: u32 = 1;
-        pub(in super::super) const UNIT: u32 = 2;
-    }
-    pub(super) mod sample {
-        pub(in super::super) const LOCATIONS: u32 = 1;
-        pub(in super::super) const VALUES: u32 = 2;
-    }
-    pub(super) mod location {
-        pub(in super::super) const ID: u32 = 1;
-        pub(in super::super) const LINE: u32 = 4;
-        /// In `Line`.
-        pub(in super::super) const LINE_FUNCTION: u32 = 1;
-        /// In `Line`.
-        pub(in super::super) const LINE_NUMBER: u32 = 2;
-    }
-    pub(super) mod function {
-        pub(in super::super) const ID: u32 = 1;
-        pub(in super::super) const NAME: u32 = 2;
-        pub(in super::super) const SYSTEM_NAME: u32 = 3;
-        pub(in super::super) const FILE: u32 = 4;
-        pub(in super::super) const START_LINE: u32 = 5;
-    }
+    pub(super) const PROFILE_SAMPLE_TYPE: u32 = 1;
+    pub(super) const PROFILE_SAMPLE: u32 = 2;
+    pub(super) const PROFILE_LOCATION: u32 = 4;
+    pub(super) const PROFILE_FUNCTION: u32 = 5;
+    pub(super) const PROFILE_STRING: u32 = 6;
+    pub(super) const PROFILE_TIME_NANOS: u32 = 9;
+    pub(super) const PROFILE_COMMENT: u32 = 13;
+    pub(super) const VALUE_TYPE_TYPE: u32 = 1;
+    pub(super) const VALUE_TYPE_UNIT: u32 = 2;
+    pub(super) const SAMPLE_LOCATIONS: u32 = 1;
+    pub(super) const SAMPLE_VALUES: u32 = 2;
+    pub(super) const LOCATION_ID: u32 = 1;
+    pub(super) const LOCATION_LINE: u32 = 4;
+    /// In `Line`.
+    pub(super) const LOCATION_LINE_FUNCTION: u32 = 1;
+    /// In `Line`.
+    pub(super) const LOCATION_LINE_NUMBER: u32 = 2;
+    pub(super) const FUNCTION_ID: u32 = 1;
+    pub(super) const FUNCTION_NAME: u32 = 2;
+    pub(super) const FUNCTION_SYSTEM_NAME: u32 = 3;
+    pub(super) const FUNCTION_FILE: u32 = 4;
+    pub(super) const FUNCTION_START_LINE: u32 = 5;
 }
 
 /// A profile for pprof.
@@ -118,14 +108,14 @@ impl Profile<'_> {
             Unit::Nanos => ("time", "nanoseconds"),
         };
         let (kind, unit) = (self.string(kind), self.string(unit));
-        self.out.message(field::profile::SAMPLE_TYPE, |value| {
-            value.number(field::value_type::TYPE, kind);
-            value.number(field::value_type::UNIT, unit);
+        self.out.message(field::PROFILE_SAMPLE_TYPE, |value| {
+            value.number(field::VALUE_TYPE_TYPE, kind);
+            value.number(field::VALUE_TYPE_UNIT, unit);
         });
         let comment = self.string(GENERATOR);
-        self.out.number(field::profile::COMMENT, comment);
+        self.out.number(field::PROFILE_COMMENT, comment);
         if let Some(manifest) = &trace.manifest {
-            self.out.number(field::profile::TIME_NANOS, manifest.start_unix_ns);
+            self.out.number(field::PROFILE_TIME_NANOS, manifest.start_unix_ns);
         }
         self.flush();
     }
@@ -139,23 +129,23 @@ impl Profile<'_> {
         let source = info.and_then(|info| info.source.as_deref());
         let source = source.map(|source| self.string(source));
         let line = info.and_then(|info| info.line);
-        self.out.message(field::profile::FUNCTION, |function| {
-            function.number(field::function::ID, id);
-            function.number(field::function::NAME, readable);
-            function.number(field::function::SYSTEM_NAME, system);
+        self.out.message(field::PROFILE_FUNCTION, |function| {
+            function.number(field::FUNCTION_ID, id);
+            function.number(field::FUNCTION_NAME, readable);
+            function.number(field::FUNCTION_SYSTEM_NAME, system);
             if let Some(source) = source {
-                function.number(field::function::FILE, source);
+                function.number(field::FUNCTION_FILE, source);
             }
             if let Some(line) = line {
-                function.number(field::function::START_LINE, line.into());
+                function.number(field::FUNCTION_START_LINE, line.into());
             }
         });
-        self.out.message(field::profile::LOCATION, |location| {
-            location.number(field::location::ID, id);
-            location.message(field::location::LINE, |place| {
-                place.number(field::location::LINE_FUNCTION, id);
+        self.out.message(field::PROFILE_LOCATION, |location| {
+            location.number(field::LOCATION_ID, id);
+            location.message(field::LOCATION_LINE, |place| {
+                place.number(field::LOCATION_LINE_FUNCTION, id);
                 if let Some(line) = line {
-                    place.number(field::location::LINE_NUMBER, line.into());
+                    place.number(field::LOCATION_LINE_NUMBER, line.into());
                 }
             });
         });
@@ -163,17 +153,17 @@ impl Profile<'_> {
     }
 
     fn sample(&mut self, stack: &[u64], calls: u64) {
-        self.out.message(field::profile::SAMPLE, |sample| {
+        self.out.message(field::PROFILE_SAMPLE, |sample| {
             // The innermost comes first.
-            sample.numbers(field::sample::LOCATIONS, stack.iter().rev().copied());
-            sample.numbers(field::sample::VALUES, [calls]);
+            sample.numbers(field::SAMPLE_LOCATIONS, stack.iter().rev().copied());
+            sample.numbers(field::SAMPLE_VALUES, [calls]);
         });
         self.flush();
     }
 
     /// Adds a string, and answers its number.
     fn string(&mut self, text: &str) -> u64 {
-        self.out.bytes(field::profile::STRING, text.as_bytes());
+        self.out.bytes(field::PROFILE_STRING, text.as_bytes());
         self.strings += 1;
         self.strings - 1
     }
