@@ -93,12 +93,6 @@ impl From<io::Error> for Failure {
     }
 }
 
-impl From<csv::Error> for Failure {
-    fn from(error: csv::Error) -> Self {
-        Self::Output(error.into())
-    }
-}
-
 impl From<serde_json::Error> for Failure {
     fn from(error: serde_json::Error) -> Self {
         Self::Output(error.into())

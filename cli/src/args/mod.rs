@@ -19,7 +19,7 @@ use self::help::{
     MAN_HELP, RECORD_EXAMPLES, TESTS_HELP,
 };
 pub(crate) use self::read::{CheckArgs, DumpArgs, IndexArgs, InfoArgs, ReplayArgs, ThreadKey};
-pub(crate) use self::record::{AgentArgs, AttachArgs, DetachArgs, EventFormat, RecordArgs};
+pub(crate) use self::record::{AgentArgs, AttachArgs, DetachArgs, RecordArgs};
 pub(crate) use self::shell::{CompletionsArgs, ManArgs};
 pub(crate) use crate::input::flags::{By, DEFAULT_DIR, SourceArgs, TestArgs};
 pub(crate) use crate::output::{ColorWhen, Format};

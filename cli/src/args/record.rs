@@ -3,14 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, ValueEnum, ValueHint};
-
-/// How the agent writes events.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum EventFormat {
-    Binary,
-    Jsonl,
-}
+use clap::{Args as ClapArgs, ValueHint};
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct RecordArgs {
@@ -80,8 +73,8 @@ pub(crate) struct AgentArgs {
     #[arg(long, value_name = "WHEN")]
     pub(crate) start: Option<String>,
     /// How events are written
-    #[arg(long, value_name = "FORMAT")]
-    pub(crate) event_format: Option<EventFormat>,
+    #[arg(long, value_name = "FORMAT", value_parser = ["binary", "jsonl"])]
+    pub(crate) event_format: Option<String>,
     /// Keep the method ids of this ids.properties; new methods get the next ids
     #[arg(long, value_name = "FILE", conflicts_with = "optimize")]
     pub(crate) ids: Option<PathBuf>,

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::args::{AgentArgs, DEFAULT_DIR, EventFormat};
+use crate::args::{AgentArgs, DEFAULT_DIR};
 use crate::failure::Failure;
 
 /// Finds the agent library: where the user says, or beside this program.
@@ -123,16 +123,12 @@ impl AgentOptions {
         if args.no_command {
             options.add("command", "none")?;
         }
-        let format = args.event_format.map(|format| match format {
-            EventFormat::Binary => "binary".to_owned(),
-            EventFormat::Jsonl => "jsonl".to_owned(),
-        });
         for (key, value) in [
             ("engine", &args.engine),
             ("clock", &args.clock),
             ("max-size", &args.max_size),
             ("start", &args.start),
-            ("format", &format),
+            ("format", &args.event_format),
             ("chunk", &args.chunk),
             ("log", &args.log),
         ] {

@@ -6,7 +6,6 @@ use crate::failure::{Failure, Status};
 use crate::jvm::{self, Process, Refusal};
 use crate::output::{message, shell_word};
 
-/// Runs the verb.
 pub(crate) fn run(args: &AttachArgs) -> Result<Status, Failure> {
     let library = agent::library(args.agent.library.as_deref())?;
     let place = Place::of(&args.agent)?;

@@ -8,7 +8,6 @@ use crate::args::{Args, CompletionsArgs};
 use crate::failure::{Failure, Status};
 use crate::output::Out;
 
-/// Runs the verb.
 pub(crate) fn run(args: &CompletionsArgs, out: &mut Out) -> Result<Status, Failure> {
     // Into memory first: the generator takes a closed pipe for a bug.
     let mut script = Vec::new();

@@ -6,7 +6,6 @@ use crate::failure::{Failure, Status};
 use crate::jvm::{self, Process, Refusal};
 use crate::output::message;
 
-/// Runs the verb.
 pub(crate) fn run(args: &DetachArgs) -> Result<Status, Failure> {
     let pid = args.pid;
     let process = Process::find(pid)?;

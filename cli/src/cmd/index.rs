@@ -18,7 +18,6 @@ use crate::output::{Align, Out, Progress, Table, bytes, csv_fields, grouped, mes
 /// The index of a smaller thread is made in the time it takes to open one.
 const SMALL_BYTES: u64 = 4 << 20;
 
-/// Runs the verb.
 pub(crate) fn run(args: &IndexArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
     source.choose(&args.threads)?;

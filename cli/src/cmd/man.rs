@@ -12,7 +12,6 @@ use crate::args::{Args, ManArgs};
 use crate::failure::{Failure, Status};
 use crate::output::Out;
 
-/// Runs the verb.
 pub(crate) fn run(args: &ManArgs, out: &mut Out) -> Result<Status, Failure> {
     // `flow help VERB` is no verb of its own.
     let mut command = Args::command().disable_help_subcommand(true);

@@ -7,7 +7,7 @@ use flow_codec::read::Trace;
 use serde::Serialize;
 
 use super::names::cut;
-use crate::input::state::ending;
+use crate::input::state::State;
 use crate::input::times::period;
 use crate::output::{lost, plural, shell_word};
 
@@ -111,7 +111,7 @@ impl Facts {
                 let (tool, engine) = (&manifest.tool, &manifest.engine);
                 format!("by {tool}, engine {engine}")
             })),
-            end: text(ending(trace)),
+            end: text(State::of(trace).ending()),
             end_ns: end.map(|end| end.at_ns),
             notes,
         }

@@ -1,12 +1,13 @@
 //! Flags of several verbs: which trace, and which part of it.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum, ValueHint};
 use flow_codec::Glob;
 use flow_codec::read::TimeLimits;
 
-use super::values::{Window, glob, nanoseconds, window};
+use super::values::{glob, nanoseconds, window};
 use crate::output::Format;
 
 /// Weights of calls.
@@ -72,12 +73,12 @@ pub(crate) struct PartArgs {
 }
 
 /// Which calls, by when they happened.
-#[derive(ClapArgs, Clone, Copy, Debug)]
+#[derive(ClapArgs, Debug)]
 pub(crate) struct TimeArgs {
     /// Show only what happened between two times since the start of the trace, for example 1.5s..2s; of
     /// other calls only the part in between counts
     #[arg(id = "window", long = "time", value_name = "FROM..TO", value_parser = window)]
-    window: Option<Window>,
+    window: Option<Range<u64>>,
     /// Hide calls shorter than TIME, for example 5ms; their time counts as their caller's
     #[arg(long, value_name = "TIME", value_parser = nanoseconds)]
     min_duration: Option<u64>,
@@ -86,8 +87,7 @@ pub(crate) struct TimeArgs {
 impl TimeArgs {
     /// Returns the part of a trace that is shown.
     pub(crate) fn limits(&self) -> TimeLimits {
-        let all = Window { from_ns: 0, to_ns: u64::MAX };
-        let Window { from_ns, to_ns } = self.window.unwrap_or(all);
-        TimeLimits { from_ns, to_ns, min_ns: self.min_duration.unwrap_or(0) }
+        let Range { start, end } = self.window.clone().unwrap_or(0..u64::MAX);
+        TimeLimits { from_ns: start, to_ns: end, min_ns: self.min_duration.unwrap_or(0) }
     }
 }

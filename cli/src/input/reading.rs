@@ -17,9 +17,10 @@ use crate::failure::{Failure, Status};
 use crate::output::{Progress, Unit, plural};
 
 /// How the reading of a thread file ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Ending {
     /// At its end, after a whole record.
+    #[default]
     Whole,
     /// At its end, inside a record that begins here.
     Truncated(Offset),
@@ -42,7 +43,7 @@ impl From<Tail> for Ending {
 const NAMED_DAMAGE: usize = 8;
 
 /// What reading a thread file has come to.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Reading {
     pub(crate) ending: Ending,
     /// What is wrong with it, from its beginning on. What stands between was read.
@@ -56,19 +57,9 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    pub(crate) fn new() -> Self {
-        Self {
-            ending: Ending::Whole,
-            damage: Vec::new(),
-            more_damage: 0,
-            marks: None,
-            non_canonical: 0,
-        }
-    }
-
     /// Nothing can be read of it.
     pub(crate) fn failed(error: Error) -> Self {
-        Self { ending: Ending::Failed, damage: vec![error], ..Self::new() }
+        Self { ending: Ending::Failed, damage: vec![error], ..Self::default() }
     }
 
     /// All was read but these places.
@@ -79,7 +70,7 @@ impl Reading {
         };
         let more = damage.places.len().saturating_sub(NAMED_DAMAGE) as u64;
         let places = damage.places.iter().take(NAMED_DAMAGE).map(error).collect();
-        Self { damage: places, more_damage: damage.more + more, ..Self::new() }
+        Self { damage: places, more_damage: damage.more + more, ..Self::default() }
     }
 
     /// All of a thread was read but these places, and what does not fit behind its file.
@@ -269,7 +260,7 @@ fn read_all<E>(
     state: impl Fn(&E) -> (Offset, Tail),
     mut some: impl FnMut(&mut E) -> Result<bool, Error>,
 ) -> (Reading, E) {
-    let mut reading = Reading::new();
+    let mut reading = Reading::default();
     loop {
         progress.at(state(&events).0);
         match some(&mut events) {
@@ -311,7 +302,7 @@ pub(crate) fn read_timeline(
     progress: &mut Progress,
     visitor: &mut impl VisitTimeline,
 ) -> Reading {
-    let mut reading = Reading::new();
+    let mut reading = Reading::default();
     loop {
         progress.at(timeline.offset());
         match timeline.visit_some(visitor) {
@@ -351,7 +342,7 @@ pub(crate) fn read_records(
         Ok(events) => events,
         Err(error) => return Ok(Reading::failed(error)),
     };
-    let mut reading = Reading::new();
+    let mut reading = Reading::default();
     loop {
         progress.step(|| events.position());
         match events.next_record() {

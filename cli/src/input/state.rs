@@ -82,24 +82,19 @@ impl State {
             Self::Unknown => "how it ended is not known".to_owned(),
         }
     }
-}
 
-/// How the recording ended.
-pub(crate) fn ending(trace: &Trace) -> String {
-    match trace.manifest.as_ref().map(|manifest| manifest.end.as_ref()) {
-        Some(Some(end)) if end.lost.stopped_at_ns.is_some() => {
-            format!("after {}; the recording stopped before that", seconds(end.at_ns))
+    /// How it ended, in short.
+    pub(crate) fn ending(&self) -> String {
+        match self {
+            Self::Stopped { at_ns, .. } => {
+                format!("after {}; the recording stopped before that", seconds(*at_ns))
+            }
+            Self::Repaired { tool, .. } => format!("killed; written by {tool}"),
+            Self::Finished { at_ns } => format!("clean, after {}", seconds(*at_ns)),
+            Self::Recording => "none: still being recorded".to_owned(),
+            Self::Killed => "none: killed".to_owned(),
+            Self::Unfinished => "none: killed, or still being recorded".to_owned(),
+            Self::Unknown => "unknown: there is no trace.json".to_owned(),
         }
-        Some(Some(End { repaired: Some(repaired), .. })) => {
-            format!("killed; written by {}", repaired.tool)
-        }
-        Some(Some(end)) => format!("clean, after {}", seconds(end.at_ns)),
-        Some(None) => match lock::is_recording(&trace.dir) {
-            Some(true) => "none: still being recorded",
-            Some(false) => "none: killed",
-            None => "none: killed, or still being recorded",
-        }
-        .to_owned(),
-        None => "unknown: there is no trace.json".to_owned(),
     }
 }

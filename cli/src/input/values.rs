@@ -1,6 +1,7 @@
 //! Parses the values of flags.
 
 use std::convert::Infallible;
+use std::ops::Range;
 
 use flow_codec::Glob;
 
@@ -9,18 +10,12 @@ pub(super) fn glob(text: &str) -> Result<Glob, Infallible> {
 }
 
 /// A range of time, in nanoseconds since the start of a trace.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Window {
-    pub(crate) from_ns: u64,
-    pub(crate) to_ns: u64,
-}
-
-pub(super) fn window(text: &str) -> Result<Window, String> {
+pub(super) fn window(text: &str) -> Result<Range<u64>, String> {
     let expected = || format!("expected FROM..TO, such as 1.5s..2s, found '{text}'");
     let (from, to) = text.split_once("..").ok_or_else(expected)?;
     let part = |text: &str, missing| if text.is_empty() { Ok(missing) } else { nanoseconds(text) };
-    let window = Window { from_ns: part(from, 0)?, to_ns: part(to, u64::MAX)? };
-    if window.from_ns > window.to_ns { Err(expected()) } else { Ok(window) }
+    let window = part(from, 0)?..part(to, u64::MAX)?;
+    if window.start > window.end { Err(expected()) } else { Ok(window) }
 }
 
 /// A time with its unit: `250us`, `1.5s`.
@@ -60,8 +55,8 @@ mod tests {
             assert!(nanoseconds(odd).is_err(), "{odd}");
         }
         let second = 1_000_000_000;
-        assert_eq!(window("1s..2s"), Ok(Window { from_ns: second, to_ns: 2 * second }));
-        assert_eq!(window("1s.."), Ok(Window { from_ns: second, to_ns: u64::MAX }));
+        assert_eq!(window("1s..2s"), Ok(second..2 * second));
+        assert_eq!(window("1s.."), Ok(second..u64::MAX));
         assert!(window("2s..1s").is_err() && window("2s").is_err());
     }
 }

@@ -98,8 +98,8 @@ impl<'a> Labels<'a> {
             let origin = with_origin.then(|| Origin::of(names.methods().get(id)));
             match format {
                 Format::Text => text(names, id, *is_verbose, origin),
-                Format::Json => json(names, id, *with_readable, origin),
-                Format::Csv => csv(names, id, *with_readable, origin),
+                Format::Json => Words::of(names, id, *with_readable, origin).json(),
+                Format::Csv => Words::of(names, id, *with_readable, origin).csv(),
             }
         })
     }
@@ -139,54 +139,52 @@ fn text(
     neutral(&text).into_owned()
 }
 
-#[cold]
-fn json(
-    names: &MethodNames<'_>,
-    id: MethodId,
-    with_readable: bool,
-    origin: Option<Origin<'_>>,
-) -> String {
-    #[derive(Serialize)]
-    struct Words<'a> {
-        method: MethodId,
-        class: Option<&'a str>,
-        name: Option<&'a str>,
-        descriptor: Option<&'a str>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        readable: Option<Option<String>>,
-        #[serde(flatten)]
-        origin: Option<Origin<'a>>,
-    }
-    let name = names.methods().get(id).map(|method| Name::from(&method.info));
-    let words = Words {
-        method: id,
-        class: name.map(|name| name.class),
-        name: name.map(|name| name.name),
-        descriptor: name.map(|name| name.descriptor),
-        readable: with_readable.then(|| name.map(|_| names.get(id, NameForm::Readable))),
-        origin,
-    };
-    let object = serde_json::to_string(&words).unwrap_or_default();
-    let inner = object.strip_prefix('{').and_then(|object| object.strip_suffix('}'));
-    inner.unwrap_or_default().to_owned()
+/// What programs get of a method.
+#[derive(Serialize)]
+struct Words<'a> {
+    method: MethodId,
+    class: Option<&'a str>,
+    name: Option<&'a str>,
+    descriptor: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    readable: Option<Option<String>>,
+    #[serde(flatten)]
+    origin: Option<Origin<'a>>,
 }
 
-#[cold]
-fn csv(
-    names: &MethodNames<'_>,
-    id: MethodId,
-    with_readable: bool,
-    origin: Option<Origin<'_>>,
-) -> String {
-    let name = names.methods().get(id).map(|method| Name::from(&method.info));
-    let [class, word, descriptor] =
-        name.map_or([""; 3], |name| [name.class, name.name, name.descriptor]).map(str::to_owned);
-    let mut fields = vec![id.to_string(), class, word, descriptor];
-    if with_readable {
-        fields.push(name.map_or(String::new(), |_| names.get(id, NameForm::Readable)));
+impl<'a> Words<'a> {
+    #[cold]
+    fn of(
+        names: &MethodNames<'a>,
+        method: MethodId,
+        with_readable: bool,
+        origin: Option<Origin<'a>>,
+    ) -> Self {
+        let name = names.methods().get(method).map(|method| Name::from(&method.info));
+        Self {
+            method,
+            class: name.map(|name| name.class),
+            name: name.map(|name| name.name),
+            descriptor: name.map(|name| name.descriptor),
+            readable: with_readable.then(|| name.map(|_| names.get(method, NameForm::Readable))),
+            origin,
+        }
     }
-    fields.extend(origin.into_iter().flat_map(|origin| origin.fields()));
-    csv_fields(fields.iter().map(String::as_str))
+
+    fn json(&self) -> String {
+        let object = serde_json::to_string(self).unwrap_or_default();
+        let inner = object.strip_prefix('{').and_then(|object| object.strip_suffix('}'));
+        inner.unwrap_or_default().to_owned()
+    }
+
+    fn csv(self) -> String {
+        let names = [self.class, self.name, self.descriptor];
+        let mut fields = vec![self.method.to_string()];
+        fields.extend(names.map(|name| name.unwrap_or_default().to_owned()));
+        fields.extend(self.readable.map(Option::unwrap_or_default));
+        fields.extend(self.origin.into_iter().flat_map(|origin| origin.fields()));
+        csv_fields(fields.iter().map(String::as_str))
+    }
 }
 
 /// Where a method comes from, as far as that is known.

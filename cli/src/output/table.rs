@@ -2,35 +2,23 @@
 
 use std::io::{self, Write};
 
+use comfy_table::Cell;
+pub(crate) use comfy_table::CellAlignment as Align;
 use comfy_table::presets::NOTHING;
-use comfy_table::{Cell, CellAlignment};
 
 use super::{Out, neutral};
-
-/// Which side of its column a cell stands at.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Align {
-    Left,
-    Right,
-}
 
 /// Rows of cells, all of one width a column.
 #[derive(Debug)]
 pub(crate) struct Table {
     rows: comfy_table::Table,
-    alignment: Vec<CellAlignment>,
+    alignment: Vec<Align>,
 }
 
 impl Table {
     /// A table with these columns.
     pub(crate) fn new(columns: &[(&str, Align)]) -> Self {
-        let alignment: Vec<_> = columns
-            .iter()
-            .map(|(_, align)| match align {
-                Align::Left => CellAlignment::Left,
-                Align::Right => CellAlignment::Right,
-            })
-            .collect();
+        let alignment = columns.iter().map(|(_, align)| *align).collect();
         let mut rows = comfy_table::Table::new();
         rows.load_style(NOTHING);
         let mut table = Self { rows, alignment };

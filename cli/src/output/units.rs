@@ -96,9 +96,7 @@ fn push_last(line: &mut Vec<u8>, digits: u64, count: usize) {
 
 /// `1s 500ms`, to the millisecond.
 pub(crate) fn seconds(at_ns: u64) -> String {
-    let duration = Duration::from_millis(Duration::from_nanos(at_ns).as_secs() * 1000)
-        + Duration::from_millis(Duration::from_nanos(at_ns).subsec_millis().into());
-    humantime::format_duration(duration).to_string()
+    humantime::format_duration(Duration::from_millis(at_ns / 1_000_000)).to_string()
 }
 
 /// Units of time, and how many nanoseconds each has.

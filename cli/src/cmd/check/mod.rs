@@ -20,12 +20,12 @@ use flow_codec::read::{Trace, TraceSet};
 
 use self::inspect::Check;
 use crate::args::{CheckArgs, Format};
+use crate::cmd::most;
 use crate::failure::{Failure, Status};
 use crate::input::source::Source;
 use crate::output::{Out, Progress, message};
 use crate::repair::{Repair, repair};
 
-/// Runs the verb.
 pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut repairs = if args.repair { repair_all(args)? } else { Vec::new() };
     let mut status = Status::Done;
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Status, Failure> {
     }
     drop(progress);
     let format = args.source.format;
-    let max = args.max.or((format == Format::Text).then_some(print::DEFAULT_FINDINGS));
+    let max = most(args.max, format, print::DEFAULT_FINDINGS);
     if format == Format::Csv {
         writeln!(out, "{}", print::CSV_TITLES)?;
     }

@@ -17,7 +17,7 @@ pub(super) const DEFAULT_FINDINGS: u64 = 40;
 pub(super) const CSV_TITLES: &str = "trace,verdict,severity,place,finding,state";
 
 impl Check {
-    pub(super) fn print(&self, dir: &Path, max: Option<u64>, out: &mut Out) -> Result<(), Failure> {
+    pub(super) fn print(&self, dir: &Path, max: usize, out: &mut Out) -> Result<(), Failure> {
         out.heading(&format!("{}: {}", dir.display(), self.worst().verdict()))?;
         writeln!(out, "  {}", neutral(&self.state.text()))?;
         let Totals { threads, methods, enters, bytes: size, .. } = self.counted;
@@ -29,8 +29,7 @@ impl Check {
             plural(methods, "method"),
             bytes(size)
         )?;
-        let shown = self.first(max);
-        for Finding { severity, place, text } in shown {
+        for Finding { severity, place, text } in self.first(max) {
             // Errors name their file themselves.
             let place = if text.contains(place.as_str()) || place == "trace" {
                 String::new()
@@ -43,24 +42,16 @@ impl Check {
     }
 
     /// How many findings are not shown, if any.
-    pub(super) fn left_out(&self, max: Option<u64>) -> Option<String> {
-        let more = (self.findings.len() - self.first(max).len()) as u64;
-        let (more, max) = (Some(more).filter(|more| *more > 0)?, max.unwrap_or(0));
-        Some(format!("  {}", left_out(&plural(more, "more finding"), max)))
+    pub(super) fn left_out(&self, max: usize) -> Option<String> {
+        let more = self.findings.len().checked_sub(max).filter(|more| *more > 0)?;
+        Some(format!("  {}", left_out(&plural(more as u64, "more finding"), max)))
     }
 
-    /// So many findings; without a limit, or with 0, all.
-    fn first(&self, max: Option<u64>) -> &[Finding] {
-        let max = max.filter(|max| *max > 0).and_then(|max| usize::try_from(max).ok());
-        self.findings.get(..max.unwrap_or(usize::MAX)).unwrap_or(&self.findings)
+    fn first(&self, max: usize) -> &[Finding] {
+        self.findings.get(..max).unwrap_or(&self.findings)
     }
 
-    pub(super) fn print_json(
-        &self,
-        name: &str,
-        max: Option<u64>,
-        out: &mut Out,
-    ) -> Result<(), Failure> {
+    pub(super) fn print_json(&self, name: &str, max: usize, out: &mut Out) -> Result<(), Failure> {
         #[derive(Serialize)]
         struct Line<'a> {
             trace: &'a str,
@@ -76,12 +67,7 @@ impl Check {
         Ok(out.write_all(b"\n")?)
     }
 
-    pub(super) fn print_csv(
-        &self,
-        name: &str,
-        max: Option<u64>,
-        out: &mut Out,
-    ) -> Result<(), Failure> {
+    pub(super) fn print_csv(&self, name: &str, max: usize, out: &mut Out) -> Result<(), Failure> {
         let verdict = self.worst().verdict();
         let state = self.state.word();
         if self.findings.is_empty() {

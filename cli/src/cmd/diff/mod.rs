@@ -27,7 +27,6 @@ const DEFAULT_MAX: u64 = 40;
 /// How many frames are named at either end of a stack.
 const CHAIN_ENDS: usize = 2;
 
-/// Runs the verb.
 pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     if args.after.is_none() && args.part.tests.patterns.len() != 2 {
         return Err(Failure::Usage(

@@ -47,7 +47,6 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Runs the verb.
 pub(super) fn run(source: &Source, args: &DumpArgs, out: &mut Out) -> Result<Status, Failure> {
     let format = args.source.format;
     if format == Format::Csv {

@@ -21,7 +21,6 @@ const SHOWN_BYTES: u64 = 64;
 /// Space for the bytes of a record: ids up to 2^27 have four.
 const WIDTH: usize = "00 00 00 00".len();
 
-/// Runs the verb.
 pub(crate) fn run(args: &DumpArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
     source.choose(&args.threads)?;

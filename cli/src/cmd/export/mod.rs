@@ -17,7 +17,6 @@ use crate::output::{Out, Progress, Unit, plural};
 use destination::Destination;
 use size::{Size, frames_that_fit};
 
-/// Runs the verb.
 pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
     if args.out.is_none() && out.is_terminal() && is_binary(args.to) && !args.estimate {
         return Err(Failure::Usage(
@@ -88,8 +87,7 @@ impl Export<'_> {
                 return Err(refusal(&viewer, &size.to_string(), fitting));
             }
         }
-        let mut to = Destination::new(self.args.out.as_deref(), out)?;
-        let mut progress = to.progress(self.bytes());
+        let (mut to, mut progress) = Destination::new(self.args.out.as_deref(), self.bytes(), out)?;
         let emit = self.emit(u64::MAX);
         let mut write = |bytes: &[u8]| to.put(bytes);
         let status = emit.trace(self.trace, timeline.as_mut(), &mut progress, &mut write)?;
@@ -116,8 +114,8 @@ impl Export<'_> {
                 return Err(refusal(&viewer, &what, fitting));
             }
         }
-        let mut to = Destination::new(self.args.out.as_deref(), out)?;
-        let written = format.write(&stacks, self.trace, &mut to);
+        let (mut to, _) = Destination::new(self.args.out.as_deref(), self.bytes(), out)?;
+        let written = format.write(&stacks, self.trace, &mut to.to);
         written.map_err(|error| to.failure(error))?;
         to.finish()?;
         Ok(status)

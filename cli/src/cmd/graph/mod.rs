@@ -17,7 +17,6 @@ use crate::input::times::by_time;
 use crate::output::{Labels, Out, Progress, Weight};
 use print::Print;
 
-/// Runs the verb.
 pub(crate) fn run(args: &GraphArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
     source.choose_part(&args.part)?;

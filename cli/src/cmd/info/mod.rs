@@ -12,10 +12,11 @@ use flow_codec::read::{ThreadFile, Trace};
 use serde::Serialize;
 
 use crate::args::{Format, InfoArgs, ThreadKey};
+use crate::cmd::most;
 use crate::failure::{Failure, Status};
 use crate::input::reading::{Ending, count_thread};
 use crate::input::source::Source;
-use crate::input::state::ending;
+use crate::input::state::State;
 use crate::output::{
     Align, Out, Progress, Table, bytes, csv_fields, duration, grouped, left_out, lost, neutral,
     plural,
@@ -25,7 +26,6 @@ use marks::MarkFacts;
 /// Threads of text that are shown when nobody says how many.
 const DEFAULT_ROWS: u64 = 40;
 
-/// Runs the verb.
 pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
     source.choose(&args.threads)?;
@@ -43,10 +43,8 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
         sort(&mut threads, args.sort);
         let name = source.name(&trace.dir);
         let all = threads.len();
-        let max = args.max.unwrap_or(if format == Format::Text { DEFAULT_ROWS } else { 0 });
-        if max > 0 {
-            threads.truncate(usize::try_from(max).unwrap_or(usize::MAX));
-        }
+        let max = most(args.max, format, DEFAULT_ROWS);
+        threads.truncate(max);
         match format {
             Format::Text => {
                 if std::mem::replace(&mut begun, true) {
@@ -270,7 +268,7 @@ fn print(args: &InfoArgs, trace: &Trace, facts: &Facts, out: &mut Out) -> Result
             fact(if number == 0 { "options" } else { "" }, option)?;
         }
     }
-    fact("end", &ending(trace))?;
+    fact("end", &State::of(trace).ending())?;
     fact(
         "calls",
         &format!(

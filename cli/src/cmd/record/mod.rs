@@ -23,7 +23,6 @@ use crate::args::RecordArgs;
 use crate::cmd::agent::{self, AgentOptions, Place};
 use crate::failure::{Failure, Status};
 
-/// Runs the verb.
 pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
     if args.gradle {
         gradle::expect_gradle(&args.command)?;

@@ -15,7 +15,7 @@ use crate::output::{bytes, lost, message, plural, shell_word};
 const SHOWN_DIRECTORIES: usize = 4;
 
 /// The traces of one run of a command.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Summary {
     /// The directories, as they are to be given to the other verbs.
     shown: Vec<String>,
@@ -51,12 +51,7 @@ impl Summary {
     /// `out` is the same as the user wrote it, `child` the process that was run.
     pub(super) fn of(out: &Path, pattern: &str, started: Duration, child: u32) -> Self {
         let started_ns = u64::try_from(started.as_nanos()).unwrap_or(u64::MAX);
-        let mut summary = Self {
-            shown: Vec::new(),
-            traces: Vec::new(),
-            problems: Vec::new(),
-            has_earlier: false,
-        };
+        let mut summary = Self::default();
         let has_placeholders = pattern.contains('%');
         for dir in directories(pattern) {
             let shown = if has_placeholders { dir.as_path() } else { out };

@@ -231,7 +231,7 @@ impl Followed {
         let prefix = Lines::prefix(args, &name, file.id);
         Self {
             player: Player::new(args, number, String::new(), prefix),
-            reading: Reading::new(),
+            reading: Reading::default(),
             place: if source.several { format!("trace {name}, ") } else { String::new() },
             next: Offset::default(),
             exits: 0,

@@ -29,7 +29,6 @@ use crate::input::source::{Source, file_title};
 use crate::input::times::{has_clock, no_clock};
 use crate::output::{Out, Progress, plural};
 
-/// Runs the verb.
 pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     if args.fold && args.source.format != Format::Text {
         return Err(Failure::Usage("--fold is of text: programs get every call".to_owned()));

@@ -26,7 +26,7 @@ impl From {
         file: &ThreadFile,
         progress: &mut Progress,
     ) -> Result<(Option<Start>, Reading), Error> {
-        let mut before = Reading::new();
+        let mut before = Reading::default();
         let number = match self {
             Self::Path(path) => match first_like(trace, file, path, progress, &mut before)? {
                 Some(number) => Self::Call(number),

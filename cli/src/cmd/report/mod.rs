@@ -23,7 +23,6 @@ use crate::output::{self, Labels, Out, Progress, Unit, Weight, plural};
 /// Lines of text that are shown when nobody says how many.
 const DEFAULT_ROWS: u64 = 40;
 
-/// Runs the verb.
 pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     if let Some(to) = &args.html {
         return html::run(to, args, out);
@@ -166,7 +165,7 @@ fn read(
     {
         parts.into_iter().for_each(|part| report.add(part));
         progress.file_done(file.bytes);
-        return Reading { ending: tail.into(), ..Reading::new() };
+        return Reading { ending: tail.into(), ..Reading::default() };
     }
     let reading = visit_thread(file, chosen, progress, report);
     report.end_thread();

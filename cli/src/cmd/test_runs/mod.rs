@@ -30,7 +30,6 @@ struct Row {
     new: Vec<MethodId>,
 }
 
-/// Runs the verb.
 pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
     let source = Source::open(&args.source)?;
     source.tell_losses();
