@@ -208,7 +208,7 @@ pub fn start(
     if when == Start::WithJvm && !options.mains.select(command) {
         // The main class; arguments may hold secrets.
         let main = command.unwrap_or_default().split(' ').next().unwrap_or_default();
-        log::info!("left alone, as only-main says: {main}");
+        log::info!("not recorded (only-main): {main}");
         return Ok(None);
     }
     let no_memory = |error: OutOfMemory| StartError(error.to_string());

@@ -373,7 +373,7 @@ fn gather(
             let key = setting.key.clone();
             if let Some(earlier) = from_source.insert(key, setting) {
                 return Err(OptionError(format!(
-                    "option '{}' stands twice ({}); keep one",
+                    "option '{}' is given twice ({}); keep one",
                     earlier.key, earlier.place
                 )));
             }
@@ -647,7 +647,7 @@ mod tests {
             ),
             ("start=later", "start=later (agent options): expected now or paused"),
             ("onerror=maybe", "onerror=maybe (agent options): expected stop or continue"),
-            ("out=a,out=b", "option 'out' stands twice (agent options); keep one"),
+            ("out=a,out=b", "option 'out' is given twice (agent options); keep one"),
         ] {
             assert_eq!(message(text), expected);
         }

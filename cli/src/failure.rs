@@ -58,7 +58,7 @@ pub(crate) enum Failure {
 impl Failure {
     /// A temporary file cannot be made, written or read.
     pub(crate) fn temporary_file(error: io::Error) -> Self {
-        Self::Failed(format!("no place for a temporary file: {error}"))
+        Self::Failed(format!("cannot create a temporary file: {error}"))
     }
 
     /// The exit status it means.
@@ -75,7 +75,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Trace(error) => error.fmt(f),
-            Self::Output(error) => write!(f, "the output cannot be written: {error}"),
+            Self::Output(error) => write!(f, "cannot write the output: {error}"),
             Self::Failed(text) | Self::Usage(text) | Self::Command(text, _) => f.write_str(text),
         }
     }

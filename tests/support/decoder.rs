@@ -233,7 +233,7 @@ fn decode(dir: &Path, damaged: Option<&str>) -> Decoded {
     for line in text("ids.properties").lines() {
         let (key, id) = line.rsplit_once('=').expect("key=id");
         let earlier = keys.insert(id.parse().expect("a number"), unescaped(key));
-        assert_eq!(earlier, None, "an id stands twice in ids.properties");
+        assert_eq!(earlier, None, "an id is given twice in ids.properties");
     }
     let mut threads: BTreeMap<u64, DecodedThread> = BTreeMap::new();
     let mut open_frames = BTreeMap::new();

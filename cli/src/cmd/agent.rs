@@ -22,8 +22,9 @@ pub(crate) fn library(given: Option<&Path>) -> Result<PathBuf, Failure> {
             file_name()
         )));
     }
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::Failed(format!("where this program is: {error}; use --agent")))?;
+    let program = std::env::current_exe().map_err(|error| {
+        Failure::Failed(format!("cannot find the directory of this program: {error}; use --agent"))
+    })?;
     let places = places(&program);
     places.iter().find(|place| place.is_file()).cloned().ok_or_else(|| {
         let places: Vec<_> = places.iter().map(|place| place.display().to_string()).collect();

@@ -77,10 +77,10 @@ fn store(file: &ThreadFile, trace: &str, progress: &mut Progress) -> Result<(Row
     let stored = || fs::metadata(&path).map_or(0, |metadata| metadata.len());
     let (index_bytes, state) = match tree.origin() {
         Origin::Extended if !reading.is_sound() => {
-            (stored(), "damaged behind what the stored one tells of")
+            (stored(), "damaged after the part that the stored index covers")
         }
         Origin::Stored => (stored(), "was there"),
-        _ if !reading.is_sound() => (0, "damaged, none is stored"),
+        _ if !reading.is_sound() => (0, "damaged; no index is stored"),
         Origin::Extended => (tree.index().store(file, tree.content())?, "brought up to date"),
         Origin::Built => (tree.index().store(file, tree.content())?, "made"),
         Origin::Rebuilt(reason) => {
@@ -158,7 +158,7 @@ fn print(
     }
     if small > 0 {
         let threads = plural(small, "thread");
-        let text = format!("{threads} of less than {} need none", bytes(SMALL_BYTES));
+        let text = format!("{threads} of less than {} need no index", bytes(SMALL_BYTES));
         out.remark(format, place, &text)?;
     }
     Ok(())

@@ -121,9 +121,7 @@ impl Facts {
     pub(super) fn timing(&mut self, timing: Timing) {
         let text = match timing {
             Timing::Off => return,
-            Timing::Exact => {
-                "times are those of each call, with what measuring them took".to_owned()
-            }
+            Timing::Exact => "times are exact, and include the cost of measuring them".to_owned(),
             Timing::Tick { .. } => {
                 let often = period(timing)
                     .map_or("now and then".to_owned(), |period| format!("every {period} or so"));

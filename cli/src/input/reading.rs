@@ -125,7 +125,7 @@ impl Reading {
             progress.message(&format!("{path}: {more}"));
         }
         if let Some(error) = &self.marks {
-            progress.message(&format!("{error}; times behind that are not known"));
+            progress.message(&format!("{error}; later times are unknown"));
         }
         match self.ending {
             _ if !self.is_sound() || self.marks.is_some() => Status::Damaged,

@@ -50,7 +50,7 @@ impl Source {
         }
         for (dir, missing) in &self.missing {
             status = status.and(Status::Partial);
-            message(&format!("{}: {missing} (flow check tells more)", dir.display()));
+            message(&format!("{}: {missing} (flow check shows more)", dir.display()));
         }
         status
     }

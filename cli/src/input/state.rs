@@ -79,7 +79,7 @@ impl State {
             Self::Killed => "killed: it has no end, and no JVM records here".to_owned(),
             Self::Recording => "still being recorded".to_owned(),
             Self::Unfinished => "not finished: killed, or still being recorded".to_owned(),
-            Self::Unknown => "how it ended is not known".to_owned(),
+            Self::Unknown => "how it ended is unknown".to_owned(),
         }
     }
 

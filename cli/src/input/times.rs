@@ -39,7 +39,7 @@ pub(crate) fn no_clock(trace: &Trace) -> Failure {
 pub(crate) fn caution(trace: &Trace) -> String {
     let (timing, _) = trace.timing();
     if timing == Timing::Exact {
-        return "times are those of each call, with what measuring them took".to_owned();
+        return "times are exact, and include the cost of measuring them".to_owned();
     }
     let often = match period(timing) {
         Some(period) => format!("every {period}"),

@@ -58,7 +58,7 @@ pub(crate) fn load(
              file, and name it with --config",
             options.len()
         ),
-        Answer::None => "the JVM hung up without an answer".to_owned(),
+        Answer::None => "the JVM closed the connection without an answer".to_owned(),
     };
     Err(Failure::Failed(format!("process {}: {reason}", process.pid())))
 }

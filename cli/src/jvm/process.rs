@@ -44,7 +44,7 @@ impl Process {
         }
         let maps = fs::read(format!("{root}/maps")).map_err(|error| match error.kind() {
             ErrorKind::PermissionDenied => not_ours(),
-            _ => refuse(&format!("its libraries are not known: {error}")),
+            _ => refuse(&format!("its libraries cannot be listed: {error}")),
         })?;
         let mapped = mapped(&String::from_utf8_lossy(&maps));
         if mapped.iter().any(|path| file_name(path).starts_with(OPENJ9)) {
@@ -96,7 +96,7 @@ impl Process {
         if path.ends_with(DELETED) {
             // A file of that name would be another library, which knows nothing of the recording.
             return Err(Failure::Failed(format!(
-                "process {}: the agent library it has loaded is gone: {path}; it is recorded to its end",
+                "process {}: the agent library it has loaded was deleted: {path}; it is recorded until it ends",
                 self.pid()
             )));
         }

@@ -33,7 +33,7 @@ impl Work<'_> {
             let manifest = Manifest { end: Some(end), ..manifest.clone() };
             let text = serde_json::to_string_pretty(&manifest)? + "\n";
             self.kept.replace(names::MANIFEST, text.as_bytes())?;
-            let text = "the end was missing: written, with totals that were counted";
+            let text = "the end was missing: written, with counted totals";
             self.add(Severity::Repaired, names::MANIFEST, text.to_owned());
         }
         self.remove_room()

@@ -60,7 +60,7 @@ pub(crate) fn repair(trace: Trace) -> Result<Repair, Failure> {
         work.move_journal()?;
         sync(&trace.dir)?;
     } else {
-        let text = "stays, since not all it holds fits; remove it to give up the rest";
+        let text = "kept, because not all of its content fits; remove it to give up the rest";
         work.add(Severity::Note, names::JOURNAL, text.to_owned());
     }
     Ok(Repair::Done(work.findings))

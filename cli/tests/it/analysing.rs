@@ -193,7 +193,7 @@ callers of com.app.Main.work(int): 4 calls
 
 calls  total      %  self      %  caller
     2      4  66.6%     2  33.3%  com.app.Main.main(String[])
-    2      2  33.3%     2  33.3%  (nobody that was recorded)
+    2      2  33.3%     2  33.3%  (no recorded caller)
 "
     );
     let run = flow(&["report", "--callees", "com.app.Main"], trace.path());
@@ -592,7 +592,7 @@ fn what_is_cut_is_told_in_every_format() {
         (&["check", "--max", "1"], &other, "2 more findings left out (--max 1; 0 for all)"),
         (&["tests", "--max", "1"], &tests, "2 more tests left out (--max 1; 0 for all)"),
         (&["dump", "--marks", "--max", "1"], &tests, "stopped after 1 mark"),
-        (&["index"], &one, "3 threads of less than 4.0 MB need none"),
+        (&["index"], &one, "3 threads of less than 4.0 MB need no index"),
     ];
     for (args, dir, told) in verbs {
         let text = flow(args, dir.path());

@@ -212,7 +212,7 @@ fn damaged_threads_have_no_stored_index() {
     let run = flow(&["index"], trace.path());
     assert_eq!(run.code, Some(1), "{}", run.err);
     assert!(run.err.contains("thread-1.flow: offset 4194304: number of more"), "{}", run.err);
-    assert!(run.out.contains("damaged, none is stored"), "{}", run.out);
+    assert!(run.out.contains("damaged; no index is stored"), "{}", run.out);
     assert!(!trace.path().join("thread-1.idx").exists());
 
     // One of what was there before stays of use.
@@ -224,7 +224,7 @@ fn damaged_threads_have_no_stored_index() {
     let run = flow(&["index", "--format", "json"], trace.path());
     assert_eq!(run.code, Some(1), "{}", run.err);
     let row: serde_json::Value = serde_json::from_str(&run.out).unwrap();
-    assert_eq!(row["state"], "damaged behind what the stored one tells of");
+    assert_eq!(row["state"], "damaged after the part that the stored index covers");
     assert_eq!(row["index_bytes"], size);
 }
 
@@ -290,7 +290,7 @@ fn losses_and_threads_that_are_not_told_of_make_a_trace_partial() {
     fs::remove_file(trace.path().join("threads.jsonl")).unwrap();
     let run = flow(&["check"], trace.path());
     assert_eq!(run.code, Some(3), "{}", run.out);
-    assert_eq!(run.out.matches("threads.jsonl does not tell of this thread").count(), 3);
+    assert_eq!(run.out.matches("threads.jsonl has no line for this thread").count(), 3);
 }
 
 #[test]
@@ -313,7 +313,7 @@ fn missing_and_contradicting_names_are_found() {
     let (code, text) = check(|_| ());
     assert_eq!(code, Some(3), "{text}");
     assert!(
-        text.contains("missing: ids.properties: without 1 method that methods.jsonl"),
+        text.contains("missing: ids.properties: lacks 1 method that methods.jsonl has"),
         "{text}"
     );
     for name in ["ids.properties", "methods.jsonl"] {

@@ -242,7 +242,10 @@ fn flags_of_the_report_apply() {
     assert_eq!((names, array(&data["threads"]).len()), (vec!["main", "<init>"], 1));
     assert_eq!(data["is_filtered"], true);
     let notes = data["facts"]["notes"].to_string();
-    assert!(notes.contains("--exclude") && notes.contains("asked for: main"), "{notes}");
+    assert!(
+        notes.contains("--exclude") && notes.contains("only the selected threads: main"),
+        "{notes}"
+    );
     for more in [["--format", "json"], ["--sort", "calls"], ["--max", "7"], ["--callers", "a.B"]] {
         let run = flow(&[&["report", "--html", "-"], &more[..]].concat(), dir.path());
         assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{more:?}");
@@ -341,7 +344,7 @@ fn one_page_is_of_one_trace() {
     let run: Run =
         command().args(["report", "--html", "-"]).arg(dir.path()).output().unwrap().into();
     assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
-    assert!(run.err.contains("here are several traces, name one of: "), "{}", run.err);
+    assert!(run.err.contains("the directory holds several traces; name one of: "), "{}", run.err);
 }
 
 #[test]

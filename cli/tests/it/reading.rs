@@ -138,7 +138,7 @@ call 2 at offset 2, called by com.app.Main.main(String[]) > com.app.Main.work(in
     assert!(none.err.starts_with("flow: no method like 'no.Such' in the trace"), "{}", none.err);
     let none = flow(&["replay", "--exclude", "**", "--thread", "main"], trace.path());
     assert_eq!((none.code, none.out.as_str()), (Some(0), ""));
-    assert!(none.err.starts_with("flow: no call is like that; patterns are pkg"), "{}", none.err);
+    assert!(none.err.starts_with("flow: no call matches; patterns are pkg"), "{}", none.err);
 }
 
 #[test]
@@ -672,7 +672,7 @@ fn a_closed_pipe_is_success_and_a_full_disk_is_not() {
         let output = command().args(args).stdout(full).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{args:?}");
         let err = String::from_utf8(output.stderr).unwrap();
-        assert!(err.starts_with("flow: the output cannot be written: No space"), "{err}");
+        assert!(err.starts_with("flow: cannot write the output: No space"), "{err}");
     }
 }
 

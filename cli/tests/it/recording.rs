@@ -249,8 +249,8 @@ flow:   flow replay flow-trace     calls in order
     );
     // A run that records nothing does not claim the trace that is there.
     let run_ = run(&mut record(dir.path(), &agent, &["--", "true"]));
-    assert!(run_.err.contains("those of build tools are left alone; -O 'only-main=**'"));
-    assert!(run_.err.ends_with("; what is in the directory is older\n"));
+    assert!(run_.err.contains("those of build tools are not recorded; -O 'only-main=**'"));
+    assert!(run_.err.ends_with("; the directory holds an older trace\n"));
     assert_eq!(run_.err.lines().count(), 1, "{}", run_.err);
 }
 

@@ -217,7 +217,7 @@ fn what_does_not_fit_is_left_alone() {
             let run = repair(trace.path());
             assert_eq!(run.code, Some(1), "{}", run.out);
             assert!(run.out.contains(&told), "{}", run.out);
-            assert!(run.out.contains("note: journal: stays, since not all it holds fits"));
+            assert!(run.out.contains("note: journal: kept, because not all of its content fits"));
             let found = files(trace.path());
             assert_eq!(found["thread-1.flow"], bytes);
             assert_eq!(found["thread-14.flow"], [0x82], "the others are repaired");

@@ -38,7 +38,7 @@ fn a_place_that_is_not_there_is_named() {
     let run = flow(&["replay", "--thread", "main", "--from", "5000"], trace.path());
     assert_eq!(
         (run.err.as_str(), run.code),
-        ("flow: there is no call 5,000 (flow info tells how many calls there are)\n", Some(1))
+        ("flow: there is no call 5,000 (flow info shows how many calls there are)\n", Some(1))
     );
     let run = flow(&["replay", "--from", "**#nothing"], trace.path());
     assert!(run.err.contains("there is no such call"), "{}", run.err);
@@ -70,7 +70,7 @@ fn an_index_changes_no_answer_and_can_be_taken_away() {
         run.out,
         "    calls    size   index        thread\n\
          2,100,000  4.6 MB  4.7 KB  made  1\n\
-         1 thread of less than 4.0 MB need none\n"
+         1 thread of less than 4.0 MB need no index\n"
     );
     assert_eq!(from(), without);
     let run = flow(&["index", "--format", "csv"], dir.path());

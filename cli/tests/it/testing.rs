@@ -385,7 +385,7 @@ fn a_page_shows_each_test_that_was_asked_for() {
     // What replay counts from is the thread's first call, not the test's.
     assert_eq!(data["is_filtered"], true);
     let notes = data["facts"]["notes"].to_string();
-    assert!(notes.contains("only of tests that were asked for: *.one, *.two*"), "{notes}");
+    assert!(notes.contains("only the selected tests: *.one, *.two*"), "{notes}");
     assert_eq!(page(&["--test", "*.two*"])["methods"].as_array().unwrap().len(), 1);
 }
 
@@ -437,7 +437,7 @@ fn tests_of_two_runs_are_paired_by_name() {
     assert!(
         run.out.starts_with(
             "\
-3 tests before, 3 after: 2 called or came to something else
+3 tests before, 3 after: 2 differ in calls or result
 
 before  after   calls  after  methods gone  new  test
 passed  passed      3      3             1    0  a.T.one
@@ -448,9 +448,9 @@ passed  failed      1      1             0    0  a.T.two(int)[1]
         run.out
     );
     let run = flow(&["diff", "--format", "csv", args[1]], after.path());
-    assert_eq!(run.err, "flow: 2 tests that differ left out; text and json tell of them\n");
+    assert_eq!(run.err, "flow: 2 tests that differ are left out; text and json show them\n");
     let run = flow(&["diff", "--test", "*two*", before.path().to_str().unwrap()], after.path());
-    assert!(run.out.starts_with("1 test before, 1 after: 1 called"), "{}", run.out);
+    assert!(run.out.starts_with("1 test before, 1 after: 1 differ"), "{}", run.out);
     assert!(!run.out.contains("a.T.one"), "{}", run.out);
 }
 
@@ -462,7 +462,7 @@ fn two_tests_of_a_run_are_compared() {
     assert!(run.out.contains("gone  com.app.Main$Job.<init>()"), "{}", run.out);
     let run = flow(&["diff"], dir.path());
     assert_eq!(run.code, Some(2));
-    assert!(run.err.contains("a second directory, or --test twice"), "{}", run.err);
+    assert!(run.err.contains("a second directory, or give --test twice"), "{}", run.err);
 }
 
 #[test]

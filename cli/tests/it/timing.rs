@@ -518,7 +518,7 @@ fn check_names_what_is_wrong_with_marks() {
     let run = found(&encoded(&back));
     assert_eq!(run.code, Some(1));
     assert!(run.out.contains("the time goes back at offset 16"), "{}", run.out);
-    assert!(run.out.contains("1 mark behind the end of the events"), "{}", run.out);
+    assert!(run.out.contains("1 mark after the end of the events"), "{}", run.out);
     // Instants follow each other by how long it was; but not what the thread was inside of before.
     let instants = |at_ns| {
         let inside = (0, 0, Mark::Time { by_ns: 5, from_ns: 9 });

@@ -94,7 +94,7 @@ impl Check {
         // A kill may come between the two files, to which methods are added by the class. No event uses them.
         if without_key > 0 && manifest.end.is_some() && trace.dir.join(names::IDS).exists() {
             let methods = plural(without_key, "method");
-            let text = format!("without {methods} that methods.jsonl tells of");
+            let text = format!("lacks {methods} that methods.jsonl has");
             self.add(Severity::Missing, names::IDS, text);
         }
     }
@@ -140,14 +140,14 @@ impl Check {
             // Writers without a manifest do not tell of threads.
             let severity =
                 if trace.manifest.is_some() { Severity::Missing } else { Severity::Note };
-            self.add(severity, &place, "threads.jsonl does not tell of this thread".to_owned());
+            self.add(severity, &place, "threads.jsonl has no line for this thread".to_owned());
         }
         if reading.ending == Ending::Failed {
             return Ok(());
         }
         if reading.non_canonical > 0 {
             let records = plural(reading.non_canonical, "record");
-            let text = format!("{records} not in canonical form: another writer's");
+            let text = format!("{records} not in canonical form: written by another program");
             self.add(Severity::Note, &place, text);
         }
         self.marks(file, &place);
@@ -222,7 +222,7 @@ impl Check {
             self.add(Severity::Damage, &place, text);
         }
         if behind > 0 {
-            let text = format!("{} behind the end of the events", plural(behind, "mark"));
+            let text = format!("{} after the end of the events", plural(behind, "mark"));
             self.add(Severity::Note, &place, text);
         }
     }

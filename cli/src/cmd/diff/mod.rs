@@ -30,7 +30,7 @@ const CHAIN_ENDS: usize = 2;
 pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     if args.after.is_none() && args.part.tests.patterns.len() != 2 {
         return Err(Failure::Usage(
-            "what to compare with is missing: a second directory, or --test twice".to_owned(),
+            "nothing to compare with: name a second directory, or give --test twice".to_owned(),
         ));
     }
     let open =

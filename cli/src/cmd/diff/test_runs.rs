@@ -101,7 +101,7 @@ impl Tests {
         if args.format == Format::Csv {
             if !differing.is_empty() {
                 let tests = plural(differing.len() as u64, "test");
-                let text = format!("{tests} that differ left out; text and json tell of them");
+                let text = format!("{tests} that differ are left out; text and json show them");
                 out.remark(args.format, None, &text)?;
             }
             return Ok(());
@@ -125,7 +125,7 @@ impl Tests {
         };
         writeln!(
             out,
-            "{} before, {} after: {} called or came to something else\n",
+            "{} before, {} after: {} differ in calls or result\n",
             plural(count(|pair| &pair.before), "test"),
             grouped(count(|pair| &pair.after)),
             grouped(differing.len() as u64),

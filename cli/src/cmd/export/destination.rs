@@ -47,7 +47,7 @@ impl<'a> Destination<'a> {
         match &self.path {
             Some(path) => {
                 let path = path.display();
-                Failure::Failed(format!("{path}: {error}; what was written so far is not whole"))
+                Failure::Failed(format!("{path}: {error}; the file is incomplete"))
             }
             None => Failure::Output(error),
         }

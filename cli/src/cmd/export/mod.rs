@@ -19,9 +19,7 @@ use size::{Size, frames_that_fit};
 
 pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
     if args.out.is_none() && out.is_terminal() && is_binary(args.to) && !args.estimate {
-        return Err(Failure::Usage(
-            "this format is no text: name a file with --out FILE, or pipe it on".to_owned(),
-        ));
+        return Err(Failure::Usage("this format is binary: use --out FILE or a pipe".to_owned()));
     }
     let mut source = Source::open(&SourceArgs { dir: args.dir.clone(), format: Format::Text })?;
     source.choose_part(&args.part)?;
@@ -30,7 +28,9 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
         let dirs: Vec<_> =
             source.traces.iter().map(|trace| trace.dir.display().to_string()).collect();
         let dirs = dirs.join(", ");
-        return Err(Failure::Usage(format!("here are several traces, export one of: {dirs}")));
+        return Err(Failure::Usage(format!(
+            "the directory holds several traces; export one of: {dirs}"
+        )));
     };
     let scale = Unit::new(by_time(args.by, trace)?);
     let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
     let status = match writer(args.to, trace, scale) {
         Writer::Timeline(_) if export.is_limited() && scale == Unit::Calls => {
             return Err(Failure::Usage(
-                "--time and --min-duration do not go with a timeline by calls".to_owned(),
+                "--time and --min-duration cannot be combined with a timeline by calls".to_owned(),
             ));
         }
         Writer::Timeline(timeline) => export.timeline(timeline, out)?,

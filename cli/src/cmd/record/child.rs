@@ -26,7 +26,7 @@ pub(super) fn run(launch: &Launch) -> Result<(u32, u8), Failure> {
     let (program, args) = launch
         .command
         .split_first()
-        .ok_or_else(|| Failure::Usage("what to run is missing".to_owned()))?;
+        .ok_or_else(|| Failure::Usage("the command to run is missing".to_owned()))?;
     let mut child = Command::new(program);
     child.args(args).envs(launch.variables.iter().map(|(name, value)| (name, value)));
 

@@ -46,7 +46,7 @@ fn why_nothing(args: &RecordArgs) -> &'static str {
         " (a daemon that ran before may keep what it was started with: flow record --gradle; and tests \
          that are up to date do not run)"
     } else if defaults::starts_tools(&args.command) {
-        " (those of build tools are left alone; -O 'only-main=**' records them too)"
+        " (those of build tools are not recorded; -O 'only-main=**' records them too)"
     } else {
         ""
     }

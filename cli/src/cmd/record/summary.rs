@@ -150,7 +150,7 @@ impl Summary {
     }
 
     fn tell_nothing(&self, why: &str) {
-        let earlier = if self.has_earlier { "; what is in the directory is older" } else { "" };
+        let earlier = if self.has_earlier { "; the directory holds an older trace" } else { "" };
         message(&format!(
             "nothing was recorded: the command started no JVM, or none that took the agent{why}{earlier}"
         ));

@@ -31,7 +31,7 @@ use crate::output::{Out, Progress, plural};
 
 pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     if args.fold && args.source.format != Format::Text {
-        return Err(Failure::Usage("--fold is of text: programs get every call".to_owned()));
+        return Err(Failure::Usage("--fold applies to text output only".to_owned()));
     }
     let titles = if args.source.format == Format::Csv { Lines::titles(args) } else { "".into() };
     if args.follow {
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
         let of = if traces > 1 { format!(" in {traces} traces") } else { String::new() };
         let one = if traces > 1 { "name one trace's directory, or choose" } else { "choose" };
         return Err(Failure::Usage(format!(
-            "--from {from} means a place in one thread, and there are {threads}{of}: {one} one with --thread"
+            "--from {from} is a position in one thread, and there are {threads}{of}: {one} one with --thread"
         )));
     }
     out.write_all(titles.as_bytes())?;
@@ -102,12 +102,12 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     }
     if let Some(from) = args.from.as_ref().filter(|_| !found && status == Status::Done) {
         return Err(Failure::Failed(format!(
-            "there is no {from} (flow info tells how many calls there are)"
+            "there is no {from} (flow info shows how many calls there are)"
         )));
     }
     if printed.calls == 0 && !(args.method.is_empty() && args.part.filter.is_all()) {
         progress.message(
-            "no call is like that; patterns are pkg.Class or pkg.Class#method, with ** across packages",
+            "no call matches; patterns are pkg.Class or pkg.Class#method, with ** across packages",
         );
     }
     Ok(status)

@@ -26,12 +26,14 @@ pub(super) fn run(to: &Path, args: &ReportArgs, out: &mut Out) -> Result<Status,
     let [trace] = &source.traces[..] else {
         let dirs = source.traces.iter().map(|trace| trace.dir.display().to_string());
         let dirs = dirs.collect::<Vec<_>>().join(", ");
-        return Err(Failure::Usage(format!("here are several traces, name one of: {dirs}")));
+        return Err(Failure::Usage(format!(
+            "the directory holds several traces; name one of: {dirs}"
+        )));
     };
     let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
     let mut notes: Vec<_> = source.missing.values().map(|missing| Note::missing(missing)).collect();
     if !chosen.selection.is_all() {
-        let text = "calls are left out by --include or --exclude; what they called has their place";
+        let text = "--include or --exclude hides calls; their callees take their place";
         notes.push(Note::info(text));
     }
     if let Some(text) = limits_text(chosen.limits) {
@@ -41,7 +43,7 @@ pub(super) fn run(to: &Path, args: &ReportArgs, out: &mut Out) -> Result<Status,
     for (what, patterns) in [("threads", threads), ("tests", tests)] {
         if !patterns.is_empty() {
             let patterns = patterns.join(", ");
-            notes.push(Note::info(&format!("only of {what} that were asked for: {patterns}")));
+            notes.push(Note::info(&format!("only the selected {what}: {patterns}")));
         }
     }
     let (page, status) = page(trace, &chosen, notes)?;

@@ -19,7 +19,7 @@ use crate::output::{
 };
 
 /// Who is in the caller's place where a thread begins.
-const NOBODY: &str = "(nobody that was recorded)";
+const NOBODY: &str = "(no recorded caller)";
 
 /// Runs the verb for this side of the methods that the patterns mean.
 pub(super) fn run(

@@ -30,7 +30,7 @@ pub(super) fn run(
     out: &mut Out,
 ) -> Result<Status, Failure> {
     if kind == PathsKind::Deepest && args.by.is_some() {
-        return Err(Failure::Usage("--by means nothing to the deepest stack".to_owned()));
+        return Err(Failure::Usage("--by does not apply to --paths deepest".to_owned()));
     }
     if args.source.format == Format::Csv {
         let (method, weight) = (Labels::COLUMNS, Weight::COLUMNS);
