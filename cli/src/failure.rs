@@ -6,9 +6,9 @@ use std::io;
 /// How a verb ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Status {
-    /// All is well.
+    /// Everything succeeded.
     Done,
-    /// Something is missing from the result; what is there is right.
+    /// Something is missing from the result; the rest is right.
     Partial,
     /// The trace is damaged, or the verb failed.
     Damaged,
@@ -40,28 +40,28 @@ impl Status {
     }
 }
 
-/// What ends a verb early.
+/// An error that ends a verb early.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The trace cannot be read at all.
     Trace(flow_codec::Error),
     /// Results cannot be written.
     Output(io::Error),
-    /// Anything else: what, and what to do.
+    /// Any other error: what it is, and what to do.
     Failed(String),
-    /// The command line makes no sense in a way its parser cannot see.
+    /// The command line is wrong in a way that its parser cannot see.
     Usage(String),
     /// The command that `record` is to run cannot be started; with its exit status.
     Command(String, u8),
 }
 
 impl Failure {
-    /// A temporary file cannot be made, written or read.
+    /// A temporary file cannot be created, written or read.
     pub(crate) fn temporary_file(error: io::Error) -> Self {
         Self::Failed(format!("cannot create a temporary file: {error}"))
     }
 
-    /// The exit status it means.
+    /// The exit status for it.
     pub(crate) fn status(&self) -> Status {
         match self {
             Self::Trace(_) | Self::Output(_) | Self::Failed(_) => Status::Damaged,

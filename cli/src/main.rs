@@ -7,8 +7,8 @@
 //!
 //! Imports point one way: `cmd` alone knows `args`, and nothing knows `cmd`.
 //!
-//! No byte layout is known here, and all text goes out through [`output`]: results to stdout,
-//! messages and progress to stderr.
+//! This crate knows no byte layout, and all text goes through [`output`]: results to stdout, messages and
+//! progress to stderr.
 
 #![forbid(unsafe_code)]
 
@@ -50,14 +50,14 @@ fn main() {
         Err(answer) => answer.print().map(|()| Status::Done).map_err(Failure::Output),
     };
     let status = outcome.unwrap_or_else(|failure| match failure {
-        // Whoever reads the output has seen enough.
+        // The reader of the output has seen enough.
         Failure::Output(error) if error.kind() == ErrorKind::BrokenPipe => Status::Done,
         failure => {
             message(&failure.to_string());
             failure.status()
         }
     });
-    // At once: what could not be written must not be tried again.
+    // At once: output that could not be written must not be tried again.
     std::process::exit(status.code())
 }
 

@@ -1,4 +1,4 @@
-//! Calls of a trace added up by path, weighed by how many they are or how long they took.
+//! Adds up the calls of a trace by path, weighted by their number or duration.
 
 use flow_codec::MethodId;
 use flow_codec::analysis::{Graph, PathTree, Rooted, Time, Weight};
@@ -8,7 +8,7 @@ use super::reading::{Chosen, Reading, visit_thread, visit_timed};
 use crate::failure::Status;
 use crate::output::Progress;
 
-/// What reading threads has come to.
+/// The result of reading threads.
 pub(crate) struct ByPath {
     pub(crate) tree: PathTree,
     /// How many of the threads have calls.
@@ -17,7 +17,7 @@ pub(crate) struct ByPath {
 }
 
 impl ByPath {
-    /// Reads the chosen calls of some threads, as far as they happen in one of the roots.
+    /// Reads the selected calls of some threads, as far as they are below one of the roots.
     pub(crate) fn read(
         files: &[ThreadFile],
         chosen: &Chosen,

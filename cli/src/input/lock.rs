@@ -1,7 +1,7 @@
-//! Who writes a trace directory: the one that holds the lock on its `.lock`, as the agent does.
+//! Which process writes a trace directory: the one that holds the lock on its `.lock`, as the agent does.
 //!
-//! A JVM that starts tries the lock and goes elsewhere if it is taken. So whoever only looks does it
-//! under the lock on `.gate`, which a JVM waits for.
+//! A JVM that starts tries the lock and goes elsewhere if it is taken. So a program that only checks the lock
+//! does so under the lock on `.gate`, for which a JVM waits.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -12,16 +12,16 @@ use flow_codec::format::names;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-/// How long a JVM may take to find its place in the directory.
+/// How long a JVM may take to choose its place in the directory.
 const GATE_PATIENCE: Duration = Duration::from_secs(2);
 
-/// A trace directory that no JVM writes to as long as this lives.
+/// A trace directory that no JVM writes to as long as this value lives.
 #[derive(Debug)]
 pub(crate) struct DirectoryLock {
     _file: File,
 }
 
-/// Whether a JVM records into the directory; `None` where that cannot be found out.
+/// Returns whether a JVM records into the directory; `None` if that cannot be determined.
 pub(crate) fn is_recording(dir: &Path) -> Option<bool> {
     let lock = match open(&dir.join(names::LOCK)) {
         Ok(lock) => lock,
@@ -36,7 +36,7 @@ pub(crate) fn is_recording(dir: &Path) -> Option<bool> {
     }
 }
 
-/// Takes the directory; `None` while a JVM records there, or somebody else repairs it.
+/// Takes the directory; `None` while a JVM records there, or another process repairs it.
 pub(crate) fn take(dir: &Path) -> io::Result<Option<DirectoryLock>> {
     let _gate = pass_gate(dir);
     let flags =
@@ -50,14 +50,14 @@ pub(crate) fn take(dir: &Path) -> io::Result<Option<DirectoryLock>> {
     }
 }
 
-/// Opens what is there. A pipe in its place would be waited for.
+/// Opens an existing lock file. Opening a pipe in its place would block.
 fn open(path: &Path) -> rustix::io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     rustix::fs::open(path, flags, Mode::empty()).map(File::from)
 }
 
-/// Waits until no JVM is about to choose its directory. Where that takes too long, nothing is lost
-/// but that such a JVM may go elsewhere.
+/// Waits until no JVM is about to choose its directory. If that takes too long, the only risk is that such a
+/// JVM goes elsewhere.
 fn pass_gate(dir: &Path) -> Option<File> {
     let gate = open(&dir.join(names::GATE)).ok()?;
     let begun = Instant::now();

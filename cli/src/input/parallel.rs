@@ -1,4 +1,4 @@
-//! Threads that are read at once, by all cores, with a bar while that takes long.
+//! Reads threads on all cores, with a progress bar if it takes long.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,21 +14,21 @@ use flow_codec::{Error, MethodId, Offset};
 
 use crate::output::Progress;
 
-/// Smaller files are read in no time.
+/// Smaller files are read too fast to divide.
 const LARGE_BYTES: u64 = 64 << 20;
 /// Fewer bytes are not worth a core.
 const BYTES_A_PART: u64 = 4 << 20;
-/// With more frames open where it would be cut, a thread is read by one core.
+/// If more frames are open at a cut, one core reads the whole thread.
 const MOST_FRAMES: u64 = 1 << 20;
-/// Between two looks at how far it is.
+/// The time between two updates of the bar.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Opens the call tree of a thread. Without an index that reads all of it.
+/// Opens the call tree of a thread. Without an index this reads all of it.
 pub(crate) fn open_tree(file: &ThreadFile, progress: &mut Progress) -> Result<LazyTree, Error> {
     watch(file, progress, |read| LazyTree::open(file, read))
 }
 
-/// Finds calls of a thread by their numbers, which are in order, in one pass over it.
+/// Finds calls of a thread by their numbers, given in order, in one pass.
 pub(crate) fn find_stacks(
     file: &ThreadFile,
     numbers: &[u64],
@@ -54,8 +54,8 @@ pub(crate) fn sweep_thread(
     })
 }
 
-/// A report of a thread that is read in parts, by all cores. `None` where that is not worth it, or anything is
-/// off: then the thread is to be read from its beginning to its end.
+/// A report of a thread that is read in parts, by all cores. `None` if that is not worth it, or if anything
+/// is unusual: then the thread must be read from beginning to end.
 pub(crate) fn report_thread(
     file: &ThreadFile,
     progress: &mut Progress,
@@ -89,7 +89,7 @@ pub(crate) fn report_thread(
             parts.into_iter().map(join).collect::<Option<Vec<_>>>()
         })
     })?;
-    // No index is believed: each part must end with the frames that the next one has begun with.
+    // No index is trusted: each part must end with the frames with which the next one began.
     let next = cuts.iter().skip(1);
     let agree = parts
         .iter()
@@ -107,7 +107,7 @@ struct Cut {
     open: Vec<MethodId>,
 }
 
-/// Cuts a thread into about as many parts.
+/// Divides a thread into about this many parts.
 fn cuts(tree: &mut LazyTree, count: usize) -> Option<Vec<Cut>> {
     let mut cuts = vec![Cut::default()];
     let bytes = tree.end().offset.get() / count as u64;
@@ -126,12 +126,12 @@ fn cuts(tree: &mut LazyTree, count: usize) -> Option<Vec<Cut>> {
 /// A part that has been read.
 struct Part {
     report: Report,
-    /// Behind its last whole record.
+    /// After its last whole record.
     end: Offset,
     tail: Tail,
 }
 
-/// Reads a part of a thread. `None` where it is damaged.
+/// Reads a part of a thread. `None` if it is damaged.
 fn report_part(content: &Content, cut: &Cut, end: Offset, read: &AtomicU64) -> Option<Part> {
     let mut report = Report::going_on(&cut.open);
     let mut records = content.records_in(cut.offset..end);
@@ -147,7 +147,7 @@ fn report_part(content: &Content, cut: &Cut, end: Offset, read: &AtomicU64) -> O
     }
 }
 
-/// Does something that counts the bytes of a thread it has read, and shows how far it is.
+/// Runs work that counts the bytes of a thread it has read, and shows its progress.
 fn watch<T: Send>(
     file: &ThreadFile,
     progress: &mut Progress,

@@ -1,12 +1,12 @@
-//! Which methods are meant by the patterns of a command line.
+//! Which methods the patterns of a command line match.
 
 use flow_codec::read::Trace;
 use flow_codec::{Glob, Name};
 
 use crate::failure::Failure;
 
-/// The patterns, each of which must match some method of one of the traces at least: what is misspelt would look as if
-/// it were never called.
+/// The patterns. Each must match at least one method of one of the traces: a misspelt pattern would look like
+/// a method that is never called.
 pub(crate) fn globs<'a>(
     patterns: &[String],
     traces: impl IntoIterator<Item = &'a Trace> + Clone,
@@ -29,7 +29,7 @@ pub(crate) fn globs<'a>(
 
 fn is_in(trace: &Trace, glob: &Glob) -> bool {
     let mut methods = trace.methods.iter();
-    // Of frames that recording found open nothing but names is known.
+    // Of frames that were entered before recording, only the names are known.
     let open = trace.threads.iter().flat_map(|(_, thread)| &thread.open.frames);
     methods.any(|(_, method)| glob.matches_name(Name::from(&method.info)))
         || open.map(|frame| Name::parse(frame)).any(|name| glob.matches_name(name))

@@ -1,4 +1,4 @@
-//! Places in a thread, as `--from` names them.
+//! Positions in a thread, as given to `--from`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,18 +8,19 @@ use flow_codec::Glob;
 use super::values::nanoseconds;
 use crate::output::{grouped, instant};
 
-/// What `--from` says.
+/// The value of `--from`.
 #[derive(Clone, Debug)]
 pub(crate) enum From {
     /// The call of this number in its thread, from 0.
     Call(u64),
     /// The event of this number in its thread, from 0: entries and exits count alike.
     Event(u64),
-    /// The first record at this offset, or behind it.
+    /// The first record at this offset, or after it.
     Offset(u64),
     /// The last time mark that was not later, in nanoseconds since the start of the trace.
     Time(u64),
-    /// The first call like the last of these patterns, below one like the one before, and so on.
+    /// The first call that matches the last of these patterns, below one that matches the one before, and so
+    /// on.
     Path(Vec<Glob>),
 }
 
@@ -43,11 +44,11 @@ impl FromStr for From {
                 Err(_) => Ok(Self::Call(number(text)?)),
             },
             _ => {
-                // The names of constructors and static initialisers end with the character, too.
+                // The names of constructors and static initialisers end with this character too.
                 let names =
                     text.replace("<init>", "<init\u{0}").replace("<clinit>", "<clinit\u{0}");
                 let parts = names.split('>').map(|part| part.trim().replace('\u{0}', ">"));
-                // Names may have colons, but this is what the numbers above look like.
+                // Names may contain colons, but this is the form of the numbers above.
                 let is_word = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphabetic());
                 let is_number = text.split_once(':').is_some_and(|(word, _)| is_word(word));
                 if is_number || parts.clone().any(|part| part.is_empty()) {
@@ -72,7 +73,7 @@ impl fmt::Display for From {
 }
 
 impl From {
-    /// Whether it means a place of one thread.
+    /// Returns whether it is a position of one thread.
     pub(crate) fn is_number(&self) -> bool {
         !matches!(self, Self::Path(_) | Self::Time(_))
     }

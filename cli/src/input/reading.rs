@@ -1,5 +1,4 @@
-//! How a thread's events are read by the verbs: to the end whatever is wrong, with a bar, and with an
-//! account of what was wrong.
+//! Reads a thread to its end, with a progress bar, and collects errors instead of stopping at them.
 
 use std::ops::Range;
 use std::path::Path;
@@ -24,9 +23,9 @@ pub(crate) enum Ending {
     Whole,
     /// At its end, inside a record that begins here.
     Truncated(Offset),
-    /// Where the system refused to read on.
+    /// Where the system refused to continue.
     Failed,
-    /// Before its end: enough was seen.
+    /// Before its end: the visitor had seen enough.
     Stopped,
 }
 
@@ -39,20 +38,20 @@ impl From<Tail> for Ending {
     }
 }
 
-/// Of more places of damage than this in a file, the others are counted.
+/// If a file has more places of damage than this, the others are only counted.
 const NAMED_DAMAGE: usize = 8;
 
-/// What reading a thread file has come to.
+/// The result of reading a thread file.
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
     pub(crate) ending: Ending,
-    /// What is wrong with it, from its beginning on. What stands between was read.
+    /// What is wrong with it, in order. Everything in between was read.
     pub(crate) damage: Vec<Error>,
     /// How many further places of damage there are.
     pub(crate) more_damage: u64,
-    /// What is wrong with the marks, where they were read: what they say behind that is not known.
+    /// What is wrong with the marks, if they were read: later marks are unknown.
     pub(crate) marks: Option<Error>,
-    /// Records that flow would have written otherwise, where they were read one by one.
+    /// Records that flow would have written differently, if they were read one by one.
     pub(crate) non_canonical: u64,
 }
 
@@ -62,7 +61,7 @@ impl Reading {
         Self { ending: Ending::Failed, damage: vec![error], ..Self::default() }
     }
 
-    /// All was read but these places.
+    /// Everything was read except these places.
     pub(crate) fn passed_over(path: &Path, damage: &Damage) -> Self {
         let error = |place: &Range<Offset>| {
             let Range { start: offset, end: next } = *place;
@@ -73,21 +72,21 @@ impl Reading {
         Self { damage: places, more_damage: damage.more + more, ..Self::default() }
     }
 
-    /// All of a thread was read but these places, and what does not fit behind its file.
+    /// All of a thread was read except these places, and what does not fit after its file.
     pub(crate) fn of_content(path: &Path, damage: &Damage, content: &Content) -> Self {
         let mut reading = Self::passed_over(path, damage);
         reading.damage.extend(content.gap(path));
         reading
     }
 
-    /// The same behind what was wrong with events before.
+    /// The same after errors in the events before.
     pub(crate) fn following(mut self, before: Self) -> Self {
         self.damage.splice(..0, before.damage);
         self.more_damage = self.more_damage.saturating_add(before.more_damage);
         self
     }
 
-    /// Keeps what is wrong; answers whether there may be more to read.
+    /// Keeps an error; returns whether there may be more to read.
     pub(crate) fn note(&mut self, error: Error) -> Flow {
         let flow = match error {
             Error::Io { .. } => {
@@ -104,7 +103,7 @@ impl Reading {
         flow
     }
 
-    /// Whether all of the file was read, damage or not.
+    /// Returns whether all of the file was read, damaged or not.
     pub(crate) fn is_sound(&self) -> bool {
         self.damage.is_empty()
     }
@@ -115,7 +114,7 @@ impl Reading {
             .then(|| format!("… and {} of damage", plural(self.more_damage, "more place")))
     }
 
-    /// Says what is wrong, if anything is.
+    /// Reports what is wrong, if anything is.
     pub(crate) fn tell(&self, file: &ThreadFile, progress: &Progress) -> Status {
         for error in &self.damage {
             progress.message(&error.to_string());
@@ -140,19 +139,19 @@ impl Reading {
     }
 }
 
-/// Whether to go on.
+/// Returns whether to continue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Flow {
     Continue,
     Stop,
 }
 
-/// Which calls are handed on.
+/// Which calls are passed on.
 #[derive(Debug)]
 pub(crate) struct Chosen {
     /// Those of these methods.
     pub(crate) selection: Selection,
-    /// Of them those that happened then, and took so long.
+    /// Of these, the calls in this range of time and of this duration.
     pub(crate) limits: TimeLimits,
 }
 
@@ -162,12 +161,12 @@ impl Chosen {
         Self::of(Selection::all())
     }
 
-    /// Those of these methods, whenever they happened.
+    /// Calls of these methods, at any time.
     pub(crate) fn of(selection: Selection) -> Self {
         Self { selection, limits: TimeLimits::NONE }
     }
 
-    /// What is chosen of a thread, in order. By calls, nothing is asked of marks.
+    /// What is selected of a thread, in order. By calls, marks are not read.
     pub(crate) fn timeline(
         &self,
         file: &ThreadFile,
@@ -181,7 +180,7 @@ impl Chosen {
         Ok(timeline.select(&self.selection))
     }
 
-    /// Whether nothing is left out.
+    /// Returns whether nothing is left out.
     pub(crate) fn is_all(&self) -> bool {
         self.selection.is_all() && self.limits == TimeLimits::NONE
     }
@@ -192,7 +191,7 @@ pub(crate) fn start_ns(trace: &Trace, file: &ThreadFile) -> u64 {
     trace.threads.get(file.id).and_then(|thread| thread.start_ns).unwrap_or(0)
 }
 
-/// Hands on every record of a thread, but for calls that are not chosen.
+/// Passes on every record of a thread, except those of calls that are not selected.
 pub(crate) fn visit_thread(
     file: &ThreadFile,
     chosen: &Chosen,
@@ -215,7 +214,7 @@ pub(crate) fn visit_thread(
     }
 }
 
-/// The same with the time.
+/// The same with times.
 pub(crate) fn visit_timed(
     file: &ThreadFile,
     chosen: &Chosen,
@@ -232,7 +231,7 @@ pub(crate) fn visit_timed(
         let limited = TimeLimited::new(visitor, clock, chosen.limits);
         let mut visitor = Filtered::new(limited, &chosen.selection);
         let (mut reading, events) = read_all(file, progress, events, state, |events| {
-            // What comes behind the end need not be read.
+            // What comes after the end need not be read.
             Ok(events.visit_some(&mut visitor)? && !visitor.inner().is_over())
         });
         let mut limited = visitor.into_inner();
@@ -251,8 +250,8 @@ pub(crate) fn visit_timed(
     reading
 }
 
-/// Passes on some records of a thread after the other, until `some` returns that there are no more. `state` is how far
-/// events have been read, and how they ended.
+/// Passes on records of one thread after the other, until `some` returns that there are no more. `state` is
+/// how far events have been read, and how they ended.
 fn read_all<E>(
     file: &ThreadFile,
     progress: &mut Progress,
@@ -321,7 +320,7 @@ pub(crate) fn read_timeline(
                 }
                 break;
             }
-            // Notes may follow even where events cannot be read further.
+            // Notes may follow even if events cannot be read any further.
             Err(error) => {
                 reading.note(error);
             }
@@ -331,7 +330,7 @@ pub(crate) fn read_timeline(
     reading
 }
 
-/// Passes the records of a thread from one on to `each`, with their positions, until it has seen enough.
+/// Passes the records of a thread, from one on, to `each`, with their positions, until it has seen enough.
 pub(crate) fn read_records(
     file: &ThreadFile,
     from: Offset,

@@ -1,4 +1,4 @@
-//! A trace directory as the verbs see it: its traces, and the threads that were asked for.
+//! A trace directory as the verbs see it: its traces, and the selected threads.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -12,7 +12,7 @@ use super::pattern::globs;
 use crate::failure::{Failure, Status};
 use crate::output::{Format, Out, lost, message, neutral, plural};
 
-/// The traces of a directory. More than one where several JVMs wrote into it.
+/// The traces of a directory. More than one if several JVMs wrote into it.
 #[derive(Debug)]
 pub(crate) struct Source {
     /// The traces that could be opened, the directory's own first.
@@ -21,21 +21,21 @@ pub(crate) struct Source {
     pub(crate) status: Status,
     /// Whether the directory holds more than one.
     pub(crate) several: bool,
-    /// What the files of a trace lack.
+    /// What is missing from the files of a trace.
     pub(crate) missing: BTreeMap<PathBuf, String>,
     dir: PathBuf,
 }
 
 impl Source {
-    /// Opens all traces of a directory, and says of damaged ones what is wrong.
+    /// Opens all traces of a directory, and reports what is wrong with damaged ones.
     pub(crate) fn open(args: &SourceArgs) -> Result<Self, Failure> {
         let (mut source, unreadable) = Self::open_silently(&args.dir)?;
         source.status = source.tell_damage(&unreadable);
         Ok(source)
     }
 
-    /// Says what is wrong with the traces, before threads of them are chosen, and with those that could not be
-    /// opened.
+    /// Reports what is wrong with the traces, before their threads are selected, and with those that could
+    /// not be opened.
     pub(crate) fn tell_damage(&self, unreadable: &[(PathBuf, Error)]) -> Status {
         let mut status = Status::Done;
         let damage = self.traces.iter().flat_map(|trace| &trace.damage);
@@ -55,7 +55,7 @@ impl Source {
         status
     }
 
-    /// The same, without a word: what cannot be opened comes back, other damage stands in the traces.
+    /// The same without messages: returns what cannot be opened; the traces hold other damage.
     pub(crate) fn open_silently(dir: &Path) -> Result<(Self, Vec<(PathBuf, Error)>), Failure> {
         let directories = TraceSet::directories(dir)?;
         let mut source = Self {
@@ -79,19 +79,19 @@ impl Source {
         Ok((source, unreadable))
     }
 
-    /// Keeps the threads that were asked for, and of them what the tests called that were asked for.
+    /// Keeps the selected threads, and of them what the selected tests called.
     pub(crate) fn choose_part(&mut self, part: &PartArgs) -> Result<(), Failure> {
         globs(&part.filter.include, &self.traces)?;
         self.choose(&part.threads)?;
         self.choose_tests(&part.tests)
     }
 
-    /// Keeps the threads that were asked for.
+    /// Keeps the selected threads.
     pub(crate) fn choose(&mut self, threads: &ThreadArgs) -> Result<(), Failure> {
         Self::choose_in([self], threads)
     }
 
-    /// Keeps the threads that were asked for; each must be in one of the sources at least.
+    /// Keeps the selected threads; each must be in at least one of the sources.
     pub(crate) fn choose_in<const N: usize>(
         sources: [&mut Self; N],
         threads: &ThreadArgs,
@@ -130,7 +130,7 @@ impl Source {
         if names.is_empty() { "none".to_owned() } else { names.join(", ") }
     }
 
-    /// Says what was lost while recording: the results cannot show it.
+    /// Reports what was lost while recording: the results cannot show it.
     pub(crate) fn tell_losses(&self) {
         for trace in &self.traces {
             let Some(end) = trace.manifest.as_ref().and_then(|manifest| manifest.end.as_ref())
@@ -149,7 +149,7 @@ impl Source {
         files.fold(0, |sum: u64, file| sum.saturating_add(file.bytes))
     }
 
-    /// A trace's directory relative to the one that was asked for: `.` or `jvm-…`.
+    /// A trace's directory relative to the given one: `.` or `jvm-…`.
     pub(crate) fn name(&self, trace_dir: &Path) -> String {
         match trace_dir.strip_prefix(&self.dir) {
             Ok(relative) if !relative.as_os_str().is_empty() => relative.display().to_string(),
@@ -157,12 +157,12 @@ impl Source {
         }
     }
 
-    /// What a remark on a trace is about, where there are several.
+    /// The subject of a remark on a trace, if there are several.
     pub(crate) fn place(&self, trace_dir: &Path) -> Option<String> {
         self.several.then(|| format!("trace {}", trace_dir.display()))
     }
 
-    /// Begins a trace: where there are several, text names each.
+    /// Begins a trace: if there are several, text output names each.
     pub(crate) fn begin(
         &self,
         trace: &Trace,
@@ -180,7 +180,7 @@ impl Source {
     }
 }
 
-/// That the journal of a trace is not where it should be, or of no use, if so.
+/// Why the journal of a trace cannot be used, if so.
 pub(crate) fn missing_journal(trace: &Trace) -> Option<String> {
     if trace.journal.is_some_and(|journal| journal.is_checkpoint) {
         let durability = trace.manifest.as_ref().and_then(|manifest| manifest.durability.as_ref());
@@ -199,7 +199,7 @@ pub(crate) fn missing_journal(trace: &Trace) -> Option<String> {
     ))
 }
 
-/// What the thread files lack of what was written, where that was not lost already while recording.
+/// What is missing from the thread files, unless it was lost while recording.
 fn missing(trace: &Trace) -> Option<String> {
     if let Some(text) = missing_journal(trace) {
         return Some(text);
@@ -216,7 +216,7 @@ fn missing(trace: &Trace) -> Option<String> {
     Some(format!("{} of events are missing{files}", plural(missing, "byte")))
 }
 
-/// `1 main`; the id alone where the name is empty or not known.
+/// `1 main`; only the id if the name is empty or unknown.
 pub(crate) fn thread_title(trace: &Trace, id: ThreadId) -> String {
     match trace.threads.get(id) {
         Some(thread) if !thread.name.is_empty() => format!("{id} {}", thread.name),
@@ -224,7 +224,7 @@ pub(crate) fn thread_title(trace: &Trace, id: ThreadId) -> String {
     }
 }
 
-/// The thread whose events these are, and which of them, if not all.
+/// The thread of these events, and which of them, if not all.
 pub(crate) fn file_title(trace: &Trace, file: &ThreadFile) -> String {
     let thread = thread_title(trace, file.id);
     match &file.parts {
@@ -233,7 +233,7 @@ pub(crate) fn file_title(trace: &Trace, file: &ThreadFile) -> String {
     }
 }
 
-/// Whether a thread is the one meant: by its id, or by a name it has or had. What is an id is no name.
+/// Returns whether a thread matches: by its id, or by a name it has or had. A number is never a name.
 fn matches(trace: &Trace, id: ThreadId, pattern: &str) -> bool {
     let number = pattern.parse().ok().map(ThreadId::new);
     if number.is_some_and(|number| number == id || trace.threads.get(number).is_some()) {
@@ -241,12 +241,12 @@ fn matches(trace: &Trace, id: ThreadId, pattern: &str) -> bool {
     }
     trace.threads.get(id).is_some_and(|thread| {
         let mut names = thread.earlier_names.iter().chain([&thread.name]);
-        // Also as it is shown.
+        // Also in the form in which it is shown.
         names.any(|name| is_like(name, pattern) || is_like(&neutral(name), pattern))
     })
 }
 
-/// Whether `*` in the pattern can stand for something that makes it the text.
+/// Returns whether the pattern, with `*` for any text, matches.
 pub(crate) fn is_like(text: &str, pattern: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
@@ -266,14 +266,14 @@ pub(crate) fn is_like(text: &str, pattern: &str) -> bool {
 }
 
 impl ThreadArgs {
-    /// Whether a thread was asked for.
+    /// Returns whether a thread is selected.
     pub(crate) fn include(&self, trace: &Trace, id: ThreadId) -> bool {
         self.patterns.is_empty() || self.patterns.iter().any(|p| matches(trace, id, p))
     }
 }
 
 impl FilterArgs {
-    /// Whether nothing is left out.
+    /// Returns whether nothing is left out.
     pub(crate) fn is_all(&self) -> bool {
         self.include.is_empty() && self.exclude.is_empty()
     }
@@ -283,7 +283,7 @@ impl FilterArgs {
         Selection::new(&trace.methods, &self.included(), &self.exclude)
     }
 
-    /// The frames that recording found open in a thread, without those that are left out. Of these only
+    /// The frames of a thread that were entered before recording, without those that are left out. Only their
     /// names are known, `pkg.Class.method(descriptor)`.
     pub(crate) fn open_frames(&self, trace: &Trace, thread: ThreadId) -> OpenFrames {
         let open = trace.threads.get(thread).map(|thread| thread.open.clone());

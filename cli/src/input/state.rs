@@ -8,10 +8,10 @@ use flow_codec::read::Trace;
 use super::lock;
 use crate::output::seconds;
 
-/// What has become of a recording.
+/// The state of a recording.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum State {
-    /// It ended well.
+    /// It ended normally.
     Finished { at_ns: u64 },
     /// A fault ended it before the program.
     Stopped { after_ns: u64, at_ns: u64 },
@@ -19,11 +19,11 @@ pub(crate) enum State {
     Repaired { tool: String, at_unix_ns: u64 },
     /// No end, and no JVM that could write one.
     Killed,
-    /// A JVM still writes.
+    /// A JVM is still writing.
     Recording,
-    /// No end; whether a JVM still writes cannot be found out.
+    /// No end; whether a JVM is still writing cannot be determined.
     Unfinished,
-    /// There is no manifest to tell.
+    /// There is no manifest.
     Unknown,
 }
 

@@ -1,4 +1,4 @@
-//! The tests of a trace, and the threads that do what they call.
+//! The tests of a trace, and the threads that run what they call.
 
 use std::num::NonZeroU64;
 
@@ -11,18 +11,18 @@ use super::source::{Source, is_like};
 use crate::failure::{Failure, Status};
 use crate::output::message;
 
-/// Of more names than this, a message tells how many there are.
+/// If there are more names than this, a message only counts them.
 const NAMED_TESTS: usize = 8;
 
 impl TestArgs {
-    /// Whether a test was asked for.
+    /// Returns whether a test is selected.
     pub(crate) fn include(&self, name: &str) -> bool {
         self.patterns.is_empty() || self.patterns.iter().any(|pattern| is_like(name, pattern))
     }
 }
 
 impl Source {
-    /// The tests of a trace, in the order they began. Says what is wrong with their marks.
+    /// The tests of a trace, in the order in which they began. Reports what is wrong with their marks.
     pub(crate) fn tests(trace: &Trace, status: &mut Status) -> Vec<TestRun> {
         let (runs, errors) = TestRun::read_all(trace);
         for error in errors {
@@ -32,7 +32,7 @@ impl Source {
         runs
     }
 
-    /// Keeps what the tests called that were asked for, each as a thread of its own.
+    /// Keeps what the selected tests called, each as a thread of its own.
     pub(crate) fn choose_tests(&mut self, args: &TestArgs) -> Result<(), Failure> {
         if args.patterns.is_empty() {
             return Ok(());
@@ -68,12 +68,12 @@ pub(crate) fn files(trace: &Trace, run: &TestRun) -> Vec<ThreadFile> {
     own.into_iter().chain(helpers).collect()
 }
 
-/// What a test came to, as a word.
+/// The result of a test, as a word.
 pub(crate) fn outcome(run: &TestRun) -> &'static str {
     run.outcome.map_or("unfinished", Outcome::word)
 }
 
-/// How many calls there were, and the methods that had not been called before, in the order of their first calls.
+/// The number of calls, and the methods that had not been called before, in the order of their first calls.
 #[derive(Default)]
 pub(crate) struct Called {
     pub(crate) calls: u64,

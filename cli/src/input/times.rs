@@ -1,4 +1,4 @@
-//! Times of calls: whether a trace has any, and which of them are asked for.
+//! Times of calls: whether a trace has any, and which of them are selected.
 
 use flow_codec::format::manifest::Timing;
 use flow_codec::read::{TimeLimits, Trace};
@@ -20,7 +20,7 @@ pub(crate) fn has_clock(trace: &Trace) -> bool {
     !timing(trace).is_off()
 }
 
-/// Whether calls are weighed by time: as it was asked for, or where that can be.
+/// Returns whether calls are weighted by time: as requested, or else if the trace has times.
 pub(crate) fn by_time(by: Option<By>, trace: &Trace) -> Result<bool, Failure> {
     match by {
         Some(By::Calls) => Ok(false),
@@ -30,12 +30,12 @@ pub(crate) fn by_time(by: Option<By>, trace: &Trace) -> Result<bool, Failure> {
     }
 }
 
-/// Times were asked for, and there are none.
+/// Times were requested, and there are none.
 pub(crate) fn no_clock(trace: &Trace) -> Failure {
     Failure::Failed(format!("{}: no times were recorded (clock=off)", trace.dir.display()))
 }
 
-/// What people must know of times that were added up.
+/// What users must know about times that were added up.
 pub(crate) fn caution(trace: &Trace) -> String {
     let (timing, _) = trace.timing();
     if timing == Timing::Exact {
@@ -48,13 +48,13 @@ pub(crate) fn caution(trace: &Trace) -> String {
     format!("times are estimates, as good as those of a profiler that samples {often}")
 }
 
-/// The time between two samples, where it is known.
+/// The time between two samples, if it is known.
 pub(crate) fn period(timing: Timing) -> Option<String> {
     timing.period().map(|period| duration(u64::try_from(period.as_nanos()).unwrap_or(u64::MAX)))
 }
 
 impl Chosen {
-    /// The calls of a trace that are asked for. It must have times where these decide.
+    /// The selected calls of a trace. It must have times if the selection depends on them.
     pub(crate) fn new(
         trace: &Trace,
         filter: &FilterArgs,

@@ -1,4 +1,4 @@
-//! What a JVM says when it was asked to load an agent.
+//! The answer of a JVM that was asked to load an agent.
 
 /// The answer: a line with the JVM's own status, and lines that depend on its version.
 ///
@@ -9,13 +9,13 @@
 /// | `/lib/a.so was not loaded.`, and why | all |
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Answer {
-    /// The agent was loaded and is content.
+    /// The agent was loaded and runs.
     Loaded,
     /// The agent was loaded and refused.
     Refused { code: i64 },
-    /// The JVM did not get so far.
+    /// The JVM did not load the agent.
     NotLoaded { why: String },
-    /// It said nothing.
+    /// The answer was empty.
     None,
 }
 

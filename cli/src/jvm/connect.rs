@@ -1,4 +1,4 @@
-//! Connects to a JVM, and makes it listen where it does not yet.
+//! Connects to a JVM, and makes it listen if it does not yet.
 
 use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
@@ -53,13 +53,13 @@ pub(super) fn connect(process: &Process) -> Result<UnixStream, Failure> {
     }
 }
 
-/// Connects where somebody listens. A socket that an earlier process of the same id has left refuses;
-/// a JVM that is asked replaces it.
+/// Connects if a process listens. A socket that an earlier process of the same id left behind refuses; a JVM
+/// that is asked replaces it.
 fn listening(process: &Process) -> Result<Option<UnixStream>, Failure> {
     let name = format!(".java_pid{}", process.own_pid());
     let tmp = process.tmp()?;
     let path = tmp.join(&name);
-    // In a directory that all may write to, the name alone proves nothing.
+    // In a directory to which everyone may write, the name alone proves nothing.
     let is_theirs = |owner| owner == process.owner().0 || owner == 0;
     match fs::symlink_metadata(&path) {
         Ok(metadata) if is_theirs(metadata.uid()) => {}
@@ -84,12 +84,12 @@ fn listening(process: &Process) -> Result<Option<UnixStream>, Failure> {
     }
 }
 
-/// The file that tells a JVM what the signal is for; else it prints its threads. Removed when this is
-/// dropped.
+/// The file from which a JVM knows what the signal is for; without it the JVM prints its threads. Removed
+/// when this value is dropped.
 #[derive(Debug)]
 struct Trigger {
     path: PathBuf,
-    /// What the path leads through.
+    /// The directory that the path leads through.
     _tmp: Option<Tmp>,
 }
 
@@ -99,7 +99,7 @@ impl Trigger {
         let name = format!(".attach_pid{}", process.own_pid());
         let create = |path: PathBuf, tmp: Option<Tmp>| {
             match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
-                // Another tool attaches, or was killed while it did.
+                // Another tool is attaching, or was killed while it did.
                 Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
                 _ => Ok(Self { path, _tmp: tmp }),
             }
@@ -120,7 +120,7 @@ impl Trigger {
 
 impl Drop for Trigger {
     fn drop(&mut self) {
-        // Where it cannot be removed it does no harm: it is empty.
+        // If it cannot be removed it does no harm: it is empty.
         let _ = fs::remove_file(&self.path);
     }
 }

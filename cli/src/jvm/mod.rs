@@ -1,5 +1,5 @@
-//! Loads the agent into a JVM that is running, by HotSpot's attach protocol. The JDK's tools do the
-//! same; a JRE has none of them.
+//! Loads the agent into a running JVM, with HotSpot's attach protocol. The JDK's tools do the same, but a JRE
+//! does not have them.
 //!
 //! ```text
 //! we                                            the JVM
@@ -9,11 +9,10 @@
 //!                                         ◀──   whether the library was loaded, and what it returned
 //! ```
 //!
-//! Once it listens, a JVM does so to its end: the first two steps are for the first time only. The
-//! answer has no room for the agent's own words, so the agent writes why it refuses to a file.
+//! Once it listens, a JVM does so to its end: the first two steps happen only the first time. The answer has
+//! no room for a message of the agent, so the agent writes to a file why it refuses.
 //!
-//! A process that does not expect the QUIT signal dies of it. It is sent to none but a JVM that
-//! handles it.
+//! A process that does not handle the QUIT signal dies of it. It is sent only to a JVM that handles it.
 
 mod answer;
 mod connect;
@@ -29,11 +28,11 @@ use std::time::Duration;
 use self::answer::Answer;
 use crate::failure::Failure;
 
-/// To begin, the agent rewrites the classes that are loaded, which may be tens of thousands.
+/// Before recording starts, the agent rewrites the loaded classes, which may be tens of thousands.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(300);
-/// No answer of a JVM is as long.
+/// No answer of a JVM is this long.
 const MAX_ANSWER_BYTES: u64 = 64 * 1024;
-/// A JVM hangs up on longer ones, up to JDK 25 at least.
+/// A JVM closes the connection on longer ones, at least up to JDK 25.
 const MAX_ARGUMENT_BYTES: usize = 1024;
 
 /// Loads the library, or calls it again where it is loaded, with options that name the file of
@@ -67,8 +66,8 @@ fn broken(process: &Process, error: &std::io::Error) -> Failure {
     Failure::Failed(format!("process {}: while waiting for the JVM: {error}", process.pid()))
 }
 
-/// The protocol's version, the command, and its three arguments, each with a NUL behind it. `true`
-/// says that the library is a path, not a name to be looked up.
+/// The protocol's version, the command, and its three arguments, each followed by a NUL. `true` says that the
+/// library is a path, not a name to search for.
 fn request(library: &str, options: &str) -> Vec<u8> {
     let parts = ["1", "load", library, "true", options];
     parts.iter().flat_map(|part| part.bytes().chain([0])).collect()

@@ -1,4 +1,4 @@
-//! A process that is a JVM of ours, as `/proc` tells.
+//! A process that is a JVM of the same user, as shown by `/proc`.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -17,7 +17,7 @@ const HOTSPOT: &str = "libjvm.so";
 /// What `/proc` appends to the path of a file that has been removed or replaced.
 const DELETED: &str = " (deleted)";
 
-/// A JVM that can be attached to, as far as can be told without it.
+/// A JVM that can be attached to, as far as can be determined from outside.
 #[derive(Debug)]
 pub(crate) struct Process {
     pid: Pid,
@@ -27,7 +27,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Looks a process up and makes sure that it is a JVM, and ours.
+    /// Looks a process up and makes sure that it is a JVM of the same user.
     pub(crate) fn find(pid: i32) -> Result<Self, Failure> {
         let refuse = |reason: &str| Failure::Failed(format!("process {pid}: {reason}"));
         let root = format!("/proc/{pid}");
@@ -56,12 +56,12 @@ impl Process {
         Ok(Self { pid, status, mapped })
     }
 
-    /// Its id, as we know it.
+    /// Its id in our namespace.
     pub(crate) fn pid(&self) -> i32 {
         self.pid.as_raw_nonzero().get()
     }
 
-    /// Its id, as it knows itself: in a container, another one.
+    /// Its id in its own namespace, which differs in a container.
     pub(super) fn own_pid(&self) -> i32 {
         self.status.own_pid
     }
@@ -76,7 +76,7 @@ impl Process {
         format!("/proc/{}/cwd", self.pid()).into()
     }
 
-    /// What it sees as `/tmp`: in a container, another directory than ours.
+    /// What it sees as `/tmp`: in a container, another directory.
     pub(super) fn tmp(&self) -> Result<Tmp, Failure> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(format!("/proc/{}/root", self.pid()), flags, Mode::empty());
@@ -85,8 +85,8 @@ impl Process {
             .map_err(|error| Failure::Failed(format!("process {}: its /tmp: {error}", self.pid())))
     }
 
-    /// The library of this file name that it has loaded, if it has. Of several, one whose file is still there:
-    /// it passes requests on to the one that records.
+    /// The library of this file name that it has loaded, if any. Of several, one whose file still exists: it
+    /// passes requests on to the one that records.
     pub(crate) fn loaded(&self, name: &str) -> Result<Option<&str>, Failure> {
         let of_this_name = || self.mapped.iter().filter(|path| file_name(path) == name);
         let there = of_this_name().find(|path| !path.ends_with(DELETED));
@@ -94,7 +94,7 @@ impl Process {
             return Ok(None);
         };
         if path.ends_with(DELETED) {
-            // A file of that name would be another library, which knows nothing of the recording.
+            // A file of that name would be another library, which knows nothing about the recording.
             return Err(Failure::Failed(format!(
                 "process {}: the agent library it has loaded was deleted: {path}; it is recorded until it ends",
                 self.pid()
@@ -103,8 +103,8 @@ impl Process {
         Ok(Some(path))
     }
 
-    /// Whether it handles the QUIT signal now: not while it starts, and not with `-Xrs`. `None` when
-    /// it has ended.
+    /// Returns whether it handles the QUIT signal now: not while it starts, and not with `-Xrs`. `None` if it
+    /// has ended.
     pub(super) fn handles_quit(&self) -> Option<bool> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid())).ok()?;
         Some(Status::parse(&status)?.handles_quit)
@@ -117,18 +117,19 @@ impl Process {
     }
 }
 
-/// A directory that was opened once, so that nobody can lead us elsewhere by a link.
+/// A directory that was opened once, so that no link can redirect later accesses.
 #[derive(Debug)]
 pub(super) struct Tmp(OwnedFd);
 
 impl Tmp {
-    /// A file in it. The path is valid for as long as this lives.
+    /// A file in it. The path is valid as long as this value lives.
     pub(super) fn join(&self, name: &str) -> PathBuf {
         format!("/proc/self/fd/{}/{name}", self.0.as_raw_fd()).into()
     }
 }
 
-/// Opens `/tmp` as processes with this root see it: links in a container, absolute ones too, do not lead out of it.
+/// Opens `/tmp` as processes with this root see it: links inside a container, absolute ones too, do not lead
+/// out of it.
 fn tmp_in(root: OwnedFd) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     match openat2(&root, "tmp", flags, Mode::empty(), ResolveFlags::IN_ROOT) {
@@ -140,7 +141,7 @@ fn tmp_in(root: OwnedFd) -> rustix::io::Result<OwnedFd> {
     }
 }
 
-/// What `/proc/PID/status` tells.
+/// The content of `/proc/PID/status`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Status {
     user: u32,

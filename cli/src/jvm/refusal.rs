@@ -1,4 +1,4 @@
-//! The file in which the agent says why it refuses.
+//! The file to which the agent writes why it refuses.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Read;
@@ -10,21 +10,21 @@ use super::Process;
 use super::process::Tmp;
 use crate::failure::Failure;
 
-/// What an agent says is a line.
+/// The message of an agent is one line.
 const MAX_BYTES: u64 = 16 * 1024;
 
-/// The file, empty until the agent refuses. Removed when this is dropped.
+/// The file, empty unless the agent refuses. Removed when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     file: File,
     path: PathBuf,
-    /// What the path leads through.
+    /// The directory that the path leads through.
     _tmp: Tmp,
     seen_by_jvm: String,
 }
 
 impl Refusal {
-    /// Creates it in what is `/tmp` for the JVM.
+    /// Creates it in the directory that the JVM sees as `/tmp`.
     pub(crate) fn create(process: &Process) -> Result<Self, Failure> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let name = format!(".flow-refusal-{}-{}", std::process::id(), now.as_nanos());
@@ -33,7 +33,7 @@ impl Refusal {
         let create = || {
             let mut options = OpenOptions::new();
             let file = options.read(true).write(true).create_new(true).mode(0o600).open(&path)?;
-            // For root, who may attach to a JVM of anyone's.
+            // For root, who may attach to any user's JVM.
             let (user, group) = process.owner();
             fchown(&file, Some(user), Some(group))?;
             Ok(file)
@@ -53,7 +53,7 @@ impl Refusal {
         ("answer", &self.seen_by_jvm)
     }
 
-    /// What the agent said, if anything.
+    /// The message of the agent, if there is one.
     pub(super) fn told(&self) -> Option<String> {
         let mut bytes = Vec::new();
         (&self.file).take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
@@ -64,7 +64,7 @@ impl Refusal {
 
 impl Drop for Refusal {
     fn drop(&mut self) {
-        // It may be gone: a cleaner of /tmp is in its rights.
+        // It may have been deleted: cleaners of /tmp do that.
         let _ = fs::remove_file(&self.path);
     }
 }

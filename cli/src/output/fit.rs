@@ -6,9 +6,9 @@ use std::ops::Range;
 use rustix::termios::tcgetwinsize;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Cells are cut no narrower than this, as long as an indentation can give way.
+/// Cells are cut no narrower than this, as long as an indentation can shrink.
 const NARROWEST: usize = 24;
-/// Gaps that are no wider than this separate columns; others are indentations.
+/// Gaps of at most this width separate columns; others are indentations.
 const WIDEST_GAP: usize = 16;
 /// What is around a heading.
 const BOLD: (&str, &str) = ("\u{1b}[1m", "\u{1b}[0m");
@@ -19,9 +19,9 @@ pub(super) fn columns() -> Option<usize> {
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
-/// A line at most this wide. What does not fit is left out of the middle of its widest cell, a name;
-/// two blanks separate cells. Where that is not enough, of the widest gap, an indentation. A sentence continues
-/// in the next line instead.
+/// A line of at most this width. What does not fit is removed from the middle of its widest cell, a name; two
+/// blanks separate cells. If that is not enough, the widest gap, an indentation, shrinks. A sentence
+/// continues in the next line instead.
 pub(super) fn fit(line: &str, columns: usize) -> Cow<'_, str> {
     let (start, end) = BOLD;
     if let Some(bold) = line.strip_prefix(start).and_then(|line| line.strip_suffix(end)) {

@@ -1,4 +1,4 @@
-//! What lines say of a method, made once a method instead of once a call.
+//! How lines name a method, rendered once per method instead of once per call.
 
 use std::borrow::Cow;
 
@@ -8,30 +8,30 @@ use serde::Serialize;
 
 use super::{Format, neutral};
 
-/// One text for each method of a trace, made when it is first requested.
+/// One text for each method of a trace, rendered on first use.
 #[derive(Debug)]
 pub(crate) struct Memo<'a> {
     pub(crate) names: MethodNames<'a>,
-    /// Of methods with a name; ids without one are made anew each time, for there may be any number.
+    /// Of methods with a name; ids without one are rendered anew each time, because there may be any number.
     known: MethodMap<Box<str>>,
     unknown: String,
 }
 
 impl<'a> Memo<'a> {
-    /// No texts yet, for the methods with these names.
+    /// An empty cache, for the methods with these names.
     pub(crate) fn new(methods: &'a Methods) -> Self {
         let (known, unknown) = (MethodMap::default(), String::new());
         Self { names: MethodNames::new(methods), known, unknown }
     }
 
-    /// The text of a method, which `make` makes.
+    /// Returns the text of a method, which `make` renders.
     #[inline]
     pub(crate) fn get(
         &mut self,
         id: MethodId,
         make: impl FnOnce(&MethodNames<'a>) -> String,
     ) -> &str {
-        // Asked twice, because a reference that is returned in one arm only outlives both.
+        // Looked up twice, because a reference that is returned in one arm only outlives both.
         if self.known.get(id).is_none() {
             if self.names.methods().get(id).is_none() {
                 self.unknown = make(&self.names);
@@ -139,7 +139,7 @@ fn text(
     neutral(&text).into_owned()
 }
 
-/// What programs get of a method.
+/// What JSON and CSV contain about a method.
 #[derive(Serialize)]
 struct Words<'a> {
     method: MethodId,
@@ -187,7 +187,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// Where a method comes from, as far as that is known.
+/// Where a method comes from, if that is known.
 #[derive(Serialize)]
 struct Origin<'a> {
     source: Option<&'a str>,

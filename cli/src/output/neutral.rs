@@ -1,10 +1,10 @@
-//! Text of unknown origin as text that only shows.
+//! Makes text of unknown origin harmless to a terminal.
 
 use std::borrow::Cow;
 
-/// `text` with everything written out that would not show, but do: control characters and with them
-/// escape sequences and line breaks, and the invisible characters that reorder or hide text.
-/// They show as `\u{1b}`.
+/// Returns `text` with every character escaped that would act instead of show: control characters, including
+/// escape sequences and line breaks, and invisible characters that reorder or hide text. They appear as
+/// `\u{1b}`.
 pub(crate) fn neutral(text: &str) -> Cow<'_, str> {
     let Some(first) = text.find(acts) else {
         return Cow::Borrowed(text);
@@ -22,7 +22,7 @@ pub(crate) fn neutral(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a character does something other than show.
+/// Returns whether a character acts instead of showing.
 fn acts(c: char) -> bool {
     c.is_control()
         || matches!(c,

@@ -2,25 +2,25 @@
 
 use super::grouped;
 
-/// Deeper calls are indented no further and say how deep they are: a stack overflow would fill the
-/// disk with blanks.
+/// Deeper calls are indented no further and show their depth: a stack overflow would fill the disk with
+/// blanks.
 const DEEPEST_INDENT: usize = 512;
 
-/// What stands before a call at this depth: so many blanks, and then this.
+/// The start of a line for a call at this depth: this many blanks, and then this text.
 pub(crate) fn indentation(depth: usize) -> (usize, String) {
     let rest = if depth > DEEPEST_INDENT { format!("[depth {depth}] ") } else { String::new() };
     (2 * depth.min(DEEPEST_INDENT), rest)
 }
 
-/// Appends what stands before a call at this depth.
+/// Appends the start of a line for a call at this depth.
 pub(crate) fn indent(depth: usize, line: &mut String) {
     let (blanks, rest) = indentation(depth);
     line.extend(std::iter::repeat_n(' ', blanks));
     line.push_str(&rest);
 }
 
-/// `a > b > … 3 more … > y > z`: a stack, of a deep one the `ends` outermost and innermost frames. Others are
-/// not asked for their names.
+/// `a > b > … 3 more … > y > z`: a stack; of a deep one the `ends` outermost and innermost frames. The names
+/// of others are not looked up.
 pub(crate) fn chain<T>(frames: &[T], ends: usize, name: impl Fn(&T) -> String) -> String {
     if frames.len() <= 2 * ends + 1 {
         return frames.iter().map(name).collect::<Vec<_>>().join(" > ");

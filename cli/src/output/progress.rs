@@ -1,4 +1,4 @@
-//! A bar for reads that take long, on stderr and only when that is a terminal.
+//! A bar for long reads, on stderr and only if that is a terminal.
 
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
@@ -8,15 +8,15 @@ use indicatif::{ProgressBar, ProgressDrawTarget as DrawTarget, ProgressStyle};
 
 use super::{Out, message};
 
-/// The clock is looked at once in so many steps.
+/// The clock is read once in this many steps.
 const STEPS_PER_LOOK: u32 = 1 << 16;
 /// Shorter reads show no bar.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// How far a read of several files has come.
+/// The progress of reading several files.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    /// `None` where nobody would see it. Hidden at first: it learns the rate from the beginning on.
+    /// `None` if nobody would see it. Hidden at first: it measures the rate from the start.
     bar: Option<ProgressBar>,
     is_shown: bool,
     started: Instant,
@@ -26,8 +26,8 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Starts a read of so many bytes, the results of which go to `out`. Without a terminal on stderr it stays
-    /// silent, and from when results are seen on one.
+    /// Starts a read of this many bytes, the results of which go to `out`. Without a terminal on stderr it
+    /// stays silent, and from the time when results appear on one.
     pub(crate) fn new(total_bytes: u64, out: &mut Out) -> Self {
         let progress = Self::without_results(total_bytes);
         if let Some(bar) = &progress.bar {
@@ -36,7 +36,7 @@ impl Progress {
         progress
     }
 
-    /// The same where results go elsewhere, or come when all is read and this is gone.
+    /// The same if results go elsewhere, or appear when everything has been read.
     pub(crate) fn without_results(total_bytes: u64) -> Self {
         let is_wanted = stderr().is_terminal();
         let hidden = || ProgressBar::with_draw_target(Some(total_bytes), DrawTarget::hidden());
@@ -49,7 +49,7 @@ impl Progress {
         }
     }
 
-    /// To be called for every event; `position` is asked for rarely.
+    /// Called for every event; `position` is computed rarely.
     #[inline]
     pub(crate) fn step(&mut self, position: impl FnOnce() -> Offset) {
         self.steps = self.steps.wrapping_add(1);
@@ -58,7 +58,7 @@ impl Progress {
         }
     }
 
-    /// To be called now and then.
+    /// Called occasionally.
     pub(crate) fn at(&mut self, position: Offset) {
         if self.bar.is_some() {
             self.show(position);
@@ -82,7 +82,7 @@ impl Progress {
         }
     }
 
-    /// So many bytes more are to be read.
+    /// This many more bytes must be read.
     pub(crate) fn expect_more(&mut self, bytes: u64) {
         if let Some(bar) = &self.bar {
             bar.inc_length(bytes);
@@ -94,7 +94,7 @@ impl Progress {
         self.done_bytes = self.done_bytes.saturating_add(bytes);
     }
 
-    /// Tells the user something, without the bar in the way.
+    /// Prints a message, without the bar in the way.
     pub(crate) fn message(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.suspend(|| message(text)),

@@ -6,8 +6,8 @@ use indicatif::ProgressBar;
 
 use super::fit::{columns, fit};
 
-/// Takes results for good: what is buffered stands before it. A bar that is shown while they are awaited goes
-/// before the first of them comes, and comes no more: on a terminal both would stand on one line.
+/// Takes results for good: what is buffered comes before them. A bar that is shown meanwhile disappears
+/// before the first result, and does not return: on a terminal both would be on one line.
 #[derive(Debug)]
 pub(super) struct Screen<W> {
     inner: W,
@@ -33,7 +33,7 @@ impl<W> Screen<W> {
         self.bar = Some(bar.clone());
     }
 
-    /// Does something on the terminal, without the bar in the way.
+    /// Writes to the terminal, without the bar in the way.
     pub(super) fn without_bar(&self, action: impl FnOnce()) {
         match self.bar.as_ref().filter(|bar| !bar.is_finished()) {
             Some(bar) => bar.suspend(action),

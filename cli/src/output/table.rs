@@ -8,7 +8,7 @@ use comfy_table::presets::NOTHING;
 
 use super::{Out, neutral};
 
-/// Rows of cells, all of one width a column.
+/// Rows of cells, all of one width per column.
 #[derive(Debug)]
 pub(crate) struct Table {
     rows: comfy_table::Table,

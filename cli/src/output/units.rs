@@ -52,7 +52,7 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
     format!("{}.{}%", tenths / 10, tenths % 10)
 }
 
-/// What eight digits can say, and fewer of them in front.
+/// The largest number of eight digits, and shorter ones.
 const EIGHT_DIGITS: u64 = 100_000_000;
 
 /// Appends the digits of a number, for lines that are written by the million.
@@ -102,12 +102,12 @@ pub(crate) fn seconds(at_ns: u64) -> String {
 /// Units of time, and how many nanoseconds each has.
 const UNITS: [(&str, u64); 4] = [("ns", 1), ("µs", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
 
-/// The largest unit of which a time has one at least.
+/// The largest unit of which a time has at least one.
 fn unit_of(ns: u64) -> (&'static str, u64) {
     UNITS.into_iter().rev().find(|(_, unit_ns)| ns >= *unit_ns).unwrap_or(("ns", 1))
 }
 
-/// So many nanoseconds in a unit, with so many decimals, rounded.
+/// This many nanoseconds in a unit, with this many decimals, rounded.
 fn in_unit(ns: u64, unit_ns: u64, decimals: u32) -> String {
     let scale = 10_u128.pow(decimals);
     let scaled = (u128::from(ns) * scale + u128::from(unit_ns) / 2) / u128::from(unit_ns);
@@ -130,8 +130,8 @@ pub(crate) fn duration(ns: u64) -> String {
     format!("{} {unit}", in_unit(ns, unit_ns, decimals))
 }
 
-/// How long something took, as far as that is known: `12.3 ms ± 0.1`; `≤ 90 µs` where it may have taken no
-/// time at all; `≥ 2.00 s` where the end is not known.
+/// A duration, as precisely as it is known: `12.3 ms ± 0.1`; `≤ 90 µs` if it may have taken no time; `≥ 2.00
+/// s` if the end is unknown.
 pub(crate) fn between(took: Bounds) -> String {
     let Bounds { from_ns, by_ns } = took;
     if by_ns == u64::MAX {

@@ -1,17 +1,17 @@
-//! What calls come to: how many they are, their total and their self, in calls or in time.
+//! The weight of calls: their number, total and self, in calls or in time.
 
 use flow_codec::analysis::{Neighbour, PathRow, ReportRow};
 
 use super::{Align, Format, Table, duration, grouped, percent};
 
-/// What total and self are in.
+/// The unit of total and self.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Unit {
     Calls,
     Nanos,
 }
 
-/// What the calls of a line come to.
+/// The weight of the calls in a line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Weight {
     pub(crate) calls: u64,
@@ -42,7 +42,7 @@ impl Weight {
         format!("{calls},{total},{own},{unit}{bounds}")
     }
 
-    /// The cells of a [table](Unit::table), the name excepted, where all calls come to `all`.
+    /// The cells of a [table](Unit::table), except for the name, if all calls together have the weight `all`.
     pub(crate) fn cells(self, unit: Unit, all: u64) -> [String; 5] {
         let Self { calls, total, own, .. } = self;
         [grouped(calls), unit.show(total), percent(total, all), unit.show(own), percent(own, all)]
@@ -55,7 +55,7 @@ impl Unit {
         if is_time { Self::Nanos } else { Self::Calls }
     }
 
-    /// As programs see it.
+    /// Its name in JSON and CSV.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Calls => "calls",

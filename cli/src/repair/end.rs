@@ -11,11 +11,11 @@ use super::{Work, failure};
 use crate::failure::Failure;
 use crate::input::source::missing_journal;
 
-/// Files of unfinished records that are named themselves.
+/// If more files than this have unfinished records, the others are only counted.
 const SHOWN_FILES: usize = 10;
 
 impl Work<'_> {
-    /// Replaces `trace.json` by one with an end, where there is one to be replaced.
+    /// Replaces `trace.json` by one with an end, if it exists.
     pub(super) fn finish_manifest(&mut self) -> Result<(), Failure> {
         let Some(manifest) = &self.trace.manifest else { return Ok(()) };
         let end = match &manifest.end {
@@ -61,8 +61,8 @@ impl Work<'_> {
         journal.into_iter().chain(self.unfinished_records()).collect()
     }
 
-    /// What was cut off and had nothing to follow it. Told by the files: a repair that was stopped may
-    /// have cut some.
+    /// Records that were cut off without a continuation. Found from the files: a repair that was interrupted
+    /// may have cut some.
     fn unfinished_records(&self) -> Vec<String> {
         let ends_there = |name: &String| {
             let (file, offset) = names::parse_cut_file(name)?;
@@ -78,7 +78,7 @@ impl Work<'_> {
         if places.is_empty() { Vec::new() } else { vec![reason] }
     }
 
-    /// Removes the file in which the recorder had room for its own end.
+    /// Removes the file in which the recorder had reserved space for its own end.
     fn remove_room(&mut self) -> Result<(), Failure> {
         let path = self.trace.dir.join(names::NEW_MANIFEST);
         match fs::symlink_metadata(&path) {

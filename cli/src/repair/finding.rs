@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-/// How grave a finding is, the gravest first.
+/// The severity of a finding, the most severe first.
 #[derive(Serialize, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Severity {
     Damage,
     Missing,
-    /// It was so, and is no longer.
+    /// It was true before the repair.
     Repaired,
     Note,
 }
@@ -23,7 +23,7 @@ impl Severity {
         }
     }
 
-    /// What a trace is whose gravest finding this is.
+    /// The state of a trace with this worst finding.
     pub(crate) const fn verdict(self) -> &'static str {
         match self {
             Self::Damage => "damaged",
@@ -33,7 +33,7 @@ impl Severity {
     }
 }
 
-/// One thing that is not as it should be, or worth knowing.
+/// Something that is wrong, or worth knowing.
 #[derive(Serialize, PartialEq, Eq, Debug)]
 pub(crate) struct Finding {
     pub(crate) severity: Severity,

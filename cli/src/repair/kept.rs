@@ -11,7 +11,7 @@ use rustix::fs::{Mode, OFlags};
 use super::failure;
 use crate::failure::Failure;
 
-/// So often a file of one name was kept: nobody repairs so often.
+/// A name is tried this often with a number; nobody repairs a trace more often.
 const MAX_OF_ONE_NAME: u32 = 1000;
 
 /// Keeps what a repair replaces, moves or cuts off.
@@ -27,8 +27,8 @@ impl Kept {
         Self { trace: trace.to_path_buf(), dir: trace.join(names::BEFORE_REPAIR) }
     }
 
-    /// Keeps a copy of some bytes. An equal one that is there, as of a repair that was stopped, will
-    /// do.
+    /// Keeps a copy of some bytes, unless an equal copy exists, for example from a repair that was
+    /// interrupted.
     pub(super) fn keep(&self, name: &str, content: &mut impl Read) -> Result<(), Failure> {
         let part = self.dir.join(names::KEPT_PART);
         self.write_part(content)?;
@@ -43,19 +43,19 @@ impl Kept {
     pub(super) fn take(&self, name: &str) -> Result<(), Failure> {
         self.make()?;
         let from = self.trace.join(name);
-        // Each name can be found taken, but none to be the same file.
+        // Each name may be taken, but never by the same file.
         let Some(path) = self.free_name(name, |_| Ok(false))? else { return Ok(()) };
         fs::rename(&from, &path).map_err(|error| failure(&from, error))
     }
 
-    /// Replaces a file of the trace, or makes it: a reader finds either the old or the new one.
+    /// Replaces a file of the trace, or creates it: a reader finds either the old or the new one.
     pub(super) fn replace(&self, name: &str, content: &[u8]) -> Result<(), Failure> {
         self.write_part(&mut &content[..])?;
         let path = self.trace.join(name);
         fs::rename(self.dir.join(names::KEPT_PART), &path).map_err(|error| failure(&path, error))
     }
 
-    /// The names of what is kept; none where there is nothing.
+    /// The names of everything kept; empty if there is nothing.
     pub(super) fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
         entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
@@ -67,7 +67,7 @@ impl Kept {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                 Err(failure(&self.dir, error))
             }
-            // A link would take our files elsewhere.
+            // A link would lead our files elsewhere.
             Err(_) => match fs::symlink_metadata(&self.dir) {
                 Ok(found) if found.is_dir() => Ok(()),
                 Ok(_) => Err(failure(&self.dir, io::Error::other("not a directory"))),
@@ -76,7 +76,7 @@ impl Kept {
         }
     }
 
-    /// Writes to the disk what is to have a name then.
+    /// Forces content to disk before it gets a name.
     fn write_part(&self, content: &mut impl Read) -> Result<(), Failure> {
         self.make()?;
         let part = self.dir.join(names::KEPT_PART);
@@ -88,7 +88,7 @@ impl Kept {
         write().map_err(|error| failure(&part, error))
     }
 
-    /// The first of `name`, `name.2`, … that is free; `None` if one before is the file itself.
+    /// The first of `name`, `name.2`, … that is free; `None` if an earlier one is the file itself.
     fn free_name(
         &self,
         name: &str,
@@ -110,7 +110,7 @@ impl Kept {
     }
 }
 
-/// Opens a file of ours, and nothing else that stands in its place.
+/// Opens a file of ours, and nothing else that is in its place.
 pub(super) fn open_for_writing(path: &Path, more: OFlags) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let file = File::from(rustix::fs::open(path, flags | more, Mode::RUSR | Mode::WUSR)?);

@@ -1,15 +1,15 @@
-//! Makes a plain, finished trace of one whose JVM was killed.
+//! Completes the trace of a killed JVM.
 //!
-//! Whatever instant this is stopped at, the trace reads as before, and a further run does the rest:
+//! At whatever instant this is interrupted, the trace reads as before, and the next run does the rest:
 //!
-//! 1. The directory's lock is taken, so that nobody else writes.
-//! 2. What the journal holds of each thread is written behind its file. Readers go on to take it from
-//!    the journal; a further run finds what is written already. An unfinished record is cut off.
+//! 1. The directory's lock is taken, so that no other process writes.
+//! 2. What the journal holds of each thread is appended to its file. Readers still take it from the journal;
+//!    the next run finds what is written already. An unfinished record is cut off.
 //! 3. `trace.json` is replaced by one with an end.
-//! 4. The journal moves away, and with it goes the last that told of a kill.
+//! 4. The journal is moved away, and with it the last sign of a kill.
 //!
-//! Whatever is replaced, moved or cut off stands in `before-repair` first. What does not fit together
-//! is left alone, and then steps 3 and 4 are not taken: nothing hides that something is wrong.
+//! Whatever is replaced, moved or cut off is in `before-repair` first. Files that contradict each other are
+//! not changed, and then steps 3 and 4 are omitted: nothing hides that something is wrong.
 
 mod end;
 mod finding;
@@ -30,12 +30,12 @@ use self::kept::Kept;
 use crate::failure::Failure;
 use crate::input::lock;
 
-/// What became of a repair.
+/// The outcome of a repair.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) enum Repair {
-    /// This was done; perhaps nothing.
+    /// What was done; perhaps nothing.
     Done(Vec<Finding>),
-    /// Somebody writes there.
+    /// Another process writes there.
     Refused,
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn repair(trace: Trace) -> Result<Repair, Failure> {
     let Some(_lock) = lock::take(&trace.dir).map_err(cannot_lock)? else {
         return Ok(Repair::Refused);
     };
-    // As it is now that nobody writes.
+    // The state now that no process writes.
     let trace = Trace::open(&trace.dir)?;
     let mut work = Work::new(&trace);
     work.threads()?;
@@ -79,9 +79,9 @@ struct Work<'a> {
     trace: &'a Trace,
     kept: Kept,
     findings: Vec<Finding>,
-    /// What all threads add up to, repaired.
+    /// The totals of all threads, repaired.
     counted: Totals,
-    /// Whether all that the journal holds could be taken over.
+    /// Whether everything that the journal holds could be written.
     is_whole: bool,
 }
 
@@ -120,13 +120,13 @@ impl<'a> Work<'a> {
     }
 }
 
-/// What could not be read or written, and what became of it.
+/// What could not be read or written, and why.
 fn failure(path: &Path, error: impl Into<io::Error>) -> Failure {
     let (path, error) = (path.display(), error.into());
     Failure::Failed(format!("{path}: {error}; the repair is not complete, and can be run again"))
 }
 
-/// Has the system write to the disk all that was done so far, before the next step.
+/// Forces everything done so far to disk, before the next step.
 fn sync(dir: &Path) -> Result<(), Failure> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let dir_fd = rustix::fs::open(dir, flags, Mode::empty()).map_err(|e| failure(dir, e))?;

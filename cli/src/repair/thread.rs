@@ -1,4 +1,4 @@
-//! Threads: what the journal holds is written behind the file, an unfinished record cut off.
+//! Threads: appends what the journal holds to the file, and cuts off an unfinished record.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -25,7 +25,7 @@ impl Work<'_> {
                     self.cut_record(file, offset)?;
                 }
                 (Ok(_), End::At(_) | End::Damaged) => {}
-                // The check tells of it.
+                // The check reports it.
                 _ => self.is_whole = false,
             }
             self.append_marks(file)?;
@@ -39,7 +39,7 @@ impl Work<'_> {
             Ok(Some(splice)) => splice,
             Ok(None) => return Ok(()),
             Err(_) => {
-                // The check tells of it.
+                // The check reports it.
                 self.is_whole = false;
                 return Ok(());
             }
@@ -71,7 +71,7 @@ impl Work<'_> {
                 }
                 Ok(None) if is_damaged => break End::Damaged,
                 Ok(None) => break End::At(events.tail()),
-                // What is damaged stays so, and can be followed by more.
+                // Damage stays, and more may follow it.
                 Err(Error::OversizedNumber { .. }) => is_damaged = true,
                 Err(_) => break End::Unreadable,
             }
@@ -114,7 +114,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Cuts off what is behind `offset`, and keeps it.
+    /// Cuts off what follows `offset`, and keeps it.
     fn cut(&mut self, file: &ThreadFile, offset: Offset) -> Result<(), Failure> {
         let cannot = |error| failure(&file.path, error);
         let mut from = File::open(&file.path).map_err(cannot)?;
@@ -130,7 +130,7 @@ enum End {
     At(Tail),
     /// At bytes that violate the format.
     Damaged,
-    /// The file cannot be read, or does not reach to what the journal holds.
+    /// The file cannot be read, or is shorter than the journal expects.
     Unreadable,
 }
 
