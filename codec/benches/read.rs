@@ -1,4 +1,4 @@
-//! How fast records are handed on, walked and reported, in memory. Run: `cargo bench -p flow-codec --bench read`.
+//! How fast records are handed on and reported, in memory. Run: `cargo bench -p flow-codec --bench read`.
 //!
 //! Each line: calls per second at best, on programs of the shapes that `examples/generate` makes up.
 
@@ -21,7 +21,6 @@ use std::time::{Duration, Instant};
 use flow_codec::MethodId;
 use flow_codec::analysis::Report;
 use flow_codec::read::{FlowReader, ReadRecords, Visit};
-use flow_codec::tree::Walk;
 use shapes::{Program, Shape};
 use stream::Stream;
 
@@ -43,11 +42,6 @@ fn main() {
                 records += 1;
             }
             records
-        });
-        measure(name, "walk", || {
-            let mut walk = Walk::new(FlowReader::new(bytes));
-            while walk.next_step().expect("sound bytes").is_some() {}
-            walk.totals().enters
         });
         measure(name, "report", || {
             let mut report = Report::default();

@@ -89,22 +89,6 @@ impl Depth {
     }
 }
 
-/// A call in a [`Tree`](crate::tree::Tree): how many were entered before it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct NodeId(usize);
-
-impl NodeId {
-    pub(crate) const fn new(number: usize) -> Self {
-        Self(number)
-    }
-
-    /// The number.
-    #[must_use]
-    pub const fn as_usize(self) -> usize {
-        self.0
-    }
-}
-
 /// A position in a file: bytes from its start.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Offset(u64);

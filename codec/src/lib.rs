@@ -1,7 +1,7 @@
 //! Reads and writes flow traces: everything recorded by one run of a JVM, in one directory.
 //!
 //! ```text
-//! recorder ─▶ write::fold ─▶ thread-<id>.flow ─▶ read::FlowReader ─▶ tree::Walk ─▶ analysis
+//! recorder ─▶ write::fold ─▶ thread-<id>.flow ─▶ read::Timeline ─▶ analysis, calls
 //!             format::{ids, methods, threads, manifest}  ─▶ read::Trace      │        tree::LazyTree
 //!                                            read::Content ─▶ scan ─▶ index ─┴───────────┘
 //! ```
@@ -12,19 +12,19 @@
 //! # Example: what a thread did
 //!
 //! ```
-//! use flow_codec::read::FlowReader;
-//! use flow_codec::tree::{Step, Walk};
+//! use flow_codec::format::flow::Record;
+//! use flow_codec::read::{FlowReader, ReadRecords};
 //!
 //! // enter 1, enter 2, two exits.
 //! let bytes: &[u8] = &[0x81, 0x82, 0x01];
-//! let mut walk = Walk::new(FlowReader::new(bytes));
-//! let mut lines = Vec::new();
-//! while let Some(step) = walk.next_step()? {
-//!     if let Step::Enter { depth, method, .. } = step {
-//!         lines.push(format!("{}{method}", "  ".repeat(depth.as_usize())));
+//! let mut reader = FlowReader::new(bytes);
+//! let mut entered = Vec::new();
+//! while let Some((_, record)) = reader.next_record()? {
+//!     if let Record::Enter(method) = record {
+//!         entered.push(method.get());
 //!     }
 //! }
-//! assert_eq!(lines, ["1", "  2"]);
+//! assert_eq!(entered, [1, 2]);
 //! # Ok::<(), flow_codec::Error>(())
 //! ```
 
@@ -50,6 +50,6 @@ struct Readme;
 
 pub use error::{Error, Result};
 pub use glob::Glob;
-pub use ids::{Depth, MethodId, NodeId, Offset, ThreadId};
+pub use ids::{Depth, MethodId, Offset, ThreadId};
 pub use method_map::MethodMap;
 pub use method_names::{MethodNames, Name, NameForm};

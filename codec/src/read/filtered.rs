@@ -6,9 +6,8 @@
 
 use std::num::NonZeroU64;
 
-use super::{Clock, Methods, ReadRecords, Tail, Visit};
-use crate::format::flow::Record;
-use crate::{Glob, MethodId, MethodMap, Name, Offset, Result};
+use super::{Clock, Methods, Visit};
+use crate::{Glob, MethodId, MethodMap, Name};
 
 /// Which methods of a trace are shown.
 #[derive(Clone, Debug)]
@@ -117,20 +116,7 @@ impl ShownFrames {
     }
 }
 
-/// Leaves calls out: around a reader, of what it reads; around a visitor, of what it is given.
-///
-/// ```
-/// use flow_codec::Glob;
-/// use flow_codec::read::{Filtered, FlowReader, Methods, Selection};
-/// use flow_codec::tree::{Step, Walk};
-///
-/// # let methods = Methods::default();
-/// let selection = Selection::new(&methods, &[], &[Glob::new("**#toString")]);
-/// let bytes: &[u8] = &[0x81, 0x82, 0x01];
-/// let mut walk = Walk::new(Filtered::new(FlowReader::new(bytes), &selection));
-/// # assert!(walk.next_step()?.is_some());
-/// # Ok::<(), flow_codec::Error>(())
-/// ```
+/// Leaves calls out of what a visitor receives.
 #[derive(Debug)]
 pub struct Filtered<'a, T> {
     inner: T,
@@ -195,52 +181,13 @@ impl<V: Visit> Visit for &mut V {
     }
 }
 
-impl<R: ReadRecords> ReadRecords for Filtered<'_, R> {
-    fn next_record(&mut self) -> Result<Option<(Offset, Record)>> {
-        while let Some((offset, record)) = self.inner.next_record()? {
-            let shown = match record {
-                Record::Enter(method) => {
-                    let is_shown = self.selection.contains(method);
-                    self.frames.enter(is_shown);
-                    is_shown.then_some(record)
-                }
-                Record::Exit(count) => self.frames.exit(count).map(Record::Exit),
-            };
-            if let Some(record) = shown {
-                return Ok(Some((offset, record)));
-            }
-        }
-        Ok(None)
-    }
-
-    fn visit_some<V: Visit>(&mut self, visitor: &mut V) -> Result<bool> {
-        let frames = std::mem::take(&mut self.frames);
-        let mut visitor = Filtered { inner: visitor, selection: self.selection, frames };
-        let more = self.inner.visit_some(&mut visitor);
-        self.frames = visitor.frames;
-        more
-    }
-
-    fn tail(&self) -> Tail {
-        self.inner.tail()
-    }
-
-    fn position(&self) -> Offset {
-        self.inner.position()
-    }
-
-    fn non_canonical(&self) -> u64 {
-        self.inner.non_canonical()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::format::flow::Encoded;
-    use crate::read::FlowReader;
+    use crate::format::flow::{Encoded, Record};
+    use crate::read::{FlowReader, ReadRecords};
 
     /// Shows the methods with an even id, of those below 8; others have no name.
     fn even(nameless: bool) -> Selection {
@@ -317,19 +264,6 @@ mod tests {
             }
             let expected = naive(&all.0, |id| if id < 8 { id % 2 == 0 } else { nameless });
             let selection = even(nameless);
-
-            let mut pulled = Collect::default();
-            let mut reader = Filtered::new(FlowReader::new(&bytes[..]), &selection);
-            while let Some((offset, record)) = reader.next_record().unwrap() {
-                prop_assert!(offset < reader.position());
-                pulled.add(record);
-            }
-            prop_assert_eq!(&pulled.0, &expected);
-
-            let mut visited = Collect::default();
-            let mut reader = Filtered::new(FlowReader::new(&bytes[..]), &selection);
-            reader.visit_all(&mut visited).unwrap();
-            prop_assert_eq!(&visited.0, &expected);
 
             let mut pushed = Filtered::new(Collect::default(), &selection);
             FlowReader::new(&bytes[..]).visit_all(&mut pushed).unwrap();

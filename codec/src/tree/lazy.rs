@@ -3,10 +3,9 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicU64;
 
-use super::Walk;
 use crate::format::flow::Record;
 use crate::index::{Index, Origin, Place};
-use crate::read::{Content, ContentReader, FlowReader, ReadRecords, ThreadFile};
+use crate::read::{Content, ReadRecords, ThreadFile};
 use crate::{Depth, Error, MethodId, Offset, Result};
 
 /// One call.
@@ -223,15 +222,6 @@ impl LazyTree {
             let Some(left) = tree.left(place)? else { return Ok(None) };
             Ok(tree.calls_at(place.frames, left, 0, 1)?.first().copied())
         })
-    }
-
-    /// A walk from a place on: as if all before had been walked.
-    ///
-    /// # Errors
-    /// As those of [`call`](Self::call).
-    pub fn walk_from(&mut self, place: Place) -> Result<Walk<FlowReader<ContentReader>>> {
-        let open = self.open_methods(place)?;
-        Ok(Walk::going_on(self.content.records_at(place.offset), open))
     }
 
     /// Answers a question about a place; when the index turns out to be wrong, once more with a new one. From
@@ -463,8 +453,10 @@ mod tests {
 
     use super::*;
     use crate::ThreadId;
+    use crate::format::flow::Record;
     use crate::format::names::EventFormat;
-    use crate::tree::{Step, Tree};
+    use crate::read::{FlowReader, ReadRecords};
+    use crate::{Depth, MethodId};
 
     /// A thread file on disk, to be read through short intervals.
     struct Thread {
@@ -508,36 +500,65 @@ mod tests {
         nodes.iter().map(|node| node.place.offset.get()).collect()
     }
 
+    /// A call of a thread that is read whole.
+    #[derive(Clone, Copy)]
+    struct Call {
+        method: MethodId,
+        offset: Offset,
+        depth: usize,
+        /// Calls in it, its own included.
+        calls: u64,
+        parent: Option<usize>,
+    }
+
+    fn calls(bytes: &[u8]) -> Vec<Call> {
+        let (mut calls, mut open) = (Vec::<Call>::new(), Vec::<usize>::new());
+        let mut reader = FlowReader::new(bytes);
+        while let Some((offset, record)) = reader.next_record().unwrap() {
+            match record {
+                Record::Enter(method) => {
+                    open.iter().for_each(|caller| calls[*caller].calls += 1);
+                    let (depth, parent) = (open.len(), open.last().copied());
+                    open.push(calls.len());
+                    calls.push(Call { method, offset, depth, calls: 1, parent });
+                }
+                Record::Exit(count) => {
+                    let count = usize::try_from(count.get()).unwrap();
+                    open.truncate(open.len().saturating_sub(count));
+                }
+            }
+        }
+        calls
+    }
+
     proptest! {
         #[test]
         fn answers_are_those_of_the_whole_tree(bytes in events(), interval in 1_usize..40) {
-            let whole = Tree::read(&mut FlowReader::new(&bytes[..])).unwrap();
+            let whole = calls(&bytes);
+            let made_from = |parent: Option<usize>| -> Vec<u64> {
+                let calls = whole.iter().filter(|call| call.parent == parent);
+                calls.map(|call| call.offset.get()).collect()
+            };
             let thread = Thread::new(&bytes);
             let mut tree = thread.tree(interval);
             prop_assert_eq!(tree.end().enters, whole.len() as u64);
-            let offset = |id| whole.get(id).unwrap().offset.get();
-            let roots: Vec<_> = whole.roots().map(offset).collect();
-            prop_assert_eq!(offsets(&tree.children(None, 0, usize::MAX).unwrap()), roots);
-            let ids = std::iter::successors(whole.roots().next(), |id| {
-                let next = crate::NodeId::new(id.as_usize() + 1);
-                whole.get(next).map(|_| next)
-            });
-            for id in ids {
-                let expected = *whole.get(id).unwrap();
-                let node = tree.call(id.as_usize() as u64).unwrap().unwrap();
+            prop_assert_eq!(offsets(&tree.children(None, 0, usize::MAX).unwrap()), made_from(None));
+            for (number, expected) in whole.iter().enumerate() {
+                let node = tree.call(number as u64).unwrap().unwrap();
                 prop_assert_eq!((node.place.offset, node.method, node.depth()),
-                    (expected.offset, expected.method, expected.depth));
+                    (expected.offset, expected.method, Depth::new(expected.depth as u64)));
                 prop_assert_eq!(tree.offset(expected.offset).unwrap(), Some(node.place));
                 prop_assert_eq!(tree.event(node.place.events()).unwrap(), Some(node.place));
                 prop_assert_eq!(tree.subtree(&node).unwrap().calls, expected.calls);
                 let parent = tree.parent(&node).unwrap();
-                prop_assert_eq!(parent.map(|node| node.place.offset.get()), expected.parent.map(offset));
+                let offset = |node: Node| node.place.offset.get();
+                let caller = expected.parent.map(|parent| whole[parent].offset.get());
+                prop_assert_eq!(parent.map(offset), caller);
                 let sibling = tree.next_sibling(&node).unwrap();
-                prop_assert_eq!(
-                    sibling.map(|node| node.place.offset.get()),
-                    whole.next_sibling(id).map(offset)
-                );
-                let children: Vec<_> = whole.children(id).map(offset).collect();
+                let siblings = made_from(expected.parent);
+                let next = siblings.into_iter().find(|at| *at > expected.offset.get());
+                prop_assert_eq!(sibling.map(offset), next);
+                let children = made_from(Some(number));
                 let found = tree.children(Some(&node), 0, usize::MAX).unwrap();
                 prop_assert_eq!(offsets(&found), children.clone());
                 let some = tree.children(Some(&node), 1, 2).unwrap();
@@ -546,34 +567,6 @@ mod tests {
             }
             prop_assert_eq!(tree.call(whole.len() as u64).unwrap(), None);
             prop_assert_eq!(tree.origin(), Origin::Built, "the index agrees throughout");
-        }
-
-        #[test]
-        fn a_walk_from_any_place_goes_on_as_one_from_the_start(
-            bytes in events(),
-            interval in 1_usize..40,
-        ) {
-            let thread = Thread::new(&bytes);
-            let mut tree = thread.tree(interval);
-            let steps = |mut walk: Walk<FlowReader<ContentReader>>| {
-                let mut steps = Vec::new();
-                while let Some(step) = walk.next_step().unwrap() {
-                    steps.push(step);
-                }
-                steps
-            };
-            let all = steps(tree.walk_from(Place::default()).unwrap());
-            for at in (0..bytes.len() as u64).step_by(3) {
-                let Some(place) = tree.offset(Offset::new(at)).unwrap() else { break };
-                let rest = steps(tree.walk_from(place).unwrap());
-                let at = |step: &Step| match step {
-                    Step::Enter { offset, .. }
-                    | Step::Exit { offset, .. }
-                    | Step::ExitUnseen { offset, .. } => *offset,
-                };
-                let expected = all.iter().filter(|step| at(step) >= place.offset);
-                prop_assert!(rest.iter().eq(expected));
-            }
         }
 
         #[test]

@@ -14,7 +14,7 @@ use flow_codec::analysis::Report;
 use flow_codec::format::flow::{Encoded, Record};
 use flow_codec::format::{jsonl, names};
 use flow_codec::read::{FlowReader, ReadRecords, Tail, Trace, TraceSet};
-use flow_codec::tree::Walk;
+use flow_codec::scan::Summary;
 use flow_codec::{Error, MethodId, Result};
 
 /// Small thread files of every kind: canonical or not, balanced or not, short and long numbers.
@@ -36,29 +36,6 @@ const TRACES: [&[u8]; 6] = [
 const JSONL: &str = "{\"e\":\"enter\",\"method\":0}\n{\"e\":\"enter\",\"method\":9223372036854775807}\n\
     {\"e\":\"exit\"}\n\n{\"e\":\"exit\",\"new\":[1,{}]}\n{\"e\":\"exit\"}\n";
 
-/// Walks to the end and returns the number of steps, and whether it ended well.
-fn walk(records: impl ReadRecords) -> (u64, bool) {
-    let mut walk = Walk::new(records);
-    let mut steps = 0;
-    let sound = loop {
-        match walk.next_step() {
-            Ok(Some(_)) => steps += 1,
-            Ok(None) => break true,
-            Err(error) => {
-                assert!(!error.to_string().is_empty());
-                break false;
-            }
-        }
-    };
-    let totals = walk.totals();
-    let open = walk.open_frames().len() as u64;
-    assert!(totals.max_frames >= open);
-    if totals.exits < u64::MAX {
-        assert_eq!(totals.enters - (totals.exits - totals.unseen_exits), open);
-    }
-    (steps, sound)
-}
-
 fn report(mut records: impl ReadRecords) -> (u64, bool) {
     let mut report = Report::default();
     let sound = records.visit_all(&mut report).is_ok();
@@ -77,11 +54,9 @@ fn survey(bytes: &[u8]) -> Stream {
     let seen = records.into_iter().map(|(_, seen)| seen).collect();
     assert_eq!(visit_all(FlowReader::new(bytes)), (seen, damage, end), "{bytes:02X?}");
     let sound = expected.damage.is_empty();
-    let (steps, walked) = walk(FlowReader::new(bytes));
-    assert!(steps <= 2 * bytes.len() as u64, "a step costs half a byte");
     let (calls, reported) = report(FlowReader::new(bytes));
     assert!(calls <= bytes.len() as u64);
-    assert_eq!((walked, reported), (sound, sound));
+    assert_eq!(reported, sound);
     expected
 }
 
@@ -355,16 +330,10 @@ fn huge_exit_counts_cost_no_time() {
         bytes.extend_from_slice(longest.as_bytes());
         bytes.extend_from_slice(longest.as_bytes());
     }
-    let mut walk = Walk::new(FlowReader::new(&bytes[..]));
-    let mut steps = 0;
-    while walk.next_step().unwrap().is_some() {
-        steps += 1;
-    }
-    // One enter, one exit, what is left of the run, and the second run.
-    assert_eq!(steps, 4_000);
-    let totals = walk.totals();
-    assert_eq!((totals.enters, totals.max_frames), (1_000, 1));
-    assert_eq!((totals.exits, totals.unseen_exits), (u64::MAX, u64::MAX));
+    let mut summary = Summary::default();
+    FlowReader::new(&bytes[..]).visit_all(&mut summary).unwrap();
+    assert_eq!((summary.enters, summary.most_frames(0), summary.frames_after(0)), (1_000, 1, 0));
+    assert_eq!((summary.exits, report(FlowReader::new(&bytes[..]))), (u64::MAX, (1_000, true)));
 }
 
 #[test]
@@ -386,19 +355,16 @@ fn ten_million_nested_frames_need_no_deep_stack() {
     let work = || {
         let exits = Encoded::exits(NonZeroU64::new(FRAMES).unwrap());
         let stream = || FlowReader::new(io::repeat(0x81).take(FRAMES).chain(exits.as_bytes()));
-        let mut walk = Walk::new(stream());
-        while walk.next_step().unwrap().is_some() {}
-        // One after the other: memory is short.
-        let (totals, tail) = (walk.totals(), walk.tail());
-        drop(walk);
+        let (mut summary, mut reader) = (Summary::default(), stream());
+        reader.visit_all(&mut summary).unwrap();
         let mut report = Report::default();
         stream().visit_all(&mut report).unwrap();
-        (totals, tail, report.rows()[0])
+        (summary, reader.tail(), report.rows()[0])
     };
     let small_stack = thread::Builder::new().stack_size(64 * 1024);
-    let (totals, tail, row) = small_stack.spawn(work).unwrap().join().unwrap();
-    assert_eq!((totals.enters, totals.exits), (FRAMES, FRAMES));
-    assert_eq!((totals.max_frames, totals.unseen_exits), (FRAMES, 0));
+    let (summary, tail, row) = small_stack.spawn(work).unwrap().join().unwrap();
+    assert_eq!((summary.enters, summary.exits), (FRAMES, FRAMES));
+    assert_eq!((summary.most_frames(0), summary.unseen_exits(0)), (FRAMES, 0));
     assert_eq!((row.calls, row.total), (FRAMES, FRAMES));
     assert_eq!(tail, Tail::Complete);
 }

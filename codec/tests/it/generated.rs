@@ -11,8 +11,9 @@ mod shapes;
 #[path = "../../examples/generate/stream.rs"]
 mod stream;
 
+use flow_codec::format::flow::Record;
 use flow_codec::read::{FlowReader, ReadRecords};
-use flow_codec::tree::{Step, Walk, WalkTotals};
+use flow_codec::scan::Summary;
 use shapes::{Program, Shape};
 use stream::Stream;
 
@@ -32,16 +33,17 @@ fn bytes(shape: Shape, seed: u64) -> Vec<u8> {
 }
 
 /// The totals, and how many calls made none themselves.
-fn survey(bytes: &[u8]) -> (WalkTotals, u64) {
-    let mut walk = Walk::new(FlowReader::new(bytes));
-    let (mut leaves, mut has_entered) = (0, false);
-    while let Some(step) = walk.next_step().expect("sound bytes") {
-        let enters = matches!(step, Step::Enter { .. });
+fn survey(bytes: &[u8]) -> (Summary, u64) {
+    let mut summary = Summary::default();
+    FlowReader::new(bytes).visit_all(&mut summary).expect("sound bytes");
+    assert_eq!(summary.frames_after(0), 0);
+    let (mut reader, mut leaves, mut has_entered) = (FlowReader::new(bytes), 0, false);
+    while let Some((_, record)) = reader.next_record().expect("sound bytes") {
+        let enters = matches!(record, Record::Enter(_));
         leaves += u64::from(has_entered && !enters);
         has_entered = enters;
     }
-    assert!(walk.open_frames().is_empty());
-    (walk.totals(), leaves)
+    (summary, leaves)
 }
 
 #[test]
@@ -55,7 +57,11 @@ fn every_shape_has_as_many_calls_as_wanted_and_leaves_them_all() {
         while reader.next_record().unwrap().is_some() {}
         assert_eq!(reader.non_canonical(), 0, "{name}");
         let (totals, _) = survey(&bytes);
-        assert_eq!((totals.enters, totals.exits, totals.unseen_exits), (CALLS, CALLS, 0), "{name}");
+        assert_eq!(
+            (totals.enters, totals.exits, totals.unseen_exits(0)),
+            (CALLS, CALLS, 0),
+            "{name}"
+        );
     }
 }
 
@@ -68,15 +74,15 @@ fn the_same_seed_gives_the_same_bytes_and_another_one_does_not() {
 #[test]
 fn shapes_are_as_deep_and_as_leafy_as_described() {
     let (totals, leaves) = survey(&bytes(Shape::Deep, 1));
-    assert_eq!(totals.max_frames, CALLS / 4);
+    assert_eq!(totals.most_frames(0), CALLS / 4);
     assert!(leaves < CALLS / 1_000);
     let (totals, leaves) = survey(&bytes(Shape::Wide, 1));
-    assert_eq!((totals.max_frames, leaves), (2, CALLS - 1));
+    assert_eq!((totals.most_frames(0), leaves), (2, CALLS - 1));
     let (totals, _) = survey(&bytes(Shape::Fib, 1));
-    assert_eq!(totals.max_frames, 40);
+    assert_eq!(totals.most_frames(0), 40);
     let real = bytes(Shape::Real, 1);
     let (totals, leaves) = survey(&real);
-    assert!((40..200).contains(&totals.max_frames), "{}", totals.max_frames);
+    assert!((40..200).contains(&totals.most_frames(0)), "{}", totals.most_frames(0));
     let percent = |part: u64| 100 * part / CALLS;
     assert!((45..55).contains(&percent(leaves)), "{leaves}");
     assert!((230..270).contains(&percent(real.len() as u64)), "{}", real.len());

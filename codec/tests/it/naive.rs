@@ -1,7 +1,7 @@
 //! The reader against a deliberately naive one: the same of any bytes.
 
 use crate::support::naive_decoder::{End, Seen, Stream, decode_all, read_all, visit_all};
-use crate::support::naive_tree::{naive_report, naive_walk, rows, walk};
+use crate::support::naive_tree::{naive_report, rows};
 use crate::support::pieces::Pieces;
 use flow_codec::analysis::Report;
 use flow_codec::read::{FlowReader, ReadRecords};
@@ -45,11 +45,6 @@ proptest! {
         let expected = (seen, damage, end);
         prop_assert_eq!(&visit_all(FlowReader::new(&bytes[..])), &expected);
         prop_assert_eq!(&visit_all(FlowReader::new(Pieces::new(&bytes, &sizes))), &expected);
-    }
-
-    #[test]
-    fn a_walk_does_what_a_stack_does(bytes in bytes()) {
-        prop_assert_eq!(walk(&bytes), naive_walk(&decode_all(&bytes)));
     }
 
     #[test]

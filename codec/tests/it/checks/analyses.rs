@@ -1,4 +1,4 @@
-//! Any bytes as calls: walked and added up as a plain stack does it.
+//! Any bytes as calls: added up as a plain stack does it.
 //!
 //! As they stand, damage and all; and each byte as an event, so that few methods meet often.
 
@@ -8,7 +8,7 @@ use flow_codec::analysis::{Graph, Report};
 use flow_codec::read::{FlowReader, ReadRecords};
 
 use crate::support::naive_decoder::decode_all;
-use crate::support::naive_tree::{naive_paths, naive_report, naive_walk, rows, walk};
+use crate::support::naive_tree::{naive_paths, naive_report, rows};
 
 /// A naive report looks through the stack at each call.
 const MOST_EVENTS: usize = 1_000;
@@ -27,8 +27,6 @@ pub(super) fn event(byte: u8) -> u8 {
 
 fn compare(bytes: &[u8]) {
     let stream = decode_all(bytes);
-    assert_eq!(walk(bytes), naive_walk(&stream));
-
     let (mut reader, mut report) = (FlowReader::new(bytes), Report::default());
     while reader.visit_all(&mut report).is_err() {}
     report.end_thread();

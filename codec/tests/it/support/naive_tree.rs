@@ -3,59 +3,8 @@
 use std::collections::BTreeMap;
 
 use flow_codec::analysis::Report;
-use flow_codec::read::FlowReader;
-use flow_codec::tree::{Step, Walk};
 
 use super::naive_decoder::{Seen, Stream};
-
-/// What a stack of ids makes of the records: the steps of a walk.
-pub(crate) fn naive_walk(stream: &Stream) -> Vec<String> {
-    let mut open: Vec<u64> = Vec::new();
-    let mut steps = Vec::new();
-    for &(offset, seen) in &stream.records {
-        match seen {
-            Seen::Enter(method) => {
-                steps.push(format!("{offset}: enter {method} at {}", open.len()));
-                open.push(method);
-            }
-            Seen::Exits(count) => {
-                let mut left = count;
-                while left > 0
-                    && let Some(method) = open.pop()
-                {
-                    steps.push(format!("{offset}: exit {method} at {}", open.len()));
-                    left -= 1;
-                }
-                if left > 0 {
-                    steps.push(format!("{offset}: {left} unseen"));
-                }
-            }
-        }
-    }
-    steps
-}
-
-/// The same of the crate's own walk.
-pub(crate) fn walk(bytes: &[u8]) -> Vec<String> {
-    let mut walk = Walk::new(FlowReader::new(bytes));
-    let mut steps = Vec::new();
-    loop {
-        let step = match walk.next_step() {
-            Ok(Some(step)) => step,
-            Ok(None) => return steps,
-            Err(_) => continue,
-        };
-        steps.push(match step {
-            Step::Enter { offset, depth, method } => {
-                format!("{offset}: enter {method} at {}", depth.get())
-            }
-            Step::Exit { offset, depth, method } => {
-                format!("{offset}: exit {method} at {}", depth.get())
-            }
-            Step::ExitUnseen { offset, count } => format!("{offset}: {count} unseen"),
-        });
-    }
-}
 
 /// Calls and total of each method: every call looks through the whole stack.
 pub(crate) fn naive_report(stream: &Stream) -> BTreeMap<u64, (u64, u64)> {
