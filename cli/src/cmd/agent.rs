@@ -1,4 +1,4 @@
-//! The agent library: where it is, where it is to write, and how it is told what to do.
+//! The agent library: where it is, where it writes, and its options.
 
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::fs::File;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::args::{AgentArgs, DEFAULT_DIR};
 use crate::failure::Failure;
 
-/// Finds the agent library: where the user says, or beside this program.
+/// Finds the agent library: at the path that the user gives, or in the directory of this program.
 pub(crate) fn library(given: Option<&Path>) -> Result<PathBuf, Failure> {
     if let Some(given) = given {
         if given.is_file() {
@@ -36,8 +36,8 @@ pub(crate) fn library(given: Option<&Path>) -> Result<PathBuf, Failure> {
     })
 }
 
-/// Refuses a library for other machines than this program is for: the JVM would say so in three lines, of which
-/// one is true. What cannot be read, or is no library at all, is left to the JVM.
+/// Refuses a library for another machine than this program: the JVM would print three lines about it, of
+/// which one is right. The JVM judges files that cannot be read or are not libraries.
 fn expect_same_machine(library: &Path) -> Result<(), Failure> {
     let own = std::env::current_exe().ok().and_then(|program| machine(&program));
     match (own, machine(library)) {
@@ -51,7 +51,7 @@ fn expect_same_machine(library: &Path) -> Result<(), Failure> {
     }
 }
 
-/// What an ELF file says of the machine it is for: class, byte order and `e_machine`.
+/// The machine that an ELF file is for: class, byte order and `e_machine`.
 fn machine(path: &Path) -> Option<[u8; 4]> {
     let mut head = [0; 20];
     File::open(path).ok()?.read_exact(&mut head).ok()?;
@@ -61,14 +61,14 @@ fn machine(path: &Path) -> Option<[u8; 4]> {
     }
 }
 
-/// What the library is called.
+/// The file name of the library.
 pub(crate) fn file_name() -> String {
     format!("{DLL_PREFIX}flowagent{DLL_SUFFIX}")
 }
 
 fn places(program: &Path) -> Vec<PathBuf> {
     let beside = program.parent().unwrap_or(Path::new("."));
-    // An installed program stands in bin.
+    // An installed program is in bin.
     let lib = beside.parent().unwrap_or(beside).join("lib");
     vec![beside.join(file_name()), lib.join(file_name())]
 }
@@ -87,8 +87,7 @@ impl Place {
     pub(crate) fn of(args: &AgentArgs) -> Result<Self, Failure> {
         let out = match (&args.out, std::env::var_os("FLOW_OUT")) {
             (Some(out), _) => out.clone(),
-            // The agent would take it from there; the option string, which goes first, must not
-            // hide it.
+            // The agent would take it from there; the option string, which wins, must not override it.
             (None, Some(out)) if !out.is_empty() => PathBuf::from(out),
             (None, _) => PathBuf::from(DEFAULT_DIR),
         };
@@ -102,7 +101,7 @@ impl Place {
 pub(crate) struct AgentOptions(Vec<(String, String)>);
 
 impl AgentOptions {
-    /// What the flags say.
+    /// The options that the flags set.
     pub(crate) fn of(args: &AgentArgs, place: &Place) -> Result<Self, Failure> {
         let mut options = Self::default();
         options.add("out", &place.pattern)?;
@@ -157,7 +156,7 @@ impl AgentOptions {
         Ok(options)
     }
 
-    /// Adds an option, which must be new.
+    /// Adds an option, which must not be set yet.
     pub(crate) fn add(&mut self, key: &str, value: &str) -> Result<(), Failure> {
         if self.0.iter().any(|(known, _)| known == key) {
             return Err(Failure::Usage(format!(
@@ -168,8 +167,8 @@ impl AgentOptions {
         Ok(())
     }
 
-    /// The option string: `key=value`, separated by commas. A comma in a value is escaped with a
-    /// backslash; a backslash has no escape, so a value that ends in one has to stand last.
+    /// The option string: `key=value`, separated by commas. A comma in a value is escaped with a backslash; a
+    /// backslash cannot be escaped, so a value that ends in one must be last.
     pub(crate) fn encode(mut self) -> Result<String, Failure> {
         let ends_badly = |(_, value): &(String, String)| value.ends_with('\\');
         let (mut options, last): (Vec<_>, Vec<_>) =
@@ -188,7 +187,7 @@ impl AgentOptions {
     }
 }
 
-/// The `out` option: absolute, and with `%` expanded by the agent only where the user wrote it.
+/// The `out` option: absolute, and the agent expands `%` only where the user wrote it.
 fn absolute_pattern(out: &Path) -> Result<String, Failure> {
     if out.as_os_str().is_empty() {
         return Err(Failure::Usage("--out: expected a directory".to_owned()));
@@ -205,13 +204,13 @@ fn absolute_pattern(out: &Path) -> Result<String, Failure> {
     })
 }
 
-/// A path that means the same in other directories.
+/// A path that means the same in any directory.
 pub(crate) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(path)
         .map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))
 }
 
-/// A path as options of the agent can hold it.
+/// A path in the form that options of the agent can hold.
 pub(crate) fn as_text(path: &Path) -> Result<&str, Failure> {
     path.to_str().ok_or_else(|| {
         Failure::Failed(format!(

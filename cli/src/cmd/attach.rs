@@ -1,4 +1,4 @@
-//! `flow attach`: records a JVM that is running.
+//! `flow attach`: records a running JVM.
 
 use crate::args::AttachArgs;
 use crate::cmd::agent::{self, AgentOptions, Place, as_text};

@@ -1,4 +1,4 @@
-//! `flow index`: stores what large threads are opened with at once.
+//! `flow index`: stores indexes, with which large threads can be opened at once.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -15,7 +15,7 @@ use crate::input::reading::Reading;
 use crate::input::source::{Source, thread_title};
 use crate::output::{Align, Out, Progress, Table, bytes, csv_fields, grouped, message, plural};
 
-/// The index of a smaller thread is made in the time it takes to open one.
+/// Smaller threads are indexed as fast as an index is opened.
 const SMALL_BYTES: u64 = 4 << 20;
 
 pub(crate) fn run(args: &IndexArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &IndexArgs, out: &mut Out) -> Result<Status, Failure> {
     Ok(status)
 }
 
-/// What became of a thread.
+/// The outcome for one thread.
 #[derive(Serialize)]
 struct Row {
     trace: String,
@@ -69,7 +69,8 @@ struct Row {
     state: String,
 }
 
-/// Stores the index of a thread, unless the events are damaged: who finds one would not learn of that.
+/// Stores the index of a thread, unless the events are damaged: a reader of the index would not learn of
+/// that.
 fn store(file: &ThreadFile, trace: &str, progress: &mut Progress) -> Result<(Row, Reading), Error> {
     let tree = open_tree(file, progress)?;
     let path = Index::path(file);

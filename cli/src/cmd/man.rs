@@ -13,9 +13,9 @@ use crate::failure::{Failure, Status};
 use crate::output::Out;
 
 pub(crate) fn run(args: &ManArgs, out: &mut Out) -> Result<Status, Failure> {
-    // `flow help VERB` is no verb of its own.
+    // `flow help VERB` is not a verb of its own.
     let mut command = Args::command().disable_help_subcommand(true);
-    // From here on verbs know their full names, and the flags that all of them have.
+    // From here on, verbs have their full names and the global flags.
     command.build();
     match (&args.out, &args.verb) {
         (Some(dir), _) => write_all_pages(&command, dir)
@@ -42,8 +42,7 @@ fn write_all_pages(command: &Command, dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a page section by section: the examples are to stand line by line, which the whole of
-/// [`Man::render`] does not do.
+/// Writes a page section by section: examples must keep their lines, which [`Man::render`] does not ensure.
 fn write_page(command: &Command, to: &mut dyn Write) -> io::Result<()> {
     let man = Man::new(command.clone())
         .source(concat!("flow ", env!("CARGO_PKG_VERSION")))

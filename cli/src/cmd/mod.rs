@@ -1,4 +1,4 @@
-//! The verbs, a file or a folder each; `agent` is what those that record share.
+//! The verbs, one file or folder each; `agent` is shared by those that record.
 
 mod agent;
 pub(crate) mod attach;
@@ -23,7 +23,7 @@ use crate::args::Format;
 use crate::input::source::Source;
 use crate::output::csv_fields;
 
-/// How many lines are shown: as text `default`, if that is not said; 0 means all.
+/// How many lines are shown: `default` in text, unless the user says otherwise; 0 means all.
 fn most(max: Option<u64>, format: Format, default: u64) -> usize {
     match max.unwrap_or(if format == Format::Text { default } else { 0 }) {
         0 => usize::MAX,
@@ -31,7 +31,7 @@ fn most(max: Option<u64>, format: Format, default: u64) -> usize {
     }
 }
 
-/// A trace as a field of a line for programs.
+/// A trace as a field of JSON and CSV.
 fn trace_field(source: &Source, trace: &Trace, format: Format) -> String {
     let name = source.name(&trace.dir);
     match format {

@@ -1,4 +1,4 @@
-//! What a thread file holds: at a glance where all is well, else record by record.
+//! What a thread file holds: by scanning if everything is right, otherwise record by record.
 
 use std::num::NonZeroU64;
 
@@ -13,10 +13,10 @@ use crate::input::reading::{
 };
 use crate::output::Progress;
 
-/// Ids without a name that are named themselves.
+/// If there are more ids without a name than this, the others are only counted.
 const SHOWN_IDS: usize = 5;
 
-/// What the records of a thread add up to.
+/// The totals of a thread's records.
 #[derive(Default)]
 pub(super) struct Contents {
     pub(super) total: Summary,
@@ -26,7 +26,7 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    /// Reads all of a thread, with what is wrong with it.
+    /// Reads all of a thread, and what is wrong with it.
     pub(super) fn of(
         file: &ThreadFile,
         named: &MethodMap<bool>,
@@ -39,7 +39,7 @@ impl Contents {
         Self::one_by_one(file, named, progress)
     }
 
-    /// `None` where something has to be told that only each record by itself can tell.
+    /// `None` if something must be reported that only single records can tell.
     fn at_a_glance(
         file: &ThreadFile,
         named: &MethodMap<bool>,
@@ -91,7 +91,7 @@ impl Contents {
     }
 }
 
-/// Whether all is well, of everything that does not depend on the place.
+/// Returns whether everything is right that does not depend on the position.
 struct Glance<'a> {
     named: &'a MethodMap<bool>,
     is_named: bool,

@@ -1,4 +1,4 @@
-//! What is found in one trace.
+//! The findings in one trace.
 
 use std::path::Path;
 
@@ -21,9 +21,9 @@ pub(super) struct Check {
     pub(super) state: State,
     pub(super) findings: Vec<Finding>,
     pub(super) counted: Totals,
-    /// Of the bytes that were counted, those that the journal holds.
+    /// The part of the counted bytes that the journal holds.
     in_journal: u64,
-    /// How many records were cut off, or files unreadable: why events may be missing.
+    /// How many records were cut off, or files unreadable: reasons why events may be missing.
     cut: u64,
 }
 
@@ -60,13 +60,13 @@ impl Check {
         check
     }
 
-    /// Adds what else was found, or done.
+    /// Adds findings from elsewhere.
     pub(super) fn extend(&mut self, findings: Vec<Finding>) {
         self.findings.extend(findings);
         self.findings.sort_by_key(|finding| finding.severity);
     }
 
-    /// The gravest of all findings.
+    /// The most severe finding.
     pub(super) fn worst(&self) -> Severity {
         self.findings.iter().map(|finding| finding.severity).min().unwrap_or(Severity::Note)
     }
@@ -79,19 +79,19 @@ impl Check {
         }
     }
 
-    /// Whether the files of names are there, and tell of the same methods.
+    /// Checks that the files of names exist and agree.
     fn names(&mut self, trace: &Trace) {
         // Other writers have fewer files.
         let Some(manifest) = &trace.manifest else { return };
         for name in [names::IDS, names::METHODS, names::THREADS] {
-            // Killed before its first event, a JVM may not have made them yet.
+            // A JVM that was killed before its first event may not have created them yet.
             let needed = manifest.end.is_some() || !trace.files.is_empty();
             if needed && !trace.dir.join(name).exists() {
                 self.add(Severity::Missing, name, "the file is missing".to_owned());
             }
         }
         let without_key = trace.methods.iter().filter(|(_, method)| !method.has_key).count() as u64;
-        // A kill may come between the two files, to which methods are added by the class. No event uses them.
+        // A kill may come between the two files, to which methods are added by class. No event uses them.
         if without_key > 0 && manifest.end.is_some() && trace.dir.join(names::IDS).exists() {
             let methods = plural(without_key, "method");
             let text = format!("lacks {methods} that methods.jsonl has");
@@ -129,7 +129,7 @@ impl Check {
         for text in damage {
             self.add(Severity::Damage, &place, text);
         }
-        // While it is being recorded, the file goes on behind the chunk that was open.
+        // While it is being recorded, the file continues after the chunk that was open.
         if self.state != State::Recording
             && let Err(error) = file.splice()
         {
@@ -137,7 +137,7 @@ impl Check {
         }
         let started = trace.threads.get(file.id).is_some_and(|thread| thread.start_ns.is_some());
         if !started {
-            // Writers without a manifest do not tell of threads.
+            // Writers without a manifest have no lines for threads.
             let severity =
                 if trace.manifest.is_some() { Severity::Missing } else { Severity::Note };
             self.add(severity, &place, "threads.jsonl has no line for this thread".to_owned());
@@ -170,7 +170,7 @@ impl Check {
         Ok(())
     }
 
-    /// Marks are needed for times, never for calls: but what is there has to be right.
+    /// Marks are needed for times, never for calls; but those that exist must be right.
     fn marks(&mut self, file: &ThreadFile, events: &str) {
         let place = Path::new(events).with_extension(names::MARKS_EXTENSION);
         let place = place.display().to_string();
@@ -202,7 +202,7 @@ impl Check {
                 _ => None,
             };
             if let Some((by_ns, from_ns)) = known {
-                // Of one place there may be several, in any order: nothing happened between them.
+                // Several may have the same position, in any order: nothing happened between them.
                 if position > place_of_last {
                     (place_of_last, not_before) = (position, latest);
                 }
@@ -227,7 +227,7 @@ impl Check {
         }
     }
 
-    /// What the journal holds is as good as in the files; but it is worth knowing.
+    /// Events in the journal are as good as events in the files, but worth knowing.
     fn journal(&mut self, trace: &Trace) {
         if let Some(text) = missing_journal(trace) {
             self.cut += 1;
@@ -264,11 +264,11 @@ impl Check {
         }
     }
 
-    /// Compares what was counted with what the recorder counted.
+    /// Compares counts with those of the recorder.
     fn compare(&mut self, end: &End) {
         let (counted, said) = (self.counted, &end.totals);
         let ends_early = self.cut > 0 || counted.bytes < said.bytes;
-        // An `ids` file may name more methods than this run met.
+        // An `ids` file may name more methods than this run called.
         let methods = counted.methods.min(said.methods);
         for (what, counted, said) in [
             ("methods", methods, said.methods),
@@ -280,8 +280,8 @@ impl Check {
             if counted == said {
                 continue;
             }
-            // What follows from files that end too early is not a defect of its own, nor is what the
-            // recorder could not finish, and says so.
+            // Consequences of truncated files are not separate defects, nor is anything that the recorder
+            // itself reported as unfinished.
             let explained = (counted < said && ends_early) || lost(&end.lost).is_some();
             let severity = if explained { Severity::Missing } else { Severity::Damage };
             let text = format!("{counted} {what}, but trace.json says {said}");

@@ -1,5 +1,5 @@
-//! `flow check`: whether a trace is whole, what has become of the recording, and on request the repair
-//! of one that was killed.
+//! `flow check`: whether a trace is whole, how the recording ended, and on request the repair of a killed
+//! one.
 //!
 //! | verdict | because of | exit status |
 //! |---|---|---:|
@@ -7,7 +7,7 @@
 //! | partial | something is missing: a record cut off, events lost, a thread without a start | 3 |
 //! | damaged | something is wrong: bytes or lines that violate the format, ids without a name, totals that differ | 1 |
 //!
-//! That a JVM was killed, or still records, is no defect: a trace is whole at any instant.
+//! A JVM that was killed, or still records, is not a defect: a trace is whole at any instant.
 
 mod contents;
 mod inspect;
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Status, Failure> {
 fn repair_all(args: &CheckArgs) -> Result<Vec<(PathBuf, Repair)>, Failure> {
     let mut repairs = Vec::new();
     for dir in TraceSet::directories(&args.source.dir)? {
-        // The check tells of one that cannot be opened.
+        // The check reports one that cannot be opened.
         if let Ok(trace) = Trace::open(&dir) {
             repairs.push((dir, repair(trace)?));
         }

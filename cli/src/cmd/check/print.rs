@@ -1,4 +1,4 @@
-//! What a check found, for people and for programs.
+//! The findings of a check, as text, JSON and CSV.
 
 use std::io::Write;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::output::{Out, bytes, csv_fields, left_out, neutral, plural};
 use crate::repair::Finding;
 
-/// Findings of text that are shown when nobody says how many; the graver ones come first.
+/// Findings shown in text by default; the more severe ones come first.
 pub(super) const DEFAULT_FINDINGS: u64 = 40;
 /// The columns of [`Check::print_csv`].
 pub(super) const CSV_TITLES: &str = "trace,verdict,severity,place,finding,state";

@@ -22,7 +22,7 @@ use crate::output::{
 };
 use test_runs::Tests;
 
-/// Differences of text that are shown when nobody says how many.
+/// Differences shown in text by default.
 const DEFAULT_MAX: u64 = 40;
 /// How many frames are named at either end of a stack.
 const CHAIN_ENDS: usize = 2;
@@ -122,7 +122,7 @@ fn print(diff: &Diff, args: &DiffArgs, out: &mut Out) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the two runs came to.
+/// The weights of the two runs.
 fn heading(diff: &Diff, changes: &[Change], args: &DiffArgs, out: &mut Out) -> Result<(), Failure> {
     let calls = diff.calls();
     let amount = |number| match args.by {

@@ -15,10 +15,10 @@ use crate::input::source::Source;
 use crate::input::test_runs::{Called, files};
 use crate::output::{Align, Out, Progress, Table, grouped, left_out, plural};
 
-/// Tests of text that are shown when nobody says how many.
+/// Tests shown in text by default.
 const DEFAULT_MAX: u64 = 40;
 
-/// What a test came to in one run, and what it called.
+/// The result of a test in one run, and what it called.
 #[derive(Default)]
 struct Facts {
     /// Of its last attempt.
@@ -44,7 +44,7 @@ pub(super) struct Tests {
 }
 
 impl Tests {
-    /// Adds those of a run that were asked for. To be called before anything of the traces is left out.
+    /// Adds the selected tests of a run. Called before anything of the traces is left out.
     pub(super) fn add(
         &mut self,
         run: Run,
@@ -74,7 +74,7 @@ impl Tests {
                     Run::Before => &mut pair.before,
                     Run::After => &mut pair.after,
                 };
-                // One that is run again after it failed has one name.
+                // A test that is run again after it failed has the same name.
                 let facts = facts.get_or_insert_default();
                 facts.outcome = test.outcome;
                 facts.calls += called.calls;

@@ -1,4 +1,4 @@
-//! `flow dump --marks`: what stands beside the events, with offsets.
+//! `flow dump --marks`: the marks beside the events, with offsets.
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ use crate::failure::{Failure, Status};
 use crate::input::source::{Source, thread_title};
 use crate::output::{Out, csv_fields, message, neutral, plural};
 
-/// What a mark comes to: its kind, two numbers and a text, of which it has those that it has.
+/// A mark in columns: its kind, two numbers and a text, of which it has some.
 struct Parts<'a> {
     kind: &'static str,
     by_ns: Option<u64>,

@@ -16,7 +16,7 @@ use crate::input::reading::{Ending, Flow, Reading, read_records};
 use crate::input::source::{Source, thread_title};
 use crate::output::{Labels, Out, Progress, csv_fields, plural};
 
-/// Of more bytes, only the first are shown.
+/// If there are more bytes than this, only the first are shown.
 const SHOWN_BYTES: u64 = 64;
 /// Space for the bytes of a record: ids up to 2^27 have four.
 const WIDTH: usize = "00 00 00 00".len();
@@ -70,7 +70,7 @@ struct Dump<'a> {
     /// Of the trace.
     name: String,
     labels: Labels<'a>,
-    /// Frames open in the thread at hand, behind the last record.
+    /// Frames open in the current thread, after the last record.
     frames: u64,
 }
 
@@ -115,7 +115,7 @@ impl Dump<'_> {
         Ok(reading)
     }
 
-    /// Shows that there is no record in some bytes; what is wrong with them is told on stderr.
+    /// Shows that some bytes are not a record; the error goes to stderr.
     fn left_out(&self, range: Range<u64>, out: &mut Out) -> Result<(), Failure> {
         if self.format != Format::Text || range.start >= range.end {
             return Ok(());
@@ -188,8 +188,8 @@ impl Dump<'_> {
     }
 }
 
-/// The bytes of the records, read beside the reader that decodes them: what stands in the file, not
-/// what would be written today.
+/// The bytes of the records, read beside the reader that decodes them: what is in the file, not what would be
+/// written today.
 struct RawBytes {
     input: BufReader<ContentReader>,
     position: u64,
@@ -200,7 +200,7 @@ impl RawBytes {
         Ok(Self { input: BufReader::new(Content::open(file)?.reader()), position: 0 })
     }
 
-    /// The bytes of a range behind the last one, in hex.
+    /// The bytes of a range after the last one, in hex.
     fn show(&mut self, range: Range<u64>) -> Result<String, Failure> {
         let cannot =
             |error| Failure::Failed(format!("the file changed while it was read: {error}"));

@@ -1,4 +1,4 @@
-//! What the marks of a trace amount to.
+//! A summary of the marks of a trace.
 
 use flow_codec::format::marks::Mark;
 use flow_codec::read::{ThreadFile, Trace};
@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::input::times::period;
 use crate::output::{duration, plural};
 
-/// What marks say, of all threads that are shown.
+/// What marks say, in all threads that are shown.
 #[derive(Serialize, Debug, Default)]
 pub(super) struct MarkFacts {
     /// Marks of the clock.
@@ -23,7 +23,7 @@ pub(super) struct MarkFacts {
 }
 
 impl MarkFacts {
-    /// Reads the marks of some threads. What is damaged is left to `flow check`.
+    /// Reads the marks of some threads. `flow check` reports damage.
     pub(super) fn read(trace: &Trace) -> Self {
         let mut facts = Self::default();
         let mut distances = Distances::default();
@@ -60,7 +60,7 @@ impl MarkFacts {
         }
     }
 
-    /// In words, if there is anything to say.
+    /// In words, if there are any marks.
     pub(super) fn text(&self, trace: &Trace) -> Option<String> {
         let timing = trace.manifest.as_ref().map(|manifest| manifest.timing).unwrap_or_default();
         if timing.is_off() && self.times == 0 {
@@ -96,12 +96,12 @@ impl MarkFacts {
     }
 }
 
-/// Eight steps for each power of two are told apart.
+/// Eight steps for each power of two are distinguished.
 const STEPS: u64 = 8;
 const STEP_BITS: u32 = STEPS.trailing_zeros();
 const PLACES: usize = 64 * 8;
 
-/// How often there were which distances, about.
+/// A histogram of distances.
 #[derive(Debug)]
 struct Distances {
     counts: Vec<u64>,

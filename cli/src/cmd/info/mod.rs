@@ -23,7 +23,7 @@ use crate::output::{
 };
 use marks::MarkFacts;
 
-/// Threads of text that are shown when nobody says how many.
+/// Threads shown in text by default.
 const DEFAULT_ROWS: u64 = 40;
 
 pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
     Ok(status)
 }
 
-/// A trace for programs.
+/// A trace in JSON.
 #[derive(Serialize)]
 struct Line<'a> {
     trace: &'a str,
@@ -98,7 +98,7 @@ struct Line<'a> {
     threads: &'a [ThreadRow],
 }
 
-/// What is known of a thread, from its file and from `threads.jsonl`.
+/// What is known about a thread, from its file and from `threads.jsonl`.
 #[derive(Serialize)]
 struct ThreadRow {
     thread: ThreadId,
@@ -108,10 +108,10 @@ struct ThreadRow {
     max_frames: u64,
     bytes: u64,
     state: &'static str,
-    /// Processor time of its whole life; absent where nobody told.
+    /// Processor time of its whole life; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     cpu_ns: Option<u64>,
-    /// What it had entered before recording began; absent where nothing.
+    /// The frames that were entered before recording began; absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     open: Option<Open>,
 }
@@ -137,7 +137,7 @@ impl ThreadRow {
     }
 }
 
-/// What the threads add up to.
+/// The totals of the threads.
 struct Facts {
     calls: u64,
     bytes: u64,
@@ -193,7 +193,7 @@ fn threads(args: &InfoArgs, trace: &Trace, progress: &mut Progress) -> (Vec<Thre
     (rows, status)
 }
 
-/// Sorts rows that come by their ids.
+/// Sorts rows that are ordered by id.
 fn sort(rows: &mut [ThreadRow], key: ThreadKey) {
     match key {
         ThreadKey::Thread => {}
@@ -215,7 +215,7 @@ fn row(trace: &Trace, id: ThreadId) -> ThreadRow {
         name: thread.map(|thread| thread.name.clone()).unwrap_or_default(),
         kind: match thread {
             None => "",
-            // No event of it was recorded, so what it is has not been told.
+            // No event of it was recorded, so its kind is unknown.
             Some(thread) if thread.start_ns.is_none() => "",
             Some(thread) if thread.is_virtual => "virtual",
             Some(thread) if thread.daemon => "daemon",
@@ -344,7 +344,7 @@ fn print_asked_loaders(args: &InfoArgs, end: &End, out: &mut Out) -> Result<(), 
 }
 
 fn print_threads(threads: &[ThreadRow], out: &mut Out) -> Result<(), Failure> {
-    // Only where threads ended, and only platform threads.
+    // Only for threads that ended, and only platform threads.
     let has_cpu = threads.iter().any(|thread| thread.cpu_ns.is_some());
     let right = |title| Some((title, Align::Right));
     let left = |title| Some((title, Align::Left));

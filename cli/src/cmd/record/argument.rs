@@ -18,14 +18,14 @@ pub(super) fn argument(library: &Path, options: &str) -> Result<String, Failure>
     Ok(format!("-agentpath:{library}={options}"))
 }
 
-/// Whether a program is `java` itself, which takes the argument.
+/// Returns whether a program is `java` itself, which takes the argument.
 pub(super) fn is_java(program: &OsStr) -> bool {
     let name = Path::new(program).file_name().unwrap_or_default();
     name == "java" || name.eq_ignore_ascii_case("java.exe")
 }
 
-/// An option as one word of `JAVA_TOOL_OPTIONS`: HotSpot splits at blanks, takes what stands between
-/// quotes of either kind as it is, and knows no escape.
+/// An option as one word of `JAVA_TOOL_OPTIONS`: HotSpot splits at blanks, takes text between quotes of
+/// either kind literally, and knows no escape.
 pub(super) fn quote(option: &str) -> String {
     let blank = |c: char| c.is_ascii_whitespace() || c == '\u{b}';
     if !option.contains(|c| blank(c) || c == '\'' || c == '"') {

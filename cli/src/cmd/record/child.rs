@@ -1,8 +1,8 @@
 //! Runs the command: its own streams, its own signals, its own exit status.
 //!
-//! The terminal sends what is typed (Ctrl-C, Ctrl-\) to the command itself, as it stands in the same
-//! process group; here it must only be survived. What is sent to this process alone (TERM, HUP) is
-//! handed on.
+//! The terminal sends what is typed (Ctrl-C, Ctrl-\) to the command itself, because it is in the same process
+//! group; this process only has to survive it. Signals that are sent to this process alone (TERM, HUP) are
+//! passed on.
 
 use std::ffi::OsStr;
 use std::io::ErrorKind;
@@ -30,7 +30,7 @@ pub(super) fn run(launch: &Launch) -> Result<(u32, u8), Failure> {
     let mut child = Command::new(program);
     child.args(args).envs(launch.variables.iter().map(|(name, value)| (name, value)));
 
-    // Before the start, so that the end of the shortest command is not missed.
+    // Before the start, so that the end of a very short command is not missed.
     let mut signals = Signals::new(handled())
         .map_err(|error| Failure::Failed(format!("signals cannot be handled: {error}")))?;
     let mut child = child.spawn().map_err(|error| cannot_run(program, &error))?;
@@ -50,8 +50,8 @@ fn cannot_run(program: &OsStr, error: &std::io::Error) -> Failure {
     }
 }
 
-/// The signals to handle. What is ignored when we start stays ignored, for the command too: a
-/// handler would undo `nohup`.
+/// The signals to handle. Signals that are ignored when we start stay ignored, for the command too: a handler
+/// would undo `nohup`.
 fn handled() -> Vec<i32> {
     let ignored = ignored_signals();
     let typed_or_sent = [SIGINT, SIGQUIT, SIGTERM, SIGHUP];
@@ -59,7 +59,7 @@ fn handled() -> Vec<i32> {
     wanted.chain([SIGCHLD]).collect()
 }
 
-/// A bit for each signal, the lowest for signal 1. Where the system does not tell: none.
+/// A bit for each signal, the lowest for signal 1. Zero if the system does not report them.
 fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -68,7 +68,7 @@ fn ignored_signals() -> u64 {
 
 fn wait(child: &mut Child, signals: &mut Signals) -> std::io::Result<ExitStatus> {
     loop {
-        // One signal may stand for several ends.
+        // One signal may represent several ends.
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
@@ -78,7 +78,8 @@ fn wait(child: &mut Child, signals: &mut Signals) -> std::io::Result<ExitStatus>
                 SIGHUP => Signal::HUP,
                 _ => continue,
             };
-            // Not yet waited for, so the id is still the child's. Gone already: all the better.
+            // Not waited for yet, so the id still belongs to the child. If it has ended already, nothing is
+            // lost.
             let _ = kill_process(Pid::from_child(child), forwarded);
         }
     }

@@ -1,5 +1,5 @@
-//! What the agent is told beside what the user says. Through environment variables: options of the
-//! user's, in the agent's option string, win over these.
+//! Default options of the agent, passed in environment variables: the user's own options, in the agent's
+//! option string, win over these.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -17,7 +17,7 @@ use crate::output::{message, neutral};
 /// The jar of the Java API, with the listeners that mark tests. `scripts/api.sh` builds it.
 const API_JAR: &[u8] = include_bytes!("../../../java/flow-api.jar");
 
-/// Methods that JaCoCo adds to classes on their way through the JVM.
+/// Methods that JaCoCo adds to classes.
 const NOT_THE_PROGRAMS: &str = "**#$jacocoInit";
 
 /// Environment variables for the command, and the files that belong to them.
@@ -29,9 +29,9 @@ pub(super) struct Defaults {
 }
 
 impl Defaults {
-    /// What suits the command, and tells which methods that means.
+    /// Chooses defaults for the command, and reports which methods they select.
     pub(super) fn of(command: &[OsString], args: &AgentArgs) -> Result<Self, Failure> {
-        // Nobody else may write there: a JVM runs what is in it.
+        // Nobody else may write there: a JVM runs its content.
         let files =
             tempfile::Builder::new().prefix("flow-").tempdir().map_err(Failure::temporary_file)?;
         let mut defaults = Self { variables: Vec::new(), files };
@@ -47,7 +47,7 @@ impl Defaults {
         Ok(defaults)
     }
 
-    /// A file that is there as long as the command runs.
+    /// A file that exists as long as the command runs.
     pub(super) fn keep(&self, name: &str, bytes: impl AsRef<[u8]>) -> Result<PathBuf, Failure> {
         let path = self.files.path().join(name);
         fs::write(&path, bytes).map_err(Failure::temporary_file)?;
@@ -61,7 +61,7 @@ impl Defaults {
         }
     }
 
-    /// Without a filter of the user's, the methods of the project are recorded.
+    /// Without a filter from the user, the methods of the project are recorded.
     fn choose_packages(&mut self, command: &[OsString], args: &AgentArgs) {
         let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
         let by_option = |(key, _): &(String, String)| matches!(key.as_str(), "target" | "include");
@@ -85,12 +85,12 @@ impl Defaults {
     }
 }
 
-/// Whether JVMs of tools are to be expected: the command is no program of a JDK itself.
+/// Returns whether the command may start JVMs of tools: it is not a program of a JDK itself.
 pub(super) fn starts_tools(command: &[OsString]) -> bool {
     command.first().is_some_and(|program| !is_of_jdk(program))
 }
 
-/// Whether a program is `java`, or another one of a JDK: who runs that wants it recorded.
+/// Returns whether a program is `java`, or another one of a JDK: a user who runs that wants it recorded.
 fn is_of_jdk(program: &OsStr) -> bool {
     is_java(program)
         || find(program).is_some_and(|path| {
@@ -101,7 +101,7 @@ fn is_of_jdk(program: &OsStr) -> bool {
         })
 }
 
-/// Where a program is, links followed.
+/// The path of a program, with links resolved.
 fn find(program: &OsStr) -> Option<PathBuf> {
     let path = Path::new(program);
     if path.components().count() > 1 {
@@ -112,7 +112,7 @@ fn find(program: &OsStr) -> Option<PathBuf> {
     fs::canonicalize(found).ok()
 }
 
-/// What a project has in its directory. Others may have projects somewhere inside, which do not matter.
+/// Files that a project has in its directory. Projects in sub-directories do not matter.
 const SIGNS: [&str; 11] = [
     "pom.xml",
     "build.gradle",
@@ -127,7 +127,7 @@ const SIGNS: [&str; 11] = [
     "src/test",
 ];
 
-/// Where the project is: here, or where Maven and Gradle are told that it is.
+/// The directory of the project: the current one, or the one that options of Maven and Gradle name.
 fn project_dirs(command: &[OsString]) -> Vec<PathBuf> {
     let mut dirs = vec![PathBuf::from(".")];
     let mut args = command.iter().skip(1);

@@ -1,7 +1,7 @@
-//! The way into Gradle's workers: an init script.
+//! How the agent reaches Gradle's workers: an init script.
 //!
-//! A Gradle daemon that runs already may keep the environment it was started with, and then nothing
-//! that is in ours reaches the JVMs it starts. Options of the `gradle` command always do.
+//! A Gradle daemon that is already running may keep the environment with which it was started, and then
+//! variables of ours do not reach the JVMs that it starts. Options of the `gradle` command always do.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -9,10 +9,10 @@ use std::path::Path;
 use crate::cmd::agent::as_text;
 use crate::failure::Failure;
 
-/// What every supported Gradle is called: from the wrapper, or installed.
+/// The file names of Gradle's commands: the wrapper, or an installed one.
 const NAMES: [&str; 3] = ["gradlew", "gradle", "gw"];
 
-/// Whether a command runs Gradle itself, perhaps by way of `env`, `nice` and the like; only then does
+/// Returns whether a command runs Gradle itself, perhaps through `env`, `nice` and the like; only then does
 /// it take Gradle's options.
 pub(super) fn is_gradle(command: &[OsString]) -> bool {
     command.iter().any(|word| {
@@ -21,7 +21,7 @@ pub(super) fn is_gradle(command: &[OsString]) -> bool {
     })
 }
 
-/// Refuses what does not run Gradle: there the option would mean something else.
+/// Refuses commands that do not run Gradle: for them the option would mean something else.
 pub(super) fn expect_gradle(command: &[OsString]) -> Result<(), Failure> {
     if is_gradle(command) {
         return Ok(());
@@ -33,9 +33,9 @@ pub(super) fn expect_gradle(command: &[OsString]) -> Result<(), Failure> {
     )))
 }
 
-/// An init script that loads the agent into each JVM that runs tests or a program, with these
-/// environment variables. It uses nothing that is newer than Gradle 4.4 or gone in Gradle 9, and reads
-/// neither the project nor this script when a task runs, as a configuration cache asks.
+/// An init script that loads the agent into each JVM that runs tests or a program, with these environment
+/// variables. It uses nothing that is newer than Gradle 4.4 or was removed in Gradle 9, and reads neither the
+/// project nor this script while a task runs, as a configuration cache requires.
 pub(super) fn init_script(agent: &str, variables: &[(&str, OsString)]) -> Result<String, Failure> {
     let mut environment = String::new();
     for (name, value) in variables {
@@ -49,10 +49,10 @@ pub(super) fn init_script(agent: &str, variables: &[(&str, OsString)]) -> Result
 allprojects {{
     [Test, JavaExec].each {{ type ->
         tasks.withType(type) {{
-            // What is up to date or comes out of the build cache would not run.
+            // Tasks that are up to date or in the build cache would not run.
             outputs.upToDateWhen {{ false }}
             outputs.doNotCacheIf('it is recorded') {{ true }}
-            // Last of all: a build may replace the arguments it was given until then.
+            // Last of all: until then a build may replace the arguments.
             doFirst {{
                 jvmArgs {agent}
 {environment}            }}
@@ -64,7 +64,7 @@ allprojects {{
     ))
 }
 
-/// A string of Groovy's in which nothing stands for something else.
+/// A string of Groovy in which every character is literal.
 fn text(value: &str) -> String {
     let mut out = String::with_capacity(value.len() + 2);
     out.push('\'');

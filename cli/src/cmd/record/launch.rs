@@ -1,4 +1,4 @@
-//! What is run, so that the agent gets into the JVMs of a command.
+//! The command that is run, so that the agent gets into its JVMs.
 
 use std::env;
 use std::ffi::OsString;
@@ -12,8 +12,8 @@ use crate::failure::Failure;
 
 /// Options for every JVM that is started.
 const JAVA_TOOL_OPTIONS: &str = "JAVA_TOOL_OPTIONS";
-/// Tells the agent which JVMs belong together: those that a command starts one after the other keep
-/// each other's traces.
+/// Tells the agent which JVMs belong together: those that a command starts one after the other keep each
+/// other's traces.
 const SESSION: &str = "FLOW_SESSION";
 
 /// A command line, and environment variables beside ours.
@@ -24,7 +24,7 @@ pub(super) struct Launch {
 }
 
 impl Launch {
-    /// `agent` is the argument for a JVM; what is not said otherwise comes from the defaults.
+    /// `agent` is the argument for a JVM; the defaults apply to everything else.
     pub(super) fn new(
         args: &RecordArgs,
         agent: &str,
@@ -37,7 +37,7 @@ impl Launch {
         if args.gradle {
             let script = gradle::init_script(agent, &variables)?;
             command.extend(["--init-script".into(), defaults.keep("flow.gradle", &script)?.into()]);
-            // A daemon that is started now would go on with these when we have ended.
+            // A daemon that is started now would keep these after we have ended.
             variables.clear();
         } else if command.first().is_some_and(|program| is_java(program)) {
             command.insert(1, agent.into());

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
     Ok(Status::Command(status))
 }
 
-/// What to think of first when a command recorded nothing.
+/// The most likely reason if a command recorded nothing.
 fn why_nothing(args: &RecordArgs) -> &'static str {
     if !args.gradle && gradle::is_gradle(&args.command) {
         " (a daemon that ran before may keep what it was started with: flow record --gradle; and tests \

@@ -1,19 +1,19 @@
-//! Which packages are a project's own: those that it compiles, going by where Maven, Gradle and IDEs
-//! put classes and sources.
+//! The packages of a project: those that it compiles, judged by where Maven, Gradle and IDEs put classes and
+//! sources.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirEntry};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Modules lie no deeper in a project, packages no deeper in their folder.
+/// Modules are at most this deep in a project, packages at most this deep in their folder.
 const MAX_DEPTH: usize = 8;
 const MAX_PACKAGE_DEPTH: usize = 24;
-/// A directory with more directories than this is no project; what was found until then counts.
+/// A directory with more directories than this is not a project; what was found until then counts.
 const MAX_DIRS: usize = 50_000;
-/// A filter has no more patterns: rather shorter ones.
+/// A filter has at most this many patterns; shorter ones replace many long ones.
 const MAX_GLOBS: usize = 40;
-/// Where sources say what their package is.
+/// Files whose head declares their package.
 const HEAD_BYTES: u64 = 8 * 1024;
 
 /// The packages, `com.app.order`; an empty one for classes without.
@@ -25,7 +25,7 @@ pub(super) fn of_projects(dirs: &[PathBuf]) -> BTreeSet<String> {
     search.packages
 }
 
-/// Patterns for these packages and those inside of them: as few as that takes.
+/// Patterns for these packages and those inside them: as few as possible.
 pub(super) fn globs(packages: &BTreeSet<String>) -> Vec<String> {
     let mut packages = packages.clone();
     let has_default = packages.remove("");
@@ -58,7 +58,7 @@ struct Search {
 }
 
 impl Search {
-    /// Looks for folders of classes and sources.
+    /// Searches for folders of classes and sources.
     fn project(&mut self, root: &Path) {
         let mut to_do = vec![(root.to_path_buf(), 0)];
         while let Some((dir, depth)) = to_do.pop() {
@@ -79,7 +79,7 @@ impl Search {
         }
     }
 
-    /// Looks for packages in a folder.
+    /// Searches a folder for packages.
     fn root(&mut self, root: &Path) {
         let mut to_do = vec![(root.to_path_buf(), String::new(), 0)];
         while let Some((dir, package, depth)) = to_do.pop() {
@@ -102,7 +102,7 @@ impl Search {
         }
     }
 
-    /// Adds the package of a class or a source; answers whether it is one.
+    /// Adds the package of a class or a source; returns whether the file is one.
     fn file(&mut self, path: &Path, name: &str, package: &str) -> bool {
         let Some((stem, extension)) = name.rsplit_once('.') else { return false };
         if matches!(stem, "module-info" | "package-info") {
@@ -110,7 +110,7 @@ impl Search {
         }
         let package = match extension {
             "class" | "java" => package.to_owned(),
-            // These need not stand where their package would have them.
+            // Such a file need not be in the folder of its package.
             "kt" | "groovy" | "scala" => {
                 declared_package(path).unwrap_or_else(|| package.to_owned())
             }
@@ -120,7 +120,7 @@ impl Search {
         true
     }
 
-    /// What is in a directory, in order; nothing once there were too many.
+    /// The entries of a directory, in order; nothing once there were too many.
     fn list(&mut self, dir: &Path) -> Vec<DirEntry> {
         if self.dirs_left == 0 {
             return Vec::new();
@@ -132,8 +132,8 @@ impl Search {
     }
 }
 
-/// Whether packages begin in a folder: `target/classes`, `build/classes/java/main`,
-/// `src/main/java`, `out/production/app`, and the like for tests.
+/// Returns whether packages begin in a folder: `target/classes`, `build/classes/java/main`, `src/main/java`,
+/// `out/production/app`, and the like for tests.
 fn is_package_root(path: &Path) -> bool {
     let mut names = path.iter().rev().map(|name| name.to_str().unwrap_or_default());
     let [last, second, third, fourth] = [(); 4].map(|()| names.next().unwrap_or_default());
@@ -150,7 +150,7 @@ fn is_identifier(name: &str) -> bool {
         && chars.all(|c| c.is_alphanumeric() || c == '_')
 }
 
-/// What a source says its package is, if its head does.
+/// The package that a source declares in its head.
 fn declared_package(path: &Path) -> Option<String> {
     let mut head = Vec::new();
     fs::File::open(path).ok()?.take(HEAD_BYTES).read_to_end(&mut head).ok()?;

@@ -1,4 +1,4 @@
-//! What a recording came to, told on stderr when the command has ended.
+//! What was recorded, printed on stderr when the command has ended.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,29 +11,29 @@ use crate::cmd::test_runs::summary as tests_summary;
 use crate::input::source::is_like;
 use crate::output::{bytes, lost, message, plural, shell_word};
 
-/// Of more directories than this, only the first are named.
+/// If there are more directories than this, only the first are named.
 const SHOWN_DIRECTORIES: usize = 4;
 
 /// The traces of one run of a command.
 #[derive(Debug, Default)]
 pub(super) struct Summary {
-    /// The directories, as they are to be given to the other verbs.
+    /// The directories, in the form that other verbs take.
     shown: Vec<String>,
     traces: Vec<Recorded>,
     /// What could not be read.
     problems: Vec<String>,
-    /// Whether the directory holds a trace of before.
+    /// Whether the directory holds an earlier trace.
     has_earlier: bool,
 }
 
 /// One trace of the run.
 #[derive(Debug)]
 struct Recorded {
-    /// What was written, as far as is known.
+    /// What was written, as far as it is known.
     totals: Totals,
     lost: Option<String>,
     end: End,
-    /// What the tests came to that it ran.
+    /// The results of the tests that it ran.
     tests: Vec<Option<Outcome>>,
 }
 
@@ -42,13 +42,13 @@ enum End {
     Clean,
     /// No clean end, and the process is gone.
     Killed,
-    /// No clean end; whether the process lives is not known.
+    /// No clean end; whether the process is alive cannot be determined.
     Unknown,
 }
 
 impl Summary {
-    /// Looks for what was recorded since `started` in the directories that `pattern` can stand for.
-    /// `out` is the same as the user wrote it, `child` the process that was run.
+    /// Searches the directories that `pattern` can match for what was recorded since `started`. `out` is the
+    /// same as the user wrote it, `child` the process that was run.
     pub(super) fn of(out: &Path, pattern: &str, started: Duration, child: u32) -> Self {
         let started_ns = u64::try_from(started.as_nanos()).unwrap_or(u64::MAX);
         let mut summary = Self::default();
@@ -70,7 +70,7 @@ impl Summary {
                         summary.traces.push(Recorded::of(&trace, manifest, child));
                         summary.problems.extend(trace.damage.iter().map(ToString::to_string));
                     }
-                    // Of a wildcard, others are not worth a word.
+                    // Other directories that match a wildcard are not mentioned.
                     _ => summary.has_earlier |= !has_placeholders,
                 }
             }
@@ -81,7 +81,7 @@ impl Summary {
         summary
     }
 
-    /// Tells it. `why_nothing` is added where there is nothing.
+    /// Prints the summary, with `why_nothing` if nothing was recorded.
     pub(super) fn tell(&self, why_nothing: &str) {
         for problem in &self.problems {
             message(problem);
@@ -174,7 +174,7 @@ impl Recorded {
     }
 }
 
-/// The directories that the agent may have made of its `out` option.
+/// The directories that the agent may have made from its `out` option.
 fn directories(pattern: &str) -> Vec<PathBuf> {
     let mut found = vec![PathBuf::from("/")];
     for part in pattern.split('/').filter(|part| !part.is_empty()) {

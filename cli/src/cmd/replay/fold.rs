@@ -1,20 +1,20 @@
-//! Lines that are held back: calls of one method that follow one another, and call nothing that is
-//! shown, become one line, and a call whose callees are too deep to be shown says how many there were.
+//! Lines that are held back: consecutive calls of one method without visible callees become one line, and a
+//! call whose callees are too deep to be shown gets their number.
 
 use flow_codec::read::CallTimes;
 use flow_codec::{Depth, MethodId, Offset};
 
-/// A line to be printed: a call, or so many calls in a row.
+/// A line to be printed: one call, or several consecutive ones.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Line {
     pub(super) depth: Depth,
     pub(super) method: MethodId,
     pub(super) offset: Offset,
-    /// How many calls; 0 where the call stands above already, and only `below` is to be told.
+    /// The number of calls; 0 if the call has been printed already, and only `below` is missing.
     pub(super) count: u64,
     /// Calls inside that are too deep to be shown.
     pub(super) below: u64,
-    /// When it happened, where that is asked for.
+    /// When it happened, if that is shown.
     pub(super) times: Option<CallTimes>,
 }
 
@@ -38,8 +38,8 @@ pub(super) struct Fold {
 }
 
 impl Fold {
-    /// A shown call is entered. Answers whether it joins the line held back; if not, that line is to
-    /// be taken first, and [`hold`](Self::hold) called.
+    /// A shown call is entered. Returns whether it joins the line held back; if not, take that line first,
+    /// and call [`hold`](Self::hold).
     #[inline]
     pub(super) fn joins(&mut self, depth: Depth, method: MethodId) -> bool {
         match &mut self.held {
@@ -61,8 +61,8 @@ impl Fold {
         self.below_last = 0;
     }
 
-    /// A call is entered that is too deep to be shown. It counts for the line held back, if that is of a
-    /// caller.
+    /// A call is entered that is too deep to be shown. It counts for the line held back, if that line is of
+    /// one of its callers.
     #[inline]
     pub(super) fn below(&mut self) {
         if let Some(line) = self.held.as_mut().filter(|_| self.open) {
@@ -71,7 +71,7 @@ impl Fold {
         }
     }
 
-    /// A frame is left. Answers the lines that nothing can join any more.
+    /// A frame is left. Returns the lines that nothing can join any more.
     #[inline]
     pub(super) fn leave(&mut self, depth: Depth) -> [Option<Line>; 2] {
         match &self.held {
@@ -85,7 +85,7 @@ impl Fold {
         }
     }
 
-    /// How deep the held line is. Frames above it may be left without a word.
+    /// How deep the held line is. Frames above it may be left silently.
     #[inline]
     pub(super) fn depth(&self) -> Option<Depth> {
         self.held.as_ref().map(|line| line.depth)
@@ -95,7 +95,7 @@ impl Fold {
         self.open && self.held.as_ref().is_some_and(|line| line.depth == depth)
     }
 
-    /// Takes what is held back. A last call that has turned out to call others stands alone.
+    /// Takes what is held back. A last call that has turned out to have callees gets a line of its own.
     #[inline]
     pub(super) fn take(&mut self) -> [Option<Line>; 2] {
         match self.held.take() {
@@ -110,8 +110,8 @@ impl Fold {
         }
     }
 
-    /// Takes what is held back for a reader who wants to see it now. Of a call that is still open only
-    /// what is below it is told later.
+    /// Takes what is held back for a reader who wants to see it now. For a call that is still open, only what
+    /// is below it is printed later.
     pub(super) fn show(&mut self) -> [Option<Line>; 2] {
         let is_open = self.open;
         if self.held.as_ref().is_none_or(|line| line.count == 0) {

@@ -1,8 +1,8 @@
-//! `flow replay --follow`: goes on while the trace is being recorded.
+//! `flow replay --follow`: continues while the trace is being recorded.
 //!
-//! What a thread has recorded stands in its file and, behind that, in the journal, where it only grows;
-//! so looking again and again, and reading on where the last look ended, finds every event once and in order.
-//! Only the last run of exits may have become longer.
+//! A thread's events are in its file and, after that, in the journal, where they only grow. So reading
+//! repeatedly, each time from where the last pass ended, finds every event once and in order. Only the last
+//! run of exits may have become longer.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -26,15 +26,15 @@ use crate::input::reading::{Ending, Flow, Reading};
 use crate::input::source::{Source, thread_title};
 use crate::output::{Out, Progress, message};
 
-/// How long to wait between two looks, at least.
+/// The shortest wait between two passes.
 const PAUSE: Duration = Duration::from_millis(100);
-/// A look takes at most one in so many parts of the time, however large the trace is.
+/// A pass takes at most this share of the time, however large the trace is.
 const SHARE: u32 = 5;
 
 /// Follows all traces of a directory.
 pub(super) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut follower = Follower { args, stop: stop_flag()?, ..Follower::new(args) };
-    // Asked before the first look, which then sees all there is.
+    // Checked before the first pass, which then sees everything.
     let directories = TraceSet::directories(&args.source.dir)?;
     let mut is_over = directories.iter().all(|dir| lock::is_recording(dir) == Some(false));
     loop {
@@ -53,7 +53,7 @@ pub(super) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
             return follower.end(&source, &unreadable, out);
         }
         if look == Look::Nothing {
-            // It is over if nobody records any more; what came until then is seen by one more look.
+            // It is over if no JVM records any more; one more pass reads what came until then.
             is_over = !source.traces.iter().any(is_recording);
             if is_over {
                 continue;
@@ -78,12 +78,12 @@ fn is_recording(trace: &Trace) -> bool {
     !has_end && lock::is_recording(&trace.dir) != Some(false)
 }
 
-/// What a look has found.
+/// The result of a pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Look {
     Nothing,
     News,
-    /// No more is wanted.
+    /// The limit has been reached.
     Enough,
 }
 
@@ -94,7 +94,7 @@ struct Follower<'a> {
     threads: BTreeMap<(PathBuf, ThreadId), Followed>,
     /// When the recording of each trace began.
     starts: BTreeMap<PathBuf, u64>,
-    /// Made anew when a trace has more methods than it had.
+    /// Made anew when a trace has more methods than before.
     selections: BTreeMap<PathBuf, (usize, Selection, Option<Selection>)>,
 }
 
@@ -114,7 +114,8 @@ impl<'a> Follower<'a> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Whether a trace has made way for a newer one, which must not be taken for its continuation.
+    /// Returns whether a trace has been replaced by a newer one, which must not be taken for its
+    /// continuation.
     fn is_another_recording(&mut self, source: &Source) -> bool {
         let mut starts = source
             .traces
@@ -189,7 +190,7 @@ impl<'a> Follower<'a> {
         let mut status = source.tell_damage(unreadable);
         source.tell_losses();
         let (args, progress) = (self.args, Progress::without_results(0));
-        // Who has seen enough of one thread does not ask for the end of the others.
+        // If one thread has reached its limit, the end of the others is not shown.
         let mut endings = self.threads.values().map(|thread| thread.reading.ending);
         let is_stopped = endings.any(|ending| ending == Ending::Stopped);
         self.for_each_thread(source, out, |thread, trace, file, lines| {
@@ -209,13 +210,13 @@ impl<'a> Follower<'a> {
 struct Followed {
     player: Player,
     reading: Reading,
-    /// What its title begins with, where there are several traces.
+    /// The start of its title, if there are several traces.
     place: String,
-    /// Where to read on: at the first record that was not read, or at the last run of exits.
+    /// Where to continue: at the first record that was not read, or at the last run of exits.
     next: Offset,
     /// Exits of the run there that were read.
     exits: u64,
-    /// Bytes, and events of the open chunk, when it was looked at last.
+    /// Bytes of the file, and events of the open chunk, at the last pass.
     size: Option<(u64, u64)>,
 }
 

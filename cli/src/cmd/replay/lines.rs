@@ -1,4 +1,4 @@
-//! How a call looks as a line of each format, and where lines go.
+//! The form of a call as a line of each format, and where lines go.
 
 use std::io::Write;
 
@@ -14,17 +14,17 @@ use crate::output::{Labels, Out, csv_fields, grouped, indentation, neutral, plur
 /// What has been printed so far, of all traces and threads.
 #[derive(Debug, Default)]
 pub(super) struct Printed {
-    /// Calls, or lines of folded calls.
+    /// Calls, or lines of collapsed calls.
     pub(super) calls: u64,
-    /// The thread whose heading stands above, by a number of the caller's.
+    /// The thread whose heading was printed last, by a number of the caller's.
     pub(super) thread: Option<u64>,
 }
 
-/// What to show of a trace, and how.
+/// What is shown of a trace, and how.
 pub(super) struct Lines<'a> {
     /// Calls that are not left out.
     pub(super) selection: &'a Selection,
-    /// Calls that are shown with all they called, where not all are.
+    /// Calls that are shown with all their callees, if not all calls are.
     pub(super) wanted: Option<&'a Selection>,
     pub(super) printed: &'a mut Printed,
     pub(super) out: &'a mut Out,
@@ -60,7 +60,7 @@ impl<'a> Lines<'a> {
         format!("trace,thread,depth,{}{origin},offset{times}\n", Labels::COLUMNS)
     }
 
-    /// What all lines of a thread begin with.
+    /// The start of all lines of a thread.
     pub(super) fn prefix(args: &ReplayArgs, trace: &str, thread: flow_codec::ThreadId) -> Vec<u8> {
         match args.source.format {
             Format::Text => String::new(),
@@ -73,7 +73,7 @@ impl<'a> Lines<'a> {
         .into_bytes()
     }
 
-    /// Prints a thread's heading, unless it stands above already.
+    /// Prints a thread's heading, unless it was printed last.
     #[inline]
     pub(super) fn head(&mut self, thread: u64, title: &str) -> Result<(), Failure> {
         if self.printed.thread == Some(thread) || !self.is_text() {
@@ -85,7 +85,7 @@ impl<'a> Lines<'a> {
         Ok(self.out.heading(title)?)
     }
 
-    /// Prints one call, or one line of folded calls. Text is indented by `indent`.
+    /// Prints one call, or one line of collapsed calls. Text is indented by `indent`.
     #[inline]
     pub(super) fn call(
         &mut self,
@@ -146,7 +146,7 @@ impl<'a> Lines<'a> {
         Ok(self.out.write_all(line)?)
     }
 
-    /// Prints what stands beside calls, for programs: a row without a method.
+    /// Prints a row without a method, for JSON and CSV: what is known beside calls.
     pub(super) fn beside(
         &mut self,
         prefix: &[u8],
@@ -172,7 +172,7 @@ impl<'a> Lines<'a> {
         Ok(self.out.write_all(line)?)
     }
 
-    /// Prints a line of text that stands beside calls with times.
+    /// Prints a line of text for what is known beside calls with times.
     pub(super) fn aside(&mut self, indent: usize, text: &str) -> Result<(), Failure> {
         self.line.clear();
         times::push_columns(&mut self.line, None);
@@ -182,12 +182,12 @@ impl<'a> Lines<'a> {
         Ok(self.out.write_all(&self.line)?)
     }
 
-    /// Says what is to be said of a thread as a whole.
+    /// Prints remarks on a thread as a whole.
     pub(super) fn remark(&mut self, thread: &str, text: &str) -> Result<(), Failure> {
         Ok(self.out.remark(self.format, Some(thread), text)?)
     }
 
-    /// Prints a line of text that is no call.
+    /// Prints a line of text that is not a call.
     pub(super) fn text(&mut self, indent: usize, text: &str) -> Result<(), Failure> {
         self.line.clear();
         push_indent(indent, &mut self.line);

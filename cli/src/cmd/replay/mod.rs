@@ -40,7 +40,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     }
     let mut source = Source::open(&args.source)?;
     source.choose_part(&args.part)?;
-    // Of a program that runs they may be yet to come.
+    // If the program is still running, they may come later.
     globs(&args.method, &source.traces)?;
     source.tell_losses();
     let count: usize = source.traces.iter().map(|trace| trace.files.len()).sum();
@@ -113,7 +113,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     Ok(status)
 }
 
-/// What is not left out, and what is shown with all it called, where not everything is.
+/// The calls that are not left out, and those that are shown with all their callees.
 fn selections(args: &ReplayArgs, trace: &Trace) -> (Selection, Option<Selection>) {
     let globs: Vec<_> = args.method.iter().map(|pattern| Glob::new(pattern)).collect();
     let wanted = (!globs.is_empty()).then(|| Selection::new(&trace.methods, &globs, &[]));
@@ -135,7 +135,7 @@ fn replay(
     Ok(reading)
 }
 
-/// Replays a thread from a place on.
+/// Replays a thread from a position on.
 fn replay_from(
     args: &ReplayArgs,
     file: &ThreadFile,
@@ -150,8 +150,7 @@ fn replay_from(
     Ok(reading)
 }
 
-/// Replays what follows from a record on: with times by its timeline, without them by its records, which is
-/// faster.
+/// Replays from a record on: with times from the timeline, without them from the records, which is faster.
 fn events(
     args: &ReplayArgs,
     (file, from): (&ThreadFile, Offset),

@@ -1,4 +1,4 @@
-//! What a replay says in words.
+//! The remarks of a replay.
 
 use flow_codec::MethodId;
 use flow_codec::read::OpenFrames;
@@ -27,7 +27,7 @@ pub(super) fn path(frames: &[MethodId], labels: &Labels<'_>) -> String {
     chain(frames, CHAIN_ENDS, |frame| labels.name(*frame))
 }
 
-/// Frames that were entered before recording, behind so many that have no name.
+/// Frames that were entered before recording, after this many without a name.
 pub(super) fn entered_before(open: &OpenFrames, labels: &Labels<'_>) -> String {
     let names = chain(&labels.frames(&open.frames), CHAIN_ENDS, String::clone);
     let names = match open.omitted {

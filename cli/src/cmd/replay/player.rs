@@ -1,5 +1,5 @@
-//! One thread's records as lines. What it keeps is all that has to be known of the records before, so
-//! reading may begin, and go on, anywhere.
+//! One thread's records as lines. The state is everything that must be known about earlier records, so
+//! reading may begin, and continue, anywhere.
 
 use std::num::NonZeroU64;
 
@@ -19,15 +19,15 @@ use crate::failure::Failure;
 use crate::input::reading::{Ending, Flow};
 use crate::output::{duration, grouped, plural};
 
-/// Of more open frames than this, only the outermost and the innermost are named.
+/// If more frames are open than this, only the outermost and the innermost are named.
 const NAMED_FRAMES: usize = 64;
 
 /// The state of one thread's replay.
 #[derive(Debug)]
 pub(super) struct Player {
-    /// What the thread's heading says.
+    /// The text of the thread's heading.
     pub(super) title: String,
-    /// Tells it from the other threads.
+    /// Distinguishes it from the other threads.
     number: u64,
     prefix: Vec<u8>,
     max_depth: usize,
@@ -40,18 +40,18 @@ pub(super) struct Player {
     stack: Vec<MethodId>,
     /// Which of the open frames are in the stack.
     shown: ShownFrames,
-    /// Where in the stack the call is that is being shown with all it calls. Without `--method`
-    /// everything is inside such a call.
+    /// The depth of the call that is being shown with all its callees. Without `--method` everything is
+    /// inside such a call.
     root: Option<usize>,
     fold: Fold,
     /// Calls so far, whether they are shown or not.
     calls: u64,
-    /// Those that were too deep.
+    /// Calls that were too deep.
     deeper: u64,
     unseen: u64,
-    /// When calls happened, where that is asked for.
+    /// When calls happened, if that is shown.
     times: Option<Lookahead>,
-    /// Calls that took less are left out, and how many were.
+    /// Calls shorter than this are hidden, and how many were.
     min_ns: u64,
     shorter: u64,
 }
@@ -119,7 +119,7 @@ impl Player {
         }
     }
 
-    /// Tells when calls happened, of the records from this one on.
+    /// Adds times, for the records from this one on.
     pub(super) fn keep_time(&mut self, file: &ThreadFile, from: Offset) {
         self.times = Some(Lookahead::new(file, from));
     }
@@ -129,7 +129,7 @@ impl Player {
         self.times.take().and_then(Lookahead::into_damage)
     }
 
-    /// Begins in the middle of the thread, and says where that is.
+    /// Begins in the middle of the thread, and prints the position.
     pub(super) fn start_at(
         &mut self,
         start: &Start,
@@ -174,7 +174,7 @@ impl Player {
         Ok(())
     }
 
-    /// Prints the frames that recording found open. The calls that follow are not indented below
+    /// Prints the frames that were entered before recording. The calls that follow are not indented below
     /// them: when they are left is not recorded.
     pub(super) fn entered_before(
         &mut self,
@@ -284,7 +284,7 @@ impl Player {
         let open = self.stack.len();
         let left = open - usize::try_from(count).unwrap_or(usize::MAX).min(open);
         if let Some(held) = self.fold.depth() {
-            // Its own exit and the next are all that can matter to the line.
+            // Only its own exit and the next can affect the line.
             let matter = left..open.min(held.as_usize().saturating_add(1));
             for depth in matter.rev().take(2) {
                 let held = self.fold.leave(Depth::new(depth as u64));
@@ -315,9 +315,9 @@ impl Player {
         lines.text(0, &format!("({})", left_unseen(count)))
     }
 
-    /// Says where in the thread a call is that is shown with all it calls.
+    /// Prints the position of a call that is shown with all its callees.
     fn say_where(&self, offset: Offset, lines: &mut Lines<'_>) -> Result<(), Failure> {
-        // Its number as everywhere: so many came before it.
+        // Its usual number: this many calls came before it.
         let number = grouped(self.calls.saturating_sub(1));
         let mut place = format!("call {number} at offset {offset}");
         if !self.stack.is_empty() {
@@ -326,7 +326,7 @@ impl Player {
         Ok(lines.out.heading(&place)?)
     }
 
-    /// Prints what is held back, for there will be nothing else for a while.
+    /// Prints what is held back, because nothing else will follow for a while.
     pub(super) fn pause(&mut self, lines: &mut Lines<'_>) -> Result<(), Failure> {
         let held = self.fold.show();
         self.print(held, lines)
@@ -368,7 +368,7 @@ impl Player {
         lines.aside(indent(depth, root, lines), &aside.words())
     }
 
-    /// Ends the thread with what is left to say.
+    /// Ends the thread with the remaining remarks.
     pub(super) fn end(
         &mut self,
         ending: Ending,
@@ -414,8 +414,8 @@ fn beside(depth: usize, text: &str, is_timed: bool, lines: &mut Lines<'_>) -> Re
     if is_timed { lines.aside(depth, text) } else { lines.text(depth, text) }
 }
 
-/// How far a call at this depth is indented: calls shown with all they called stand below the line
-/// that says where they are.
+/// The indentation of a call at this depth: calls shown with all their callees are below the line with their
+/// position.
 #[inline]
 fn indent(depth: usize, root: usize, lines: &Lines<'_>) -> usize {
     if lines.wanted.is_none() { depth } else { depth.saturating_sub(root) + 1 }

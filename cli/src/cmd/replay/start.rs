@@ -11,15 +11,15 @@ use crate::input::place::From;
 use crate::input::reading::Reading;
 use crate::output::Progress;
 
-/// Where a replay begins, and the frames that are open there, the outermost first.
+/// Where a replay begins, and the open frames, the outermost first.
 pub(super) struct Start {
     pub(super) place: Place,
     pub(super) frames: Vec<MethodId>,
 }
 
 impl From {
-    /// Finds the place in a thread; `None` where it has none. Also what is wrong with the events before it, which
-    /// numbers and open frames depend on.
+    /// Finds the position in a thread; `None` if it has none. Also returns what is wrong with the events
+    /// before it, on which numbers and open frames depend.
     pub(super) fn find(
         &self,
         trace: &Trace,
@@ -32,7 +32,7 @@ impl From {
                 Some(number) => Self::Call(number),
                 None => return Ok((None, before)),
             },
-            // Asked of the marks first: most threads of a trace may be over by then.
+            // The marks first: most threads of a trace may have ended by then.
             Self::Time(at_ns) => match file.offset_at(*at_ns)? {
                 Some(offset) => Self::Offset(offset.get()),
                 None => return Ok((None, before)),
@@ -51,9 +51,9 @@ impl From {
             None => None,
         };
         if before.is_sound() {
-            // Only now: a stored index that turned out to be wrong knows of none.
+            // Only now: a stored index that turned out to be wrong has none.
             before = match place {
-                // What is behind the place is told by the replay.
+                // The replay reports damage after the position.
                 Some(place) => {
                     let damage = tree.index().damage().before(place.offset);
                     Reading::passed_over(&file.path, &damage)
@@ -65,7 +65,7 @@ impl From {
     }
 }
 
-/// The number of the first call that stands at the end of a path.
+/// The number of the first call at the end of a path.
 fn first_like(
     trace: &Trace,
     file: &ThreadFile,
@@ -88,7 +88,7 @@ fn first_like(
             Ok(true) => {}
             Ok(false) => break,
             Err(error @ Error::Io { .. }) => return Err(error),
-            // Of what is wrong behind the call the replay tells.
+            // The replay reports damage after the call.
             Err(error) if search.found.is_none() => {
                 reading.note(error);
             }
@@ -100,7 +100,7 @@ fn first_like(
 
 struct Search {
     path: Vec<Selection>,
-    /// At which depths the first parts of the path have been met; the frames there are open.
+    /// The depths at which the first parts of the path have been found; the frames there are open.
     met: Vec<u64>,
     frames: u64,
     calls: u64,

@@ -1,4 +1,4 @@
-//! `flow replay --time`: when calls happened, and what else is known of them.
+//! `flow replay --time`: when calls happened, and what else is known about them.
 
 use std::num::NonZeroU64;
 
@@ -7,7 +7,7 @@ use flow_codec::read::{Bounds, CallTimes, EventKind, TimelineEvent, Unwound, Whe
 
 use crate::output::{between, csv_fields, instant, neutral, plural};
 
-/// Columns of text: when, and how long.
+/// Columns of text: start and duration.
 const START_WIDTH: usize = 14;
 const TOOK_WIDTH: usize = 18;
 
@@ -19,17 +19,17 @@ pub(super) const CSV_TITLES: &str = ",start_ns,start_from_ns,start_by_ns,duratio
 pub(super) struct Aside {
     /// `note`, `gap`, `paused` or `resumed`.
     kind: &'static str,
-    /// The record that it stands before, or in.
+    /// The record before which, or in which, it is.
     pub(super) offset: Offset,
-    /// What the program said.
+    /// The note of the program.
     text: Option<String>,
-    /// How many events are missing, where that is known.
+    /// How many events are missing, if that is known.
     events: Option<u64>,
     start: When,
 }
 
 impl Aside {
-    /// What an event tells that is no entry and no exit.
+    /// What an event says that is neither entry nor exit.
     pub(super) fn of(event: TimelineEvent) -> Option<Self> {
         let (kind, text, events) = match event.kind {
             EventKind::Note(text) => ("note", Some(text), None),
@@ -52,7 +52,7 @@ impl Aside {
         }
     }
 
-    /// The columns behind the offset.
+    /// The columns after the offset.
     pub(super) fn push_csv(&self, line: &mut Vec<u8>) {
         let [start_ns, start_from_ns, start_by_ns, ..] = numbers(&beside(self.start));
         push_csv_numbers([start_ns, start_from_ns, start_by_ns, None, None, None], line);
@@ -62,7 +62,7 @@ impl Aside {
         line.extend_from_slice(format!(",,{},{text}", self.kind).as_bytes());
     }
 
-    /// The fields behind the offset.
+    /// The fields after the offset.
     pub(super) fn push_json(&self, line: &mut Vec<u8>) {
         push_json_numbers(numbers(&beside(self.start)).get(..3).unwrap_or_default(), line);
         let text = serde_json::Value::from(self.text.as_deref().map(neutral));
@@ -73,7 +73,7 @@ impl Aside {
     }
 }
 
-/// The times of a row that is no call: only its start is known.
+/// The times of a row that is not a call: only its start is known.
 fn beside(start: When) -> CallTimes {
     CallTimes { start, duration: Bounds::UNKNOWN, duration_ns: 0, unwound: None }
 }
@@ -91,7 +91,7 @@ pub(super) fn push_columns(line: &mut Vec<u8>, times: Option<&CallTimes>) {
     line.extend_from_slice(columns.as_bytes());
 }
 
-/// The numbers of a call: nothing where they are not known.
+/// The numbers of a call: empty if they are unknown.
 fn numbers(times: &CallTimes) -> [Option<u64>; 6] {
     let CallTimes { start, duration, duration_ns, .. } = times;
     let known = |by_ns: u64| (by_ns != u64::MAX).then_some(by_ns);
@@ -106,7 +106,7 @@ fn numbers(times: &CallTimes) -> [Option<u64>; 6] {
     ]
 }
 
-/// The class of the exception that ended a call, `?` where it is not known.
+/// The class of the exception that ended a call, `?` if it is unknown.
 pub(super) fn thrown(times: &CallTimes) -> Option<&str> {
     let Unwound { class } = times.unwound.as_ref()?;
     Some(class.as_deref().unwrap_or("?"))

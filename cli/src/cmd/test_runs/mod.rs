@@ -18,7 +18,7 @@ use crate::input::source::Source;
 use crate::input::test_runs::{Called, files};
 use crate::output::{Out, Progress, message};
 
-/// What is shown as text when nobody says how much.
+/// Lines shown in text by default.
 const DEFAULT_MAX: u64 = 100;
 
 /// A test, and what it called.
@@ -26,7 +26,7 @@ const DEFAULT_MAX: u64 = 100;
 struct Row {
     run: TestRun,
     calls: u64,
-    /// Methods that no test before it had called, in the order it called them.
+    /// Methods that no earlier test had called, in the order of their calls.
     new: Vec<MethodId>,
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
     for trace in &source.traces {
         let runs = Source::tests(trace, &mut status);
         any |= !runs.is_empty();
-        // JVMs that run no tests are many, in a build.
+        // In a build, many JVMs run no tests.
         if runs.is_empty() && source.several {
             continue;
         }
@@ -71,7 +71,7 @@ fn max(args: &TestsArgs) -> usize {
     most(args.max, args.source.format, DEFAULT_MAX)
 }
 
-/// Sorts tests that come in the order they began.
+/// Sorts tests that are ordered by their start.
 fn sort(rows: &mut [Row], key: TestKey) {
     match key {
         TestKey::Start => {}

@@ -121,7 +121,7 @@ pub(crate) fn summary(outcomes: impl Iterator<Item = Option<Outcome>>) -> String
     if counts.is_empty() { tests } else { format!("{tests}: {}", counts.join(", ")) }
 }
 
-/// How long it took, where that is known.
+/// Its duration, if it is known.
 fn time(row: &Row) -> String {
     row.run.elapsed_ns().map(duration).unwrap_or_default()
 }
