@@ -87,8 +87,13 @@ pub(super) fn push_columns(line: &mut Vec<u8>, times: Option<&CallTimes>) {
     };
     let start = or_unknown(times.and_then(|times| times.start.estimate_ns).map(instant));
     let took = or_unknown(times.map(|times| between(times.duration)));
-    let columns = format!("{start:>START_WIDTH$}  {took:>TOOK_WIDTH$}  ");
-    line.extend_from_slice(columns.as_bytes());
+    // By hand: the padding of `format!` would take a fourth of the time of a line.
+    for (text, width) in [(start, START_WIDTH), (took, TOOK_WIDTH)] {
+        let blanks = width.saturating_sub(text.chars().count());
+        line.extend(std::iter::repeat_n(b' ', blanks));
+        line.extend_from_slice(text.as_bytes());
+        line.extend_from_slice(b"  ");
+    }
 }
 
 /// The numbers of a call: empty if they are unknown.
