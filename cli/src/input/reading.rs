@@ -5,8 +5,8 @@ use std::path::Path;
 
 use flow_codec::format::flow::Record;
 use flow_codec::read::{
-    Clock, Content, Events, Filtered, ReadRecords, Selection, Tail, ThreadFile, TimeLimited,
-    TimeLimits, TimedEvents, Timeline, Trace, Visit, VisitTimeline, Visited,
+    Clock, Content, Pass, ReadRecords, Selection, Tail, ThreadFile, TimeLimits, Timeline, Trace,
+    Visit, VisitTimeline, Visited,
 };
 use flow_codec::scan::{Damage, Summary};
 use flow_codec::{Error, Offset};
@@ -201,17 +201,7 @@ pub(crate) fn visit_thread(
     if chosen.limits != TimeLimits::NONE {
         return visit_timed(file, chosen, progress, &Clock::default(), visitor);
     }
-    let events = match file.events() {
-        Ok(events) => events,
-        Err(error) => return Reading::failed(error),
-    };
-    let state = |events: &Events| (events.position(), events.tail());
-    if chosen.selection.is_all() {
-        read_all(file, progress, events, state, |events| events.visit_some(visitor)).0
-    } else {
-        let mut visitor = Filtered::new(visitor, &chosen.selection);
-        read_all(file, progress, events, state, |events| events.visit_some(&mut visitor)).0
-    }
+    read_pass(file, file.pass(&chosen.selection, visitor), progress)
 }
 
 /// The same with times.
@@ -222,50 +212,26 @@ pub(crate) fn visit_timed(
     clock: &Clock,
     visitor: &mut impl Visit,
 ) -> Reading {
-    let events = match TimedEvents::open(file, clock) {
-        Ok(events) => events,
-        Err(error) => return Reading::failed(error),
-    };
-    let state = |events: &TimedEvents<'_>| (events.position(), events.tail());
-    let (mut reading, events) = if chosen.limits != TimeLimits::NONE {
-        let limited = TimeLimited::new(visitor, clock, chosen.limits);
-        let mut visitor = Filtered::new(limited, &chosen.selection);
-        let (mut reading, events) = read_all(file, progress, events, state, |events| {
-            // What comes after the end need not be read.
-            Ok(events.visit_some(&mut visitor)? && !visitor.inner().is_over())
-        });
-        let mut limited = visitor.into_inner();
-        if limited.is_over() {
-            reading.ending = Ending::Stopped;
-        }
-        limited.end_thread();
-        (reading, events)
-    } else if chosen.selection.is_all() {
-        read_all(file, progress, events, state, |events| events.visit_some(visitor))
-    } else {
-        let mut visitor = Filtered::new(visitor, &chosen.selection);
-        read_all(file, progress, events, state, |events| events.visit_some(&mut visitor))
-    };
-    reading.marks = events.into_damage();
-    reading
+    let pass = file.timed_pass(&chosen.selection, chosen.limits, clock, visitor);
+    read_pass(file, pass, progress)
 }
 
-/// Passes on records of one thread after the other, until `some` returns that there are no more. `state` is
-/// how far events have been read, and how they ended.
-fn read_all<E>(
+fn read_pass<V: Visit>(
     file: &ThreadFile,
+    pass: Result<Pass<'_, V>, Error>,
     progress: &mut Progress,
-    mut events: E,
-    state: impl Fn(&E) -> (Offset, Tail),
-    mut some: impl FnMut(&mut E) -> Result<bool, Error>,
-) -> (Reading, E) {
+) -> Reading {
+    let mut pass = match pass {
+        Ok(pass) => pass,
+        Err(error) => return Reading::failed(error),
+    };
     let mut reading = Reading::default();
     loop {
-        progress.at(state(&events).0);
-        match some(&mut events) {
+        progress.at(pass.offset());
+        match pass.visit_some() {
             Ok(true) => {}
             Ok(false) => {
-                reading.ending = state(&events).1.into();
+                reading.ending = pass.tail().into();
                 break;
             }
             Err(error) => {
@@ -276,7 +242,11 @@ fn read_all<E>(
         }
     }
     progress.file_done(file.bytes);
-    (reading, events)
+    if pass.is_past_end() {
+        reading.ending = Ending::Stopped;
+    }
+    reading.marks = pass.finish();
+    reading
 }
 
 /// Counts what a thread did.

@@ -13,7 +13,7 @@
 //!
 //! All but the last receive records ([`Visit`](crate::read::Visit)) of one thread after the other, each
 //! followed by `end_thread`; those that ask for times receive them from
-//! [`TimedEvents`](crate::read::TimedEvents), and hold its clock. [`Slowest`] receives the events of a
+//! a [`Pass`](crate::read::Pass) with times, and hold its clock. [`Slowest`] receives the events of a
 //! [`Timeline`](crate::read::Timeline). None opens a file.
 
 mod deepest;

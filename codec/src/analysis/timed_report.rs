@@ -46,14 +46,14 @@ impl Sum {
 ///
 /// ```no_run
 /// use flow_codec::analysis::TimedReport;
-/// use flow_codec::read::{Clock, TimedEvents, Trace};
+/// use flow_codec::read::{Clock, Selection, TimeLimits, Trace};
 ///
 /// let trace = Trace::open("flow-trace")?;
-/// let clock = Clock::default();
+/// let (all, clock) = (Selection::all(), Clock::default());
 /// let mut report = TimedReport::new(&clock);
 /// for file in &trace.files {
-///     let mut events = TimedEvents::open(file, &clock)?;
-///     while events.visit_some(&mut report)? {}
+///     let mut pass = file.timed_pass(&all, TimeLimits::NONE, &clock, &mut report)?;
+///     while pass.visit_some()? {}
 ///     report.end_thread();
 /// }
 /// for row in report.rows() {

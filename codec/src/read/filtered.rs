@@ -130,12 +130,12 @@ impl<'a, T> Filtered<'a, T> {
         Self { inner, selection, frames: ShownFrames::default() }
     }
 
-    /// What it is around.
+    /// The visitor.
     pub fn inner(&self) -> &T {
         &self.inner
     }
 
-    /// The same, when all is read.
+    /// Returns it, when all is read.
     pub fn into_inner(self) -> T {
         self.inner
     }

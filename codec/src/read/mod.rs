@@ -17,6 +17,7 @@ mod marks;
 mod methods;
 mod open_chunk;
 mod part;
+mod pass;
 mod regular;
 mod splice;
 mod test_runs;
@@ -33,19 +34,21 @@ mod visit;
 pub use canonical::CanonicalLen;
 pub use clock::{Clock, Clocked};
 pub use content::{Content, ContentReader};
-pub use filtered::{Filtered, Selection, ShownFrames};
+use filtered::Filtered;
+pub use filtered::{Selection, ShownFrames};
 pub use flow::{FlowReader, Tail};
 pub use journal::is_journal_elsewhere;
 pub use marks::Marks;
 pub use methods::{Method, Methods};
 pub use open_chunk::{OpenChunk, OpenMarks};
 pub use part::Parts;
+pub use pass::Pass;
 pub use splice::Splice;
 pub use test_runs::TestRun;
 pub use thread_file::{Events, MarksInput, ThreadFile};
 pub use threads::{OpenFrames, Thread, Threads};
-pub use time_limits::{TimeLimited, TimeLimits};
-pub use timed::TimedEvents;
+use time_limits::TimeLimited;
+pub use time_limits::TimeLimits;
 pub use timeline::{
     Call, CallTimes, Calls, EventKind, Lookahead, Stamp, Timeline, TimelineEvent, Unwound,
     VisitTimeline, Visited, When,

@@ -9,7 +9,7 @@ use crate::MethodId;
 use crate::format::flow::{Decoded, Record, decode};
 
 /// Receives the records of one thread, in order. For those that read traces of billions of calls;
-/// [`ReadRecords::next_record`](super::ReadRecords::next_record) is simpler.
+/// a [`Timeline`](crate::read::Timeline) is simpler.
 pub trait Visit {
     /// A method was entered.
     fn enter(&mut self, method: MethodId);

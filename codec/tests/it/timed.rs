@@ -12,8 +12,8 @@ use flow_codec::analysis::{
 use flow_codec::format::flow::Encoded;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
 use flow_codec::read::{
-    Bounds, Call, Clock, EventKind, Filtered, Lookahead, Selection, ThreadFile, TimeLimited,
-    TimeLimits, TimedEvents, Timeline, Times, Trace, When,
+    Bounds, Call, Clock, EventKind, Lookahead, Selection, ThreadFile, TimeLimits, Timeline, Times,
+    Trace, When,
 };
 use flow_codec::scan::Summary;
 use flow_codec::{Glob, MethodId, Offset};
@@ -223,12 +223,12 @@ proptest! {
 
         let clock = Clock::default();
         let mut all = (TimedReport::new(&clock), Graph::new(Time::new(&clock)));
-        let mut events = TimedEvents::open(&file, &clock).expect("a file");
-        while events.visit_some(&mut all).expect("sound") {}
+        let mut pass = file.timed_pass(&ALL, TimeLimits::NONE, &clock, &mut all).expect("a file");
+        while pass.visit_some().expect("sound") {}
+        prop_assert!(pass.finish().is_none());
         let (mut report, mut graph) = all;
         report.end_thread();
         graph.end_thread();
-        prop_assert!(events.into_damage().is_none());
 
         let rows = report.rows();
         let tree = graph.into_tree();
@@ -514,10 +514,9 @@ fn analyses(file: &ThreadFile, selection: &Selection, limits: TimeLimits) -> Sum
     let callers = (counted(Side::Callers), timed(Side::Callers));
     let sides = (callers, (counted(Side::Callees), timed(Side::Callees)));
     let mut all = (Summary::default(), (by_calls, (by_time, sides)));
-    let mut events = TimedEvents::open(file, &clock).expect("a file");
-    let mut visitor = Filtered::new(TimeLimited::new(&mut all, &clock, limits), selection);
-    while events.visit_some(&mut visitor).expect("sound") && !visitor.inner().is_over() {}
-    visitor.into_inner().end_thread();
+    let mut pass = file.timed_pass(selection, limits, &clock, &mut all).expect("a file");
+    while pass.visit_some().expect("sound") {}
+    pass.finish();
     let (summary, (by_calls, (by_time, sides))) = all;
     let (mut report, mut graph) = by_calls;
     let (mut timed_report, mut timed_graph) = by_time;

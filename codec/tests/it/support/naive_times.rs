@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 
 use flow_codec::MethodId;
 use flow_codec::analysis::{Graph, Neighbours, Side, Time, TimedReport};
-use flow_codec::read::{Clock, ThreadFile, TimeLimited, TimeLimits, TimedEvents, Visit};
+use flow_codec::read::{Clock, Selection, ThreadFile, TimeLimits, Visit};
 
 /// What a visitor was told, and when, in parts of a nanosecond.
 #[derive(Clone, Copy, Debug)]
@@ -107,14 +107,10 @@ fn sums(calls: &[Call]) -> Sums {
 
 /// Hands on what is within limits, damage or not, and answers when the thread has ended.
 fn visit(file: &ThreadFile, clock: &Clock, limits: TimeLimits, visitor: &mut impl Visit) -> u64 {
-    let mut events = TimedEvents::open(file, clock).expect("the file is there");
-    if limits == TimeLimits::NONE {
-        while events.visit_some(visitor).unwrap_or(true) {}
-    } else {
-        let mut limited = TimeLimited::new(visitor, clock, limits);
-        while !limited.is_over() && events.visit_some(&mut limited).unwrap_or(true) {}
-        limited.end_thread();
-    }
+    let all = Selection::all();
+    let mut pass = file.timed_pass(&all, limits, clock, visitor).expect("the file is there");
+    while pass.visit_some().unwrap_or(true) {}
+    pass.finish();
     clock.now()
 }
 

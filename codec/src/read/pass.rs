@@ -1,0 +1,137 @@
+//! One pass over the records of a thread, as fast as they can be decoded.
+
+use super::timed::TimedEvents;
+use super::{
+    Clock, Events, Filtered, ReadRecords, Selection, Tail, ThreadFile, TimeLimited, TimeLimits, Visit,
+};
+use crate::{Error, Offset, Result};
+
+/// Passes the records of a thread to a visitor: those of selected calls, and with a [`Clock`] their times.
+#[derive(Debug)]
+pub struct Pass<'a, V> {
+    source: Source<'a>,
+    stage: Stage<'a, V>,
+}
+
+#[derive(Debug)]
+enum Source<'a> {
+    Events(Events),
+    Timed(Box<TimedEvents<'a>>),
+}
+
+/// What is between the records and the visitor.
+#[derive(Debug)]
+enum Stage<'a, V> {
+    All(&'a mut V),
+    Selected(Filtered<'a, &'a mut V>),
+    Limited(Filtered<'a, TimeLimited<'a, &'a mut V>>),
+}
+
+impl ThreadFile {
+    /// Opens a pass over the calls of selected methods.
+    ///
+    /// # Errors
+    /// The events cannot be opened.
+    pub fn pass<'a, V: Visit>(
+        &self,
+        selection: &'a Selection,
+        visitor: &'a mut V,
+    ) -> Result<Pass<'a, V>> {
+        let source = Source::Events(self.events()?);
+        Ok(Pass { source, stage: Stage::new(selection, visitor) })
+    }
+
+    /// Opens a pass that sets a clock before each record, over those of the calls that are within limits. Marks that
+    /// cannot be read are [kept](Pass::finish).
+    ///
+    /// # Errors
+    /// The events cannot be opened.
+    pub fn timed_pass<'a, V: Visit>(
+        &self,
+        selection: &'a Selection,
+        limits: TimeLimits,
+        clock: &'a Clock,
+        visitor: &'a mut V,
+    ) -> Result<Pass<'a, V>> {
+        let source = Source::Timed(Box::new(TimedEvents::open(self, clock)?));
+        let stage = if limits == TimeLimits::NONE {
+            Stage::new(selection, visitor)
+        } else {
+            Stage::Limited(Filtered::new(TimeLimited::new(visitor, clock, limits), selection))
+        };
+        Ok(Pass { source, stage })
+    }
+}
+
+impl<'a, V: Visit> Stage<'a, V> {
+    fn new(selection: &'a Selection, visitor: &'a mut V) -> Self {
+        if selection.is_all() {
+            Self::All(visitor)
+        } else {
+            Self::Selected(Filtered::new(visitor, selection))
+        }
+    }
+}
+
+impl Source<'_> {
+    fn visit_some(&mut self, visitor: &mut impl Visit) -> Result<bool> {
+        match self {
+            Self::Events(events) => events.visit_some(visitor),
+            Self::Timed(events) => events.visit_some(visitor),
+        }
+    }
+}
+
+impl<V: Visit> Pass<'_, V> {
+    /// Passes some more records to the visitor. Returns whether there may be more.
+    ///
+    /// # Errors
+    /// As those of [`ReadRecords::next_record`]; the records before were passed.
+    pub fn visit_some(&mut self) -> Result<bool> {
+        let Self { source, stage } = self;
+        match stage {
+            Stage::All(visitor) => source.visit_some(*visitor),
+            Stage::Selected(visitor) => source.visit_some(visitor),
+            // What follows the end need not be read.
+            Stage::Limited(visitor) => {
+                Ok(source.visit_some(visitor)? && !visitor.inner().is_over())
+            }
+        }
+    }
+
+    /// How far the records have been read.
+    #[must_use]
+    pub fn offset(&self) -> Offset {
+        match &self.source {
+            Source::Events(events) => events.position(),
+            Source::Timed(events) => events.position(),
+        }
+    }
+
+    /// How they ended, once all are read.
+    #[must_use]
+    pub fn tail(&self) -> Tail {
+        match &self.source {
+            Source::Events(events) => events.tail(),
+            Source::Timed(events) => events.tail(),
+        }
+    }
+
+    /// Returns whether it ended at the end of its limits, before that of the thread.
+    #[must_use]
+    pub fn is_past_end(&self) -> bool {
+        matches!(&self.stage, Stage::Limited(visitor) if visitor.inner().is_over())
+    }
+
+    /// Ends the thread: calls that are still open count up to here. Returns what is wrong with the marks, as far as they
+    /// were read.
+    pub fn finish(self) -> Option<Error> {
+        if let Stage::Limited(visitor) = self.stage {
+            visitor.into_inner().end_thread();
+        }
+        match self.source {
+            Source::Events(_) => None,
+            Source::Timed(events) => events.into_damage(),
+        }
+    }
+}
