@@ -1,138 +1,24 @@
 //! From a trace directory to events.
 //!
-//! [`FlowReader`] reads one thread's bytes from any stream, in constant memory. [`Trace`] opens a
-//! directory: its manifest, methods and threads, and each thread's events, in whatever file they stand.
-//! Nothing here trusts what it reads: lengths are
-//! checked before memory is reserved, and damage is reported with its place.
+//! | room | holds |
+//! |---|---|
+//! | `trace` | what a directory holds: [`Trace`], its methods, threads and journal, and each [`ThreadFile`] |
+//! | `records` | from bytes to records: [`Content`], [`FlowReader`], and [`Events`] of a thread or of parts of it |
+//! | `marks` | what else is known of positions, above all times: [`Marks`], [`Bounds`] |
+//! | `timeline` | events and marks in one order: [`Timeline`], its [`Calls`], and the tests that were run |
+//! | `pass` | records with times for [`analysis`](crate::analysis), as fast as without: [`Pass`] |
+//!
+//! Nothing here trusts what it reads: lengths are checked before memory is reserved, and damage is reported with its
+//! place. Memory does not depend on the number of events.
 
-mod at_time;
-mod canonical;
-mod clock;
-mod content;
-mod filtered;
-mod flow;
-mod journal;
-mod jsonl;
 mod marks;
-mod methods;
-mod open_chunk;
-mod part;
 mod pass;
-mod regular;
-mod splice;
-mod test_runs;
-mod text;
-mod thread_file;
-mod threads;
-mod time_limits;
-mod timed;
+mod records;
 mod timeline;
-mod times;
 mod trace;
-mod visit;
 
-pub use canonical::CanonicalLen;
-pub use clock::{Clock, Clocked};
-pub use content::{Content, ContentReader};
-use filtered::Filtered;
-pub use filtered::{Selection, ShownFrames};
-pub use flow::{FlowReader, Tail};
-pub use journal::is_journal_elsewhere;
-pub use marks::Marks;
-pub use methods::{Method, Methods};
-pub use open_chunk::{OpenChunk, OpenMarks};
-pub use part::Parts;
-pub use pass::Pass;
-pub use splice::Splice;
-pub use test_runs::TestRun;
-pub use thread_file::{Events, MarksInput, ThreadFile};
-pub use threads::{OpenFrames, Thread, Threads};
-use time_limits::TimeLimited;
-pub use time_limits::TimeLimits;
-pub use timeline::{
-    Call, CallTimes, Calls, EventKind, Lookahead, Stamp, Timeline, TimelineEvent, Unwound,
-    VisitTimeline, Visited, When,
-};
-pub use times::{Bounds, Stretch, Times};
-pub use trace::{JournalReading, Trace, TraceSet};
-pub use visit::Visit;
-
-use crate::format::flow::Record;
-use crate::{Offset, Result};
-
-/// How many records are handed on at a time, where there is no buffer of them.
-const RECORDS_AT_ONCE: usize = 4096;
-
-/// A source of one thread's records.
-pub trait ReadRecords {
-    /// The next record and where it begins, or `None` at the end.
-    ///
-    /// # Errors
-    /// The stream cannot be read: then there are no more records. Or it violates the format: then those
-    /// follow that can be told for sure.
-    fn next_record(&mut self) -> Result<Option<(Offset, Record)>>;
-
-    /// Hands on as many further records as are at hand, much faster than one by one, and answers
-    /// whether there may be more.
-    ///
-    /// # Errors
-    /// As those of [`next_record`](Self::next_record); the records before were handed on.
-    fn visit_some<V: Visit>(&mut self, visitor: &mut V) -> Result<bool>
-    where
-        Self: Sized,
-    {
-        for _ in 0..RECORDS_AT_ONCE {
-            match self.next_record()? {
-                Some((_, Record::Enter(method))) => visitor.enter(method),
-                Some((_, Record::Exit(count))) => visitor.exit(count),
-                None => return Ok(false),
-            }
-        }
-        Ok(true)
-    }
-
-    /// The same for records that begin before `end` only; there it has nothing to do.
-    ///
-    /// # Errors
-    /// As those of [`next_record`](Self::next_record); the records before were handed on.
-    fn visit_until<V: Visit>(&mut self, end: Offset, visitor: &mut V) -> Result<bool>
-    where
-        Self: Sized,
-    {
-        for _ in 0..RECORDS_AT_ONCE {
-            if self.position() >= end {
-                break;
-            }
-            match self.next_record()? {
-                Some((_, Record::Enter(method))) => visitor.enter(method),
-                Some((_, Record::Exit(count))) => visitor.exit(count),
-                None => return Ok(false),
-            }
-        }
-        Ok(true)
-    }
-
-    /// Hands on all records up to the end, or the first error.
-    ///
-    /// # Errors
-    /// As those of [`next_record`](Self::next_record): called again, it goes on behind damage.
-    fn visit_all<V: Visit>(&mut self, visitor: &mut V) -> Result<()>
-    where
-        Self: Sized,
-    {
-        while self.visit_some(visitor)? {}
-        Ok(())
-    }
-
-    /// How the stream ended, once [`next_record`](Self::next_record) has returned `None`.
-    fn tail(&self) -> Tail;
-
-    /// Where the next record begins: how far the stream has been read.
-    fn position(&self) -> Offset;
-
-    /// Records so far that flow would have written otherwise: exit runs in several records, numbers
-    /// with superfluous bytes. Those handed on together may be left out.
-    fn non_canonical(&self) -> u64 {
-        0
-    }
-}
+pub use self::marks::*;
+pub use self::pass::*;
+pub use self::records::*;
+pub use self::timeline::*;
+pub use self::trace::*;

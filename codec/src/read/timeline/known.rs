@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use super::super::times::Pace;
-use super::super::{MarksInput, Parts, Times};
 use super::{Unwound, When};
 use crate::format::marks::{Mark, Position};
 use crate::read::ThreadFile;
+use crate::read::{MarksInput, Pace, Parts, Times};
 use crate::{Error, Offset};
 
 /// What is known of a thread.

@@ -6,11 +6,12 @@
 //! marks ──┘
 //! ```
 //!
-//! Exports, `flow replay`, the page and the longest calls read threads this way. Sums over whole traces go by [`Visit`](super::Visit), which
-//! is faster and follows the same rules; tests compare the two.
+//! Exports, `flow replay`, the page, the longest calls and the tests of a thread are read this way. Sums over whole traces
+//! go by a [`Pass`](crate::read::Pass), which is faster and follows the same rules; tests compare the two.
 //!
-//! **Time.** A mark is as old as the time mark before it, in the order of the marks. All exits of a run up to the next time mark happen at once, at the time of the first of them. Times are
-//! bounds and an estimate, as `docs/time.md` defines them; estimates never go back.
+//! **Time.** Times are bounds and an estimate, as `docs/time.md` defines them; estimates never go back. All exits of a run
+//! up to the next time mark happen at once, at the time of the first of them. A note, a gap or a pause has the time of the
+//! time mark before it, in the order of the marks.
 //!
 //! Memory: the marks up to the next time mark, and for each stage what it says.
 
@@ -20,6 +21,7 @@ mod known;
 mod limit;
 mod select;
 mod stages;
+mod test_runs;
 mod visit;
 
 use std::collections::VecDeque;
@@ -32,10 +34,11 @@ use self::known::Known;
 use self::limit::Limit;
 use self::select::Select;
 use self::stages::Stages;
+pub use self::test_runs::TestRun;
 pub use self::visit::{Stamp, VisitTimeline, Visited};
-use super::{Bounds, Events, ReadRecords, Selection, Tail, ThreadFile, TimeLimits};
 use crate::format::flow::Record;
 use crate::format::marks::{Mark, Position};
+use crate::read::{Bounds, Events, ReadRecords, Selection, Tail, ThreadFile, TimeLimits};
 use crate::{Error, MethodId, Offset, Result};
 
 /// When something happened.

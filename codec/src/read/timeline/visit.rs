@@ -11,8 +11,8 @@ use super::stages::{Sink, Staged, Visiting};
 use super::{EventKind, Progress, Timeline, TimelineEvent, Unwound, When};
 use crate::format::flow::Record;
 use crate::format::marks::Position;
+use crate::read::Pace;
 use crate::read::ReadRecords;
-use crate::read::times::Pace;
 use crate::{MethodId, Offset, Result};
 
 /// This many events are passed at once, where marks may be.

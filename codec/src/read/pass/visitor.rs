@@ -1,9 +1,9 @@
 //! One pass over the records of a thread, as fast as they can be decoded.
 
+use super::limits::TimeLimited;
 use super::timed::TimedEvents;
-use super::{
-    Clock, Events, Filtered, ReadRecords, Selection, Tail, ThreadFile, TimeLimited, TimeLimits, Visit,
-};
+use super::{Clock, TimeLimits};
+use crate::read::{Events, Filtered, ReadRecords, Selection, Tail, ThreadFile, Visit};
 use crate::{Error, Offset, Result};
 
 /// Passes the records of a thread to a visitor: those of selected calls, and with a [`Clock`] their times.

@@ -39,7 +39,7 @@ pub struct Methods {
 impl Methods {
     /// Reads `ids.properties` and `methods.jsonl` of a directory. Files that are absent count as
     /// empty, and so does a last line that is cut off. What is wrong with them goes to `damage`.
-    pub(super) fn read(dir: &Path, damage: &mut Vec<Error>) -> Self {
+    pub(crate) fn read(dir: &Path, damage: &mut Vec<Error>) -> Self {
         let mut methods = Self::default();
         for_each_line(&dir.join(names::METHODS), damage, |line| {
             let Ok(MethodLine { id, method }) = serde_json::from_str(line) else {

@@ -9,10 +9,10 @@ use super::journal::Journal;
 use super::jsonl::Converter;
 use super::regular;
 use super::text::read_whole;
-use super::{Methods, OpenChunk, ThreadFile, Threads};
 use crate::format::manifest::{self, Manifest, Timing};
 use crate::format::marks::Mark;
 use crate::format::names::{self, EventFormat};
+use crate::read::{Methods, OpenChunk, ThreadFile, Threads};
 use crate::{Error, Result, ThreadId};
 
 /// One trace: everything recorded by one run of a JVM.

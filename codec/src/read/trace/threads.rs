@@ -55,7 +55,7 @@ pub struct Threads {
 impl Threads {
     /// Reads `threads.jsonl` of a directory. A file that is absent counts as empty, and so does a
     /// last line that is cut off. What is wrong with it goes to `damage`.
-    pub(super) fn read(dir: &Path, damage: &mut Vec<Error>) -> Self {
+    pub(crate) fn read(dir: &Path, damage: &mut Vec<Error>) -> Self {
         let mut threads = Self::default();
         for_each_line(&dir.join(names::THREADS), damage, |line| {
             let line =

@@ -13,15 +13,15 @@ pub struct OpenChunk {
     /// The entries and exits in it.
     pub events: EventCounts,
     /// Whole records, in canonical form.
-    pub(super) records: Arc<[u8]>,
+    pub(crate) records: Arc<[u8]>,
     /// What it says of the thread's marks.
-    pub(super) marks: OpenMarks,
+    pub(crate) marks: OpenMarks,
     /// How many of the records, and events, are those of a whole chunk. The exits behind them are held back.
-    pub(super) whole: (usize, EventCounts),
+    pub(crate) whole: (usize, EventCounts),
     /// Chunks that come right before it and wait to be written, the last one first.
-    pub(super) before: Vec<Self>,
+    pub(crate) before: Vec<Self>,
     /// Whether it is of a checkpoint: what the file has behind `offset` does not count.
-    pub(super) is_all: bool,
+    pub(crate) is_all: bool,
 }
 
 /// The end of a thread's marks.
@@ -30,9 +30,9 @@ pub struct OpenMarks {
     /// Bytes of the thread's marks file that they follow.
     pub offset: u64,
     /// Those of chunks before, as they will stand there.
-    pub(super) pending: Arc<[u8]>,
+    pub(crate) pending: Arc<[u8]>,
     /// Those of the open chunk.
-    pub(super) marks: Arc<[(Position, Mark)]>,
+    pub(crate) marks: Arc<[(Position, Mark)]>,
 }
 
 impl OpenMarks {
@@ -45,12 +45,12 @@ impl OpenMarks {
 
 impl OpenChunk {
     /// Where the chunk that follows it begins.
-    pub(super) fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.offset.saturating_add(self.whole.0 as u64)
     }
 
     /// With the chunks before it that a file of this length lacks.
-    pub(super) fn joined(mut self, file_bytes: u64) -> Self {
+    pub(crate) fn joined(mut self, file_bytes: u64) -> Self {
         let mut before = std::mem::take(&mut self.before);
         let needed = before.iter().take_while(|chunk| file_bytes < chunk.end()).count();
         before.truncate(needed);

@@ -4,9 +4,9 @@ use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 use super::jsonl::{Lines, lines_bytes};
-use super::{OpenChunk, ThreadFile};
 use crate::format::flow::{Decoded, MAX_RECORD_BYTES, Record, decode, records};
 use crate::format::names::EventFormat;
+use crate::read::{OpenChunk, ThreadFile};
 use crate::{Error, Offset, Result};
 
 /// What makes of a thread's file one that holds all of its events.
@@ -68,7 +68,7 @@ impl OpenChunk {
     }
 
     /// How many these are.
-    pub(super) fn stored_bytes(&self, format: EventFormat) -> u64 {
+    pub(crate) fn stored_bytes(&self, format: EventFormat) -> u64 {
         match format {
             EventFormat::Binary => self.records.len() as u64,
             EventFormat::Jsonl => lines_bytes(&self.records),

@@ -5,9 +5,9 @@
 use std::cell::Cell;
 use std::num::NonZeroU64;
 
-use super::{Bounds, Stretch, Visit};
 use crate::MethodId;
 use crate::format::flow::{encoded_enter_len, encoded_exits_len};
+use crate::read::{Bounds, Stretch, Visit};
 
 /// Parts of a nanosecond that are told apart, so that many short calls add up to what they took together.
 const PARTS_BITS: u32 = 10;
@@ -30,10 +30,10 @@ pub struct Clock {
 
 /// What a clock says of one event.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Moment {
+pub(crate) struct Moment {
     /// In parts of a nanosecond.
-    pub(super) now: u64,
-    pub(super) bounds: Bounds,
+    pub(crate) now: u64,
+    pub(crate) bounds: Bounds,
     stretch: u64,
     calls: u64,
 }
@@ -77,7 +77,7 @@ impl Clock {
 
     /// All that it says now.
     #[inline]
-    pub(super) fn moment(&self) -> Moment {
+    pub(crate) fn moment(&self) -> Moment {
         Moment {
             now: self.now.get(),
             bounds: self.bounds.get(),
@@ -88,7 +88,7 @@ impl Clock {
 
     /// Says what it said then, or will say again.
     #[inline]
-    pub(super) fn set(&self, moment: Moment) {
+    pub(crate) fn set(&self, moment: Moment) {
         self.now.set(moment.now);
         self.bounds.set(moment.bounds);
         self.stretch.set(moment.stretch);
@@ -96,25 +96,25 @@ impl Clock {
     }
 
     /// Parts of a nanosecond, of an instant.
-    pub(super) fn parts(ns: u64) -> u64 {
+    pub(crate) fn parts(ns: u64) -> u64 {
         ns.min(LATEST_NS) << PARTS_BITS
     }
 
     /// A thread begins.
-    pub(super) fn begin_thread(&self) {
+    pub(crate) fn begin_thread(&self) {
         self.now.set(0);
         self.calls.set(0);
         self.begin(Stretch { bounds: Bounds::UNKNOWN, estimates: None, bytes: 0 });
     }
 
     /// A stretch begins.
-    pub(super) fn begin(&self, stretch: Stretch) {
+    pub(crate) fn begin(&self, stretch: Stretch) {
         self.stretch.set(self.stretch.get() + 1);
         self.go_on(stretch);
     }
 
     /// The same stretch goes on, at a place of which this is known.
-    pub(super) fn go_on(&self, stretch: Stretch) {
+    pub(crate) fn go_on(&self, stretch: Stretch) {
         self.bounds.set(stretch.bounds);
         let (begin, end) = stretch.estimates.unwrap_or_default();
         // An earlier stretch may have ended later, where marks do not agree.
@@ -149,8 +149,8 @@ impl Clock {
 /// Keeps a clock while it hands on records: around all else, so that what is left out takes its time.
 #[derive(Debug)]
 pub struct Clocked<'c, V> {
-    pub(super) clock: &'c Clock,
-    pub(super) inner: V,
+    pub(crate) clock: &'c Clock,
+    pub(crate) inner: V,
 }
 
 impl<V: Visit> Visit for Clocked<'_, V> {

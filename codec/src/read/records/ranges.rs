@@ -9,27 +9,11 @@ use super::Tail;
 use crate::Offset;
 use crate::format::flow::Record;
 use crate::format::marks::Position;
-
-/// Some parts of a thread, one behind the other.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Parts {
-    /// What they are, for people.
-    pub title: String,
-    /// Where they are, in order and without a common place.
-    pub ranges: Arc<[Range<Position>]>,
-}
-
-impl Parts {
-    /// All of a thread.
-    pub const ALL: Range<Position> = Position { offset: Offset::new(0), exits: 0 }..Position {
-        offset: Offset::new(u64::MAX),
-        exits: 0,
-    };
-}
+use crate::read::Parts;
 
 /// What is read next of some parts.
 #[derive(Debug)]
-pub(super) struct PartCursor {
+pub(crate) struct PartCursor {
     ranges: Arc<[Range<Position>]>,
     /// The part that is being read, or will be.
     current: usize,
@@ -37,15 +21,15 @@ pub(super) struct PartCursor {
     /// Frames entered in the part and still open.
     open: u64,
     /// Between two parts, where the first of them ended.
-    pub(super) end: Option<Offset>,
+    pub(crate) end: Option<Offset>,
     /// The same, if what was handed on last are the exits of what was open there.
-    pub(super) left_at: Option<Position>,
+    pub(crate) left_at: Option<Position>,
     /// How the thread ended, once that has been seen.
-    pub(super) tail: Tail,
+    pub(crate) tail: Tail,
 }
 
 /// What a record of the thread is for a reader of the part.
-pub(super) enum Seen {
+pub(crate) enum Seen {
     /// This.
     Record(Record),
     /// Nothing.
@@ -56,7 +40,7 @@ pub(super) enum Seen {
 
 impl PartCursor {
     /// Of what lies behind an offset, as if the parts had begun there.
-    pub(super) fn new(parts: &Parts, from: Offset) -> Self {
+    pub(crate) fn new(parts: &Parts, from: Offset) -> Self {
         let from = Position::before(from);
         let ranges = parts.ranges.iter().filter(|range| range.end > from);
         Self {
@@ -71,7 +55,7 @@ impl PartCursor {
     }
 
     /// Where a part begins that has not been begun, to be read from there on; `None` within one.
-    pub(super) fn begin(&mut self) -> Option<Offset> {
+    pub(crate) fn begin(&mut self) -> Option<Offset> {
         let start = self.ranges.get(self.current)?.start.offset;
         if std::mem::replace(&mut self.has_begun, true) {
             return None;
@@ -82,12 +66,12 @@ impl PartCursor {
     }
 
     /// Whether there is nothing more to read.
-    pub(super) fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.current >= self.ranges.len()
     }
 
     /// What a record is that begins at `offset`.
-    pub(super) fn see(&mut self, offset: Offset, record: Record) -> Seen {
+    pub(crate) fn see(&mut self, offset: Offset, record: Record) -> Seen {
         let Some(range) = self.ranges.get(self.current) else { return Seen::End };
         if (Position { offset, exits: 0 }) >= range.end {
             return Seen::End;
@@ -110,7 +94,7 @@ impl PartCursor {
 
     /// The part has ended, while records were read up to `position`; answers how many frames are still to be
     /// left there: before what happened behind the part.
-    pub(super) fn end(&mut self, position: Offset) -> Option<(Offset, Record)> {
+    pub(crate) fn end(&mut self, position: Offset) -> Option<(Offset, Record)> {
         let end = self.ranges.get(self.current)?.end;
         // The thread may have ended before.
         let at = end.offset.min(position);

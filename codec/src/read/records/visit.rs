@@ -4,9 +4,9 @@
 
 use std::num::NonZeroU64;
 
-use super::Clock;
 use crate::MethodId;
 use crate::format::flow::{Decoded, Record, decode};
+use crate::read::Clock;
 
 /// Receives the records of one thread, in order. For those that read traces of billions of calls;
 /// a [`Timeline`](crate::read::Timeline) is simpler.
@@ -55,7 +55,7 @@ impl<A: Visit, B: Visit> Visit for (A, B) {
 /// how many bytes they take.
 // A function of its own: among others the compiler runs out of registers.
 #[inline(never)]
-pub(super) fn visit_records<V: Visit>(bytes: &[u8], visitor: &mut V) -> usize {
+pub(crate) fn visit_records<V: Visit>(bytes: &[u8], visitor: &mut V) -> usize {
     let mut rest = bytes;
     loop {
         // All but few records have one or two bytes.

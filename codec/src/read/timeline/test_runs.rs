@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::{EventKind, Parts, ThreadFile, TimelineEvent, Trace, When};
 use crate::format::marks::Position;
 use crate::format::test_notes::{Outcome, TestNote};
+use crate::read::{EventKind, Parts, ThreadFile, TimelineEvent, Trace, When};
 use crate::{Error, ThreadId};
 
 /// One run of one test.

@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use std::num::NonZeroU64;
 
 use super::clock::Moment;
-use super::{Clock, Visit};
 use crate::MethodId;
+use crate::read::{Clock, Visit};
 
 /// Which calls are told, by when they happened. Instants are nanoseconds since the start of the trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,7 +31,7 @@ impl TimeLimits {
 /// Hands on the calls that are within limits, by a clock that is kept around it. Times it tells are cut off
 /// at the limits, and so are bounds. One for each thread. Memory: 48 bytes for each open frame that is not told.
 #[derive(Debug)]
-pub struct TimeLimited<'c, V> {
+pub(crate) struct TimeLimited<'c, V> {
     clock: &'c Clock,
     limits: TimeLimits,
     /// The same in parts of a nanosecond.
@@ -84,7 +84,7 @@ impl<V: Visit> Visit for TimeLimited<'_, V> {
 
 impl<'c, V: Visit> TimeLimited<'c, V> {
     /// Begins a thread.
-    pub fn new(inner: V, clock: &'c Clock, limits: TimeLimits) -> Self {
+    pub(crate) fn new(inner: V, clock: &'c Clock, limits: TimeLimits) -> Self {
         // The other way round there would be no instant at all.
         let limits = TimeLimits { to_ns: limits.to_ns.max(limits.from_ns), ..limits };
         Self {
@@ -103,12 +103,12 @@ impl<'c, V: Visit> TimeLimited<'c, V> {
 
     /// Whether all that comes is left out: then nothing more need be read.
     #[must_use]
-    pub fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.is_over
     }
 
     /// The thread has ended: frames that are open are told up to now, if that is long enough.
-    pub fn end_thread(&mut self) {
+    pub(crate) fn end_thread(&mut self) {
         self.pass();
         self.held.clear();
         self.later = 0;

@@ -6,7 +6,7 @@
 
 use std::num::NonZeroU64;
 
-use super::{Clock, Methods, Visit};
+use crate::read::{Clock, Methods, Visit};
 use crate::{Glob, MethodId, MethodMap, Name};
 
 /// Which methods of a trace are shown.
@@ -118,7 +118,7 @@ impl ShownFrames {
 
 /// Leaves calls out of what a visitor receives.
 #[derive(Debug)]
-pub struct Filtered<'a, T> {
+pub(crate) struct Filtered<'a, T> {
     inner: T,
     selection: &'a Selection,
     frames: ShownFrames,
@@ -126,17 +126,17 @@ pub struct Filtered<'a, T> {
 
 impl<'a, T> Filtered<'a, T> {
     /// Begins where no frame is open that was entered here.
-    pub fn new(inner: T, selection: &'a Selection) -> Self {
+    pub(crate) fn new(inner: T, selection: &'a Selection) -> Self {
         Self { inner, selection, frames: ShownFrames::default() }
     }
 
     /// The visitor.
-    pub fn inner(&self) -> &T {
+    pub(crate) fn inner(&self) -> &T {
         &self.inner
     }
 
     /// Returns it, when all is read.
-    pub fn into_inner(self) -> T {
+    pub(crate) fn into_inner(self) -> T {
         self.inner
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// Opens a file; `None` where there is none. What is no regular file is refused: a pipe would be
 /// waited for, a device might never end.
-pub(super) fn open(path: &Path) -> io::Result<Option<File>> {
+pub(crate) fn open(path: &Path) -> io::Result<Option<File>> {
     let opened = fs::metadata(path).and_then(|metadata| {
         check(&metadata)?;
         File::open(path)
@@ -19,6 +19,6 @@ pub(super) fn open(path: &Path) -> io::Result<Option<File>> {
 }
 
 /// Refuses what is no regular file.
-pub(super) fn check(found: &fs::Metadata) -> io::Result<()> {
+pub(crate) fn check(found: &fs::Metadata) -> io::Result<()> {
     if found.is_file() { Ok(()) } else { Err(io::Error::other("not a regular file")) }
 }

@@ -1,20 +1,16 @@
-//! The events of one thread: those in its file, and behind them those that the journal holds.
+//! A thread of a trace: its file, and what the journal holds of its events.
 
 use std::fs::File;
-use std::io::{self, Chain, Cursor, Read, Take};
+use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::flow::AtHand;
 use super::jsonl::Converted;
-use super::open_chunk::{OpenChunk, OpenMarks};
-use super::part::{PartCursor, Parts, Seen};
+use super::open_chunk::OpenChunk;
 use super::regular;
-use super::{Content, ContentReader, FlowReader, Marks, RECORDS_AT_ONCE, ReadRecords, Tail, Visit};
-use crate::format::flow::Record;
-use crate::format::marks::{HEADER, Position};
-use crate::format::names::{EventFormat, MARKS_EXTENSION};
+use crate::format::marks::Position;
+use crate::format::names::EventFormat;
 use crate::{Error, Offset, Result, ThreadId};
 
 /// A run of exits is one record, but a line for each of them. A chunk with more lines than this is not
@@ -37,23 +33,31 @@ pub struct ThreadFile {
     /// What of it is read, if not all.
     pub parts: Option<Parts>,
     /// How its events are stored, and what they were converted to.
-    pub(super) format: EventFormat,
-    pub(super) converted: Option<Converted>,
+    pub(crate) format: EventFormat,
+    pub(crate) converted: Option<Converted>,
+}
+
+/// Some parts of a thread, one behind the other.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Parts {
+    /// What they are, for people.
+    pub title: String,
+    /// Where they are, in order and without a common place.
+    pub ranges: Arc<[Range<Position>]>,
+}
+
+impl Parts {
+    /// All of a thread.
+    pub const ALL: Range<Position> = Position { offset: Offset::new(0), exits: 0 }..Position {
+        offset: Offset::new(u64::MAX),
+        exits: 0,
+    };
 }
 
 impl ThreadFile {
     /// A thread of which nothing is known but its file.
     pub(crate) fn new(id: ThreadId, format: EventFormat, path: PathBuf, bytes: u64) -> Self {
         Self { id, path, bytes, open: None, parts: None, format, converted: None }
-    }
-
-    /// Opens the thread for reading its events. Whether they are still in the journal does not
-    /// show: offsets go on as if they stood in the file.
-    ///
-    /// # Errors
-    /// The file cannot be opened.
-    pub fn events(&self) -> Result<Events> {
-        self.events_from(Offset::default())
     }
 
     /// Only some parts of it, which are called `title`.
@@ -66,77 +70,6 @@ impl ThreadFile {
     /// All of it.
     pub(crate) fn whole(&self) -> Self {
         Self { parts: None, ..self.clone() }
-    }
-
-    /// The same from a place on where a record begins. Of parts nothing is left that was entered before.
-    ///
-    /// # Errors
-    /// As those of [`events`](Self::events).
-    pub fn events_from(&self, offset: Offset) -> Result<Events> {
-        let mut events = Events::of(Content::open(self)?, offset, self.path.clone());
-        events.parts = self
-            .parts
-            .as_ref()
-            .map(|parts| Box::new((PartCursor::new(parts, offset), self.whole())));
-        Ok(events)
-    }
-
-    /// None of its events.
-    pub(super) fn no_events(&self) -> Events {
-        Events::of(Content::nothing(self.id), Offset::default(), self.path.clone())
-    }
-
-    /// Its marks; `None` where it has none.
-    ///
-    /// # Errors
-    /// Their file cannot be opened.
-    pub fn marks(&self) -> Result<Option<Marks<MarksInput>>> {
-        if self.format != EventFormat::Binary {
-            return Ok(None);
-        }
-        let path = self.path.with_extension(MARKS_EXTENSION);
-        let file =
-            regular::open(&path).map_err(|source| Error::Io { path: path.clone(), source })?;
-        let open = self.open.as_ref().map(OpenChunk::marks);
-        if file.is_none() && open.is_none_or(OpenMarks::is_empty) {
-            return Ok(None);
-        }
-        let Some(open) = open else {
-            return Ok(Some(Marks::new(MarksInput::new(file, u64::MAX, Arc::default()), &path)));
-        };
-        let len = file.as_ref().map_or(Ok(0), |file| file.metadata().map(|facts| facts.len()));
-        let len = len.map_err(|source| Error::Io { path: path.clone(), source })?;
-        // They follow what the file should hold, and mean nothing behind something else.
-        let pending = if len < open.offset { Arc::default() } else { Arc::clone(&open.pending) };
-        let input = MarksInput::new(file, open.offset, pending);
-        Ok(Some(Marks::new(input, &path).and_then(Arc::clone(&open.marks))))
-    }
-
-    /// What makes of its marks file one that holds all of its marks: so many bytes stay, and these follow. What
-    /// the file has behind those is the same once more. `None` where the journal holds nothing of them.
-    ///
-    /// # Errors
-    /// The marks cannot be read, or the file does not reach to what the journal holds.
-    pub fn marks_splice(&self) -> Result<Option<(u64, Vec<u8>)>> {
-        let open = self.open.as_ref().map(OpenChunk::marks).filter(|open| !open.is_empty());
-        let (Some(open), Some(mut marks)) = (open, self.marks()?) else { return Ok(None) };
-        while marks.next_mark()?.is_some() {}
-        let mut bytes = open.pending.to_vec();
-        if open.offset == 0 && bytes.is_empty() {
-            bytes.extend_from_slice(&HEADER);
-        }
-        let reached = marks.offset().get();
-        if reached != open.offset.saturating_add(open.pending.len() as u64) {
-            let path = self.path.with_extension(MARKS_EXTENSION);
-            let (end, next) = (Offset::new(reached), Offset::new(open.offset));
-            return Err(Error::Gap { path, end, next, events: 0 });
-        }
-        let mut encoder = marks.encoder();
-        for (position, mark) in open.marks.iter() {
-            encoder.encode(*position, mark, &mut bytes);
-        }
-        encoder.finish(&mut bytes);
-        Ok(Some((open.offset, bytes)))
     }
 
     /// How many bytes of its events the file holds.
@@ -165,7 +98,7 @@ impl ThreadFile {
     }
 
     /// Adds what the journal holds, if the file reaches to where that begins.
-    pub(super) fn attach(&mut self, open: OpenChunk) -> Result<()> {
+    pub(crate) fn attach(&mut self, open: OpenChunk) -> Result<()> {
         let open = open.joined(self.bytes);
         let (path, events) = (&self.path, open.event_count());
         if self.bytes < open.offset {
@@ -184,7 +117,7 @@ impl ThreadFile {
     }
 
     /// Opens its file; `None` where it has none, since all of its events are in the journal.
-    pub(super) fn open_file(&self) -> Result<Option<File>> {
+    pub(crate) fn open_file(&self) -> Result<Option<File>> {
         let file = regular::open(&self.path).map_err(|source| self.io_error(source))?;
         if file.is_none() && self.bytes_in_file() > 0 {
             return Err(self.io_error(io::ErrorKind::NotFound.into()));
@@ -197,189 +130,6 @@ impl ThreadFile {
     }
 }
 
-/// What counts of a file with marks, and what follows that.
-#[derive(Debug)]
-pub struct MarksInput(Chain<Take<OptionalFile>, Cursor<Arc<[u8]>>>);
-
-impl MarksInput {
-    fn new(file: Option<File>, limit: u64, pending: Arc<[u8]>) -> Self {
-        Self(OptionalFile(file).take(limit).chain(Cursor::new(pending)))
-    }
-}
-
-impl Read for MarksInput {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.read(buffer)
-    }
-}
-
-/// A file; where there is none, no bytes.
-#[derive(Debug)]
-struct OptionalFile(Option<File>);
-
-impl Read for OptionalFile {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.as_mut().map_or(Ok(0), |file| file.read(buffer))
-    }
-}
-
-/// The records of a thread.
-#[derive(Debug)]
-pub struct Events {
-    reader: FlowReader<ContentReader>,
-    content: Content,
-    path: PathBuf,
-    /// Whether the end has been seen, and what is wrong there.
-    is_over: bool,
-    /// Where only parts are read: which, and of what.
-    parts: Option<Box<(PartCursor, ThreadFile)>>,
-}
-
-impl Events {
-    fn of(content: Content, offset: Offset, path: PathBuf) -> Self {
-        let reader = content.records_at(offset);
-        Self { reader, content, path, is_over: false, parts: None }
-    }
-
-    #[cold]
-    fn failed(&mut self, error: Error) -> Error {
-        self.is_over |= matches!(error, Error::Io { .. });
-        error.in_file(&self.path)
-    }
-
-    /// There are no more records. Once, it may be that there should be.
-    #[cold]
-    fn end(&mut self) -> Result<()> {
-        let was_over = std::mem::replace(&mut self.is_over, true);
-        let gap = self.content.gap_behind(self.reader.position(), &self.path);
-        gap.filter(|_| !was_over).map_or(Ok(()), Err)
-    }
-
-    /// The next record of the parts that are read.
-    fn next_of_parts(&mut self) -> Result<Option<(Offset, Record)>> {
-        let Some(mut parts) = self.parts.take() else { return Ok(None) };
-        let (cursor, file) = &mut *parts;
-        let next = loop {
-            if cursor.is_done() {
-                break Ok(None);
-            }
-            if let Some(start) = cursor.begin() {
-                match file.events_from(start) {
-                    Ok(events) => *self = events,
-                    Err(error) => break Err(error),
-                }
-            }
-            let seen = match self.next_record() {
-                Err(error) => break Err(error),
-                Ok(None) => {
-                    cursor.tail = self.tail();
-                    Seen::End
-                }
-                Ok(Some((offset, record))) => match cursor.see(offset, record) {
-                    Seen::Record(record) => break Ok(Some((offset, record))),
-                    seen => seen,
-                },
-            };
-            if let Seen::End = seen
-                && let Some(left) = cursor.end(self.position())
-            {
-                break Ok(Some(left));
-            }
-        };
-        self.parts = Some(parts);
-        next
-    }
-}
-
-impl Events {
-    /// Where a part of the thread ended, if what was handed on last are the exits of the frames that were open
-    /// there: no record of the thread, and all at once.
-    #[must_use]
-    pub fn part_end(&self) -> Option<Position> {
-        self.parts.as_ref().and_then(|parts| parts.0.left_at)
-    }
-
-    /// The next records that begin before `until`, as far as they are whole in memory; `None` where they are not read
-    /// that way.
-    #[inline]
-    pub(super) fn at_hand(&self, until: Offset) -> Option<AtHand<'_>> {
-        self.parts.is_none().then(|| self.reader.at_hand(until))
-    }
-
-    /// Passes records at hand.
-    #[inline]
-    pub(super) fn pass(&mut self, to: Offset) {
-        self.reader.pass(to);
-    }
-
-    /// Hands on one record.
-    fn visit_next(&mut self, visitor: &mut impl Visit) -> Result<bool> {
-        match self.next_record()? {
-            Some((_, Record::Enter(method))) => visitor.enter(method),
-            Some((_, Record::Exit(count))) => visitor.exit(count),
-            None => return Ok(false),
-        }
-        Ok(true)
-    }
-}
-
-impl ReadRecords for Events {
-    #[inline]
-    fn next_record(&mut self) -> Result<Option<(Offset, Record)>> {
-        if self.parts.is_some() {
-            return self.next_of_parts();
-        }
-        match self.reader.next_record() {
-            Ok(None) => self.end().map(|()| None),
-            next => next.map_err(|error| self.failed(error)),
-        }
-    }
-
-    fn visit_some<V: Visit>(&mut self, visitor: &mut V) -> Result<bool> {
-        if self.parts.is_some() {
-            for _ in 0..RECORDS_AT_ONCE {
-                if !self.visit_next(visitor)? {
-                    return Ok(false);
-                }
-            }
-            return Ok(true);
-        }
-        match self.reader.visit_some(visitor) {
-            Ok(false) => self.end().map(|()| false),
-            more => more.map_err(|error| self.failed(error)),
-        }
-    }
-
-    fn visit_until<V: Visit>(&mut self, end: Offset, visitor: &mut V) -> Result<bool> {
-        if self.position() >= end {
-            return Ok(true);
-        }
-        if self.parts.is_some() {
-            return self.visit_next(visitor);
-        }
-        match self.reader.visit_until(end, visitor) {
-            Ok(false) => self.end().map(|()| false),
-            more => more.map_err(|error| self.failed(error)),
-        }
-    }
-
-    fn tail(&self) -> Tail {
-        match &self.parts {
-            Some(parts) => parts.0.tail,
-            None => self.reader.tail(),
-        }
-    }
-
-    fn position(&self) -> Offset {
-        let between = self.parts.as_ref().and_then(|parts| parts.0.end);
-        between.unwrap_or(self.reader.position())
-    }
-
-    fn non_canonical(&self) -> u64 {
-        self.reader.non_canonical()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -387,7 +137,9 @@ mod tests {
 
     use super::*;
     use crate::MethodId;
-    use crate::format::marks::{Mark, MarkEncoder, Position};
+    use crate::format::flow::Record;
+    use crate::format::marks::{HEADER, Mark, MarkEncoder};
+    use crate::read::{Events, OpenMarks, ReadRecords};
     use crate::write::EventCounts;
 
     fn all(mut events: Events) -> Vec<(u64, Record)> {

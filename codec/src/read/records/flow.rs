@@ -3,9 +3,9 @@
 use std::io::{self, Read};
 use std::num::NonZeroU64;
 
-use super::ReadRecords;
 use super::visit::{Visit, visit_records};
 use crate::format::flow::{Decoded, MAX_RECORD_BYTES, Record, decode, is_boundary};
+use crate::read::ReadRecords;
 use crate::{Error, MethodId, Offset, Result};
 
 /// How the bytes of a thread end.
@@ -22,7 +22,7 @@ pub enum Tail {
 
 /// Records that are whole in memory, and where they begin.
 #[derive(Debug)]
-pub(super) struct AtHand<'a> {
+pub(crate) struct AtHand<'a> {
     rest: &'a [u8],
     /// This many bytes are left at the end.
     left: usize,
@@ -33,7 +33,7 @@ pub(super) struct AtHand<'a> {
 impl AtHand<'_> {
     /// Where the next record begins.
     #[inline(always)]
-    pub(super) fn next_offset(&self) -> Offset {
+    pub(crate) fn next_offset(&self) -> Offset {
         Offset::new(self.end.get() - self.rest.len() as u64)
     }
 }
@@ -89,7 +89,7 @@ impl<R: Read> FlowReader<R> {
 
     /// The same, where the start of `input` has this offset, and it has about so many bytes: a million
     /// threads of a few events each want no large buffers.
-    pub(super) fn going_on(input: R, position: Offset, expected_bytes: u64) -> Self {
+    pub(crate) fn going_on(input: R, position: Offset, expected_bytes: u64) -> Self {
         let expected = usize::try_from(expected_bytes).unwrap_or(usize::MAX);
         Self {
             input,
@@ -157,7 +157,7 @@ impl<R: Read> FlowReader<R> {
 
     /// The next records that begin before `until`, as far as they are whole in memory.
     #[inline]
-    pub(super) fn at_hand(&self, until: Offset) -> AtHand<'_> {
+    pub(crate) fn at_hand(&self, until: Offset) -> AtHand<'_> {
         let rest = self.buffer.get(self.unread.clone()).filter(|_| !self.failed);
         let rest = rest.unwrap_or_default();
         let wanted = until.get().saturating_sub(self.position.get());
@@ -167,7 +167,7 @@ impl<R: Read> FlowReader<R> {
     }
 
     /// Passes records at hand. Whether they are canonical is not counted.
-    pub(super) fn pass(&mut self, to: Offset) {
+    pub(crate) fn pass(&mut self, to: Offset) {
         let read = to.get().saturating_sub(self.position.get());
         self.unread.start += usize::try_from(read).unwrap_or_default();
         self.position = to;

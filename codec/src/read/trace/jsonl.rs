@@ -12,10 +12,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{env, process};
 
-use super::ThreadFile;
 use super::text::for_each_line_before;
 use crate::format::flow::{Encoded, Record, records};
 use crate::format::jsonl::{decode_line, encode, encoded_bytes};
+use crate::read::ThreadFile;
 use crate::{Error, Result};
 
 const EXPECTED: &str = "{\"e\":\"enter\",\"method\":ID} or {\"e\":\"exit\"}";
@@ -25,18 +25,18 @@ const BUFFER_BYTES: usize = 64 * 1024;
 
 /// The events of one thread, converted.
 #[derive(Clone, Debug)]
-pub(super) struct Converted {
+pub(crate) struct Converted {
     /// They are in this file, from this place on.
-    pub(super) file: Arc<File>,
-    pub(super) start: u64,
+    pub(crate) file: Arc<File>,
+    pub(crate) start: u64,
     /// How many bytes of lines there are, and of whole ones.
-    pub(super) stored: u64,
-    pub(super) whole: u64,
+    pub(crate) stored: u64,
+    pub(crate) whole: u64,
 }
 
 /// Converts threads, one after the other, into one file.
 #[derive(Debug)]
-pub(super) struct Converter {
+pub(crate) struct Converter {
     file: Arc<File>,
     path: PathBuf,
     end: u64,
@@ -44,7 +44,7 @@ pub(super) struct Converter {
 
 impl Converter {
     /// Creates the file.
-    pub(super) fn new() -> Result<Self> {
+    pub(crate) fn new() -> Result<Self> {
         let dir = env::temp_dir();
         match nameless_file_in(&dir) {
             Ok(file) => Ok(Self { file: Arc::new(file), path: dir, end: 0 }),
@@ -54,7 +54,7 @@ impl Converter {
 
     /// Converts the lines of a thread, which are as many bytes as its file has for now. Lines that are no events go to
     /// `damage`.
-    pub(super) fn convert(
+    pub(crate) fn convert(
         &mut self,
         thread: &mut ThreadFile,
         damage: &mut Vec<Error>,
@@ -124,7 +124,7 @@ fn nameless_file_in(dir: &std::path::Path) -> io::Result<File> {
 }
 
 /// How many bytes the lines of some records have.
-pub(super) fn lines_bytes(flow: &[u8]) -> u64 {
+pub(crate) fn lines_bytes(flow: &[u8]) -> u64 {
     records(flow).map(|(record, _)| encoded_bytes(record)).fold(0, u64::saturating_add)
 }
 
@@ -133,7 +133,7 @@ const EXITS_AT_ONCE: u64 = 256;
 
 /// The lines of records, made as they are read: they take twenty times the space.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(crate) struct Lines {
     records: Arc<[u8]>,
     /// Up to where the records have been looked at.
     at: usize,
@@ -143,7 +143,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    pub(super) fn new(records: Arc<[u8]>) -> Self {
+    pub(crate) fn new(records: Arc<[u8]>) -> Self {
         Self { records, at: 0, exits: 0, lines: Cursor::default() }
     }
 

@@ -2,17 +2,17 @@
 
 use std::num::NonZeroU64;
 
-use super::{
-    Clock, Clocked, Events, MarksInput, ReadRecords, Stretch, Tail, ThreadFile, Times, Visit,
-};
 use crate::format::flow::Record;
 use crate::format::marks::Position;
+use crate::read::{
+    Clock, Clocked, Events, MarksInput, ReadRecords, Stretch, Tail, ThreadFile, Times, Visit,
+};
 use crate::{Error, Offset, Result};
 
 /// The records of a thread, handed on while a [`Clock`] tells when they happened: from one time mark to the next
 /// as fast as without. Marks that are damaged leave the rest of the thread without times, and nothing else.
 #[derive(Debug)]
-pub struct TimedEvents<'c> {
+pub(crate) struct TimedEvents<'c> {
     events: Events,
     /// `None` where there are no marks.
     times: Option<Times<MarksInput>>,
@@ -31,7 +31,7 @@ impl<'c> TimedEvents<'c> {
     ///
     /// # Errors
     /// Its events cannot be opened.
-    pub fn open(file: &ThreadFile, clock: &'c Clock) -> Result<Self> {
+    pub(crate) fn open(file: &ThreadFile, clock: &'c Clock) -> Result<Self> {
         clock.begin_thread();
         let (marks, damage) = match file.marks() {
             Ok(marks) => (marks, None),
@@ -46,7 +46,7 @@ impl<'c> TimedEvents<'c> {
     ///
     /// # Errors
     /// As those of [`ReadRecords::next_record`]; the records before were handed on.
-    pub fn visit_some(&mut self, visitor: &mut impl Visit) -> Result<bool> {
+    pub(crate) fn visit_some(&mut self, visitor: &mut impl Visit) -> Result<bool> {
         if self.in_parts && self.run.is_none() {
             return self.visit_one(visitor);
         }
@@ -131,19 +131,19 @@ impl<'c> TimedEvents<'c> {
 
     /// What is wrong with the marks, if anything is.
     #[must_use]
-    pub fn into_damage(self) -> Option<Error> {
+    pub(crate) fn into_damage(self) -> Option<Error> {
         self.damage
     }
 
     /// How far the records have been read.
     #[must_use]
-    pub fn position(&self) -> Offset {
+    pub(crate) fn position(&self) -> Offset {
         self.events.position()
     }
 
     /// How they ended.
     #[must_use]
-    pub fn tail(&self) -> Tail {
+    pub(crate) fn tail(&self) -> Tail {
         self.events.tail()
     }
 }

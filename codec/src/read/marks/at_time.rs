@@ -1,7 +1,7 @@
 //! Places in a thread by the time.
 
-use super::ThreadFile;
 use crate::format::marks::Mark;
+use crate::read::ThreadFile;
 use crate::{Error, Offset, Result};
 
 impl ThreadFile {

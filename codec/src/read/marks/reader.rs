@@ -5,11 +5,11 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Tail;
 use crate::format::marks::{
     Decoded, HEADER, HEADER_BYTES, MAGIC, MAX_MARK_BYTES, Mark, MarkDecoder, MarkEncoder, Position,
     VERSION,
 };
+use crate::read::Tail;
 use crate::{Error, Offset, Result};
 
 const BUFFER_BYTES: usize = 64 * 1024;

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::io::Read;
 use std::num::NonZeroU64;
 
-use super::Marks;
 use crate::format::marks::{Mark, Position};
 use crate::format::test_notes::TestNote;
+use crate::read::Marks;
 use crate::{Error, Offset, Result};
 
 /// Two instants, in nanoseconds since the start of the trace, between which something happened.
@@ -62,11 +62,11 @@ pub struct Stretch {
 
 /// How time passes at records that have no mark, between two that may have one.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pace {
+pub(crate) struct Pace {
     /// Up to this record.
-    pub(super) until: Offset,
+    pub(crate) until: Offset,
     /// When all of them happened.
-    pub(super) bounds: Bounds,
+    pub(crate) bounds: Bounds,
     /// The estimate at the time mark before, which is at `at`; `None` where nothing is known.
     from_ns: Option<u64>,
     at: Offset,
@@ -81,7 +81,7 @@ pub(super) struct Pace {
 
 impl Pace {
     /// Of records of which nothing is known.
-    pub(super) const UNKNOWN: Self = Self {
+    pub(crate) const UNKNOWN: Self = Self {
         until: Offset::new(u64::MAX),
         bounds: Bounds::UNKNOWN,
         from_ns: None,
@@ -92,16 +92,16 @@ impl Pace {
         inverse: u64::MAX,
     };
     /// Of no record.
-    pub(super) const NONE: Self = Self { until: Offset::new(0), ..Self::UNKNOWN };
+    pub(crate) const NONE: Self = Self { until: Offset::new(0), ..Self::UNKNOWN };
 
     /// No estimates are further apart than this.
-    pub(super) fn rise_ns(&self) -> u64 {
+    pub(crate) fn rise_ns(&self) -> u64 {
         self.rise_ns
     }
 
     /// The estimate of a record that it is of.
     #[inline(always)]
-    pub(super) fn estimate(&self, offset: Offset) -> Option<u64> {
+    pub(crate) fn estimate(&self, offset: Offset) -> Option<u64> {
         let from_ns = self.from_ns?;
         let product = self.rise_ns.wrapping_mul(offset.get().wrapping_sub(self.at.get()));
         let share = (u128::from(product) * u128::from(self.inverse)) >> u64::BITS;
@@ -159,17 +159,17 @@ impl<R: Read> Times<R> {
     }
 
     /// The same, and keeps the marks that are no times.
-    pub(super) fn with_others(marks: Marks<R>) -> Self {
+    pub(crate) fn with_others(marks: Marks<R>) -> Self {
         Self { others: Some(VecDeque::new()), ..Self::new(marks) }
     }
 
     /// The last estimate.
-    pub(super) fn latest_ns(&self) -> u64 {
+    pub(crate) fn latest_ns(&self) -> u64 {
         self.estimate_ns
     }
 
     /// No estimate will be earlier than this one.
-    pub(super) fn begin_at(&mut self, latest_ns: u64) {
+    pub(crate) fn begin_at(&mut self, latest_ns: u64) {
         self.estimate_ns = latest_ns;
     }
 
@@ -178,7 +178,7 @@ impl<R: Read> Times<R> {
     /// # Errors
     /// The marks cannot be read further. Called again, it returns those before.
     #[inline]
-    pub(super) fn next_other(
+    pub(crate) fn next_other(
         &mut self,
         is_before: impl Fn(Position) -> bool,
     ) -> Result<Option<(Position, Mark)>> {
@@ -197,23 +197,23 @@ impl<R: Read> Times<R> {
     }
 
     /// Since where times are those of the position asked for last: the position of the time mark before it.
-    pub(super) fn since(&self) -> Option<Position> {
+    pub(crate) fn since(&self) -> Option<Position> {
         self.before.map(|known| known.position)
     }
 
     /// Returns whether the event at the position asked for last has a time of its own, which is of no other.
-    pub(super) fn is_instant(&self, position: Position) -> bool {
+    pub(crate) fn is_instant(&self, position: Position) -> bool {
         self.before.is_some_and(|known| known.is_instant && known.position == position)
     }
 
     /// Where the next mark is that is no time, as far as it was read.
-    pub(super) fn other(&self) -> Option<Position> {
+    pub(crate) fn other(&self) -> Option<Position> {
         self.others.as_ref()?.front().map(|(at, _)| *at)
     }
 
     /// How time passes at the records after the position asked for last, which is the one at `offset`, up
     /// to the next that has a mark; `None` where that is not known, or it has one right away.
-    pub(super) fn pace(&self, offset: Offset) -> Option<Pace> {
+    pub(crate) fn pace(&self, offset: Offset) -> Option<Pace> {
         let until = match self.after {
             Some(after) => after.position.offset,
             None if self.is_open => return None,
@@ -337,7 +337,7 @@ impl<R: Read> Times<R> {
     }
 
     /// Both for the mark that [`next_other`](Self::next_other) has returned.
-    pub(super) fn when_marked(&mut self, position: Position) -> (Bounds, Option<u64>) {
+    pub(crate) fn when_marked(&mut self, position: Position) -> (Bounds, Option<u64>) {
         let (bounds, latest_ns) = (self.between(), self.estimate_ns);
         let Some(estimate_ns) = self.evenly(position, bounds) else { return (bounds, None) };
         // Whatever the marks say, what follows at the same place is not earlier.
@@ -375,7 +375,7 @@ impl<R: Read> Times<R> {
     }
 
     /// The same of what ends all at once before `position`.
-    pub(super) fn stretch_end(&mut self, position: Position) -> Result<Stretch> {
+    pub(crate) fn stretch_end(&mut self, position: Position) -> Result<Stretch> {
         let bounds = self.at_end(position)?;
         let end = self.evenly(position, bounds);
         Ok(Stretch { bounds, estimates: end.map(|end| (end, end)), bytes: 0 })

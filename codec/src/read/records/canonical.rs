@@ -4,13 +4,13 @@
 
 use std::num::NonZeroU64;
 
-use super::Visit;
 use crate::MethodId;
 use crate::format::flow::{encoded_enter_len, encoded_exits_len};
+use crate::read::Visit;
 
 /// Tells, without their bytes, whether the records of a thread are canonical: as long as they must be, and
 /// each run of exits in one. Much faster than asking a reader for
-/// [`non_canonical`](super::ReadRecords::non_canonical), which says how many are not.
+/// [`non_canonical`](crate::read::ReadRecords::non_canonical), which says how many are not.
 ///
 /// ```
 /// use flow_codec::read::{CanonicalLen, FlowReader, ReadRecords};

@@ -7,8 +7,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{FlowReader, ThreadFile};
 use crate::format::flow::{is_boundary, records};
+use crate::read::{FlowReader, ThreadFile};
 use crate::{Error, Offset, Result, ThreadId};
 
 /// The events of a thread as bytes of [`flow`](crate::format::flow): those in its file, and behind them what
@@ -53,7 +53,7 @@ impl Content {
     }
 
     /// No events of a thread.
-    pub(super) fn nothing(thread: ThreadId) -> Self {
+    pub(crate) fn nothing(thread: ThreadId) -> Self {
         Self(Arc::new(Inner::nothing(thread)))
     }
 
@@ -65,7 +65,7 @@ impl Content {
     }
 
     /// The same where the bytes were read to their end, which is here.
-    pub(super) fn gap_behind(&self, end: Offset, path: &Path) -> Option<Error> {
+    pub(crate) fn gap_behind(&self, end: Offset, path: &Path) -> Option<Error> {
         let Inner { in_file, events, cut, .. } = *self.0;
         let is_short = end.get() < in_file && events > 0;
         let (end, next) = (cut.or(is_short.then_some(end))?, Offset::new(in_file));

@@ -15,7 +15,7 @@ const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
 const MAX_WHOLE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The text of a whole file; `None` where there is none.
-pub(super) fn read_whole(path: &Path) -> Result<Option<String>> {
+pub(crate) fn read_whole(path: &Path) -> Result<Option<String>> {
     let read = || {
         let Some(file) = regular::open(path)? else {
             return Ok(None);
@@ -32,21 +32,21 @@ pub(super) fn read_whole(path: &Path) -> Result<Option<String>> {
 }
 
 /// More damage than this in one file is not listed: a file of another kind has a bad line a line.
-pub(super) const MAX_DAMAGE: usize = 20;
+pub(crate) const MAX_DAMAGE: usize = 20;
 
 /// How much of a file its whole lines are.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) struct LinesRead {
+pub(crate) struct LinesRead {
     /// Their bytes.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
     /// Whether the file ends inside a line.
-    pub(super) is_cut: bool,
+    pub(crate) is_cut: bool,
 }
 
 /// Calls `each` for every whole line. What cannot be read, and lines that `each` refuses, go to
 /// `damage`; the other lines count. A file that is absent has no lines, and a last line without LF
 /// is left out.
-pub(super) fn for_each_line(
+pub(crate) fn for_each_line(
     path: &Path,
     damage: &mut Vec<Error>,
     each: impl FnMut(&str) -> std::result::Result<(), &'static str>,
@@ -55,7 +55,7 @@ pub(super) fn for_each_line(
 }
 
 /// The same of the first `limit` bytes of the file.
-pub(super) fn for_each_line_before(
+pub(crate) fn for_each_line_before(
     limit: u64,
     path: &Path,
     damage: &mut Vec<Error>,

@@ -46,22 +46,22 @@ const MAX_PASSES: usize = 8;
 
 /// What a journal holds.
 #[derive(Debug, Default)]
-pub(super) struct Journal {
+pub(crate) struct Journal {
     /// The open chunk of each thread that has one.
-    pub(super) chunks: BTreeMap<ThreadId, OpenChunk>,
+    pub(crate) chunks: BTreeMap<ThreadId, OpenChunk>,
     /// Whether it kept changing while it was read, so that the newest chunk of a thread may be missing.
-    pub(super) is_restless: bool,
+    pub(crate) is_restless: bool,
     /// Whether it is the checkpoint.
-    pub(super) is_checkpoint: bool,
+    pub(crate) is_checkpoint: bool,
     /// What is wrong with it. The rest was read.
-    pub(super) damage: Vec<Error>,
+    pub(crate) damage: Vec<Error>,
     /// Chunks of threads that have one with a larger offset.
     earlier: BTreeMap<ThreadId, BTreeMap<u64, OpenChunk>>,
 }
 
 impl Journal {
     /// Reads the journal of the trace in `dir`, or the checkpoint where that counts; `None` where there is neither.
-    pub(super) fn read(dir: &Path, manifest: Option<&Manifest>) -> Option<Self> {
+    pub(crate) fn read(dir: &Path, manifest: Option<&Manifest>) -> Option<Self> {
         let elsewhere = manifest.and_then(|manifest| manifest.journal.as_deref());
         let path = elsewhere.map_or_else(|| dir.join(names::JOURNAL), Path::to_path_buf);
         let is_ours = elsewhere.is_none_or(|path| is_journal_elsewhere(dir, path));

@@ -1,0 +1,92 @@
+//! The file with the marks of a thread, and what the journal holds of them.
+
+use std::fs::File;
+use std::io::{self, Chain, Cursor, Read, Take};
+use std::sync::Arc;
+
+use super::Marks;
+use crate::format::marks::HEADER;
+use crate::format::names::{EventFormat, MARKS_EXTENSION};
+use crate::read::{OpenChunk, OpenMarks, ThreadFile, open_regular};
+use crate::{Error, Offset, Result};
+
+impl ThreadFile {
+    /// Its marks; `None` where it has none.
+    ///
+    /// # Errors
+    /// Their file cannot be opened.
+    pub fn marks(&self) -> Result<Option<Marks<MarksInput>>> {
+        if self.format != EventFormat::Binary {
+            return Ok(None);
+        }
+        let path = self.path.with_extension(MARKS_EXTENSION);
+        let file =
+            open_regular(&path).map_err(|source| Error::Io { path: path.clone(), source })?;
+        let open = self.open.as_ref().map(OpenChunk::marks);
+        if file.is_none() && open.is_none_or(OpenMarks::is_empty) {
+            return Ok(None);
+        }
+        let Some(open) = open else {
+            return Ok(Some(Marks::new(MarksInput::new(file, u64::MAX, Arc::default()), &path)));
+        };
+        let len = file.as_ref().map_or(Ok(0), |file| file.metadata().map(|facts| facts.len()));
+        let len = len.map_err(|source| Error::Io { path: path.clone(), source })?;
+        // They follow what the file should hold, and mean nothing behind something else.
+        let pending = if len < open.offset { Arc::default() } else { Arc::clone(&open.pending) };
+        let input = MarksInput::new(file, open.offset, pending);
+        Ok(Some(Marks::new(input, &path).and_then(Arc::clone(&open.marks))))
+    }
+
+    /// What makes of its marks file one that holds all of its marks: so many bytes stay, and these follow. What
+    /// the file has behind those is the same once more. `None` where the journal holds nothing of them.
+    ///
+    /// # Errors
+    /// The marks cannot be read, or the file does not reach to what the journal holds.
+    pub fn marks_splice(&self) -> Result<Option<(u64, Vec<u8>)>> {
+        let open = self.open.as_ref().map(OpenChunk::marks).filter(|open| !open.is_empty());
+        let (Some(open), Some(mut marks)) = (open, self.marks()?) else { return Ok(None) };
+        while marks.next_mark()?.is_some() {}
+        let mut bytes = open.pending.to_vec();
+        if open.offset == 0 && bytes.is_empty() {
+            bytes.extend_from_slice(&HEADER);
+        }
+        let reached = marks.offset().get();
+        if reached != open.offset.saturating_add(open.pending.len() as u64) {
+            let path = self.path.with_extension(MARKS_EXTENSION);
+            let (end, next) = (Offset::new(reached), Offset::new(open.offset));
+            return Err(Error::Gap { path, end, next, events: 0 });
+        }
+        let mut encoder = marks.encoder();
+        for (position, mark) in open.marks.iter() {
+            encoder.encode(*position, mark, &mut bytes);
+        }
+        encoder.finish(&mut bytes);
+        Ok(Some((open.offset, bytes)))
+    }
+}
+
+/// What counts of a file with marks, and what follows that.
+#[derive(Debug)]
+pub struct MarksInput(Chain<Take<OptionalFile>, Cursor<Arc<[u8]>>>);
+
+impl MarksInput {
+    fn new(file: Option<File>, limit: u64, pending: Arc<[u8]>) -> Self {
+        Self(OptionalFile(file).take(limit).chain(Cursor::new(pending)))
+    }
+}
+
+impl Read for MarksInput {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
+/// A file; where there is none, no bytes.
+#[derive(Debug)]
+struct OptionalFile(Option<File>);
+
+impl Read for OptionalFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.as_mut().map_or(Ok(0), |file| file.read(buffer))
+    }
+}

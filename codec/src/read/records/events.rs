@@ -1,0 +1,197 @@
+//! The events of one thread: those in its file, and after them those that the journal holds.
+
+use std::path::PathBuf;
+
+use super::flow::AtHand;
+use super::ranges::{PartCursor, Seen};
+use super::{Content, ContentReader, FlowReader, RECORDS_AT_ONCE, ReadRecords, Tail, Visit};
+use crate::format::flow::Record;
+use crate::format::marks::Position;
+use crate::read::ThreadFile;
+use crate::{Error, Offset, Result};
+
+impl ThreadFile {
+    /// Opens the thread for reading its events. Whether they are still in the journal does not
+    /// show: offsets go on as if they stood in the file.
+    ///
+    /// # Errors
+    /// The file cannot be opened.
+    pub fn events(&self) -> Result<Events> {
+        self.events_from(Offset::default())
+    }
+
+    /// The same from a place on where a record begins. Of parts nothing is left that was entered before.
+    ///
+    /// # Errors
+    /// As those of [`events`](Self::events).
+    pub fn events_from(&self, offset: Offset) -> Result<Events> {
+        let mut events = Events::of(Content::open(self)?, offset, self.path.clone());
+        events.parts = self
+            .parts
+            .as_ref()
+            .map(|parts| Box::new((PartCursor::new(parts, offset), self.whole())));
+        Ok(events)
+    }
+
+    /// None of its events.
+    pub(crate) fn no_events(&self) -> Events {
+        Events::of(Content::nothing(self.id), Offset::default(), self.path.clone())
+    }
+}
+
+/// The records of a thread.
+#[derive(Debug)]
+pub struct Events {
+    reader: FlowReader<ContentReader>,
+    content: Content,
+    path: PathBuf,
+    /// Whether the end has been seen, and what is wrong there.
+    is_over: bool,
+    /// Where only parts are read: which, and of what.
+    parts: Option<Box<(PartCursor, ThreadFile)>>,
+}
+
+impl Events {
+    fn of(content: Content, offset: Offset, path: PathBuf) -> Self {
+        let reader = content.records_at(offset);
+        Self { reader, content, path, is_over: false, parts: None }
+    }
+
+    #[cold]
+    fn failed(&mut self, error: Error) -> Error {
+        self.is_over |= matches!(error, Error::Io { .. });
+        error.in_file(&self.path)
+    }
+
+    /// There are no more records. Once, it may be that there should be.
+    #[cold]
+    fn end(&mut self) -> Result<()> {
+        let was_over = std::mem::replace(&mut self.is_over, true);
+        let gap = self.content.gap_behind(self.reader.position(), &self.path);
+        gap.filter(|_| !was_over).map_or(Ok(()), Err)
+    }
+
+    /// The next record of the parts that are read.
+    fn next_of_parts(&mut self) -> Result<Option<(Offset, Record)>> {
+        let Some(mut parts) = self.parts.take() else { return Ok(None) };
+        let (cursor, file) = &mut *parts;
+        let next = loop {
+            if cursor.is_done() {
+                break Ok(None);
+            }
+            if let Some(start) = cursor.begin() {
+                match file.events_from(start) {
+                    Ok(events) => *self = events,
+                    Err(error) => break Err(error),
+                }
+            }
+            let seen = match self.next_record() {
+                Err(error) => break Err(error),
+                Ok(None) => {
+                    cursor.tail = self.tail();
+                    Seen::End
+                }
+                Ok(Some((offset, record))) => match cursor.see(offset, record) {
+                    Seen::Record(record) => break Ok(Some((offset, record))),
+                    seen => seen,
+                },
+            };
+            if let Seen::End = seen
+                && let Some(left) = cursor.end(self.position())
+            {
+                break Ok(Some(left));
+            }
+        };
+        self.parts = Some(parts);
+        next
+    }
+}
+
+impl Events {
+    /// Where a part of the thread ended, if what was handed on last are the exits of the frames that were open
+    /// there: no record of the thread, and all at once.
+    #[must_use]
+    pub fn part_end(&self) -> Option<Position> {
+        self.parts.as_ref().and_then(|parts| parts.0.left_at)
+    }
+
+    /// The next records that begin before `until`, as far as they are whole in memory; `None` where they are not read
+    /// that way.
+    #[inline]
+    pub(crate) fn at_hand(&self, until: Offset) -> Option<AtHand<'_>> {
+        self.parts.is_none().then(|| self.reader.at_hand(until))
+    }
+
+    /// Passes records at hand.
+    #[inline]
+    pub(crate) fn pass(&mut self, to: Offset) {
+        self.reader.pass(to);
+    }
+
+    /// Hands on one record.
+    fn visit_next(&mut self, visitor: &mut impl Visit) -> Result<bool> {
+        match self.next_record()? {
+            Some((_, Record::Enter(method))) => visitor.enter(method),
+            Some((_, Record::Exit(count))) => visitor.exit(count),
+            None => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+impl ReadRecords for Events {
+    #[inline]
+    fn next_record(&mut self) -> Result<Option<(Offset, Record)>> {
+        if self.parts.is_some() {
+            return self.next_of_parts();
+        }
+        match self.reader.next_record() {
+            Ok(None) => self.end().map(|()| None),
+            next => next.map_err(|error| self.failed(error)),
+        }
+    }
+
+    fn visit_some<V: Visit>(&mut self, visitor: &mut V) -> Result<bool> {
+        if self.parts.is_some() {
+            for _ in 0..RECORDS_AT_ONCE {
+                if !self.visit_next(visitor)? {
+                    return Ok(false);
+                }
+            }
+            return Ok(true);
+        }
+        match self.reader.visit_some(visitor) {
+            Ok(false) => self.end().map(|()| false),
+            more => more.map_err(|error| self.failed(error)),
+        }
+    }
+
+    fn visit_until<V: Visit>(&mut self, end: Offset, visitor: &mut V) -> Result<bool> {
+        if self.position() >= end {
+            return Ok(true);
+        }
+        if self.parts.is_some() {
+            return self.visit_next(visitor);
+        }
+        match self.reader.visit_until(end, visitor) {
+            Ok(false) => self.end().map(|()| false),
+            more => more.map_err(|error| self.failed(error)),
+        }
+    }
+
+    fn tail(&self) -> Tail {
+        match &self.parts {
+            Some(parts) => parts.0.tail,
+            None => self.reader.tail(),
+        }
+    }
+
+    fn position(&self) -> Offset {
+        let between = self.parts.as_ref().and_then(|parts| parts.0.end);
+        between.unwrap_or(self.reader.position())
+    }
+
+    fn non_canonical(&self) -> u64 {
+        self.reader.non_canonical()
+    }
+}

@@ -1,0 +1,20 @@
+//! From the bytes of a thread to its records.
+
+mod canonical;
+mod content;
+mod events;
+mod flow;
+mod ranges;
+mod selection;
+mod source;
+mod visit;
+
+pub use self::canonical::CanonicalLen;
+pub use self::content::{Content, ContentReader};
+pub use self::events::Events;
+pub use self::flow::{FlowReader, Tail};
+pub(crate) use self::selection::Filtered;
+pub use self::selection::{Selection, ShownFrames};
+pub(crate) use self::source::RECORDS_AT_ONCE;
+pub use self::source::ReadRecords;
+pub use self::visit::Visit;

@@ -1,0 +1,82 @@
+//! Where records come from.
+
+use super::{Tail, Visit};
+use crate::format::flow::Record;
+use crate::{Offset, Result};
+
+/// How many records are handed on at a time, where there is no buffer of them.
+pub(crate) const RECORDS_AT_ONCE: usize = 4096;
+
+/// A source of one thread's records.
+pub trait ReadRecords {
+    /// The next record and where it begins, or `None` at the end.
+    ///
+    /// # Errors
+    /// The stream cannot be read: then there are no more records. Or it violates the format: then those
+    /// follow that can be told for sure.
+    fn next_record(&mut self) -> Result<Option<(Offset, Record)>>;
+
+    /// Hands on as many further records as are at hand, much faster than one by one, and answers
+    /// whether there may be more.
+    ///
+    /// # Errors
+    /// As those of [`next_record`](Self::next_record); the records before were handed on.
+    fn visit_some<V: Visit>(&mut self, visitor: &mut V) -> Result<bool>
+    where
+        Self: Sized,
+    {
+        for _ in 0..RECORDS_AT_ONCE {
+            match self.next_record()? {
+                Some((_, Record::Enter(method))) => visitor.enter(method),
+                Some((_, Record::Exit(count))) => visitor.exit(count),
+                None => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    /// The same for records that begin before `end` only; there it has nothing to do.
+    ///
+    /// # Errors
+    /// As those of [`next_record`](Self::next_record); the records before were handed on.
+    fn visit_until<V: Visit>(&mut self, end: Offset, visitor: &mut V) -> Result<bool>
+    where
+        Self: Sized,
+    {
+        for _ in 0..RECORDS_AT_ONCE {
+            if self.position() >= end {
+                break;
+            }
+            match self.next_record()? {
+                Some((_, Record::Enter(method))) => visitor.enter(method),
+                Some((_, Record::Exit(count))) => visitor.exit(count),
+                None => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Hands on all records up to the end, or the first error.
+    ///
+    /// # Errors
+    /// As those of [`next_record`](Self::next_record): called again, it goes on behind damage.
+    fn visit_all<V: Visit>(&mut self, visitor: &mut V) -> Result<()>
+    where
+        Self: Sized,
+    {
+        while self.visit_some(visitor)? {}
+        Ok(())
+    }
+
+    /// How the stream ended, once [`next_record`](Self::next_record) has returned `None`.
+    fn tail(&self) -> Tail;
+
+    /// Where the next record begins: how far the stream has been read.
+    fn position(&self) -> Offset;
+
+    /// Records so far that flow would have written otherwise: exit runs in several records, numbers
+    /// with superfluous bytes. Those handed on together may be left out.
+    fn non_canonical(&self) -> u64 {
+        0
+    }
+}
