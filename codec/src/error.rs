@@ -110,7 +110,7 @@ pub enum Error {
 impl Error {
     /// Names the file an error of a nameless stream happened in.
     #[must_use]
-    pub fn in_file(mut self, file: &std::path::Path) -> Self {
+    pub(crate) fn in_file(mut self, file: &std::path::Path) -> Self {
         match &mut self {
             Self::Io { path, .. }
             | Self::OversizedNumber { path, .. }

@@ -22,7 +22,6 @@ const SLOTS_PER_ENTRY: usize = 8;
 ///     *calls.or_default(MethodId::new(number).unwrap()) += 1;
 /// }
 /// assert_eq!(calls.get(MethodId::new(1).unwrap()), Some(&2));
-/// assert_eq!(calls.len(), 3);
 /// ```
 #[derive(Clone, Debug)]
 pub struct MethodMap<T> {
@@ -56,15 +55,6 @@ impl<T> MethodMap<T> {
         self.sparse.get(&id)
     }
 
-    /// The value of a method, to be changed.
-    #[inline]
-    pub fn get_mut(&mut self, id: MethodId) -> Option<&mut T> {
-        match self.dense.get_mut(slot(id)) {
-            Some(value) => value.as_mut(),
-            None => self.sparse.get_mut(&id),
-        }
-    }
-
     /// The value of a method; a method without one gets the default.
     #[inline]
     pub fn or_default(&mut self, id: MethodId) -> &mut T
@@ -86,7 +76,7 @@ impl<T> MethodMap<T> {
     }
 
     /// Gives a method a value; the one it had comes back.
-    pub fn insert(&mut self, id: MethodId, value: T) -> Option<T> {
+    pub(crate) fn insert(&mut self, id: MethodId, value: T) -> Option<T> {
         if slot(id) >= self.dense.len() {
             self.make_room(id);
         }
@@ -112,31 +102,6 @@ impl<T> MethodMap<T> {
                 *empty = Some(value);
             }
         }
-    }
-
-    /// How many methods have a value.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether no method has a value.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// All methods with a value, in no order.
-    pub fn iter(&self) -> impl Iterator<Item = (MethodId, &T)> {
-        let dense = (0..).zip(&self.dense);
-        dense
-            .filter_map(|(number, value)| Some((MethodId::new(number)?, value.as_ref()?)))
-            .chain(self.sparse.iter().map(|(id, value)| (*id, value)))
-    }
-
-    /// All values, in no order, to be changed.
-    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.dense.iter_mut().flatten().chain(self.sparse.values_mut())
     }
 }
 
@@ -175,13 +140,10 @@ mod tests {
         *map.or_default(id(20_001)) = 8;
         assert_eq!(map.sparse.len(), 1);
         assert_eq!(map.get(id(20_000)), Some(&7));
-        assert_eq!(map.get_mut(id(20_001)), Some(&mut 8));
+        assert_eq!(map.get(id(20_001)), Some(&8));
         assert_eq!(map.get(MethodId::MAX), Some(&9));
         assert_eq!(map.get(id(19_999)), None);
-        assert_eq!(
-            (map.len(), map.iter().count(), map.values_mut().count()),
-            (3_003, 3_003, 3_003)
-        );
+        assert_eq!(map.len, 3_003);
     }
 
     #[test]
@@ -192,6 +154,6 @@ mod tests {
             map.or_default(id(number << 40));
         }
         assert!(map.dense.len() <= ALWAYS_DENSE);
-        assert_eq!(map.len(), 1_000);
+        assert_eq!(map.len, 1_000);
     }
 }

@@ -82,7 +82,7 @@ impl<'a> Name<'a> {
 
     /// The short form: `Orders.total`.
     #[must_use]
-    pub fn short(self) -> String {
+    pub(crate) fn short(self) -> String {
         format!("{}.{}", simple(self.class, '.'), self.name)
     }
 

@@ -59,6 +59,7 @@ impl Counts {
 
 /// One difference. What appeared or vanished as a whole is told once, where it begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Change {
     /// What became of it.
     pub kind: ChangeKind,

@@ -186,20 +186,6 @@ impl<W: Weight> Graph<W> {
     }
 }
 
-impl Graph {
-    /// Adds the calls of another graph of the same trace, so that threads can be counted apart.
-    pub fn merge(&mut self, other: &Self) {
-        let Self { numbering, paths, beyond, .. } = self;
-        let number = |method| Some(numbering.number(other.numbering.method(method)?));
-        paths.merge(other.paths.nodes(), number, |here, calls| match here {
-            Some(here) => *here += calls,
-            None => *beyond += calls,
-        });
-        self.beyond += other.beyond;
-        self.calls += other.calls;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -237,27 +223,10 @@ mod tests {
     }
 
     #[test]
-    fn threads_counted_apart_and_joined_are_the_same() {
-        let threads: [&[u8]; 2] =
-            [&[0x83, 0x81, 0x82, 0x02, 0x82], &[0x82, 0x00, 0x83, 0x81, 0x81]];
-        let (mut one, mut joined) = (Graph::default(), Graph::default());
-        for bytes in threads {
-            add(&mut one, bytes);
-            let mut apart = Graph::default();
-            add(&mut apart, bytes);
-            joined.merge(&apart);
-        }
-        assert_eq!(lines(one), lines(joined));
-    }
-
-    #[test]
     fn calls_for_which_there_is_no_room_are_counted() {
         let mut graph = Graph::with_paths(Calls, Paths::with_limit(2));
         // 1 > (2 > 1), then 1 again.
         add(&mut graph, &[0x81, 0x82, 0x81, 0x02, 0x81, 0x00]);
-        let mut merged = Graph::with_paths(Calls, Paths::with_limit(1));
-        merged.merge(&graph);
-        assert_eq!(merged.into_tree().beyond(), 4);
         let tree = graph.clone().into_tree();
         assert_eq!((tree.beyond(), tree.calls()), (2, 2));
         assert_eq!(lines(graph), ["1: 2 2"]);

@@ -23,6 +23,7 @@ pub enum Side {
 
 /// One neighbour of some methods: the calls it makes to them, or those they make to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Neighbour {
     /// The neighbour. `None`: called by nobody that was recorded.
     pub method: Option<MethodId>,

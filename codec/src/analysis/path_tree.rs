@@ -26,6 +26,7 @@ impl PathId {
 
 /// What a tree says of one path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct PathRow {
     /// The method at its end.
     pub method: MethodId,

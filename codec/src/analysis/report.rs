@@ -12,6 +12,7 @@ use crate::read::Visit;
 
 /// What a report shows of one method, in calls or in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct ReportRow {
     /// The method.
     pub method: MethodId,

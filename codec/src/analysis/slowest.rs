@@ -9,6 +9,7 @@ use crate::{Depth, MethodId};
 
 /// One of the longest calls.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct SlowCall {
     /// The number of threads that ended before its own.
     pub thread: usize,

@@ -146,7 +146,7 @@ const fn encoded_len(value: u64) -> usize {
 
 /// Returns whether a record ends with this byte wherever it occurs, so that another record begins after it.
 #[must_use]
-pub const fn is_boundary(byte: u8) -> bool {
+pub(crate) const fn is_boundary(byte: u8) -> bool {
     byte < FIRST_MORE
 }
 

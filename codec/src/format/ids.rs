@@ -101,14 +101,14 @@ pub fn key(class: &str, name: &str, descriptor: &str) -> String {
 
 /// Returns whether this is the [`key`] of that method.
 #[must_use]
-pub fn is_key(key: &str, class: &str, name: &str, descriptor: &str) -> bool {
+pub(crate) fn is_key(key: &str, class: &str, name: &str, descriptor: &str) -> bool {
     let name_on = key.strip_prefix(class).and_then(|rest| rest.strip_prefix('#'));
     name_on.and_then(|rest| rest.strip_prefix(name)) == Some(descriptor)
 }
 
 /// Splits a key into class, name and descriptor. Parts that are missing are empty.
 #[must_use]
-pub fn split_key(key: &str) -> (&str, &str, &str) {
+pub(crate) fn split_key(key: &str) -> (&str, &str, &str) {
     // A descriptor begins at its only `(`. Names may hold `#` and even `(`; class names as
     // compilers write them do not, so the first `#` and the last `(` are the borders.
     let (class, rest) = key.split_once('#').unwrap_or(("", key));

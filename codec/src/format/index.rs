@@ -126,7 +126,7 @@ pub fn sample(covered: u64) -> impl Iterator<Item = Range<u64>> {
 impl IndexFile {
     /// Bytes of the thread file that are covered; `None` if the sum is too large for a file.
     #[must_use]
-    pub fn covered(&self) -> Option<u64> {
+    pub(crate) fn covered(&self) -> Option<u64> {
         self.intervals.iter().try_fold(0_u64, |sum, interval| sum.checked_add(interval.bytes))
     }
 

@@ -197,7 +197,7 @@ impl SlotWord {
 
     /// Its offset in the slot, in bytes.
     #[must_use]
-    pub const fn offset(self) -> usize {
+    pub(crate) const fn offset(self) -> usize {
         self.index() * WORD_BYTES
     }
 }

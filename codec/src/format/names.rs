@@ -76,7 +76,7 @@ pub fn marks_file(thread: ThreadId) -> String {
 
 /// The thread whose events a file of this name holds, if it is a thread file.
 #[must_use]
-pub fn parse_thread_file(name: &str) -> Option<(ThreadId, EventFormat)> {
+pub(crate) fn parse_thread_file(name: &str) -> Option<(ThreadId, EventFormat)> {
     let (number, extension) = name.strip_prefix("thread-")?.split_once('.')?;
     let format = [EventFormat::Binary, EventFormat::Jsonl]
         .into_iter()

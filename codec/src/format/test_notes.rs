@@ -79,7 +79,7 @@ pub struct TestNote<'a> {
 impl<'a> TestNote<'a> {
     /// Reads a note; `None` if it does not belong to a test.
     #[must_use]
-    pub fn parse(note: &'a str) -> Option<Self> {
+    pub(crate) fn parse(note: &'a str) -> Option<Self> {
         let (word, rest) = note.strip_prefix("test ")?.split_once(' ')?;
         let outcome = match word {
             "started" => None,

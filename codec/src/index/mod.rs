@@ -44,7 +44,7 @@ impl Place {
 
     /// The position after some records.
     #[must_use]
-    pub fn behind(self, records: Summary) -> Self {
+    pub(crate) fn behind(self, records: Summary) -> Self {
         Self {
             offset: Offset::new(self.offset.get().saturating_add(records.bytes)),
             enters: self.enters.saturating_add(records.enters),
@@ -76,7 +76,7 @@ pub struct Interval {
 impl Interval {
     /// The fewest frames that are open at once in it.
     #[must_use]
-    pub fn fewest_frames(&self) -> u64 {
+    pub(crate) fn fewest_frames(&self) -> u64 {
         self.start.frames.saturating_sub(self.fall)
     }
 }
@@ -97,7 +97,7 @@ impl Index {
     ///
     /// # Errors
     /// The events cannot be read.
-    pub fn extend(&mut self, content: &Content, progress: &AtomicU64) -> io::Result<()> {
+    pub(crate) fn extend(&mut self, content: &Content, progress: &AtomicU64) -> io::Result<()> {
         self.forget_short_end();
         let swept = sweep(content, self.end.offset, self.interval_bytes, Depths::Lowest, progress)?;
         swept.stretches.into_iter().for_each(|records| self.push(records));
@@ -149,7 +149,7 @@ impl Index {
 
     /// Where an interval ends.
     #[must_use]
-    pub fn end_of(&self, interval: usize) -> Place {
+    pub(crate) fn end_of(&self, interval: usize) -> Place {
         self.intervals.get(interval + 1).map_or(self.end, |next| next.start)
     }
 

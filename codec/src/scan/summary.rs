@@ -44,12 +44,6 @@ impl Summary {
         }
     }
 
-    /// Entries and exits.
-    #[must_use]
-    pub fn events(self) -> u64 {
-        self.enters.saturating_add(self.exits)
-    }
-
     /// The number of open frames after it, given the number before. A stack has no frames below its bottom:
     /// exits that find none belong to frames entered before recording began.
     #[must_use]
@@ -63,12 +57,6 @@ impl Summary {
     #[must_use]
     pub fn unseen_exits(self, frames: u64) -> u64 {
         self.lowest.unsigned_abs().saturating_sub(frames)
-    }
-
-    /// The fewest frames open at once, given the number before.
-    #[must_use]
-    pub fn fewest_frames(self, frames: u64) -> u64 {
-        frames.saturating_sub(self.lowest.unsigned_abs())
     }
 
     /// The most frames open at once, given the number before.
@@ -150,7 +138,7 @@ mod tests {
             prop_assert_eq!(
                 (
                     whole.frames_after(frames),
-                    whole.fewest_frames(frames),
+                    frames.saturating_sub(whole.lowest.unsigned_abs()),
                     whole.most_frames(frames),
                     whole.unseen_exits(frames),
                 ),

@@ -102,10 +102,6 @@ impl LazyTree {
         &self.index
     }
 
-    pub(super) fn file(&self) -> &ThreadFile {
-        &self.file
-    }
-
     /// The bytes that offsets belong to.
     #[must_use]
     pub fn content(&self) -> &Content {

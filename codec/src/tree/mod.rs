@@ -8,7 +8,6 @@
 mod lazy;
 mod parts;
 mod stacks;
-mod time;
 
 pub use lazy::{LazyTree, Node, Subtree};
 pub use stacks::{CallStack, call_stacks};

@@ -116,7 +116,7 @@ pub fn count_events(raw: &[u8]) -> EventCounts {
 
 /// The offset of the first bytes that are not an event. A truncated ENTER at the end does not count.
 #[must_use]
-pub fn first_invalid(raw: &[u8]) -> Option<usize> {
+pub(crate) fn first_invalid(raw: &[u8]) -> Option<usize> {
     let mut rest = raw;
     while !rest.is_empty() {
         let (event, len) = Event::first(rest);

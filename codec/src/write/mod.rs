@@ -15,6 +15,7 @@ mod timed;
 
 pub use crate::format::raw::EXIT as RAW_EXIT;
 pub use condense::Condensed;
-pub use event::{EventCounts, count_events, first_invalid};
+pub(crate) use event::first_invalid;
+pub use event::{EventCounts, count_events};
 pub use fold::Fold;
 pub use marked::{Base, EncodedMarks, Tick};

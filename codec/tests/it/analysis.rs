@@ -138,15 +138,6 @@ proptest! {
     }
 
     #[test]
-    fn graphs_of_threads_join_to_the_graph_of_all(threads in threads()) {
-        let mut joined = Graph::default();
-        for events in &threads {
-            joined.merge(&graph(std::slice::from_ref(events)));
-        }
-        prop_assert_eq!(paths_of(&joined.into_tree()), paths_of(&graph(&threads).into_tree()));
-    }
-
-    #[test]
     fn the_top_of_a_tree_is_that_of_a_sorted_list(threads in threads(), count in 0_usize..8) {
         let tree = graph(&threads).into_tree();
         let mut by_calls: Vec<_> = tree.rows().map(|(path, row)| (u64::MAX - row.calls, path)).collect();

@@ -7,5 +7,8 @@ mod times;
 
 pub use self::file::MarksInput;
 pub use self::reader::Marks;
-pub(crate) use self::times::Pace;
-pub use self::times::{Bounds, Stretch, Times};
+pub use self::times::Bounds;
+/// For the tests of this crate, which compare with it: no part of the interface.
+#[doc(hidden)]
+pub use self::times::Times;
+pub(crate) use self::times::{Pace, Stretch};

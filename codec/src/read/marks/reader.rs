@@ -55,7 +55,7 @@ impl<R: Read> Marks<R> {
 
     /// The same, and then these.
     #[must_use]
-    pub fn and_then(mut self, open: Arc<[(Position, Mark)]>) -> Self {
+    pub(crate) fn and_then(mut self, open: Arc<[(Position, Mark)]>) -> Self {
         self.open = (open, 0);
         self
     }
@@ -88,7 +88,7 @@ impl<R: Read> Marks<R> {
 
     /// What writes marks behind those that have been read.
     #[must_use]
-    pub fn encoder(&self) -> MarkEncoder {
+    pub(crate) fn encoder(&self) -> MarkEncoder {
         self.decoder.encoder()
     }
 

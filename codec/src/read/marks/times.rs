@@ -50,7 +50,7 @@ impl Bounds {
 
 /// The events between two time marks, of which only is known that they happened between these.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Stretch {
+pub(crate) struct Stretch {
     /// When all of them happened.
     pub bounds: Bounds,
     /// The instants at which they are thought to have begun and ended, evenly; `None` where nothing is known
@@ -319,7 +319,7 @@ impl<R: Read> Times<R> {
 
     /// Both for the event at `position`. Damage of the marks is put into `damage`: then the answer is by those
     /// before.
-    pub fn when(
+    pub(crate) fn when(
         &mut self,
         position: Position,
         damage: &mut Option<Error>,
@@ -328,7 +328,7 @@ impl<R: Read> Times<R> {
     }
 
     /// The same for the end of what stands before `position`.
-    pub fn when_ended(
+    pub(crate) fn when_ended(
         &mut self,
         position: Position,
         damage: &mut Option<Error>,
@@ -365,7 +365,7 @@ impl<R: Read> Times<R> {
     ///
     /// # Errors
     /// As those of [`at`](Self::at).
-    pub fn stretch(&mut self, position: Position) -> Result<Stretch> {
+    pub(crate) fn stretch(&mut self, position: Position) -> Result<Stretch> {
         let bounds = self.at(position)?;
         let begin = self.evenly(position, bounds);
         let bytes = self.after.map_or(0, |after| distance(position, after.position));

@@ -25,7 +25,6 @@ pub struct Clock {
     end: Cell<u64>,
     bounds: Cell<Bounds>,
     stretch: Cell<u64>,
-    calls: Cell<u64>,
 }
 
 /// What a clock says of one event.
@@ -35,7 +34,6 @@ pub(crate) struct Moment {
     pub(crate) now: u64,
     pub(crate) bounds: Bounds,
     stretch: u64,
-    calls: u64,
 }
 
 impl Clock {
@@ -56,7 +54,7 @@ impl Clock {
     /// When it happened for sure.
     #[must_use]
     #[inline]
-    pub fn bounds(&self) -> Bounds {
+    pub(crate) fn bounds(&self) -> Bounds {
         self.bounds.get()
     }
 
@@ -64,26 +62,14 @@ impl Clock {
     /// whatever thread.
     #[must_use]
     #[inline]
-    pub fn stretch(&self) -> u64 {
+    pub(crate) fn stretch(&self) -> u64 {
         self.stretch.get()
-    }
-
-    /// Calls of this thread made before, those included that are left out.
-    #[must_use]
-    #[inline]
-    pub fn calls(&self) -> u64 {
-        self.calls.get()
     }
 
     /// All that it says now.
     #[inline]
     pub(crate) fn moment(&self) -> Moment {
-        Moment {
-            now: self.now.get(),
-            bounds: self.bounds.get(),
-            stretch: self.stretch.get(),
-            calls: self.calls.get(),
-        }
+        Moment { now: self.now.get(), bounds: self.bounds.get(), stretch: self.stretch.get() }
     }
 
     /// Says what it said then, or will say again.
@@ -92,7 +78,6 @@ impl Clock {
         self.now.set(moment.now);
         self.bounds.set(moment.bounds);
         self.stretch.set(moment.stretch);
-        self.calls.set(moment.calls);
     }
 
     /// Parts of a nanosecond, of an instant.
@@ -103,7 +88,6 @@ impl Clock {
     /// A thread begins.
     pub(crate) fn begin_thread(&self) {
         self.now.set(0);
-        self.calls.set(0);
         self.begin(Stretch { bounds: Bounds::UNKNOWN, estimates: None, bytes: 0 });
     }
 
@@ -127,14 +111,13 @@ impl Clock {
 
     /// The entry of a method is passed: what comes now comes behind it.
     #[inline(always)]
-    pub fn pass_enter(&self, method: MethodId) {
-        self.calls.set(self.calls.get() + 1);
+    pub(crate) fn pass_enter(&self, method: MethodId) {
         self.pass(encoded_enter_len(method) as u64);
     }
 
     /// A run of exits is passed.
     #[inline(always)]
-    pub fn pass_exit(&self, count: NonZeroU64) {
+    pub(crate) fn pass_exit(&self, count: NonZeroU64) {
         self.pass(encoded_exits_len(count) as u64);
     }
 
@@ -148,7 +131,7 @@ impl Clock {
 
 /// Keeps a clock while it hands on records: around all else, so that what is left out takes its time.
 #[derive(Debug)]
-pub struct Clocked<'c, V> {
+pub(crate) struct Clocked<'c, V> {
     pub(crate) clock: &'c Clock,
     pub(crate) inner: V,
 }

@@ -6,6 +6,6 @@ mod limits;
 mod timed;
 mod visitor;
 
-pub use self::clock::{Clock, Clocked};
+pub use self::clock::Clock;
 pub use self::limits::TimeLimits;
 pub use self::visitor::Pass;

@@ -2,10 +2,11 @@
 
 use std::num::NonZeroU64;
 
+use super::clock::Clocked;
 use crate::format::flow::Record;
 use crate::format::marks::Position;
 use crate::read::{
-    Clock, Clocked, Events, MarksInput, ReadRecords, Stretch, Tail, ThreadFile, Times, Visit,
+    Clock, Events, MarksInput, ReadRecords, Stretch, Tail, ThreadFile, Times, Visit,
 };
 use crate::{Error, Offset, Result};
 

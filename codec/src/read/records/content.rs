@@ -74,7 +74,7 @@ impl Content {
 
     /// Whose events they are.
     #[must_use]
-    pub fn thread(&self) -> ThreadId {
+    pub(crate) fn thread(&self) -> ThreadId {
         self.0.thread
     }
 
@@ -92,7 +92,7 @@ impl Content {
 
     /// How many of the bytes the thread's file holds.
     #[must_use]
-    pub fn len_in_file(&self) -> u64 {
+    pub(crate) fn len_in_file(&self) -> u64 {
         self.0.in_file
     }
 
@@ -100,7 +100,7 @@ impl Content {
     ///
     /// # Errors
     /// Those of the file.
-    pub fn read_at(&self, offset: Offset, buffer: &mut [u8]) -> io::Result<usize> {
+    pub(crate) fn read_at(&self, offset: Offset, buffer: &mut [u8]) -> io::Result<usize> {
         let Inner { file, in_file, chunk, .. } = &*self.0;
         let left_in_file = in_file.saturating_sub(offset.get());
         if left_in_file > 0 {
@@ -123,7 +123,7 @@ impl Content {
     ///
     /// # Errors
     /// Those of the file.
-    pub fn fill_at(&self, mut offset: Offset, buffer: &mut [u8]) -> io::Result<usize> {
+    pub(crate) fn fill_at(&self, mut offset: Offset, buffer: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         while let Some(space) = buffer.get_mut(filled..).filter(|space| !space.is_empty()) {
             match self.read_at(offset, space) {
@@ -141,7 +141,7 @@ impl Content {
 
     /// Reads records from `offset` on, which must be where one begins.
     #[must_use]
-    pub fn records_at(&self, offset: Offset) -> FlowReader<ContentReader> {
+    pub(crate) fn records_at(&self, offset: Offset) -> FlowReader<ContentReader> {
         self.some_records_at(offset, self.len().saturating_sub(offset.get()))
     }
 

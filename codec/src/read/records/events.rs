@@ -111,7 +111,7 @@ impl Events {
     /// Where a part of the thread ended, if what was handed on last are the exits of the frames that were open
     /// there: no record of the thread, and all at once.
     #[must_use]
-    pub fn part_end(&self) -> Option<Position> {
+    pub(crate) fn part_end(&self) -> Option<Position> {
         self.parts.as_ref().and_then(|parts| parts.0.left_at)
     }
 

@@ -136,7 +136,7 @@ impl ThreadFile {
 
     /// Opens the timeline of the marks alone, which is all that notes, gaps and pauses need.
     #[must_use]
-    pub fn timeline_of_marks(&self) -> Timeline<'static> {
+    pub(crate) fn timeline_of_marks(&self) -> Timeline<'static> {
         Timeline::new(self.no_events(), Known::open(self, Offset::default()))
     }
 }

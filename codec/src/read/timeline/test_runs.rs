@@ -10,6 +10,7 @@ use crate::{Error, ThreadId};
 
 /// One run of one test.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct TestRun {
     /// The same in every run; see [`test_notes`](crate::format::test_notes).
     pub name: String,
@@ -58,7 +59,7 @@ impl TestRun {
 
     /// Reads those of a thread, in the order they began, and what is wrong with its marks. Memory: that of
     /// the answer.
-    pub fn read(file: &ThreadFile) -> (Vec<Self>, Option<Error>) {
+    pub(crate) fn read(file: &ThreadFile) -> (Vec<Self>, Option<Error>) {
         let mut tests = Tests::new(file.id);
         let mut timeline = file.timeline_of_marks();
         for TimelineEvent { position, time, kind, .. } in timeline.by_ref().flatten() {

@@ -17,6 +17,7 @@ use crate::{Error, Result, ThreadId};
 
 /// One trace: everything recorded by one run of a JVM.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Trace {
     /// The directory.
     pub dir: PathBuf,
@@ -38,6 +39,7 @@ pub struct Trace {
 
 /// How reading a journal went.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct JournalReading {
     /// Whether all it holds could be read, and follows its files.
     pub is_whole: bool,

@@ -11,6 +11,7 @@ use crate::{Error, MethodId, Name};
 
 /// A method of a trace.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct Method {
     /// What is known of it. Without a line in `methods.jsonl`, only what its key says.
     pub info: MethodInfo,

@@ -7,6 +7,7 @@ use crate::write::EventCounts;
 
 /// What the journal held of a thread, folded.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct OpenChunk {
     /// Bytes of the thread's events that it follows.
     pub offset: u64,
@@ -26,7 +27,7 @@ pub struct OpenChunk {
 
 /// The end of a thread's marks.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct OpenMarks {
+pub(crate) struct OpenMarks {
     /// Bytes of the thread's marks file that they follow.
     pub offset: u64,
     /// Those of chunks before, as they will stand there.
@@ -38,7 +39,7 @@ pub struct OpenMarks {
 impl OpenMarks {
     /// Whether there are none.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.pending.is_empty() && self.marks.is_empty()
     }
 }
@@ -70,13 +71,13 @@ impl OpenChunk {
 
     /// The marks that stand in the journal.
     #[must_use]
-    pub fn marks(&self) -> &OpenMarks {
+    pub(crate) fn marks(&self) -> &OpenMarks {
         &self.marks
     }
 
     /// Whether nothing was recorded.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
 

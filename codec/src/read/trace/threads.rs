@@ -10,6 +10,7 @@ use crate::{Error, ThreadId};
 
 /// What `threads.jsonl` tells of a thread.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct Thread {
     /// Its last name; empty where it has none or the file does not tell.
     pub name: String,
