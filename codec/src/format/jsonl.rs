@@ -18,15 +18,20 @@ use serde::Deserialize;
 use super::flow::Record;
 use crate::MethodId;
 
+const EXIT: &str = "{\"e\":\"exit\"}";
+/// Before the number of the method.
+const ENTER: &str = "{\"e\":\"enter\",\"method\":";
+
 /// Appends the lines of one record to `out`.
 pub fn encode(record: Record, out: &mut Vec<u8>) {
     match record {
         Record::Enter(method) => {
-            out.extend_from_slice(format!("{{\"e\":\"enter\",\"method\":{method}}}\n").as_bytes());
+            out.extend_from_slice(format!("{ENTER}{method}}}\n").as_bytes());
         }
         Record::Exit(count) => {
             for _ in 0..count.get() {
-                out.extend_from_slice(b"{\"e\":\"exit\"}\n");
+                out.extend_from_slice(EXIT.as_bytes());
+                out.push(b'\n');
             }
         }
     }
@@ -41,9 +46,9 @@ pub const fn encoded_bytes(record: Record) -> u64 {
                 Some(tens) => tens as u64 + 1,
                 None => 1,
             };
-            b"{\"e\":\"enter\",\"method\":}\n".len() as u64 + digits
+            ENTER.len() as u64 + digits + 2
         }
-        Record::Exit(count) => (b"{\"e\":\"exit\"}\n".len() as u64).saturating_mul(count.get()),
+        Record::Exit(count) => (EXIT.len() as u64 + 1).saturating_mul(count.get()),
     }
 }
 
@@ -59,6 +64,17 @@ struct Line<'a> {
 /// # Errors
 /// The line is not one of the two objects, or the id is above the limit.
 pub fn decode_line(line: &str) -> Result<Option<Record>, Malformed> {
+    // Nearly all lines are as `encode` writes them.
+    if line == EXIT {
+        return Ok(Some(Record::Exit(NonZeroU64::MIN)));
+    }
+    if let Some(method) = line.strip_prefix(ENTER).and_then(|rest| rest.strip_suffix('}'))
+        && method.bytes().all(|byte| byte.is_ascii_digit())
+        && (method == "0" || !method.starts_with('0'))
+        && let Some(method) = method.parse().ok().and_then(MethodId::new)
+    {
+        return Ok(Some(Record::Enter(method)));
+    }
     if line.trim().is_empty() {
         return Ok(None);
     }
@@ -109,8 +125,11 @@ mod tests {
 
     #[test]
     fn other_lines_are_refused() {
-        for bad in ["{}", "exit", "{\"e\":\"enter\"}", "{\"e\":\"enter\",\"method\":-1}", "[1]"] {
+        for bad in ["{}", "exit", "{\"e\":\"enter\"}", "[1]"] {
             assert_eq!(decode_line(bad), Err(Malformed), "{bad}");
+        }
+        for bad in ["", "-1", "+1", "01", "9223372036854775808", "99999999999999999999"] {
+            assert_eq!(decode_line(&format!("{ENTER}{bad}}}")), Err(Malformed), "{bad}");
         }
         assert_eq!(decode_line("  "), Ok(None));
     }
