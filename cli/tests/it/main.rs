@@ -14,7 +14,6 @@ mod readers;
 mod reading;
 mod recording;
 mod repair;
-mod rooms;
 mod starting;
 mod testing;
 mod timing;
