@@ -365,6 +365,7 @@ impl<R: Read> Times<R> {
     ///
     /// # Errors
     /// As those of [`at`](Self::at).
+    #[inline]
     pub(crate) fn stretch(&mut self, position: Position) -> Result<Stretch> {
         let bounds = self.at(position)?;
         let begin = self.evenly(position, bounds);
@@ -375,6 +376,7 @@ impl<R: Read> Times<R> {
     }
 
     /// The same of what ends all at once before `position`.
+    #[inline]
     pub(crate) fn stretch_end(&mut self, position: Position) -> Result<Stretch> {
         let bounds = self.at_end(position)?;
         let end = self.evenly(position, bounds);
@@ -382,6 +384,7 @@ impl<R: Read> Times<R> {
     }
 
     /// Passes all marks up to the first one that is not.
+    #[inline]
     fn move_to(&mut self, is_passed: impl Fn(&Known) -> bool) -> Result<()> {
         loop {
             match self.after {
