@@ -12,8 +12,11 @@
 //! 4. A full chunk is folded into canonical `.flow` and passed to the [`sink`].
 //! 5. When the thread or the JVM ends, the rest follows ([`lifecycle`]).
 //!
-//! The library has three entry points, `Agent_OnLoad`, `Agent_OnAttach` and `Agent_OnUnload`, and
-//! exports nothing else. The Rust items are public for tests.
+//! These are the steps with `engine=events`. With `engine=instrument`, a probe in the rewritten method does step 3 itself, in
+//! compiled Java code, and calls the recorder only if the chunk has no room.
+//!
+//! The library exports its entry points `Agent_OnLoad`, `Agent_OnAttach` and `Agent_OnUnload`, `flow_agent_recording` for other
+//! copies of itself, and nothing else. The Rust items are public for tests.
 
 pub mod engine;
 pub mod filter;

@@ -25,8 +25,9 @@ Examples:
   flow record --target com.app. -- mvn test
   flow record --gradle -- ./gradlew test
 
-java itself is started with the agent. Every other command gets it through JAVA_TOOL_OPTIONS, for all
-JVMs that it starts. In DIR, %p is replaced by the process id, %t by the start time, %h by the host name.";
+java itself is started with the agent. Every other command gets it through JAVA_TOOL_OPTIONS,
+for all JVMs that it starts. In DIR, %p is replaced by the process id, %t by the start time, %h
+by the host name.";
 
 pub(super) const ATTACH_EXAMPLES: &str = "\
 Examples:
@@ -39,18 +40,18 @@ ends. Of calls that were already running, the trace has only the names.";
 
 pub(super) const INDEX_HELP: &str = "\
 With an index, replay --from opens a trace of any size at once; without one, it reads the trace
-first. An index (thread-ID.idx) takes 0.1 % of the size of its thread file. It contains nothing new, is
-checked against the events, and may be deleted at any time. Small threads need none.
+first. An index (thread-ID.idx) takes 0.1 % of the size of its thread file. It contains nothing
+new, is checked against the events, and may be deleted at any time. Small threads need none.
 
 Examples:
   flow index
   flow replay --from 900000000 --max 50";
 
 pub(super) const TESTS_HELP: &str = "\
-A trace has marks of tests if flow record, or the jar flow-api on the class path, added the listeners of
-JUnit 5 (which also run JUnit 4 through its vintage engine) or TestNG. Calls are those of the thread
-that ran the test, and of threads that began and ended while only this test ran. new: methods that no
-earlier test called.
+A trace has marks of tests if flow record, or the jar flow-api on the class path, added the
+listeners of JUnit 5 (which also run JUnit 4 through its vintage engine) or TestNG. Calls are those
+of the thread that ran the test, and of threads that began and ended while only this test ran.
+new: methods that no earlier test called.
 
 Examples:
   flow record -- mvn test
@@ -59,11 +60,11 @@ Examples:
   flow diff --test '*total()' --test '*totalOfNothing()'";
 
 pub(super) const DIFF_HELP: &str = "\
-With two directories, tests are compared too, by name, if they are marked. With one directory, give --test
-twice: what does the second test call that the first one does not?
+With two directories, tests are compared too, by name, if they are marked. With one directory, give
+--test twice: what does the second test call that the first one does not?
 
-Calls are compared by path: the names of the methods on the stack, in all threads together. A call that
-appeared or vanished with all its callees is one line, which counts all of these calls.
+Calls are compared by path: the names of the methods on the stack, in all threads together. A call
+that appeared or vanished with all its callees is one line, which counts all of these calls.
 
 Exit status: 0 if both were read, whether they differ or not.
 
@@ -74,12 +75,13 @@ Examples:
   flow diff --test '*total()' --test '*totalOfNothing()'";
 
 pub(super) const CHECK_HELP: &str = "\
-A trace is sound (exit status 0), partial (3: something is missing) or damaged (1: something is wrong).
-The trace of a killed JVM is sound: its last events are in the journal, and every verb reads them there.
+A trace is sound (exit status 0), partial (3: something is missing) or damaged (1: something is
+wrong). The trace of a killed JVM is sound: its last events are in the journal, and every verb reads
+them there.
 
---repair writes these events into the thread files, completes trace.json and moves the journal away, for
-other readers of the format. It can be interrupted and run again at any time. It refuses a trace that is
-still being recorded, and does not change files that contradict each other.
+--repair writes these events into the thread files, completes trace.json and moves the journal
+away, for other readers of the format. It can be interrupted and run again at any time. It refuses
+a trace that is still being recorded, and does not change files that contradict each other.
 
 Examples:
   flow check old-trace
@@ -99,13 +101,13 @@ Examples:
   flow man --out ~/.local/share/man/man1       then: man flow-replay";
 
 pub(super) const EXPORT_HELP: &str = "\
-Times are estimates between clock marks, about 100 µs apart; jsonl and csv have bounds too. In a trace
-without times, and with --by calls, the length of a call is the number of calls in it, itself included:
-one microsecond each (firefox: one millisecond), and every thread begins at 0. Calls that are left out
-of a timeline still take their place.
+Times are estimates between clock marks, about 100 µs apart (exact with clock=exact); jsonl and csv
+have bounds too. In a trace without times, and with --by calls, the length of a call is the number
+of calls in it, itself included: one microsecond each (firefox: one millisecond), and every thread
+begins at 0. Calls that are left out of a timeline still take their place.
 
-flow refuses to write a file that is too large for its viewer, and says how to make it smaller; --force
-writes it nevertheless.
+flow refuses to write a file that is too large for its viewer, and says how to make it smaller;
+--force writes it nevertheless.
 
 Examples:
   flow export --to perfetto -o trace.pftrace       open it in ui.perfetto.dev

@@ -46,8 +46,8 @@ pub(crate) struct ReplayArgs {
     /// its position; repeatable
     #[arg(long, value_name = "GLOB")]
     pub(crate) method: Vec<String>,
-    /// Begin at a position of the thread: call N, event:N, offset:N, a time since the start of the trace such
-    /// as 1.5s, or the first call that matches a pattern; 'a.B#c > d.E#f' matches a call of f below one of c
+    /// Begin at a position of the thread: N (the Nth call), event:N, offset:N, a time since the start of the
+    /// trace such as 1.5s, or a pattern (the first call that matches); 'a.B#c > d.E#f' is a call of f below c
     #[arg(long, value_name = "PLACE", conflicts_with_all = ["follow", "patterns_of_tests"])]
     pub(crate) from: Option<From>,
     /// Show only the N outermost calls of a stack; with --method, of each such call

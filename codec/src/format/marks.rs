@@ -21,7 +21,7 @@
 //!
 //! | kind | name | payload |
 //! |---:|---|---|
-//! | `01` | time | by how many nanoseconds its *by* is later than that of the previous time mark (or than 0); then by how many its *from* is later than its *by*, as `2n`, or earlier, as `2n − 1` |
+//! | `01` | time | see *Time*: by how many nanoseconds its *by* is later than that of the previous time mark (or than 0); then by how many its *from* is later than its *by*, as `2n`, or earlier, as `2n − 1` |
 //! | `02` | unwound | how many exits from here on were by exception, at least one; then the class of the exception, in UTF-8 as Java shows it, or nothing if it is unknown |
 //! | `03` | gap | how many events are missing here; 0: unknown |
 //! | `04` | paused | nothing: what happened from here on was not recorded |
