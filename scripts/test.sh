@@ -1,44 +1,66 @@
 #!/bin/sh
-# Passes every test: format, lints, docs, unit, golden, property and end-to-end tests on every JDK
-# found. Installs or names what is missing first. Takes a few minutes.
+# Runs every test: format, lints, docs, unit, golden, property and end-to-end tests on every JDK found.
+# Installs or names what is missing first.
+#
+#   scripts/test.sh
+#
+# Takes about 15 minutes on two quiet cores, of which building takes four. Every step runs, even if an
+# earlier one fails; the last lines name the steps that failed. Long forms: scripts/torture.sh (kills, full
+# disks, overflows), scripts/builds.sh (Maven, Gradle), scripts/verify-corpus.sh, scripts/fuzz.sh.
+#
+# Environment: FLOW_FUZZ_SECONDS fuzzes each target for that time; FLOW_TEST_JDKS, see scripts/jdks.sh.
 set -eu
 cd "$(dirname "$0")/.."
-step() { printf '\n== %s\n' "$*"; }
 
 scripts/setup.sh
 
-step formatting
-cargo fmt --all --check
+failed=""
+# Runs a step and says how long it took: step NAME COMMAND…
+step() {
+    name=$1
+    shift
+    printf '\n== %s\n' "$name"
+    began=$(date +%s)
+    "$@" || failed="$failed
+  $name"
+    printf '== %s: %s s\n' "$name" "$(($(date +%s) - began))"
+}
 
-step lints
-cargo clippy --workspace --all-targets --quiet -- -D warnings
-if command -v cargo-deny >/dev/null 2>&1; then
-    cargo deny --offline check licenses bans sources
-else
-    echo "(dependency licences not checked: cargo-deny is not installed)"
-fi
+licences() {
+    if command -v cargo-deny >/dev/null 2>&1; then
+        cargo deny --offline check licenses bans sources
+    else
+        echo "(not checked: cargo-deny is not installed)"
+    fi
+}
 
-step documentation
-RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+java_programs() { (cd java-harness && mvn -q -B package); }
 
-step "Java programs and their own tests"
-(cd java-harness && mvn -q -B package)
-scripts/api.sh --check
-
-# With the short form of scripts/torture.sh.
-step tests
-cargo build --workspace --quiet
-cargo test --workspace
-
-step "rewritten classes of a JDK and of two libraries"
-scripts/probe.sh --check
-scripts/verify-corpus.sh --fast
-
-# Not on every machine: it needs a nightly compiler and builds fuzzers.
-if [ -n "${FLOW_FUZZ_SECONDS:-}" ]; then
+fuzzing() {
+    # Not on every machine: it needs a nightly compiler and builds fuzzers.
     cargo +nightly --version >/dev/null 2>&1 ||
-        rustup toolchain install nightly --profile minimal --no-self-update
-    step "fuzzing: each target for $FLOW_FUZZ_SECONDS seconds"
-    command -v cargo-fuzz >/dev/null 2>&1 || cargo install --quiet --locked cargo-fuzz
+        rustup toolchain install nightly --profile minimal --no-self-update || return 1
+    command -v cargo-fuzz >/dev/null 2>&1 || cargo install --quiet --locked cargo-fuzz || return 1
     scripts/fuzz.sh "$FLOW_FUZZ_SECONDS"
+}
+
+step formatting cargo fmt --all --check
+step lints cargo clippy --workspace --all-targets --quiet -- -D warnings
+step "licences of dependencies" licences
+step documentation env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+step "Java programs and their own tests" java_programs
+step "the jar of the Java API" scripts/api.sh --check
+step building cargo build --workspace --quiet
+# With the short form of scripts/torture.sh.
+step tests cargo test --workspace --no-fail-fast
+step "the class of the probes" scripts/probe.sh --check
+step "rewritten classes of a JDK and of two libraries" scripts/verify-corpus.sh --fast
+if [ -n "${FLOW_FUZZ_SECONDS:-}" ]; then
+    step "fuzzing: each target for $FLOW_FUZZ_SECONDS seconds" fuzzing
 fi
+
+if [ -n "$failed" ]; then
+    printf '\nfailed:%s\n' "$failed" >&2
+    exit 1
+fi
+printf '\nall steps passed\n'
