@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::format::marks::Position;
+use crate::format::marks::{Mark, Position};
 use crate::format::test_notes::{Outcome, TestNote};
 use crate::read::{EventKind, Parts, ThreadFile, TimelineEvent, Trace, When};
 use crate::{Error, ThreadId};
@@ -60,6 +60,9 @@ impl TestRun {
     /// Reads those of a thread, in the order they began, and what is wrong with its marks. Memory: that of
     /// the answer.
     pub(crate) fn read(file: &ThreadFile) -> (Vec<Self>, Option<Error>) {
+        if !may_run_tests(file) {
+            return (Vec::new(), None);
+        }
         let mut tests = Tests::new(file.id);
         let mut timeline = file.timeline_of_marks();
         for TimelineEvent { position, time, kind, .. } in timeline.by_ref().flatten() {
@@ -78,6 +81,20 @@ impl TestRun {
         // What was not run took no time, which is something else than none.
         let was_run = self.outcome != Some(Outcome::Skipped) || !self.ranges.is_empty();
         Some(self.end_ns.filter(|_| was_run)?.saturating_sub(self.start_ns?))
+    }
+}
+
+/// Returns whether a thread may have run tests: `false` if all its marks can be read and none is the note of
+/// a test. Most threads run none, and finding that out needs no times.
+fn may_run_tests(file: &ThreadFile) -> bool {
+    let Ok(Some(mut marks)) = file.marks() else { return true };
+    loop {
+        match marks.next_mark() {
+            Ok(None) => return false,
+            Ok(Some((_, Mark::Note(text)))) if TestNote::parse(&text).is_some() => return true,
+            Ok(Some(_)) => {}
+            Err(_) => return true,
+        }
     }
 }
 
