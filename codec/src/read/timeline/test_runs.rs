@@ -87,7 +87,11 @@ impl TestRun {
 /// Returns whether a thread may have run tests: `false` if all its marks can be read and none is the note of
 /// a test. Most threads run none, and finding that out needs no times.
 fn may_run_tests(file: &ThreadFile) -> bool {
-    let Ok(Some(mut marks)) = file.marks() else { return true };
+    let mut marks = match file.marks() {
+        Ok(Some(marks)) => marks,
+        Ok(None) => return false,
+        Err(_) => return true,
+    };
     loop {
         match marks.next_mark() {
             Ok(None) => return false,
