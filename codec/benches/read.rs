@@ -1,4 +1,4 @@
-//! How fast records are handed on and reported, in memory. Run: `cargo bench -p flow-codec --bench read`.
+//! How fast records are passed on and reported, in memory. Run: `cargo bench -p flow-codec --bench read`.
 //!
 //! Each line: calls per second at best, on programs of the shapes that `examples/generate` makes up.
 

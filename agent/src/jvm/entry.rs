@@ -158,7 +158,7 @@ pub(super) fn guard_process() {
 fn tell_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map_or_else(String::new, |place| format!(" at {place}"));
-        tell(&format!("internal error{place}; recording stops, the program goes on"));
+        tell(&format!("internal error{place}; recording stops, the program continues"));
     }));
 }
 

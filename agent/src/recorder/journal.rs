@@ -120,7 +120,7 @@ impl Journal {
 
     /// Closes the file and stops using it. No slots are added from now on.
     pub(super) fn close_file(&self) {
-        // Whoever adds a slot has this lock.
+        // Every thread that adds a slot holds this lock.
         let _slots = self.slots.lock();
         self.region.close_file();
     }

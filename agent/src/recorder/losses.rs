@@ -40,7 +40,7 @@ impl Losses {
         }
         // Without the lock: the reader of the error stream may be slow.
         if !self.told.swap(true, Ordering::Relaxed) {
-            log::error!("{message}; the program goes on");
+            log::error!("{message}; the program continues");
         }
     }
 

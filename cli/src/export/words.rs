@@ -19,7 +19,7 @@ pub(super) fn process(trace: &Trace) -> u32 {
     trace.manifest.as_ref().map_or(1, |manifest| manifest.pid.max(1))
 }
 
-/// A thread's name, or what stands for one, and which of it is told, if not all.
+/// A thread's name, or its id if it has none, and which part of it is exported, if not all.
 pub(super) fn thread_name(trace: &Trace, file: &ThreadFile) -> String {
     let thread = trace.threads.get(file.id);
     let name = thread.map(|thread| thread.name.as_str()).filter(|name| !name.is_empty());

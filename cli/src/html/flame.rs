@@ -96,8 +96,8 @@ impl Flame {
         self.paths.nodes().iter().map(|node| node.counts.more_calls).sum()
     }
 
-    /// The flame graph of at most so many boxes: each path behind the one it goes on from, of siblings
-    /// the largest first, *more* last.
+    /// The flame graph, in at most `budget` boxes: each path after its parent, siblings by size with the
+    /// largest first, and *more* last.
     pub(super) fn finish(mut self, budget: usize) -> Vec<ChartBox> {
         let mut target = budget;
         loop {
@@ -152,8 +152,7 @@ impl Flame {
         }
     }
 
-    /// Gives up the paths with the least total, until there are at most so many. Those that are open
-    /// stay.
+    /// Drops the paths with the smallest totals until at most `target` are left. Open paths stay.
     fn shrink(&mut self, target: usize, open: Vec<&mut u32>) {
         let nodes = self.paths.nodes();
         if nodes.len() - 1 <= target {

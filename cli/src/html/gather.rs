@@ -113,7 +113,7 @@ impl Gather {
         }
     }
 
-    /// The methods in the order of their numbers, what is told of each, and the flame graph of all threads.
+    /// The methods in the order of their numbers, each with its sums, and the flame graph of all threads.
     pub(super) fn finish(self) -> (Vec<(MethodId, Sums)>, Flame) {
         let methods = self.numbers.methods().iter().copied();
         (methods.zip(self.sums).collect(), self.flame)

@@ -131,8 +131,8 @@ impl<C: Default> Paths<C> {
         }
     }
 
-    /// Keeps the paths that are to stay, and the root. What is counted at another is added to the path that it goes on
-    /// from by `join`. Returns where each path is now.
+    /// Keeps the paths marked in `stays`, and the root. `join` adds the counts of every other path to its
+    /// parent. Returns where each path is now.
     pub fn retain(&mut self, stays: &[bool], mut join: impl FnMut(&mut C, &C)) -> Vec<u32> {
         let stays = |path: usize| path == 0 || stays.get(path).is_some_and(|stays| *stays);
         // Children come after their parents.

@@ -37,8 +37,8 @@ impl ThreadFile {
         Ok(Some(Marks::new(input, &path).and_then(Arc::clone(&open.marks))))
     }
 
-    /// What makes of its marks file one that holds all of its marks: so many bytes stay, and these follow. What
-    /// the file has behind those is the same once more. `None` where the journal holds nothing of them.
+    /// How to complete its marks file: the number of bytes to keep, and the bytes that follow them. Everything
+    /// else in the file is the same once more. `None` if the journal holds none of its marks.
     ///
     /// # Errors
     /// The marks cannot be read, or the file does not reach to what the journal holds.

@@ -25,7 +25,7 @@ struct Inner {
     /// The bytes behind those, and how many events they are.
     chunk: Arc<[u8]>,
     events: u64,
-    /// Where the record begins that is not whole behind which these events should follow.
+    /// The start of the incomplete record that these events should have followed.
     cut: Option<Offset>,
 }
 
@@ -57,8 +57,7 @@ impl Content {
         Self(Arc::new(Inner::nothing(thread)))
     }
 
-    /// What is wrong where the journal should go on behind the file, if anything is: then what it holds is
-    /// left out.
+    /// Why the journal does not continue the file, if it does not: its events are then left out.
     #[must_use]
     pub fn gap(&self, path: &Path) -> Option<Error> {
         self.gap_behind(Offset::new(self.0.in_file), path)
