@@ -1,16 +1,16 @@
 //! Which methods are recorded. Pure: names in, verdict out.
 //!
 //! Without `target` and `include`: every method of every class that neither the boot nor the platform loader
-//! defined. With them: what at least one of them matches. `exclude` removes from either. Classes of the boot
-//! and platform loader are recorded only if a filter *names* them: a pattern that begins with a wildcard does
-//! not.
+//! defined. With them: what at least one of them matches. `exclude` removes methods from either. Classes of
+//! the boot and platform loader are recorded only if a filter *names* them, which a pattern that begins with
+//! a wildcard does not.
 
 use flow_codec::Glob;
 
 /// What the options say about which methods to record.
 #[derive(Clone, Debug)]
 pub struct FilterSpec {
-    /// Class name prefixes, as the Java agent takes them: `com.x.Foo` also matches `com.x.FooBar`.
+    /// Class name prefixes: `com.x.Foo` also matches `com.x.FooBar`.
     pub targets: Vec<String>,
     /// Patterns of which one must match, if there are any.
     pub include: Vec<Glob>,
@@ -59,7 +59,7 @@ pub struct Candidate<'a> {
     pub loader: LoaderKind,
 }
 
-/// The verdict on a method.
+/// The decision on a method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// It is recorded.
@@ -75,7 +75,7 @@ pub enum Verdict {
 pub enum Reason {
     /// It is native, and `natives=true` was not given.
     Native,
-    /// It is entered on one thread and left on another: its events would unbalance both.
+    /// It is entered on one thread and left on another, so its events would unbalance both.
     SwitchesThread,
     /// It belongs to the JVM and must stay unchanged.
     Protected,
@@ -103,8 +103,8 @@ const JDK_TOOLS: &str = "com.sun.tools.";
 /// Classes whose methods mount and unmount virtual threads: the current thread changes inside them.
 const THREAD_SWITCHING: [&str; 2] = ["java.lang.VirtualThread", "jdk.internal.vm.Continuation"];
 
-/// Classes of the Java API that a program may have on its class path: their calls are not the program's.
-/// Other classes in their package may be.
+/// Classes of the Java API that a program may have on its class path. Their calls are not the program's.
+/// Other classes in their package may belong to the program.
 const OWN_CLASSES: [&str; 4] =
     ["dev.flow.Flow", "dev.flow.JUnitListener", "dev.flow.TestMark", "dev.flow.TestNGListener"];
 
@@ -118,7 +118,7 @@ pub(crate) fn is_or_is_nested_in(class: &str, outer: &str) -> bool {
 }
 
 impl FilterSpec {
-    /// Returns the verdict on a method.
+    /// Decides on a method.
     #[must_use]
     pub fn verdict(&self, candidate: Candidate<'_>) -> Verdict {
         let Candidate { class, method, .. } = candidate;
@@ -182,7 +182,7 @@ impl FilterSpec {
         if self.targets.is_empty() && self.include.is_empty() {
             return loader == LoaderKind::Application;
         }
-        // The Java agent never sees hidden classes, so `target` does not select them.
+        // A prefix does not select hidden classes: their names are generated.
         (!hidden && self.targets.iter().any(|prefix| class.starts_with(prefix.as_str())))
             || self
                 .include
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn classes_are_passed_over_only_if_no_method_can_be_meant() {
+    fn classes_are_skipped_only_if_no_method_can_match() {
         let spec = FilterSpec {
             targets: vec!["com.t.".into()],
             include: globs(&["com.app.A#m", "java.util.*", "**.Any"]),
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_tell_whether_they_mean_the_jdk() {
+    fn filters_show_whether_they_name_the_jdk() {
         for (pattern, expected) in [
             ("java.util.**", true),
             ("java*", true),

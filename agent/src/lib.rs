@@ -9,14 +9,14 @@
 //!    [`filter`] decides, an id is assigned, and its name is written, before the event is.
 //! 3. The event is appended to the thread's chunk: the encoded id, or one byte for an exit. The chunk is a
 //!    part of the journal, a file that outlives the process.
-//! 4. A full chunk is folded into canonical `.flow` and passed to the [`sink`].
+//! 4. A full chunk is encoded as canonical `.flow` and passed to the [`sink`].
 //! 5. When the thread or the JVM ends, the rest follows ([`lifecycle`]).
 //!
-//! These are the steps with `engine=events`. With `engine=instrument`, a probe in the rewritten method does step 3 itself, in
-//! compiled Java code, and calls the recorder only if the chunk has no room.
+//! These are the steps with `engine=events`. With `engine=instrument`, a probe in the rewritten method does
+//! step 3 itself, in compiled Java code, and calls the recorder only if the chunk has no room.
 //!
-//! The library exports its entry points `Agent_OnLoad`, `Agent_OnAttach` and `Agent_OnUnload`, `flow_agent_recording` for other
-//! copies of itself, and nothing else. The Rust items are public for tests.
+//! The library exports its entry points `Agent_OnLoad`, `Agent_OnAttach` and `Agent_OnUnload`,
+//! `flow_agent_recording` for other copies of itself, and nothing else. The Rust items are public for tests.
 
 pub mod engine;
 pub mod filter;

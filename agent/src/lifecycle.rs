@@ -90,10 +90,10 @@ pub enum Start {
     Attached,
 }
 
-/// The size reserved on disk for the final manifest: it is needed most when the disk is full.
+/// The size reserved on disk for the final manifest, which is needed most when the disk is full.
 const END_MANIFEST_BYTES: usize = 16 * 1024;
 
-/// How much a thread records before it writes, if a kill loses it.
+/// The size of a chunk if a kill loses it.
 const UNSAFE_CHUNK_BYTES: usize = 4096;
 
 /// The recording cannot start.
@@ -167,7 +167,7 @@ fn release_alone(agent: Arc<Agent>) {
     }
 }
 
-/// What a failure to start means for the JVM.
+/// Returns what a failure to start means for the JVM.
 #[must_use]
 pub fn on_error(option_text: &str) -> OnError {
     Options::on_error(option_text, environment)
@@ -191,7 +191,7 @@ pub fn start(
     if let Some(earlier) = agent() {
         if earlier.recorder.is_on() {
             let path = earlier.directory.path().display();
-            return Err(StartError(format!("this process is being recorded already, into {path}")));
+            return Err(StartError(format!("this process is already being recorded, into {path}")));
         }
         // A fault has ended it.
         earlier.finish(Patience::Much);
@@ -200,8 +200,8 @@ pub fn start(
     let options =
         Options::parse(option_text, environment).map_err(|e| StartError(e.to_string()))?;
     if when == Start::Attached && options.engine == EngineKind::Events {
-        let why = "engine=events cannot record a running JVM, which gives method events at start \
-                   only; use engine=instrument, or start it with -agentpath";
+        let why = "engine=events cannot record a running JVM, because method events must be requested when \
+                   it starts; use engine=instrument, or start the JVM with -agentpath";
         return Err(StartError(why.to_owned()));
     }
     crate::logging::init(options.log);
@@ -226,18 +226,18 @@ pub fn start(
     if options.overload == Overload::Drop
         && let Err(error) = agent.spawn("flow-writer", |agent| agent.recorder.run_writer())
     {
-        agent.recorder.stop(&format!("no thread that writes: {error}"));
+        agent.recorder.stop(&format!("cannot start the thread that writes chunks: {error}"));
     }
     if agent.syncer.is_some()
         && let Err(error) = agent.spawn("flow-sync", |agent| agent.run_syncer())
     {
-        agent.recorder.stop(&format!("no thread for durability=system: {error}"));
+        agent.recorder.stop(&format!("cannot start the thread for durability=system: {error}"));
     }
     if let Timing::Tick { period } = options.clock
         && let Err(error) =
             agent.spawn("flow-clock", move |agent| clock::run(&agent.recorder, period))
     {
-        log::warn!("no clock: {error}; the trace has few times");
+        log::warn!("cannot start the thread that samples times: {error}; the trace has few times");
     }
     Ok(Some(agent))
 }
@@ -427,8 +427,8 @@ impl Agent {
             self.directory.path().display()
         );
         manifest.end = Some(end);
-        let told_of_losses = self.recorder.has_losses();
-        if told_of_losses {
+        let has_losses = self.recorder.has_losses();
+        if has_losses {
             shorten(&mut manifest);
         }
         // The disk must have a trace's end before the name of that file.
@@ -437,9 +437,9 @@ impl Agent {
             None => place.finish(&text),
         });
         if let Err(error) = written
-            && !told_of_losses
+            && !has_losses
         {
-            log::error!("{}: {error}; the trace shows no end", names::MANIFEST);
+            log::error!("{}: {error}; the trace has no end", names::MANIFEST);
         }
         let journal = self.recorder.journal();
         if !journal.is_needed() {
@@ -471,7 +471,7 @@ fn journal(file: Result<JournalFile, String>, place: &JournalPlace) -> Result<Jo
     });
     in_file.or_else(|why| {
         log::warn!(
-            "no journal ({why}); a kill may lose the last {UNSAFE_CHUNK_BYTES} bytes a thread"
+            "no journal ({why}); a kill may lose the last {UNSAFE_CHUNK_BYTES} bytes of each thread"
         );
         Journal::private()
     })

@@ -5,7 +5,7 @@
 
 use flow_codec::Glob;
 
-/// The meaning of `!tools`: JVMs of build tools, and of compilers.
+/// What `!tools` excludes: JVMs of build tools, and of compilers.
 const TOOLS: [&str; 20] = [
     "org.codehaus.plexus.classworlds.launcher.Launcher",
     "org.apache.maven.wrapper.**",
@@ -14,7 +14,7 @@ const TOOLS: [&str; 20] = [
     "org.gradle.wrapper.**",
     "gradle-wrapper.jar",
     "gradle-launcher**.jar",
-    // Gradle runs these beside tests, in the same way.
+    // Gradle runs these in the same way as tests.
     "worker.org.gradle.** 'Gradle Compiler**",
     "worker.org.gradle.** 'Gradle Worker Daemon**",
     "org.jetbrains.kotlin.**",
@@ -60,9 +60,9 @@ impl Mains {
         mains
     }
 
-    /// Returns whether a JVM is recorded whose `sun.java.command` is this: `pkg.Main args`, `module/pkg.Main
+    /// Returns whether a JVM with this `sun.java.command` is recorded: `pkg.Main args`, `module/pkg.Main
     /// args`, or `/path/app.jar args`. An empty one, as of `java -version`, runs nothing. `None` means
-    /// unknown, because no launcher started the JVM: that one is recorded.
+    /// unknown, because no launcher started the JVM, which is then recorded.
     #[must_use]
     pub fn select(&self, command: Option<&str>) -> bool {
         let Some(command) = command else { return true };
@@ -92,7 +92,7 @@ fn main_of(command: &str) -> &str {
     let jar = jar.or_else(|| command.ends_with(".jar").then_some(command.len()));
     let first = command.split(' ').next().unwrap_or_default();
     match jar.and_then(|end| command.get(..end)) {
-        // Or a later word is a jar.
+        // Otherwise a later word may be a jar.
         Some(jar) if first.starts_with('/') || first.ends_with(".jar") => {
             jar.rsplit('/').next().unwrap_or(jar)
         }
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_run_is_a_class_or_a_jar() {
+    fn the_main_is_a_class_or_a_jar() {
         for (command, main) in [
             ("com.app.Main a b", "com.app.Main"),
             ("com.app.Main /tmp/x.jar b", "com.app.Main"),
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_wants_or_does_not_want_a_main() {
+    fn patterns_select_or_exclude_a_main() {
         let worker = "worker.org.gradle.process.internal.worker.GradleWorkerMain";
         let (test, compiler) =
             (format!("{worker} 'Gradle Test Executor 1'"), format!("{worker} 'Gradle Compiler 1'"));

@@ -36,7 +36,7 @@ const KEYS: [(&str, &str); 24] = [
     ("chunk", "a size from 64 to 16m, such as 64k"),
     ("max-size", "a size from 1m up, such as 500m or 2g"),
     ("start", "now or paused"),
-    ("only-main", "globs over main classes, separated by ';', those to leave alone behind '!'"),
+    ("only-main", "globs over main classes, separated by ';', those after '!' are not recorded"),
     ("api", "the jar of the Java API"),
     ("journal", "a directory"),
     (
@@ -47,7 +47,7 @@ const KEYS: [(&str, &str); 24] = [
     ("command", "full, masked or none"),
     ("log", "off, error, warn, info, debug or trace"),
     ("debug", "true or false"),
-    ("config", "a file with a key=value a line"),
+    ("config", "a file with one key=value per line"),
     ("onerror", "stop or continue"),
 ];
 
@@ -134,7 +134,7 @@ pub enum IdSource {
     Optimize(PathBuf),
 }
 
-/// All options, with their defaults filled in.
+/// All options, with defaults for those that are not set.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The trace directory, with `%p`, `%t` and `%h` not yet replaced.
@@ -143,7 +143,7 @@ pub struct Options {
     pub filter: FilterSpec,
     /// How calls are seen.
     pub engine: EngineKind,
-    /// How events are written.
+    /// The format of events.
     pub format: EventFormat,
     /// How times of events are recorded.
     pub clock: Timing,
@@ -205,7 +205,7 @@ pub enum Wish {
     Detach,
 }
 
-/// The request, and where the agent reports why it does not follow it.
+/// A request, and where the agent reports why it refuses.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Request {
     /// What is requested.
@@ -214,7 +214,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Reads an option string that may have the items `detach` and `answer=FILE` beside options.
+    /// Reads an option string that may have the items `detach` and `answer=FILE` in addition to options.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let (mut detach, mut answer, mut options) = (false, None, Vec::new());
@@ -232,14 +232,15 @@ impl Request {
         Self { wish, answer }
     }
 
-    /// Reports the reason: in the file that the request named, which must exist, or else on stderr.
+    /// Reports the reason of a refusal: in the file that the request named, which must exist, or else on
+    /// stderr.
     pub fn answer(&self, refusal: &str) {
         let refusal = crate::logging::one_line(refusal);
-        let told = self.answer.as_ref().is_some_and(|file| {
+        let is_written = self.answer.as_ref().is_some_and(|file| {
             let file = fs::OpenOptions::new().write(true).truncate(true).open(file);
             file.is_ok_and(|mut file| writeln!(file, "{refusal}").is_ok())
         });
-        if !told {
+        if !is_written {
             let _ = writeln!(io::stderr(), "{} {refusal}", crate::logging::PREFIX);
         }
     }
@@ -345,8 +346,8 @@ impl Options {
         })
     }
 
-    /// What to do if the recording cannot start: parsed apart from the rest, since it also applies if the
-    /// rest is wrong.
+    /// Returns what to do if the recording cannot start. Parsed separately, because it also applies if the
+    /// other options are wrong.
     pub fn on_error(text: &str, environment: impl Fn(&str) -> Option<String>) -> OnError {
         let continues = |setting: &Setting| setting.key == "onerror" && setting.value == "continue";
         let in_string = split(text).any(|item| {
@@ -607,7 +608,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_in_one_line_with_place_and_remedy() {
+    fn mistakes_are_reported_in_one_line_with_place_and_remedy() {
         for (text, expected) in [
             ("incldue=x", "unknown option 'incldue' (agent options); did you mean 'include'?"),
             (

@@ -2,7 +2,7 @@
 //!
 //! A value is masked because of its name (`-Ddb.password=…`, `--token …`, `Authorization: …`), or because of
 //! its form (`//user:…@host`, the tokens of well-known services). Masking too much only makes a trace less
-//! informative, so doubt is decided that way: from a secret on, the rest of the argument is masked. A secret
+//! informative, so a doubtful value is masked, and from a secret on, so is the rest of the argument. A secret
 //! with neither such a name nor such a form is not masked; programs that are started with those need
 //! `command=none`.
 
@@ -128,7 +128,7 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// Masks passwords in URLs: `//user:password@host`, and `user/password@` of Oracle's.
+/// Masks passwords in URLs: `//user:password@host`, and Oracle's `user/password@`.
 fn mask_userinfo(argument: &str) -> String {
     let mut out = String::with_capacity(argument.len());
     let mut rest = argument;
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_secret_stays() {
+    fn values_that_are_no_secrets_stay() {
         let command = [
             "/usr/bin/java",
             "-Xmx1g",

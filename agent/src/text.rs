@@ -1,4 +1,4 @@
-//! Decodes the JVM's text, as in class files and from JVMTI.
+//! Decodes text of the JVM, from class files and from JVMTI.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     text.into()
 }
 
-/// The binary name, `pkg.Outer$Inner`, of an internal one, `pkg/Outer$Inner`.
+/// Returns the binary name, `pkg.Outer$Inner`, of an internal one, `pkg/Outer$Inner`.
 pub(crate) fn binary_name(internal: &[u8]) -> String {
     decode(internal).replace('/', ".")
 }
@@ -62,7 +62,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_text_comes_back_from_modified_utf8(text in ".{0,40}") {
+        fn any_text_survives_modified_utf8(text in ".{0,40}") {
             let mut bytes = Vec::new();
             for unit in text.encode_utf16() {
                 let byte = |bits: u16| u8::try_from(bits & 0xFF).unwrap();

@@ -73,7 +73,7 @@ fn an_unusable_directory_is_refused_with_its_reason() {
         assert!(!output.status.success());
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(
-            errors.contains("[flowagent] out=/proc/no/place: cannot make /proc/no"),
+            errors.contains("[flowagent] out=/proc/no/place: cannot create /proc/no"),
             "{errors}"
         );
     });

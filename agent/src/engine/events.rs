@@ -5,7 +5,7 @@
 //! reference for the other one.
 //!
 //! Entries and exits are not matched by method: an exit closes the topmost open frame, as on the stack
-//! itself. Both look the method up, so that a method that is left out is left out twice.
+//! itself. Both look the method up, so that both events of a method that is not recorded are left out.
 
 use std::sync::Arc;
 

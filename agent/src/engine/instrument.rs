@@ -95,13 +95,14 @@ fn leave_out_class(
     methods.leave_out("unknown-class-file", key(&name, "*", ""));
 }
 
-/// Returns the name of a class: `known`, or the one in its bytes where the JVM does not know it before the definition.
+/// Returns the name of a class: `known`, or the one in its bytes if the JVM does not know it before the
+/// definition.
 pub fn class_name(known: Option<&[u8]>, bytes: &[u8]) -> Option<String> {
     let parsed = || ClassFile::parse(bytes).ok().map(|class| class.name());
     known.map(binary_name).or_else(parsed)
 }
 
-/// The most memory that rewriting a class takes, unless the class is hostile.
+/// Returns the most memory that rewriting a class takes, unless the class is hostile.
 fn room_for(class: &[u8]) -> usize {
     64 * 1024 + class.len().saturating_mul(16)
 }
@@ -112,7 +113,7 @@ pub fn may_rewrite(recorder: &Recorder, loader: &Loader, bytes: &[u8]) -> bool {
     ClassFile::parse(bytes).is_ok_and(|class| filter.may_select(&class.name(), loader.kind))
 }
 
-/// Handles a class whose loader does not find the probe class. With probes it could not run.
+/// Handles a class whose loader does not find the probe class. With probes, the class could not run.
 pub fn on_class_without_probes(recorder: &Recorder, loader: &Loader, bytes: &[u8]) {
     let methods = recorder.methods();
     if let Ok(class) = ClassFile::parse(bytes)
@@ -201,7 +202,7 @@ pub fn restore_loaded<'a>(recorder: &Recorder, vm: &impl Jvm<'a>) {
     retransform(vm, &vm.loaded_classes(|name, loader| filter.may_select(name, loader)));
 }
 
-/// This many classes change at a time: the JVM stands still meanwhile.
+/// This many classes are changed at a time: the JVM stops all threads meanwhile.
 const BATCH: usize = 256;
 
 /// Retransforms classes and returns those that the JVM refuses.
@@ -209,7 +210,7 @@ fn retransform<'a, J: Jvm<'a>>(vm: &J, classes: &[J::Class]) -> Vec<J::Class> {
     let mut refused = Vec::new();
     for batch in classes.chunks(BATCH) {
         if vm.retransform(batch).is_err() {
-            // All or none succeed: so one after the other.
+            // All of them succeed or none does, so they are tried one by one.
             refused.extend(batch.iter().filter(|class| vm.retransform(&[**class]).is_err()));
         }
     }
@@ -267,7 +268,7 @@ impl Rewriting<'_> {
         Ok(bytes)
     }
 
-    /// What is to be inserted into a method, if it is selected and can be rewritten.
+    /// Plans what is inserted into a method, if it is selected and can be rewritten.
     fn plan(&self, index: usize, method: &Method<'_>) -> Option<Plan<'_>> {
         let native = method.access & NATIVE != 0;
         match self.verdict(self.name, &method.name, native, self.loader.kind) {
@@ -293,8 +294,8 @@ impl Rewriting<'_> {
         self.class.plan(index).map_err(|why| self.leave_out(why.name(), method)).ok()
     }
 
-    /// The id of a constructor that another one calls, if it is recorded. Its class may not be loaded yet, so
-    /// this uses its name.
+    /// Returns the id of a constructor that another one calls, if it is recorded. Found by name, because its
+    /// class may not be loaded yet.
     fn callee(&self, call: &ConstructorCall) -> Result<Option<MethodId>, SinkError> {
         let own = |prefix: &str| call.class.starts_with(prefix);
         let loader = match self.loader.kind {

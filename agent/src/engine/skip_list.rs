@@ -17,13 +17,14 @@ const SKIPPED: [&str; 11] = [
     "java.lang.ThreadGroup",
     "java.lang.VirtualThread",
     "java.lang.BaseVirtualThread",
-    // How other packages reach the above: a continuation sets the scoped values of a carrier through it.
+    // Gives other packages access to the classes above: a continuation sets the scoped values of a carrier
+    // through it.
     "java.lang.System$",
     // Method handles are compiled from these, including hidden frames.
     "java.lang.invoke.",
-    // Run by the garbage collector's threads, with half-dead objects.
+    // Run by threads of the garbage collector, with objects that are being collected.
     "java.lang.ref.",
-    // Their stack use is part of their contract: they must not fail half-way.
+    // They must not fail half-way, so their stack use is a part of their contract.
     "java.util.concurrent.locks.",
     // What probes are made of, and what mounts virtual threads.
     "jdk.internal.misc.",

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use flow_codec::format::manifest::AskedLoader;
 use parking_lot::Mutex;
 
-/// A program may generate classes of loaders without end. This many are named, and the others are counted together.
+/// A program may generate classes of loaders without end. This many are named, and the others are counted
+/// together.
 const MAX_CLASSES: usize = 1000;
-/// The name of those that are counted together.
+/// The name under which the others are counted.
 const OTHERS: &str = "*";
 
 /// How many requests loaders of each class got.
@@ -37,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_requests_are_counted_and_the_first_classes_are_named() {
+    fn all_requests_are_counted_and_the_first_classes_named() {
         let asked = AskedLoaders::default();
         for _ in 0..2 {
             (0..MAX_CLASSES + 5).for_each(|number| asked.add(&format!("a.Loader{number}")));

@@ -1,4 +1,4 @@
-//! Copies of all open chunks, for a disk that loses its power.
+//! Copies all open chunks, so that they survive a power failure.
 //!
 //! The kernel writes the pages of a mapped journal back one by one, in any order. After a kill that does not
 //! matter, because memory is whole. After a power failure the file may mix slots from different times. So
@@ -36,14 +36,14 @@ impl Journal {
         put(&bytes)?;
         while let Some(size) = rest.first().map(|size| u64::from_le(size.load(Ordering::Acquire))) {
             let size = usize::try_from(size).unwrap_or(usize::MAX) / WORD_BYTES;
-            let Some((slot, behind)) = rest.split_at_checked(size).filter(|_| size > 0) else {
+            let Some((slot, after)) = rest.split_at_checked(size).filter(|_| size > 0) else {
                 return Ok(());
             };
             bytes.clear();
             if copy_slot(slot, &mut bytes)? {
                 put(&bytes)?;
             }
-            rest = behind;
+            rest = after;
         }
         Ok(())
     }
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn only_open_slots_are_copied_and_only_what_is_in_them() {
+    fn only_the_content_of_open_slots_is_copied() {
         let journal = Journal::private().unwrap();
         let [closed, open] = [256, 512].map(|bytes| journal.claim(bytes).unwrap());
         assert_eq!(copied(&journal).len(), HEADER_BYTES);
@@ -119,7 +119,7 @@ mod tests {
         assert!(bytes.starts_with(b"flow-jnl"));
         let slot = &bytes[HEADER_BYTES..];
         let header = SlotHeader::decode(slot.first_chunk().unwrap());
-        // Header, state of the fold, one word of events, the gap, marks.
+        // Header, state of the encoder, one word of events, the gap, marks.
         assert_eq!(header.size, 40 + 8 + 8 + 16 + header.marks);
         assert_eq!(
             (slot.len() as u64, header.thread, header.offset),

@@ -5,7 +5,8 @@
 //! The owner takes another slot under the lock that every reader holds (`ThreadRecorder::out`).
 //!
 //! A probe that passed its limit just before the limit was removed still writes one event, and exits check no
-//! limit at all. So memory that a thread knows stays its own until the thread itself takes other memory.
+//! limit at all. So the memory that a thread writes to belongs to it until the thread itself takes other
+//! memory.
 //!
 //! ```text
 //! slot      chunk         limit                                        last
@@ -60,7 +61,7 @@ pub(super) struct Shape {
 /// What a slot is prepared with.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prepared {
-    /// Bytes of the state of the fold.
+    /// Bytes of the encoder's state.
     pub(super) resume_bytes: usize,
     /// Bytes of the pending marks, if there may be marks.
     pub(super) pending_bytes: Option<usize>,
@@ -91,8 +92,8 @@ impl Chunk {
         let marks_bytes = prepared.pending_bytes.map_or(0, |_| area_bytes(slot.bytes()));
         let ticks = Ticks::begin(&slot, prepared.pending_bytes);
         let end = slot.bytes() - marks_bytes;
-        // One for the entry that passes the limit, and one that is never recorded: without it, a full area
-        // would look like one that was too small.
+        // One for the entry that passes the limit, and one that is never recorded: without it, an area that
+        // is exactly full would look like one that was too small.
         let for_exits = prepared.open_frames.saturating_add(2).saturating_mul(exit_bytes);
         let first_bytes = prepared.event_bytes;
         let for_events = end.saturating_sub(start + first_bytes + STORE_BYTES + for_exits);
@@ -105,7 +106,7 @@ impl Chunk {
     }
 
     /// Records that the owner was seen at the position in `control`; `None` if that is not in this chunk.
-    /// Returns whether there is room for more.
+    /// Returns whether there is room for another sample.
     pub(super) fn tick(&mut self, position: u64, by_ns: u64, from_ns: u64) -> Option<bool> {
         let first = self.slot.address() + self.start as u64;
         if !(first..first + self.slot.bytes() as u64).contains(&position) {
@@ -116,12 +117,12 @@ impl Chunk {
         Some(!self.ticks.is_full())
     }
 
-    /// Records that the owner was still at the position of the last tick.
+    /// Records that the owner was still at the position of the last sample.
     pub(super) fn prolong_tick(&self, from_ns: u64) {
         self.ticks.prolong(&self.slot, from_ns);
     }
 
-    /// The ticks so far.
+    /// The samples so far.
     pub(super) fn copy_ticks(&self, ticks: &mut Vec<Tick>) {
         self.ticks.copy_to(&self.slot, ticks);
     }
@@ -172,7 +173,7 @@ impl Chunk {
         self.slot
     }
 
-    /// The size of the next slot: larger if the thread filled this one.
+    /// Returns the size of the next slot: larger if the thread filled this one.
     pub(super) fn wanted_bytes(&self, position: u64) -> usize {
         let now = self.slot.bytes();
         let is_full =
@@ -189,8 +190,8 @@ impl Chunk {
     }
 }
 
-/// The size of a slot for a thread that asks for this many bytes. Part of it is taken by exits of open frames
-/// and by the state of the fold.
+/// Returns the size of a slot for a thread that asks for `wanted` bytes. Exits of open frames and the
+/// encoder's state take a part of it.
 pub(super) fn slot_bytes(
     wanted: usize,
     Shape { max_fill, exit_bytes }: Shape,
@@ -200,7 +201,7 @@ pub(super) fn slot_bytes(
     let taken = open_frames.saturating_mul(exit_bytes).saturating_add(state_bytes);
     let largest = (2 * max_fill).next_power_of_two().max(MIN_SLOT_BYTES);
     let bytes = wanted.clamp(MIN_SLOT_BYTES, largest);
-    // Half of the slot remains for events, however much is taken; marks get their share of the whole.
+    // Half of the slot remains for events, however much that is; marks get their share of the whole.
     let least = bytes / 2 + taken;
     bytes.max(least + (least / 4).max(area_bytes(MIN_SLOT_BYTES))).next_power_of_two()
 }
@@ -223,8 +224,7 @@ pub(super) fn append(words: &[AtomicU64], control: &Control, event: &[u8]) -> bo
     true
 }
 
-/// Stores the complement of a byte. Only the owner writes, so nothing comes between the load and the
-/// store.
+/// Stores the complement of a byte. Only the owner writes, so nothing comes between the load and the store.
 #[inline]
 fn put(words: &[AtomicU64], at: usize, byte: u8) {
     if let Some(word) = words.get(at / WORD_BYTES) {
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn all_frames_can_exit_behind_the_limit() {
+    fn all_frames_can_exit_after_the_limit() {
         for (entry, exit) in [(1, 1), (4, 1), (9, 9), (12, 9)] {
             for open_frames in [0, 1, 2, 3, 10, 5000, 1_000_000] {
                 let thread = Thread::with_exits_of(exit, 64, open_frames);
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_room_for_events_however_many_frames_are_open() {
+    fn there_is_room_for_events_with_any_number_of_open_frames() {
         let journal = Journal::private().unwrap();
         for exit_bytes in [1, 9] {
             for open_frames in (0..2000).chain([10_000, 100_000]) {

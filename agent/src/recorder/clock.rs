@@ -1,4 +1,4 @@
-//! The tick clock: samples how far threads have come.
+//! The sampler of `clock=tick`: samples how far threads have come.
 //!
 //! Reading a clock costs ten times what recording a call does. So threads read none: a thread of the agent
 //! samples the position of each one, and stores the time if the position has changed. Probes need no extra
@@ -15,13 +15,13 @@ use std::time::{Duration, Instant};
 use super::Recorder;
 use crate::sys::clock;
 
-/// Sampling, and being woken for it, may take this share of a core.
+/// Sampling, and being woken for it, may use one part in this many of a core.
 const SHARE: u32 = 40;
-/// After this time without an event, samples become rarer.
+/// After this time without an event, samples become rarer,
 const PATIENCE: Duration = Duration::from_secs(2);
-/// By this factor.
+/// by this factor.
 const RARER: u32 = 10;
-/// The end of the recording is noticed after this time.
+/// The end of the recording is noticed within this time.
 const LONGEST_SLEEP: Duration = Duration::from_millis(50);
 
 /// Samples every `period` until the recording ends.
@@ -39,8 +39,8 @@ pub fn run(recorder: &Recorder, period: Duration) {
         let pause = if now - last_event < PATIENCE { period } else { period * RARER };
         let before_ns = std::mem::replace(&mut spent_ns, clock::cpu_time());
         let look = Duration::from_nanos(spent_ns.saturating_sub(before_ns));
-        // Counted from when it was due: the system wakes this thread late, and half a period may have passed.
-        // Missed samples are not made up for.
+        // Counted from when the sample was due: the system wakes this thread late, and half a period may have
+        // passed. Missed samples are not made up for.
         due = (due + pause).max(now + period / 4).max(now + look * SHARE);
         sleep(recorder, due - now);
     }

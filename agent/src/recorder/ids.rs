@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn loaders_share_an_id_and_are_told_apart() {
+    fn loaders_share_an_id_and_have_a_line_each() {
         let dir = tempfile::tempdir().unwrap();
         let mut table = table(dir.path(), StartIds::default());
         let ids: Vec<u64> = ["app", "x.L@1", "app"]

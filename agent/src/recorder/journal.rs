@@ -53,7 +53,7 @@ pub(super) struct Slot {
 }
 
 impl Journal {
-    /// Memory that is a file.
+    /// Creates a journal whose memory is a file.
     ///
     /// # Errors
     /// The file cannot be mapped.
@@ -61,7 +61,7 @@ impl Journal {
         Self::new(Region::of_file(file)?)
     }
 
-    /// Memory of this process alone: its content is lost when the process is killed.
+    /// Creates a journal in memory of this process alone: its content is lost when the process is killed.
     ///
     /// # Errors
     /// There is no address space.
@@ -79,7 +79,7 @@ impl Journal {
         Ok(Self { region, slots: Mutex::new(slots), needed: AtomicBool::new(false), zero_ns: 0 })
     }
 
-    /// Makes times in chunks count from this instant.
+    /// Makes times in chunks count from the instant `zero_ns`.
     #[must_use]
     pub fn with_zero(mut self, zero_ns: u64) -> Self {
         const ZERO_WORD: usize = 2;
@@ -130,7 +130,7 @@ impl Journal {
         self.region.release(last);
     }
 
-    /// All of the memory, for callers that know addresses in it.
+    /// Returns all of the memory, for callers that know addresses in it.
     #[inline]
     pub(super) fn words(&self) -> &'static [AtomicU64] {
         self.region.words()
@@ -214,8 +214,8 @@ impl Slot {
         self.words
     }
 
-    /// Writes whose chunk follows, and what comes before it: the state of the fold and, if there are marks,
-    /// how long their file is and which marks follow.
+    /// Writes the header of the chunk that follows: its thread, its offset, the encoder's state and, if there
+    /// are marks, the length of their file and the marks that it still lacks.
     pub(super) fn prepare(
         &self,
         thread: ThreadId,

@@ -7,12 +7,12 @@ use flow_codec::format::manifest::NotRecorded;
 
 use crate::sys::allocator;
 
-/// A program may generate classes without end. This many methods are named for each reason: more than the JDK has
-/// native methods, so that a recording of the JDK still names them all.
+/// A program may generate classes without end. This many methods are named for each reason: more than the JDK
+/// has native methods, so that a recording of the JDK still names them all.
 const MAX_NAMES: usize = 10_000;
 
-/// This many methods are known again for each reason, so that each counts once. After that, one that is
-/// met again may count again.
+/// This many methods for each reason are recognised when they are met again, so that each counts once.
+/// Methods beyond that may count more than once.
 const MAX_KNOWN: usize = 1 << 16;
 
 #[derive(Debug, Default)]

@@ -26,7 +26,7 @@ impl Losses {
         self.note_and_tell(reason, reason);
     }
 
-    /// The same for the reason why the recording has stopped.
+    /// Like [`note`](Self::note), for the reason why the recording has stopped.
     pub(super) fn note_stop(&self, reason: &str) {
         self.note_and_tell(reason, &format!("recording stopped: {reason}"));
     }
@@ -44,7 +44,7 @@ impl Losses {
         }
     }
 
-    /// Tells nothing from now on.
+    /// Reports nothing from now on.
     pub(super) fn fall_silent(&self) {
         self.told.store(true, Ordering::Relaxed);
     }

@@ -102,7 +102,7 @@ const SHARDS: usize = 64;
 /// others are resolved again at their next event.
 const MAX_HANDLES: usize = 4096;
 
-/// The methods that were seen so far.
+/// The methods seen so far.
 #[derive(Debug)]
 pub struct MethodTable {
     filter: FilterSpec,
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn handles_have_a_bound_and_keep_their_meaning() {
+    fn the_number_of_handles_is_bounded_and_all_resolve() {
         let dir = tempfile::tempdir().unwrap();
         let table = table(dir.path());
         let look_up = |raw, name| first_byte(table.look_up(RawMethod(raw), &name).unwrap());
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn methods_that_return_references_are_known_by_their_descriptor() {
+    fn a_descriptor_shows_whether_a_method_returns_a_reference() {
         for (descriptor, expected) in
             [("()V", false), ("(Ljava/lang/String;)I", false), ("(I)La/B;", true), ("()[I", true)]
         {
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_named_or_excluded() {
+    fn methods_that_are_left_out_are_named_unless_excluded() {
         let dir = tempfile::tempdir().unwrap();
         let table = table(dir.path());
         assert!(table.look_up(RawMethod(8), &Named("x.A", "m")).unwrap().id.is_none());

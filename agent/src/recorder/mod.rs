@@ -1,8 +1,8 @@
-//! From "this thread entered that method" to folded chunks for the sink. Knows no JVM.
+//! Collects the events of all threads, encodes full chunks, and passes them to the sink. Knows no JVM.
 //!
 //! ```text
-//! engine ─▶ ThreadRecorder (one chunk a thread) ─▶ fold ─▶ Sink
-//! probe  ─▶   ▲ MethodTable: which method, which id  ▼
+//! engine ─▶ ThreadRecorder (one chunk per thread) ─▶ encoder ─▶ Sink
+//! probe  ─▶   ▲ MethodTable: which method, which id    ▼
 //!             └ Journal: memory of chunks     Losses, totals
 //! ```
 //!
@@ -63,10 +63,10 @@ use threads::ThreadTable;
 /// Chunks with times are larger by this factor: their events have eight more bytes, and a hand-over writes
 /// two files.
 const TIMED_GROWTH: usize = 4;
+/// No chunk with times is larger than this.
+const MAX_TIMED_BYTES: usize = 16 << 20;
 /// Why events are lost with `overload=drop`.
 const DROPPED: &str = "the disk was slower than the program: chunks were dropped (overload=drop)";
-/// But no chunk is larger than this.
-const MAX_TIMED_BYTES: usize = 16 << 20;
 
 /// How long the end of the recording waits, in all, for threads that are writing their chunks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -96,7 +96,7 @@ pub enum Left {
     Unwound,
 }
 
-/// What is recorded beside the events.
+/// What is recorded in addition to the events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Beside {
     /// Nothing: there is no place for it.
@@ -189,7 +189,7 @@ impl Recorder {
         }
     }
 
-    /// Begins paused.
+    /// Starts paused: nothing is recorded until the program resumes the recording.
     #[must_use]
     pub fn paused(self) -> Self {
         self.paused.store(true, Ordering::SeqCst);
@@ -197,7 +197,7 @@ impl Recorder {
         self
     }
 
-    /// Begins in a running program: exits of frames that are open now will be seen.
+    /// Starts in a running program, where exits of frames that are open now will be seen.
     #[must_use]
     pub fn attached(mut self) -> Self {
         self.is_attached = true;
@@ -212,7 +212,7 @@ impl Recorder {
         self
     }
 
-    /// Makes `switch` say whether probes record.
+    /// Switches probes on and off through `switch`.
     #[must_use]
     pub fn with_off_switch(mut self, switch: &'static AtomicU64) -> Self {
         switch.store(u64::from(self.is_paused()), Ordering::Relaxed);
@@ -273,7 +273,7 @@ impl Recorder {
         self.append_as_it_is(thread, event);
     }
 
-    /// The same with the time before it.
+    /// Like [`append`](Self::append), with the time before the event.
     fn append_timed(&self, thread: &ThreadRecorder, event: &[u8]) {
         let now = sys_clock::nano_time() << u8::BITS | u64::from(raw::TIME);
         let mut bytes = [0; raw::TIME_BYTES + MAX_RECORD_BYTES];
@@ -285,11 +285,11 @@ impl Recorder {
 
     #[inline]
     fn append_as_it_is(&self, thread: &ThreadRecorder, event: &[u8]) {
-        // More than once if the thread is called again meanwhile: no single event may be missing.
+        // Repeated if the thread is called for attention again meanwhile: no event may be missing.
         while !thread.append(event, &self.journal) && self.hand_over(thread, None) {}
     }
 
-    /// The recorder of a live thread that has begun to record.
+    /// Returns the recorder of a live thread that has begun to record.
     #[must_use]
     pub fn thread(&self, id: ThreadId) -> Option<Arc<ThreadRecorder>> {
         self.threads.get(id)
@@ -332,7 +332,7 @@ impl Recorder {
             }
         };
         if let Err(error) = self.threads.start(facts, &recorder) {
-            // No thread would find its chunk.
+            // The thread is not in the table, so nothing would read its chunk.
             recorder.lock_out().slot().close();
             recorder.park();
             self.stop(&error);
@@ -376,7 +376,8 @@ impl Recorder {
         }
     }
 
-    /// The same after the end of the recording: the thread's end is not written.
+    /// Like [`end_thread`](Self::end_thread), after the end of the recording: the thread's end is not
+    /// written.
     pub fn leave_thread(&self, thread: &ThreadRecorder) {
         let mut out = thread.lock_out();
         // Does nothing if [`finish`](Self::finish) has done so.
@@ -408,8 +409,8 @@ impl Recorder {
         }
     }
 
-    /// Ends the recording: writes every live thread's open chunk, and adds up totals. A thread that takes
-    /// longer to write its own chunk than this waits still writes all of it; only the totals lack it.
+    /// Ends the recording: writes every live thread's open chunk, and adds up totals. A thread that needs
+    /// longer to write its own chunk than `patience` allows still writes all of it; only the totals lack it.
     #[must_use]
     pub fn finish(&self, patience: Patience) -> End {
         self.switch_off();
@@ -419,7 +420,7 @@ impl Recorder {
                 Some(mut out) => {
                     self.write_out(&thread, &mut out, (Last::OfRecording, Reader::Other));
                     self.send(&mut out);
-                    // Afterwards: what comes in between is after the end, entries and exits alike.
+                    // Only now, so that entries and exits in between both come after the end.
                     thread.call_for_attention();
                 }
                 None => {
@@ -491,12 +492,12 @@ impl Recorder {
         }
     }
 
-    /// Notes that a class loader of the program is asked for the class of the probes.
+    /// Counts a request to a class loader of the program for the probe class.
     pub fn note_asked_loader(&self, class: &str) {
         self.asked_loaders.add(class);
     }
 
-    /// Keeps a note of something that the trace lacks, or may come to lack.
+    /// Records a reason why the trace is incomplete, or may become so.
     pub fn note_loss(&self, reason: &str) {
         self.losses.note(reason);
     }
@@ -508,7 +509,7 @@ impl Recorder {
         self.journal.leave_file();
     }
 
-    /// For the clock: records where threads are now. Returns whether any has advanced since the last sample.
+    /// Samples the position of every thread. Returns whether any has advanced since the last sample.
     fn look_at_threads(&self) -> bool {
         let asked_ns = self.elapsed_ns();
         self.threads.any(|thread| thread.look(asked_ns, || self.elapsed_ns()))
@@ -577,7 +578,8 @@ impl Recorder {
     /// when it comes here the next time. A mark is added after what was written.
     #[cold]
     fn hand_over(&self, thread: &ThreadRecorder, mark: Option<Mark>) -> bool {
-        // Held until there is another chunk: one that is written already would be taken for new events.
+        // Held until the thread has its next chunk: a reader would take one that is written already for new
+        // events.
         let mut out = thread.lock_out();
         if self.is_on() {
             let (was_paused, pauses) = (out.is_paused, self.is_paused());
@@ -597,10 +599,10 @@ impl Recorder {
             if pauses {
                 out.pause();
             }
-            // So that they survive a kill.
+            // Marks of the program must survive a kill.
             self.write_marks_if_said(thread.id(), &mut out);
             let position = thread.rewind(&out);
-            // Unless that was what ended it.
+            // A write that failed may have ended the recording.
             if self.is_on()
                 && let Err(error) =
                     thread.next_chunk(&mut out, position, &self.journal, self.shape())
@@ -615,7 +617,7 @@ impl Recorder {
             }
         }
         if !self.on.load(Ordering::SeqCst) {
-            // Also if the end came meanwhile and did not wait for this thread.
+            // Also if the recording ended meanwhile, without waiting for this thread.
             self.write_out(thread, &mut out, (Last::OfRecording, Reader::Owner));
             self.send(&mut out);
             thread.park();
@@ -624,7 +626,7 @@ impl Recorder {
         !out.is_paused
     }
 
-    /// Folds the content of the chunk and passes it to the sink.
+    /// Encodes the content of the chunk and passes it to the sink.
     fn write_out(
         &self,
         thread: &ThreadRecorder,
@@ -636,7 +638,7 @@ impl Recorder {
         }
         if thread.is_overrun(out) {
             self.losses
-                .note(&format!("thread {}: more exits than there was space for", thread.id()));
+                .note(&format!("thread {}: more exits than the chunk had room for", thread.id()));
         }
         let mut buffer = self.buffers.take();
         let is_last = matches!(last, Last::OfThread | Last::OfRecording);
@@ -661,8 +663,8 @@ impl Recorder {
                     self.buffers.give_back(buffer);
                     return;
                 }
-                // Little of it remains, and it must not be missing. It gets a slot of its own, since the
-                // chunk's slot stays open until this is written.
+                // What remains of a dropped chunk is small, and must not be missing at the end. It gets a
+                // slot of its own, because the chunk's slot stays open until the rest is written.
                 buffer.raw.clear();
                 buffer.raw.extend_from_slice(out.first());
                 buffer.ticks.clear();
@@ -717,7 +719,7 @@ impl Recorder {
         self.buffers.give_back(buffer);
     }
 
-    /// Exits that the fold still holds follow what could not be written.
+    /// Counts the exits that the encoder still holds, after a chunk that could not be written.
     fn fail_held(&self, out: &mut Out, buffer: &mut Buffer) {
         let held = out.finish_fold(&mut buffer.folded);
         if self.journal.is_shared() {
@@ -727,7 +729,7 @@ impl Recorder {
         }
     }
 
-    /// Leaves a chunk in its slot: there is no memory to fold it.
+    /// Leaves a chunk in its slot: there is no memory to encode it.
     #[cold]
     fn leave_unwritten(
         &self,
@@ -751,7 +753,7 @@ impl Recorder {
         }
     }
 
-    /// Sends what a thread has handed over to the queue.
+    /// Sends to the queue what a thread has handed over.
     fn send(&self, out: &mut Out) {
         if let (Some(queue), Some(parcel)) = (&self.queue, out.parcel.take()) {
             queue.send(parcel);
@@ -811,7 +813,7 @@ impl Recorder {
         }
     }
 
-    /// Passes marks to the sink at once if some of them are more than times.
+    /// Passes marks to the sink at once if any of them is more than a time.
     fn write_marks_if_said(&self, thread: ThreadId, out: &mut Out) {
         if std::mem::take(&mut out.has_said) {
             self.write_marks(thread, out);
@@ -830,7 +832,7 @@ impl Recorder {
         } else if !bytes.is_empty() {
             match self.sink.write_marks(thread, offset, bytes) {
                 Ok(()) => marks.wrote(),
-                // The events are worth more: they continue.
+                // The events are worth recording without marks.
                 Err(error) => {
                     out.marks = None;
                     self.losses.note(&error.to_string());
@@ -839,8 +841,8 @@ impl Recorder {
         }
     }
 
-    /// The same through the queue. The marks stay pending until they have been written, so that they survive
-    /// a kill.
+    /// Sends marks through the queue. They stay pending until they have been written, so that they survive a
+    /// kill.
     fn send_marks(&self, thread: ThreadId, out: &mut Out) {
         let (Some(marks), Some(queue)) = (&mut out.marks, &self.queue) else { return };
         if out.state != OutState::Open {
@@ -900,7 +902,7 @@ struct Buffer {
 impl Buffer {
     /// From this chunk size on, there must also be memory for its marks, which are kept elsewhere.
     const LARGE: usize = 1024 * 1024;
-    /// A folded chunk is no larger than the raw one, except for exits of constructors that were unwound.
+    /// An encoded chunk is no larger than the raw one, except for exits of constructors that were unwound.
     const MORE: usize = 16 * 1024;
 
     /// Makes room for a chunk of `bytes`.

@@ -25,7 +25,7 @@ const QUEUE_CHUNKS: usize = 512;
 /// Every chunk counts at least this much, for the memory it takes beside its bytes.
 const MIN_BYTES: usize = 256;
 
-/// A folded chunk that waits to be written.
+/// An encoded chunk that waits to be written.
 #[derive(Debug)]
 pub(super) struct Parcel {
     pub(super) thread: ThreadId,
@@ -45,11 +45,11 @@ pub(super) struct Parcel {
 pub(super) enum After {
     /// Nothing: the chunk was empty, or the slot is still used.
     Nothing,
-    /// It is closed; the thread keeps it.
+    /// The slot is closed; the thread keeps it.
     Close(SlotState),
-    /// Another thread may have it. The position says how far it was used.
+    /// The slot is free for another thread. The position says how far it was used.
     GiveBack(Chunk, u64),
-    /// The same, for a thread that has ended.
+    /// Like `GiveBack`, for a thread that has ended.
     End(Arc<ThreadRecorder>, u64),
 }
 
@@ -59,7 +59,7 @@ enum Job {
     End(Sender<()>),
 }
 
-/// The queue, in the order of [sending](Self::send).
+/// The queue. Chunks are written in the order in which they are [sent](Self::send).
 #[derive(Debug)]
 pub(super) struct Queue {
     jobs: (Sender<Job>, Receiver<Job>),
@@ -126,7 +126,8 @@ impl Queue {
         Some(left)
     }
 
-    /// Returns whether the chunk that is being written must still be counted.
+    /// Passes the counts of the chunk that is being written to `count`, unless the [end](Self::end) has
+    /// counted it already.
     pub(super) fn count_current(&self, count: impl FnOnce(EventCounts)) {
         if let Some(counts) = self.current.lock().take() {
             count(counts);
@@ -163,15 +164,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_is_room_for_so_many_bytes_or_one_chunk() {
+    fn there_is_room_up_to_a_limit_or_for_one_chunk() {
         let queue = Queue { max_bytes: 1000, ..Queue::new(0) };
         assert_eq!(queue.reserve(5000, false), Some(5000), "one");
         assert_eq!(queue.reserve(1, false), None);
-        assert_eq!(queue.reserve(1, true), Some(256), "one that must");
+        assert_eq!(queue.reserve(1, true), Some(256), "one that must be kept");
         queue.give_back(5256);
         assert_eq!(queue.reserve(600, false), Some(600));
         assert_eq!(queue.reserve(401, false), None);
         assert_eq!(queue.reserve(400, false), Some(400));
-        assert_eq!(queue.end(Instant::now()), Some(EventCounts::default()), "nobody writes");
+        assert_eq!(queue.end(Instant::now()), Some(EventCounts::default()), "no thread writes");
     }
 }

@@ -117,7 +117,7 @@ fn recorder_with(
     (recorder, thread, method)
 }
 
-/// Unfolds canonical records and checks that they nest; how many entries and exits there are.
+/// Checks that canonical records nest, and returns how many entries and exits they hold.
 fn count_nested(bytes: &[u8]) -> (u64, u64) {
     let (mut enters, mut exits) = (0, 0);
     for (record, _) in records(bytes) {
@@ -125,13 +125,13 @@ fn count_nested(bytes: &[u8]) -> (u64, u64) {
             Record::Enter(_) => enters += 1,
             Record::Exit(count) => exits += count.get(),
         }
-        assert!(exits <= enters, "nothing is left that was not entered");
+        assert!(exits <= enters, "every frame that is left was entered");
     }
     (enters, exits)
 }
 
 #[test]
-fn a_disk_that_is_too_slow_costs_events_and_no_time() {
+fn overload_drop_loses_events_but_never_waits() {
     let dir = tempfile::tempdir().unwrap();
     let sink = Kept::default();
     let (mut recorder, thread, method) = recorder(dir.path(), &sink, 64);
@@ -140,14 +140,14 @@ fn a_disk_that_is_too_slow_costs_events_and_no_time() {
     let made = 2 * 10_000 + 2 * 3;
     let end = std::thread::scope(|scope| {
         scope.spawn(|| recorder.run_writer());
-        // Frames that are open all the time, and such that come and go between drops.
+        // Frames that are open all the time, and frames that come and go between drops.
         (0..3).for_each(|_| recorder.enter(&thread, method));
         for number in 0..5_000 {
             recorder.enter(&thread, method);
             recorder.enter(&thread, method);
             recorder.exit(&thread, Left::Returned);
             if number == 2_500 {
-                // All that waits is written, and something has room again.
+                // All waiting chunks are written, and there is room again.
                 sink.hold(false);
                 sink.wait_until(|state| state.bytes.len() > 100);
                 sink.hold(true);
@@ -167,7 +167,7 @@ fn a_disk_that_is_too_slow_costs_events_and_no_time() {
 }
 
 #[test]
-fn a_disk_that_hangs_does_not_hold_up_the_end_of_what_is_queued() {
+fn the_end_does_not_wait_for_a_queue_whose_disk_hangs() {
     let dir = tempfile::tempdir().unwrap();
     let sink = Kept::default();
     let (mut recorder, thread, method) = recorder(dir.path(), &sink, 64);
@@ -185,7 +185,7 @@ fn a_disk_that_hangs_does_not_hold_up_the_end_of_what_is_queued() {
 }
 
 #[test]
-fn a_thread_that_is_writing_at_the_end_writes_once_and_all() {
+fn a_thread_that_is_writing_at_the_end_writes_its_whole_chunk_once() {
     let dir = tempfile::tempdir().unwrap();
     let sink = Kept::default();
     let (recorder, thread, method) = recorder(dir.path(), &sink, 8);
@@ -209,7 +209,7 @@ fn a_thread_that_is_writing_at_the_end_writes_once_and_all() {
 }
 
 #[test]
-fn a_pause_in_the_middle_of_an_entry_takes_all_frames_as_left() {
+fn a_pause_during_an_entry_leaves_all_frames() {
     let dir = tempfile::tempdir().unwrap();
     let sink = Kept::default();
     let (recorder, thread, method) = recorder(dir.path(), &sink, 8);
@@ -251,7 +251,7 @@ fn nothing_is_written_after_the_end() {
 }
 
 #[test]
-fn exits_held_back_by_a_chunk_that_cannot_be_written_are_in_the_journal_and_not_lost() {
+fn exits_held_back_by_a_chunk_that_cannot_be_written_stay_in_the_journal() {
     let dir = tempfile::tempdir().unwrap();
     let directory = TraceDirectory::open(&dir.path().join("trace"), None).unwrap();
     let file = JournalFile::create(&directory, Budget::new(None)).unwrap();
@@ -261,7 +261,7 @@ fn exits_held_back_by_a_chunk_that_cannot_be_written_are_in_the_journal_and_not_
     sink.0.0.lock().unwrap().fail = true;
     (0..4).for_each(|_| recorder.enter(&thread, method));
     (0..4).for_each(|_| recorder.exit(&thread, Left::Returned));
-    // Finds the chunk full, and is the one event that is lost or not.
+    // Finds the chunk full, and is the event that may count as lost.
     recorder.enter(&thread, method);
     let end = recorder.finish(Patience::Little);
     assert_eq!((end.totals.enters, end.totals.exits), (4, 4));

@@ -47,7 +47,7 @@ struct Seen {
     at_ns: AtomicU64,
 }
 
-/// What has become of a thread's chunks so far.
+/// The chunk of a thread, and how far its earlier chunks have been written.
 #[derive(Debug)]
 pub(super) struct Out {
     fold: Fold,
@@ -58,7 +58,7 @@ pub(super) struct Out {
     pub(super) state: OutState,
     /// The chunk that the thread records into.
     chunk: Chunk,
-    /// What is known about the events beside their order, if that is recorded.
+    /// Marks that are still to be written, if marks are recorded.
     pub(super) marks: Option<MarkBuffer>,
     /// Whether there are marks that must be written at once.
     pub(super) has_said: bool,
@@ -128,14 +128,14 @@ impl Out {
         counts
     }
 
-    /// Ends the fold of what will be missing from the file.
+    /// Ends the encoding of events that will be missing from the file.
     pub(super) fn finish_fold(&mut self, folded: &mut Vec<u8>) -> EventCounts {
         let held = self.fold.finish(folded);
         self.open_frames -= held.exits.cast_signed();
         held
     }
 
-    /// Folds the raw events in the buffer and keeps their net effect only. Returns how many are lost.
+    /// Reduces the raw events in the buffer to their net effect. Returns how many events are lost.
     pub(super) fn drop_chunk(&mut self, buffer: &mut Buffer) -> u64 {
         let position = Position { offset: self.offset, exits: self.fold.held() };
         let Buffer { raw, folded, .. } = buffer;
@@ -157,7 +157,7 @@ impl Out {
         lost
     }
 
-    /// Adds the mark of a gap, unless there are that many bytes of marks already: then gaps are added up.
+    /// Adds the mark of a gap, unless `max_bytes` of marks are pending: then gaps are added up.
     pub(super) fn mark_gap(&mut self, max_bytes: usize) {
         let Some(marks) = &mut self.marks else { return };
         if marks.pending().1.len() < max_bytes
@@ -202,7 +202,7 @@ impl Out {
         }
     }
 
-    /// Leaves all frames: nobody will know which of them still exist on resume.
+    /// Leaves all frames: on resume, it is not known which of them still exist.
     pub(super) fn pause(&mut self) {
         self.mark(&Mark::Paused);
         let depth = self.depth.saturating_sub_unsigned(self.fold.held());
@@ -218,7 +218,7 @@ impl Out {
         self.is_paused = true;
     }
 
-    /// Goes on.
+    /// Records again, after a pause.
     pub(super) fn resume(&mut self, now_ns: Option<u64>) {
         if let Some(now_ns) = now_ns {
             self.mark(&Mark::Time { by_ns: now_ns, from_ns: now_ns });
@@ -227,7 +227,7 @@ impl Out {
         self.is_paused = false;
     }
 
-    /// This many frames are open, and their exits will come.
+    /// Expects exits of this many open frames.
     pub(super) fn expect_exits(&mut self, frames: u32) {
         self.open_frames = self.fold.held().cast_signed().saturating_add(frames.into());
     }
@@ -314,8 +314,8 @@ impl ThreadRecorder {
         Ok(Self { id: facts.id, control, out: Mutex::new(out), seen: Seen::default() })
     }
 
-    /// For the clock: records where the thread is now, at a sample that began at `asked_ns`. Returns whether
-    /// it has advanced.
+    /// Samples the thread's position; `asked_ns` is when the sample of all threads began. Returns whether the
+    /// thread has advanced since the last sample.
     pub(super) fn look(&self, asked_ns: u64, now_ns: impl FnOnce() -> u64) -> bool {
         let Seen { position: seen, at_ns } = &self.seen;
         if self.position() == seen.load(Ordering::Relaxed) {
@@ -338,7 +338,8 @@ impl ThreadRecorder {
         true
     }
 
-    /// The ticks of the chunk, of which this many bytes are recorded, and one for the current position.
+    /// Copies the samples of the chunk, of which `recorded` bytes are recorded, and adds one for the current
+    /// position.
     pub(super) fn copy_ticks(
         &self,
         out: &mut MutexGuard<'_, Out>,
@@ -368,12 +369,12 @@ impl ThreadRecorder {
         chunk::append(journal.words(), &self.control, event)
     }
 
-    /// Sends the thread to the recorder at its next event.
+    /// Makes the thread call the recorder at its next event.
     pub(super) fn call_for_attention(&self) {
         self.control.call_for_attention();
     }
 
-    /// The events that are not yet handed over, up to `len` bytes of them.
+    /// Copies the events that are not yet handed over, up to `len` bytes of them.
     pub(super) fn copy_recorded(&self, out: &MutexGuard<'_, Out>, len: usize, bytes: &mut Vec<u8>) {
         out.chunk.copy_to(len, bytes);
     }

@@ -90,7 +90,7 @@ impl Live {
     }
 }
 
-/// This many threads are visited before others may start or end.
+/// This many threads are visited before the table is unlocked for a moment, so that others may start or end.
 const AT_ONCE: usize = 128;
 
 #[derive(Debug)]
@@ -150,8 +150,8 @@ impl ThreadTable {
         self.live.lock().remove(id);
     }
 
-    /// Asks all live threads, and returns whether any said yes. A few at a time, so that threads that start
-    /// or end need not wait for all of them.
+    /// Calls `ask` for all live threads, and returns whether it was `true` for any. The table is locked for a
+    /// few threads at a time, so that threads that start or end need not wait for all of them.
     pub(super) fn any(&self, mut ask: impl FnMut(&ThreadRecorder) -> bool) -> bool {
         let (mut any, mut from) = (false, 0);
         loop {

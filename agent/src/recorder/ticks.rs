@@ -1,8 +1,9 @@
-//! HOT: the end of a slot, for what is known about the events beside their order.
+//! HOT: the end of a slot, which holds marks and samples.
 //!
-//! It holds the marks of earlier chunks that no file has yet, and the ticks of this chunk: how far it had
-//! come at some instants. [`flow_codec::format::journal`] specifies the bytes. They are stored under the lock
-//! that readers hold (`ThreadRecorder::out`), so only a reader after a kill sees them half done.
+//! The marks are those of earlier chunks that no file has yet. The samples are of this chunk: how far the
+//! thread had come at some instants. [`flow_codec::format::journal`] specifies the bytes. They are stored
+//! under the lock that readers hold (`ThreadRecorder::out`), so only a reader after a kill sees them half
+//! done.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -15,7 +16,7 @@ use super::journal::Slot;
 
 /// The share of a slot that is for marks, within bounds.
 const SHARE: usize = 8;
-/// The smallest slot has room for three ticks: the thread's start, where it then waits, and one more.
+/// The smallest slot has room for three samples: the thread's start, where it then waits, and one more.
 const MIN_BYTES: usize = MARKS_HEADER_BYTES + 3 * TICK_WORDS * WORD_BYTES;
 const MAX_BYTES: usize = 8 * 1024;
 
@@ -24,22 +25,23 @@ pub(super) fn area_bytes(slot_bytes: usize) -> usize {
     (slot_bytes / SHARE).clamp(MIN_BYTES, MAX_BYTES)
 }
 
-/// How many bytes of pending marks a slot takes at most: the rest is for ticks.
+/// How many bytes of pending marks a slot takes at most: the rest is for samples.
 pub(super) fn pending_room(slot_bytes: usize) -> usize {
     (area_bytes(slot_bytes) - MIN_BYTES) / 2
 }
 
-/// The ticks of one chunk.
+/// The samples of one chunk.
 #[derive(Debug)]
 pub(super) struct Ticks {
-    /// The word of the slot that holds the first tick.
+    /// The word of the slot that holds the first sample.
     first: usize,
     count: usize,
     room: usize,
 }
 
 impl Ticks {
-    /// The ticks of a slot that was prepared with this many bytes of pending marks, or without marks.
+    /// Begins the samples of a slot that was prepared with `pending` bytes of pending marks, or without
+    /// marks.
     pub(super) fn begin(slot: &Slot, pending: Option<usize>) -> Self {
         let words = slot.words().len();
         let Some(pending) = pending else { return Self { first: words, count: 0, room: 0 } };
@@ -48,15 +50,15 @@ impl Ticks {
         Self { first: words - left, count: 0, room: left / TICK_WORDS }
     }
 
-    /// Records that the thread was seen. If there is no room, it replaces the last tick: that of a thread
-    /// which was called to hand over and has not come yet.
+    /// Adds a sample. If there is no room, it replaces the last one: that of a thread which was called to
+    /// hand over and has not come yet.
     pub(super) fn push(&mut self, slot: &Slot, tick: Tick) {
         if self.room == 0 {
             return;
         }
         if self.count == self.room {
             self.count -= 1;
-            // Half of one tick and half of another would be wrong.
+            // A mixture of two samples would be wrong.
             self.store(slot, self.count, 0, 0);
         }
         self.store(slot, self.count, 2, tick.from_ns);
@@ -65,7 +67,7 @@ impl Ticks {
         self.count += 1;
     }
 
-    /// Records that the thread was still at the position of the last tick.
+    /// Records that the thread was still at the position of the last sample.
     pub(super) fn prolong(&self, slot: &Slot, from_ns: u64) {
         if let Some(last) = self.count.checked_sub(1)
             && self.load(slot, last, 2) < from_ns
@@ -74,12 +76,12 @@ impl Ticks {
         }
     }
 
-    /// Returns whether the thread should hand over: there is room for at most one more.
+    /// Returns whether the thread should hand over: there is room for at most one more sample.
     pub(super) fn is_full(&self) -> bool {
         self.count + 1 >= self.room
     }
 
-    /// All of them, in order.
+    /// Copies all samples, in order.
     pub(super) fn copy_to(&self, slot: &Slot, ticks: &mut Vec<Tick>) {
         ticks.clear();
         ticks.extend((0..self.count).map(|number| Tick {
@@ -119,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_tick_goes_where_there_is_no_room() {
+    fn without_room_a_sample_replaces_the_last_one() {
         let journal = Journal::private().unwrap();
         let slot = journal.claim(256).unwrap();
         let mut ticks = Ticks::begin(&slot, Some(0));
@@ -133,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn who_stays_is_seen_for_longer() {
+    fn a_thread_that_stays_prolongs_its_last_sample() {
         let journal = Journal::private().unwrap();
         let slot = journal.claim(256).unwrap();
         let mut ticks = Ticks::begin(&slot, Some(0));
@@ -145,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn pending_marks_leave_room_for_ticks() {
+    fn pending_marks_leave_room_for_samples() {
         let journal = Journal::private().unwrap();
         for bytes in [256, 1024, 65536, 1 << 20] {
             let slot = journal.claim(bytes).unwrap();

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_takes_nothing() {
+    fn bytes_that_do_not_fit_take_nothing() {
         let budget = Budget::new(Some(10));
         assert!(budget.take(8).is_ok() && budget.take(3).is_err() && budget.take(2).is_ok());
         assert!(budget.clone().take(1).is_err(), "copies share it");

@@ -1,11 +1,11 @@
 //! The trace directory: which JVM may write where.
 //!
-//! - A directory belongs to the JVM that holds the lock on its `.lock`, until the recording is over or the process ends; the
-//!   system releases the lock with the process, however it ends.
+//! - A directory belongs to the JVM that holds the lock on its `.lock`, until the recording is over or the
+//!   process ends; the system releases the lock with the process, however it ends.
 //! - The JVM that gets the lock moves an earlier trace to `DIR.old`, file by file: the directory itself and
 //!   its lock stay, so two JVMs never both believe that they own it, and a mount point works too.
-//! - A JVM that does not get it uses `DIR/jvm-<pid>-<start>`. While such a JVM lives, nothing is moved. So
-//!   does a JVM that finds a trace of its own session, which must not be moved away.
+//! - A JVM that does not get it uses `DIR/jvm-<pid>-<start>`. While such a JVM lives, nothing is moved. A JVM
+//!   that finds a trace of its own session, which must not be moved away, does the same.
 //! - JVMs that start at the same time decide one after the other: all of this happens under the lock on
 //!   `.gate`, which is held no longer than that.
 //! - Files are created anew and never opened through a link: anything else in their place is refused.
@@ -29,7 +29,7 @@ use rustix::io::{Errno, retry_on_intr};
 const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 const DIRECTORY_MODE: Mode = Mode::RWXU;
 
-/// How long other JVMs may take to find their place before this one gives up.
+/// How long this JVM waits for others that are choosing their directories.
 const GATE_PATIENCE: Duration = Duration::from_secs(10);
 /// One process id cannot have more JVMs than this in one second.
 const MAX_FURTHER: u32 = 1000;
@@ -45,7 +45,7 @@ struct OpenDirectory {
     path: PathBuf,
     /// `None` once the recording is over.
     held: Mutex<Option<Arc<Held>>>,
-    /// Released for a moment when the program has used up its descriptors.
+    /// A descriptor that is closed for a moment when the program has used up its own.
     spare: Mutex<Option<OwnedFd>>,
 }
 
@@ -94,7 +94,7 @@ impl TraceDirectory {
                 }
             }
         }
-        // In use, or it must not be emptied: a directory of our own inside.
+        // In use, or it must not be emptied: record into a directory inside it.
         let name = unique_name(names::JVM_PREFIX);
         for number in 1..MAX_FURTHER {
             // In containers that share a directory, process ids are not unique.
@@ -111,7 +111,7 @@ impl TraceDirectory {
                 return Ok(Self::new(own, own_fd, lock));
             }
         }
-        Err(fail(format!("no place for {name} in it")))
+        Err(fail(format!("cannot create {name} in it: all names are taken")))
     }
 
     fn new(path: PathBuf, fd: OwnedFd, lock: File) -> Self {
@@ -124,7 +124,7 @@ impl TraceDirectory {
         self.open.held.lock().clone().ok_or_else(|| io::Error::other("the recording is over"))
     }
 
-    /// Gives up the directory: others may have it, and nothing of it can be used any more.
+    /// Releases the directory: others may have it, and nothing in it can be used from now on.
     pub fn close(&self) {
         let mut spare = self.open.spare.lock();
         *self.open.held.lock() = None;
@@ -238,7 +238,7 @@ impl TraceDirectory {
         let _ = self.remove(&new);
         let file = self.create(&new)?;
         if bytes > 0 {
-            // Not every file system can; then the space is found later, or not.
+            // Not every file system can; then the space may be missing later.
             let _ = rustix::fs::fallocate(&file, FallocateFlags::KEEP_SIZE, 0, bytes);
         }
         Ok(Replacement { directory: self.clone(), file, name: name.to_owned(), new })
@@ -266,8 +266,8 @@ impl TraceDirectory {
         Ok((file, metadata.len()))
     }
 
-    /// Takes a descriptor again, for the next time when there is none. Called after a file of ours was
-    /// closed.
+    /// Takes a descriptor again, for the next time when the program has none left. Called after a file of
+    /// ours was closed.
     pub(super) fn restore_spare(&self) {
         if let Some(mut spare) = self.open.spare.try_lock()
             && spare.is_none()
@@ -315,7 +315,7 @@ impl Replacement {
         let fd = &held.fd;
         let put = || {
             io::Write::write_all(&mut &self.file, content)?;
-            // Space that was reserved and is not needed.
+            // Gives back reserved space that is not needed.
             self.file.set_len(self.file.metadata()?.len())?;
             if synced {
                 self.file.sync_all()?;
@@ -384,13 +384,13 @@ fn make_and_open(path: &Path) -> Result<OwnedFd, String> {
         Err(_) => {
             if let Some(parent) = path.parent() {
                 fs::create_dir_all(parent)
-                    .map_err(|error| format!("cannot make {}: {error}", parent.display()))?;
+                    .map_err(|error| format!("cannot create {}: {error}", parent.display()))?;
             }
             match rustix::fs::mkdir(path, DIRECTORY_MODE) {
                 Ok(()) => rustix::fs::chmod(path, DIRECTORY_MODE)
                     .map_err(|error| format!("cannot be opened: {}", io::Error::from(error)))?,
                 Err(Errno::EXIST) => {}
-                Err(error) => return Err(format!("cannot be made: {}", io::Error::from(error))),
+                Err(error) => return Err(format!("cannot be created: {}", io::Error::from(error))),
             }
         }
     }
@@ -406,7 +406,7 @@ fn open_lock(fd: &OwnedFd, name: &str) -> Result<File, String> {
     };
     let lock = match open(OFlags::CREATE | OFlags::EXCL) {
         Ok(made) => {
-            // Whatever the umask removes. Not for an existing file: it may be a hard link to another one.
+            // The umask may remove too much. Not for an existing file: it may be a hard link to another one.
             let _ = rustix::fs::fchmod(&made, FILE_MODE);
             Ok(made)
         }
@@ -414,7 +414,7 @@ fn open_lock(fd: &OwnedFd, name: &str) -> Result<File, String> {
         Err(error) => Err(error),
     };
     let lock = lock.map_err(|error| format!("cannot write {name}: {}", io::Error::from(error)))?;
-    // A FIFO can be locked as well.
+    // A FIFO can be locked too.
     if !lock.metadata().is_ok_and(|found| found.is_file()) {
         return Err(format!("{name} in it is not a regular file; remove it"));
     }
@@ -439,7 +439,7 @@ fn wait_for_lock(fd: &OwnedFd, name: &str) -> Result<File, String> {
             return Ok(lock);
         }
         if begun.elapsed() > GATE_PATIENCE {
-            return Err(format!("{name} stays locked; is a JVM that starts there suspended?"));
+            return Err(format!("{name} stays locked; is a JVM suspended that is starting there?"));
         }
         std::thread::sleep(Duration::from_millis(2));
     }
@@ -448,7 +448,7 @@ fn wait_for_lock(fd: &OwnedFd, name: &str) -> Result<File, String> {
 /// Returns whether all JVMs that wrote into directories inside this one have ended. While one lives, the
 /// trace that it belongs to is not moved. None can start meanwhile: we hold the gate.
 fn no_further_jvm_is_live(path: &Path) -> bool {
-    // A FIFO in its place would block, and a link could lead to the lock of another directory.
+    // A FIFO in the place of the lock would block, and a link could lead to the lock of another directory.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let lock = |name: &String| {
         let lock = path.join(name).join(names::LOCK);
@@ -514,7 +514,7 @@ fn move_earlier_trace(path: &Path, fd: &OwnedFd) -> Result<Moved, String> {
         let cannot = |name: &str, error: io::Error| format!("{name}: {error}");
         remove_journals_elsewhere(&old);
         remove_trace(&old_fd, 0).map_err(|error| cannot(".old", error.into()))?;
-        // The manifest last: what remains of an interrupted move is then still recognised as a trace.
+        // The manifest last: what remains after an interrupted move is then still recognised as a trace.
         let (manifest, rest): (Vec<_>, Vec<_>) =
             files.iter().chain(&further).partition(|name| *name == names::MANIFEST);
         for name in rest.into_iter().chain(manifest) {
@@ -605,7 +605,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_removed_or_waited_for_through_links_and_fifos_of_others() {
+    fn links_and_fifos_of_others_are_neither_followed_nor_waited_for() {
         let root = tempfile::tempdir().unwrap();
         let (out, old) = (root.path().join("out"), root.path().join("out.old"));
         let victim = root.path().join("victim");
@@ -663,7 +663,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_repair_kept_moves_away_and_is_removed() {
+    fn files_kept_by_a_repair_move_away_and_are_then_removed() {
         let root = tempfile::tempdir().unwrap();
         let (out, old) = (root.path().join("out"), root.path().join("out.old"));
         for journal in ["one", "two"] {
@@ -720,7 +720,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_opens_at_the_same_time_gets_a_place_of_its_own() {
+    fn jvms_that_open_at_the_same_time_get_different_directories() {
         let root = tempfile::tempdir().unwrap();
         let out = root.path().join("out");
         write_trace(&TraceDirectory::open(&out, None).unwrap(), "earlier");
@@ -740,12 +740,12 @@ mod tests {
         assert!(paths.contains(&out));
         for path in paths {
             let text = fs::read_to_string(path.join("trace.json")).unwrap();
-            assert_eq!(text, path.display().to_string(), "nobody moved it");
+            assert_eq!(text, path.display().to_string(), "it was not moved");
         }
     }
 
     #[test]
-    fn room_set_aside_is_given_back() {
+    fn reserved_space_is_given_back() {
         let root = tempfile::tempdir().unwrap();
         let dir = TraceDirectory::open(&root.path().join("out"), None).unwrap();
         write_trace(&dir, "old");
@@ -767,7 +767,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mode_of_a_file_that_was_there_stays() {
+    fn the_mode_of_an_existing_file_stays() {
         let root = tempfile::tempdir().unwrap();
         let (out, victim) = (root.path().join("out"), root.path().join("victim"));
         fs::create_dir(&out).unwrap();
@@ -781,7 +781,7 @@ mod tests {
     }
 
     #[test]
-    fn links_and_other_things_in_our_place_are_refused() {
+    fn links_and_other_files_in_our_place_are_refused() {
         let root = tempfile::tempdir().unwrap();
         let target = root.path().join("target");
         fs::create_dir(&target).unwrap();

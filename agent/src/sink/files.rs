@@ -46,7 +46,7 @@ impl FileSink {
         self
     }
 
-    /// Appends to a file of ours, when a slot is free.
+    /// Appends to a file of ours, when few enough are open.
     fn store(&self, name: &str, offset: Offset, bytes: &[u8]) -> Result<(), SinkError> {
         self.budget.take(bytes.len())?;
         // Both ends of the channel belong to this value and are never closed, so neither can fail.
@@ -67,7 +67,7 @@ impl FileSink {
             self.directory.append(name)?
         };
         if len != offset {
-            let why = format!("has {len} bytes instead of {offset}; somebody changed it");
+            let why = format!("has {len} bytes instead of {offset}; another program changed it");
             return Err(io::Error::new(ErrorKind::AlreadyExists, why));
         }
         write_whole(&mut file, bytes, len)
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_somebody_changed_is_left_alone() {
+    fn a_file_changed_by_another_program_is_not_written() {
         let dir = tempfile::tempdir().unwrap();
         let out = dir.path().join("t");
         let sink = sink(&out, EventFormat::Binary);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn jsonl_has_a_line_an_event() {
+    fn jsonl_has_one_line_per_event() {
         let dir = tempfile::tempdir().unwrap();
         let out = dir.path().join("t");
         let sink = sink(&out, EventFormat::Jsonl);

@@ -160,7 +160,7 @@ impl JournalFile {
         Self::write_zeros(file, start, end)
     }
 
-    /// For file systems that cannot reserve space: writing allocates it.
+    /// Writes zeros, for file systems that cannot reserve space: writing allocates it.
     fn write_zeros(mut file: &File, start: u64, end: u64) -> io::Result<()> {
         file.seek(SeekFrom::Start(start))?;
         let mut zeros = io::repeat(0).take(end - start);
@@ -202,13 +202,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_is_told_to_the_last_byte() {
+    fn a_full_disk_is_reported_even_for_the_last_bytes() {
         let file = File::options().write(true).open("/dev/full").unwrap();
         assert!(JournalFile::write_zeros(&file, 0, 4096).is_err());
     }
 
     #[test]
-    fn a_journal_elsewhere_has_a_name_of_its_own_and_goes_with_a_start_that_fails() {
+    fn a_journal_elsewhere_has_a_unique_name_and_is_removed_if_the_start_fails() {
         let dir = tempfile::tempdir().unwrap();
         let mut places = [(), ()].map(|()| JournalPlace::elsewhere(dir.path()).unwrap());
         for place in &mut places {
@@ -232,10 +232,10 @@ mod tests {
         written.unwrap().unwrap();
         let path = directory.path().join("journal");
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o400, "nobody writes it by accident");
+        assert_eq!(mode & 0o777, 0o400, "not writable by accident");
         assert_eq!(std::fs::read(&path).unwrap(), vec![0; 8192]);
         let error = journal.reserve(8192, 16384).unwrap_err();
         assert!(error.to_string().contains("max-size"), "{error}");
-        assert!(JournalFile::create(&directory, Budget::new(None)).is_err(), "one a trace");
+        assert!(JournalFile::create(&directory, Budget::new(None)).is_err(), "one per trace");
     }
 }

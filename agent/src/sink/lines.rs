@@ -11,7 +11,8 @@ use super::{Budget, Scope, SinkError};
 /// A file that only grows, each time by one system call: a reader, or a kill, finds whole lines.
 #[derive(Debug)]
 pub struct LineFile {
-    /// Locked for a whole append: a short write is continued, and nothing may come between. `None` once the recording is over.
+    /// Locked for a whole append: a short write is continued, and nothing may come between. `None` once the
+    /// recording is over.
     file: Mutex<Option<File>>,
     name: String,
     budget: Budget,
@@ -24,7 +25,7 @@ impl LineFile {
         Self { file: Mutex::new(Some(file)), name: name.to_owned(), budget }
     }
 
-    /// Creates a file, which must not exist, in a safe place.
+    /// Creates a file, which must not exist yet. The directory must be one that nobody else writes to.
     ///
     /// # Errors
     /// The file exists or cannot be created.

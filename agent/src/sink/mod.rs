@@ -1,4 +1,4 @@
-//! Where full chunks go. A sink takes folded chunks; further outputs are further sinks.
+//! Where full chunks go. A sink takes encoded chunks; further outputs are further sinks.
 
 mod budget;
 mod directory;
@@ -33,7 +33,7 @@ pub struct FoldedChunk<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Takes folded chunks, those of one thread in order.
+/// Takes encoded chunks, those of one thread in order.
 pub trait Sink: Send + Sync {
     /// Stores a chunk and returns how many bytes that took. An empty chunk takes none.
     ///

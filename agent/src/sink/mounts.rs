@@ -16,21 +16,21 @@ use std::path::Path;
 
 use rustix::fs::{fstatfs, statfs};
 
-/// Numbers as in `statfs(2)`.
+/// The numbers of file systems, as in `statfs(2)`.
 const SAFE: [(u64, &str); 4] = [
-    // And ext2, ext3.
+    // Also ext2 and ext3.
     (0xEF53, "ext4"),
     (0x5846_5342, "xfs"),
     (0x0102_1994, "tmpfs"),
     (0x8584_58F6, "ramfs"),
 ];
 const OVERLAY: u64 = 0x794C_7630;
-/// Where container engines mount files of theirs, which they keep beside the upper directory.
+/// Where container engines mount files of theirs, which they keep in the same place as the upper directory.
 const OF_ENGINE: [&str; 3] = ["/etc/hosts", "/etc/hostname", "/etc/resolv.conf"];
 
-/// Returns whether a file can be mapped safely; if not, the file system it is on.
+/// Returns an error that names the file system if a file cannot be mapped safely.
 pub(super) fn expect_safe(file: &File) -> Result<(), String> {
-    // A failing `statfs` was never a reason to refuse; the system itself is unusual there.
+    // `statfs` fails only where the system is unusual, and that is no reason to refuse.
     let Ok(system) = fstatfs(file) else { return Ok(()) };
     let kind = type_of(&system);
     if is_safe(kind) {
@@ -50,8 +50,8 @@ pub(super) fn expect_safe(file: &File) -> Result<(), String> {
     match (is_safe, upper) {
         (true, _) => Ok(()),
         (false, Some(upper)) => Err(format!(
-            "files on an overlay are not known to be safe to map: what {upper} is on cannot be seen, \
-             or is not ext4, xfs or tmpfs; a mounted volume is better"
+            "files on an overlay are not known to be safe to map: the file \
+             system of {upper} is unknown or is not ext4, xfs or tmpfs; use a mounted volume"
         )),
         (false, None) => Err("files on an overlay of unknown kind".to_owned()),
     }
@@ -132,7 +132,7 @@ bad line
 ";
 
     #[test]
-    fn an_overlay_is_as_safe_as_what_the_engine_keeps_beside_its_upper_directory() {
+    fn an_overlay_is_as_safe_as_the_file_system_of_its_upper_directory() {
         let root = Mount::find(MOUNTS, |mount| mount.id == 22).unwrap();
         assert_eq!((root.kind, root.place), ("overlay", "/"));
         let upper = root.upper_directory().unwrap();
@@ -141,7 +141,7 @@ bad line
         assert!(!is_safe_beside(&upper, &MOUNTS.replace("ext4", "btrfs")));
         assert!(!is_safe_beside("/var/lib/containerd/x/fs", MOUNTS), "another directory");
         let other = MOUNTS.replace("/docker/containers/c/hosts", "/kubelet/pods/c/etc-hosts");
-        assert!(!is_safe_beside(&upper, &other), "somebody else's file");
+        assert!(!is_safe_beside(&upper, &other), "a file of another program");
         assert!(!is_safe_beside(&upper, ""));
         assert!(Mount::find(MOUNTS, |mount| mount.id == 31).unwrap().upper_directory().is_none());
     }

@@ -22,7 +22,7 @@ use super::directory::TraceDirectory;
 /// More files than this are not forced to disk one by one: each may cost a commit of the file system's
 /// journal.
 const MAX_SINGLE: usize = 64;
-/// How long the end of the program waits for the disk: users of this option want it to.
+/// How long the end of the program waits for the disk: users of this option want it to wait.
 const END_PATIENCE: Duration = Duration::from_secs(10);
 /// Text files, which grow occasionally.
 const TEXTS: [&str; 3] = [names::IDS, names::METHODS, names::THREADS];
@@ -36,7 +36,7 @@ pub struct Syncer {
     end: (Sender<Sender<()>>, Receiver<Sender<()>>),
 }
 
-/// What the disk has.
+/// What has reached the disk.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Synced {
     open_chunks: u64,
@@ -58,8 +58,8 @@ impl Syncer {
         }
     }
 
-    /// Runs rounds until the [end](Self::end). `copy` passes on the open chunks in the form of a journal; an
-    /// error of the disk is reported to `tell`, and tried again.
+    /// Runs rounds until the [end](Self::end). `copy` yields the open chunks in the form of a journal. An
+    /// error of the disk is passed to `tell`, and the round is tried again.
     pub fn run(
         &self,
         copy: impl Fn(&mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()>,
@@ -133,14 +133,14 @@ impl Syncer {
         Ok(())
     }
 
-    /// The trace has an end, and everything recorded is in files.
+    /// Forces the rest to disk: the trace has an end, and everything recorded is in files.
     fn finish(&self) -> io::Result<()> {
         self.sync_changed()?;
-        // If it is still needed.
+        // The journal, if it is still needed.
         self.sync(names::JOURNAL)?;
         self.sync(names::MANIFEST)?;
         self.directory.sync_names()?;
-        // A trace with an end needs none.
+        // A trace with an end needs no checkpoint.
         self.directory.remove(names::CHECKPOINT)
     }
 
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_disk_refused_is_tried_again() {
+    fn a_file_that_cannot_be_synced_is_tried_again() {
         let dir = tempfile::tempdir().unwrap();
         let out = dir.path().join("t");
         let syncer = Syncer::new(TraceDirectory::open(&out, None).unwrap(), Duration::ZERO);
