@@ -233,7 +233,7 @@ pub fn start(
     {
         agent.recorder.stop(&format!("cannot start the thread for durability=system: {error}"));
     }
-    if let Timing::Tick { period } = options.clock
+    if let Timing::Sampled { period } = options.clock
         && let Err(error) =
             agent.spawn("flow-clock", move |agent| clock::run(&agent.recorder, period))
     {
@@ -295,7 +295,7 @@ impl Agent {
         let beside = match (options.format, options.clock) {
             (EventFormat::Jsonl, _) => Beside::Nothing,
             (EventFormat::Binary, Timing::Off) => Beside::Marks,
-            (EventFormat::Binary, Timing::Tick { .. }) => Beside::MarksAndTimes,
+            (EventFormat::Binary, Timing::Sampled { .. }) => Beside::MarksAndTimes,
             (EventFormat::Binary, Timing::Exact) => Beside::MarksAndInstants,
         };
         let recorder = Recorder::new(

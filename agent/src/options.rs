@@ -278,7 +278,7 @@ impl Options {
         };
         let clock = match (value("clock"), format) {
             (Some(setting), _) => match parse_clock(setting)? {
-                Timing::Tick { .. } | Timing::Exact if format == EventFormat::Jsonl => {
+                Timing::Sampled { .. } | Timing::Exact if format == EventFormat::Jsonl => {
                     return Err(OptionError(format!(
                         "{}={} ({}): format=jsonl has no times; use format=binary, or clock=off",
                         setting.key, setting.value, setting.place
@@ -286,7 +286,7 @@ impl Options {
                 }
                 clock => clock,
             },
-            (None, EventFormat::Binary) => Timing::Tick { period: DEFAULT_PERIOD },
+            (None, EventFormat::Binary) => Timing::Sampled { period: DEFAULT_PERIOD },
             (None, EventFormat::Jsonl) => Timing::Off,
         };
         Ok(Self {
@@ -538,7 +538,7 @@ fn parse_clock(setting: &Setting) -> Result<Timing, OptionError> {
         _ => None,
     };
     let period = period.filter(|period| PERIODS.contains(period));
-    period.map(|period| Timing::Tick { period }).ok_or_else(|| bad_value(setting))
+    period.map(|period| Timing::Sampled { period }).ok_or_else(|| bad_value(setting))
 }
 
 /// `process`, `system`, or `system` and a period.
@@ -586,12 +586,12 @@ mod tests {
         assert_eq!(options.ids, IdSource::Fresh);
         assert!(options.filter.constructors && !options.filter.natives);
         assert!(options.set.is_empty());
-        assert_eq!(options.clock, Timing::Tick { period: Duration::from_micros(100) });
+        assert_eq!(options.clock, Timing::Sampled { period: Duration::from_micros(100) });
     }
 
     #[test]
     fn a_clock_has_a_period_where_the_format_has_times() {
-        let tick = |period| Timing::Tick { period };
+        let tick = |period| Timing::Sampled { period };
         assert_eq!(parse("clock=tick:1ms").unwrap().clock, tick(Duration::from_millis(1)));
         assert_eq!(parse("clock=off").unwrap().clock, Timing::Off);
         assert_eq!(parse("clock=exact").unwrap().clock, Timing::Exact);

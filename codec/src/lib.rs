@@ -1,9 +1,9 @@
 //! Reads and writes flow traces: everything recorded by one run of a JVM, in one directory.
 //!
 //! ```text
-//! recorder ─▶ write::fold ─▶ thread-<id>.flow ─▶ read::Timeline ─▶ analysis, calls
-//!             format::{ids, methods, threads, manifest}  ─▶ read::Trace      │        tree::LazyTree
-//!                                            read::Content ─▶ scan ─▶ index ─┴───────────┘
+//! recorder ─▶ write::Canonicalizer ─▶ thread-<id>.flow ─▶ read::Timeline ─▶ analysis, calls
+//!             format::{ids, methods, threads, manifest} ─▶ read::Trace
+//!                                         read::Content ─▶ scan ─▶ index ─▶ tree::LazyTree
 //! ```
 //!
 //! The bytes are specified once, in [`mod@format`]. Nothing here knows a JVM, and nothing under

@@ -21,7 +21,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use flow_codec::format::journal::{WORD_BYTES, chunk_start};
-use flow_codec::write::Tick;
+use flow_codec::write::Sample;
 
 use super::journal::{MIN_SLOT_BYTES, Slot};
 use super::ticks::{Ticks, area_bytes};
@@ -113,7 +113,7 @@ impl Chunk {
             return None;
         }
         let bytes = self.len(position);
-        self.ticks.push(&self.slot, Tick { bytes, by_ns, from_ns });
+        self.ticks.push(&self.slot, Sample { bytes, by_ns, from_ns });
         Some(!self.ticks.is_full())
     }
 
@@ -123,7 +123,7 @@ impl Chunk {
     }
 
     /// The samples so far.
-    pub(super) fn copy_ticks(&self, ticks: &mut Vec<Tick>) {
+    pub(super) fn copy_ticks(&self, ticks: &mut Vec<Sample>) {
         self.ticks.copy_to(&self.slot, ticks);
     }
 

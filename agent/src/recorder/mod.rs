@@ -40,7 +40,7 @@ use flow_codec::format::journal::WORD_BYTES;
 use flow_codec::format::manifest::{End, Lost, Totals};
 use flow_codec::format::marks::Mark;
 use flow_codec::format::raw;
-use flow_codec::write::{EventCounts, Tick};
+use flow_codec::write::{EventCounts, Sample};
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::sink::{FoldedChunk, LineFile, Scope, Sink, SinkError};
@@ -896,7 +896,7 @@ impl Recorder {
 struct Buffer {
     raw: Vec<u8>,
     folded: Vec<u8>,
-    ticks: Vec<Tick>,
+    ticks: Vec<Sample>,
 }
 
 impl Buffer {

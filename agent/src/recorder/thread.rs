@@ -9,7 +9,7 @@ use std::time::Instant;
 use flow_codec::format::flow::{Record, records};
 use flow_codec::format::journal::chunk_start;
 use flow_codec::format::marks::{Mark, Position};
-use flow_codec::write::{Base, Condensed, EncodedMarks, EventCounts, Fold, Tick};
+use flow_codec::write::{Base, Canonicalizer, Condensed, EncodedMarks, EventCounts, Sample};
 use flow_codec::{Offset, ThreadId};
 use parking_lot::{Mutex, MutexGuard};
 
@@ -50,7 +50,7 @@ struct Seen {
 /// The chunk of a thread, and how far its earlier chunks have been written.
 #[derive(Debug)]
 pub(super) struct Out {
-    fold: Fold,
+    fold: Canonicalizer,
     /// Entries minus exits; negative where frames were entered before recording began.
     open_frames: i64,
     /// How many bytes the sink has taken.
@@ -296,7 +296,7 @@ impl ThreadRecorder {
             chunk.tick(control.position(Ordering::Relaxed), now_ns, now_ns);
         }
         let out = Out {
-            fold: Fold::default(),
+            fold: Canonicalizer::default(),
             open_frames: facts.frames.into(),
             offset: Offset::default(),
             state: OutState::default(),
@@ -345,7 +345,7 @@ impl ThreadRecorder {
         out: &mut MutexGuard<'_, Out>,
         recorded: usize,
         now_ns: Option<u64>,
-        ticks: &mut Vec<Tick>,
+        ticks: &mut Vec<Sample>,
     ) {
         ticks.clear();
         if let Some(now_ns) = now_ns {
@@ -353,7 +353,7 @@ impl ThreadRecorder {
                 out.chunk.prolong_tick(self.seen.at_ns.load(Ordering::Relaxed));
             }
             out.chunk.copy_ticks(ticks);
-            ticks.push(Tick { bytes: recorded, by_ns: now_ns, from_ns: now_ns });
+            ticks.push(Sample { bytes: recorded, by_ns: now_ns, from_ns: now_ns });
         }
     }
 

@@ -10,7 +10,7 @@
 use std::sync::atomic::Ordering;
 
 use flow_codec::format::journal::{MARKS_HEADER_BYTES, TICK_WORDS, WORD_BYTES};
-use flow_codec::write::Tick;
+use flow_codec::write::Sample;
 
 use super::journal::Slot;
 
@@ -52,7 +52,7 @@ impl Ticks {
 
     /// Adds a sample. If there is no room, it replaces the last one: that of a thread which was called to
     /// hand over and has not come yet.
-    pub(super) fn push(&mut self, slot: &Slot, tick: Tick) {
+    pub(super) fn push(&mut self, slot: &Slot, tick: Sample) {
         if self.room == 0 {
             return;
         }
@@ -82,9 +82,9 @@ impl Ticks {
     }
 
     /// Copies all samples, in order.
-    pub(super) fn copy_to(&self, slot: &Slot, ticks: &mut Vec<Tick>) {
+    pub(super) fn copy_to(&self, slot: &Slot, ticks: &mut Vec<Sample>) {
         ticks.clear();
-        ticks.extend((0..self.count).map(|number| Tick {
+        ticks.extend((0..self.count).map(|number| Sample {
             bytes:
                 usize::try_from(self.load(slot, number, 0).saturating_sub(1)).unwrap_or_default(),
             by_ns: self.load(slot, number, 1),
@@ -110,11 +110,11 @@ mod tests {
     use super::super::journal::Journal;
     use super::*;
 
-    fn tick(bytes: usize, at_ns: u64) -> Tick {
-        Tick { bytes, by_ns: at_ns, from_ns: at_ns }
+    fn tick(bytes: usize, at_ns: u64) -> Sample {
+        Sample { bytes, by_ns: at_ns, from_ns: at_ns }
     }
 
-    fn all(ticks: &Ticks, slot: &Slot) -> Vec<Tick> {
+    fn all(ticks: &Ticks, slot: &Slot) -> Vec<Sample> {
         let mut copied = vec![tick(99, 99)];
         ticks.copy_to(slot, &mut copied);
         copied
@@ -143,7 +143,7 @@ mod tests {
         ticks.push(&slot, tick(1, 10));
         ticks.prolong(&slot, 30);
         ticks.prolong(&slot, 20);
-        assert_eq!(all(&ticks, &slot), [Tick { bytes: 1, by_ns: 10, from_ns: 30 }]);
+        assert_eq!(all(&ticks, &slot), [Sample { bytes: 1, by_ns: 10, from_ns: 30 }]);
     }
 
     #[test]

@@ -44,7 +44,7 @@ impl<'a> Stacks<'a> {
         let mut to_do = vec![(self.tree.root(), 0)];
         while let Some((path, frames)) = to_do.pop() {
             let row = self.tree.row(path);
-            let mut calls = row.map_or(0, |row| row.own);
+            let mut calls = row.map_or(0, |row| row.self_weight);
             let start = to_do.len();
             for child in self.tree.children(path) {
                 let total = self.tree.row(child).map_or(0, |row| row.total);

@@ -122,7 +122,7 @@ impl Facts {
         let text = match timing {
             Timing::Off => return,
             Timing::Exact => "times are exact, and include the cost of measuring them".to_owned(),
-            Timing::Tick { .. } => {
+            Timing::Sampled { .. } => {
                 let often = period(timing)
                     .map_or("now and then".to_owned(), |period| format!("every {period} or so"));
                 format!(

@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(flame.finish(1000).iter().map(|cell| cell.end).max(), Some(report.calls()));
         for row in report.rows() {
             let (_, sums) = methods.iter().find(|(method, _)| *method == row.method).unwrap();
-            assert_eq!((sums.calls, sums.total, sums.own), (row.calls, row.total, row.own));
+            assert_eq!((sums.calls, sums.total, sums.own), (row.calls, row.total, row.self_weight));
         }
     }
 

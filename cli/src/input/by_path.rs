@@ -1,7 +1,7 @@
 //! Adds up the calls of a trace by path, weighted by their number or duration.
 
 use flow_codec::MethodId;
-use flow_codec::analysis::{Graph, PathTree, Rooted, Time, Weight};
+use flow_codec::analysis::{Graph, PathTree, Rooted, TimeWeight, Weight};
 use flow_codec::read::{Clock, Selection, ThreadFile, Visit};
 
 use super::reading::{Chosen, Reading, visit_thread, visit_timed};
@@ -27,11 +27,11 @@ impl ByPath {
     ) -> Self {
         if is_timed {
             let clock = Clock::default();
-            add(Graph::new(Time::new(&clock)), files, progress, |file, progress, graph| match roots
-                .is_all()
-            {
-                true => visit_timed(file, chosen, progress, &clock, graph),
-                false => visit_timed(file, chosen, progress, &clock, &mut rooted(roots, graph)),
+            add(Graph::new(TimeWeight::new(&clock)), files, progress, |file, progress, graph| {
+                match roots.is_all() {
+                    true => visit_timed(file, chosen, progress, &clock, graph),
+                    false => visit_timed(file, chosen, progress, &clock, &mut rooted(roots, graph)),
+                }
             })
         } else {
             add(Graph::default(), files, progress, |file, progress, graph| match roots.is_all() {

@@ -1,6 +1,6 @@
 //! The weight of calls: their number, total and self, in calls or in time.
 
-use flow_codec::analysis::{Neighbour, PathRow, ReportRow};
+use flow_codec::analysis::{EdgeRow, PathRow, ReportRow};
 
 use super::{Align, Format, Table, duration, grouped, percent};
 
@@ -16,7 +16,7 @@ pub(crate) enum Unit {
 pub(crate) struct Weight {
     pub(crate) calls: u64,
     pub(crate) total: u64,
-    pub(crate) own: u64,
+    pub(crate) self_weight: u64,
     /// Of the total.
     bounds: Option<(u64, u64)>,
 }
@@ -29,23 +29,29 @@ impl Weight {
 
     /// The same as members of a JSON object, or as fields of CSV.
     pub(crate) fn fields(self, unit: Unit, format: Format) -> String {
-        let (Self { calls, total, own, bounds }, unit) = (self, unit.word());
+        let (Self { calls, total, self_weight, bounds }, unit) = (self, unit.word());
         if format == Format::Json {
             let bounds = bounds.map_or(String::new(), |(from, by)| {
                 format!(",\"total_from\":{from},\"total_by\":{by}")
             });
             return format!(
-                "\"calls\":{calls},\"total\":{total},\"self\":{own},\"unit\":\"{unit}\"{bounds}"
+                "\"calls\":{calls},\"total\":{total},\"self\":{self_weight},\"unit\":\"{unit}\"{bounds}"
             );
         }
         let bounds = bounds.map_or(String::new(), |(from, by)| format!(",{from},{by}"));
-        format!("{calls},{total},{own},{unit}{bounds}")
+        format!("{calls},{total},{self_weight},{unit}{bounds}")
     }
 
     /// The cells of a [table](Unit::table), except for the name, if all calls together have the weight `all`.
     pub(crate) fn cells(self, unit: Unit, all: u64) -> [String; 5] {
-        let Self { calls, total, own, .. } = self;
-        [grouped(calls), unit.show(total), percent(total, all), unit.show(own), percent(own, all)]
+        let Self { calls, total, self_weight, .. } = self;
+        [
+            grouped(calls),
+            unit.show(total),
+            percent(total, all),
+            unit.show(self_weight),
+            percent(self_weight, all),
+        ]
     }
 }
 
@@ -87,21 +93,21 @@ impl Unit {
 
 impl From<ReportRow> for Weight {
     fn from(row: ReportRow) -> Self {
-        let ReportRow { calls, total, own, total_from, total_by, .. } = row;
-        Self { calls, total, own, bounds: Some((total_from, total_by)) }
+        let ReportRow { calls, total, self_weight, total_from, total_by, .. } = row;
+        Self { calls, total, self_weight, bounds: Some((total_from, total_by)) }
     }
 }
 
-impl From<Neighbour> for Weight {
-    fn from(row: Neighbour) -> Self {
-        let Neighbour { calls, total, own, total_from, total_by, .. } = row;
-        Self { calls, total, own, bounds: Some((total_from, total_by)) }
+impl From<EdgeRow> for Weight {
+    fn from(row: EdgeRow) -> Self {
+        let EdgeRow { calls, total, self_weight, total_from, total_by, .. } = row;
+        Self { calls, total, self_weight, bounds: Some((total_from, total_by)) }
     }
 }
 
 impl From<PathRow> for Weight {
     fn from(row: PathRow) -> Self {
-        let PathRow { calls, total, own, .. } = row;
-        Self { calls, total, own, bounds: None }
+        let PathRow { calls, total, self_weight, .. } = row;
+        Self { calls, total, self_weight, bounds: None }
     }
 }

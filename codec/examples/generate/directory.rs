@@ -42,7 +42,7 @@ impl Directory {
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, error));
         }
         let totals = Totals { methods: id_count.into(), ..Totals::default() };
-        let tick = |period_ns| Timing::Tick { period: Duration::from_nanos(period_ns) };
+        let tick = |period_ns| Timing::Sampled { period: Duration::from_nanos(period_ns) };
         let timing = options.clock.map_or(Timing::Off, tick);
         let (seed, threads) = (options.seed, String::new());
         let directory = Self { path, seed, totals, threads, timing };

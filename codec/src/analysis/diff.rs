@@ -150,10 +150,11 @@ impl Diff {
             let parent = tree.parent(path).and_then(|parent| places.get(at(parent.get())));
             let here = self.paths.child(parent.copied().unwrap_or(BEYOND), number);
             // What was called is there, even if no time can be told from none.
-            let own = if tree.is_timed() { row.own.max(1) } else { row.own };
+            let self_weight =
+                if tree.is_timed() { row.self_weight.max(1) } else { row.self_weight };
             match (self.paths.counts_mut(here), run) {
-                (Some(counts), Run::Before) => counts.before += own,
-                (Some(counts), Run::After) => counts.after += own,
+                (Some(counts), Run::Before) => counts.before += self_weight,
+                (Some(counts), Run::After) => counts.after += self_weight,
                 (None, _) => self.beyond += row.calls,
             }
             if let Some(place) = places.get_mut(at(path.get())) {
@@ -179,9 +180,9 @@ impl Diff {
         let nodes = self.paths.nodes();
         // Children stand behind their parents.
         for (path, node) in nodes.iter().enumerate().skip(1).rev() {
-            let own = paths.get(path).copied().unwrap_or_default();
+            let self_weight = paths.get(path).copied().unwrap_or_default();
             if let Some(sum) = paths.get_mut(at(node.parent)) {
-                *sum += own;
+                *sum += self_weight;
             }
         }
         let kind = |path: usize| match nodes.get(path).map(|node| node.counts) {
@@ -195,9 +196,9 @@ impl Diff {
         let mut changes = Vec::new();
         for (path, node) in nodes.iter().enumerate().skip(1) {
             let Some(kind_here) = kind(path) else { continue };
-            let is_told =
+            let is_reported =
                 kind_here != ChangeKind::Changed && kind(at(node.parent)) == Some(kind_here);
-            let (Ok(number), false) = (u32::try_from(path), is_told) else { continue };
+            let (Ok(number), false) = (u32::try_from(path), is_reported) else { continue };
             changes.push(Change {
                 kind: kind_here,
                 path: PathId::new(number),
@@ -290,9 +291,9 @@ impl Diff {
         let nodes = self.paths.nodes();
         let mut totals: Vec<_> = nodes.iter().map(|node| node.counts).collect();
         for (path, node) in nodes.iter().enumerate().skip(1).rev() {
-            let own = totals.get(path).copied().unwrap_or_default();
+            let self_weight = totals.get(path).copied().unwrap_or_default();
             if let Some(sum) = totals.get_mut(at(node.parent)) {
-                sum.add(own);
+                sum.add(self_weight);
             }
         }
         totals

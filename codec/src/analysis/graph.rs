@@ -30,12 +30,12 @@ use crate::read::{Clock, Visit};
 /// # Ok::<(), flow_codec::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Graph<W = Calls> {
+pub struct Graph<W = CallWeight> {
     weight: W,
     numbering: Numbering,
     paths: Paths<u64>,
     /// By path, what passed while its last method was the innermost frame.
-    own: Vec<u128>,
+    self_weight: Vec<u128>,
     /// The paths of the open frames, after the root.
     stack: Vec<u32>,
     calls: u64,
@@ -45,7 +45,7 @@ pub struct Graph<W = Calls> {
 
 /// What a path weighs.
 pub trait Weight {
-    /// Whether it is time. Calls are counted anyway.
+    /// Whether it is time. CallWeight are counted anyway.
     const IS_TIME: bool;
 
     /// What has passed since the last event.
@@ -55,20 +55,20 @@ pub trait Weight {
     fn end_thread(&mut self) {}
 }
 
-/// Calls weigh 1.
+/// CallWeight weigh 1.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Calls;
+pub struct CallWeight;
 
-/// Calls weigh the time they take, by the clock that is kept while records are received. Memory: 16 bytes more
-/// a path.
+/// Calls weigh the time they take, by the clock that is kept while records are received. Memory: 16 bytes
+/// more a path.
 #[derive(Clone, Debug)]
-pub struct Time<'c> {
+pub struct TimeWeight<'c> {
     clock: &'c Clock,
     /// When the last event happened.
     last: u64,
 }
 
-impl Weight for Calls {
+impl Weight for CallWeight {
     const IS_TIME: bool = false;
 
     #[inline]
@@ -77,7 +77,7 @@ impl Weight for Calls {
     }
 }
 
-impl<'c> Time<'c> {
+impl<'c> TimeWeight<'c> {
     /// By this clock.
     #[must_use]
     pub fn new(clock: &'c Clock) -> Self {
@@ -85,7 +85,7 @@ impl<'c> Time<'c> {
     }
 }
 
-impl Weight for Time<'_> {
+impl Weight for TimeWeight<'_> {
     const IS_TIME: bool = true;
 
     #[inline]
@@ -101,7 +101,7 @@ impl Weight for Time<'_> {
 
 impl Default for Graph {
     fn default() -> Self {
-        Self::new(Calls)
+        Self::new(CallWeight)
     }
 }
 
@@ -136,8 +136,8 @@ impl<W: Weight> Graph<W> {
     }
 
     fn with_paths(weight: W, paths: Paths<u64>) -> Self {
-        let (numbering, own, stack) = (Numbering::default(), Vec::new(), Vec::new());
-        Self { weight, numbering, paths, own, stack, calls: 0, beyond: 0 }
+        let (numbering, self_weight, stack) = (Numbering::default(), Vec::new(), Vec::new());
+        Self { weight, numbering, paths, self_weight, stack, calls: 0, beyond: 0 }
     }
 
     /// What has passed since the last event is the innermost frame's.
@@ -145,8 +145,8 @@ impl<W: Weight> Graph<W> {
     fn pass(&mut self) {
         let passed = self.weight.pass();
         let Some(&path) = self.stack.last().filter(|_| passed > 0) else { return };
-        match self.own.get_mut(at(path)) {
-            Some(own) => *own += u128::from(passed),
+        match self.self_weight.get_mut(at(path)) {
+            Some(self_weight) => *self_weight += u128::from(passed),
             None => self.meet(path, passed),
         }
     }
@@ -154,9 +154,9 @@ impl<W: Weight> Graph<W> {
     #[cold]
     fn meet(&mut self, path: u32, passed: u64) {
         if path != BEYOND {
-            self.own.resize(self.paths.nodes().len(), 0);
-            if let Some(own) = self.own.get_mut(at(path)) {
-                *own += u128::from(passed);
+            self.self_weight.resize(self.paths.nodes().len(), 0);
+            if let Some(self_weight) = self.self_weight.get_mut(at(path)) {
+                *self_weight += u128::from(passed);
             }
         }
     }
@@ -177,12 +177,12 @@ impl<W: Weight> Graph<W> {
     /// The tree of all that was added. Frames that are open count up to here.
     #[must_use]
     pub fn into_tree(self) -> PathTree {
-        let own = W::IS_TIME.then(|| {
-            let mut own: Vec<_> = self.own.into_iter().map(Clock::to_ns).collect();
-            own.resize(self.paths.nodes().len(), 0);
-            own
+        let self_weight = W::IS_TIME.then(|| {
+            let mut self_weight: Vec<_> = self.self_weight.into_iter().map(Clock::to_ns).collect();
+            self_weight.resize(self.paths.nodes().len(), 0);
+            self_weight
         });
-        PathTree::new(self.numbering, self.paths.into_nodes(), self.beyond, own)
+        PathTree::new(self.numbering, self.paths.into_nodes(), self.beyond, self_weight)
     }
 }
 
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn calls_for_which_there_is_no_room_are_counted() {
-        let mut graph = Graph::with_paths(Calls, Paths::with_limit(2));
+        let mut graph = Graph::with_paths(CallWeight, Paths::with_limit(2));
         // 1 > (2 > 1), then 1 again.
         add(&mut graph, &[0x81, 0x82, 0x81, 0x02, 0x81, 0x00]);
         let tree = graph.clone().into_tree();

@@ -7,7 +7,7 @@
 //! | How long did each method run? Where did the time go? | [`TimedReport`], [`Graph`] by [`Time`] |
 //! | Which calls took longest? | [`Slowest`] |
 //! | The same, of what happens in some methods only | [`Rooted`] around a [`Graph`] |
-//! | Who calls a method, and whom does it call? For how long? | [`Neighbours`] |
+//! | Who calls a method, and whom does it call? For how long? | [`Edges`] |
 //! | What was the deepest stack? | [`Deepest`] |
 //! | What changed between two runs? | [`Diff`] |
 //!
@@ -18,8 +18,8 @@
 
 mod deepest;
 mod diff;
+mod edges;
 mod graph;
-mod neighbours;
 mod numbering;
 mod path_tree;
 mod paths;
@@ -30,10 +30,10 @@ mod timed_report;
 
 pub use deepest::Deepest;
 pub use diff::{Change, ChangeKind, Counts, Diff, MethodName, Run};
-pub use graph::{Calls, Graph, Time, Weight};
-pub use neighbours::{Neighbour, Neighbours, Side, Sums};
+pub use edges::{EdgeRow, Edges, Side, Sums};
+pub use graph::{CallWeight, Graph, TimeWeight, Weight};
 pub use path_tree::{PathId, PathRow, PathTree};
-pub use paths::{Node, Paths, ROOT};
+pub use paths::{PathNode, Paths, ROOT};
 pub use report::{Report, ReportRow};
 pub use rooted::Rooted;
 pub use slowest::{SlowCall, Slowest};

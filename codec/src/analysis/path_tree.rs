@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::numbering::Numbering;
-use super::paths::{Node, ROOT, at};
+use super::paths::{PathNode, ROOT, at};
 use crate::MethodId;
 
 /// A path in a [`PathTree`] or a [`Diff`](super::Diff): methods from the outermost call on.
@@ -32,10 +32,10 @@ pub struct PathRow {
     pub method: MethodId,
     /// How often it was entered.
     pub calls: u64,
-    /// Calls made in it, its own included; or the time while it was on the stack, in nanoseconds.
+    /// Calls made in it, including itself; or the time while it was on the stack, in nanoseconds.
     pub total: u64,
-    /// Calls of its own; or the time while it was all that was on the stack.
-    pub own: u64,
+    /// Calls that end with this path; or the time while it was the whole stack.
+    pub self_weight: u64,
 }
 
 /// Calls added up by path. Memory: about 32 bytes a path.
@@ -43,9 +43,9 @@ pub struct PathRow {
 pub struct PathTree {
     numbering: Numbering,
     /// `last` is a node's first child now, and `after` its next sibling.
-    nodes: Vec<Node<u64>>,
+    nodes: Vec<PathNode<u64>>,
     /// By path; `None` where that are its calls.
-    own: Option<Vec<u64>>,
+    self_weight: Option<Vec<u64>>,
     totals: Vec<u64>,
     calls: u64,
     beyond: u64,
@@ -55,14 +55,14 @@ impl PathTree {
     /// Paths that are weighed by their calls, or by other numbers, one for each node.
     pub(super) fn new(
         numbering: Numbering,
-        mut nodes: Vec<Node<u64>>,
+        mut nodes: Vec<PathNode<u64>>,
         beyond: u64,
-        own: Option<Vec<u64>>,
+        self_weight: Option<Vec<u64>>,
     ) -> Self {
         nodes.shrink_to_fit();
         let calls = nodes.iter().map(|node| node.counts).sum();
         let by_calls = || nodes.iter().map(|node| node.counts).collect();
-        let mut totals: Vec<u64> = own.clone().unwrap_or_else(by_calls);
+        let mut totals: Vec<u64> = self_weight.clone().unwrap_or_else(by_calls);
         for node in &mut nodes {
             (node.last, node.after) = (ROOT, ROOT);
         }
@@ -79,7 +79,7 @@ impl PathTree {
                 node.after = first;
             }
         }
-        Self { numbering, nodes, own, totals, calls, beyond }
+        Self { numbering, nodes, self_weight, totals, calls, beyond }
     }
 
     /// All calls of all paths.
@@ -94,10 +94,10 @@ impl PathTree {
         self.total(self.root())
     }
 
-    /// Whether totals and own are nanoseconds, and no calls.
+    /// Returns whether weights are nanoseconds rather than calls.
     #[must_use]
     pub fn is_timed(&self) -> bool {
-        self.own.is_some()
+        self.self_weight.is_some()
     }
 
     /// Calls that are left out, because there were more than 2^32 paths.
@@ -153,13 +153,13 @@ impl PathTree {
     /// What happened at a path; `None` for the root.
     #[must_use]
     pub fn row(&self, path: PathId) -> Option<PathRow> {
-        let &Node { counts: calls, method, .. } = self.node(path)?;
+        let &PathNode { counts: calls, method, .. } = self.node(path)?;
         let method = self.numbering.method(method)?;
-        let own = match &self.own {
+        let self_weight = match &self.self_weight {
             None => calls,
-            Some(own) => own.get(at(path.0)).copied().unwrap_or_default(),
+            Some(self_weight) => self_weight.get(at(path.0)).copied().unwrap_or_default(),
         };
-        Some(PathRow { method, calls, total: self.total(path), own })
+        Some(PathRow { method, calls, total: self.total(path), self_weight })
     }
 
     fn total(&self, path: PathId) -> u64 {
@@ -176,8 +176,8 @@ impl PathTree {
         stack
     }
 
-    /// Where the calls or the time went: from the root on, the child with the largest total each time, the first one
-    /// of several.
+    /// Where the calls or the time went: from the root on, the child with the largest total each time, the
+    /// first one of several.
     #[must_use]
     pub fn longest(&self) -> Vec<PathId> {
         let heaviest = |path: &PathId| {
@@ -186,13 +186,13 @@ impl PathTree {
         std::iter::successors(heaviest(&self.root()), heaviest).collect()
     }
 
-    /// The `count` paths with the most of their own: calls, or time while nothing else was on the stack. The
-    /// first entered comes first where they have as many. Memory: one number for each of them.
+    /// The `count` paths with the largest self weight: calls, or time while nothing else was on the stack.
+    /// The first entered comes first where they have as many. Memory: one number for each of them.
     #[must_use]
     pub fn heaviest(&self, count: usize) -> Vec<PathId> {
         let mut best = BinaryHeap::new();
         for (path, row) in self.rows() {
-            best.push(Reverse((row.own, Reverse(path))));
+            best.push(Reverse((row.self_weight, Reverse(path))));
             if best.len() > count {
                 best.pop();
             }
@@ -200,7 +200,7 @@ impl PathTree {
         best.into_sorted_vec().into_iter().map(|Reverse((_, Reverse(path)))| path).collect()
     }
 
-    fn node(&self, path: PathId) -> Option<&Node<u64>> {
+    fn node(&self, path: PathId) -> Option<&PathNode<u64>> {
         self.nodes.get(at(path.0))
     }
 }

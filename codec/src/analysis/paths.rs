@@ -18,7 +18,7 @@ pub(super) const BEYOND: u32 = u32::MAX;
 
 /// A path, with whatever is counted there. 16 bytes and the counts.
 #[derive(Clone, Default, Debug)]
-pub struct Node<C> {
+pub struct PathNode<C> {
     /// What is counted there.
     pub counts: C,
     /// The path without its last method.
@@ -35,7 +35,7 @@ pub struct Node<C> {
 /// up](Self::retain) some of them.
 #[derive(Clone, Debug)]
 pub struct Paths<C> {
-    nodes: Vec<Node<C>>,
+    nodes: Vec<PathNode<C>>,
     /// All but the root, by parent and method.
     known: HashTable<u32>,
     /// So that nobody can make up a trace in which all hashes are the same.
@@ -53,7 +53,7 @@ impl<C: Default> Paths<C> {
     /// Room for fewer paths than this, the root included.
     pub(super) fn with_limit(limit: u32) -> Self {
         let seed = RandomState::new().hash_one(0);
-        Self { nodes: vec![Node::default()], known: HashTable::new(), seed, limit }
+        Self { nodes: vec![PathNode::default()], known: HashTable::new(), seed, limit }
     }
 
     /// The path of one more method, which becomes the one entered last. `u32::MAX` where there is no
@@ -97,7 +97,7 @@ impl<C: Default> Paths<C> {
                     // Not to be remembered: the children of the root would be.
                     return BEYOND;
                 }
-                nodes.push(Node { parent, method: method.get(), ..Node::default() });
+                nodes.push(PathNode { parent, method: method.get(), ..PathNode::default() });
                 insert(known, nodes, *seed, path);
                 path
             }
@@ -110,11 +110,11 @@ impl<C: Default> Paths<C> {
         child
     }
 
-    /// Adds the paths of others, whose methods have the numbers that `number` returns. `add` receives what is counted
-    /// at each, and where that belongs here; `None` if there is no room.
+    /// Adds the paths of others, whose methods have the numbers that `number` returns. `add` receives what is
+    /// counted at each, and where that belongs here; `None` if there is no room.
     pub fn merge<D>(
         &mut self,
-        others: &[Node<D>],
+        others: &[PathNode<D>],
         mut number: impl FnMut(u32) -> Option<NonZeroU32>,
         mut add: impl FnMut(Option<&mut C>, &D),
     ) {
@@ -152,7 +152,7 @@ impl<C: Default> Paths<C> {
             }
             let place = u32::try_from(self.nodes.len()).unwrap_or(BEYOND);
             let parent = places.get(at(node.parent)).copied().unwrap_or(ROOT);
-            self.nodes.push(Node { parent, last: ROOT, after: ROOT, ..node });
+            self.nodes.push(PathNode { parent, last: ROOT, after: ROOT, ..node });
             if place != ROOT {
                 insert(&mut self.known, &self.nodes, self.seed, place);
             }
@@ -166,7 +166,7 @@ impl<C> Paths<C> {
     /// A path.
     #[inline]
     #[must_use]
-    pub fn node(&self, path: u32) -> Option<&Node<C>> {
+    pub fn node(&self, path: u32) -> Option<&PathNode<C>> {
         self.nodes.get(at(path))
     }
 
@@ -178,17 +178,17 @@ impl<C> Paths<C> {
 
     /// All paths, the root first, each behind its parent.
     #[must_use]
-    pub fn nodes(&self) -> &[Node<C>] {
+    pub fn nodes(&self) -> &[PathNode<C>] {
         &self.nodes
     }
 
     /// The same, and nothing else that was needed to find them.
-    pub(super) fn into_nodes(self) -> Vec<Node<C>> {
+    pub(super) fn into_nodes(self) -> Vec<PathNode<C>> {
         self.nodes
     }
 }
 
-fn insert<C>(known: &mut HashTable<u32>, nodes: &[Node<C>], seed: u64, path: u32) {
+fn insert<C>(known: &mut HashTable<u32>, nodes: &[PathNode<C>], seed: u64, path: u32) {
     let hash =
         |&path: &u32| nodes.get(at(path)).map_or(0, |node| hash(seed, node.parent, node.method));
     known.insert_unique(hash(&path), path, hash);

@@ -18,11 +18,11 @@ pub struct ReportRow {
     pub method: MethodId,
     /// How often it was entered.
     pub calls: u64,
-    /// Calls made while it was on the stack, its own included; or for how long it was, where events between two
-    /// marks are taken to have come evenly.
+    /// Calls made while it was on the stack, its own included; or for how long it was, where events between
+    /// two marks are taken to have come evenly.
     pub total: u64,
     /// Calls of its own; or for how long it was the innermost frame.
-    pub own: u64,
+    pub self_weight: u64,
     /// Bounds of the total: of times, which are estimates; calls are exact.
     pub total_from: u64,
     /// The upper one.
@@ -146,9 +146,9 @@ impl Visit for Report {
 }
 
 impl Report {
-    /// A report of calls that were made while these frames were open, the outermost first. They count in another
-    /// report, which [`add`](Self::add) puts together with this one; here count the calls that are made in
-    /// them from now on. So a thread can be cut, and its parts read at the same time.
+    /// A report of calls that were made while these frames were open, the outermost first. They count in
+    /// another report, which [`add`](Self::add) puts together with this one; here count the calls that are
+    /// made in them from now on. So a thread can be cut, and its parts read at the same time.
     #[must_use]
     pub fn going_on(open: &[MethodId]) -> Self {
         let mut report = Self::default();
@@ -188,8 +188,8 @@ impl Report {
         {
             let number = index(self.numbering.number(*method));
             make_room(&mut self.far, number);
-            let own = self.far.get_mut(2 * number..).unwrap_or_default();
-            own.iter_mut().zip(sums).for_each(|(sum, other)| sum.add(other));
+            let sums_of_method = self.far.get_mut(2 * number..).unwrap_or_default();
+            sums_of_method.iter_mut().zip(sums).for_each(|(sum, other)| sum.add(other));
         }
         self.calls += other.calls;
     }
@@ -239,8 +239,15 @@ impl Report {
             let [outermost, recursive] = sums else { return None };
             let calls = outermost.calls + outermost.leaves + recursive.calls + recursive.leaves;
             let total = outermost.total + outermost.leaves;
-            let (own, total_from, total_by) = (calls, total, total);
-            (calls > 0).then_some(ReportRow { method, calls, total, own, total_from, total_by })
+            let (self_weight, total_from, total_by) = (calls, total, total);
+            (calls > 0).then_some(ReportRow {
+                method,
+                calls,
+                total,
+                self_weight,
+                total_from,
+                total_by,
+            })
         };
         let mut rows: Vec<_> = near.chain(far).filter_map(row).collect();
         rows.sort_by(|a, b| (b.total, b.calls, a.method).cmp(&(a.total, a.calls, b.method)));

@@ -17,13 +17,14 @@ struct Sum {
     calls: u64,
     /// In parts of a nanosecond, as [`Clock::now`].
     total: u128,
-    own: u128,
-    /// Frames that are open; when the outermost one was entered, for sure by then, and in which stretch.
+    self_weight: u128,
+    /// Frames that are open; when the outermost one was entered, for sure by then, and in which interval.
     open: u64,
     entered_at: u64,
     entered_by_ns: u64,
     entered_in: u64,
-    /// Nanoseconds for sure, and those of stretches in which it was entered or left, the last of them this one.
+    /// Nanoseconds for sure, and those of intervals in which it was entered or left, the last of them this
+    /// one.
     sure_ns: u64,
     may_be_ns: u64,
     touched: u64,
@@ -31,9 +32,9 @@ struct Sum {
 
 impl Sum {
     #[inline(always)]
-    fn touch(&mut self, stretch: u64, bounds: Bounds) {
-        if self.touched != stretch {
-            self.touched = stretch;
+    fn touch(&mut self, interval: u64, bounds: Bounds) {
+        if self.touched != interval {
+            self.touched = interval;
             // Where nothing is known, nothing can be added up.
             let width = if bounds.by_ns == u64::MAX { 0 } else { bounds.by_ns - bounds.from_ns };
             self.may_be_ns = self.may_be_ns.saturating_add(width);
@@ -84,11 +85,11 @@ impl Visit for TimedReport<'_> {
         let Some(sum) = self.sums.get_mut(number) else { return };
         sum.calls += 1;
         if sum.open == 0 {
-            let (bounds, stretch) = (self.clock.bounds(), self.clock.stretch());
+            let (bounds, interval) = (self.clock.bounds(), self.clock.interval());
             sum.entered_at = self.last;
             sum.entered_by_ns = bounds.by_ns;
-            sum.entered_in = stretch;
-            sum.touch(stretch, bounds);
+            sum.entered_in = interval;
+            sum.touch(interval, bounds);
         }
         sum.open += 1;
         self.stack.push(number);
@@ -106,12 +107,12 @@ impl Visit for TimedReport<'_> {
         clock.pass_enter(method);
         self.last = clock.now();
         if let Some(sum) = self.sums.get_mut(number) {
-            let took = u128::from(self.last.saturating_sub(entered_at));
+            let duration = u128::from(self.last.saturating_sub(entered_at));
             sum.calls += 1;
-            sum.own += took;
+            sum.self_weight += duration;
             if sum.open == 0 {
-                sum.total += took;
-                sum.touch(clock.stretch(), clock.bounds());
+                sum.total += duration;
+                sum.touch(clock.interval(), clock.bounds());
             }
         }
         if let Some(further) = NonZeroU64::new(exits.get() - 1) {
@@ -132,12 +133,12 @@ impl Visit for TimedReport<'_> {
                 continue;
             }
             sum.total += u128::from(self.last - sum.entered_at);
-            let stretch = self.clock.stretch();
-            if sum.entered_in != stretch {
+            let interval = self.clock.interval();
+            if sum.entered_in != interval {
                 let bounds = self.clock.bounds();
                 let sure = bounds.from_ns.saturating_sub(sum.entered_by_ns);
                 sum.sure_ns = sum.sure_ns.saturating_add(sure);
-                sum.touch(stretch, bounds);
+                sum.touch(interval, bounds);
             }
         }
         self.stack.truncate(rest);
@@ -170,7 +171,7 @@ impl<'c> TimedReport<'c> {
         let now = self.clock.now();
         let innermost = self.stack.last().copied().unwrap_or_default();
         if let Some(sum) = self.sums.get_mut(innermost) {
-            sum.own += u128::from(now.saturating_sub(self.last));
+            sum.self_weight += u128::from(now.saturating_sub(self.last));
         }
         self.last = now;
     }
@@ -184,7 +185,7 @@ impl<'c> TimedReport<'c> {
     /// How long all methods together ran: the time of all threads while a frame was open.
     #[must_use]
     pub fn total_ns(&self) -> u64 {
-        Clock::to_ns(self.sums.iter().skip(1).map(|sum| sum.own).sum())
+        Clock::to_ns(self.sums.iter().skip(1).map(|sum| sum.self_weight).sum())
     }
 
     /// The rows, the largest total first.
@@ -194,8 +195,9 @@ impl<'c> TimedReport<'c> {
             method,
             calls: sum.calls,
             total: Clock::to_ns(sum.total),
-            own: Clock::to_ns(sum.own),
-            // A method that is entered or left between two marks ran for nothing to all of the time between them.
+            self_weight: Clock::to_ns(sum.self_weight),
+            // A method that is entered or left between two marks ran for nothing to all of the time between
+            // them.
             total_from: sum.sure_ns,
             total_by: sum.sure_ns.saturating_add(sum.may_be_ns),
         };

@@ -152,7 +152,7 @@ pub(crate) const fn is_boundary(byte: u8) -> bool {
 
 /// What is at the start of a byte slice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Decoded {
+pub enum DecodedRecord {
     /// A whole record and the number of bytes it takes.
     Record(Record, usize),
     /// The bytes end inside a record, or there are none.
@@ -164,9 +164,9 @@ pub enum Decoded {
 /// Decodes the record at the start of `bytes`.
 #[must_use]
 #[inline]
-pub fn decode(bytes: &[u8]) -> Decoded {
+pub fn decode(bytes: &[u8]) -> DecodedRecord {
     let Some((&first, rest)) = bytes.split_first() else {
-        return Decoded::Incomplete;
+        return DecodedRecord::Incomplete;
     };
     let mut value = u64::from(first & FIRST_PAYLOAD);
     let mut len = 1;
@@ -174,15 +174,15 @@ pub fn decode(bytes: &[u8]) -> Decoded {
         let mut shift = FIRST_BITS;
         loop {
             if len == MAX_RECORD_BYTES {
-                return Decoded::Oversized;
+                return DecodedRecord::Oversized;
             }
             let Some(&byte) = rest.get(len - 1) else {
-                return Decoded::Incomplete;
+                return DecodedRecord::Incomplete;
             };
             let group = u64::from(byte & PAYLOAD);
             // The tenth byte starts at bit 62: only its lowest bit is within 63 bits.
             if shift + PAYLOAD_BITS > u64::BITS && group >> (u64::BITS - 1 - shift) != 0 {
-                return Decoded::Oversized;
+                return DecodedRecord::Oversized;
             }
             value |= group << shift;
             len += 1;
@@ -195,19 +195,19 @@ pub fn decode(bytes: &[u8]) -> Decoded {
     let record = if first & ENTER_FLAG != 0 {
         match MethodId::new(value) {
             Some(method) => Record::Enter(method),
-            None => return Decoded::Oversized,
+            None => return DecodedRecord::Oversized,
         }
     } else {
         Record::Exit(NonZeroU64::MIN.saturating_add(value))
     };
-    Decoded::Record(record, len)
+    DecodedRecord::Record(record, len)
 }
 
 /// The whole records at the start of `bytes`, each with the offset at which it ends.
 pub fn records(bytes: &[u8]) -> impl Iterator<Item = (Record, usize)> {
     let mut at = 0;
     std::iter::from_fn(move || {
-        let Decoded::Record(record, len) = decode(bytes.get(at..)?) else { return None };
+        let DecodedRecord::Record(record, len) = decode(bytes.get(at..)?) else { return None };
         at += len;
         Some((record, at))
     })
@@ -223,23 +223,23 @@ mod tests {
         assert_eq!(max.as_bytes().len(), MAX_RECORD_BYTES);
         assert_eq!(
             decode(max.as_bytes()),
-            Decoded::Record(Record::Enter(MethodId::MAX), MAX_RECORD_BYTES)
+            DecodedRecord::Record(Record::Enter(MethodId::MAX), MAX_RECORD_BYTES)
         );
         let mut too_large = [0xFF; MAX_RECORD_BYTES];
         too_large[9] = 0x02;
-        assert_eq!(decode(&too_large), Decoded::Oversized);
+        assert_eq!(decode(&too_large), DecodedRecord::Oversized);
     }
 
     #[test]
     fn superfluous_groups_are_accepted_within_ten_bytes() {
         let one = MethodId::new(1).unwrap();
-        assert_eq!(decode(&[0xC1, 0x80, 0x00]), Decoded::Record(Record::Enter(one), 3));
+        assert_eq!(decode(&[0xC1, 0x80, 0x00]), DecodedRecord::Record(Record::Enter(one), 3));
         let mut long = [0x80; 11];
         long[0] = 0xC1;
         long[9] = 0x00;
-        assert_eq!(decode(&long[..10]), Decoded::Record(Record::Enter(one), 10));
+        assert_eq!(decode(&long[..10]), DecodedRecord::Record(Record::Enter(one), 10));
         long[9] = 0x80;
-        assert_eq!(decode(&long), Decoded::Oversized);
+        assert_eq!(decode(&long), DecodedRecord::Oversized);
     }
 
     #[test]
@@ -260,13 +260,13 @@ mod tests {
     fn every_prefix_of_a_record_is_incomplete() {
         let bytes = Encoded::enter(MethodId::MAX);
         for end in 0..bytes.as_bytes().len() {
-            assert_eq!(decode(&bytes.as_bytes()[..end]), Decoded::Incomplete, "{end}");
+            assert_eq!(decode(&bytes.as_bytes()[..end]), DecodedRecord::Incomplete, "{end}");
         }
     }
 
     #[test]
     fn a_run_of_ones_that_never_ends_is_no_record() {
-        assert_eq!(decode(&[0xFF; 64]), Decoded::Oversized);
-        assert_eq!(decode(&[0xFF; 9]), Decoded::Incomplete);
+        assert_eq!(decode(&[0xFF; 64]), DecodedRecord::Oversized);
+        assert_eq!(decode(&[0xFF; 9]), DecodedRecord::Incomplete);
     }
 }

@@ -85,7 +85,7 @@ const CHECK: Range<usize> = 7 * WORD_BYTES..HEADER_BYTES;
 
 /// An interval of a thread file.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Interval {
+pub struct IntervalSums {
     /// Bytes of the file.
     pub bytes: u64,
     /// Method entries.
@@ -104,7 +104,7 @@ pub struct IndexFile {
     /// CRC-32 of the [`sample`] of that file.
     pub sample: u32,
     /// The intervals, from the start of that file on.
-    pub intervals: Vec<Interval>,
+    pub intervals: Vec<IntervalSums>,
 }
 
 /// The bytes of a thread file that make up the sample, if this many are covered.
@@ -188,7 +188,7 @@ impl IndexFile {
         let intervals = entries.chunks_exact(entry_bytes).map(|entry| {
             let mut words = words(entry);
             let mut word = || words.next().unwrap_or_default();
-            Interval { bytes: word(), enters: word(), exits: word(), fall: word() }
+            IntervalSums { bytes: word(), enters: word(), exits: word(), fall: word() }
         });
         let index = Self {
             thread: ThreadId::new(thread),
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     fn small() -> IndexFile {
-        let interval = Interval { bytes: 4, enters: 3, exits: 2, fall: 0 };
+        let interval = IntervalSums { bytes: 4, enters: 3, exits: 2, fall: 0 };
         let sample = crc32fast::hash(&[0x81, 0x82, 0x01, 0x83]);
         IndexFile { thread: ThreadId::new(7), sample, intervals: vec![interval] }
     }

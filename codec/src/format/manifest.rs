@@ -26,15 +26,17 @@
 //! }
 //! ```
 //!
-//! In `command`, values that look like secrets are `***`; with `command=none` it is empty.
-//! `options` are those in force, from all sources, defaults left out. `session` is there where one
-//! `flow record` started several JVMs. `journal` is there where the option of this name was set: the path of the
+//! In `command`, values that look like secrets are `***`; with `command=none` it is empty. `options` are
+//! those in force, from all sources, defaults left out. `session` is there where one `flow record` started
+//! several JVMs. `journal` is there where the option of this name was set: the path of the
 //! [journal](super::journal#place). `durability` is there with `durability=system`: the time between two
-//! [checkpoints](super::journal#checkpoint), and the id of the start of the system (`/proc/sys/kernel/random/boot_id`). `lost.stopped_at_ns` is there where a fault ended the recording
-//! before the program: what came after that is missing and not counted. `not_recorded` names the
-//! methods that were called but that this engine leaves out by itself: so "never recorded" and
-//! "missing" can be told apart. Of each reason the first 10,000 methods are named; `count` is all of them. What the user's filter excludes is not listed. Readers ignore fields
-//! they do not know, and refuse a `format_version` above [`VERSION`].
+//! [checkpoints](super::journal#checkpoint), and the id of the start of the system
+//! (`/proc/sys/kernel/random/boot_id`). `lost.stopped_at_ns` is there where a fault ended the recording
+//! before the program: what came after that is missing and not counted. `not_recorded` names the methods that
+//! were called but that this engine leaves out by itself: so "never recorded" and "missing" can be told
+//! apart. Of each reason the first 10,000 methods are named; `count` is all of them. What the user's filter
+//! excludes is not listed. Readers ignore fields they do not know, and refuse a `format_version` above
+//! [`VERSION`].
 //!
 //! | reason | left out because |
 //! |---|---|
@@ -51,9 +53,10 @@
 //!
 //! A class is named as `com.app.A#*`.
 //!
-//! `asked_loaders` has the class loaders of the program that the agent has asked for the class of the probes, by their class.
-//! Each request is one call of `loadClass`, which the program alone would not have made, and which is recorded like its own
-//! calls. Of the first 1,000 classes there is an entry each; `*` has the requests of the others. The field is absent where no loader was asked.
+//! `asked_loaders` has the class loaders of the program that the agent has asked for the class of the probes,
+//! by their class. Each request is one call of `loadClass`, which the program alone would not have made, and
+//! which is recorded like its own calls. Of the first 1,000 classes there is an entry each; `*` has the
+//! requests of the others. The field is absent where no loader was asked.
 //!
 //! # Repaired traces
 //!
@@ -157,7 +160,7 @@ pub enum Timing {
     #[default]
     Off,
     /// A sampler notes where each thread is.
-    Tick {
+    Sampled {
         /// The time between two samples that was requested; zero where it is unknown.
         period: Duration,
     },
@@ -177,7 +180,7 @@ impl Timing {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Off => "off",
-            Self::Tick { .. } => "tick",
+            Self::Sampled { .. } => "tick",
             Self::Exact => "exact",
         }
     }
@@ -186,7 +189,7 @@ impl Timing {
     #[must_use]
     pub fn period(self) -> Option<Duration> {
         match self {
-            Self::Tick { period } if period > Duration::ZERO => Some(period),
+            Self::Sampled { period } if period > Duration::ZERO => Some(period),
             _ => None,
         }
     }
@@ -206,7 +209,7 @@ impl From<Clock> for Timing {
         match clock.kind.as_str() {
             "off" => Self::Off,
             "exact" => Self::Exact,
-            _ => Self::Tick { period: Duration::from_nanos(clock.period_ns.unwrap_or(0)) },
+            _ => Self::Sampled { period: Duration::from_nanos(clock.period_ns.unwrap_or(0)) },
         }
     }
 }
@@ -319,7 +322,7 @@ mod tests {
             .collect();
         let manifest: Manifest = serde_json::from_str(&text).unwrap();
         assert_eq!(manifest.format_version, VERSION);
-        assert_eq!(manifest.timing, Timing::Tick { period: Duration::from_micros(100) });
+        assert_eq!(manifest.timing, Timing::Sampled { period: Duration::from_micros(100) });
         let end = manifest.end.unwrap();
         assert_eq!((end.totals.enters, end.asked_loaders[0].requests), (5000, 2));
     }
@@ -329,10 +332,10 @@ mod tests {
         for (timing, text) in [
             (Timing::Exact, r#"{"kind":"exact"}"#),
             (
-                Timing::Tick { period: Duration::from_millis(1) },
+                Timing::Sampled { period: Duration::from_millis(1) },
                 r#"{"kind":"tick","period_ns":1000000}"#,
             ),
-            (Timing::Tick { period: Duration::ZERO }, r#"{"kind":"tick"}"#),
+            (Timing::Sampled { period: Duration::ZERO }, r#"{"kind":"tick"}"#),
         ] {
             assert_eq!(serde_json::to_string(&timing).unwrap(), text);
             assert_eq!(serde_json::from_str::<Timing>(text).unwrap(), timing);

@@ -361,7 +361,7 @@ fn fitting(text: &str) -> &[u8] {
 
 /// What is at the start of a byte slice.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Decoded {
+pub enum DecodedMark {
     /// A whole mark and the number of bytes it takes; 0 for an instant that others follow.
     Mark(Position, Mark, usize),
     /// The bytes end inside a mark, or there are none.
@@ -374,11 +374,11 @@ pub enum Decoded {
 ///
 /// # Errors
 /// The bytes that are not a whole mark.
-pub fn decode_all(bytes: &[u8]) -> Result<Vec<(Position, Mark)>, Decoded> {
+pub fn decode_all(bytes: &[u8]) -> Result<Vec<(Position, Mark)>, DecodedMark> {
     let (mut decoder, mut marks, mut rest) = (MarkDecoder::default(), Vec::new(), bytes);
     while !rest.is_empty() {
         match decoder.decode(rest) {
-            Decoded::Mark(position, mark, len) => {
+            DecodedMark::Mark(position, mark, len) => {
                 marks.push((position, mark));
                 rest = rest.get(len..).unwrap_or_default();
             }
@@ -398,31 +398,31 @@ pub struct MarkDecoder {
 
 impl MarkDecoder {
     /// Decodes the mark at the start of `bytes`. Only a whole one changes the state for the next one.
-    pub fn decode(&mut self, bytes: &[u8]) -> Decoded {
+    pub fn decode(&mut self, bytes: &[u8]) -> DecodedMark {
         let Some((&kind, mut rest)) = bytes.split_first() else {
-            return Decoded::Incomplete;
+            return DecodedMark::Incomplete;
         };
         if kind >= FIRST_INVALID {
-            return Decoded::Invalid("a kind below 80");
+            return DecodedMark::Invalid("a kind below 80");
         }
         let mut numbers = [0; 3];
         for number in &mut numbers {
             match take(&mut rest) {
                 Some(taken) => *number = taken,
                 // Whatever it was, bytes that follow may be missing.
-                None if rest.is_empty() => return Decoded::Incomplete,
-                None => return Decoded::Invalid("a number of 64 bits"),
+                None if rest.is_empty() => return DecodedMark::Incomplete,
+                None => return DecodedMark::Invalid("a number of 64 bits"),
             }
         }
         let [offset, exits, len] = numbers;
         let Some(len) = usize::try_from(len).ok().filter(|len| *len <= MAX_PAYLOAD_BYTES) else {
-            return Decoded::Invalid("a payload of at most 1 MiB");
+            return DecodedMark::Invalid("a payload of at most 1 MiB");
         };
         let Some((payload, rest)) = rest.split_at_checked(len) else {
-            return Decoded::Incomplete;
+            return DecodedMark::Incomplete;
         };
         let Some(offset) = self.before.offset.checked_add(offset) else {
-            return Decoded::Invalid("an offset of 64 bits");
+            return DecodedMark::Invalid("an offset of 64 bits");
         };
         let len = bytes.len() - rest.len();
         let position = Position { offset: Offset::new(offset), exits };
@@ -431,38 +431,38 @@ impl MarkDecoder {
         }
         let mut before = Before { offset, ..self.before };
         let Some(mark) = before.mark(kind, payload) else {
-            return Decoded::Invalid("the numbers of its kind");
+            return DecodedMark::Invalid("the numbers of its kind");
         };
         self.before = before;
-        Decoded::Mark(position, mark, len)
+        DecodedMark::Mark(position, mark, len)
     }
 
     /// The next instant of a mark that has `len` bytes in all and begins at `first`.
-    fn instant(&mut self, first: Position, payload: &[u8], len: usize) -> Decoded {
+    fn instant(&mut self, first: Position, payload: &[u8], len: usize) -> DecodedMark {
         let (done, last) = self.within.unzip();
         let done = done.unwrap_or_default();
         let mut rest = payload.get(done..).unwrap_or_default();
         let number = take(&mut rest);
         let at_ns = number.and_then(|number| self.before.by_ns.checked_add(number / STEPS));
         let (Some(number), Some(at_ns)) = (number, at_ns) else {
-            return Decoded::Invalid("the numbers of its kind");
+            return DecodedMark::Invalid("the numbers of its kind");
         };
         let position = match last {
             None => Some(first),
-            Some(last) => event_behind(last, number % STEPS),
+            Some(last) => event_after(last, number % STEPS),
         };
         let Some(position) = position else {
-            return Decoded::Invalid("an offset of 64 bits");
+            return DecodedMark::Invalid("an offset of 64 bits");
         };
         self.before.by_ns = at_ns;
         let mark = Mark::Instant { at_ns };
         if rest.is_empty() {
             self.within = None;
             self.before.offset = first.offset.get();
-            return Decoded::Mark(position, mark, len);
+            return DecodedMark::Mark(position, mark, len);
         }
         self.within = Some((payload.len() - rest.len(), position));
-        Decoded::Mark(position, mark, 0)
+        DecodedMark::Mark(position, mark, 0)
     }
 
     /// An encoder that continues after what was decoded.
@@ -473,7 +473,7 @@ impl MarkDecoder {
 }
 
 /// The position of the next event with an instant, if there can be one.
-fn event_behind(last: Position, step: u64) -> Option<Position> {
+fn event_after(last: Position, step: u64) -> Option<Position> {
     Some(match step {
         0 => Position { exits: last.exits.checked_add(1)?, ..last },
         bytes => Position::before(Offset::new(last.offset.get().checked_add(bytes)?)),
@@ -540,11 +540,11 @@ mod tests {
         bytes
     }
 
-    fn decoded(bytes: &[u8]) -> (Vec<(Position, Mark)>, Decoded) {
+    fn decoded(bytes: &[u8]) -> (Vec<(Position, Mark)>, DecodedMark) {
         let (mut decoder, mut marks, mut at) = (MarkDecoder::default(), Vec::new(), 0);
         loop {
             match decoder.decode(&bytes[at..]) {
-                Decoded::Mark(position, mark, len) => {
+                DecodedMark::Mark(position, mark, len) => {
                     marks.push((position, mark));
                     at += len;
                 }
@@ -556,7 +556,7 @@ mod tests {
     #[test]
     fn marks_come_back() {
         let marks = some_marks();
-        assert_eq!(decoded(&encoded(&marks)), (marks, Decoded::Incomplete));
+        assert_eq!(decoded(&encoded(&marks)), (marks, DecodedMark::Incomplete));
     }
 
     #[test]
@@ -566,7 +566,7 @@ mod tests {
         {
             let marks = encoded(&[(position(0, 0), Mark::Time { by_ns, from_ns })]);
             let expected = vec![(position(0, 0), Mark::Time { by_ns, from_ns: nearer })];
-            assert_eq!(decoded(&marks), (expected, Decoded::Incomplete));
+            assert_eq!(decoded(&marks), (expected, DecodedMark::Incomplete));
         }
     }
 
@@ -583,7 +583,9 @@ mod tests {
                 encoder.encode(*position, mark, &mut bytes);
             }
             assert_eq!(bytes, whole);
-            let Decoded::Mark(_, _, len) = decoder.decode(&whole[at..]) else { panic!("whole") };
+            let DecodedMark::Mark(_, _, len) = decoder.decode(&whole[at..]) else {
+                panic!("whole")
+            };
             at += len;
         }
     }
@@ -601,7 +603,7 @@ mod tests {
         marks.push(instant(end, 2, 500_010));
         marks.push(instant(end + 9, 0, 500_020));
         let bytes = encoded(&marks);
-        assert_eq!(decoded(&bytes), (marks, Decoded::Incomplete));
+        assert_eq!(decoded(&bytes), (marks, DecodedMark::Incomplete));
         assert!(bytes.len() < 10_000 * 2 + 100, "{}", bytes.len());
     }
 
@@ -612,7 +614,7 @@ mod tests {
         for end in 0..bytes.len() {
             let (seen, why) = decoded(&bytes[..end]);
             assert!(marks.starts_with(&seen), "{end}");
-            assert_eq!(why, Decoded::Incomplete, "{end}");
+            assert_eq!(why, DecodedMark::Incomplete, "{end}");
         }
     }
 
@@ -635,7 +637,7 @@ mod tests {
             // Earlier than the start.
             &[0x01, 0, 0, 2, 0, 1],
         ] {
-            assert!(matches!(decoded(bytes).1, Decoded::Invalid(_)), "{bytes:02X?}");
+            assert!(matches!(decoded(bytes).1, DecodedMark::Invalid(_)), "{bytes:02X?}");
         }
     }
 

@@ -44,7 +44,7 @@ impl Place {
 
     /// The position after some records.
     #[must_use]
-    pub(crate) fn behind(self, records: Summary) -> Self {
+    pub(crate) fn after(self, records: Summary) -> Self {
         Self {
             offset: Offset::new(self.offset.get().saturating_add(records.bytes)),
             enters: self.enters.saturating_add(records.enters),
@@ -100,7 +100,7 @@ impl Index {
     pub(crate) fn extend(&mut self, content: &Content, progress: &AtomicU64) -> io::Result<()> {
         self.forget_short_end();
         let swept = sweep(content, self.end.offset, self.interval_bytes, Depths::Lowest, progress)?;
-        swept.stretches.into_iter().for_each(|records| self.push(records));
+        swept.summaries.into_iter().for_each(|records| self.push(records));
         self.damage.append(swept.damage);
         Ok(())
     }
@@ -112,7 +112,7 @@ impl Index {
         }
         let start = self.end;
         self.intervals.push(Interval { start, fall: records.lowest.unsigned_abs() });
-        self.end = start.behind(records);
+        self.end = start.after(records);
     }
 
     /// Makes room for a longer last interval: a file that is read repeatedly while it grows would otherwise

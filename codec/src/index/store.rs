@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
 use super::{Index, Place};
-use crate::format::index::{IndexFile, Interval, sample};
+use crate::format::index::{IndexFile, IntervalSums, sample};
 use crate::read::{Content, ThreadFile};
 use crate::scan::Summary;
 use crate::{Error, Offset, Result};
@@ -135,8 +135,8 @@ fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)
 }
 
-fn entry(&super::Interval { start, fall }: &super::Interval, end: Place) -> Interval {
-    Interval {
+fn entry(&super::Interval { start, fall }: &super::Interval, end: Place) -> IntervalSums {
+    IntervalSums {
         bytes: end.offset.get() - start.offset.get(),
         enters: end.enters - start.enters,
         exits: end.exits - start.exits,
@@ -148,7 +148,7 @@ fn entry(&super::Interval { start, fall }: &super::Interval, end: Place) -> Inte
 const COUNTED_EXITS: u64 = 1 << 62;
 
 /// `None` if an interval contradicts itself, or does not determine enough.
-fn summary(&Interval { bytes, enters, exits, fall }: &Interval) -> Option<Summary> {
+fn summary(&IntervalSums { bytes, enters, exits, fall }: &IntervalSums) -> Option<Summary> {
     let end = i128::from(enters) - i128::from(exits);
     let end = i64::try_from(end.max(i64::MIN.into())).ok()?;
     let lowest = 0_i64.checked_sub_unsigned(fall)?;

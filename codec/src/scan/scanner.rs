@@ -4,7 +4,7 @@
 
 use super::Summary;
 use super::block::{BEFORE, BLOCK, Block, Events};
-use crate::format::flow::{Decoded, Record, decode};
+use crate::format::flow::{DecodedRecord, Record, decode};
 
 /// How far a scan has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -113,7 +113,7 @@ fn one_by_one(bytes: &[u8], enough: usize, summary: &mut Summary) -> (usize, Sto
     let mut at = 0;
     while at < enough {
         match decode(bytes.get(at..).unwrap_or_default()) {
-            Decoded::Record(record, len) => {
+            DecodedRecord::Record(record, len) => {
                 match record {
                     Record::Enter(_) => summary.add_enter(),
                     Record::Exit(count) => summary.add_exits(count.get()),
@@ -121,8 +121,8 @@ fn one_by_one(bytes: &[u8], enough: usize, summary: &mut Summary) -> (usize, Sto
                 summary.bytes += len as u64;
                 at += len;
             }
-            Decoded::Incomplete => return (at, Stop::Incomplete),
-            Decoded::Oversized => return (at, Stop::Damage),
+            DecodedRecord::Incomplete => return (at, Stop::Incomplete),
+            DecodedRecord::Oversized => return (at, Stop::Damage),
         }
     }
     (at, Stop::Enough)

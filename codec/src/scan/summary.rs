@@ -6,7 +6,7 @@ use crate::MethodId;
 use crate::read::Visit;
 
 /// The events of consecutive records, and how far the depth goes meanwhile. None of it depends on what came
-/// before: stretches are read separately, and joined with [`then`](Self::then).
+/// before: ranges are read separately, and joined with [`then`](Self::then).
 ///
 /// Depths are relative to that before the first record, and continue below it as if there were infinitely
 /// many frames. Sums stop at the largest number.
@@ -29,7 +29,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// This stretch and the next one as one.
+    /// This range and the next one as one.
     #[must_use]
     pub fn then(self, next: Self) -> Self {
         let lifted = |depth: i64| self.end.saturating_add(depth);
@@ -127,7 +127,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn stretches_put_together_are_the_whole(
+        fn ranges_joined_are_the_whole(
             events in prop::collection::vec(prop_oneof![3 => Just(0), 2 => 1..4_i64], 0..60),
             cut in 0..60_usize,
             frames in 0..10_u64,

@@ -19,30 +19,30 @@ const BYTES_A_THREAD: u64 = 4 << 20;
 /// How far to search for a place where the work can be divided.
 const CUT_BYTES: usize = 64 * 1024;
 
-/// Which depths of a stretch a sweep computes.
+/// Which depths of a range a sweep computes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Depths {
     /// The highest and the lowest.
     Both,
-    /// The lowest; not how high it rises. For short stretches that is 25 % faster.
+    /// The lowest; not how high it rises. For short ranges that is 25 % faster.
     Lowest,
 }
 
 /// The result of a sweep.
 #[derive(Clone, Default, Debug)]
 pub struct Swept {
-    /// The stretches, one after the other, up to the end or to a truncated record. Only the last one may be
+    /// The ranges, one after the other, up to the end or to a truncated record. Only the last one may be
     /// shorter than requested.
-    pub stretches: Vec<Summary>,
+    pub summaries: Vec<Summary>,
     /// What was skipped.
     pub damage: Damage,
 }
 
 impl Swept {
-    /// All stretches as one.
+    /// All ranges as one.
     #[must_use]
     pub fn total(&self) -> Summary {
-        self.stretches.iter().fold(Summary::default(), |total, next| total.then(*next))
+        self.summaries.iter().fold(Summary::default(), |total, next| total.then(*next))
     }
 
     /// How the events end, given their length in bytes.
@@ -53,12 +53,12 @@ impl Swept {
     }
 
     fn append(&mut self, mut next: Self) {
-        self.stretches.append(&mut next.stretches);
+        self.summaries.append(&mut next.summaries);
         self.damage.append(next.damage);
     }
 }
 
-/// Adds up the events from `start` on, where a record begins, in stretches of `stretch_bytes` or slightly
+/// Adds up the events from `start` on, where a record begins, in ranges of `range_bytes` or slightly
 /// more. `progress` counts the bytes that have been read, for other threads to see.
 ///
 /// # Errors
@@ -66,7 +66,7 @@ impl Swept {
 pub fn sweep(
     content: &Content,
     start: Offset,
-    stretch_bytes: usize,
+    range_bytes: usize,
     depths: Depths,
     progress: &AtomicU64,
 ) -> io::Result<Swept> {
@@ -75,8 +75,7 @@ pub fn sweep(
         Depths::Lowest => scan_depths::<false>,
     };
     let parts = parts(content, start.get()..content.len())?;
-    let sweep =
-        |part: &Range<u64>| sweep_part(content, part.clone(), stretch_bytes, scan, progress);
+    let sweep = |part: &Range<u64>| sweep_part(content, part.clone(), range_bytes, scan, progress);
     let Some((first, others)) = parts.split_first() else { return Ok(Swept::default()) };
     let mut swept = Swept::default();
     thread::scope(|scope| {
@@ -113,16 +112,16 @@ fn parts(content: &Content, range: Range<u64>) -> io::Result<Vec<Range<u64>>> {
     Ok(parts)
 }
 
-/// The stretches of a range that begins with a record.
+/// The ranges of a range that begins with a record.
 fn sweep_part(
     content: &Content,
     range: Range<u64>,
-    stretch_bytes: usize,
+    range_bytes: usize,
     scan: impl Fn(&[u8], usize, &mut Summary) -> Scanned,
     progress: &AtomicU64,
 ) -> io::Result<Swept> {
     let mut swept = Swept::default();
-    let mut stretch = Summary::default();
+    let mut summary = Summary::default();
     let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
     let mut buffer = vec![0; BUFFER_BYTES.min(len)];
     // Of the range, `position` is how far it has been read, and `unread` the part of that which is still in
@@ -147,16 +146,16 @@ fn sweep_part(
             if let Some(from) = damage {
                 let boundary = bytes.iter().position(|&byte| is_boundary(byte));
                 let skipped = boundary.map_or(bytes.len(), |at| at + 1);
-                stretch.bytes += skipped as u64;
+                summary.bytes += skipped as u64;
                 unread.start += skipped;
                 if boundary.is_some() || position == range.end {
                     swept.damage.add(Offset::new(from)..Offset::new(here + skipped as u64));
                     damage = None;
                 }
             } else {
-                let so_far = usize::try_from(stretch.bytes).unwrap_or(usize::MAX);
-                let enough = stretch_bytes.saturating_sub(so_far).max(1);
-                let scanned = scan(bytes, enough, &mut stretch);
+                let so_far = usize::try_from(summary.bytes).unwrap_or(usize::MAX);
+                let enough = range_bytes.saturating_sub(so_far).max(1);
+                let scanned = scan(bytes, enough, &mut summary);
                 unread.start += scanned.len;
                 match scanned.stop {
                     Stop::Enough => {}
@@ -164,13 +163,13 @@ fn sweep_part(
                     Stop::Damage => damage = Some(here + scanned.len as u64),
                 }
             }
-            if stretch.bytes >= stretch_bytes as u64 && damage.is_none() {
-                swept.stretches.push(std::mem::take(&mut stretch));
+            if summary.bytes >= range_bytes as u64 && damage.is_none() {
+                swept.summaries.push(std::mem::take(&mut summary));
             }
         }
         if position == range.end || read == 0 {
-            if stretch.bytes > 0 {
-                swept.stretches.push(stretch);
+            if summary.bytes > 0 {
+                swept.summaries.push(summary);
             }
             return Ok(swept);
         }

@@ -7,7 +7,7 @@
 //!
 //! A block covers its first 61 bytes: an ENTER of four bytes that begins there ends within the word. The
 //! caller handles longer ones, and everything that is neither ENTER nor EXIT, unless it can be
-//! [settled](super::settle).
+//! [resolved](super::resolve).
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -39,9 +39,9 @@ pub(super) struct Block {
     /// Anything else: neither these nor a further byte of an ENTER, or a byte that shows that the ENTER is
     /// invalid or too long.
     pub(super) others: u64,
-    /// The EXITs that are not in settled calls.
+    /// The EXITs that are not in resolved calls.
     pub(super) leaving: u64,
-    /// Bytes that fold to nothing.
+    /// Bytes that are not written.
     pub(super) cuts: u64,
     /// The UNWOUND EXITs among the EXITs.
     pub(super) unwound: u64,
@@ -52,7 +52,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// Inlined at every use: the call alone would cost 10 % of the fold.
+    /// Inlined at every use: the call alone would cost 10 % of the canonicalizer.
     #[inline(always)]
     pub(super) fn new(window: &Window, before: Before) -> Self {
         let Masks { high, plain, zero } = masks(window.first_chunk().unwrap_or(&[0; SIGHT]));
@@ -120,14 +120,14 @@ mod tests {
     use super::*;
 
     /// A block that begins with `start`, continues with exits, and ends with `end`.
-    fn block(start: &[u8], end: &[u8], behind: &[u8], before: Before) -> Block {
+    fn block(start: &[u8], end: &[u8], after: &[u8], before: Before) -> Block {
         let mut window = [0; size_of::<Window>()];
         let mut put = |at: usize, bytes: &[u8]| {
             window.iter_mut().skip(at).zip(bytes).for_each(|(to, &from)| *to = from);
         };
         put(0, start);
         put(WIDTH - end.len(), end);
-        put(WIDTH, behind);
+        put(WIDTH, after);
         Block::new(&window, before)
     }
 
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn an_enter_goes_on_behind_a_block_or_is_left_out() {
-        let len = |end: &[u8], behind: &[u8]| block(&[], end, behind, Before::default()).len();
+        let len = |end: &[u8], after: &[u8]| block(&[], end, after, Before::default()).len();
         assert_eq!(len(&[0xC1], &[0x7B]), WIDTH);
         assert_eq!(len(&[0xC1], &[0x80, 0x80, 0x01]), WIDTH);
         assert_eq!(len(&[0xC1, 0xC0, 0x80], &[0x01]), WIDTH);
@@ -174,8 +174,8 @@ mod tests {
 
     #[test]
     fn what_comes_behind_a_block_is_left_to_the_next_one() {
-        for behind in [&[0x7B][..], &[0xC1, 0x00], &[0xC1, 0x80, 0x00], &[0x81, 0x7B]] {
-            let seen = block(&[], &[], behind, Before::default());
+        for after in [&[0x7B][..], &[0xC1, 0x00], &[0xC1, 0x80, 0x00], &[0x81, 0x7B]] {
+            let seen = block(&[], &[], after, Before::default());
             assert_eq!((seen.len(), seen.len_of_whole(u64::MAX)), (WIDTH, WIDTH));
         }
     }
@@ -200,8 +200,8 @@ mod tests {
 
     #[test]
     fn a_block_of_whole_events_leaves_out_an_enter_that_goes_on() {
-        let len = |end: &[u8], behind: &[u8]| {
-            block(&[], end, behind, Before::default()).len_of_whole(u64::MAX)
+        let len = |end: &[u8], after: &[u8]| {
+            block(&[], end, after, Before::default()).len_of_whole(u64::MAX)
         };
         assert_eq!(len(&[0xC1], &[0x7B]), WIDTH - 1);
         assert_eq!(len(&[0xC1, 0x80, 0x80], &[0x01]), WIDTH - 3);

@@ -1,9 +1,10 @@
 //! The net effect of a dropped chunk: the frames it left, and those it entered that are still open.
 //!
-//! A recorder that drops a chunk must still know what later exits close. So the chunk is folded as usual, and
-//! only events that no other event undoes are kept. Calls that began and ended in the chunk are lost.
+//! A recorder that drops a chunk must still know what later exits close. So the chunk is canonicalized as
+//! usual, and only events that no other event undoes are kept. Calls that began and ended in the chunk are
+//! lost.
 
-use super::fold::Fold;
+use super::canonicalize::Canonicalizer;
 use crate::format::flow::{Record, records};
 use crate::format::raw::BEGIN_UNKNOWN;
 
@@ -18,10 +19,10 @@ pub struct Condensed {
     pub lost: u64,
 }
 
-impl Fold {
-    /// Removes what was just folded to `folded`, except for its net effect. Exits of frames that were open
-    /// before are held back, as if nothing else had happened; the chunk must not be written.
-    pub fn condense(&mut self, folded: &[u8]) -> Condensed {
+impl Canonicalizer {
+    /// Takes back the chunk that was just written to `canonical`, except for its net effect. Exits of frames
+    /// that were open before are held back, as if nothing else had happened; the chunk must not be written.
+    pub fn condense(&mut self, canonical: &[u8]) -> Condensed {
         let (mut events, mut left) = (0_u64, 0_u64);
         let mut open: Vec<&[u8]> = Vec::new();
         let mut start = 0;
@@ -30,10 +31,10 @@ impl Fold {
             open.truncate(open.len() - inside);
             left = left.saturating_add(count - inside as u64);
         };
-        for (record, end) in records(folded) {
+        for (record, end) in records(canonical) {
             match record {
                 Record::Enter(_) => {
-                    open.push(folded.get(start..end).unwrap_or_default());
+                    open.push(canonical.get(start..end).unwrap_or_default());
                     events += 1;
                 }
                 Record::Exit(count) => {
@@ -46,13 +47,13 @@ impl Fold {
         events = events.saturating_add(self.held());
         leave(self.held(), &mut open);
         let frames = open.len() as u64;
-        let notes = self.take_back(frames, left);
+        let pending = self.take_back(frames, left);
         let base = self.depth();
         let mut raw = Vec::new();
-        let mut notes = notes.into_iter().peekable();
+        let mut pending = pending.into_iter().peekable();
         for (enter, depth) in open.into_iter().zip(base + 1..) {
             raw.extend_from_slice(enter);
-            if notes.next_if_eq(&depth).is_some() {
+            if pending.next_if_eq(&depth).is_some() {
                 raw.push(BEGIN_UNKNOWN);
             }
         }
@@ -66,23 +67,26 @@ mod tests {
 
     /// Folds chunks, dropping those with `true`. Returns what is written, and how many events are lost.
     fn fold(chunks: &[(&[u8], bool)]) -> (Vec<u8>, u64) {
-        let (mut fold, mut out, mut lost) = (Fold::default(), Vec::new(), 0);
+        let (mut canonicalizer, mut out, mut lost) = (Canonicalizer::default(), Vec::new(), 0);
         let mut first = Vec::new();
         for (chunk, dropped) in chunks {
-            let mut folded = Vec::new();
-            fold.push(&[&first[..], chunk].concat(), &mut folded);
+            let mut canonical = Vec::new();
+            canonicalizer.push(&[&first[..], chunk].concat(), &mut canonical);
             first.clear();
             if *dropped {
-                let condensed = fold.condense(&folded);
+                let condensed = canonicalizer.condense(&canonical);
                 // A reader of the journal knows only the state.
-                assert_eq!(Fold::resume(&fold.state()).unwrap().state(), fold.state());
+                assert_eq!(
+                    Canonicalizer::resume(&canonicalizer.state()).unwrap().state(),
+                    canonicalizer.state()
+                );
                 (first, lost) = (condensed.raw, lost + condensed.lost);
             } else {
-                out.extend(folded);
+                out.extend(canonical);
             }
         }
-        fold.push(&first, &mut out);
-        fold.finish(&mut out);
+        canonicalizer.push(&first, &mut out);
+        canonicalizer.finish(&mut out);
         (out, lost)
     }
 

@@ -1,11 +1,11 @@
 //! HOT: one event of a raw chunk, as [`raw`](crate::format::raw) specifies it.
 //!
-//! The fold parses single events only where it must; [`count_events`] and the tests always do.
+//! The canonicalizer parses single events only where it must; [`count_events`] and the tests always do.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use crate::MethodId;
-use crate::format::flow::{self, Decoded, Record};
+use crate::format::flow::{self, DecodedRecord, Record};
 use crate::format::raw::{BEGIN, BEGIN_UNKNOWN, CATCH, END, EXIT, TIME, TIME_BYTES, UNWOUND_EXIT};
 
 /// The first byte of an ENTER is at least this; so is every byte of one except the last.
@@ -23,7 +23,7 @@ pub(super) enum Event {
     UnwoundExit,
     /// The time of the events that follow.
     Time(u64),
-    /// Bytes that no probe appends. The fold skips them.
+    /// Bytes that no probe appends. The canonicalizer skips them.
     Invalid,
 }
 
@@ -66,7 +66,7 @@ fn enter(bytes: &[u8]) -> Option<(MethodId, usize)> {
         return Some((MethodId::new(number)?, 2));
     }
     match flow::decode(bytes) {
-        Decoded::Record(Record::Enter(method), len)
+        DecodedRecord::Record(Record::Enter(method), len)
             if len == 1 || bytes.get(len - 1) != Some(&0) =>
         {
             Some((method, len))
@@ -81,7 +81,7 @@ fn invalid_enter_len(bytes: &[u8]) -> usize {
     bytes.iter().position(|&byte| byte < ENTER).map_or(bytes.len(), |last| last + 1)
 }
 
-/// How many events a raw chunk holds, or a fold has written.
+/// How many events a raw chunk holds, or were written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct EventCounts {
     /// Method entries.
@@ -97,7 +97,8 @@ impl EventCounts {
     }
 }
 
-/// Counts the entries and exits in a raw chunk, except those that only a [`Fold`](super::Fold) can find.
+/// Counts the entries and exits in a raw chunk, except those that only a
+/// [`Canonicalizer`](super::Canonicalizer) can find.
 #[must_use]
 pub fn count_events(raw: &[u8]) -> EventCounts {
     let mut counts = EventCounts::default();
@@ -122,7 +123,7 @@ pub(crate) fn first_invalid(raw: &[u8]) -> Option<usize> {
         let (event, len) = Event::first(rest);
         let next = rest.get(len..).unwrap_or(&[]);
         let may_be_cut_off =
-            rest.first() == Some(&TIME) || flow::decode(rest) == Decoded::Incomplete;
+            rest.first() == Some(&TIME) || flow::decode(rest) == DecodedRecord::Incomplete;
         let is_cut_off = next.is_empty() && may_be_cut_off;
         if event == Event::Invalid && !is_cut_off {
             return Some(raw.len() - rest.len());

@@ -1,13 +1,13 @@
 //! The marks of a raw chunk: times that were sampled while it was recorded, and exits by exception.
 
+use super::canonicalize::{Canonicalizer, Instant, UnwoundExits};
 use super::event::EventCounts;
-use super::fold::{Fold, Instant, Unwound};
 use crate::Offset;
 use crate::format::marks::{Mark, MarkEncoder, Position};
 
 /// An instant at which a thread was seen at a position of its chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Tick {
+pub struct Sample {
     /// Bytes of the chunk before that position, which ends an event.
     pub bytes: usize,
     /// All events before it had happened by then, in nanoseconds since the start of the trace.
@@ -81,24 +81,24 @@ impl EncodedMarks {
     }
 }
 
-impl Fold {
+impl Canonicalizer {
     /// Like [`push`](Self::push), and adds the marks in `raw`, in the order of their positions. Ticks are in
     /// the order of their positions; those that are not in `raw` are left out.
     pub fn push_marked(
         &mut self,
         raw: &[u8],
-        ticks: &[Tick],
+        samples: &[Sample],
         base: Base,
         out: &mut Vec<u8>,
         marks: &mut EncodedMarks,
     ) -> EventCounts {
         let mut counts = EventCounts::default();
         let mut done = 0;
-        for tick in ticks {
-            let Some(part) = raw.get(done..tick.bytes) else { continue };
+        for sample in samples {
+            let Some(part) = raw.get(done..sample.bytes) else { continue };
             counts.add(self.push_part(part, base, out, marks));
-            done = tick.bytes;
-            let mark = Mark::Time { by_ns: tick.by_ns, from_ns: tick.from_ns };
+            done = sample.bytes;
+            let mark = Mark::Time { by_ns: sample.by_ns, from_ns: sample.from_ns };
             marks.add(base.position(out.len(), self.held()), &mark);
         }
         counts.add(self.push_part(raw.get(done..).unwrap_or_default(), base, out, marks));
@@ -112,7 +112,7 @@ impl Fold {
         let mut unwound = unwound.peekable();
         let mut unwound_before = |at: usize, before: u64, marks: &mut EncodedMarks| {
             while let Some(next) = unwound.next_if(|next| (next.at, next.before) < (at, before)) {
-                let Unwound { at, before, exits } = next;
+                let UnwoundExits { at, before, exits } = next;
                 marks.add(base.position(at, before), &Mark::Unwound { exits, thrown: None });
             }
         };
@@ -130,14 +130,14 @@ mod tests {
     use super::*;
     use crate::format::marks::decode_all;
 
-    fn marks(raw: &[u8], ticks: &[usize]) -> (Vec<u8>, Vec<(u64, u64, Mark)>) {
-        let tick = |&bytes: &usize| Tick { bytes, by_ns: bytes as u64, from_ns: 0 };
-        let ticks: Vec<_> = ticks.iter().map(tick).collect();
-        let (mut fold, mut out) = (Fold::default(), vec![0xEE]);
+    fn marks(raw: &[u8], samples: &[usize]) -> (Vec<u8>, Vec<(u64, u64, Mark)>) {
+        let sample = |&bytes: &usize| Sample { bytes, by_ns: bytes as u64, from_ns: 0 };
+        let samples: Vec<_> = samples.iter().map(sample).collect();
+        let (mut canonicalizer, mut out) = (Canonicalizer::default(), vec![0xEE]);
         let mut marks = EncodedMarks::default();
         let base = Base { start: Offset::new(99), zero_ns: 1000 };
-        fold.push_marked(raw, &ticks, base, &mut out, &mut marks);
-        fold.finish(&mut out);
+        canonicalizer.push_marked(raw, &samples, base, &mut out, &mut marks);
+        canonicalizer.finish(&mut out);
         let marks = decode_all(marks.bytes()).expect("whole ones");
         let place = |position: Position| (position.offset.get() - 100, position.exits);
         let marks = marks.into_iter().map(|(position, mark)| {

@@ -6,8 +6,8 @@
 //! does not find it if a comparison could be a shift, if the bytes are first copied out of their array, if
 //! each result is shifted to its own place, or if these functions are optimised one by one before they are
 //! merged: hence `inline(always)`, for their callers too. Without the instruction there are ten times as many
-//! instructions, and the fold takes three times as long: run the benchmark after any change here.
-//! instructions, and the fold takes three times as long: see the benchmark after any change here.
+//! instructions, and the canonicalizer takes three times as long: run the benchmark after any change here.
+//! instructions, and the canonicalizer takes three times as long: run the benchmark after any change here.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 

@@ -1,21 +1,21 @@
 //! From what a recorder appends to what a trace holds. Bytes in, bytes out: nothing here opens a file.
 
 mod block;
+mod canonicalize;
 mod condense;
 mod event;
-mod fold;
 mod marked;
 mod masks;
-mod notes;
 mod output;
+mod pending;
+mod resolve;
 mod resume;
 mod runs;
-mod settle;
 mod timed;
 
 pub use crate::format::raw::EXIT as RAW_EXIT;
+pub use canonicalize::Canonicalizer;
 pub use condense::Condensed;
 pub(crate) use event::first_invalid;
 pub use event::{EventCounts, count_events};
-pub use fold::Fold;
-pub use marked::{Base, EncodedMarks, Tick};
+pub use marked::{Base, EncodedMarks, Sample};

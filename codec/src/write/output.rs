@@ -1,4 +1,4 @@
-//! HOT: the end of a vector to which folded bytes are written, in memory that is reserved once.
+//! HOT: the end of a vector to which canonical bytes are written, in memory that is reserved once.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 

@@ -1,7 +1,7 @@
-//! The state of a fold between two chunks, as the [`journal`](crate::format::journal) holds it.
+//! The state of a canonicalizer between two chunks, as the [`journal`](crate::format::journal) holds it.
 
-use super::fold::Fold;
-use super::notes::Notes;
+use super::canonicalize::Canonicalizer;
+use super::pending::PendingConstructors;
 use crate::MethodId;
 use crate::format::leb128::{put, take};
 
@@ -37,17 +37,17 @@ impl Callee {
     }
 }
 
-impl Fold {
+impl Canonicalizer {
     /// The bytes that [`resume`](Self::resume) needs to continue after the chunks pushed so far.
     #[must_use]
     pub fn state(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        if self.held() == 0 && self.notes().is_empty() {
+        if self.held() == 0 && self.pending().is_empty() {
             return bytes;
         }
         put(&mut bytes, self.held());
         let mut depth = self.depth();
-        for (below, callee) in self.notes().topmost_first() {
+        for (below, callee) in self.pending().topmost_first() {
             put(&mut bytes, depth.abs_diff(below));
             put(&mut bytes, callee.number());
             depth = below;
@@ -55,7 +55,7 @@ impl Fold {
         bytes
     }
 
-    /// A fold that continues where another one was; `None` if the bytes are not a valid state.
+    /// A canonicalizer that continues where another one was; `None` if the bytes are not a valid state.
     #[must_use]
     pub fn resume(state: &[u8]) -> Option<Self> {
         let mut rest = state;
@@ -63,19 +63,19 @@ impl Fold {
             return Some(Self::default());
         }
         let held = take(&mut rest).filter(|held| *held <= MAX_FRAMES)?;
-        let mut notes = Vec::new();
+        let mut pending = Vec::new();
         let mut depth = 0_i64;
         while !rest.is_empty() {
             let frames = take(&mut rest).filter(|frames| *frames <= MAX_FRAMES)?;
             depth = depth.checked_sub_unsigned(frames)?;
             // No two have the same depth.
-            if frames == 0 && !notes.is_empty() {
+            if frames == 0 && !pending.is_empty() {
                 return None;
             }
-            notes.push((depth, Callee::from_number(take(&mut rest)?)?));
+            pending.push((depth, Callee::from_number(take(&mut rest)?)?));
         }
-        notes.reverse();
-        Some(Self::going_on(held, Notes::of(notes)))
+        pending.reverse();
+        Some(Self::continuing(held, PendingConstructors::of(pending)))
     }
 }
 
@@ -88,13 +88,14 @@ mod tests {
         // Two constructors in calls, one of which was seen, then exits that are held back.
         let first = [0x80, 0x81, 0x7B, 0x82, 0x82, 0x7B, 0xC0, 0x80, 0x80, 0x01, 0x84, 0x84, 0, 0];
         let second = [0x84, 0x7F, 0x7E, 0x00];
-        let (mut whole, mut parts, mut out) = (Fold::default(), Fold::default(), [vec![], vec![]]);
+        let (mut whole, mut parts, mut out) =
+            (Canonicalizer::default(), Canonicalizer::default(), [vec![], vec![]]);
         whole.push(&[&first[..], &second].concat(), &mut out[0]);
         whole.finish(&mut out[0]);
         parts.push(&first, &mut out[1]);
         let state = parts.state();
         assert_eq!(state[..2], [2, 0], "two exits held, a note at the top");
-        let mut resumed = Fold::resume(&state).unwrap();
+        let mut resumed = Canonicalizer::resume(&state).unwrap();
         assert_eq!(resumed.state(), state);
         resumed.push(&second, &mut out[1]);
         resumed.finish(&mut out[1]);
@@ -103,15 +104,15 @@ mod tests {
 
     #[test]
     fn nothing_to_know_is_no_bytes() {
-        assert!(Fold::default().state().is_empty());
-        assert!(Fold::resume(&[]).unwrap().state().is_empty());
+        assert!(Canonicalizer::default().state().is_empty());
+        assert!(Canonicalizer::resume(&[]).unwrap().state().is_empty());
     }
 
     #[test]
     fn what_is_no_state_is_refused() {
         let huge = [0xFF; 9];
         for bytes in [&[0x80][..], &[1, 2], &[0, 1, 1, 0, 1], &huge, &[0, 1, 0xFF]] {
-            assert!(Fold::resume(bytes).is_none(), "{bytes:02X?}");
+            assert!(Canonicalizer::resume(bytes).is_none(), "{bytes:02X?}");
         }
     }
 }

@@ -17,7 +17,7 @@ pub(super) const ONE_BYTE_EXITS: u64 = 64;
 /// How many bytes are copied at once.
 const STEP: usize = block::MARGIN;
 
-/// Memory for a folded block: a run that was held, the block, and the bytes that are copied too many.
+/// Memory for a canonical block: a run that was held, the block, and the bytes that are copied too many.
 pub(super) type Room = [u8; MAX_RECORD_BYTES + WIDTH + 2 * STEP];
 
 /// Folds the first `len` bytes of a block after a run of `held` exits. Cuts are removed, as if the bytes
@@ -26,7 +26,7 @@ pub(super) type Room = [u8; MAX_RECORD_BYTES + WIDTH + 2 * STEP];
 ///
 /// Inlined, so that `cuts` can be a constant.
 #[inline(always)]
-pub(super) fn fold_runs(
+pub(super) fn write_runs(
     window: &Window,
     len: usize,
     exits: u64,
@@ -43,23 +43,23 @@ pub(super) fn fold_runs(
     let mut end = write_run(held, room);
     let mut at = leading;
     // What follows an exit, where carries pass over what is cut.
-    let behind_exits = (exits << 1).wrapping_add(cuts);
+    let after_exits = (exits << 1).wrapping_add(cuts);
     // All exits of a run except its first, and the cuts.
-    let mut further = (exits & behind_exits | cuts) & !block::first(leading);
+    let mut further = (exits & after_exits | cuts) & !block::first(leading);
     while further != 0 {
         let run = further.trailing_zeros() as usize;
         // The carry reaches the byte after the run.
         let carried = further.wrapping_add(further & further.wrapping_neg());
-        let behind = carried.trailing_zeros() as usize;
+        let after = carried.trailing_zeros() as usize;
         copy(window, at..run, room, end);
         end += run - at;
         // The record of its first exit becomes the record of all: at most 64, so it is one byte.
         if cuts == 0 {
-            put(room, end - 1, (behind - run) as u64);
+            put(room, end - 1, (after - run) as u64);
         } else {
             add(room, end - 1, count(exits & further & !carried));
         }
-        at = behind;
+        at = after;
         further &= carried;
     }
     copy(window, at..len, room, end);

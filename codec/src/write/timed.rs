@@ -6,8 +6,8 @@
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+use super::canonicalize::Canonicalizer;
 use super::event::EventCounts;
-use super::fold::Fold;
 use super::marked::{Base, EncodedMarks};
 use super::output::Output;
 use super::runs::{ONE_BYTE_EXITS, write_run};
@@ -21,7 +21,7 @@ const SIGHT: usize = 2 * TIME_BYTES;
 const EVENT_BYTES: usize = 4;
 /// The longest result of one event: a run of one byte before it, and the event. Longer runs come from several
 /// events.
-const FOLDED_BYTES: usize = 1 + EVENT_BYTES;
+const OUTPUT_BYTES: usize = 1 + EVENT_BYTES;
 /// Runs of fewer exits have a record that is shorter than a step between instants can be.
 const LONG_RUN: u64 = 1 << 32;
 /// The first byte of an ENTER is at least this.
@@ -51,11 +51,11 @@ impl Timed {
         if time & 0xFF != u64::from(TIME) || !(is_enter | (kind == EXIT)) {
             return None;
         }
-        let goes_on = kind & 0x40;
-        let mut len = 1 + usize::from(goes_on >> 6);
+        let continues = kind & 0x40;
+        let mut len = 1 + usize::from(continues >> 6);
         // A second byte that is 0 or not the last one. Both conditions are one, because two would be two
         // branches.
-        if goes_on << 1 & (second | second.wrapping_sub(1)) != 0 {
+        if continues << 1 & (second | second.wrapping_sub(1)) != 0 {
             len = long_len(bytes)?;
         }
         Some(Self { time: time >> u8::BITS, is_enter, bytes: u32::from_le_bytes(bytes), len })
@@ -70,9 +70,9 @@ fn long_len([_, rest @ ..]: [u8; EVENT_BYTES]) -> Option<usize> {
 }
 
 /// Memory for a batch of events, and the bytes that are written too many.
-type Room = [u8; Instants::BATCH * FOLDED_BYTES + MAX_RECORD_BYTES + size_of::<u64>()];
+type Room = [u8; Instants::BATCH * OUTPUT_BYTES + MAX_RECORD_BYTES + size_of::<u64>()];
 
-/// The position of the fold of such events.
+/// The state while such events are written.
 struct State<'a> {
     room: &'a mut Room,
     /// How many bytes of it are used.
@@ -118,7 +118,7 @@ impl State<'_> {
     }
 }
 
-impl Fold {
+impl Canonicalizer {
     /// Folds such events, as long as no constructor near the top of the stack can be dead. Returns the rest:
     /// something else, or what is too near the end of `raw`.
     pub(super) fn push_timed<'a>(
@@ -129,7 +129,7 @@ impl Fold {
         marks: &mut EncodedMarks,
     ) -> &'a [u8] {
         // No stack is as deep as the depth that means "none".
-        let note = self.notes().topmost_depth().unwrap_or(i64::MIN);
+        let note = self.pending().topmost_depth().unwrap_or(i64::MIN);
         let mut rest = raw;
         while self.depth() != note
             && self.held() < LONG_RUN
@@ -164,7 +164,7 @@ impl Fold {
             // Each entry is a step up, each exit one down.
             let enters = count.wrapping_add_signed(depth - self.depth()) / 2;
             out.used(len);
-            self.took(EventCounts { enters, exits: count - enters }, held, time);
+            self.advance(EventCounts { enters, exits: count - enters }, held, time);
         }
         rest
     }

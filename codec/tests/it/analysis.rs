@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 
 use flow_codec::analysis::{
-    ChangeKind, Deepest, Diff, Graph, Neighbour, Neighbours, PathId, PathTree, Report, Rooted, Run,
-    Side,
+    ChangeKind, Deepest, Diff, EdgeRow, Edges, Graph, PathId, PathTree, Report, Rooted, Run, Side,
 };
 use flow_codec::read::{Methods, Visit};
 use flow_codec::{MethodId, NameForm};
@@ -183,15 +182,15 @@ proptest! {
         let chosen = |method: u64| method == 1 || method == 70_000;
         let neighbours = |side| {
             let chosen = |method: MethodId| chosen(method.get());
-            let mut neighbours = Neighbours::new(Report::default(), side, chosen);
+            let mut neighbours = Edges::new(Report::default(), side, chosen);
             for events in &threads {
                 play(events, &mut neighbours);
                 neighbours.end_thread();
             }
             neighbours
         };
-        let is_sorted = |rows: &[Neighbour]| rows.is_sorted_by_key(|row| u64::MAX - row.total);
-        let by_method = |rows: Vec<Neighbour>| -> BTreeMap<_, _> {
+        let is_sorted = |rows: &[EdgeRow]| rows.is_sorted_by_key(|row| u64::MAX - row.total);
+        let by_method = |rows: Vec<EdgeRow>| -> BTreeMap<_, _> {
             rows.into_iter().map(|row| (row.method.map(MethodId::get), row.calls)).collect()
         };
         let mut callers: BTreeMap<Option<u64>, u64> = BTreeMap::new();
@@ -212,7 +211,7 @@ proptest! {
             let neighbours = neighbours(side);
             prop_assert!(is_sorted(&neighbours.rows()));
             for row in neighbours.rows() {
-                prop_assert!(row.own == row.calls && row.own <= row.total, "{:?}", row);
+                prop_assert!(row.self_weight == row.calls && row.self_weight <= row.total, "{:?}", row);
                 prop_assert_eq!((row.total_from, row.total_by), (row.total, row.total));
             }
             prop_assert_eq!(by_method(neighbours.rows()), expected);

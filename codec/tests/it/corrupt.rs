@@ -41,7 +41,9 @@ fn report(mut records: impl ReadRecords) -> (u64, bool) {
     let sound = records.visit_all(&mut report).is_ok();
     report.end_thread();
     for row in report.rows() {
-        assert!(row.own <= row.calls && row.calls <= row.total && row.total <= report.calls());
+        assert!(
+            row.self_weight <= row.calls && row.calls <= row.total && row.total <= report.calls()
+        );
     }
     (report.calls(), sound)
 }

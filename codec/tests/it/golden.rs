@@ -20,7 +20,7 @@ use flow_codec::format::names::{self, EventFormat};
 use flow_codec::format::threads::ThreadLine;
 use flow_codec::format::{ids, journal, jsonl};
 use flow_codec::read::{Content, FlowReader, ReadRecords, Tail, Trace};
-use flow_codec::write::{Fold, RAW_EXIT};
+use flow_codec::write::{Canonicalizer, RAW_EXIT};
 use flow_codec::{Error, MethodId, ThreadId};
 
 const MAX: u64 = i64::MAX as u64;
@@ -191,7 +191,7 @@ fn folding_raw_events_writes_the_same_bytes() {
             Record::Exit(count) => raw.extend((0..count.get()).map(|_| RAW_EXIT)),
         }
     }
-    let (mut fold, mut folded) = (Fold::default(), Vec::new());
+    let (mut fold, mut folded) = (Canonicalizer::default(), Vec::new());
     fold.push(&raw, &mut folded);
     fold.finish(&mut folded);
     assert_eq!(folded, canonical);
@@ -319,7 +319,7 @@ fn other_forms_are_read_and_never_written() {
             Tail::Complete => assert!(stream.rest.is_empty(), "{}", stream.title),
             Tail::Truncated { offset } => assert_eq!(offset.get(), length(stream)),
         }
-        let (mut fold, mut folded) = (Fold::default(), Vec::new());
+        let (mut fold, mut folded) = (Canonicalizer::default(), Vec::new());
         for record in records {
             match record {
                 Record::Enter(_) => {
@@ -482,7 +482,7 @@ fn manifest(end: Option<End>) -> Manifest {
         tool: "flow-agent 0.1.0".into(),
         engine: "events".into(),
         event_format: "jsonl".into(),
-        timing: Timing::Tick { period: Duration::from_micros(100) },
+        timing: Timing::Sampled { period: Duration::from_micros(100) },
         options: options
             .map(|(key, value)| (key.into(), value.into()))
             .into_iter()
@@ -656,7 +656,7 @@ fn example_of(spec: &str, what: &str, golden: &str) -> Vec<u8> {
 fn the_example_of_instants_is_what_the_specification_says() {
     use flow_codec::Offset;
     use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position, decode_all};
-    use flow_codec::write::{Base, EncodedMarks, Fold};
+    use flow_codec::write::{Base, Canonicalizer, EncodedMarks};
     let spec = include_str!("../../src/format/marks.rs");
     let bytes = example_of(spec, " of instants", "instants.hex");
     let at = |offset, exits| Position { offset: Offset::new(offset), exits };
@@ -678,7 +678,7 @@ fn the_example_of_instants_is_what_the_specification_says() {
         raw.extend(((time + 1000) << 8 | 0x7A_u64).to_le_bytes());
         raw.push(event);
     }
-    let (mut fold, mut folded) = (Fold::default(), Vec::new());
+    let (mut fold, mut folded) = (Canonicalizer::default(), Vec::new());
     let mut told = EncodedMarks::of_file();
     let base = Base { zero_ns: 1000, ..Base::default() };
     fold.push_marked(&raw, &[], base, &mut folded, &mut told);
@@ -692,7 +692,9 @@ fn the_example_of_instants_is_what_the_specification_says() {
 #[test]
 fn the_example_of_marks_is_what_the_specification_says() {
     use flow_codec::Offset;
-    use flow_codec::format::marks::{Decoded, HEADER, Mark, MarkDecoder, MarkEncoder, Position};
+    use flow_codec::format::marks::{
+        DecodedMark, HEADER, Mark, MarkDecoder, MarkEncoder, Position,
+    };
     let bytes = example(include_str!("../../src/format/marks.rs"), "marks.hex");
     let marks = [
         (1, Mark::Time { by_ns: 5000, from_ns: 9000 }),
@@ -709,7 +711,7 @@ fn the_example_of_marks_is_what_the_specification_says() {
     for (offset, mark) in marks {
         let position = Position::before(Offset::new(offset));
         encoder.encode(position, &mark, &mut written);
-        let Decoded::Mark(seen_at, seen, len) = decoder.decode(&bytes[at..]) else {
+        let DecodedMark::Mark(seen_at, seen, len) = decoder.decode(&bytes[at..]) else {
             panic!("{at}")
         };
         assert_eq!((seen_at, seen), (position, mark));
@@ -720,12 +722,12 @@ fn the_example_of_marks_is_what_the_specification_says() {
 
 #[test]
 fn the_example_of_an_index_is_what_the_specification_says() {
-    use flow_codec::format::index::{IndexFile, Interval, sample};
+    use flow_codec::format::index::{IndexFile, IntervalSums, sample};
     let thread = [0x81, 0x82, 0x01, 0x83];
     let bytes = example(include_str!("../../src/format/index.rs"), "index.hex");
     let index = IndexFile::decode(&bytes).expect("sound");
     assert_eq!(index.encode(), bytes);
     assert_eq!(index.thread.get(), 7);
-    assert_eq!(index.intervals, [Interval { bytes: 4, enters: 3, exits: 2, fall: 0 }]);
+    assert_eq!(index.intervals, [IntervalSums { bytes: 4, enters: 3, exits: 2, fall: 0 }]);
     assert!(sample(4).eq(std::iter::once(0..4)), "the sample of {thread:?} is all of it");
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
 use flow_codec::format::flow::Encoded;
-use flow_codec::format::index::{IndexFile, Interval};
+use flow_codec::format::index::{IndexFile, IntervalSums};
 use flow_codec::index::{Index, Origin};
 use flow_codec::read::{ThreadFile, Trace};
 use flow_codec::tree::LazyTree;
@@ -185,8 +185,8 @@ fn a_call_that_a_wrong_index_gave_is_the_one_that_begins_there() {
     let events = [0x81, 0x82, 0x00, 0x83, 0x84];
     fs::write(dir.path().join("thread-1.flow"), events).expect("written");
     // No calls, and frames that nobody entered.
-    let wrong = Interval { bytes: 3, fall: 2, ..Interval::default() };
-    let right = Interval { bytes: 2, enters: 2, ..Interval::default() };
+    let wrong = IntervalSums { bytes: 3, fall: 2, ..IntervalSums::default() };
+    let right = IntervalSums { bytes: 2, enters: 2, ..IntervalSums::default() };
     let (thread, sample) = (ThreadId::new(1), crc32fast::hash(&events));
     let index = IndexFile { thread, sample, intervals: vec![wrong, right] };
     fs::write(index_path(dir.path()), index.encode()).expect("written");

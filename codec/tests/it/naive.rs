@@ -71,9 +71,9 @@ fn all_streams_of_up_to_two_bytes_are_read_alike() {
             let mut offset = 0;
             let mut records = Vec::new();
             let end = loop {
-                use flow_codec::format::flow::{Decoded, Record, decode};
+                use flow_codec::format::flow::{DecodedRecord, Record, decode};
                 match decode(left) {
-                    Decoded::Record(record, len) => {
+                    DecodedRecord::Record(record, len) => {
                         let seen = match record {
                             Record::Enter(method) => Seen::Enter(method.get()),
                             Record::Exit(count) => Seen::Exits(count.get()),
@@ -82,9 +82,9 @@ fn all_streams_of_up_to_two_bytes_are_read_alike() {
                         offset += len as u64;
                         left = &left[len..];
                     }
-                    Decoded::Incomplete if left.is_empty() => break End::Complete,
-                    Decoded::Incomplete => break End::Truncated(offset),
-                    Decoded::Oversized => unreachable!("it takes more bytes"),
+                    DecodedRecord::Incomplete if left.is_empty() => break End::Complete,
+                    DecodedRecord::Incomplete => break End::Truncated(offset),
+                    DecodedRecord::Oversized => unreachable!("it takes more bytes"),
                 }
             };
             let damage = Vec::new();

@@ -6,14 +6,14 @@ use crate::support::naive_fold::{
     Happened, RawEvent, canonical_bytes, naive_fold, parse, raw_bytes,
 };
 use crate::support::program::Program;
-use flow_codec::write::{EventCounts, Fold, count_events};
+use flow_codec::write::{Canonicalizer, EventCounts, count_events};
 use proptest::prelude::*;
 
 const GOLDEN: &str = include_str!("../golden/raw.hex");
 
 /// Folds chunks; what was counted, too.
 fn fold<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> (Vec<u8>, EventCounts) {
-    let (mut fold, mut out) = (Fold::default(), Vec::new());
+    let (mut fold, mut out) = (Canonicalizer::default(), Vec::new());
     let mut sum = EventCounts::default();
     let mut add = |counts: EventCounts| {
         sum.enters += counts.enters;

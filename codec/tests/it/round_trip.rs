@@ -9,7 +9,7 @@ use flow_codec::format::methods::{MethodInfo, MethodLine, flag_names};
 use flow_codec::format::threads::ThreadLine;
 use flow_codec::format::{ids, jsonl};
 use flow_codec::read::{Content, FlowReader, ReadRecords, Tail, Trace, Visit};
-use flow_codec::write::{Fold, RAW_EXIT, count_events};
+use flow_codec::write::{Canonicalizer, RAW_EXIT, count_events};
 use flow_codec::{MethodId, ThreadId};
 use proptest::prelude::*;
 
@@ -95,7 +95,7 @@ fn raw_chunks(events: &[Record], sizes: &[usize]) -> Vec<Vec<u8>> {
 }
 
 fn fold(chunks: &[Vec<u8>]) -> Vec<u8> {
-    let (mut fold, mut out) = (Fold::default(), Vec::new());
+    let (mut fold, mut out) = (Canonicalizer::default(), Vec::new());
     for chunk in chunks {
         fold.push(chunk, &mut out);
     }

@@ -6,9 +6,7 @@ use std::fs;
 use std::num::NonZeroU64;
 
 use crate::support::naive_times::check_times;
-use flow_codec::analysis::{
-    Graph, Neighbour, Neighbours, Report, Side, Slowest, Time, TimedReport,
-};
+use flow_codec::analysis::{EdgeRow, Edges, Graph, Report, Side, Slowest, TimeWeight, TimedReport};
 use flow_codec::format::flow::Encoded;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
 use flow_codec::read::{
@@ -222,7 +220,7 @@ proptest! {
         let count = thread.events.len();
 
         let clock = Clock::default();
-        let mut all = (TimedReport::new(&clock), Graph::new(Time::new(&clock)));
+        let mut all = (TimedReport::new(&clock), Graph::new(TimeWeight::new(&clock)));
         let mut pass = file.timed_pass(&ALL, TimeLimits::NONE, &clock, &mut all).expect("a file");
         while pass.visit_some().expect("sound") {}
         prop_assert!(pass.finish().is_none());
@@ -237,13 +235,13 @@ proptest! {
             for row in rows {
                 let of = |map: &BTreeMap<u64, u64>| map.get(&row.method.get()).copied().unwrap_or(0);
                 prop_assert!(is_about(row.total, of(&expected.total), count), "{row:?}");
-                prop_assert!(is_about(row.own, of(&expected.own), count), "{row:?}");
+                prop_assert!(is_about(row.self_weight, of(&expected.own), count), "{row:?}");
                 prop_assert!(row.total_from <= row.total + 2 + count as u64, "{row:?}");
             }
             for (path, row) in tree.rows() {
                 let methods: Vec<_> = tree.stack(path).iter().map(|method| method.get()).collect();
                 let own = expected.paths.get(&methods).copied().unwrap_or(0);
-                prop_assert!(is_about(row.own, own, count), "{methods:?}");
+                prop_assert!(is_about(row.self_weight, own, count), "{methods:?}");
             }
         }
 
@@ -507,10 +505,10 @@ fn sums(timeline: Timeline<'_>) -> Sums {
 /// The same by the analyses.
 fn analyses(file: &ThreadFile, selection: &Selection, limits: TimeLimits) -> Sums {
     let clock = Clock::default();
-    let counted = |side| Neighbours::new(Report::default(), side, is_chosen);
-    let timed = |side| Neighbours::new(TimedReport::new(&clock), side, is_chosen);
+    let counted = |side| Edges::new(Report::default(), side, is_chosen);
+    let timed = |side| Edges::new(TimedReport::new(&clock), side, is_chosen);
     let by_calls = (Report::default(), Graph::default());
-    let by_time = (TimedReport::new(&clock), Graph::new(Time::new(&clock)));
+    let by_time = (TimedReport::new(&clock), Graph::new(TimeWeight::new(&clock)));
     let callers = (counted(Side::Callers), timed(Side::Callers));
     let sides = (callers, (counted(Side::Callees), timed(Side::Callees)));
     let mut all = (Summary::default(), (by_calls, (by_time, sides)));
@@ -536,7 +534,7 @@ fn analyses(file: &ThreadFile, selection: &Selection, limits: TimeLimits) -> Sum
     for row in report.rows() {
         let timed = timed.get(&row.method).expect("a row");
         assert_eq!(timed.calls, row.calls);
-        let (total, own) = ([row.total, timed.total], [row.own, timed.own]);
+        let (total, own) = ([row.total, timed.total], [row.self_weight, timed.self_weight]);
         sums.methods.insert(row.method, (row.calls, total, own));
     }
     let (tree, timed_tree) = (graph.into_tree(), timed_graph.into_tree());
@@ -546,9 +544,9 @@ fn analyses(file: &ThreadFile, selection: &Selection, limits: TimeLimits) -> Sum
     for (path, row) in timed_tree.rows() {
         let sum = sums.paths.get_mut(&timed_tree.stack(path)).expect("a path");
         assert_eq!(sum.0, row.calls);
-        sum.1 = row.own;
+        sum.1 = row.self_weight;
     }
-    let by_method = |rows: Vec<Neighbour>| -> BTreeMap<_, _> {
+    let by_method = |rows: Vec<EdgeRow>| -> BTreeMap<_, _> {
         rows.into_iter().map(|row| (row.method, row.calls)).collect()
     };
     sums.callers = by_method(callers.rows());

@@ -105,7 +105,7 @@ impl<'a> Print<'a> {
         };
         let calls_width = width("calls", &mut rows().map(|row| grouped(row.calls)));
         let total_width = width("total", &mut rows().map(|row| unit.show(row.total)));
-        let own_width = width("self", &mut rows().map(|row| unit.show(row.own)));
+        let own_width = width("self", &mut rows().map(|row| unit.show(row.self_weight)));
         out.write_all(b"\n")?;
         out.heading(&format!(
             "{:>calls_width$}  {:>total_width$}  {:>6}  {:>own_width$}  method",
@@ -123,7 +123,7 @@ impl<'a> Print<'a> {
                 grouped(row.calls),
                 unit.show(row.total),
                 percent(row.total, tree.weight()),
-                unit.show(row.own),
+                unit.show(row.self_weight),
             )?;
         }
         Ok(())
@@ -134,7 +134,7 @@ impl<'a> Print<'a> {
         let mut remarks = Vec::new();
         let shown = selected.paths.iter().filter_map(|(path, _)| tree.row(*path));
         let (calls, weight) = shown.fold((tree.calls(), tree.weight()), |(calls, weight), row| {
-            (calls - row.calls, weight.saturating_sub(row.own))
+            (calls - row.calls, weight.saturating_sub(row.self_weight))
         });
         if selected.paths.len() < tree.len() {
             let paths = plural((tree.len() - selected.paths.len()) as u64, "more path");

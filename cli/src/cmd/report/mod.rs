@@ -82,7 +82,7 @@ fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<Status, Fa
         match args.sort {
             SortKey::Total => {}
             SortKey::Calls => rows.sort_by_key(|row| Reverse(row.calls)),
-            SortKey::Own => rows.sort_by_key(|row| Reverse(row.own)),
+            SortKey::Own => rows.sort_by_key(|row| Reverse(row.self_weight)),
             SortKey::Name => rows.sort_by_cached_key(|row| trace.methods.display(row.method)),
         }
         let (methods, max) = (rows.len() as u64, default_max(args));

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use flow_codec::MethodId;
-use flow_codec::analysis::{Neighbour, Neighbours, Report, Side, Sums, TimedReport};
+use flow_codec::analysis::{EdgeRow, Edges, Report, Side, Sums, TimedReport};
 use flow_codec::read::{Clock, Selection, ThreadFile, Trace};
 
 use super::default_max;
@@ -44,14 +44,14 @@ pub(super) fn run(
         let is_asked = |method| asked.contains(method);
         let found = match unit {
             Unit::Calls => {
-                let neighbours = Neighbours::new(Report::default(), side, is_asked);
+                let neighbours = Edges::new(Report::default(), side, is_asked);
                 Found::read(neighbours, trace, &mut progress, |file, progress, neighbours| {
                     visit_thread(file, &shown, progress, neighbours)
                 })
             }
             Unit::Nanos => {
                 let clock = Clock::default();
-                let neighbours = Neighbours::new(TimedReport::new(&clock), side, is_asked);
+                let neighbours = Edges::new(TimedReport::new(&clock), side, is_asked);
                 Found::read(neighbours, trace, &mut progress, |file, progress, neighbours| {
                     visit_timed(file, &shown, progress, &clock, neighbours)
                 })
@@ -70,16 +70,16 @@ struct Found {
     chosen: Vec<(MethodId, u64)>,
     total: u64,
     /// The first comes first.
-    rows: Vec<Neighbour>,
+    rows: Vec<EdgeRow>,
     status: Status,
 }
 
 impl Found {
     fn read<S: Sums, F: FnMut(MethodId) -> bool>(
-        mut neighbours: Neighbours<S, F>,
+        mut neighbours: Edges<S, F>,
         trace: &Trace,
         progress: &mut Progress,
-        visit: impl Fn(&ThreadFile, &mut Progress, &mut Neighbours<S, F>) -> Reading,
+        visit: impl Fn(&ThreadFile, &mut Progress, &mut Edges<S, F>) -> Reading,
     ) -> Self {
         let mut status = Status::Done;
         for file in &trace.files {

@@ -204,12 +204,15 @@ impl Paths<'_> {
         let unit = Unit::new(tree.is_timed());
         let rows: Vec<_> =
             shown.iter().filter_map(|path| Some((*path, tree.row(*path)?))).collect();
-        let width =
-            rows.iter().map(|(_, row)| unit.show(row.own).chars().count()).max().unwrap_or(0);
+        let width = rows
+            .iter()
+            .map(|(_, row)| unit.show(row.self_weight).chars().count())
+            .max()
+            .unwrap_or(0);
         for (path, row) in rows {
             self.frequent_one((tree, unit), path, row, width, out)?;
             shown_calls += row.calls;
-            shown_weight += row.own;
+            shown_weight += row.self_weight;
         }
         if shown.len() < tree.len() {
             let more = plural((tree.len() - shown.len()) as u64, "more path");
@@ -244,8 +247,8 @@ impl Paths<'_> {
         let display = |method: &MethodId| self.trace.methods.display(*method);
         match self.format {
             Format::Text => {
-                let percent = percent(row.own, tree.weight());
-                let own = unit.show(row.own);
+                let percent = percent(row.self_weight, tree.weight());
+                let own = unit.show(row.self_weight);
                 let calls = match unit {
                     Unit::Calls => String::new(),
                     Unit::Nanos => format!("  ({})", plural(row.calls, "call")),

@@ -11,4 +11,4 @@ pub use self::times::Bounds;
 /// For the tests of this crate, which compare with it: no part of the interface.
 #[doc(hidden)]
 pub use self::times::Times;
-pub(crate) use self::times::{Pace, Stretch};
+pub(crate) use self::times::{Pace, TimeInterval};

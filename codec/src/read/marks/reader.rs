@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::format::marks::{
-    Decoded, HEADER, HEADER_BYTES, MAGIC, MAX_MARK_BYTES, Mark, MarkDecoder, MarkEncoder, Position,
-    VERSION,
+    DecodedMark, HEADER, HEADER_BYTES, MAGIC, MAX_MARK_BYTES, Mark, MarkDecoder, MarkEncoder,
+    Position, VERSION,
 };
 use crate::read::Tail;
 use crate::{Error, Offset, Result};
@@ -110,19 +110,19 @@ impl<R: Read> Marks<R> {
             }
             let unread = self.buffer.get(self.unread.clone()).unwrap_or_default();
             match self.decoder.decode(unread) {
-                Decoded::Mark(position, mark, len) => {
+                DecodedMark::Mark(position, mark, len) => {
                     self.pass(len);
                     return Ok(Some((position, mark)));
                 }
-                Decoded::Incomplete if !self.at_end && self.unread.len() < MAX_MARK_BYTES => {
+                DecodedMark::Incomplete if !self.at_end && self.unread.len() < MAX_MARK_BYTES => {
                     self.refill()?;
                 }
-                Decoded::Incomplete => {
+                DecodedMark::Incomplete => {
                     self.tail = Tail::Truncated { offset: self.offset };
                     self.at_end = true;
                     self.unread.start = self.unread.end;
                 }
-                Decoded::Invalid(expected) => {
+                DecodedMark::Invalid(expected) => {
                     return Err(self.damage(format!("{EXPECTED}{expected}")));
                 }
             }

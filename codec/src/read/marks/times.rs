@@ -34,7 +34,7 @@ impl Bounds {
         self.by_ns.saturating_sub(self.from_ns).div_ceil(2)
     }
 
-    /// How long something took that began within `self` and ended within `end`.
+    /// How long something duration that began within `self` and ended within `end`.
     #[must_use]
     pub const fn until(self, end: Self) -> Self {
         Self {
@@ -50,7 +50,7 @@ impl Bounds {
 
 /// The events between two time marks, of which only is known that they happened between these.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Stretch {
+pub(crate) struct TimeInterval {
     /// When all of them happened.
     pub bounds: Bounds,
     /// The instants at which they are thought to have begun and ended, evenly; `None` where nothing is known
@@ -113,8 +113,8 @@ impl Pace {
     }
 }
 
-/// Marks that are no times, read on the way to the next time, are kept up to this number: then times are unknown until
-/// some of them are taken.
+/// Marks that are no times, read on the way to the next time, are kept up to this number: then times are
+/// unknown until some of them are taken.
 const MOST_OTHERS: usize = 1 << 18;
 
 /// Tells times of positions, one behind the other.
@@ -141,7 +141,7 @@ struct Known {
     /// Whether the event behind it happened at `from_ns`.
     is_instant: bool,
     /// Whether it comes behind the note of a test that stands at the same place.
-    is_behind_note: bool,
+    is_after_note: bool,
 }
 
 impl<R: Read> Times<R> {
@@ -254,11 +254,11 @@ impl<R: Read> Times<R> {
         Ok(self.between())
     }
 
-    /// When a part of the thread ended that ends at `position`: before the event there, and by the first note there
-    /// that says so of a test, which has its time right before it.
+    /// When a part of the thread ended that ends at `position`: before the event there, and by the first note
+    /// there that says so of a test, which has its time right before it.
     fn at_end(&mut self, position: Position) -> Result<Bounds> {
         self.move_to(|mark| {
-            let is_of_part = !mark.is_instant && !mark.is_behind_note;
+            let is_of_part = !mark.is_instant && !mark.is_after_note;
             mark.position < position || (mark.position == position && is_of_part)
         })?;
         match self.before.filter(|before| before.position == position) {
@@ -317,8 +317,8 @@ impl<R: Read> Times<R> {
         Some(self.estimate_ns)
     }
 
-    /// Both for the event at `position`. Damage of the marks is put into `damage`: then the answer is by those
-    /// before.
+    /// Both for the event at `position`. Damage of the marks is put into `damage`: then the answer is by
+    /// those before.
     pub(crate) fn when(
         &mut self,
         position: Position,
@@ -366,21 +366,25 @@ impl<R: Read> Times<R> {
     /// # Errors
     /// As those of [`at`](Self::at).
     #[inline]
-    pub(crate) fn stretch(&mut self, position: Position) -> Result<Stretch> {
+    pub(crate) fn interval(&mut self, position: Position) -> Result<TimeInterval> {
         let bounds = self.at(position)?;
         let begin = self.evenly(position, bounds);
         let bytes = self.after.map_or(0, |after| distance(position, after.position));
         let ends = self.before.and(self.after).and(begin);
         let end = ends.map(|begin| bounds.by_ns.max(begin));
-        Ok(Stretch { bounds, estimates: begin.map(|begin| (begin, end.unwrap_or(begin))), bytes })
+        Ok(TimeInterval {
+            bounds,
+            estimates: begin.map(|begin| (begin, end.unwrap_or(begin))),
+            bytes,
+        })
     }
 
     /// The same of what ends all at once before `position`.
     #[inline]
-    pub(crate) fn stretch_end(&mut self, position: Position) -> Result<Stretch> {
+    pub(crate) fn interval_end(&mut self, position: Position) -> Result<TimeInterval> {
         let bounds = self.at_end(position)?;
         let end = self.evenly(position, bounds);
-        Ok(Stretch { bounds, estimates: end.map(|end| (end, end)), bytes: 0 })
+        Ok(TimeInterval { bounds, estimates: end.map(|end| (end, end)), bytes: 0 })
     }
 
     /// Passes all marks up to the first one that is not.
@@ -426,8 +430,8 @@ impl<R: Read> Times<R> {
                     continue;
                 }
             };
-            let is_behind_note = self.test_note == Some(position);
-            return Ok(Some(Known { position, from_ns, by_ns, is_instant, is_behind_note }));
+            let is_after_note = self.test_note == Some(position);
+            return Ok(Some(Known { position, from_ns, by_ns, is_instant, is_after_note }));
         }
     }
 
@@ -510,9 +514,9 @@ mod tests {
     #[test]
     fn durations_are_bounded_by_both_ends() {
         let (start, end) = (Bounds { from_ns: 10, by_ns: 30 }, Bounds { from_ns: 20, by_ns: 100 });
-        let took = start.until(end);
-        assert_eq!(took, Bounds { from_ns: 0, by_ns: 90 });
-        assert_eq!((took.middle_ns(), took.error_ns()), (45, 45));
+        let duration = start.until(end);
+        assert_eq!(duration, Bounds { from_ns: 0, by_ns: 90 });
+        assert_eq!((duration.middle_ns(), duration.error_ns()), (45, 45));
         assert_eq!(start.until(Bounds::UNKNOWN).by_ns, u64::MAX);
     }
 
@@ -527,11 +531,11 @@ mod tests {
     fn before_the_first_mark_and_behind_the_last_one_time_stands_still() {
         let mut times = times(&[(4, 0, 50, 60), (8, 0, 100, 110)]);
         assert_eq!(times.at(position(1, 0)).unwrap(), Bounds { from_ns: 0, by_ns: 50 });
-        let stretch = times.stretch(position(1, 0)).unwrap();
-        assert_eq!((stretch.estimates, times.until()), (Some((50, 50)), Some(position(4, 0))));
-        let stretch = times.stretch(position(6, 0)).unwrap();
-        assert_eq!((stretch.estimates, stretch.bytes), (Some((80, 100)), 2));
-        let stretch = times.stretch(position(9, 0)).unwrap();
-        assert_eq!((stretch.estimates, stretch.bytes), (Some((110, 110)), 0));
+        let interval = times.interval(position(1, 0)).unwrap();
+        assert_eq!((interval.estimates, times.until()), (Some((50, 50)), Some(position(4, 0))));
+        let interval = times.interval(position(6, 0)).unwrap();
+        assert_eq!((interval.estimates, interval.bytes), (Some((80, 100)), 2));
+        let interval = times.interval(position(9, 0)).unwrap();
+        assert_eq!((interval.estimates, interval.bytes), (Some((110, 110)), 0));
     }
 }

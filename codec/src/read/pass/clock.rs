@@ -7,7 +7,7 @@ use std::num::NonZeroU64;
 
 use crate::MethodId;
 use crate::format::flow::{encoded_enter_len, encoded_exits_len};
-use crate::read::{Bounds, Stretch, Visit};
+use crate::read::{Bounds, TimeInterval, Visit};
 
 /// Parts of a nanosecond that are told apart, so that many short calls add up to what they took together.
 const PARTS_BITS: u32 = 10;
@@ -24,7 +24,7 @@ pub struct Clock {
     /// Time stands still when it has come here.
     end: Cell<u64>,
     bounds: Cell<Bounds>,
-    stretch: Cell<u64>,
+    interval: Cell<u64>,
 }
 
 /// What a clock says of one event.
@@ -33,7 +33,7 @@ pub(crate) struct Moment {
     /// In parts of a nanosecond.
     pub(crate) now: u64,
     pub(crate) bounds: Bounds,
-    stretch: u64,
+    interval: u64,
 }
 
 impl Clock {
@@ -58,18 +58,18 @@ impl Clock {
         self.bounds.get()
     }
 
-    /// The number of the stretch between two marks that it happened in: no two have the same one, of
+    /// The number of the interval between two marks that it happened in: no two have the same one, of
     /// whatever thread.
     #[must_use]
     #[inline]
-    pub(crate) fn stretch(&self) -> u64 {
-        self.stretch.get()
+    pub(crate) fn interval(&self) -> u64 {
+        self.interval.get()
     }
 
     /// All that it says now.
     #[inline]
     pub(crate) fn moment(&self) -> Moment {
-        Moment { now: self.now.get(), bounds: self.bounds.get(), stretch: self.stretch.get() }
+        Moment { now: self.now.get(), bounds: self.bounds.get(), interval: self.interval.get() }
     }
 
     /// Says what it said then, or will say again.
@@ -77,7 +77,7 @@ impl Clock {
     pub(crate) fn set(&self, moment: Moment) {
         self.now.set(moment.now);
         self.bounds.set(moment.bounds);
-        self.stretch.set(moment.stretch);
+        self.interval.set(moment.interval);
     }
 
     /// Parts of a nanosecond, of an instant.
@@ -88,25 +88,25 @@ impl Clock {
     /// A thread begins.
     pub(crate) fn begin_thread(&self) {
         self.now.set(0);
-        self.begin(Stretch { bounds: Bounds::UNKNOWN, estimates: None, bytes: 0 });
+        self.begin(TimeInterval { bounds: Bounds::UNKNOWN, estimates: None, bytes: 0 });
     }
 
-    /// A stretch begins.
-    pub(crate) fn begin(&self, stretch: Stretch) {
-        self.stretch.set(self.stretch.get() + 1);
-        self.go_on(stretch);
+    /// A interval begins.
+    pub(crate) fn begin(&self, interval: TimeInterval) {
+        self.interval.set(self.interval.get() + 1);
+        self.extend(interval);
     }
 
-    /// The same stretch goes on, at a place of which this is known.
-    pub(crate) fn go_on(&self, stretch: Stretch) {
-        self.bounds.set(stretch.bounds);
-        let (begin, end) = stretch.estimates.unwrap_or_default();
-        // An earlier stretch may have ended later, where marks do not agree.
+    /// The same interval goes on, at a place of which this is known.
+    pub(crate) fn extend(&self, interval: TimeInterval) {
+        self.bounds.set(interval.bounds);
+        let (begin, end) = interval.estimates.unwrap_or_default();
+        // An earlier interval may have ended later, where marks do not agree.
         let begin = Self::parts(begin).max(self.now.get());
         let end = Self::parts(end).max(begin);
         self.now.set(begin);
         self.end.set(end);
-        self.per_byte.set((end - begin) / stretch.bytes.max(1));
+        self.per_byte.set((end - begin) / interval.bytes.max(1));
     }
 
     /// The entry of a method is passed: what comes now comes behind it.

@@ -29,7 +29,8 @@ impl TimeLimits {
 }
 
 /// Hands on the calls that are within limits, by a clock that is kept around it. Times it tells are cut off
-/// at the limits, and so are bounds. One for each thread. Memory: 48 bytes for each open frame that is not told.
+/// at the limits, and so are bounds. One for each thread. Memory: 48 bytes for each open frame that is not
+/// told.
 #[derive(Debug)]
 pub(crate) struct TimeLimited<'c, V> {
     clock: &'c Clock,
@@ -40,7 +41,7 @@ pub(crate) struct TimeLimited<'c, V> {
     min: u64,
     inner: V,
     /// Open frames that are told, and those above that are not.
-    told: u64,
+    emitted: u64,
     held: VecDeque<(MethodId, Moment)>,
     /// Frames entered behind the end, while something before it is held.
     later: u64,
@@ -58,8 +59,8 @@ impl<V: Visit> Visit for TimeLimited<'_, V> {
         if now > self.to {
             self.later += 1;
         } else if self.min == 0 && now >= self.from {
-            self.told += 1;
-            self.hand_on(self.clock.moment(), |inner| inner.enter(method));
+            self.emitted += 1;
+            self.emit(self.clock.moment(), |inner| inner.enter(method));
         } else {
             self.held.push_back((method, self.clock.moment()));
         }
@@ -75,9 +76,9 @@ impl<V: Visit> Visit for TimeLimited<'_, V> {
         while left > 0 && self.held.pop_back().is_some() {
             left -= 1;
         }
-        if let Some(told) = NonZeroU64::new(left.min(self.told)) {
-            self.told -= told.get();
-            self.hand_on(self.clock.moment(), |inner| inner.exit(told));
+        if let Some(emitted) = NonZeroU64::new(left.min(self.emitted)) {
+            self.emitted -= emitted.get();
+            self.emit(self.clock.moment(), |inner| inner.exit(emitted));
         }
     }
 }
@@ -94,7 +95,7 @@ impl<'c, V: Visit> TimeLimited<'c, V> {
             to: Clock::parts(limits.to_ns),
             min: Clock::parts(limits.min_ns),
             inner,
-            told: 0,
+            emitted: 0,
             held: VecDeque::new(),
             later: 0,
             is_over: false,
@@ -128,8 +129,8 @@ impl<'c, V: Visit> TimeLimited<'c, V> {
             && now.saturating_sub(entered.now) >= self.min
         {
             self.held.pop_front();
-            self.told += 1;
-            self.hand_on(entered, |inner| inner.enter(method));
+            self.emitted += 1;
+            self.emit(entered, |inner| inner.enter(method));
         }
         if now > self.to && self.held.is_empty() {
             self.end();
@@ -140,14 +141,14 @@ impl<'c, V: Visit> TimeLimited<'c, V> {
     fn end(&mut self) {
         self.is_over = true;
         self.later = 0;
-        if let Some(told) = NonZeroU64::new(std::mem::take(&mut self.told)) {
-            self.hand_on(self.clock.moment(), |inner| inner.exit(told));
+        if let Some(emitted) = NonZeroU64::new(std::mem::take(&mut self.emitted)) {
+            self.emit(self.clock.moment(), |inner| inner.exit(emitted));
         }
     }
 
     /// Hands something on as of a moment, as far as that is within the limits.
     #[inline]
-    fn hand_on(&mut self, moment: Moment, tell: impl FnOnce(&mut V)) {
+    fn emit(&mut self, moment: Moment, event: impl FnOnce(&mut V)) {
         let now = self.clock.moment();
         let TimeLimits { from_ns, to_ns, .. } = self.limits;
         let mut cut = moment;
@@ -155,7 +156,7 @@ impl<'c, V: Visit> TimeLimited<'c, V> {
         cut.bounds.from_ns = moment.bounds.from_ns.clamp(from_ns, to_ns);
         cut.bounds.by_ns = moment.bounds.by_ns.clamp(from_ns, to_ns);
         self.clock.set(cut);
-        tell(&mut self.inner);
+        event(&mut self.inner);
         self.clock.set(now);
     }
 }

@@ -6,12 +6,13 @@ use super::clock::Clocked;
 use crate::format::flow::Record;
 use crate::format::marks::Position;
 use crate::read::{
-    Clock, Events, MarksInput, ReadRecords, Stretch, Tail, ThreadFile, Times, Visit,
+    Clock, Events, MarksInput, ReadRecords, Tail, ThreadFile, TimeInterval, Times, Visit,
 };
 use crate::{Error, Offset, Result};
 
-/// The records of a thread, handed on while a [`Clock`] tells when they happened: from one time mark to the next
-/// as fast as without. Marks that are damaged leave the rest of the thread without times, and nothing else.
+/// The records of a thread, handed on while a [`Clock`] tells when they happened: from one time mark to the
+/// next as fast as without. Marks that are damaged leave the rest of the thread without times, and nothing
+/// else.
 #[derive(Debug)]
 pub(crate) struct TimedEvents<'c> {
     events: Events,
@@ -22,8 +23,8 @@ pub(crate) struct TimedEvents<'c> {
     run: Option<(Offset, u64, u64)>,
     /// Whether not all of the thread is read.
     in_parts: bool,
-    /// How far the stretch reaches that has begun, if one has.
-    stretch_end: Option<Option<Position>>,
+    /// How far the interval reaches that has begun, if one has.
+    interval_end: Option<Option<Position>>,
     damage: Option<Error>,
 }
 
@@ -40,7 +41,7 @@ impl<'c> TimedEvents<'c> {
         };
         let (events, times) = (file.events()?, marks.map(Times::new));
         let in_parts = file.parts.is_some();
-        Ok(Self { events, times, clock, run: None, in_parts, stretch_end: None, damage })
+        Ok(Self { events, times, clock, run: None, in_parts, interval_end: None, damage })
     }
 
     /// Hands on some further records, and answers whether there may be more.
@@ -56,7 +57,7 @@ impl<'c> TimedEvents<'c> {
             None => (self.events.position(), 0),
         };
         let position = Position { offset, exits };
-        let end = self.begin_stretch(|times| times.stretch(position));
+        let end = self.begin_interval(|times| times.interval(position));
         let mut visitor = Clocked { clock: self.clock, inner: visitor };
         match (self.run, end) {
             (Some((offset, done, all)), end) => {
@@ -91,11 +92,11 @@ impl<'c> TimedEvents<'c> {
     fn visit_one(&mut self, visitor: &mut impl Visit) -> Result<bool> {
         match (self.events.next_record()?, self.events.part_end()) {
             (Some((offset, Record::Enter(method))), _) => {
-                self.begin_stretch(|times| times.stretch(Position::before(offset)));
+                self.begin_interval(|times| times.interval(Position::before(offset)));
                 Clocked { clock: self.clock, inner: visitor }.enter(method);
             }
             (Some((_, Record::Exit(count))), Some(end)) => {
-                self.begin_stretch(|times| times.stretch_end(end));
+                self.begin_interval(|times| times.interval_end(end));
                 visitor.exit(count);
             }
             (Some((offset, Record::Exit(count))), None) => {
@@ -107,20 +108,20 @@ impl<'c> TimedEvents<'c> {
     }
 
     /// Sets the clock. Answers up to where it then goes evenly.
-    fn begin_stretch(
+    fn begin_interval(
         &mut self,
-        stretch: impl Fn(&mut Times<MarksInput>) -> Result<Stretch>,
+        interval: impl Fn(&mut Times<MarksInput>) -> Result<TimeInterval>,
     ) -> Option<Position> {
         let times = self.times.as_mut()?;
         loop {
-            match stretch(times) {
-                Ok(stretch) => {
+            match interval(times) {
+                Ok(interval) => {
                     let end = times.until();
-                    let goes_on = self.stretch_end.replace(end) == Some(end);
-                    if goes_on && stretch.bounds == self.clock.bounds() {
-                        self.clock.go_on(stretch);
+                    let continues = self.interval_end.replace(end) == Some(end);
+                    if continues && interval.bounds == self.clock.bounds() {
+                        self.clock.extend(interval);
                     } else {
-                        self.clock.begin(stretch);
+                        self.clock.begin(interval);
                     }
                     return end;
                 }

@@ -60,11 +60,11 @@ impl Content {
     /// Why the journal does not continue the file, if it does not: its events are then left out.
     #[must_use]
     pub fn gap(&self, path: &Path) -> Option<Error> {
-        self.gap_behind(Offset::new(self.0.in_file), path)
+        self.gap_after(Offset::new(self.0.in_file), path)
     }
 
     /// The same where the bytes were read to their end, which is here.
-    pub(crate) fn gap_behind(&self, end: Offset, path: &Path) -> Option<Error> {
+    pub(crate) fn gap_after(&self, end: Offset, path: &Path) -> Option<Error> {
         let Inner { in_file, events, cut, .. } = *self.0;
         let is_short = end.get() < in_file && events > 0;
         let (end, next) = (cut.or(is_short.then_some(end))?, Offset::new(in_file));
@@ -181,9 +181,9 @@ impl Inner {
                 None if first == 0 => 0,
                 None => continue,
             };
-            let behind = bytes.get(begin..).unwrap_or_default();
-            let whole = records(behind).last().map_or(0, |(_, end)| end);
-            return Ok((whole < behind.len()).then(|| Offset::new(first).plus(begin + whole)));
+            let after = bytes.get(begin..).unwrap_or_default();
+            let whole = records(after).last().map_or(0, |(_, end)| end);
+            return Ok((whole < after.len()).then(|| Offset::new(first).plus(begin + whole)));
         }
         // Taken as whole.
         Ok(None)

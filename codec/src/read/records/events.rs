@@ -67,7 +67,7 @@ impl Events {
     #[cold]
     fn end(&mut self) -> Result<()> {
         let was_over = std::mem::replace(&mut self.is_over, true);
-        let gap = self.content.gap_behind(self.reader.position(), &self.path);
+        let gap = self.content.gap_after(self.reader.position(), &self.path);
         gap.filter(|_| !was_over).map_or(Ok(()), Err)
     }
 
@@ -108,15 +108,15 @@ impl Events {
 }
 
 impl Events {
-    /// Where a part of the thread ended, if what was handed on last are the exits of the frames that were open
-    /// there: no record of the thread, and all at once.
+    /// Where a part of the thread ended, if what was handed on last are the exits of the frames that were
+    /// open there: no record of the thread, and all at once.
     #[must_use]
     pub(crate) fn part_end(&self) -> Option<Position> {
         self.parts.as_ref().and_then(|parts| parts.0.left_at)
     }
 
-    /// The next records that begin before `until`, as far as they are whole in memory; `None` where they are not read
-    /// that way.
+    /// The next records that begin before `until`, as far as they are whole in memory; `None` where they are
+    /// not read that way.
     #[inline]
     pub(crate) fn at_hand(&self, until: Offset) -> Option<AtHand<'_>> {
         self.parts.is_none().then(|| self.reader.at_hand(until))

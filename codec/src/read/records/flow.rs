@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::num::NonZeroU64;
 
 use super::visit::{Visit, visit_records};
-use crate::format::flow::{Decoded, MAX_RECORD_BYTES, Record, decode, is_boundary};
+use crate::format::flow::{DecodedRecord, MAX_RECORD_BYTES, Record, decode, is_boundary};
 use crate::read::ReadRecords;
 use crate::{Error, MethodId, Offset, Result};
 
@@ -57,7 +57,7 @@ impl Iterator for AtHand<'_> {
             };
             return Some((offset, record));
         }
-        let Decoded::Record(record, len) = decode(self.rest) else { return None };
+        let DecodedRecord::Record(record, len) = decode(self.rest) else { return None };
         self.rest = self.rest.get(len..)?;
         Some((offset, record))
     }
@@ -139,7 +139,7 @@ impl<R: Read> FlowReader<R> {
         }
         let bytes = self.buffer.get(self.unread.clone()).unwrap_or_default();
         match decode(bytes) {
-            Decoded::Record(record, len) => {
+            DecodedRecord::Record(record, len) => {
                 // A number has a superfluous group exactly if its last one is zero.
                 let padded = len > 1 && bytes.get(len - 1) == Some(&0);
                 let is_exit = matches!(record, Record::Exit(_));
@@ -150,8 +150,8 @@ impl<R: Read> FlowReader<R> {
                 self.position = offset.plus(len);
                 Ok(Some((offset, record)))
             }
-            Decoded::Incomplete => Ok(None),
-            Decoded::Oversized => Err(self.skip_damage()?),
+            DecodedRecord::Incomplete => Ok(None),
+            DecodedRecord::Oversized => Err(self.skip_damage()?),
         }
     }
 
@@ -161,9 +161,9 @@ impl<R: Read> FlowReader<R> {
         let rest = self.buffer.get(self.unread.clone()).filter(|_| !self.failed);
         let rest = rest.unwrap_or_default();
         let wanted = until.get().saturating_sub(self.position.get());
-        let behind = rest.len().saturating_sub(usize::try_from(wanted).unwrap_or(usize::MAX));
+        let after = rest.len().saturating_sub(usize::try_from(wanted).unwrap_or(usize::MAX));
         let end = self.position.plus(rest.len());
-        AtHand { rest, left: behind.max(MAX_RECORD_BYTES - 1), end }
+        AtHand { rest, left: after.max(MAX_RECORD_BYTES - 1), end }
     }
 
     /// Passes records at hand. Whether they are canonical is not counted.

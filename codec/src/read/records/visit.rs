@@ -5,7 +5,7 @@
 use std::num::NonZeroU64;
 
 use crate::MethodId;
-use crate::format::flow::{Decoded, Record, decode};
+use crate::format::flow::{DecodedRecord, Record, decode};
 use crate::read::Clock;
 
 /// Receives the records of one thread, in order. For those that read traces of billions of calls;
@@ -59,18 +59,18 @@ pub(crate) fn visit_records<V: Visit>(bytes: &[u8], visitor: &mut V) -> usize {
     let mut rest = bytes;
     loop {
         // All but few records have one or two bytes.
-        let (method, behind) = match rest {
-            [first @ 0x80..=0xBF, behind @ ..] => (u64::from(first & 0x3F), behind),
-            [first @ 0xC0..=0xFF, second @ ..=0x7F, behind @ ..] => {
-                (u64::from(first & 0x3F) | u64::from(*second) << 6, behind)
+        let (method, after) = match rest {
+            [first @ 0x80..=0xBF, after @ ..] => (u64::from(first & 0x3F), after),
+            [first @ 0xC0..=0xFF, second @ ..=0x7F, after @ ..] => {
+                (u64::from(first & 0x3F) | u64::from(*second) << 6, after)
             }
-            [run @ ..=0x3F, behind @ ..] => {
+            [run @ ..=0x3F, after @ ..] => {
                 visitor.exit(NonZeroU64::MIN.saturating_add((*run).into()));
-                rest = behind;
+                rest = after;
                 continue;
             }
             _ => {
-                let Decoded::Record(record, len) = decode(rest) else { break };
+                let DecodedRecord::Record(record, len) = decode(rest) else { break };
                 match record {
                     Record::Enter(method) => visitor.enter(method),
                     Record::Exit(count) => visitor.exit(count),
@@ -80,14 +80,14 @@ pub(crate) fn visit_records<V: Visit>(bytes: &[u8], visitor: &mut V) -> usize {
             }
         };
         let Some(method) = MethodId::new(method) else { break };
-        match behind {
-            [run @ ..=0x3F, behind @ ..] => {
+        match after {
+            [run @ ..=0x3F, after @ ..] => {
                 visitor.call(method, NonZeroU64::MIN.saturating_add((*run).into()));
-                rest = behind;
+                rest = after;
             }
             _ => {
                 visitor.enter(method);
-                rest = behind;
+                rest = after;
             }
         }
     }

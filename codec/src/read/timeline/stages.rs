@@ -30,7 +30,7 @@ pub(super) trait Sink {
     /// An event.
     fn put(&mut self, event: TimelineEvent);
     /// Returns whether to continue.
-    fn goes_on(&self) -> bool;
+    fn continues(&self) -> bool;
     /// As that of a [visitor](VisitTimeline::skips_within).
     fn skips_within(&self, most_ns: u64) -> bool;
 }
@@ -41,7 +41,7 @@ impl Sink for VecDeque<TimelineEvent> {
         self.push_back(event);
     }
 
-    fn goes_on(&self) -> bool {
+    fn continues(&self) -> bool {
         self.is_empty()
     }
 
@@ -53,18 +53,18 @@ impl Sink for VecDeque<TimelineEvent> {
 /// A visitor as a sink.
 pub(super) struct Visiting<'v, V> {
     pub(super) visitor: &'v mut V,
-    pub(super) goes_on: bool,
+    pub(super) continues: bool,
 }
 
 impl<V: VisitTimeline> Sink for Visiting<'_, V> {
     #[inline(always)]
     fn put(&mut self, event: TimelineEvent) {
-        self.goes_on = self.goes_on && event.visit(self.visitor);
+        self.continues = self.continues && event.visit(self.visitor);
     }
 
     #[inline(always)]
-    fn goes_on(&self) -> bool {
-        self.goes_on
+    fn continues(&self) -> bool {
+        self.continues
     }
 
     fn skips_within(&self, most_ns: u64) -> bool {
@@ -91,7 +91,7 @@ impl<S: Sink> Staged<'_, '_, S> {
                 select.pass(event, |event| limit.pass(event, |event| sink.put(event)));
             }
         }
-        self.sink.goes_on()
+        self.sink.continues()
     }
 }
 

@@ -1,7 +1,7 @@
 //! HOT: the events of a timeline passed to a visitor.
 //!
-//! Nearly all records have no mark. What is known of these is computed from their offsets alone, so that reading them
-//! takes little more than to decode them.
+//! Nearly all records have no mark. What is known of these is computed from their offsets alone, so that
+//! reading them takes little more than to decode them.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -34,12 +34,12 @@ pub trait VisitTimeline {
     /// A method was entered.
     fn enter(&mut self, method: MethodId, at: Stamp) -> bool;
 
-    /// Frames were left, the topmost first, all in the same way; or the range that is read ends, and they with it.
-    /// There may be fewer: the others were entered before recording began.
+    /// Frames were left, the topmost first, all in the same way; or the range that is read ends, and they
+    /// with it. There may be fewer: the others were entered before recording began.
     fn exit(&mut self, count: NonZeroU64, at: Stamp, unwound: Option<&Unwound>) -> bool;
 
-    /// Returns whether calls that begin and end among the next events need not be passed, since each is known to last
-    /// no longer than this.
+    /// Returns whether calls that begin and end among the next events need not be passed, since each is known
+    /// to last no longer than this.
     fn skips_within(&self, _most_ns: u64) -> bool {
         false
     }
@@ -95,13 +95,13 @@ impl Timeline<'_> {
         if self.stages.is_empty() && self.ready.is_empty() && !self.visit_quiet(visitor) {
             return Ok(Visited::Stopped);
         }
-        let mut sink = Visiting { visitor, goes_on: true };
-        while sink.goes_on
+        let mut sink = Visiting { visitor, continues: true };
+        while sink.continues
             && let Some(event) = self.ready.pop_front()
         {
             sink.put(event);
         }
-        if sink.goes_on { self.visit_staged(&mut sink) } else { Ok(Visited::Stopped) }
+        if sink.continues { self.visit_staged(&mut sink) } else { Ok(Visited::Stopped) }
     }
 
     /// Passes some further events through the stages.
@@ -126,8 +126,8 @@ impl Timeline<'_> {
                     limit.finish(last, is_past_end, |event| staged.sink.put(event));
                     self.now = limit.cut(time);
                 }
-                let goes_on = staged.sink.goes_on();
-                return Ok(if goes_on { Visited::All } else { Visited::Stopped });
+                let continues = staged.sink.continues();
+                return Ok(if continues { Visited::All } else { Visited::Stopped });
             };
             if !staged.put(event?) {
                 return Ok(Visited::Stopped);
@@ -149,10 +149,10 @@ impl Timeline<'_> {
             return self.visit_at_hand(pace, visitor);
         }
         let mut outer = Outer { inner: visitor, entered: Vec::new() };
-        let goes_on = self.visit_at_hand(pace, &mut outer);
+        let continues = self.visit_at_hand(pace, &mut outer);
         let Outer { inner, entered } = outer;
         let mut entered = entered.into_iter();
-        goes_on
+        continues
             && entered.all(|(method, offset, calls)| {
                 let (position, time) = (Position::before(offset), when(&pace, offset));
                 inner.enter(method, Stamp { position, time, calls })
@@ -164,13 +164,13 @@ impl Timeline<'_> {
     #[inline(never)]
     fn visit_at_hand<V: VisitTimeline>(&mut self, pace: Pace, visitor: &mut V) -> bool {
         let Some(mut records) = self.events.at_hand(pace.until) else { return true };
-        let (mut calls, mut open, mut goes_on) = (self.calls, self.open, true);
+        let (mut calls, mut open, mut continues) = (self.calls, self.open, true);
         let mut last = None;
-        while goes_on && let Some((offset, record)) = records.next() {
+        while continues && let Some((offset, record)) = records.next() {
             last = Some(offset);
             let time = when(&pace, offset);
             let at = Stamp { position: Position::before(offset), time, calls };
-            goes_on = match record {
+            continues = match record {
                 Record::Enter(_) if visitor.is_over(time) => {
                     self.progress = Progress::PastEnd;
                     false
@@ -191,7 +191,7 @@ impl Timeline<'_> {
         (self.calls, self.open, self.is_unwinding) = (calls, open, false);
         self.now = when(&pace, last);
         self.now.estimate_ns.into_iter().for_each(|ns| self.known.begin_at(ns));
-        goes_on
+        continues
     }
 
     /// Returns whether the next record has no mark.

@@ -316,7 +316,7 @@ impl ThreadFile {
         let Some(mut marks) = self.marks()? else { return Ok(None) };
         while let Some((_, mark)) = marks.next_mark()? {
             match mark {
-                Mark::Time { .. } => return Ok(Some(Timing::Tick { period: Duration::ZERO })),
+                Mark::Time { .. } => return Ok(Some(Timing::Sampled { period: Duration::ZERO })),
                 Mark::Instant { .. } => return Ok(Some(Timing::Exact)),
                 _ => {}
             }
@@ -395,8 +395,8 @@ mod tests {
     #[test]
     fn times_are_those_of_marks_whatever_the_manifest_says() {
         let dir = tempfile::tempdir().unwrap();
-        let tick = Timing::Tick { period: Duration::from_millis(1) };
-        let unknown = Timing::Tick { period: Duration::ZERO };
+        let tick = Timing::Sampled { period: Duration::from_millis(1) };
+        let unknown = Timing::Sampled { period: Duration::ZERO };
         let open = |marks: &[Mark], manifest: Option<Timing>| {
             let (mut encoder, mut bytes) = (MarkEncoder::with_header(), Vec::new());
             let position = Position::default();

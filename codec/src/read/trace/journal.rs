@@ -30,7 +30,7 @@ use crate::format::journal::{
 use crate::format::manifest::{Manifest, boot_id};
 use crate::format::marks::decode_all;
 use crate::format::names;
-use crate::write::{Base, EncodedMarks, Fold, Tick, first_invalid};
+use crate::write::{Base, Canonicalizer, EncodedMarks, Sample, first_invalid};
 use crate::{Error, Offset, ThreadId};
 
 /// Headers are read in pieces of this size: several at once where slots are small.
@@ -60,7 +60,8 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Reads the journal of the trace in `dir`, or the checkpoint where that counts; `None` where there is neither.
+    /// Reads the journal of the trace in `dir`, or the checkpoint where that counts; `None` where there is
+    /// neither.
     pub(crate) fn read(dir: &Path, manifest: Option<&Manifest>) -> Option<Self> {
         let elsewhere = manifest.and_then(|manifest| manifest.journal.as_deref());
         let path = elsewhere.map_or_else(|| dir.join(names::JOURNAL), Path::to_path_buf);
@@ -121,8 +122,9 @@ impl Journal {
     }
 }
 
-/// Returns whether a journal was mapped when the system died, as far as that can be known: it was started again since. At the end
-/// of a recording a journal that stays, for what could not be written, is on the disk as a whole.
+/// Returns whether a journal was mapped when the system died, as far as that can be known: it was started
+/// again since. At the end of a recording a journal that stays, for what could not be written, is on the disk
+/// as a whole.
 fn may_be_a_mixture(manifest: &Manifest) -> bool {
     let durability = manifest.durability.as_ref().filter(|durability| !durability.boot.is_empty());
     let by_recorder = manifest.end.as_ref().filter(|end| end.repaired.is_none());
@@ -130,8 +132,8 @@ fn may_be_a_mixture(manifest: &Manifest) -> bool {
     !stays && durability.is_some_and(|then| boot_id().is_some_and(|now| now != then.boot))
 }
 
-/// Returns whether a path named by the manifest in `dir` is a journal of its writer: anybody may put a file into a
-/// directory such as `/dev/shm`, and a manifest may come from anywhere.
+/// Returns whether a path named by the manifest in `dir` is a journal of its writer: anybody may put a file
+/// into a directory such as `/dev/shm`, and a manifest may come from anywhere.
 #[must_use]
 pub fn is_journal_elsewhere(dir: &Path, path: &Path) -> bool {
     let name = path.file_name().and_then(OsStr::to_str);
@@ -338,7 +340,7 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
         let mut state = vec![0; resume];
         let state_start = at + SLOT_HEADER_BYTES as u64;
         self.read_at(state_start, &mut state)?;
-        let Some(mut fold) = Fold::resume(&state) else {
+        let Some(mut fold) = Canonicalizer::resume(&state) else {
             self.add_damage(state_start, "the state of a fold", text_of(&state));
             return Ok(Found::Nothing);
         };
@@ -353,10 +355,10 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
             Some(marks) => self.read_marks(marks, header.marks)?,
             None => MarksArea::default(),
         };
-        let MarksArea { offset, pending, ticks } = area;
+        let MarksArea { offset, pending, samples } = area;
         let (mut records, mut marks) = (Vec::new(), EncodedMarks::default());
         let base = Base { start: Offset::new(header.offset), zero_ns: self.zero_ns };
-        let mut events = fold.push_marked(&self.raw, &ticks, base, &mut records, &mut marks);
+        let mut events = fold.push_marked(&self.raw, &samples, base, &mut records, &mut marks);
         let marks = decode_all(marks.bytes()).unwrap_or_default();
         let whole = (records.len(), events);
         let exits = fold.finish(&mut records);
@@ -491,7 +493,7 @@ struct MarksArea {
     offset: u64,
     /// Those that belong to chunks before this one.
     pending: Vec<u8>,
-    ticks: Vec<Tick>,
+    samples: Vec<Sample>,
 }
 
 impl MarksArea {
@@ -504,19 +506,19 @@ impl MarksArea {
         let &[offset, pending] = &words(header)[..] else { return Err("two words before marks") };
         let pending = usize::try_from(pending).ok().and_then(|pending| rest.get(..pending));
         let pending = pending.ok_or("pending marks that fit in their slot")?;
-        let mut area = Self { offset, pending: pending.to_vec(), ticks: Vec::new() };
-        let ticks = pending.len().next_multiple_of(WORD_BYTES);
-        let ticks = rest.get(ticks..).unwrap_or_default();
+        let mut area = Self { offset, pending: pending.to_vec(), samples: Vec::new() };
+        let samples = pending.len().next_multiple_of(WORD_BYTES);
+        let samples = rest.get(samples..).unwrap_or_default();
         let mut last = 0;
-        for tick in words(ticks).chunks_exact(TICK_WORDS) {
-            let &[place, by_ns, from_ns] = tick else { break };
+        for sample in words(samples).chunks_exact(TICK_WORDS) {
+            let &[place, by_ns, from_ns] = sample else { break };
             let Some(bytes) = place.checked_sub(1).and_then(|bytes| usize::try_from(bytes).ok())
             else {
                 break;
             };
             // One that is just being written again may be out of order.
             if bytes >= last {
-                area.ticks.push(Tick { bytes, by_ns, from_ns });
+                area.samples.push(Sample { bytes, by_ns, from_ns });
                 last = bytes;
             }
         }

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 use super::jsonl::{Lines, lines_bytes};
-use crate::format::flow::{Decoded, MAX_RECORD_BYTES, Record, decode, records};
+use crate::format::flow::{DecodedRecord, MAX_RECORD_BYTES, Record, decode, records};
 use crate::format::names::EventFormat;
 use crate::read::{OpenChunk, ThreadFile};
 use crate::{Error, Offset, Result};
@@ -83,23 +83,23 @@ fn splice(
     open: &OpenChunk,
     format: EventFormat,
 ) -> io::Result<std::result::Result<Splice, Offset>> {
-    let behind = file.seek(SeekFrom::End(0))?.saturating_sub(offset);
+    let after = file.seek(SeekFrom::End(0))?.saturating_sub(offset);
     if open.is_all {
         let (kept, missing) = (offset, open.stored_bytes(format));
-        return Ok(Ok(Splice { kept, cut: behind, written: 0, missing }));
+        return Ok(Ok(Splice { kept, cut: after, written: 0, missing }));
     }
     file.seek(SeekFrom::Start(offset))?;
     let same = common_bytes(BufReader::new(&mut *file), BufReader::new(open.stored(format)))?;
     let written = match format {
-        _ if same == behind => Some(same),
-        EventFormat::Binary => grown_run(file, open, same, behind)?,
+        _ if same == after => Some(same),
+        EventFormat::Binary => grown_run(file, open, same, after)?,
         EventFormat::Jsonl => None,
     };
     Ok(match written {
         None => Err(Offset::new(offset.saturating_add(same))),
         Some(written) => Ok(Splice {
             kept: offset + written,
-            cut: behind - written,
+            cut: after - written,
             written,
             missing: open.stored_bytes(format).saturating_sub(written),
         }),
@@ -128,7 +128,7 @@ fn grown_run(
     file: &mut (impl Read + Seek),
     open: &OpenChunk,
     same: u64,
-    behind: u64,
+    after: u64,
 ) -> io::Result<Option<u64>> {
     let mut start = 0;
     for (record, end) in records(&open.records) {
@@ -137,12 +137,12 @@ fn grown_run(
             start = end;
             continue;
         }
-        let rest = behind - start;
+        let rest = after - start;
         let mut bytes = Vec::new();
         file.seek(SeekFrom::Start(open.offset + start))?;
         file.take(MAX_RECORD_BYTES as u64).read_to_end(&mut bytes)?;
         let has_grown = match (decode(&bytes), record) {
-            (Decoded::Record(Record::Exit(then), len), Record::Exit(now)) => {
+            (DecodedRecord::Record(Record::Exit(then), len), Record::Exit(now)) => {
                 len as u64 == rest && then < now
             }
             _ => false,

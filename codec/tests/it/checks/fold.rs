@@ -3,7 +3,7 @@
 //! The first byte says how many bytes a chunk holds.
 
 use flow_codec::read::FlowReader;
-use flow_codec::write::Fold;
+use flow_codec::write::Canonicalizer;
 
 use crate::support::marked::assert_marked;
 use crate::support::naive_decoder::{End, Seen, decode_all, read_all};
@@ -15,7 +15,7 @@ pub(super) fn check(bytes: &[u8]) {
     };
     let chunks = || bytes.chunks(usize::from(size).max(1));
 
-    let (mut fold, mut folded) = (Fold::default(), Vec::new());
+    let (mut fold, mut folded) = (Canonicalizer::default(), Vec::new());
     let (mut enters, mut exits) = (0, 0);
     for chunk in chunks() {
         let counts = fold.push(chunk, &mut folded);
@@ -38,7 +38,7 @@ pub(super) fn check(bytes: &[u8]) {
 
     // Cut at events instead, chunks leave no trace.
     let events: Vec<Vec<u8>> = chunks().flat_map(parse).map(raw_bytes).collect();
-    let (mut fold, mut again) = (Fold::default(), Vec::new());
+    let (mut fold, mut again) = (Canonicalizer::default(), Vec::new());
     for event in &events {
         fold.push(event, &mut again);
     }

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::AtomicU64;
 
-use flow_codec::format::index::{IndexFile, Interval};
+use flow_codec::format::index::{IndexFile, IntervalSums};
 use flow_codec::index::Origin;
 use flow_codec::tree::LazyTree;
 
@@ -42,13 +42,13 @@ pub(super) fn check(bytes: &[u8]) {
 }
 
 /// Small numbers, and the largest ones.
-fn interval(bytes: &[u8]) -> Interval {
+fn interval(bytes: &[u8]) -> IntervalSums {
     let number = |byte: u8| match byte {
         0xF0.. => u64::MAX - u64::from(byte - 0xF0),
         0xE0.. => (1 << 63) - 8 + u64::from(byte - 0xE0),
         byte => byte.into(),
     };
-    Interval {
+    IntervalSums {
         bytes: bytes[0].into(),
         enters: number(bytes[1]),
         exits: number(bytes[2]),

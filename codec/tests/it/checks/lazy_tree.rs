@@ -5,7 +5,7 @@
 
 use std::sync::atomic::AtomicU64;
 
-use flow_codec::format::index::{IndexFile, Interval, sample};
+use flow_codec::format::index::{IndexFile, IntervalSums, sample};
 use flow_codec::format::marks::Position;
 use flow_codec::index::{Index, Origin};
 use flow_codec::read::{Content, Parts, ThreadFile, Trace};
@@ -78,7 +78,7 @@ pub(super) fn naive_index(bytes: &[u8], stream: &Stream, size: u64) -> IndexFile
     };
     let ends = spans.iter().skip(1).map(|(offset, _)| *offset).chain([end]);
     let mut intervals = Vec::new();
-    let (mut interval, mut depth) = (Interval::default(), 0_i128);
+    let (mut interval, mut depth) = (IntervalSums::default(), 0_i128);
     for ((start, seen), end) in spans.iter().zip(ends) {
         interval.bytes += end - start;
         match *seen {

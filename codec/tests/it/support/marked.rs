@@ -3,13 +3,13 @@
 
 use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, Mark, Position, decode_all};
-use flow_codec::write::{Base, EncodedMarks, Fold};
+use flow_codec::write::{Base, Canonicalizer, EncodedMarks};
 
 use super::naive_fold::{Happened, canonical_bytes, naive_marked};
 
 /// Folds chunks with a time that is the zero of others, and compares.
 pub(crate) fn assert_marked<'a>(chunks: impl Iterator<Item = &'a [u8]> + Clone, zero_ns: u64) {
-    let (mut fold, mut folded) = (Fold::default(), Vec::new());
+    let (mut fold, mut folded) = (Canonicalizer::default(), Vec::new());
     let (mut marks, mut file) = (EncodedMarks::of_file(), Vec::new());
     for chunk in chunks.clone() {
         fold.push_marked(

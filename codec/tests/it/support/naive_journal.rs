@@ -7,10 +7,10 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use flow_codec::ThreadId;
-use flow_codec::format::flow::{Decoded, decode};
+use flow_codec::format::flow::{DecodedRecord, decode};
 use flow_codec::format::names::{EventFormat, thread_file};
 use flow_codec::format::{journal, jsonl, names};
-use flow_codec::write::Fold;
+use flow_codec::write::Canonicalizer;
 
 use super::naive_fold::{RawEvent, canonical_bytes, naive_fold, raw_bytes};
 
@@ -79,7 +79,7 @@ struct Thread {
     /// Where its slot begins, and the place of its next event.
     slot: Option<usize>,
     position: usize,
-    fold: Fold,
+    fold: Canonicalizer,
     /// All that it recorded, and what it is recording now.
     recorded: Vec<RawEvent>,
     recording: Option<RawEvent>,
@@ -287,7 +287,7 @@ fn in_format(mut folded: &[u8], format: EventFormat) -> Vec<u8> {
         return folded.to_vec();
     }
     let mut lines = Vec::new();
-    while let Decoded::Record(record, len) = decode(folded) {
+    while let DecodedRecord::Record(record, len) = decode(folded) {
         jsonl::encode(record, &mut lines);
         folded = &folded[len..];
     }

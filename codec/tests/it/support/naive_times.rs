@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
 use flow_codec::MethodId;
-use flow_codec::analysis::{Graph, Neighbours, Side, Time, TimedReport};
+use flow_codec::analysis::{Edges, Graph, Side, TimeWeight, TimedReport};
 use flow_codec::read::{Clock, Selection, ThreadFile, TimeLimits, Visit};
 
 /// What a visitor was told, and when, in parts of a nanosecond.
@@ -126,7 +126,7 @@ pub(crate) fn check_times(file: &ThreadFile, limits: TimeLimits) {
     let clock = Clock::default();
     let mut told = (
         Listener { clock: &clock, heard: Vec::new() },
-        (TimedReport::new(&clock), Graph::new(Time::new(&clock))),
+        (TimedReport::new(&clock), Graph::new(TimeWeight::new(&clock))),
     );
     let end = visit(file, &clock, limits, &mut told);
     let (listener, (mut report, mut graph)) = told;
@@ -140,13 +140,13 @@ pub(crate) fn check_times(file: &ThreadFile, limits: TimeLimits) {
     for row in rows {
         let (calls, total, own) = sums.methods[&row.method];
         let expected = (calls, Clock::to_ns(total), Clock::to_ns(own));
-        assert_eq!((row.calls, row.total, row.own), expected, "{row:?}");
+        assert_eq!((row.calls, row.total, row.self_weight), expected, "{row:?}");
         assert!(row.total_from <= row.total_by, "{row:?}");
     }
     let tree = graph.into_tree();
     assert_eq!(tree.rows().count(), sums.paths.len());
     for (path, row) in tree.rows() {
-        assert_eq!(row.own, Clock::to_ns(sums.paths[&tree.stack(path)]), "{row:?}");
+        assert_eq!(row.self_weight, Clock::to_ns(sums.paths[&tree.stack(path)]), "{row:?}");
     }
 }
 
@@ -155,7 +155,7 @@ fn check_neighbours(file: &ThreadFile, limits: TimeLimits, calls: &[Call]) {
     let is_chosen = |method: MethodId| method.get() % 3 == 1;
     for side in [Side::Callers, Side::Callees] {
         let clock = Clock::default();
-        let mut neighbours = Neighbours::new(TimedReport::new(&clock), side, is_chosen);
+        let mut neighbours = Edges::new(TimedReport::new(&clock), side, is_chosen);
         visit(file, &clock, limits, &mut neighbours);
         neighbours.end_thread();
 
@@ -199,7 +199,7 @@ fn check_neighbours(file: &ThreadFile, limits: TimeLimits, calls: &[Call]) {
         for row in rows {
             let (calls, total, own) = expected[&row.method];
             let expected = (calls, Clock::to_ns(total), Clock::to_ns(own));
-            assert_eq!((row.calls, row.total, row.own), expected, "{side:?} {row:?}");
+            assert_eq!((row.calls, row.total, row.self_weight), expected, "{side:?} {row:?}");
         }
         assert_eq!(neighbours.total(), Clock::to_ns(took));
         let calls_of = |method| calls.iter().filter(|call| call.method == method).count() as u64;

@@ -11,7 +11,7 @@ use crate::MethodId;
 
 /// A constructor that called another one.
 #[derive(Clone, Copy, Debug)]
-struct Note {
+struct Pending {
     depth: i64,
     callee: Callee,
 }
@@ -19,37 +19,37 @@ struct Note {
 /// The constructors of a thread that are in such a call, the topmost last. None is above the depth of the
 /// stack, and no two have the same depth.
 #[derive(Debug, Default)]
-pub(super) struct Notes {
-    notes: Vec<Note>,
+pub(super) struct PendingConstructors {
+    pending: Vec<Pending>,
 }
 
-impl Notes {
-    /// Notes at these depths, the topmost last.
-    pub(super) fn of(notes: Vec<(i64, Callee)>) -> Self {
-        let notes = notes.into_iter().map(|(depth, callee)| Note { depth, callee });
-        Self { notes: notes.collect() }
+impl PendingConstructors {
+    /// Constructors at these depths, the topmost last.
+    pub(super) fn of(pending: Vec<(i64, Callee)>) -> Self {
+        let pending = pending.into_iter().map(|(depth, callee)| Pending { depth, callee });
+        Self { pending: pending.collect() }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.notes.is_empty()
+        self.pending.is_empty()
     }
 
     /// Depth and call of each note, the topmost first.
     pub(super) fn topmost_first(&self) -> impl Iterator<Item = (i64, Callee)> {
-        self.notes.iter().rev().map(|note| (note.depth, note.callee))
+        self.pending.iter().rev().map(|pending| (pending.depth, pending.callee))
     }
 
     /// The depth of the topmost note.
     pub(super) fn topmost_depth(&self) -> Option<i64> {
-        self.notes.last().map(|top| top.depth)
+        self.pending.last().map(|top| top.depth)
     }
 
     /// Removes the notes above a depth, and returns their depths, the lowest first. If frames above it will
     /// be `entered` again, the call of the constructor at that depth becomes unknown.
     pub(super) fn forget_above(&mut self, depth: i64, entered: bool) -> Vec<i64> {
-        let kept = self.notes.iter().take_while(|note| note.depth <= depth).count();
-        let forgotten = self.notes.drain(kept..).map(|note| note.depth).collect();
-        if let Some(top) = self.notes.last_mut().filter(|top| entered && top.depth == depth) {
+        let kept = self.pending.iter().take_while(|pending| pending.depth <= depth).count();
+        let forgotten = self.pending.drain(kept..).map(|pending| pending.depth).collect();
+        if let Some(top) = self.pending.last_mut().filter(|top| entered && top.depth == depth) {
             top.callee = Callee::Unknown;
         }
         forgotten
@@ -58,57 +58,57 @@ impl Notes {
     /// How many frames are above the topmost note.
     #[inline]
     pub(super) fn frames_above(&self, depth: i64) -> u64 {
-        self.notes.last().map_or(u64::MAX, |top| depth.abs_diff(top.depth))
+        self.pending.last().map_or(u64::MAX, |top| depth.abs_diff(top.depth))
     }
 
-    /// A constructor calls another one. The dead ones are those that [`below`](Self::below) finds; call that
-    /// first.
+    /// A constructor calls another one. The constructors that were unwound before are those that
+    /// [`below`](Self::below) finds; call that first.
     pub(super) fn begin(&mut self, depth: i64, callee: Option<MethodId>) {
         let callee = callee.map_or(Callee::Unknown, Callee::Expected);
-        self.notes.push(Note { depth, callee });
+        self.pending.push(Pending { depth, callee });
     }
 
     /// The topmost call returned.
     pub(super) fn end(&mut self) {
-        self.notes.pop();
+        self.pending.pop();
     }
 
     /// The topmost frame does something that a constructor cannot do in such a call.
     #[inline]
     pub(super) fn below(&mut self, depth: i64) -> u64 {
-        self.bury(depth, |_| true)
+        self.unwind(depth, |_| true)
     }
 
     /// After a frame was left by an exception: the constructor that made the call is left by it too.
     #[inline]
     pub(super) fn unwound(&mut self, depth: i64) -> u64 {
-        self.bury(depth, |callee| callee == Callee::Met)
+        self.unwind(depth, |callee| callee == Callee::Met)
     }
 
     /// The topmost frame calls `method`.
     #[inline]
     pub(super) fn enter(&mut self, depth: i64, method: MethodId) -> u64 {
-        let dead = self.bury(depth, |callee| callee == Callee::Met);
-        if let Some(top) = self.notes.last_mut()
-            && top.depth == depth.wrapping_sub_unsigned(dead)
+        let unwound = self.unwind(depth, |callee| callee == Callee::Met);
+        if let Some(top) = self.pending.last_mut()
+            && top.depth == depth.wrapping_sub_unsigned(unwound)
             && let Callee::Expected(expected) = top.callee
         {
             top.callee = if expected == method { Callee::Met } else { Callee::Unknown };
         }
-        dead
+        unwound
     }
 
     #[inline]
-    fn bury(&mut self, mut depth: i64, is_dead: impl Fn(Callee) -> bool) -> u64 {
-        let mut dead = 0;
-        while let Some(top) = self.notes.last()
+    fn unwind(&mut self, mut depth: i64, is_unwound: impl Fn(Callee) -> bool) -> u64 {
+        let mut unwound = 0;
+        while let Some(top) = self.pending.last()
             && top.depth == depth
-            && is_dead(top.callee)
+            && is_unwound(top.callee)
         {
-            self.notes.pop();
+            self.pending.pop();
             depth -= 1;
-            dead += 1;
+            unwound += 1;
         }
-        dead
+        unwound
     }
 }

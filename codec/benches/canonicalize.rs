@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use flow_codec::MethodId;
 use flow_codec::format::flow::Encoded;
 use flow_codec::format::raw::{BEGIN, CATCH, END, EXIT, TIME, UNWOUND_EXIT};
-use flow_codec::write::{Base, EncodedMarks, Fold};
+use flow_codec::write::{Base, Canonicalizer, EncodedMarks};
 
 const RAW_BYTES: usize = 4 << 20;
 const CHUNK_BYTES: usize = 64 << 10;
@@ -123,7 +123,7 @@ fn measure(name: &str, chunks: Vec<Vec<u8>>) {
     let (mut folded_bytes, mut events) = (0, 0);
     let mut out = Vec::new();
     while begun.elapsed() < PATIENCE {
-        let mut fold = Fold::default();
+        let mut fold = Canonicalizer::default();
         let mut marks = EncodedMarks::default();
         let mut base = Base::default();
         (folded_bytes, events) = (0, 0);

@@ -1,7 +1,7 @@
-//! HOT: settled constructor calls in a block: those that fold to nothing.
+//! HOT: resolved constructor calls in a block: calls of which nothing is written.
 //!
 //! Nearly every BEGIN is soon followed by its END, and no constructor died in between. Such a pair is found
-//! by the bits of its block, without a depth, and cut while the block is folded. It needs none of the rules
+//! by the bits of its block, without a depth, and cut while the block is written. It needs none of the rules
 //! in [`raw`](crate::format::raw) if
 //!
 //! - the last event before the BEGIN, not counting pairs found before, is an ENTER: no frame has a note
@@ -20,12 +20,12 @@ use super::masks::{SIGHT, equal};
 use crate::format::raw::{BEGIN, BEGIN_UNKNOWN, CATCH, END, UNWOUND_EXIT};
 
 impl Block {
-    /// Removes settled calls from the other events. If no note can be reached from here, UNWOUND EXITs become
-    /// EXITs, and CATCHes are cut.
+    /// Removes resolved calls from the other events. If no pending constructor can be reached from here,
+    /// UNWOUND EXITs become EXITs, and CATCHes are cut.
     ///
     /// Inlined, because otherwise the compiler does not find the instructions of [`masks`](super::masks).
     #[inline(always)]
-    pub(super) fn settle(&mut self, window: &Window, is_far: bool) {
+    pub(super) fn resolve(&mut self, window: &Window, is_far: bool) {
         let bytes = window.first_chunk().unwrap_or(&[0; SIGHT]);
         let others = self.others & first(WIDTH);
         // Those without a method are not changed.
@@ -67,18 +67,18 @@ impl Block {
             open &= !begin;
             open_ends &= open_ends - 1;
         }
-        let settled = begins & !open | ends & !open_ends;
-        let methods = (settled & named) << 1;
-        self.others &= !(settled | unwound | caught);
+        let resolved = begins & !open | ends & !open_ends;
+        let methods = (resolved & named) << 1;
+        self.others &= !(resolved | unwound | caught);
         self.leaving = exits;
         // Their further bytes, through which a carry moves.
         let tails = self.further & !(methods << 1).wrapping_add(self.further);
-        self.cuts = settled | caught | methods | tails;
+        self.cuts = resolved | caught | methods | tails;
         self.enters &= !methods;
         // With its ENTER, the next block may hold all of the first call, and this one does not.
-        let unsettled = open & open.wrapping_neg() & (self.others & self.others.wrapping_neg());
-        let below = unsettled.wrapping_sub(1);
-        if unsettled != 0 && self.enters & below > self.exits & below {
+        let unresolved = open & open.wrapping_neg() & (self.others & self.others.wrapping_neg());
+        let below = unresolved.wrapping_sub(1);
+        if unresolved != 0 && self.enters & below > self.exits & below {
             let entered = 1 << (self.enters & below).checked_ilog2().unwrap_or_default();
             // Unless this is such a block.
             self.others |= entered & !1;

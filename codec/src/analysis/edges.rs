@@ -24,7 +24,7 @@ pub enum Side {
 /// One neighbour of some methods: the calls it makes to them, or those they make to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Neighbour {
+pub struct EdgeRow {
     /// The neighbour. `None`: called by nobody that was recorded.
     pub method: Option<MethodId>,
     /// How many calls there were.
@@ -32,7 +32,7 @@ pub struct Neighbour {
     /// Calls made while one of these calls was on the stack, themselves included; or nanoseconds.
     pub total: u64,
     /// Calls, or the time while one of them was the innermost frame.
-    pub own: u64,
+    pub self_weight: u64,
     /// Bounds of the total.
     pub total_from: u64,
     /// The upper one.
@@ -93,13 +93,13 @@ impl Sums for TimedReport<'_> {
 ///
 /// ```
 /// use flow_codec::MethodId;
-/// use flow_codec::analysis::{Neighbours, Report, Side};
+/// use flow_codec::analysis::{Edges, Report, Side};
 /// use flow_codec::read::{FlowReader, ReadRecords};
 ///
 /// // 1 calls 2, which calls itself.
 /// let bytes: &[u8] = &[0x81, 0x82, 0x82, 0x02];
 /// let (one, two) = (MethodId::new(1).unwrap(), MethodId::new(2).unwrap());
-/// let mut callers = Neighbours::new(Report::default(), Side::Callers, |method| method == two);
+/// let mut callers = Edges::new(Report::default(), Side::Callers, |method| method == two);
 /// FlowReader::new(bytes).visit_all(&mut callers)?;
 /// callers.end_thread();
 /// let rows: Vec<_> = callers.rows().iter().map(|row| (row.method, row.calls, row.total)).collect();
@@ -107,7 +107,7 @@ impl Sums for TimedReport<'_> {
 /// # Ok::<(), flow_codec::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Neighbours<S, F> {
+pub struct Edges<S, F> {
     side: Side,
     chosen: F,
     numbering: Numbering,
@@ -126,7 +126,7 @@ pub struct Neighbours<S, F> {
 const NOBODY: u64 = 0;
 const OTHERS: u64 = 1;
 
-impl<S: Sums, F: FnMut(MethodId) -> bool> Visit for Neighbours<S, F> {
+impl<S: Sums, F: FnMut(MethodId) -> bool> Visit for Edges<S, F> {
     #[inline]
     fn enter(&mut self, method: MethodId) {
         let callee = self.numbering.number(method);
@@ -135,7 +135,7 @@ impl<S: Sums, F: FnMut(MethodId) -> bool> Visit for Neighbours<S, F> {
             self.calls.push(is_chosen.then_some(0));
         }
         let caller = self.stack.last().copied();
-        let neighbour = match self.side {
+        let other = match self.side {
             Side::Callers if self.is_chosen(callee) => {
                 caller.map_or(NOBODY, |caller| u64::from(caller.get()) + 1)
             }
@@ -152,7 +152,7 @@ impl<S: Sums, F: FnMut(MethodId) -> bool> Visit for Neighbours<S, F> {
             self.inside += 1;
         }
         self.stack.push(callee);
-        if let Some(label) = MethodId::new(neighbour) {
+        if let Some(label) = MethodId::new(other) {
             self.report.enter(label);
         }
     }
@@ -173,8 +173,9 @@ impl<S: Sums, F: FnMut(MethodId) -> bool> Visit for Neighbours<S, F> {
     }
 }
 
-impl<S: Sums, F: FnMut(MethodId) -> bool> Neighbours<S, F> {
-    /// Of the methods that `chosen` selects, weighed as this empty report does. It is called once for each method.
+impl<S: Sums, F: FnMut(MethodId) -> bool> Edges<S, F> {
+    /// Of the methods that `chosen` selects, weighed as this empty report does. It is called once for each
+    /// method.
     pub fn new(report: S, side: Side, chosen: F) -> Self {
         Self {
             side,
@@ -216,15 +217,15 @@ impl<S: Sums, F: FnMut(MethodId) -> bool> Neighbours<S, F> {
 
     /// The neighbours, the largest total first.
     #[must_use]
-    pub fn rows(&self) -> Vec<Neighbour> {
+    pub fn rows(&self) -> Vec<EdgeRow> {
         let rows = self.report.rows().into_iter().filter_map(|row| {
             let method = match row.method.get() {
                 NOBODY => None,
                 OTHERS => return None,
                 label => Some(self.numbering.method(u32::try_from(label - 1).ok()?)?),
             };
-            let ReportRow { calls, total, own, total_from, total_by, .. } = row;
-            Some(Neighbour { method, calls, total, own, total_from, total_by })
+            let ReportRow { calls, total, self_weight, total_from, total_by, .. } = row;
+            Some(EdgeRow { method, calls, total, self_weight, total_from, total_by })
         });
         rows.collect()
     }

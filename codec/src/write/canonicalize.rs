@@ -1,9 +1,10 @@
 //! HOT: raw chunks to canonical `.flow`.
 //!
 //! [`raw`](crate::format::raw) says what a chunk holds and what becomes of it. Parsing every event would cost
-//! as much as recording it. So [`Fold::skim`] processes 64 bytes at a time, as long as there are only ENTERs,
-//! EXITs and [settled](super::settle) constructor calls. [`Fold::step`] handles one event, where something
-//! else comes, or where a constructor that may be dead is near the top of the stack.
+//! as much as recording it. So [`Canonicalizer::skim`] processes 64 bytes at a time, as long as there are
+//! only ENTERs, EXITs and [resolved](super::resolve) constructor calls. [`Canonicalizer::step`] handles one
+//! event, where something else comes, or where a constructor that an exception may have ended is near the top
+//! of the stack.
 //!
 //! An exit run may continue in the next chunk. It is held back until something else follows or the thread is
 //! finished.
@@ -15,9 +16,9 @@ use std::num::NonZeroU64;
 use super::block::{self, Before, Block, Window};
 use super::event::{Event, EventCounts};
 use super::marked::{Base, EncodedMarks};
-use super::notes::Notes;
 use super::output::Output;
-use super::runs::{fold_runs, write_run};
+use super::pending::PendingConstructors;
+use super::runs::{write_run, write_runs};
 use crate::format::flow::MAX_RECORD_BYTES;
 use crate::format::raw::{EXIT, TIME};
 
@@ -26,7 +27,7 @@ const NEAR: u64 = 8;
 
 /// Adjacent exits by exception in one run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Unwound {
+pub(super) struct UnwoundExits {
     /// Where the run begins: the number of bytes before it in the output.
     pub(super) at: usize,
     /// How many exits of the run come before.
@@ -48,23 +49,23 @@ pub(super) struct Instant {
 
 /// Folds the raw chunks of one thread, in order.
 ///
-/// Any bytes are folded to a valid stream, in linear time: bytes that are not an event are skipped. That
+/// Any bytes result in a valid stream, in linear time: bytes that are not an event are skipped. That
 /// includes an ENTER that the chunk cuts off, because its method is unknown.
 #[derive(Debug, Default)]
-pub struct Fold {
+pub struct Canonicalizer {
     /// Entries and exits so far. Their difference is the depth of the stack.
     seen: EventCounts,
     /// How many of the exits are not written yet.
     held: u64,
-    notes: Notes,
+    pending: PendingConstructors,
     /// Exits by exception, and times of events among them: these follow a mark that counts the exits.
-    unwound: Vec<Unwound>,
+    unwound: Vec<UnwoundExits>,
     /// The last TIME, if events have times.
     time: Option<u64>,
     instants: Vec<Instant>,
 }
 
-impl Fold {
+impl Canonicalizer {
     /// Appends the canonical form of `raw`, which holds whole events, to `out`. Returns what it appended.
     pub fn push(&mut self, raw: &[u8], out: &mut Vec<u8>) -> EventCounts {
         self.push_marked(raw, &[], Base::default(), out, &mut EncodedMarks::default())
@@ -110,18 +111,18 @@ impl Fold {
         self.written_since(before)
     }
 
-    /// Creates a fold that holds back these exits, at depth 0.
-    pub(super) fn going_on(held: u64, notes: Notes) -> Self {
+    /// Creates a canonicalizer that holds back these exits, at depth 0.
+    pub(super) fn continuing(held: u64, pending: PendingConstructors) -> Self {
         // They count as seen, and the frames they left as entered before: neither is written again.
         let seen = EventCounts { enters: held, exits: held };
-        Self { seen, held, notes, ..Self::default() }
+        Self { seen, held, pending, ..Self::default() }
     }
 
     /// Holds back the exits of this many frames, as if they had been left, and forgets which constructors may
     /// be dead.
     pub fn leave(&mut self, frames: u64) {
         self.hold_exits(frames);
-        self.notes = Notes::default();
+        self.pending = PendingConstructors::default();
     }
 
     /// Removes entries that will be pushed again, and holds back `held` exits in their place. Returns the
@@ -131,7 +132,7 @@ impl Fold {
         self.held = held;
         // The time of the last event; entries that are pushed again happened before it.
         self.time = None;
-        self.notes.forget_above(self.depth(), entries > 0)
+        self.pending.forget_above(self.depth(), entries > 0)
     }
 
     /// How many exits at the end of the chunks pushed so far are not written yet.
@@ -140,19 +141,19 @@ impl Fold {
         self.held
     }
 
-    pub(super) fn notes(&self) -> &Notes {
-        &self.notes
+    pub(super) fn pending(&self) -> &PendingConstructors {
+        &self.pending
     }
 
     /// Takes the marks that were held back, in order.
     pub(super) fn take_kept(
         &mut self,
-    ) -> (impl Iterator<Item = Unwound>, impl Iterator<Item = Instant>) {
+    ) -> (impl Iterator<Item = UnwoundExits>, impl Iterator<Item = Instant>) {
         (self.unwound.drain(..), self.instants.drain(..))
     }
 
-    /// Records that this many events were folded elsewhere, the last one at a time.
-    pub(super) fn took(&mut self, events: EventCounts, held: u64, time: u64) {
+    /// Records that this many events were written by other code, the last one at `time`.
+    pub(super) fn advance(&mut self, events: EventCounts, held: u64, time: u64) {
         self.seen.add(events);
         self.held = held;
         self.time = Some(time);
@@ -161,11 +162,11 @@ impl Fold {
     /// Returns whether a block is worth processing as a whole.
     #[inline]
     fn may_skim(&self) -> bool {
-        self.time.is_none() && self.notes.frames_above(self.depth()) >= NEAR
+        self.time.is_none() && self.pending.frames_above(self.depth()) >= NEAR
     }
 
-    /// Folds ENTERs, EXITs and settled calls; returns the rest, where something else may follow. Merged into
-    /// its caller it would be slower.
+    /// Writes ENTERs, EXITs and resolved calls; returns the rest, where something else may follow. Merged
+    /// into its caller it would be slower.
     #[inline(never)]
     fn skim<'a>(&mut self, raw: &'a [u8], out: &mut Output<'_>) -> &'a [u8] {
         let mut rest = raw;
@@ -176,10 +177,10 @@ impl Fold {
                 padded.iter_mut().zip(rest).for_each(|(to, &from)| *to = from);
                 &padded
             });
-            let frames = self.notes.frames_above(self.depth());
+            let frames = self.pending.frames_above(self.depth());
             let mut block = Block::new(window, before);
             if block.others & block::first(block::WIDTH) != 0 {
-                block.settle(window, frames > block::WIDTH as u64);
+                block.resolve(window, frames > block::WIDTH as u64);
             }
             let with_exits;
             let window = if block.unwound == 0 {
@@ -206,12 +207,12 @@ impl Fold {
             let Block { exits, cuts, .. } = block;
             let held = self.held;
             // If there are no cuts, the compiler generates less code for it.
-            let folded = if cuts == 0 {
-                out.write(|room| fold_runs(window, len, exits, 0, held, room))
+            let canonical = if cuts == 0 {
+                out.write(|room| write_runs(window, len, exits, 0, held, room))
             } else {
-                out.write(|room| fold_runs(window, len, exits, cuts, held, room))
+                out.write(|room| write_runs(window, len, exits, cuts, held, room))
             };
-            if let Some(held) = folded {
+            if let Some(held) = canonical {
                 self.held = held;
             }
             if ends_unwound {
@@ -234,35 +235,35 @@ impl Fold {
         let depth = self.depth();
         match event {
             Event::Enter(method) => {
-                let dead = self.notes.enter(depth, method);
-                self.hold_unwound(dead, out);
+                let unwound = self.pending.enter(depth, method);
+                self.hold_unwound(unwound, out);
                 self.write_exits(out);
                 self.note_time(out.len(), 0);
                 out.push(bytes);
                 self.seen.enters += 1;
             }
             Event::Exit => {
-                let dead = self.notes.below(depth);
-                self.hold_unwound(dead, out);
+                let unwound = self.pending.below(depth);
+                self.hold_unwound(unwound, out);
                 self.note_time(out.len(), self.held);
                 self.hold_exits(1);
             }
             Event::UnwoundExit => {
-                let dead = self.notes.below(depth);
-                self.hold_unwound(dead + 1, out);
-                let dead = self.notes.unwound(self.depth());
-                self.hold_unwound(dead, out);
+                let unwound = self.pending.below(depth);
+                self.hold_unwound(unwound + 1, out);
+                let unwound = self.pending.unwound(self.depth());
+                self.hold_unwound(unwound, out);
             }
             Event::Catch => {
-                let dead = self.notes.below(depth);
-                self.hold_unwound(dead, out);
+                let unwound = self.pending.below(depth);
+                self.hold_unwound(unwound, out);
             }
             Event::Begin(callee) => {
-                let dead = self.notes.below(depth);
-                self.hold_unwound(dead, out);
-                self.notes.begin(self.depth(), callee);
+                let unwound = self.pending.below(depth);
+                self.hold_unwound(unwound, out);
+                self.pending.begin(self.depth(), callee);
             }
-            Event::End => self.notes.end(),
+            Event::End => self.pending.end(),
             Event::Time(time) => self.time = Some(time),
             Event::Invalid => {}
         }
@@ -301,7 +302,7 @@ impl Fold {
         {
             last.exits = last.exits.saturating_add(count);
         } else if let Some(exits) = NonZeroU64::new(count) {
-            self.unwound.push(Unwound { at, before, exits });
+            self.unwound.push(UnwoundExits { at, before, exits });
         }
     }
 
@@ -359,7 +360,7 @@ mod tests {
         raw.extend([0xC1, 0x02]);
         expected.extend([0xC1, 0x02]);
         let mut out = Vec::new();
-        Fold::default().push(&raw, &mut out);
+        Canonicalizer::default().push(&raw, &mut out);
         assert_eq!(out, expected);
     }
 
@@ -368,7 +369,7 @@ mod tests {
         // The one called is entered, and seven frames more: the block begins with as many exits.
         let raw = [&[0x81, 0x7B, 0x83, 0x83][..], &[0x84; 7], &[0x00; 8], &[0x85; 60]].concat();
         let mut out = Vec::new();
-        Fold::default().push(&raw, &mut out);
+        Canonicalizer::default().push(&raw, &mut out);
         assert_eq!(out, [&[0x81, 0x83][..], &[0x84; 7], &[0x08], &[0x85; 60]].concat());
     }
 }
