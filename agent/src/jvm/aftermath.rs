@@ -1,10 +1,10 @@
-//! What follows a fault: the recording has stopped by itself, and the program gets its own code back.
+//! What follows a fault: the recording has stopped, and the program gets its original code back.
 //!
-//! A thread of ours does what `flow detach` does, as soon as a callback finds that recording has stopped. For a moment it is a
-//! thread of the JVM: the JVM changes classes only for those.
+//! As soon as a callback finds that recording has stopped, a thread of the agent does what `flow detach`
+//! does. The JVM lets only its own threads change classes, so this thread becomes one for a moment.
 //!
-//! Probes stay in place, and record nothing, where the JVM is not yet or no longer able to change classes, and where memory has run
-//! out: it would need some, and ends the process if it gets none.
+//! Probes stay in place, and record nothing, if the JVM cannot change classes yet or any more, and if memory
+//! has run out: changing classes needs some, and the JVM ends the process if it gets none.
 
 use std::ptr;
 use std::sync::Arc;
@@ -20,18 +20,18 @@ use crate::lifecycle::{self, Agent};
 use crate::options::EngineKind;
 use crate::sys::{allocator, helper};
 
-/// Threads of the JVM need more stack than others of ours: the JVM checks its guard zones.
+/// Threads of the JVM need more stack than the agent's others: the JVM checks its guard zones.
 const STACK_BYTES: usize = 1 << 20;
 
 /// Set when the JVM begins to end.
 static TOO_LATE: AtomicBool = AtomicBool::new(false);
 
-/// Begins nothing from now on: the JVM ends.
+/// Starts nothing from now on: the JVM ends.
 pub(super) fn forbid() {
     TOO_LATE.store(true, Ordering::SeqCst);
 }
 
-/// Has the recording ended, which a fault has stopped.
+/// Ends the recording that a fault has stopped, on a thread of the agent.
 #[cold]
 pub(super) fn begin(stopped: &Agent) {
     if stopped.engine() != EngineKind::Instrument
@@ -48,13 +48,14 @@ pub(super) fn begin(stopped: &Agent) {
         return;
     };
     if let Err(error) = helper::spawn_with_stack("flow-end", STACK_BYTES, move || end(agent)) {
-        log::warn!("no thread to take the probes out of the program: {error}");
+        log::warn!("cannot start the thread that removes the probes from the program: {error}");
     }
 }
 
-/// Passes a class that is being prepared through the class file hook, since it may have probes of a recording that is over. Waits
-/// until that is done, but no longer than `patience`. Another thread does it: this one holds the lock of the class, and
-/// would wait for ever for one that changes it and waits for the lock.
+/// Passes a class that is being prepared through the class file hook, because it may have probes of an
+/// earlier recording. Waits until that is done, but no longer than `patience`. Another thread does it: this
+/// one holds the lock of the class, and would wait for ever for a thread that changes the class and waits for
+/// that lock.
 #[cold]
 pub(super) fn clean_class(vm: &Vm<'_>, class: jclass, patience: Option<Duration>) {
     if Vm::is_retransforming() || allocator::is_short() || TOO_LATE.load(Ordering::SeqCst) {
@@ -77,7 +78,7 @@ pub(super) fn clean_class(vm: &Vm<'_>, class: jclass, patience: Option<Duration>
     });
     match spawned {
         Ok(()) => {
-            // Nothing is sent: it ends with the sender.
+            // Nothing is ever sent: the wait ends when the sender is dropped.
             let _ = patience.map(|patience| is_done.recv_timeout(patience));
         }
         Err(error) => log::warn!("a class keeps probes of an earlier recording: {error}"),

@@ -1,7 +1,8 @@
 //! The Java API, `dev.flow.Flow`: its native methods, and the listeners that come in the same jar.
 //!
-//! Any class loader may have the class, so each such class gets its methods when the JVM prepares it:
-//! before anything in it can run. Where the agent comes later, it tells classes that have found none.
+//! Any class loader may have the class, so each such class gets its native methods when the JVM prepares it:
+//! before anything in it can run. If the agent comes later, it binds the methods of loaded classes, and sets
+//! a flag in them.
 
 #![expect(unsafe_code, reason = "answers calls from Java")]
 
@@ -21,7 +22,7 @@ use crate::recorder::ThreadRecorder;
 /// The class of the API.
 pub(super) const CLASS: &str = "dev.flow.Flow";
 
-/// A mark of more is cut off.
+/// The rest of a longer mark is cut off.
 const MAX_UNITS: usize = 64 * 1024;
 
 /// Binds the native methods of one class, which has just been prepared or runs already.
@@ -41,7 +42,7 @@ pub(super) fn bind(vm: &Vm<'_>, class: jclass) {
     }
 }
 
-/// Binds the native methods of classes that were there before the agent, and tells them so.
+/// Binds the native methods of classes that were loaded before the agent, and sets their flag.
 pub(super) fn bind_loaded(vm: &Vm<'_>) {
     for class in vm.loaded_classes_named(CLASS) {
         bind(vm, class);
@@ -50,14 +51,14 @@ pub(super) fn bind_loaded(vm: &Vm<'_>) {
     }
 }
 
-/// Adds the jar to the class path if that has what its listeners listen to. To be called before the
-/// program runs: whoever looks for listeners finds them.
+/// Adds the jar to the class path if a test framework that its listeners need is there. To be called before
+/// the program runs, so that every search for listeners finds them.
 pub(super) fn offer_listeners(vm: &Vm<'_>, jar: &Path) {
     let frameworks = [
         c"org/junit/platform/launcher/TestExecutionListener.class",
         c"org/testng/ITestNGListener.class",
     ];
-    // A listener that cannot be loaded would end the tests: the class path must have both.
+    // A listener that cannot be loaded would end the tests, so its framework must be on the class path.
     if !frameworks.into_iter().any(|framework| vm.has_resource(framework)) {
         return;
     }
@@ -99,7 +100,7 @@ unsafe extern "system" fn suspend(
     unsafe { callbacks::asked_by_program(jni, thread, body) };
 }
 
-/// Hands on the recorder of the current thread, if it can be recorded.
+/// Calls `body` with the recorder of the current thread, if it can be recorded.
 fn with_thread(agent: &Agent, vm: &Vm<'_>, body: impl FnOnce(&ThreadRecorder)) {
     match agent.engine() {
         EngineKind::Events => {

@@ -1,4 +1,4 @@
-//! What the agent does when it is asked in a running JVM.
+//! What the agent does for requests in a running JVM.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use crate::options::EngineKind;
 use crate::recorder::Patience;
 use crate::sys::blocks;
 
-/// Begins to record.
+/// Starts a recording.
 ///
 /// # Errors
-/// It cannot; the program is as it was.
+/// The recording cannot start; the program is unchanged.
 pub(super) fn record(vm: &Vm<'_>, jvmti: Jvmti, option_text: &str) -> Result<(), String> {
     if let Some(other) = copies::other_recording() {
         return Err(format!(
-            "another copy of flow, {}, records this process already, into {}; end that first, with flow detach",
+            "another copy of flow, {}, is already recording this process, into {}; end that recording first, with flow detach",
             other.library,
             other.out.display()
         ));
@@ -45,10 +45,10 @@ pub(super) fn record(vm: &Vm<'_>, jvmti: Jvmti, option_text: &str) -> Result<(),
     Ok(())
 }
 
-/// Asks for the events, and prepares for the threads there are.
+/// Requests the events, and prepares for the threads that are running.
 fn announce_threads(vm: &Vm<'_>, jvmti: Jvmti, agent: &Agent) -> Result<(), String> {
     environment::subscribe(agent, jvmti)?;
-    // From here on each thread that starts is announced. Of virtual threads there is no list.
+    // From here on the start of each thread is announced. Virtual threads cannot be listed.
     if vm.has_virtual_threads() {
         blocks::expect_threads(vm.next_thread_id())?;
     }
@@ -56,7 +56,7 @@ fn announce_threads(vm: &Vm<'_>, jvmti: Jvmti, agent: &Agent) -> Result<(), Stri
     Ok(())
 }
 
-/// Ends the recording, and gives the program its own code back.
+/// Ends the recording, and gives the program its original code back.
 ///
 /// # Errors
 /// Nothing is being recorded.
@@ -69,11 +69,12 @@ pub(super) fn detach(vm: &Vm<'_>, jvmti: Jvmti) -> Result<(), String> {
     Ok(())
 }
 
-/// Completes the trace, takes the probes out of the program, and gives back what the recording held.
+/// Completes the trace, removes the probes from the program, and frees what the recording held.
 pub(super) fn end(vm: &Vm<'_>, jvmti: Jvmti, agent: Arc<Agent>) {
     agent.finish(Patience::Much);
     if agent.engine() == EngineKind::Instrument {
-        // A journal that has to stay shall not get the exits of frames that call methods without probes from now on.
+        // A journal that must stay must not get the exits of frames that call methods without probes from now
+        // on.
         agent.recorder().journal().leave_file();
         unprepared::recording_ended();
         instrument::restore_loaded(agent.recorder(), vm);

@@ -1,4 +1,4 @@
-//! What the JVM calls. Each callback is a thin, guarded call of an engine function.
+//! What the JVM calls. Each callback is a thin, guarded call of a function of an engine.
 
 #![expect(unsafe_code, reason = "functions the JVM calls with raw pointers")]
 
@@ -21,11 +21,11 @@ use crate::options::EngineKind;
 use crate::recorder::{Left, Patience, RawMethod};
 use crate::sys::{allocator, blocks};
 
-/// Event numbers and slots that came after the JVMTI version `jvmti-rs` knows.
+/// Numbers of events that are newer than the JVMTI version of `jvmti-rs`.
 pub(super) const VIRTUAL_THREAD_START: sys::jvmtiEvent = 87;
 pub(super) const VIRTUAL_THREAD_END: sys::jvmtiEvent = 88;
 
-/// The callback table: that of `jvmti-rs` and the four slots that came later.
+/// The callback table: that of `jvmti-rs`, and four newer slots.
 #[repr(C)]
 #[derive(Debug)]
 pub(super) struct Table {
@@ -36,7 +36,7 @@ pub(super) struct Table {
     virtual_thread_end: sys::jvmtiEventThreadEnd,
 }
 
-/// The table with our callbacks in it.
+/// Returns the table with our callbacks.
 pub(super) fn table() -> Table {
     // SAFETY: the struct holds only optional function pointers, for which zero is `None`.
     let mut known: sys::jvmtiEventCallbacks = unsafe { std::mem::zeroed() };
@@ -59,8 +59,8 @@ pub(super) fn table() -> Table {
     }
 }
 
-/// How long a class waits for the probes of this recording, if it has those of an earlier one. Another agent may be changing it
-/// just now, and wait for it.
+/// How long a class that has probes of an earlier recording waits for those of this one. Another agent may be
+/// changing the class just now, and wait for it.
 const CLASS_PATIENCE: Duration = Duration::from_secs(1);
 
 thread_local! {
@@ -77,7 +77,7 @@ impl Drop for Leave {
     }
 }
 
-/// Runs the body of a callback: not within another one, and with no panic getting out.
+/// Runs the body of a callback, unless it is within another one, and catches panics.
 #[inline]
 fn guarded(agent: &Agent, body: impl FnOnce()) {
     if !allocator::has_thread_locals() || IN_CALLBACK.replace(true) {
@@ -87,11 +87,11 @@ fn guarded(agent: &Agent, body: impl FnOnce()) {
     caught(agent, body);
 }
 
-/// Runs the body of a callback that other callbacks may interrupt, with no panic getting out.
+/// Runs the body of a callback that other callbacks may interrupt, and catches panics.
 #[inline]
 pub(super) fn caught(agent: &Agent, body: impl FnOnce()) {
     if catch_unwind(AssertUnwindSafe(body)).is_err() {
-        // The hook of `entry` has told where.
+        // The panic hook of `entry` has reported where.
         agent.recorder().stop(&"internal error");
     }
     agent.recorder().check_memory();
@@ -100,17 +100,17 @@ pub(super) fn caught(agent: &Agent, body: impl FnOnce()) {
     }
 }
 
-/// Runs the body of a callback that has no recording.
+/// Runs the body of a callback for which there is no recording.
 fn after_recording(body: impl FnOnce()) {
     if allocator::has_thread_locals() && !IN_CALLBACK.replace(true) {
         let _leave = Leave;
-        // After a panic, what the body does for the next recording is not done.
+        // After a panic, the body's work for the next recording is left undone.
         let _ = catch_unwind(AssertUnwindSafe(body));
     }
 }
 
-/// Runs the body of a callback while recording is on. Once it is off, the events that make the JVM slow are given up
-/// too: of single methods here, and probes by [`aftermath`].
+/// Runs the body of a callback while recording is on. Once it is off, whatever makes the JVM slow is removed
+/// too: the events of single calls here, and probes by [`aftermath`].
 #[inline]
 fn while_recording(jvmti: *mut sys::jvmtiEnv, body: impl FnOnce(&Agent)) {
     if let Some(agent) = lifecycle::agent() {
@@ -118,7 +118,7 @@ fn while_recording(jvmti: *mut sys::jvmtiEnv, body: impl FnOnce(&Agent)) {
     }
 }
 
-/// The same for the callbacks of single events.
+/// Like [`while_recording`], for the callbacks of single calls.
 #[inline]
 fn while_recording_events(jvmti: *mut sys::jvmtiEnv, body: impl FnOnce(&'static Agent)) {
     if let Some(agent) = lifecycle::agent_of_events() {
@@ -170,8 +170,8 @@ unsafe extern "C" fn class_load(
     if !allocator::has_thread_locals() {
         return;
     }
-    // Comes within another callback, and before there is an agent where one is attached.
-    // After a panic nothing is bound, and the definition of the class fails.
+    // Comes within another callback, and before there is an agent if one is being attached.
+    // After a panic no method is bound, and the definition of the class fails.
     let _ = catch_unwind(AssertUnwindSafe(|| {
         // SAFETY: the arguments of this callback.
         let vm = unsafe { vm(jvmti, jni, thread) };
@@ -195,7 +195,7 @@ unsafe extern "C" fn vm_init(
     });
     // SAFETY: our only environment, which is never disposed of.
     probe::unwatch(unsafe { Jvmti::new(jvmti) });
-    // Java runs for this, and loads classes, so it is no part of the above either.
+    // Runs Java code, which loads classes, so it is not a part of the closure above.
     if let Some(agent) = lifecycle::agent()
         && let Some(jar) = agent.api()
     {
@@ -205,7 +205,7 @@ unsafe extern "C" fn vm_init(
             api::offer_listeners(&vm, jar);
         });
     }
-    // Rewriting causes further callbacks on this thread, so this is no part of the above.
+    // Rewriting causes further callbacks on this thread, so this is not a part of the closures above.
     if let Some(agent) = lifecycle::agent().filter(|agent| agent.engine() == EngineKind::Instrument)
         && agent.recorder().methods().filter().names_jdk()
     {
@@ -228,13 +228,13 @@ unsafe extern "C" fn vm_death(jvmti: *mut sys::jvmtiEnv, jni: *mut sys::JNIEnv) 
             let vm = unsafe { vm(jvmti, jni, ptr::null_mut()) };
             agent.recorder().note_names(vm.platform_threads());
         }
-        // Also when a fault has ended the recording: the manifest tells of it.
+        // Also if a fault has ended the recording, because the manifest reports it.
         agent.finish(Patience::Little);
     });
 }
 
-/// A thread starts: its block is ready before its first probe, whether we record or not, for probes may be
-/// there in any case.
+/// Makes the block of a starting thread before its first probe, whether recording is on or not: there may be
+/// probes in any case.
 unsafe extern "C" fn thread_start(
     jvmti: *mut sys::jvmtiEnv,
     jni: *mut sys::JNIEnv,
@@ -254,8 +254,8 @@ unsafe extern "C" fn thread_start(
     }
 }
 
-/// Makes the block of a thread. Without one, nothing can be recorded. It may be that of another thread, whose chunk it
-/// would find, so all chunks are written before.
+/// Makes the block of a thread. If that fails, nothing can be recorded: the block may be that of another
+/// thread, whose chunk this thread would find. So all chunks are written first.
 pub(super) fn make_block(agent: &Agent, thread: Option<ThreadId>) {
     if let Some(thread) = thread.filter(|thread| thread.get() != 0)
         && let Err(why) = blocks::start(thread)
@@ -286,7 +286,7 @@ unsafe extern "C" fn thread_end(
                 blocks::end(thread);
             }
         }),
-        // Its block can be used again, and the memory that its position was in.
+        // Its block can be used again, and so can the memory that its position was in.
         None => after_recording(|| vm().current_thread_id().into_iter().for_each(blocks::end)),
     }
 }
@@ -300,7 +300,7 @@ unsafe extern "C" fn class_prepare(
     // SAFETY: the arguments of this callback.
     let vm = || unsafe { vm(jvmti, jni, thread) };
     let is_recording = match lifecycle::agent() {
-        // Locks may be held by threads that this process does not have.
+        // Locks may be held by threads that do not exist in this process.
         Some(agent) if agent.is_abandoned() => return,
         agent => agent.is_some_and(|agent| agent.recorder().is_on()),
     };
@@ -328,7 +328,7 @@ unsafe extern "C" fn class_prepare(
                     let loader = vm.loader_of(class);
                     instrument::on_hidden_class(agent.recorder(), &loader, &name.binary);
                 } else if unprepared::has_old_probes(&name.binary) {
-                    // With the ids of this recording instead, before it runs.
+                    // Gives it probes with the ids of this recording instead, before it runs.
                     aftermath::clean_class(&vm, class, Some(CLASS_PATIENCE));
                 }
             }
@@ -348,7 +348,7 @@ unsafe extern "C" fn class_file_load_hook(
     new_bytes: *mut sys::jint,
     new_data: *mut *mut std::ffi::c_uchar,
 ) {
-    // The JDK's first classes come before that; they are passed here again later.
+    // The first classes of the JDK come before that; they are passed here again later.
     if !probe::is_defined() || !allocator::has_thread_locals() {
         return;
     }
@@ -361,8 +361,8 @@ unsafe extern "C" fn class_file_load_hook(
     let len = usize::try_from(bytes).unwrap_or_default();
     // SAFETY: the JVM passes the bytes of a class and their number; they stay for this callback.
     let class = unsafe { std::slice::from_raw_parts(data, len) };
-    // Java runs for this, and defines further classes, so it is no part of the below. Not for a class that is
-    // changed: its loader never expects to be called by the thread that does that.
+    // Runs Java code, which defines further classes, so it is not a part of the closure below. Not for a
+    // class that is being changed: its loader does not expect a call from the thread that does that.
     if class_being_redefined.is_null() && !IN_CALLBACK.get() {
         caught(&agent, || {
             if vm.knows_probes(loader) == KnowsProbes::Unknown
@@ -383,7 +383,7 @@ unsafe extern "C" fn class_file_load_hook(
         } else {
             instrument::on_class_file(agent.recorder(), &loader, name, class)
         };
-        // A class that is changed is in the list of those whose probes are taken out.
+        // A class that is being changed is listed when probes are removed.
         let rewritten = rewritten.filter(|_| {
             !class_being_redefined.is_null()
                 || instrument::class_name(name, class)
@@ -393,7 +393,7 @@ unsafe extern "C" fn class_file_load_hook(
             && let Some(memory) = vm.jvm_copy(&rewritten)
             && let Ok(len) = jint::try_from(rewritten.len())
         {
-            // SAFETY: a place for the answer, which the JVM frees: it is memory of its own.
+            // SAFETY: a place for the result, which the JVM frees, in memory of its own.
             unsafe { *new_data = memory };
             // SAFETY: as above.
             unsafe { *new_bytes = len };
@@ -401,7 +401,7 @@ unsafe extern "C" fn class_file_load_hook(
     });
 }
 
-/// A probe of the current thread had no room for an event.
+/// Handles an event of the current thread for which a probe had no room.
 ///
 /// # Safety
 /// The arguments are those the JVM passed to a native method.
@@ -413,15 +413,15 @@ pub(super) unsafe fn probe_without_room(
     bytes: jint,
 ) {
     let id = ThreadId::new(id.cast_unsigned());
-    // Probes are given what they store.
+    // Probes are passed the complement, which they store.
     let event = (!event).to_le_bytes();
     let event = usize::try_from(bytes).ok().and_then(|len| event.get(..len)).unwrap_or_default();
     let (Some(agent), Some(jvmti)) = (lifecycle::agent(), environment::current()) else {
-        // The recording is over, and its memory is given back once no thread has a position in it.
+        // The recording is over, and its memory is freed once no thread has a position in it.
         blocks::leave_writable(id);
         return blocks::park(id);
     };
-    // In a copy of the process, locks may be held by threads that it does not have.
+    // In a copy of the process, locks may be held by threads that do not exist there.
     if agent.is_abandoned() {
         return blocks::park_in_copy(id);
     }
@@ -430,11 +430,11 @@ pub(super) unsafe fn probe_without_room(
         let vm = unsafe { Vm::new(jvmti, jni.cast(), thread) };
         instrument::on_no_room(agent.recorder(), &vm, id, event);
     });
-    // The exit stores its byte, whatever happened to the entry.
+    // The exit stores its byte in any case.
     blocks::leave_writable(id);
 }
 
-/// The program asked for something through the Java API; `body` is told which thread does.
+/// Runs `body` for a request of the program through the Java API, with the thread that makes it.
 ///
 /// # Safety
 /// The arguments are those the JVM passed to a native method.
@@ -483,11 +483,11 @@ unsafe extern "C" fn method_exit(
         let method = RawMethod(method.expose_provenance());
         let left = events::on_exit(agent.recorder(), &vm, method, how);
         if left.returns_reference && popped_by_exception == 0 {
-            // HotSpot makes the reference to the result in the frame *around* the callback, where it
-            // stays until the native caller of all this Java code returns: for a main method, never.
-            // Every object a method returned would stay reachable. (Seen on 17 and 25: 10
-            // bytes an exit, and all objects. The result itself is kept by other means.) The price: an agent
-            // whose callback comes after ours finds null as the result.
+            // HotSpot creates the reference to the result in the frame *around* the callback, where it stays
+            // until the native caller of all this Java code returns: for a main method, never. Every object a
+            // method returned would stay reachable. (Seen on 17 and 25: 10 bytes per exit, and all objects.
+            // The result itself is kept by other means.) The price: an agent whose callback comes after ours
+            // gets null as the result.
             // SAFETY: the method returns a reference, so this member of the union holds one.
             vm.forget(unsafe { return_value.l });
         }

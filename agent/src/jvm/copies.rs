@@ -22,11 +22,11 @@ const MAX_PATH_BYTES: usize = 4096;
 type Recording = unsafe extern "C" fn(*mut c_char, usize) -> usize;
 type OnAttach = unsafe extern "system" fn(*mut JavaVM, *const c_char, *mut c_void) -> jint;
 
-/// The directory into which this copy records now: stores up to `room` bytes of its path in `path`, and
-/// returns how many bytes the path has, without a NUL; 0 while this copy does not record.
+/// Returns the directory into which this copy records now: stores up to `room` bytes of its path in `path`,
+/// and returns how many bytes the path has, without a NUL; 0 while this copy does not record.
 ///
 /// # Safety
-/// `path` has room for `room` bytes, and nobody else uses them.
+/// `path` has room for `room` bytes, and no other code uses them.
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn flow_agent_recording(path: *mut c_char, room: usize) -> usize {
     let Some(agent) = lifecycle::agent().filter(|agent| agent.recorder().is_on()) else { return 0 };
@@ -58,15 +58,16 @@ impl OtherCopy {
     }
 }
 
-/// The other copy that is recording, if one is.
+/// Returns the other copy that is recording, if there is one.
 pub(super) fn other_recording() -> Option<OtherCopy> {
     let mut libraries: Vec<CString> = Vec::new();
-    // SAFETY: the callback takes what it is passed for what it is: this vector, and nothing else uses it.
+    // SAFETY: the callback casts its argument back to this vector, and no other code uses the vector
+    // meanwhile.
     unsafe { libc::dl_iterate_phdr(Some(note_library), (&raw mut libraries).cast()) };
     libraries.iter().find_map(|library| recording_copy(library))
 }
 
-/// Notes the name of a loaded library in a `Vec<CString>`.
+/// Adds the name of a loaded library to a `Vec<CString>`.
 unsafe extern "C" fn note_library(
     info: *mut libc::dl_phdr_info,
     _size: usize,
@@ -89,7 +90,7 @@ unsafe extern "C" fn note_library(
 
 fn recording_copy(library: &CStr) -> Option<OtherCopy> {
     let flags = libc::RTLD_LAZY | libc::RTLD_NOLOAD;
-    // SAFETY: a NUL-terminated name; nothing is loaded that is not loaded yet, so no code of it runs.
+    // SAFETY: a NUL-terminated name; no library is loaded that is not loaded yet, so no code of it runs.
     let handle = unsafe { libc::dlopen(library.as_ptr(), flags) };
     if handle.is_null() {
         return None;
@@ -111,10 +112,10 @@ fn copy_of(handle: *mut c_void, library: &CStr) -> Option<OtherCopy> {
     }
     // SAFETY: only our library has a function of this name, and its type never changes.
     let recording: Recording = unsafe { std::mem::transmute(recording) };
-    // SAFETY: JVMTI says what type a function of this name has.
+    // SAFETY: JVMTI specifies the type of a function of this name.
     let on_attach: OnAttach = unsafe { std::mem::transmute(on_attach) };
     let mut path = vec![0_u8; MAX_PATH_BYTES];
-    // SAFETY: room for as many bytes as it is given.
+    // SAFETY: `path` has room for the number of bytes that is passed.
     let bytes = unsafe { recording(path.as_mut_ptr().cast(), path.len()) };
     path.truncate(bytes);
     let out = PathBuf::from(std::ffi::OsStr::from_bytes(&path));

@@ -1,4 +1,4 @@
-//! The entry points the JVM looks up by name.
+//! The entry points, which the JVM looks up by name.
 
 #![expect(unsafe_code, reason = "functions the JVM finds and calls by their C names")]
 
@@ -31,12 +31,12 @@ pub(super) unsafe extern "system" fn Agent_OnLoad(
     let options = unsafe { option_text(options) };
     refuse_or_run(&options, || {
         if lifecycle::agent().is_some() {
-            tell("loaded twice; the options of the first -agentpath hold");
+            tell("loaded twice; the options of the first -agentpath are used");
             return Ok(());
         }
         if let Some(other) = copies::other_recording() {
             tell(&format!(
-                "another copy of flow, {}, records this JVM already, into {}; this copy does nothing",
+                "another copy of flow, {}, is already recording this JVM, into {}; this copy does nothing",
                 other.library,
                 other.out.display()
             ));
@@ -59,8 +59,8 @@ pub(super) unsafe extern "system" fn Agent_OnLoad(
     })
 }
 
-/// Called when the agent is loaded into a running JVM, and again each time it is asked for something:
-/// to record, or to end the recording (`detach`).
+/// Called when the agent is loaded into a running JVM, and again for each further request: to record, or to
+/// end the recording (`detach`).
 ///
 /// # Safety
 /// Called by the JVM, with its own pointers.
@@ -99,23 +99,22 @@ pub(super) unsafe extern "system" fn Agent_OnAttach(
         Ok(Ok(())) => JNI_OK,
         refused => {
             let refusal = refused.unwrap_or_else(|_| Err("internal error".to_owned()));
-            // The program goes on in any case: who asked is told.
+            // The program continues in any case, and the caller gets the reason.
             request.answer(&refusal.err().unwrap_or_default());
             JNI_ERR
         }
     }
 }
 
-/// Called when the JVM is about to unload the library. Threads may still be in it, so nothing is
-/// freed.
+/// Called when the JVM is about to unload the library. Threads may still be in it, so nothing is freed.
 ///
 /// # Safety
 /// Called by the JVM, with its own pointers.
 #[unsafe(no_mangle)]
 pub(super) const unsafe extern "system" fn Agent_OnUnload(_vm: *mut JavaVM) {}
 
-/// Runs an entry point; a refusal is told in one line, and stops the JVM unless the options say to
-/// go on.
+/// Runs an entry point. A refusal is reported in one line, and stops the JVM unless the options say to
+/// continue.
 fn refuse_or_run(options: &str, body: impl FnOnce() -> Result<(), String>) -> jint {
     let refusal = match catch_unwind(std::panic::AssertUnwindSafe(body)) {
         Ok(Ok(())) => return JNI_OK,
@@ -134,18 +133,18 @@ fn refuse_or_run(options: &str, body: impl FnOnce() -> Result<(), String>) -> ji
     }
 }
 
-/// Whether this process is `java`, which tells the JVM what it runs.
+/// Returns whether this process is `java`, which passes the main class to the JVM.
 fn is_launcher() -> bool {
     std::env::current_exe()
         .is_ok_and(|program| program.file_stem().is_some_and(|name| name == "java"))
 }
 
-/// Tells something on stderr before there is a logger, or without regard to its level.
+/// Writes a line to stderr, before there is a logger or regardless of its level.
 fn tell(what: &str) {
     let _ = writeln!(std::io::stderr(), "{PREFIX} {}", one_line(what));
 }
 
-/// Prepares the process for what may happen to it while we record.
+/// Prepares the process for a panic and for a fork.
 pub(super) fn guard_process() {
     static DONE: Once = Once::new();
     DONE.call_once(|| {
@@ -154,7 +153,7 @@ pub(super) fn guard_process() {
     });
 }
 
-/// Panics are told in one line, like everything else.
+/// Reports panics in one line, like everything else.
 fn tell_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map_or_else(String::new, |place| format!(" at {place}"));
@@ -162,7 +161,8 @@ fn tell_panics() {
     }));
 }
 
-/// A process copied by `fork` shares our files: it must not write into them.
+/// Stops recording in a copy of the process that `fork` creates: it shares our files, and must not write to
+/// them.
 fn leave_copies_alone() {
     unsafe extern "C" fn in_copy() {
         match lifecycle::agent() {
@@ -189,7 +189,7 @@ unsafe fn option_text(options: *const c_char) -> String {
     unsafe { CStr::from_ptr(options) }.to_string_lossy().into_owned()
 }
 
-/// What the manifest says of the JVM.
+/// Describes the JVM for the manifest.
 pub(super) fn jvm_facts(jvmti: Jvmti) -> Jvm {
     let property = |name| jvmti.system_property(name).unwrap_or_default();
     Jvm {

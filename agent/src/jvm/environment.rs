@@ -1,4 +1,4 @@
-//! The JVMTI environment: one for the life of the process, its capabilities, and the events asked for.
+//! The JVMTI environment: one for the life of the process, its capabilities, and the requested events.
 
 #![expect(unsafe_code, reason = "the function table of the JVM, before there is anything safer")]
 
@@ -28,7 +28,7 @@ pub(super) fn current() -> Option<Jvmti> {
     (!env.is_null()).then(|| unsafe { Jvmti::new(env) })
 }
 
-/// The environment, made by the first who asks. The agent is asked by one thread at a time.
+/// Returns the environment, which the first call creates. Only one thread at a time may call this.
 ///
 /// # Errors
 /// This JVM has none.
@@ -41,17 +41,17 @@ pub(super) unsafe fn obtain(vm: *mut JavaVM) -> Result<Jvmti, String> {
     }
     // SAFETY: the caller's duty.
     let env = unsafe { interface(vm, sys::JVMTI_VERSION_1_2) };
-    let env = env.ok_or("this JVM offers no JVMTI; HotSpot-based ones do")?.cast();
+    let env = env.ok_or("this JVM has no JVMTI; use one that is based on HotSpot")?.cast();
     JVM.store(vm, Ordering::Release);
     ENVIRONMENT.store(env, Ordering::Release);
     // SAFETY: the JVM made it, and we never dispose of it.
     Ok(unsafe { Jvmti::new(env) })
 }
 
-/// The JNI environment of the current thread.
+/// Returns the JNI environment of the current thread.
 ///
 /// # Errors
-/// The thread is none of Java.
+/// The thread is not a thread of Java.
 ///
 /// # Safety
 /// `vm` is the JVM that is calling.
@@ -61,15 +61,15 @@ pub(super) unsafe fn jni(vm: *mut JavaVM) -> Result<*mut sys::JNIEnv, String> {
     Ok(env.ok_or("this thread has no JNI")?.cast())
 }
 
-/// Whether the JVM runs: classes can be changed.
+/// Returns whether the JVM runs: classes can be changed.
 pub(super) fn is_live() -> bool {
     current().is_some_and(Jvmti::is_live)
 }
 
-/// Runs something in a thread of ours, which is a daemon thread of the JVM meanwhile.
+/// Runs `body` in a thread of the agent, which is a daemon thread of the JVM meanwhile.
 ///
 /// # Errors
-/// The JVM does not take the thread.
+/// The JVM refuses the thread.
 pub(super) fn as_thread_of_jvm(body: impl FnOnce(&Vm<'_>, Jvmti)) -> Result<(), String> {
     let vm = JVM.load(Ordering::Acquire);
     let jvmti = current().filter(|_| !vm.is_null()).ok_or("there is no JVM")?;
@@ -88,7 +88,8 @@ pub(super) fn as_thread_of_jvm(body: impl FnOnce(&Vm<'_>, Jvmti)) -> Result<(), 
     let attach = unsafe { &table.v1_4 }.AttachCurrentThreadAsDaemon;
     // SAFETY: as above.
     let detach = unsafe { &table.v1_1 }.DetachCurrentThread;
-    // SAFETY: the JVM's own function with its own pointer, a place for the answer, and arguments that outlive the call.
+    // SAFETY: the JVM's own function with its own pointer, a place for the result, and arguments that outlive
+    // the call.
     let answer = unsafe { attach(vm, &raw mut env, (&raw mut arguments).cast()) };
     if answer != JNI_OK || env.is_null() {
         return Err(format!("JNI error {answer} while a thread was attached"));
@@ -114,12 +115,12 @@ unsafe fn interface(vm: *mut JavaVM, version: i32) -> Option<*mut std::ffi::c_vo
     let table = unsafe { &*table };
     // SAFETY: every JVM has the functions of JNI 1.2, at the same places in every version.
     let get_env = unsafe { &table.v1_2 }.GetEnv;
-    // SAFETY: the JVM's own function with its own pointer, and a place for the answer.
+    // SAFETY: the JVM's own function with its own pointer, and a place for the result.
     let answer = unsafe { get_env(vm, &raw mut env, version) };
     (answer == JNI_OK && !env.is_null()).then_some(env)
 }
 
-/// Bits of `jvmtiCapabilities` we ask for.
+/// Bits of `jvmtiCapabilities` that the agent requests.
 mod capability {
     pub(super) const TAG_OBJECTS: usize = 0;
     pub(super) const SOURCE_FILE_NAME: usize = 11;
@@ -128,25 +129,25 @@ mod capability {
     pub(super) const METHOD_EXIT: usize = 25;
     pub(super) const ALL_CLASS_FILE_HOOKS: usize = 26;
     pub(super) const RETRANSFORM: usize = 37;
-    /// To be had at the start only.
+    /// Available at the start only.
     pub(super) const EARLY_CLASS_FILE_HOOKS: usize = 42;
     pub(super) const RETRANSFORM_ANY: usize = 38;
     /// Came with JDK 21.
     pub(super) const VIRTUAL_THREADS: usize = 44;
 }
 
-/// Takes the capabilities an engine needs, and sets the callbacks.
+/// Takes the capabilities that an engine needs, and sets the callbacks.
 ///
 /// # Errors
-/// The JVM has not what the engine needs.
+/// The JVM lacks a capability that the engine needs.
 pub(super) fn prepare(jvmti: Jvmti, options: &Options) -> Result<(), String> {
     let engine = options.engine;
     let name = jvmti.system_property(c"java.vm.name").unwrap_or_default();
     if engine == EngineKind::Instrument && !is_hotspot(&name) && !options.set.contains_key("engine")
     {
         return Err(format!(
-            "'{name}' is not HotSpot, which engine=instrument is made for; use engine=events, or set \
-             engine=instrument to try it all the same"
+            "'{name}' is not HotSpot, for which engine=instrument is made; use engine=events, or set \
+             engine=instrument to try it anyway"
         ));
     }
     use capability::*;
@@ -163,7 +164,7 @@ pub(super) fn prepare(jvmti: Jvmti, options: &Options) -> Result<(), String> {
     if engine == EngineKind::Instrument {
         blocks::table()?;
     }
-    let failed = |error| format!("JVMTI error {error} while asking for capabilities");
+    let failed = |error| format!("JVMTI error {error} while requesting capabilities");
     let potential = jvmti.potential_capabilities().map_err(failed)?;
     let mut wanted = no_capabilities();
     for (bit, what) in needed {
@@ -172,8 +173,8 @@ pub(super) fn prepare(jvmti: Jvmti, options: &Options) -> Result<(), String> {
         }
         wanted._bitfield_1.set_bit(*bit, true);
     }
-    // From JDK 24 on classes in the shared archive may hold calls that are resolved to the code the
-    // JDK's methods had before we rewrote them. With this the JVM does without the archive.
+    // From JDK 24 on, classes in the shared archive may hold calls that are resolved to the code that methods
+    // of the JDK had before we rewrote them. With this capability the JVM does not use the archive.
     let early = engine == EngineKind::Instrument && options.filter.names_jdk();
     let early = early.then_some(&EARLY_CLASS_FILE_HOOKS);
     for bit in useful.iter().chain(early) {
@@ -185,9 +186,9 @@ pub(super) fn prepare(jvmti: Jvmti, options: &Options) -> Result<(), String> {
         .map_err(|error| format!("JVMTI error {error} while setting callbacks"))
 }
 
-/// Returns whether a JVM of this name is HotSpot, also as Oracle, GraalVM, Azul's Zulu and others build it. On another JVM
-/// (OpenJ9, Zing, the native images of GraalVM) rewritten classes may not do what they should: probes depend on the place of
-/// a thread's id, and on how HotSpot verifies and compiles.
+/// Returns whether a JVM of this name is HotSpot, in the builds of OpenJDK, Oracle, GraalVM, Azul (Zulu) and
+/// others. On another JVM (OpenJ9, Zing, native images of GraalVM) rewritten classes may not work: probes
+/// depend on the location of a thread's id, and on how HotSpot verifies and compiles.
 fn is_hotspot(name: &str) -> bool {
     name.starts_with("OpenJDK ") || name.contains("HotSpot")
 }
@@ -200,7 +201,7 @@ fn events(engine: EngineKind) -> &'static [sys::jvmtiEvent] {
     }
 }
 
-/// The events that tell when threads, classes and the JVM begin and end.
+/// The events of the beginning and end of threads, classes and the JVM.
 const LIFE_EVENTS: [sys::jvmtiEvent; 6] = [
     sys::JVMTI_EVENT_VM_START,
     sys::JVMTI_EVENT_VM_INIT,
@@ -210,13 +211,13 @@ const LIFE_EVENTS: [sys::jvmtiEvent; 6] = [
     sys::JVMTI_EVENT_CLASS_PREPARE,
 ];
 
-/// Asks for the events. With the start of the JVM it has to be in `Agent_OnLoad`: method events cannot
-/// be enabled between that and VMInit.
+/// Requests the events. If the recording starts with the JVM, this must happen in `Agent_OnLoad`: method
+/// events cannot be enabled between that and VMInit.
 ///
 /// # Errors
 /// The JVM refuses.
 pub(super) fn subscribe(agent: &Agent, jvmti: Jvmti) -> Result<(), String> {
-    let failed = |error| format!("JVMTI error {error} while asking for events");
+    let failed = |error| format!("JVMTI error {error} while requesting events");
     for event in LIFE_EVENTS.iter().chain(events(agent.engine())) {
         jvmti.enable(*event).map_err(failed)?;
     }
@@ -227,12 +228,12 @@ pub(super) fn subscribe(agent: &Agent, jvmti: Jvmti) -> Result<(), String> {
     Ok(())
 }
 
-/// Gives up the events that cost time, once for each recording. Not of one that has been released: the next one needs
-/// these events.
+/// Disables the events that cost time, once for each recording. Not for a recording that has been released,
+/// because the next one needs these events.
 #[cold]
 pub(super) fn unsubscribe(agent: &Agent, jvmti: Jvmti) {
     if agent.first_to_unsubscribe() {
-        // Refused after VMDeath, when it does not matter any more.
+        // Refused after VMDeath, when it no longer matters.
         for event in events(agent.engine()) {
             let _ = jvmti.disable(*event);
         }

@@ -1,8 +1,8 @@
 //! Keeps symbols of `jvmti-rs` out of our export table.
 //!
-//! Its wrapper, which we do not use, has 31 functions with C names; rustc exports those of every
-//! linked crate. A reference with hidden visibility makes the linker hide the definition too, so
-//! that the library exports the three `Agent_*` functions, `flow_agent_recording`, and nothing else (`tests/e2e/tidy.rs`).
+//! Its wrapper, which we do not use, has 31 functions with C names; rustc exports those of every linked
+//! crate. A reference with hidden visibility makes the linker hide the definition too, so that the library
+//! exports the three `Agent_*` functions, `flow_agent_recording`, and nothing else (`tests/e2e/tidy.rs`).
 
 #![expect(unsafe_code, reason = "assembler directives, without any code")]
 

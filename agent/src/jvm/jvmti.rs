@@ -1,8 +1,8 @@
-//! The JVMTI function table, one safe-to-call function a JVMTI function we use.
+//! The JVMTI function table: a safe function for each JVMTI function that is used.
 //!
-//! All functions take the environment the JVM passed to the callback, so they are sound to call from
-//! within one. Failures are `Err` with the JVMTI error number; what a failure means is for the
-//! caller to say.
+//! All functions take the environment that the JVM passed to the callback, so they are sound to call from
+//! within one. Failures are `Err` with the number of the JVMTI error; the caller decides what a failure
+//! means.
 
 #![expect(unsafe_code, reason = "calls through the function table of the JVM")]
 
@@ -24,7 +24,7 @@ pub(super) struct Jvmti(*mut sys::jvmtiEnv);
 /// Names in class files are shorter than 64 KiB. Those of threads are not limited, and are cut here.
 const MAX_TEXT: usize = 128 * 1024;
 
-/// Calls a function of the table; a slot the JVM left empty is an error like any other.
+/// Calls a function of the table. A slot that the JVM left empty is an error like any other.
 macro_rules! call {
     ($env:expr, $function:ident $(, $argument:expr)* $(,)?) => {
         match $env.table().$function {
@@ -60,7 +60,7 @@ impl Jvmti {
         unsafe { &*table }
     }
 
-    /// Copies a string the JVM allocated, and gives it back.
+    /// Copies a string that the JVM allocated, and frees it.
     fn take_text(self, text: *mut c_char) -> Option<String> {
         if text.is_null() {
             return None;
@@ -72,7 +72,7 @@ impl Jvmti {
         Some(decoded)
     }
 
-    /// Copies an array the JVM allocated, and gives it back. Empty if there is no memory for it.
+    /// Copies an array that the JVM allocated, and frees it. Empty if there is no memory for the copy.
     fn take_array<T: Copy>(self, array: *mut T, count: sys::jint) -> Vec<T> {
         let count = usize::try_from(count).unwrap_or_default();
         let mut copied = Vec::new();
@@ -125,7 +125,7 @@ impl Jvmti {
         call!(self, SetEventNotificationMode, mode, event, every_thread)
     }
 
-    /// Whether the JVM has started and has not ended.
+    /// Returns whether the JVM has started and has not ended.
     pub(super) fn is_live(self) -> bool {
         let mut phase = 0;
         call!(self, GetPhase, &raw mut phase).is_ok() && phase == sys::JVMTI_PHASE_LIVE
@@ -137,7 +137,7 @@ impl Jvmti {
         self.take_text(value)
     }
 
-    /// Name and descriptor.
+    /// Returns the name and the descriptor.
     pub(super) fn method_name(self, method: sys::jmethodID) -> Option<(String, String)> {
         let (mut name, mut descriptor) = (ptr::null_mut(), ptr::null_mut());
         let no_generics = ptr::null_mut();
@@ -158,7 +158,7 @@ impl Jvmti {
         Some(modifiers.cast_unsigned())
     }
 
-    /// The line of the first instruction.
+    /// Returns the line of the first instruction.
     pub(super) fn first_line(self, method: sys::jmethodID) -> Option<u32> {
         let (mut count, mut table) = (0, ptr::null_mut());
         call!(self, GetLineNumberTable, method, &raw mut count, &raw mut table).ok()?;
@@ -214,10 +214,10 @@ impl Jvmti {
         call!(self, RetransformClasses, count, classes.as_ptr())
     }
 
-    /// The methods on the stack of a platform thread, the innermost first: all of them, unless there is
-    /// no memory for them.
+    /// Returns the methods on the stack of a platform thread, the innermost first: all of them, or none if
+    /// there is no memory for them.
     pub(super) fn stack(self, thread: sys::jobject) -> Vec<sys::jmethodID> {
-        /// The thread runs, and may have entered more when it is asked the second time.
+        /// The thread runs, and may have entered more methods before its stack is read.
         const MORE_FRAMES: usize = 1000;
         let nowhere = sys::jvmtiFrameInfo { method: ptr::null_mut(), location: 0 };
         let mut frames = Vec::new();
@@ -249,13 +249,13 @@ impl Jvmti {
         u32::try_from(count).ok()
     }
 
-    /// Whether a method is of a version of its class that has been replaced.
+    /// Returns whether a method belongs to a version of its class that has been replaced.
     pub(super) fn is_obsolete(self, method: sys::jmethodID) -> bool {
         let mut answer = 0;
         call!(self, IsMethodObsolete, method, &raw mut answer).is_ok() && answer != 0
     }
 
-    /// A copy of `bytes` in memory that the JVM frees.
+    /// Copies `bytes` to memory that the JVM frees.
     pub(super) fn copy(self, bytes: &[u8]) -> Option<*mut u8> {
         let len = sys::jlong::try_from(bytes.len()).ok()?;
         let mut memory = ptr::null_mut();
@@ -280,7 +280,7 @@ impl Jvmti {
         call!(self, SetTag, object, tag).ok()
     }
 
-    /// Name and daemon flag. The references in the answer are given back by the caller.
+    /// Returns the name, whether the thread is a daemon, and two references that the caller must give back.
     pub(super) fn thread_info(
         self,
         thread: sys::jobject,

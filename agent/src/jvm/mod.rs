@@ -1,4 +1,4 @@
-//! UNSAFE: the top floor: the only door to the JVM.
+//! UNSAFE, the top floor: the only access to the JVM.
 //!
 //! | module | what |
 //! |---|---|
@@ -25,12 +25,12 @@
 //! - **No recursion.** What we call may itself cause events on the same thread; a flag of the OS thread
 //!   makes those return at once. Nothing in a callback parks a virtual thread, so the flag never
 //!   changes threads while it is set.
-//! - **No Java.** Callbacks call JVMTI and field access only, never a Java method. (Four exceptions: the
-//!   probe class is initialised once, in VMStart or after an attach; an attach draws a thread id; where there is an
-//!   `api=` jar, VMInit asks whether the JVM runs tests; and a class loader of the program is asked for the probe class
-//!   while its first class is defined.)
+//! - **No Java.** Callbacks call JVMTI functions and access fields, but never call a Java method. (Four
+//!   exceptions: the probe class is initialised once, in VMStart or after an attach; an attach draws a thread
+//!   id; if there is an `api=` jar, VMInit checks whether the JVM runs tests; and a class loader of the
+//!   program is asked for the probe class while its first class is defined.)
 //! - **No lock across a JVM call**: the JVM may stop us inside it.
-//! - **Ended means ended.** Callbacks still arrive after VMDeath; they ask
+//! - **Ended means ended.** Callbacks still arrive after VMDeath; they check
 //!   [`Recorder::is_on`](crate::recorder::Recorder::is_on) first.
 
 mod aftermath;

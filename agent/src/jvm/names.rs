@@ -1,4 +1,4 @@
-//! Class signatures of JVMTI as names.
+//! Converts class signatures of JVMTI to names.
 
 /// A class as its signature names it.
 #[derive(Clone, PartialEq, Eq, Debug)]

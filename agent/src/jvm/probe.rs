@@ -1,12 +1,12 @@
-//! The probe class in the JVM, and the native methods behind it.
+//! The probe class in the JVM, and its native methods.
 //!
-//! The class is `java.lang.FlowProbe`, defined by the boot loader: every class loader must resolve names
-//! in `java.` there, and a class in that package belongs to `java.base`, which every module reads. Its
-//! source is `agent/java`, its bytes are built by `scripts/probe.sh`.
+//! The class is `java.lang.FlowProbe`, defined by the boot loader: every class loader must resolve names in
+//! `java.` there, and a class in that package belongs to `java.base`, which every module reads. Its source is
+//! in `agent/java`; `scripts/probe.sh` builds its bytes.
 //!
-//! A class stays for good, with constants and native methods of the copy of this library that defined it. So
-//! each copy has a class of its own: where the name is taken, by another installation or another version of flow
-//! that has recorded before, ours is `java.lang.FlowProbe2`, and so on.
+//! A class is never unloaded, and keeps the constants and native methods of the copy of this library that
+//! defined it. So each copy has a class of its own: if the name is taken, by another installation or another
+//! version of flow that has recorded before, ours is `java.lang.FlowProbe2`, and so on.
 
 #![expect(unsafe_code, reason = "defines a class and answers calls from Java")]
 
@@ -25,7 +25,7 @@ use crate::recorder::Recorder;
 use crate::rewrite;
 use crate::sys::blocks::table;
 
-/// The name that is tried first is that in [`BYTES`].
+/// The names in the order in which they are tried. The first one is that in [`BYTES`].
 const NAMES: [&CStr; 5] = [
     c"java/lang/FlowProbe",
     c"java/lang/FlowProbe2",
@@ -35,7 +35,7 @@ const NAMES: [&CStr; 5] = [
 ];
 const BYTES: &[u8] = include_bytes!("../../java/FlowProbe.class");
 
-// The probes store numbers of several bytes by `Unsafe.putShort` and `putInt`, in the order of the machine.
+// Probes store numbers of several bytes by `Unsafe.putShort` and `putInt`, in the byte order of the machine.
 const _: () = assert!(cfg!(target_endian = "little"), "events begin with the lowest byte");
 
 thread_local! {
@@ -43,10 +43,10 @@ thread_local! {
     static DEFINING: Cell<Option<&'static CStr>> = const { Cell::new(None) };
 }
 
-/// Its name, once the class is there: it stays for good.
+/// The name of the class, once it is defined: it stays.
 static DEFINED: OnceCell<&'static CStr> = OnceCell::new();
 
-/// Defines the probe class, unless that has been done. Not before VMStart.
+/// Defines the probe class, unless it is defined already. Not before VMStart.
 ///
 /// # Errors
 /// The JVM refuses.
@@ -55,24 +55,24 @@ pub(super) fn define(vm: &Vm<'_>) -> Result<(), String> {
     DEFINED.get_or_try_init(|| define_now(vm)).map(|_| ())
 }
 
-/// Asks for the event in which the native methods are bound; to be called before [`define`], with the
-/// start of the JVM in `Agent_OnLoad`, and followed by [`unwatch`].
+/// Requests the event in which the native methods are bound. To be called before [`define`] (in
+/// `Agent_OnLoad` if recording starts with the JVM), and followed by [`unwatch`].
 ///
 /// # Errors
 /// The JVM refuses.
 pub(super) fn watch(jvmti: Jvmti) -> Result<(), String> {
     jvmti
         .enable(sys::JVMTI_EVENT_CLASS_LOAD)
-        .map_err(|error| format!("JVMTI error {error} while asking for the event of a class"))
+        .map_err(|error| format!("JVMTI error {error} while requesting an event"))
 }
 
-/// Gives up the event. Not between `Agent_OnLoad` and VMInit.
+/// Disables the event. Not between `Agent_OnLoad` and VMInit.
 pub(super) fn unwatch(jvmti: Jvmti) {
-    // Refused: then it tells of every class, which we pass over.
+    // If refused, the event comes for every class, and is ignored.
     let _ = jvmti.disable(sys::JVMTI_EVENT_CLASS_LOAD);
 }
 
-/// Whether the class is there, so that classes may be rewritten.
+/// Returns whether the class is defined, so that classes may be rewritten.
 pub(super) fn is_defined() -> bool {
     DEFINED.get().is_some()
 }
@@ -85,32 +85,33 @@ fn define_now(vm: &Vm<'_>) -> Result<&'static CStr, String> {
         Some((name, class?))
     });
     let (name, class) = defined.ok_or(
-        "this JVM refuses to define the probe class, or too many versions of flow have recorded it",
+        "this JVM refuses to define the probe class, or too many versions of flow have recorded this process",
     )?;
     rewrite::use_probe_class(name.to_str().unwrap_or_default());
-    // Asking for a method initialises the class, which no probe may have to do.
+    // Looking up a method initialises the class; no probe may have to do that.
     let ready = vm.has_static_method(class, c"exit", c"()V");
     vm.forget(class);
     ready.then_some(name).ok_or_else(|| "this JVM cannot run the probe class".to_owned())
 }
 
-/// Has a class loader of the program look up the class, as the JVM has it do for the first probe that runs.
-/// A loader that throws would make that probe throw. Runs code of the program.
+/// Makes a class loader of the program look up the class, as the JVM does for the first probe that runs. A
+/// loader that throws would make that probe throw. Runs code of the program.
 ///
-/// No other way leads around the loader: the JVM asks it once for every name that its classes refer to, those in `java.`
-/// too. Now, while its first class is being defined, it is asked for that class's superclass by the same
-/// thread, which holds the same locks: a loader that can be called then for the one can be for the other.
+/// No class bypasses its loader: the JVM asks the loader once for every name that its classes refer to,
+/// including those in `java.`. Now, while the loader's first class is being defined, the same thread, with
+/// the same locks, asks it for that class's superclass. So if the loader can be called for the one, it can be
+/// called for the other.
 pub(super) fn introduce(recorder: &Recorder, vm: &Vm<'_>, loader: jobject) {
     let Some(name) = DEFINED.get().and_then(|name| name.to_str().ok()) else { return };
     recorder.note_asked_loader(vm.loader(loader).class());
-    // Classes that it defines meanwhile do not ask again.
+    // Classes that the loader defines meanwhile do not ask it again.
     vm.note_probes(loader, KnowsProbes::Maybe);
     if !vm.finds_class(loader, &name.replace('/', ".")).unwrap_or(true) {
         vm.note_probes(loader, KnowsProbes::No);
     }
 }
 
-/// The bytes of the class under another name.
+/// Returns the bytes of the class under another name.
 fn bytes_named(name: &CStr) -> Cow<'static, [u8]> {
     let [first, ..] = NAMES;
     if name == first {
@@ -130,11 +131,11 @@ fn bytes_named(name: &CStr) -> Cow<'static, [u8]> {
     Cow::Owned([before, &entry(name), rest.get(old.len()..).unwrap_or_default()].concat())
 }
 
-/// A class was loaded: if it is ours, its native methods are bound, at the only moment at which that is
-/// done in silence. A JVM tells on the standard output of native methods of its own classes that are
-/// bound by others, and takes whoever is on the stack for the one who does it: here, the JDK.
+/// Binds the native methods of the probe class when it is loaded, the only moment at which the JVM does so
+/// silently. Otherwise it reports, on the standard output, native methods of its own classes that other code
+/// binds. It judges by the code on the stack: here, that of the JDK.
 pub(super) fn on_class_load(vm: &Vm<'_>, class: jclass) {
-    // Nobody else's class: another copy of this library may define one by the same code.
+    // Only our class: another copy of this library may define one with the same code.
     let Some(ours) = DEFINING.get().and_then(|name| name.to_str().ok()) else { return };
     if vm.class_name(class).is_none_or(|name| name.binary != ours.replace('/', ".")) {
         return;
@@ -150,7 +151,7 @@ pub(super) fn on_class_load(vm: &Vm<'_>, class: jclass) {
     }
 }
 
-/// `FlowProbe.append`: a probe found no room, or no chunk at all.
+/// `FlowProbe.append`: a probe found no room, or no chunk.
 unsafe extern "system" fn append(
     jni: *mut JNIEnv,
     _class: jclass,
@@ -163,12 +164,12 @@ unsafe extern "system" fn append(
     unsafe { callbacks::probe_without_room(jni, thread, id, event, bytes) };
 }
 
-/// `FlowProbe.blocks`: where the control blocks stand.
+/// `FlowProbe.blocks`: the address of the control blocks.
 unsafe extern "system" fn blocks(_jni: *mut JNIEnv, _class: jclass) -> jlong {
     table().map_or(0, |table| jlong::try_from(table.address()).unwrap_or_default())
 }
 
-/// `FlowProbe.ids`: which bits of a thread id select a block.
+/// `FlowProbe.ids`: the bits of a thread id that select a block.
 unsafe extern "system" fn ids(_jni: *mut JNIEnv, _class: jclass) -> jlong {
     table().map_or(0, |table| table.mask().cast_signed())
 }

@@ -1,9 +1,9 @@
 //! Classes that have been given probes, and are not prepared yet.
 //!
-//! The JVM lists a class as loaded only once it is defined, which may take long: its loader is asked for the superclass in
-//! between. So a class whose definition began before the end of a recording can come out of it with probes afterwards: they would
-//! stay for good, and record under wrong ids in the next recording. Each class is prepared before its first method runs,
-//! and there it is found: see [`has_old_probes`].
+//! The JVM lists a class as loaded only once it is defined, which may take long: in between, its loader is
+//! asked for the superclass. So a class whose definition began before the end of a recording may get its
+//! probes into the JVM after the end. They would stay, and record under wrong ids in the next recording. Each
+//! class is prepared before its first method runs, and is detected then: see [`has_old_probes`].
 
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 
 use crate::sys::allocator;
 
-/// A definition may fail, and then the class is never prepared. No more than this many are kept.
+/// A definition may fail, and then the class is never prepared. No more than this many are remembered.
 const MAX_CLASSES: usize = 1 << 16;
 
 static UNPREPARED: Mutex<Unprepared> = Mutex::new(Unprepared::new());
@@ -38,16 +38,16 @@ struct Classes {
     ended: u64,
 }
 
-/// Returns how many recordings have ended. To be asked before the current one is looked up. Takes no lock: in a copy of the process, a
-/// thread that it does not have may hold that.
+/// Returns how many recordings have ended. To be called before the current recording is looked up. Takes no
+/// lock: in a copy of the process, a thread that does not exist there may hold it.
 pub(super) fn recordings_ended() -> u64 {
     // Pairs with `recording_ended`.
     ENDED.load(Ordering::Acquire)
 }
 
-/// Notes that a class that is being defined gets probes. Returns whether it may have them: not if its recording has ended since
-/// `ended` recordings had. Where a fault has stopped the recording, it has not ended yet: the thread may still record exits, and would
-/// lack this class.
+/// Records that a class that is being defined gets probes. Returns whether it may have them: not if more than
+/// `ended` recordings have ended, the class's own among them. A recording that a fault has stopped has not
+/// ended yet: a thread that still records exits must have probes in this class.
 pub(super) fn note(class: &str, ended: u64) -> bool {
     let mut unprepared = UNPREPARED.lock();
     let may = unprepared.ended == ended;
@@ -57,7 +57,7 @@ pub(super) fn note(class: &str, ended: u64) -> bool {
     may
 }
 
-/// To be called when a recording is over, before its probes are taken out of the classes that are listed then.
+/// To be called when a recording is over, before the loaded classes are listed to remove their probes.
 pub(super) fn recording_ended() {
     let mut unprepared = UNPREPARED.lock();
     unprepared.ended += 1;
@@ -65,12 +65,12 @@ pub(super) fn recording_ended() {
     ENDED.store(unprepared.ended, Ordering::Release);
 }
 
-/// Notes that a class is being prepared. Returns whether it may have probes of a recording that is over.
+/// Records that a class is being prepared. Returns whether it may have probes of an earlier recording.
 pub(super) fn has_old_probes(class: &str) -> bool {
     UNPREPARED.lock().remove(class)
 }
 
-/// Whether there may be classes that [`has_old_probes`] has to be asked for while nothing is recorded.
+/// Returns whether [`has_old_probes`] must be called for classes while nothing is recorded.
 pub(super) fn are_there() -> bool {
     !UNPREPARED.lock().classes.is_empty()
 }
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_classes_of_one_name_any_may_be_the_old_one() {
+    fn any_of_several_classes_of_one_name_may_have_old_probes() {
         let mut unprepared = Unprepared::new();
         unprepared.add("a.A");
         unprepared.ended += 1;

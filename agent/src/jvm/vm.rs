@@ -1,4 +1,4 @@
-//! What a callback may ask the JVM, as safe functions. A [`Vm`] lives as long as one callback.
+//! What a callback may ask of the JVM, as safe functions. A [`Vm`] lives as long as one callback.
 
 #![expect(unsafe_code, reason = "JNI field access; the pointer kept for each thread")]
 
@@ -31,13 +31,13 @@ use crate::sys::allocator;
 /// `java.lang.Thread.tid`: what `getId()` returns, unless a program overrides that.
 static THREAD_ID: OnceCell<ThreadIdField> = OnceCell::new();
 
-/// Local references that a callback needs beside lists of classes and threads.
+/// Local references that a callback needs in addition to lists of classes and threads.
 const SPARE_REFERENCES: i32 = 64;
 
-/// HotSpot refuses to announce more (`-XX:MaxJNILocalCapacity`).
+/// HotSpot does not announce more (`-XX:MaxJNILocalCapacity`).
 const MOST_REFERENCES: i32 = 65_536;
 
-/// What is found once, and used where the class loader of the program would be asked for it.
+/// Found once: later, looking it up would call the class loader of the program.
 static LOOKUP: OnceCell<ClassLookup> = OnceCell::new();
 
 /// `Class.forName`.
@@ -84,7 +84,7 @@ struct ThreadIdField(usize);
 /// Numbers for class loaders, in the order they were first seen.
 static LOADERS: AtomicI64 = AtomicI64::new(1);
 
-/// A class, as long as the callback runs.
+/// A class that is valid as long as the callback runs.
 #[derive(Clone, Copy, Debug)]
 pub struct LoadedClass(usize);
 
@@ -94,7 +94,7 @@ impl LoadedClass {
     }
 }
 
-/// The JVM, as one callback sees it.
+/// The JVM, in one callback.
 #[derive(Clone, Copy)]
 pub struct Vm<'a> {
     jvmti: Jvmti,
@@ -121,7 +121,7 @@ impl<'a> Vm<'a> {
         Self { jvmti, jni: jni.cast(), thread, callback: PhantomData }
     }
 
-    /// Finds what later callbacks need; called once, in VMStart, where JNI may be used.
+    /// Finds what later callbacks need. Called in VMStart, where JNI may be used, or when attaching.
     pub(super) fn prepare(&self) {
         let found = THREAD_ID.get_or_try_init(|| {
             let class = self.find_class(c"java/lang/Thread").ok_or("class")?;
@@ -132,16 +132,16 @@ impl<'a> Vm<'a> {
         if let Err(what) = found {
             log::error!("this JVM has no {what} of java.lang.Thread; nothing can be recorded");
         }
-        // Without it loaders are not asked beforehand.
+        // Without it, loaders are not asked beforehand.
         let _ = LOOKUP.get_or_try_init(|| self.class_lookup().ok_or(()));
     }
 
-    /// Whether there may be virtual threads.
+    /// Returns whether there may be virtual threads.
     pub(super) fn has_virtual_threads(&self) -> bool {
         self.version() >= JNI_VERSION_19
     }
 
-    /// Draws the id that the next thread would have, which is larger than those of all threads there are.
+    /// Draws the id that the next thread would have. It is larger than those of all existing threads.
     pub(super) fn next_thread_id(&self) -> Option<ThreadId> {
         let class = self.find_class(c"java/lang/Thread$ThreadIdentifiers")?;
         let (jni, name, descriptor) = (self.jni().v1_1(), c"next", c"()J");
@@ -162,7 +162,7 @@ impl<'a> Vm<'a> {
         unsafe { version(self.jni) }
     }
 
-    /// All live platform threads.
+    /// Returns all live platform threads.
     #[must_use]
     pub fn platform_threads(&self) -> Vec<ThreadFacts> {
         let threads = self.jvmti.all_threads();
@@ -179,7 +179,7 @@ impl<'a> Vm<'a> {
 
     fn thread_facts(&self, thread: jobject) -> Option<ThreadFacts> {
         let id = self.thread_id(thread)?;
-        // Not in the start phase; the name follows with VMInit.
+        // Not known in the start phase; the name follows with VMInit.
         let (name, daemon, references) = self
             .jvmti
             .thread_info(thread)
@@ -215,7 +215,7 @@ impl<'a> Vm<'a> {
         methods.into_iter().map(|method| RawMethod(method.expose_provenance())).collect()
     }
 
-    /// Who defined a class.
+    /// Returns the loader that defined a class.
     pub(super) fn loader_of(&self, class: jobject) -> Loader {
         let Some(loader) = self.jvmti.class_loader(class) else {
             return loader_called(LoaderKind::Application, "unknown");
@@ -225,7 +225,7 @@ impl<'a> Vm<'a> {
         described
     }
 
-    /// What a class loader is; null is the boot loader.
+    /// Describes a class loader; null is the boot loader.
     pub(super) fn loader(&self, loader: jobject) -> Loader {
         if loader.is_null() {
             return loader_called(LoaderKind::Jdk, "boot");
@@ -251,7 +251,7 @@ impl<'a> Vm<'a> {
         described
     }
 
-    /// Whether a loader finds the probe class. Those of the JDK do.
+    /// Returns whether a loader finds the probe class. Those of the JDK do.
     pub(super) fn knows_probes(&self, loader: jobject) -> KnowsProbes {
         if loader.is_null() || LOOKUP.get().is_none() || !self.loader(loader).label.contains('@') {
             return KnowsProbes::Maybe;
@@ -259,14 +259,15 @@ impl<'a> Vm<'a> {
         self.jvmti.tag(loader).map_or(KnowsProbes::Maybe, KnowsProbes::of_tag)
     }
 
-    /// Notes that, for a loader that has a number.
+    /// Stores whether a loader finds the probe class, if the loader has a number.
     pub(super) fn note_probes(&self, loader: jobject, known: KnowsProbes) {
         if let Some(tag) = self.jvmti.tag(loader) {
             self.jvmti.set_tag(loader, (tag & !KnowsProbes::MASK) | known as i64);
         }
     }
 
-    /// Whether a loader finds a class. Runs code of the program. `None` where that could not be found out.
+    /// Returns whether a loader finds a class. Runs code of the program. `None` if that could not be
+    /// determined.
     pub(super) fn finds_class(&self, loader: jobject, name: &str) -> Option<bool> {
         let ClassLookup { class, vm_error, for_name } = *LOOKUP.get()?;
         let jni = self.jni().v1_1();
@@ -288,7 +289,7 @@ impl<'a> Vm<'a> {
             let vm_error = ptr::with_exposed_provenance_mut(vm_error);
             // SAFETY: references to the exception and to a class.
             let is_vm_error = unsafe { (jni.IsInstanceOf)(self.jni, thrown, vm_error) };
-            // No memory or no stack: that says nothing about the loader.
+            // A lack of memory or stack: that shows nothing about the loader.
             (!is_vm_error).then_some(false)
         };
         [name, found, thrown].into_iter().for_each(|used| self.forget(used));
@@ -318,8 +319,8 @@ impl<'a> Vm<'a> {
         })
     }
 
-    /// A number for a loader, the same as long as it lives. Two threads that see a loader first at
-    /// the same time may both give one; the one that stays is told.
+    /// Returns a number for a loader, the same as long as it lives. Two threads that see a loader first at
+    /// the same time may both set one; the last one set is returned.
     fn loader_number(&self, loader: jobject) -> i64 {
         match self.jvmti.tag(loader) {
             Some(0) => {
@@ -344,11 +345,11 @@ impl<'a> Vm<'a> {
     }
 
     /// Announces a list of `count` local references, such as all loaded classes, and a few more. With
-    /// `-Xcheck:jni`, JNI functions print a warning on the program's standard output where there are more than were
-    /// announced.
+    /// `-Xcheck:jni`, JNI functions print a warning on the program's standard output if there are more
+    /// references than were announced.
     fn expect_references(&self, count: usize) {
         let listed = i32::try_from(count).unwrap_or(i32::MAX);
-        // HotSpot adds those that there are: what it announces so is enough for any list.
+        // HotSpot adds the existing references to this number, so the most it accepts is enough for any list.
         let capacity = listed.saturating_add(SPARE_REFERENCES).min(MOST_REFERENCES);
         let function = self.jni().v1_2().EnsureLocalCapacity;
         // SAFETY: no pointers but the environment.
@@ -356,7 +357,7 @@ impl<'a> Vm<'a> {
         self.unless_failed(answer == JNI_OK);
     }
 
-    /// The loaded classes of this name, one a class loader.
+    /// Returns the loaded classes of this name, one per class loader.
     pub(super) fn loaded_classes_named(&self, name: &str) -> Vec<jclass> {
         let mut classes = self.jvmti.loaded_classes();
         self.expect_references(classes.len());
@@ -367,7 +368,7 @@ impl<'a> Vm<'a> {
         classes
     }
 
-    /// Whether the current thread is passing classes through the class file hooks.
+    /// Returns whether the current thread is passing classes through the class file hooks.
     pub(super) fn is_retransforming() -> bool {
         RETRANSFORMING.get()
     }
@@ -385,13 +386,13 @@ impl<'a> Vm<'a> {
         unsafe { (self.jni().v1_1().DeleteGlobalRef)(self.jni, class.reference()) };
     }
 
-    /// A copy of `bytes` in memory that the JVM frees.
+    /// Copies `bytes` to memory that the JVM frees.
     pub(super) fn jvm_copy(&self, bytes: &[u8]) -> Option<*mut u8> {
         self.jvmti.copy(bytes)
     }
 
-    /// Defines a class in the boot loader, by the JDK's own code: while the event of its loading is told,
-    /// that code is on the stack.
+    /// Defines a class in the boot loader, with the JDK's own code: that code is on the stack when the event
+    /// of the class's loading comes.
     pub(super) fn define_class(&self, name: &CStr, bytes: &[u8]) -> Option<jclass> {
         let text =
             c"(Ljava/lang/String;[BIILjava/lang/ClassLoader;Ljava/security/ProtectionDomain;)\
@@ -437,10 +438,10 @@ impl<'a> Vm<'a> {
         class
     }
 
-    /// Binds native methods of a class; answers whether they all are.
+    /// Binds native methods of a class. Returns whether all of them are bound.
     ///
     /// # Safety
-    /// Each function has the signature its descriptor says.
+    /// Each function has the signature that its descriptor says.
     pub(super) unsafe fn register_natives(
         &self,
         class: jclass,
@@ -453,7 +454,7 @@ impl<'a> Vm<'a> {
         self.unless_failed(answer == JNI_OK)
     }
 
-    /// Whether a class has a static method. Initialises the class.
+    /// Returns whether a class has a static method. Initialises the class.
     pub(super) fn has_static_method(&self, class: jclass, name: &CStr, descriptor: &CStr) -> bool {
         let function = self.jni().v1_1().GetStaticMethodID;
         // SAFETY: a class, and NUL-terminated strings.
@@ -461,7 +462,7 @@ impl<'a> Vm<'a> {
         self.unless_thrown(method).is_some()
     }
 
-    /// Whether the class path has a resource of this name. Runs code of the JDK.
+    /// Returns whether the class path has a resource of this name. Runs code of the JDK.
     pub(super) fn has_resource(&self, name: &CStr) -> bool {
         let jni = self.jni().v1_1();
         let Some(class) = self.find_class(c"java/lang/ClassLoader") else { return false };
@@ -491,7 +492,7 @@ impl<'a> Vm<'a> {
         self.jvmti.add_to_class_path(jar)
     }
 
-    /// Up to `max` UTF-16 units of a string.
+    /// Returns up to `max` UTF-16 units of a string.
     pub(super) fn text_of(&self, string: jstring, max: usize) -> String {
         if string.is_null() {
             return String::new();
@@ -512,7 +513,7 @@ impl<'a> Vm<'a> {
         String::from_utf16_lossy(&units)
     }
 
-    /// Sets a static field of a class to `true`. Initialises the class.
+    /// Sets a static field of a class to `true`. Initialises the class. Returns whether it has the field.
     pub(super) fn set_static_flag(&self, class: jclass, name: &CStr) -> bool {
         let jni = self.jni().v1_1();
         // SAFETY: a class, and NUL-terminated strings.
@@ -524,7 +525,7 @@ impl<'a> Vm<'a> {
         true
     }
 
-    /// The id of the thread the event is about.
+    /// Returns the id of the thread that the event is about.
     pub(super) fn current_thread_id(&self) -> Option<ThreadId> {
         self.thread_id(self.thread)
     }
@@ -550,12 +551,12 @@ impl<'a> Vm<'a> {
         Some(class).filter(|class| !class.is_null())
     }
 
-    /// What a JNI function answered, or `None` where it threw instead.
+    /// Returns the result of a JNI function, or `None` if it threw instead.
     fn unless_thrown<T>(&self, answer: *mut T) -> Option<*mut T> {
         self.unless_failed(!answer.is_null()).then_some(answer)
     }
 
-    /// What a Java method answered, or `None` where it threw instead.
+    /// Returns the result of a Java method, or `None` if it threw instead.
     fn called(&self, answer: jobject) -> Option<jobject> {
         let function = self.jni().v1_2().ExceptionCheck;
         // SAFETY: no arguments but the environment.
@@ -563,7 +564,7 @@ impl<'a> Vm<'a> {
         self.unless_failed(!thrown).then_some(answer).and_then(|answer| self.unless_thrown(answer))
     }
 
-    /// Passes on `done`, and takes away the exception where it is `false`.
+    /// Clears the pending exception if `done` is `false`. Returns `done`.
     fn unless_failed(&self, done: bool) -> bool {
         if !done {
             let function = self.jni().v1_1().ExceptionClear;
@@ -573,7 +574,7 @@ impl<'a> Vm<'a> {
         done
     }
 
-    /// Gives back a local reference that is not to be retained.
+    /// Gives back a local reference. Returns `false`, for use in `retain`.
     fn forgets(&self, reference: jobject) -> bool {
         self.forget(reference);
         false
@@ -644,7 +645,7 @@ impl<'a> Jvm<'a> for Vm<'a> {
         };
         let mut classes = self.jvmti.loaded_classes();
         self.expect_references(classes.len());
-        // In place: there may be very many, and no memory.
+        // In place: there may be very many classes, and no memory for another list.
         classes.retain(|class| selected(class) || self.forgets(*class));
         classes.into_iter().map(|class| LoadedClass(class.expose_provenance())).collect()
     }
@@ -683,7 +684,7 @@ impl<'a> Jvm<'a> for Vm<'a> {
     }
 }
 
-/// A native method: what it is called in Java, and what it is here.
+/// Creates a native method from its name and descriptor in Java and its function here.
 pub(super) fn native(name: &CStr, descriptor: &CStr, function: *const c_void) -> JNINativeMethod {
     JNINativeMethod {
         name: name.as_ptr().cast_mut(),

@@ -1,24 +1,25 @@
 //! The allocator of the library: the system's, and a reserve for when the system has no memory.
 //!
-//! Rust aborts the process when an allocation fails. The program must not end because of us, so a
-//! refused allocation is served from a reserve of [`RESERVE_BYTES`], and [`is_short`] becomes true. The
-//! recording stops at the next opportunity ([`Recorder::check_memory`](crate::recorder::Recorder)): at
-//! the end of the callback that was refused, or in the next round of the clock. After that nothing is
-//! recorded, and the reserve only has to last for what threads are doing and for the report of the end.
+//! Rust aborts the process when an allocation fails. The program must not end because of us, so a refused
+//! allocation is served from a reserve of [`RESERVE_BYTES`], and [`is_short`] becomes true. The recording
+//! stops at the next opportunity ([`Recorder::check_memory`](crate::recorder::Recorder)): at the end of the
+//! callback in which memory was refused, or at the next sample. After that nothing is recorded, and the
+//! reserve only has to last for what threads are doing and for writing the end of the trace.
 //!
-//! That is a bounded amount if no single allocation is large. So whatever grows with the program (chunks
-//! on their way to the disk, tables of methods and threads, class files) asks with [`try_reserve`] or
-//! [`check_room`] first, which can fail. A request that can fail uses at most half of the reserve.
+//! That is a bounded amount if no single allocation is large. So code whose memory grows with the program
+//! (chunks on their way to the disk, tables of methods and threads, class files) first calls [`try_reserve`]
+//! or [`check_room`], which can fail. A request that can fail uses at most half of the reserve.
 //!
 //! The reserve is part of the library's zero-initialized data: it exists before the first allocation,
 //! and is not resident until it is used. It is an arena: blocks follow one another, and the space is used
 //! again when the last block or all of them are freed.
 //!
-//! Two allocations are out of reach, and the C library ends the process if they fail: that of the
-//! thread-local variables of the library (about 10 KiB), when a thread first uses one, and of a few
-//! bytes where a thread first waits for a lock. So every callback begins with [`has_thread_locals`], that of
-//! the start of a thread first of all, and does nothing where it returns `false`. (The JVM has thread-local variables of its own, and
-//! the same message of the C library, "cannot allocate memory for thread-local data", can come from these.)
+//! Two allocations are out of reach, and the C library ends the process if they fail: the thread-local
+//! variables of the library (about 10 KiB), when a thread first uses one, and a few bytes when a thread first
+//! waits for a lock. So every callback, above all that of the start of a thread, begins with
+//! [`has_thread_locals`], and does nothing if it returns `false`. (The JVM has thread-local variables of its
+//! own, so the message of the C library, "cannot allocate memory for thread-local data", can also come from
+//! these.)
 
 #![expect(unsafe_code, reason = "a global allocator")]
 
@@ -128,11 +129,12 @@ pub(crate) fn check_room(bytes: usize) -> Result<(), OutOfMemory> {
 /// More than the thread-local variables of the library take.
 const THREAD_LOCAL_BYTES: usize = 16 << 10;
 
-/// Whether a thread has its thread-local variables, as a value of the thread that itself needs no memory.
+/// Whether a thread has its thread-local variables. The value is per thread, and reading it needs no memory.
 static BEGUN: OnceLock<Option<libc::pthread_key_t>> = OnceLock::new();
 
-/// Returns whether the thread has its thread-local variables; it gets them here. The C library allocates all of them when the first one
-/// is used, and ends the process if it cannot. So this tries it with a block of its own, which is free again when the C library asks.
+/// Returns whether the thread has its thread-local variables, which are created here if it has none. The C
+/// library allocates all of them when the first one is used, and ends the process if it cannot. So this first
+/// allocates and frees a block of that size.
 #[inline]
 #[must_use]
 pub(crate) fn has_thread_locals() -> bool {
@@ -148,8 +150,9 @@ fn gets_thread_locals() -> bool {
         // SAFETY: a place for the key; values of the key need no destructor.
         (unsafe { libc::pthread_key_create(&raw mut key, None) } == 0).then_some(key)
     });
-    // The C library's own functions: a compiler may leave out a pair of calls of the global allocator.
-    // SAFETY: any size may be asked for.
+    // With functions of the C library, because a compiler may leave out a pair of calls of the global
+    // allocator.
+    // SAFETY: any size may be requested.
     let block = unsafe { libc::malloc(std::hint::black_box(THREAD_LOCAL_BYTES)) };
     let has_room = !block.is_null();
     // SAFETY: the block of above, or null, which `free` ignores.
@@ -158,11 +161,11 @@ fn gets_thread_locals() -> bool {
         set_short();
         return false;
     }
-    // Now, while there is room.
+    // Creates them now, while there is room.
     CAN_FAIL.with(|first| std::hint::black_box(first).get());
     if let Some(key) = key {
-        // SAFETY: the key exists; the value is never used as an address. If there is no memory for it, the next
-        // callback of this thread asks again.
+        // SAFETY: the key exists; the value is never used as an address. If there is no memory for it, the
+        // next callback of this thread tries again.
         unsafe { libc::pthread_setspecific(key, ptr::without_provenance(1)) };
     }
     true
@@ -179,8 +182,8 @@ pub(crate) fn share_of_program() -> usize {
 
 struct Allocator;
 
-// SAFETY: blocks come from the system's allocator or from the reserve, whose blocks do not overlap, and
-// go back to where they came from: their addresses tell. Nothing here unwinds.
+// SAFETY: blocks come from the system's allocator or from the reserve, whose blocks do not overlap, and go
+// back to where they came from, which their addresses show. Nothing here unwinds.
 unsafe impl GlobalAlloc for Allocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -245,7 +248,7 @@ fn from_reserve(layout: Layout) -> *mut u8 {
     RESERVE.take(layout, limit)
 }
 
-/// Aligned as any block may need to be.
+/// Aligned for any block.
 #[repr(C, align(4096))]
 struct Reserve {
     bytes: UnsafeCell<[u8; RESERVE_BYTES]>,
@@ -325,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_follow_one_another_and_the_last_one_is_used_again() {
+    fn blocks_follow_one_another_and_the_space_of_the_last_one_is_reused() {
         let reserve = reserve();
         assert_eq!(take(&reserve, 3, 1), Some(0));
         assert_eq!(take(&reserve, 8, 8), Some(8));
@@ -341,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn blocks_that_do_not_fit_are_refused() {
         let reserve = reserve();
         assert_eq!(take(&reserve, RESERVE_BYTES + 1, 1), None);
         assert_eq!(take(&reserve, RESERVE_BYTES - 1, 1), Some(0));

@@ -1,31 +1,34 @@
-//! The table of control blocks: one for each thread there may ever be, by thread id.
+//! The table of control blocks: one for each possible thread id.
 //!
-//! Probes find the block of their thread by arithmetic alone, and do not check what they find. The table is
+//! Probes find the block of their thread by arithmetic alone, and do not check the result. The table is
 //! reserved address space, in three zones:
 //!
 //! | ids | access | what a probe finds |
 //! |---|---|---|
-//! | of threads that run, and their neighbours | read and write | a block with a position, which [`start`] or an entry has made |
-//! | up to twice the largest id seen | read | zeros: no entry fits, so the agent is called, and makes a block |
+//! | of running threads, and ids close to them | read and write | a block with a position, which [`start`] or an entry has made |
+//! | up to twice the largest id seen | read | zeros: no entry fits, so the probe calls the agent, which makes a block |
 //! | larger ones | none | nothing: no thread with such an id runs |
 //!
-//! So memory that is not used is neither data (`RLIMIT_DATA`, overcommit) nor filled by `mlockall`.
+//! So unused parts neither count as data (`RLIMIT_DATA`, overcommit) nor are filled by `mlockall`.
 //!
 //! # What a thread finds
 //!
-//! - An entry needs an id that can be read, an exit a block with a position. The event of its start announces each
-//!   thread before it runs code that has probes, and makes its block. Threads that run already when the
-//!   agent is attached to are listed, or are virtual: then the next id is drawn, and all up to it can be read.
-//! - The event of a thread that native code attaches comes after its constructor, which may run entries: their ids
-//!   can be read unless twice as many ids as ever before were drawn without a start.
-//! - An entry without a block calls the agent, which makes one, so an exit always has one.
+//! - An entry needs a block that can be read, an exit a block with a position. A thread's start event comes
+//!   before the thread runs code that has probes, and makes its block. Threads that are running when the
+//!   agent is attached are listed, except for virtual ones: there the agent draws the next thread id, and
+//!   makes all blocks up to it readable.
+//! - The start event of a thread that native code attaches comes after its constructor, which may run
+//!   entries: its block can be read unless twice as many ids as ever before were drawn without a thread being
+//!   started.
+//! - An entry without a block calls the agent, which makes one, so an exit always finds a block.
 //!
 //! # When a block is used again
 //!
-//! A part of the table is writable while a block of it is in use. Two kinds of users are counted: a thread, until another
-//! one ends on the same OS thread, and each [`HeldBlock`], since other threads store to its limit. A part without
-//! users becomes zeros again that can only be read, when the next one has none. Once ids select blocks that other threads may have, nothing is
-//! given back any more; nor in a copy of the process, where a thread that it does not have may hold the lock.
+//! A part of the table is writable while one of its blocks is in use. Two kinds of users are counted: a
+//! thread, until another one ends on the same OS thread, and each [`HeldBlock`], because other threads store
+//! to its limit. When the next part loses its last user, a part without users becomes zeros again that can
+//! only be read. Nothing is given back once threads may share blocks; nor in a copy of the process, where the
+//! lock may be held by a thread that does not exist there.
 
 #![expect(unsafe_code, reason = "a mapping that other code, compiled by the JVM, reads and writes")]
 
@@ -45,14 +48,14 @@ use rustix::process::{Resource, getrlimit};
 use super::Control;
 
 const BLOCK_BYTES: usize = size_of::<Control>();
-/// Ids are taken for as many threads: 2^32, or less where the address space of the process is limited.
+/// The largest number of ids, 2^32, or fewer if the address space of the process is limited.
 const MAX_IDS: usize = 1 << 32;
 const MIN_IDS: usize = 1 << 18;
-/// Where it is limited, we take this part of it.
+/// If it is limited, we take one part in this many.
 const SHARE: u64 = 8;
-/// Ids that can be read at first: `mlockall` needs 4 MiB of page tables for them.
+/// The number of ids that can be read at first: `mlockall` needs 4 MiB of page tables for them.
 const FIRST_IDS: usize = 1 << 25;
-/// Access changes in parts of this size: a multiple of all sizes that pages have.
+/// Access changes in parts of this size: a multiple of every page size in use.
 const PART_BYTES: usize = 64 * 1024;
 const PART_IDS: usize = PART_BYTES / BLOCK_BYTES;
 
@@ -66,7 +69,7 @@ thread_local! {
     static ENDED: Ended = const { Ended(Cell::new(None)) };
 }
 
-/// Where the blocks are.
+/// The mapping, and which of its parts are in use.
 #[derive(Debug)]
 pub(crate) struct Table {
     address: usize,
@@ -75,9 +78,9 @@ pub(crate) struct Table {
     readable: AtomicUsize,
     /// Held while access changes.
     writable: Mutex<Writable>,
-    /// Whether parts are given back: not once threads may share blocks, nor in a copy of the process.
+    /// Whether parts are given back: no longer once threads may share blocks, nor in a copy of the process.
     gives_back: AtomicBool,
-    /// A part that takes the place of one that cannot be made writable.
+    /// A part that replaces each one that cannot be made writable.
     spare: usize,
 }
 
@@ -85,21 +88,21 @@ pub(crate) struct Table {
 #[derive(Debug, Default)]
 struct Writable {
     parts: HashMap<usize, Part>,
-    /// The last one that had no users any more. It stays for the next thread, since a change of access costs a tenth
-    /// of what it costs to start a thread.
+    /// The part that lost its last user most recently. It stays for the next thread, because a change of
+    /// access costs 10 % of what the start of a thread costs.
     idle: Option<usize>,
 }
 
 /// A part of the table that is writable.
 #[derive(Debug)]
 enum Part {
-    /// Its blocks have that many users.
+    /// The number of users of its blocks.
     Open(usize),
-    /// There was no memory for it: [`Table::spare`] is in its place.
+    /// There was no memory for it: [`Table::spare`] replaces it.
     Spare,
 }
 
-/// The block of a thread, which stays writable as long as somebody has this.
+/// The block of a thread, which stays writable as long as this value exists.
 #[derive(Debug)]
 pub struct HeldBlock {
     control: &'static Control,
@@ -107,7 +110,7 @@ pub struct HeldBlock {
 }
 
 impl HeldBlock {
-    /// The block, which can be read for ever.
+    /// Returns the block, which can always be read.
     pub(crate) fn control(&self) -> &'static Control {
         self.control
     }
@@ -130,8 +133,8 @@ impl Drop for HeldBlock {
     }
 }
 
-/// The thread that ended last on an OS thread. It keeps its block until another one ends there: the code of the
-/// JDK that ends a virtual thread may contain probes, and they must find that it has ended.
+/// The thread that ended last on an OS thread. It keeps its block until another one ends there: the code of
+/// the JDK that ends a virtual thread may contain probes, and they must find that the thread has ended.
 struct Ended(Cell<Option<ThreadId>>);
 
 impl Ended {
@@ -151,7 +154,7 @@ impl Drop for Ended {
     }
 }
 
-/// The table, made at the first call.
+/// Returns the table, which the first call creates.
 ///
 /// # Errors
 /// The system has no address space for it.
@@ -159,19 +162,19 @@ pub(crate) fn table() -> Result<&'static Table, String> {
     TABLE.get_or_try_init(Table::map)
 }
 
-/// Makes the block of a thread, unless it has one. For the thread itself, or before it runs.
+/// Makes the block of a thread, unless it has one. To be called by the thread itself, or before it runs.
 ///
 /// # Errors
-/// There is no memory for it, or it is one that another thread may have too.
+/// There is no memory for it, or another thread may have the same block.
 pub(crate) fn start(thread: ThreadId) -> Result<(), String> {
     let table = TABLE.get().ok_or(NO_TABLE)?;
     table.start(thread).map(|_| ())
 }
 
-/// The block of a thread, to record through. For the thread itself.
+/// Returns the block of a thread, to record through. To be called by the thread itself.
 ///
 /// # Errors
-/// There is no memory for it, or it is one that another thread may have too.
+/// There is no memory for it, or another thread may have the same block.
 pub fn control_block(thread: ThreadId) -> Result<HeldBlock, String> {
     let table = TABLE.get().ok_or(NO_TABLE)?;
     table.start(thread)?;
@@ -179,17 +182,17 @@ pub fn control_block(thread: ThreadId) -> Result<HeldBlock, String> {
     Ok(HeldBlock { control, thread })
 }
 
-/// Makes sure that exits of the current thread have somewhere to go.
+/// Makes sure that exits of the current thread can be stored.
 pub(crate) fn leave_writable(thread: ThreadId) {
     if let Some(table) = TABLE.get()
         && table.block(thread).is_none_or(Control::is_new)
     {
-        // Refused: there is the spare part.
+        // If refused, the spare part is there.
         let _ = table.take(thread);
     }
 }
 
-/// Makes the blocks of all threads there are readable, whose ids are at most `largest`; `None` where that is not known.
+/// Makes the blocks of all threads readable whose ids are at most `largest`; `None` if that is not known.
 ///
 /// # Errors
 /// The system refuses, or threads share blocks.
@@ -203,28 +206,28 @@ pub(crate) fn expect_threads(largest: Option<ThreadId>) -> Result<(), String> {
     table.block(ThreadId::new(largest)).map(|_| ()).ok_or_else(|| NO_MEMORY.to_owned())
 }
 
-/// To be called by a thread that ends: its exits are stored nowhere from now on.
+/// Discards the exits of a thread from now on. To be called by the thread, when it ends.
 pub(crate) fn end(thread: ThreadId) {
     if let Some(block) = own_block(thread) {
         block.end();
-        // Refused: the OS thread itself is at its end.
+        // Refused if the OS thread itself is ending.
         let _ = ENDED.try_with(|ended| ended.replace(Some(thread)));
     }
 }
 
-/// Stores exits of the current thread nowhere.
+/// Discards the exits of the current thread.
 pub(crate) fn park(thread: ThreadId) {
     if let Some(block) = own_block(thread) {
         block.park();
     }
 }
 
-/// Whether more than one thread may have the same block.
+/// Returns whether more than one thread may have the same block.
 pub(crate) fn may_share_blocks() -> bool {
     TABLE.get().is_some_and(|table| !table.gives_back.load(Ordering::Relaxed))
 }
 
-/// Stores exits of the current thread nowhere, in a copy of the process: without a lock.
+/// Discards the exits of the current thread in a copy of the process. Takes no lock.
 pub(crate) fn park_in_copy(thread: ThreadId) {
     if let Some(table) = TABLE.get()
         && let Some(block) = table.block(thread)
@@ -234,20 +237,20 @@ pub(crate) fn park_in_copy(thread: ThreadId) {
     }
 }
 
-/// Has nothing given back any more. To be called right after a fork: it only stores to an atomic.
+/// Stops giving back memory. To be called right after a fork: it only stores to an atomic.
 pub(crate) fn abandon() {
     if let Some(table) = TABLE.get() {
         table.gives_back.store(false, Ordering::Relaxed);
     }
 }
 
-/// The block of a thread, if it has one that no other thread can have.
+/// Returns the block of a thread, if it has one that no other thread can have.
 fn own_block(thread: ThreadId) -> Option<&'static Control> {
     let table = TABLE.get().filter(|table| thread.get() <= table.last())?;
     table.block(thread).filter(|block| !block.is_new())
 }
 
-/// The block that belongs to no thread: it holds the off switch of all probes.
+/// Returns the block that belongs to no thread: it holds the off switch of all probes.
 #[must_use]
 pub fn shared_block() -> Option<&'static Control> {
     TABLE.get().map(|table| table.block_at(0))
@@ -279,7 +282,7 @@ impl Table {
         // SAFETY: a new mapping at an address the system chooses.
         let start = unsafe { mmap_anonymous(ptr::null_mut(), bytes, ProtFlags::empty(), flags) }?;
         for advice in [Advice::LinuxNoHugepage, Advice::LinuxDontDump] {
-            // SAFETY: our own mapping, in which there is nothing yet. Refused: pages are larger, or dumps.
+            // SAFETY: our own mapping, which is empty so far. If refused, pages or dumps are larger.
             let _ = unsafe { madvise(start, bytes, advice) };
         }
         let access = ProtFlags::READ | ProtFlags::WRITE;
@@ -299,7 +302,7 @@ impl Table {
         Ok(table)
     }
 
-    /// Where block 0 is.
+    /// The address of block 0.
     pub(crate) const fn address(&self) -> usize {
         self.address
     }
@@ -309,8 +312,8 @@ impl Table {
         self.ids as u64 - 1
     }
 
-    /// The largest id of a thread that is recorded. Some are kept back: the first thread with one of these ends
-    /// the recording, before a new thread shares the block of an old one.
+    /// The largest id of a thread that is recorded. The ids above it are kept back: the first thread with one
+    /// of these ends the recording, before a new thread shares the block of an old one.
     const fn last(&self) -> u64 {
         self.mask() - self.mask() / 16
     }
@@ -319,13 +322,13 @@ impl Table {
         usize::try_from(thread.get() & self.mask()).unwrap_or_default()
     }
 
-    /// The block of a thread, where it can be read.
+    /// Returns the block of a thread, if it can be read.
     fn block(&self, thread: ThreadId) -> Option<&'static Control> {
         let index = self.index(thread);
         (index < self.readable.load(Ordering::Acquire)).then(|| self.block_at(index))
     }
 
-    /// Makes all ids readable up to more than twice this one. Returns how many are.
+    /// Makes all ids readable up to more than twice this one. Returns the number of ids that can be read.
     fn make_readable(&self, index: usize) -> usize {
         let readable = self.readable.load(Ordering::Acquire);
         if readable == self.ids || index < readable / 2 {
@@ -337,8 +340,8 @@ impl Table {
         if wanted > readable {
             let start = ptr::with_exposed_provenance_mut(self.address + readable * BLOCK_BYTES);
             let bytes = (wanted - readable) * BLOCK_BYTES;
-            // SAFETY: a part of our own mapping, to which there is no access. Refused: the next thread tries
-            // again.
+            // SAFETY: a part of our own mapping, to which there is no access. If refused, the next thread
+            // tries again.
             if unsafe { mprotect(start, bytes, MprotectFlags::READ) }.is_ok() {
                 self.readable.store(wanted, Ordering::Release);
                 return wanted;
@@ -347,7 +350,7 @@ impl Table {
         readable
     }
 
-    /// As [`start`].
+    /// Like [`start`].
     fn start(&self, thread: ThreadId) -> Result<&'static Control, String> {
         let block = self.take(thread);
         if !(1..=self.last()).contains(&thread.get()) {
@@ -383,7 +386,7 @@ impl Table {
         Ok(block)
     }
 
-    /// Counts one more user of a block that is in use.
+    /// Counts another user of a block that is in use.
     fn hold(&self, thread: ThreadId) -> Option<&'static Control> {
         match self.writable.lock().parts.get_mut(&self.part(thread))? {
             Part::Open(users) => *users += 1,
@@ -392,14 +395,14 @@ impl Table {
         self.block(thread)
     }
 
-    /// A user of the block of a thread is gone.
+    /// Records that a block has one user fewer.
     fn give_back(&self, thread: ThreadId) {
         if !self.gives_back.load(Ordering::Relaxed) {
             return;
         }
         let part = self.part(thread);
         let mut writable = self.writable.lock();
-        // Again, since a thread that shares a block takes it with the lock.
+        // Checked again, because a thread that shares a block takes it with the lock.
         if !self.gives_back.load(Ordering::Relaxed) {
             return;
         }
@@ -418,16 +421,17 @@ impl Table {
     /// Makes a part writable.
     fn open(&self, part: usize, last_before: Option<usize>) -> Result<(), Errno> {
         let Err(error) = self.allow_writing(part) else { return Ok(()) };
-        // The number of mappings of a process is limited. None is added by making one larger.
+        // The number of mappings of a process is limited. Enlarging one adds none.
         let larger = last_before.map(|before| self.allow_writing_to(before..part + 1));
         if matches!(larger, Some(Ok(()))) { Ok(()) } else { Err(error) }
     }
 
-    /// Makes a part zeros that can only be read. Where the system refuses, it stays writable, and its blocks those of
-    /// threads that have ended.
+    /// Makes a part zeros that can only be read. If the system refuses, the part stays writable, with the
+    /// blocks of threads that have ended.
     fn close(&self, part: usize) {
         let start = self.address_of(part);
-        // SAFETY: a part of our own mapping. Nobody uses its blocks: their threads have ended, or never called us.
+        // SAFETY: a part of our own mapping. Its blocks have no users: their threads have ended, or never
+        // called us.
         let is_zero = [Advice::LinuxDontneedLocked, Advice::LinuxDontNeed]
             .into_iter()
             .any(|advice| unsafe { madvise(start, PART_BYTES, advice) }.is_ok());
@@ -451,12 +455,13 @@ impl Table {
 
     fn allow_writing_to(&self, parts: Range<usize>) -> Result<(), Errno> {
         let access = MprotectFlags::READ | MprotectFlags::WRITE;
-        // SAFETY: parts of our own mapping, which can be read all the time.
+        // SAFETY: parts of our own mapping, which can always be read.
         unsafe { mprotect(self.address_of(parts.start), parts.len() * PART_BYTES, access) }
     }
 
-    /// There is no memory for a part, and its threads will store exits: they get one that all such parts have
-    /// in common, and which is shared memory, so that no limit is asked. Nobody records there.
+    /// Maps the spare part in place of a part for which there is no memory, although its threads will store
+    /// exits. All such parts share it. It is shared memory, so it counts towards no limit. Nothing is
+    /// recorded there.
     fn replace_by_spare(&self, part: usize) -> Result<(), Errno> {
         for number in 0..PART_IDS {
             let block: *const Control =
@@ -466,8 +471,8 @@ impl Table {
         }
         let spare = ptr::with_exposed_provenance_mut(self.spare);
         let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-        // SAFETY: an old size of 0 makes another mapping of the same memory, in place of a part of ours, in
-        // one step. What it held were zeros.
+        // SAFETY: an old size of 0 creates another mapping of the same memory, in place of a part of ours, in
+        // one step. That part held only zeros.
         let mapped = unsafe { libc::mremap(spare, 0, PART_BYTES, flags, self.address_of(part)) };
         if mapped == libc::MAP_FAILED { Err(Errno::NOMEM) } else { Ok(()) }
     }
@@ -475,9 +480,9 @@ impl Table {
     fn block_at(&self, index: usize) -> &'static Control {
         let block: *const Control =
             ptr::with_exposed_provenance(self.address + index * BLOCK_BYTES);
-        // SAFETY: callers ask for ids that can be read. The mapping is never unmapped; it is aligned, since blocks
-        // have a power of two of bytes. A block is made of atomics, for which the zeros of fresh memory are
-        // values. Probes access the same words with plain stores of the JVM, each of a whole word.
+        // SAFETY: callers pass ids that can be read. The mapping is never unmapped; it is aligned, because
+        // the size of a block is a power of two. A block consists of atomics, for which the zeros of fresh
+        // memory are valid. Probes access the same words with plain stores of the JVM, each of a whole word.
         unsafe { &*block }
     }
 }
@@ -534,14 +539,14 @@ mod tests {
         assert!(table.block(id(first)).unwrap().is_new());
         assert_eq!(parts(&table), [0, (first + 100_000 - 1) / PART_IDS]);
         table.take(id(first + 1)).unwrap();
-        // From then on threads may share blocks.
+        // From now on threads may share blocks.
         table.take(ThreadId::new(table.last() + 1)).unwrap();
         table.give_back(id(first + 1));
         assert!(!table.block(id(first + 1)).unwrap().is_new());
     }
 
     #[test]
-    fn a_block_stays_writable_while_somebody_holds_it() {
+    fn a_block_stays_writable_while_it_is_held() {
         let table = table();
         let of = id(5 * PART_IDS + 7);
         table.take(of).unwrap();
@@ -549,7 +554,7 @@ mod tests {
         block.end();
         table.give_back(of);
         assert_eq!(parts(&table), [0, 5]);
-        // And when nobody does, until another one is left.
+        // It also stays when nothing holds it, until another part loses its last user.
         table.take(id(9 * PART_IDS)).unwrap();
         block.end();
         table.give_back(of);
@@ -580,7 +585,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_without_memory_is_one_where_nobody_records() {
+    fn in_a_part_without_memory_nothing_is_recorded() {
         let table = table();
         table.replace_by_spare(700).unwrap();
         table.writable.lock().parts.insert(700, Part::Spare);
@@ -593,7 +598,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_opened_with_those_before_it_where_there_are_too_many_mappings() {
+    fn a_part_is_opened_with_the_parts_before_it_if_there_are_too_many_mappings() {
         let table = table();
         table.allow_writing_to(0..12).unwrap();
         for part in [3, 11] {

@@ -2,12 +2,12 @@
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// The clock of `System.nanoTime`: it never goes backwards.
+/// Reads the clock of `System.nanoTime`, which never goes backwards.
 pub(crate) fn nano_time() -> u64 {
     read(ClockId::Monotonic)
 }
 
-/// How long the calling thread has run on a processor, in its whole life.
+/// Returns how long the calling thread has run on a processor, in its whole life.
 pub(crate) fn cpu_time() -> u64 {
     read(ClockId::ThreadCPUTime)
 }
@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clocks_go_on() {
+    fn clocks_advance() {
         let (time, cpu) = (nano_time(), cpu_time());
         while cpu_time() == cpu {}
         assert!(nano_time() > time);

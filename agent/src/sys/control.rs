@@ -2,11 +2,11 @@
 //!
 //! | offset | size | field | value |
 //! |---:|---:|---|---|
-//! |  0 | 16 | nowhere | where exits are stored while there is no chunk; never read |
+//! | 0 | 16 | nowhere | exits are stored here while there is no chunk; never read |
 //! | 16 |  8 | position | address of the next byte to be written; 0 before the thread has started |
-//! | 24 |  8 | limit | a position below it leaves room for a probe's store; 0 sends the thread to the recorder: no chunk, or recording is off |
+//! | 24 |  8 | limit | an event may be stored at any position below it; 0 sends the thread to the recorder: no chunk, or recording is off |
 //! | 32 |  8 | ended | not 0 once the thread has ended |
-//! | 40 |  8 | last | the last address at which an exit can begin: exits, which do not check the limit, stop there |
+//! |  40 |  8 | last | the last address at which an exit can begin; exits do not check the limit, and stop here |
 //! | 48 | 16 | | not used |
 //!
 //! The probes (`agent/java`) read and write position and limit of the blocks in the table of
@@ -15,7 +15,7 @@
 //! An exit stores its byte without a check. So the block of a running thread always has a position that can
 //! be written to; [`Control::park`] sets one in the block itself.
 //!
-//! The block of thread 0, which does not exist, is the table's own: its word `ended` switches all probes off.
+//! No thread has the id 0. Its block belongs to the table: its word `ended` switches all probes off.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -31,8 +31,8 @@ use crate::sys::HeldBlock;
 pub struct Control {
     nowhere: [AtomicU64; 2],
     position: AtomicU64,
-    /// Sequentially consistent, like `Recorder::on`: of a thread that sets it up and another thread that ends
-    /// the recording, at least one sees the other.
+    /// Sequentially consistent, like `Recorder::on`: if one thread sets it up while another one ends the
+    /// recording, at least one of them sees the other.
     limit: AtomicU64,
     ended: AtomicU64,
     last: AtomicU64,
@@ -57,14 +57,14 @@ impl Control {
         (self.limit.load(Ordering::Relaxed), self.last.load(Ordering::Relaxed))
     }
 
-    /// Whether an event may be stored at the position.
+    /// Returns whether an event may be stored at the position.
     #[inline]
     pub(crate) fn has_room(&self) -> bool {
         self.position.load(Ordering::Relaxed) < self.limit.load(Ordering::Relaxed)
     }
 
-    /// Directs the thread to a chunk: addresses of its first byte, of its limit, and of the last place for an
-    /// exit. For the thread itself.
+    /// Directs the thread to a chunk: the addresses of its first byte, of its limit, and of the last place
+    /// for an exit. For the thread itself.
     pub(crate) fn begin(&self, first: u64, limit: u64, last: u64) {
         self.last.store(last, Ordering::Relaxed);
         self.set_position(first, Ordering::Release);
@@ -84,12 +84,12 @@ impl Control {
         self.set_position(nowhere, Ordering::Relaxed);
     }
 
-    /// Whether the thread has no position yet.
+    /// Returns whether the thread has no position yet.
     pub(crate) fn is_new(&self) -> bool {
         self.position.load(Ordering::Relaxed) == 0
     }
 
-    /// Whether the thread has ended; its last probes may still run.
+    /// Returns whether the thread has ended; its last probes may still run.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.ended.load(Ordering::Relaxed) != 0

@@ -1,4 +1,4 @@
-//! A thread of our own, which the JVM does not know.
+//! Threads of the agent, which the JVM does not know.
 
 #![expect(unsafe_code, reason = "calls of the system that have no safe form")]
 
@@ -6,21 +6,22 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::thread::Builder;
 
-/// Ours need little.
+/// The agent's threads need little.
 const STACK_BYTES: usize = 128 * 1024;
 
-/// Starts a thread that gets no signals, which are the program's, and sleeps as short as it is asked to.
+/// Starts a thread that has all signals blocked, because they belong to the program, and that sleeps no
+/// longer than requested.
 ///
 /// # Errors
-/// The system has no thread for us.
+/// The system refuses to start a thread.
 pub(crate) fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<()> {
     spawn_with_stack(name, STACK_BYTES, body)
 }
 
-/// As [`spawn`], with a stack of this size.
+/// Like [`spawn`], with a stack of this size.
 ///
 /// # Errors
-/// The system has no thread for us.
+/// The system refuses to start a thread.
 pub(crate) fn spawn_with_stack(
     name: &str,
     stack_bytes: usize,
@@ -29,11 +30,11 @@ pub(crate) fn spawn_with_stack(
     let builder = Builder::new().name(name.to_owned()).stack_size(stack_bytes);
     let all = all_signals();
     let mut before = MaybeUninit::uninit();
-    // A new thread has the mask of the one that makes it: there is no instant at which it gets a signal.
+    // A new thread has the mask of the one that creates it, so there is no instant at which it gets a signal.
     // SAFETY: a set of signals, and room for another one.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, before.as_mut_ptr()) };
     let spawned = builder.spawn(move || {
-        // SAFETY: changes how long this thread oversleeps, nothing else. Refused: it sleeps longer.
+        // SAFETY: changes how long this thread oversleeps, and nothing else. If refused, it sleeps longer.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_usize) };
         body();
     });
@@ -65,10 +66,10 @@ mod tests {
     }
 
     #[test]
-    fn signals_are_for_other_threads() {
-        let (tell, told) = mpsc::channel();
-        spawn("test", move || tell.send(blocked(libc::SIGTERM)).unwrap()).unwrap();
-        assert!(told.recv().unwrap(), "blocked there");
+    fn signals_are_blocked_in_threads_of_the_agent() {
+        let (sender, receiver) = mpsc::channel();
+        spawn("test", move || sender.send(blocked(libc::SIGTERM)).unwrap()).unwrap();
+        assert!(receiver.recv().unwrap(), "blocked there");
         assert!(!blocked(libc::SIGTERM), "and not here");
     }
 }

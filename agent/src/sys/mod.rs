@@ -1,4 +1,4 @@
-//! UNSAFE: the ground floor: memory, threads and clocks of the system. Knows no JVM.
+//! UNSAFE, the ground floor: memory, threads and clocks of the system. Knows no JVM.
 //!
 //! | module | what |
 //! |---|---|

@@ -287,21 +287,21 @@ fn unmap(memory: Range<u64>) {
     }
 }
 
-/// Puts private memory in the place of a part of a mapping of ours. Refused: the old memory stays.
+/// Puts private memory in the place of a part of a mapping of ours. If refused, the old memory stays.
 fn replace(memory: &Range<u64>, access: ProtFlags) {
     let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
     let Ok(bytes) = usize::try_from(memory.end - memory.start) else { return };
     let Ok(start) = usize::try_from(memory.start) else { return };
-    // Made elsewhere and moved: refused memory must not leave a hole where the old memory was, as it does on Linux
-    // before 6.12 if it is mapped over that.
+    // Mapped elsewhere and moved. Mapping over the old memory would leave a hole, on Linux before 6.12, if
+    // the system refuses.
     // SAFETY: a new mapping at an address the system chooses.
     let Ok(new) = (unsafe { mmap_anonymous(ptr::null_mut(), bytes, access, flags) }) else {
         return;
     };
     let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
     let start: *mut libc::c_void = ptr::with_exposed_provenance_mut(start);
-    // SAFETY: takes the place of a part of our own mapping, at the same addresses, in one step: a store there
-    // meanwhile finds memory before and after. Nothing relies on its content any more.
+    // SAFETY: replaces a part of our own mapping, at the same addresses, in one step: a store there meanwhile
+    // finds memory before and after. Nothing relies on the old content any more.
     if unsafe { libc::mremap(new, bytes, bytes, flags, start) } == libc::MAP_FAILED {
         // SAFETY: the mapping made above, which nobody knows.
         let _ = unsafe { munmap(new, bytes) };
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_is_in_the_file() {
+    fn stores_reach_the_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journal");
         let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_region_has_an_end() {
+    fn a_region_does_not_grow_beyond_its_end() {
         let region = Region::private().unwrap();
         assert!(region.grow(1 << 60).is_err());
         assert!(region.words().is_empty() && !region.is_shared());

@@ -1,4 +1,5 @@
-//! A place for one value that threads find without a lock, and that is freed when the last of them is done with it.
+//! A place for one value, which threads find without a lock. The value is freed when the last of them
+//! releases it.
 
 #![expect(unsafe_code, reason = "a reference count that is taken through a raw pointer")]
 
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::thread;
 
-/// The place. [`get`](Self::get) waits for nobody, so it may be used after a fork.
+/// The place. [`get`](Self::get) never waits for another thread, so it may be used after a fork.
 #[derive(Debug)]
 pub(crate) struct Shared<T> {
     /// Null while the place is empty.
@@ -21,7 +22,7 @@ impl<T> Shared<T> {
         Self { value: AtomicPtr::new(ptr::null_mut()), taking: AtomicUsize::new(0) }
     }
 
-    /// The value, if there is one.
+    /// Returns the value, if there is one.
     pub(crate) fn get(&self) -> Option<Arc<T>> {
         // Pairs with `put`. Empty is the usual state of a program that is not being recorded.
         if self.value.load(Ordering::Acquire).is_null() {
@@ -32,8 +33,8 @@ impl<T> Shared<T> {
         self.taking.fetch_add(1, Ordering::SeqCst);
         let value = self.value.load(Ordering::SeqCst);
         let found = (!value.is_null()).then(|| {
-            // SAFETY: `put` made the pointer, and the reference of this place still counts: `remove` gives that
-            // back only once it has seen that no thread is here.
+            // SAFETY: `put` stored the pointer, and the place still holds its reference: `remove` gives that
+            // up only after it has seen that no thread is here.
             unsafe { Arc::increment_strong_count(value) };
             // SAFETY: the reference of the line above.
             unsafe { Arc::from_raw(value) }
@@ -42,7 +43,8 @@ impl<T> Shared<T> {
         found
     }
 
-    /// Fills the place, which must be empty. For one thread at a time, as [`remove`](Self::remove).
+    /// Fills the place, which must be empty. Only one thread at a time may call this or
+    /// [`remove`](Self::remove).
     pub(crate) fn put(&self, value: Arc<T>) {
         debug_assert!(self.value.load(Ordering::Relaxed).is_null(), "a value would be lost");
         // Pairs with the loads in `get`.
@@ -55,12 +57,12 @@ impl<T> Shared<T> {
         if value.is_null() {
             return None;
         }
-        // Each of them has a few instructions left, and no more come.
+        // Each of them has a few instructions left, and no further ones come.
         while self.taking.load(Ordering::SeqCst) != 0 {
             thread::yield_now();
         }
-        // SAFETY: `put` made the pointer, the swap has passed its reference to this call alone, and no thread
-        // is about to take another one through it.
+        // SAFETY: `put` stored the pointer, the swap has passed its reference to this call alone, and no
+        // thread is about to take another reference through it.
         Some(unsafe { Arc::from_raw(value) })
     }
 }
