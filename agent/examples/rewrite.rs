@@ -1,10 +1,9 @@
 //! Rewrites every method of many classes, without a JVM: `rewrite IN OUT`.
 //!
-//! Class files below the directory `IN` get probes and go to the same place below `OUT`; those that
-//! stay as they were are copied. `scripts/verify-corpus.sh` lets JVMs verify the result. The last line
-//! tells what was done, as `key=value` words: `skipped-…` counts methods by reason, `refused` those
-//! that HotSpot's compilers would accept as they were and not with probes, and `mb-per-s` is the speed
-//! of the rewriter alone, in bytes of class files read.
+//! Class files below the directory `IN` get probes and are written to the same place below `OUT`; unchanged
+//! ones are copied. JVMs then verify the result. The last line sums up, as `key=value` words: `skipped-…`
+//! counts methods by reason, `refused` those that HotSpot's compilers accept without probes and not with
+//! them, and `mb-per-s` is the speed of the rewriter alone, in bytes of class files read.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a tool for the terminal")]
 
@@ -78,7 +77,7 @@ fn refused(old: &[u8], new: &[u8]) -> Vec<String> {
     refused.map(|(_, method)| format!("{}{}", method.name, method.descriptor)).collect()
 }
 
-/// Gives out ids as a recording would: dense, and constructors by name.
+/// Assigns ids as a recording would: dense, and those of constructors by name.
 #[derive(Default)]
 struct Numbers {
     next: u64,
@@ -108,7 +107,7 @@ impl Numbers {
     }
 }
 
-/// What was done.
+/// Counts what was done.
 #[derive(Default)]
 struct Tally {
     classes: u64,

@@ -1,5 +1,5 @@
-//! Any bytes: refused, or rewritten into a class file that holds together, stays as it is, and holds
-//! no method that a compiler refuses because of the probes.
+//! Any bytes are refused, or rewritten into a class file that is consistent, is not changed by a second
+//! rewriting, and holds no method that a compiler refuses because of the probes.
 
 #![no_main]
 

@@ -1,8 +1,8 @@
-//! Annotations with which the JDK asks the JVM to treat a method specially.
+//! Annotations that make the JVM treat a method of the JDK specially.
 //!
 //! The JVM replaces the code of such methods (`@IntrinsicCandidate`), relies on how they are inlined
-//! (`@ForceInline`), hides them from stack traces, or allows them no call (`@Scoped`). Some had other
-//! names in JDK 8 to 15.
+//! (`@ForceInline`), hides them from stack traces, or allows them no call (`@Scoped`). Some had other names
+//! in JDK 8 to 15.
 
 use super::Malformed;
 use super::bytes::Reader;

@@ -1,13 +1,13 @@
-//! Where the CATCH of each exception handler goes.
+//! Finds the place for the CATCH of each exception handler.
 //!
-//! The best place is the start of the handler. But the probe is a call, which may throw, and two things must
-//! then hold. It must not lead back to its own handler: with a full stack that would never end, and C1
-//! compiles no such handler. And no monitor may be held that only the handler itself releases: our own
-//! handler would be reached with and without that monitor, and neither C1 nor C2 compiles such a method. So
-//! the probe moves past the first instructions of `synchronized` and `finally`, which throw nothing: up to
-//! the `monitorexit`, and to where the handler no longer covers itself. Nothing is recorded between the two
-//! places. If `monitorexit` itself throws, our handler records the exit, which means the same to the fold as
-//! a CATCH.
+//! The best place is the start of the handler. But the probe is a call, which may throw, so two things must
+//! hold. It must not lead back to its own handler: with a full stack that would never end, and C1 does not
+//! compile such a handler. And no monitor may be held that only the handler itself releases: our own handler
+//! would be reached with and without that monitor, and neither C1 nor C2 compiles such a method. So the probe
+//! moves past the first instructions of `synchronized` and `finally`, which throw nothing: up to the
+//! `monitorexit`, and to where the handler no longer covers itself. Nothing is recorded between the two
+//! places. If `monitorexit` itself throws, our handler records the exit, which means the same to the encoder
+//! as a CATCH.
 
 use super::Skip;
 use super::code::{Code, Coverage, Instruction};
@@ -17,7 +17,7 @@ use super::opcode::{self, Flow, MONITOREXIT, RET, WIDE};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct CatchPlace {
     pub(super) pc: usize,
-    /// Whether an exception there leads back to the handler nevertheless.
+    /// Whether an exception there still leads back to the handler.
     pub(super) leads_back: bool,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct CatchPlaces<'c, 'a> {
     /// Whether the code has monitors.
     locks: bool,
     coverage: Coverage,
-    /// Handlers before this one have their place.
+    /// Handlers before this one have their places.
     next: usize,
     run: Run,
 }

@@ -1,4 +1,4 @@
-//! The structure of a class file (JVMS §4.1): where everything is.
+//! The structure of a class file (JVMS §4.1): where each part is.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -155,16 +155,16 @@ impl<'a> ClassFile<'a> {
         self.access
     }
 
-    /// Whether it is an interface.
+    /// Returns whether it is an interface.
     #[must_use]
     pub fn is_interface(&self) -> bool {
         self.access & ACC_INTERFACE != 0
     }
 
-    /// Whether the class already names the probe class: it was rewritten before, or is the probe class.
+    /// Returns whether the class has probes already, or is the probe class.
     #[must_use]
     pub fn has_probes(&self) -> bool {
-        // The name alone proves nothing: a JVM that restores a class keeps our constants.
+        // The name in the pool proves nothing: a JVM that restores a class keeps our constants.
         self.pool.names_probe() && self.methods.iter().any(|entry| self.calls_probe(entry))
     }
 
@@ -198,9 +198,9 @@ impl<'a> ClassFile<'a> {
     }
 
     /// Analyses a method: what would be inserted, and where.
+    ///
     /// # Errors
     /// The method must not be changed.
-    /// The method has to stay as it is.
     pub fn plan(&self, method: usize) -> Result<Plan<'a>, Skip> {
         let entry = self.methods.get(method).ok_or(Skip::NoCode)?;
         let content = entry.code_content(self.bytes).ok_or(Skip::NoCode)?;

@@ -83,17 +83,17 @@ impl<'a> Code<'a> {
         Ok((code, reader))
     }
 
-    /// The instructions from an offset on, as far as they can be read.
+    /// Returns the instructions from an offset on, as far as they can be read.
     pub(super) fn instructions_from(&self, pc: usize) -> Instructions<'a> {
         Instructions { code: self.bytes, pc }
     }
 
-    /// All instructions, as far as they can be read.
+    /// Returns all instructions, as far as they can be read.
     pub(super) fn instructions(&self) -> Instructions<'a> {
         self.instructions_from(0)
     }
 
-    /// The places the instruction at `pc` may branch to.
+    /// Returns the places that the instruction at `pc` may branch to.
     pub(super) fn targets(
         &self,
         pc: usize,
@@ -129,7 +129,7 @@ impl<'a> Tables<'a> {
     }
 }
 
-/// The line of the first instruction that has one, from the content of a `Code` attribute.
+/// Returns the line of the first instruction that has one, from the content of a `Code` attribute.
 pub(super) fn first_line(content: &[u8], pool: &Pool<'_>) -> Result<Option<u16>, Malformed> {
     let mut reader = Reader::new(content);
     let _max_stack_and_locals = reader.take(4)?;
@@ -199,8 +199,8 @@ struct Range {
     handler: u16,
     start: u16,
     end: u16,
-    /// In [`ByPlace`], which is searched like a balanced tree: the last end in the subtree whose root this
-    /// is.
+    /// In [`ByPlace`], which is searched like a balanced tree: the last end in the subtree of which this is
+    /// the root.
     last_end: u16,
 }
 
@@ -224,13 +224,13 @@ impl Coverage {
         Self { ranges }
     }
 
-    /// The first handler at or after a place.
+    /// Returns the first handler at or after a place.
     pub(super) fn handler_from(&self, pc: usize) -> Option<usize> {
         let first = self.ranges.partition_point(|range| usize::from(range.handler) < pc);
         self.ranges.get(first).map(|range| range.handler.into())
     }
 
-    /// Where a handler stops covering the range that contains `pc`. `None` if it does not cover `pc`.
+    /// Returns where a handler stops covering the range that contains `pc`. `None` if it does not cover `pc`.
     pub(super) fn end_of(&self, handler: usize, pc: usize) -> Option<usize> {
         let key = |range: &Range| (usize::from(range.handler), usize::from(range.start));
         let after = self.ranges.partition_point(|range| key(range) <= (handler, pc));
@@ -239,7 +239,7 @@ impl Coverage {
         (usize::from(range.handler) == handler && pc < end).then_some(end)
     }
 
-    /// The same ranges, to find handlers by what they cover.
+    /// Returns the same ranges, to find handlers by what they cover.
     pub(super) fn by_place(mut self) -> ByPlace {
         self.ranges.sort_unstable_by_key(|range| range.start);
         set_last_ends(&mut self.ranges);
@@ -267,13 +267,13 @@ impl ByPlace {
         search(&self.ranges, pc, found)
     }
 
-    /// Whether any handler covers `pc`.
+    /// Returns whether any handler covers `pc`.
     pub(super) fn covers(&self, pc: usize) -> bool {
         self.at(pc, &mut |_| Err(())).is_err()
     }
 }
 
-/// Computes the last ends, and returns the last one of all.
+/// Computes the last ends, and returns the last of them all.
 fn set_last_ends(ranges: &mut [Range]) -> u16 {
     let middle = ranges.len() / 2;
     let (left, rest) = ranges.split_at_mut(middle);

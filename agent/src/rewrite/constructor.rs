@@ -5,8 +5,8 @@
 //! handler against the states before and after it.
 //!
 //! Only the code before the call is followed, path by path. Compilers put branches there (conditional
-//! arguments), several calls on several paths (Groovy), loops and handlers (statements before
-//! `super`, Java 22 and later), so nothing simpler is right.
+//! arguments), several calls on several paths (Groovy), loops and handlers (statements before `super`, Java
+//! 22 and later), so nothing simpler works.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub(super) struct Before<'a> {
 /// Follows a constructor to its calls of another one.
 ///
 /// # Errors
-/// [`Skip::OddConstructor`] if anything is not as compilers do it.
+/// [`Skip::OddConstructor`] if the code is not as compilers generate it.
 pub(super) fn analyse<'a>(
     class: &ClassFile<'a>,
     entry: &Entry<'a>,
@@ -58,7 +58,7 @@ struct Walk<'c, 'a> {
     coverage: &'c ByPlace,
     /// The states at the places that branches and handlers lead to.
     joins: BTreeMap<usize, State>,
-    /// Those of them that must still be followed.
+    /// The places that must still be followed.
     work: Vec<usize>,
     before: Before<'a>,
     /// Where constructors are called for other objects.
@@ -109,7 +109,7 @@ impl<'c, 'a> Walk<'c, 'a> {
                 return Err(Skip::OddConstructor);
             }
             state.step(self.code.bytes, instruction, &self.class.pool)?;
-            // The frame of our handler says that it exists.
+            // The frame of our handler declares it.
             if !state.keeps_local_0() {
                 return Err(Skip::OddConstructor);
             }
@@ -163,10 +163,10 @@ impl<'c, 'a> Walk<'c, 'a> {
     }
 }
 
-/// Returns whether a frame says that `this` is not initialised at a place that no path was found to reach
-/// before the call. That is dead code, but the verifier reads it, and its handler.
+/// Returns whether a frame declares `this` as not initialised at a place that no path reaches before the
+/// call. That code never runs, but the verifier checks it, and its handler.
 fn frames_disagree(entry: &Entry<'_>, code: &Code<'_>, before: &Before<'_>) -> Result<bool, Skip> {
-    // Frames count local variables by type: a long is one.
+    // In frames, a long counts as one local variable.
     let mut locals = 1 + signature(entry.descriptor)?.parameters;
     let Some((_, table)) = code.tables.frames else {
         return Ok(false);

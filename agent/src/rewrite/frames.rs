@@ -120,8 +120,8 @@ impl<'a> Iterator for Frames<'a> {
 }
 
 impl Frame<'_> {
-    /// The number of local variables, and whether the first one is a `this` that is not initialised, given
-    /// both for the previous frame.
+    /// Returns the number of local variables, and whether the first one is a `this` that is not initialised.
+    /// Takes both for the previous frame.
     pub(super) fn uninitialised_this(
         &self,
         count: usize,
@@ -140,7 +140,7 @@ impl Frame<'_> {
         match at {
             None => Ok((count + usize::from(added.0), first)),
             Some(0) if count == 0 => Ok((usize::from(added.0), true)),
-            // No compiler puts it anywhere else.
+            // No compiler puts it in another variable.
             Some(_) => Err(Skip::OddConstructor),
         }
     }
@@ -218,7 +218,7 @@ impl<'o> FrameWriter<'o> {
     }
 
     /// Writes the frame of one of our handlers: an exception on the stack, and no local variables. Before
-    /// `this` is initialised, the verifier wants the frame to say so.
+    /// `this` is initialised, the verifier requires that the frame shows this.
     pub(super) fn put_handler(
         &mut self,
         pc: usize,

@@ -1,7 +1,7 @@
 //! Judges, without a JVM, whether HotSpot's compilers accept a method.
 //!
-//! Both compilers first follow the monitors that are held through the code, exceptions included. They never
-//! try a method again that they refused, so such a method is interpreted for good.
+//! Both compilers first follow the monitors that are held through the code, exceptions included. A method
+//! that they have refused is never tried again, so it is interpreted for good.
 //!
 //! | | C1 | C2 |
 //! |---|:-:|:-:|
@@ -10,8 +10,8 @@
 //! | an exception or a return leaves the method with a monitor held | refuses | refuses |
 //! | a handler covers an instruction of its own first block that throws | refuses | |
 //!
-//! `monitorexit` of a monitor that is held counts as throwing nothing. Which object a monitor belongs to is
-//! not followed: a monitor is identified by its `monitorenter`. Probes change neither.
+//! `monitorexit` of a monitor that is held counts as throwing nothing. The object that a monitor belongs to
+//! is not followed: a monitor is identified by its `monitorenter`. Probes change neither.
 
 use super::Skip;
 use super::code::{Code, Handler, Instruction, Places};

@@ -62,7 +62,7 @@ pub(super) fn assemble(
     layout.write(additions, out)
 }
 
-/// What is inserted.
+/// The instructions that are inserted into one method.
 #[derive(Debug)]
 pub(super) struct Snippets {
     enter: Snippet,
@@ -96,7 +96,7 @@ impl Snippets {
         })
     }
 
-    /// What is at a point before its instruction.
+    /// Returns what is inserted at a point, before its instruction.
     fn before(&self, kind: PointKind) -> &Snippet {
         match kind {
             PointKind::Catch => &self.catch,
@@ -130,14 +130,14 @@ impl Layout<'_, '_> {
         Err(Skip::TooLarge)
     }
 
-    /// Finds the labels of all offsets, and for each point where its own insertion or, if it has none, its
-    /// instruction starts.
+    /// Finds the labels of all offsets, and for each point the start of what is inserted there, or of its
+    /// instruction if nothing is.
     fn place(&mut self) {
         let code = self.plan.code.bytes;
         let Scratch { labels, starts, wide } = &mut *self.scratch;
         labels.clear();
         starts.clear();
-        // From here on an old offset and its label differ by this.
+        // From here on, a label is the old offset plus this.
         let mut shift = self.snippets.enter.len();
         for (point, wide) in self.plan.points.iter().zip(wide) {
             labels.extend((labels.len()..=point.pc).map(|pc| pc + shift));
@@ -167,7 +167,7 @@ impl Layout<'_, '_> {
             if i16::try_from(offset).is_ok() {
                 continue;
             }
-            // The inverted branch leads to the next instruction: there must be a frame already.
+            // The inverted branch leads to the next instruction, which must already have a frame.
             let next = point.pc + SHORT_BRANCH;
             if !is_goto(self.op(point.pc)) && self.verified && !self.has_frame(next)? {
                 return Err(Skip::TooLarge);
@@ -206,12 +206,12 @@ impl Layout<'_, '_> {
         self.scratch.labels.get(pc).copied().ok_or(Skip::Malformed)
     }
 
-    /// The label of an offset in a table. What begins with the code still does.
+    /// Returns the label of an offset in a table. A range that begins with the code still does.
     pub(super) fn table_label(&self, pc: u16) -> Result<usize, Skip> {
         if pc == 0 { Ok(0) } else { self.label(pc.into()) }
     }
 
-    /// Where the instruction at an offset starts.
+    /// Returns where the instruction at an offset starts.
     pub(super) fn instruction_start(&self, pc: usize) -> Result<usize, Skip> {
         let points = &self.plan.points;
         let first = points.partition_point(|point| point.pc < pc);
@@ -227,7 +227,7 @@ impl Layout<'_, '_> {
 
     fn write(&self, additions: &mut Additions, out: &mut Vec<u8>) -> Result<(), Skip> {
         let code = &self.plan.code;
-        // Most probes start with an empty stack; BEGIN, END and CATCH add to what is there.
+        // Most probes start with an empty stack; BEGIN, END and CATCH add to its content.
         let on_top = !self.plan.calls.is_empty() || !code.handlers.is_empty();
         let max_stack = code.max_stack.checked_add(on_top.into()).ok_or(Skip::TooLarge)?;
         let max_stack = max_stack.max(if self.has_handlers() { 2 } else { 1 });
@@ -307,7 +307,7 @@ impl Layout<'_, '_> {
         Ok(())
     }
 
-    /// Writes a switch with its new offsets. Returns where the old code continues.
+    /// Writes a switch with its new offsets. Returns the offset at which the old code continues.
     fn write_switch(&self, number: usize, pc: usize, out: &mut Vec<u8>) -> Result<usize, Skip> {
         let code = self.plan.code.bytes;
         let start = self.start(number)?;
@@ -374,7 +374,7 @@ fn inverted(op: u8) -> u8 {
     match op {
         IFNULL => IFNONNULL,
         IFNONNULL => IFNULL,
-        // Opposites are neighbours, from an odd opcode on.
+        // Opposite branches have adjacent opcodes, beginning with an odd one.
         _ => ((op - IFEQ) ^ 1) + IFEQ,
     }
 }

@@ -1,10 +1,10 @@
 //! Leaves: methods that, once entered, do nothing but return.
 //!
-//! Their entry and exit are recorded by one call. That must not show: nothing may be recorded in between, and
-//! no exception may be thrown. So a leaf calls nothing, allocates nothing, waits for nothing, does not loop,
-//! and accesses only fields for which neither a null reference, nor linking, nor the initialisation of a
-//! class can interfere: fields that its own class declares, of `this` or static. If in doubt, a method is no
-//! leaf.
+//! One call records both their entry and their exit. That must not be observable: nothing may be recorded in
+//! between, and no exception may be thrown. So a leaf calls nothing, allocates nothing, waits for nothing,
+//! does not loop, and accesses only fields for which neither a null reference, nor linking, nor the
+//! initialisation of a class can interfere: fields that its own class declares, of `this` or static. In case
+//! of doubt, a method is not a leaf.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ const ACC_STATIC: u16 = 0x0008;
 const ACC_FINAL: u16 = 0x0010;
 const ACC_SYNCHRONIZED: u16 = 0x0020;
 
-/// Whether a method is a leaf.
+/// Returns whether a method is a leaf.
 pub(super) fn is_leaf(class: &ClassFile<'_>, entry: &Entry<'_>, code: &Code<'_>) -> bool {
     if entry.access & ACC_SYNCHRONIZED != 0 || !code.handlers.is_empty() {
         return false;
@@ -42,7 +42,7 @@ struct Leaf<'l, 'a> {
 }
 
 impl Leaf<'_, '_> {
-    /// Whether leaves may contain such an instruction, depending on its operands.
+    /// Returns whether leaves may contain such an instruction, depending on its operands.
     fn may_hold(&self, op: u8) -> bool {
         is_harmless(op)
             || matches!(op, LDC..=LDC2_W | GETSTATIC..=PUTFIELD)
@@ -63,7 +63,7 @@ impl Leaf<'_, '_> {
                     None => here = Some(joining),
                 }
             }
-            // No path leads here without a state.
+            // No path leads to an instruction without a state.
             let Some(state) = &mut here else { continue };
             if !self.allows(state, instruction)? {
                 return Ok(false);

@@ -12,10 +12,10 @@
 //! These never change: members, their order and flags, existing constants, the order of execution, the stack
 //! and local variables, line numbers, and attributes outside of code. A method that cannot be rewritten stays
 //! unchanged, with the reason ([`Skip`]); the others of its class are rewritten. If no method is rewritten,
-//! there are no new bytes, so that an untouched class stays identical.
+//! there are no new bytes, so the class stays identical.
 //!
 //! A method that HotSpot compiles is compiled with probes too (`judge`): code that the compilers refuse runs
-//! tens of times slower, for good. So probes avoid monitors (`catch`). Where they cannot, or where the method
+//! tens of times slower, for good. So probes avoid monitors (`catch`). If they cannot, or if the method
 //! becomes too large, it stays unchanged.
 //!
 //! Nothing here trusts its input: any bytes give a result, in time proportional to their number.
@@ -59,7 +59,7 @@ pub enum Malformed {
     Truncated,
     /// There are bytes after the end.
     TrailingBytes,
-    /// A constant is of no known kind.
+    /// A constant has an unknown kind.
     UnknownConstant {
         /// Its kind.
         tag: u8,

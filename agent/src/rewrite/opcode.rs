@@ -1,6 +1,6 @@
-//! The instruction set (JVMS §6.5): lengths, what can throw, what happens to the stack.
+//! The instruction set (JVMS §6.5): lengths, which instructions throw, and what they do to the stack.
 //!
-//! Only opcodes that some code refers to have a name; tables list the others by their numbers.
+//! Only opcodes that code refers to have a name; tables list the others by their numbers.
 
 use super::Skip;
 use super::bytes::{u16_at, u32_at};
@@ -209,7 +209,7 @@ pub(super) fn flow(op: u8) -> Flow {
     FLOWS.get(usize::from(op)).copied().unwrap_or(Flow::Next)
 }
 
-/// Whether a branch is taken always.
+/// Returns whether a branch is always taken.
 pub(super) fn is_goto(op: u8) -> bool {
     matches!(op, GOTO | JSR | GOTO_W | JSR_W)
 }

@@ -1,4 +1,4 @@
-//! What is inserted where, before the ids are known.
+//! Plans what is inserted where, before the ids are known.
 
 use super::Skip;
 use super::catch::CatchPlaces;
@@ -183,7 +183,7 @@ fn cover(
             piece.close(End::At(pc), &mut covered);
             piece = Piece { start: pc, before: is_before(pc), throws: false };
         }
-        // What is inserted are calls: the stack may overflow there.
+        // The inserted instructions are calls, in which the stack may overflow.
         while let Some(point) = points.next_if(|point| point.pc == pc) {
             piece.throws |= matches!(point.kind, PointKind::Catch | PointKind::Call(_));
         }
@@ -193,7 +193,7 @@ fn cover(
             piece.close(end, &mut covered);
             piece = Piece { start: next, before: piece.before, throws: false };
         } else if !piece.throws {
-            // A thread can be stopped where it jumps back.
+            // A thread can be stopped at a backward branch.
             piece.throws = !opcode::is_harmless(op)
                 || code.targets(pc, flow)?.flatten().any(|target| target <= pc);
         }
@@ -213,7 +213,7 @@ impl Piece {
     fn close(&self, end: End, covered: &mut Vec<Covered>) {
         let holds_code = match end {
             End::At(pc) | End::Exit(pc) => self.start < pc,
-            // It contains a BEGIN at least.
+            // It contains at least a BEGIN.
             End::Call(_) => true,
         };
         if self.throws && holds_code {

@@ -1,7 +1,7 @@
 //! The constant pool: looking up constants, and appending to it.
 //!
-//! A rewritten class keeps its pool byte for byte, so every index in the parts that are not read stays right.
-//! New constants only follow.
+//! A rewritten class keeps its pool byte for byte, so every index in the parts that are not read stays valid.
+//! New constants are only appended.
 
 use std::sync::OnceLock;
 
@@ -178,7 +178,7 @@ impl<'a> Pool<'a> {
     }
 }
 
-/// Constants that follow those of a class.
+/// Constants that are appended to those of a class.
 ///
 /// Probes and texts are added once. The numbers of methods all differ, so they are not searched first.
 #[derive(Debug)]
@@ -214,7 +214,7 @@ pub enum Probes {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mark(State);
 
-/// No constant has this index.
+/// Not a valid index.
 const NOT_YET: u16 = 0;
 
 impl Additions {
@@ -348,7 +348,7 @@ impl Additions {
     }
 
     fn add(&mut self, tag: u8, content: &[u8]) -> Result<u16, Skip> {
-        // The count, one more than the last index, must be a u16 too.
+        // The count, one more than the last index, must also fit into a u16.
         let index = u16::try_from(self.first + self.state.added)
             .ok()
             .filter(|index| *index < u16::MAX)

@@ -1,4 +1,4 @@
-//! What probes append, and the instructions that do it.
+//! The events that probes append, and the instructions that do it.
 //!
 //! The events are those of [`flow_codec::format::raw`]. A probe stores the complement of each byte.
 
@@ -17,7 +17,7 @@ pub(super) struct Event {
     len: usize,
 }
 
-/// After an event of three bytes its store leaves a fourth, which must look like no event.
+/// The store of an event of three bytes has a fourth one, which must not look like an event.
 const FILLER: u8 = 0xFF;
 
 impl Event {
@@ -61,7 +61,7 @@ impl Event {
     fn value(self) -> i32 {
         let [a, b, ..] = self.bytes;
         match self.len {
-            // The bytes that do not matter are chosen to make the number small.
+            // The bytes that do not matter are chosen so that the number is small.
             1 => (!a).cast_signed().into(),
             2 => (!i16::from_le_bytes([a, b])).into(),
             _ => !i32::from_le_bytes(self.bytes),

@@ -1,8 +1,8 @@
 //! Follows `this` through the stack and the local variables of a method.
 //!
-//! It tracks one thing about every slot: does it hold the reference that was passed in local variable 0? In a
-//! constructor that distinguishes the call of `super(…)` or `this(…)` from all other calls of constructors;
-//! elsewhere it proves that a field is read from an object that is not null.
+//! It tracks one fact about every slot: whether it holds the reference that was passed in local variable 0.
+//! In a constructor that distinguishes the call of `super(…)` or `this(…)` from all other calls of
+//! constructors; elsewhere it proves that a field is read from an object that is not null.
 
 use super::Skip;
 use super::bytes::u16_at;
@@ -40,7 +40,7 @@ impl State {
         Self { stack: vec![false], locals: self.locals.clone() }
     }
 
-    /// Whether local variable 0 still holds it.
+    /// Returns whether local variable 0 still holds it.
     pub(super) fn keeps_local_0(&self) -> bool {
         self.locals.first() == Some(&0)
     }

@@ -1,4 +1,4 @@
-//! The tables after the code of a method, with the new offsets.
+//! The tables that follow the code of a method, with the new offsets.
 
 use super::Skip;
 use super::bytes::Reader;
@@ -11,7 +11,7 @@ use super::pool::Additions;
 const ANY: u16 = 0;
 
 impl Layout<'_, '_> {
-    /// Ours come last, so that the program's own handlers get exceptions first.
+    /// Our handlers come last, so that the program's own get exceptions first.
     pub(super) fn write_exception_table(
         &self,
         handlers: &Handlers,

@@ -15,9 +15,9 @@ use super::{Malformed, Skip};
 /// The ids that the probes of a method record.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ids {
-    /// Of the method itself.
+    /// The id of the method itself.
     pub own: MethodId,
-    /// Of the constructors in [`Plan::calls`]; `None` for those that are not recorded.
+    /// The ids of the constructors in [`Plan::calls`]; `None` for those that are not recorded.
     pub callees: Vec<Option<MethodId>>,
 }
 
@@ -84,7 +84,8 @@ impl<'c, 'a> Weave<'c, 'a> {
         written
     }
 
-    /// Copies what comes before an attribute that will be replaced. Returns the index of its name.
+    /// Copies everything before an attribute that will be replaced. Returns the index of the attribute's
+    /// name.
     fn copy(&mut self, until: usize) -> Result<u16, Skip> {
         let between = self.class.bytes.get(self.copied..until).ok_or(Skip::Malformed)?;
         self.rest.extend_from_slice(between);

@@ -1,4 +1,4 @@
-//! Makes class files by hand, and tells what is in rewritten ones.
+//! Assembles class files, and lists what rewritten ones contain.
 
 use flow_codec::MethodId;
 
@@ -9,7 +9,7 @@ use super::super::opcode::{BIPUSH, INVOKESTATIC, LDC, LDC_W, SIPUSH};
 use super::super::pool::{Pool, probe_class, tag};
 use super::super::{ClassFile, Ids, Probes, Skip, rewrite};
 
-/// A class file in the making: `p/C`, which extends what [`Class::new`] is told.
+/// A class file under construction: `p/C`, with the superclass that [`Class::new`] gets.
 pub(super) struct Class {
     major: u16,
     pool: Vec<u8>,
@@ -19,7 +19,7 @@ pub(super) struct Class {
     methods: Vec<Vec<u8>>,
 }
 
-/// The code of a method in the making.
+/// The code of a method under construction.
 #[derive(Clone, Default)]
 pub(super) struct Body {
     pub(super) code: Vec<u8>,
@@ -130,7 +130,7 @@ impl Class {
             let variables = variables.map(|[a, b]| numbers(&[*a, *b, name, name, 0])).collect();
             attributes.push(self.attribute("LocalVariableTable", &list(variables)));
         }
-        // One that must not survive.
+        // This one must not survive.
         attributes.push(self.attribute("Unknown", &[0, 1]));
         code.extend(list(attributes));
         let head = [access, self.utf8(name), self.utf8(descriptor)].map(u16::to_be_bytes).concat();
@@ -181,7 +181,7 @@ pub(super) fn rewrite_one(bytes: &[u8], method: usize) -> Result<Vec<u8>, Skip> 
     }
 }
 
-/// What the first method holds now.
+/// The content of the first method.
 #[derive(Debug)]
 pub(super) struct Listing {
     /// Instructions in hex; probes as the event they append.

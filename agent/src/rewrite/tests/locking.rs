@@ -1,4 +1,4 @@
-//! Monitors: what compilers accept, they accept with probes too.
+//! Monitors: compilers that accept a method accept it with probes too.
 
 use proptest::prelude::*;
 
@@ -14,7 +14,7 @@ use super::{ASTORE_0, NOP, OBJECT, POP, STATIC};
 const BOTH: Verdict = Verdict { c1: true, c2: true };
 const NEITHER: Verdict = Verdict { c1: false, c2: false };
 
-/// What is thought of code whose handlers catch everything.
+/// The verdict on code whose handlers catch everything.
 fn verdict(code: &[u8], handlers: &[[u16; 3]]) -> Verdict {
     let handler =
         |&[start, end, handler]: &[u16; 3]| Handler { start, end, handler, catch_type: 0 };
@@ -43,12 +43,13 @@ fn compilers_accept_structured_locking_only() {
     assert_eq!(verdict(&[MONITORENTER, RETURN], &[]), NEITHER);
     assert_eq!(verdict(&[MONITORENTER, GOTO, 0xFF, 0xFF], &[]), NEITHER, "a loop that enters");
 
-    // As probes once were: a call before the handler's `monitorexit`, and one handler for all.
+    // As an earlier version inserted probes: a call before the handler's `monitorexit`, and one handler for
+    // all.
     let mut code = kotlin();
     code.splice(8..8, CALL);
     code.push(ATHROW);
     assert_eq!(verdict(&code, &[[2, 5, 8], [0, 16, 16]]), NEITHER);
-    // What the handler covers itself is fine for C2, and not for C1.
+    // C2 accepts what the handler itself covers, C1 does not.
     assert_eq!(verdict(&code, &[[2, 5, 8], [8, 14, 8]]), Verdict { c1: false, c2: true });
 }
 
@@ -73,8 +74,8 @@ fn a_catch_comes_after_the_monitor_is_left() {
 }
 
 #[test]
-fn what_compilers_would_refuse_with_probes_stays_as_it_is() {
-    // The handler jumps to its `monitorexit`: no place before that is free for a CATCH.
+fn a_method_that_compilers_would_refuse_with_probes_stays_unchanged() {
+    // The handler jumps to its `monitorexit`: there is no place for a CATCH before that.
     let mut code = kotlin();
     code.splice(8..8, [GOTO, 0, 3]);
     assert_eq!(verdict(&code, &[[2, 5, 8]]), BOTH);
@@ -84,7 +85,7 @@ fn what_compilers_would_refuse_with_probes_stays_as_it_is() {
     let body = |handlers| Body { code: code.clone(), handlers, ..Body::default() };
     class.add_method(STATIC, "f", "()V", body(vec![[2, 5, 8]]));
     assert_eq!(rewrite_one(&class.build(), 0), Err(Skip::NotCompilable));
-    // Without the handler no compiler accepts it anyway.
+    // Without that handler, no compiler accepts the method anyway.
     let mut class = Class::new(49, OBJECT);
     class.method("p/D", "f", "()V");
     class.add_method(STATIC, "f", "()V", body(vec![]));
@@ -271,7 +272,7 @@ proptest! {
     }
 
     #[test]
-    fn coverage_finds_what_looking_at_each_handler_finds(
+    fn coverage_agrees_with_a_search_of_all_handlers(
         handlers in proptest::collection::vec([0u16..40, 1u16..20, 0u16..6], 0..24),
     ) {
         let handler = |[start, len, handler]: [u16; 3]| {

@@ -1,4 +1,4 @@
-//! Whole methods, rewritten: every event at its place, every table right.
+//! Whole methods, rewritten: every event at its place, and every table correct.
 
 mod assembler;
 mod locking;
@@ -75,7 +75,7 @@ fn handlers_of_the_program_begin_with_a_catch_each() {
         ["append 81", &call, "exit", "B1", "note 7E", "57", "exit", "B1", "note 7F", "BF"]
     );
     assert_eq!(new.handlers, [[1, 2, 4], [1, 4, 4], [1, 2, 8], [4, 6, 8]]);
-    // So old a class has no frames.
+    // A class of this version has no frames.
     assert!(new.frames.is_empty());
 }
 
@@ -131,7 +131,7 @@ fn switches_are_padded_anew() {
             code.extend(offset(end + 1));
             code.extend([RETURN, RETURN]);
             let mut class = Class::new(49, OBJECT);
-            // What divides is no leaf.
+            // A division may throw, so this is not a leaf.
             class.add_method(STATIC | SYNCHRONIZED, "f", "(I)V", Body { code, ..Body::default() });
             let bytes = rewrite_one(&class.build(), 0).unwrap();
             let parsed = ClassFile::parse(&bytes).unwrap();
@@ -147,7 +147,7 @@ fn switches_are_padded_anew() {
 }
 
 #[test]
-fn what_can_only_return_is_a_leaf_with_one_probe() {
+fn a_method_that_can_only_return_is_a_leaf_with_one_probe() {
     let mut class = Class::new(61, OBJECT);
     let [a, b] = class.field("p/C", "x", "I");
     class.add_field(PUBLIC, "x", "I");
@@ -158,7 +158,7 @@ fn what_can_only_return_is_a_leaf_with_one_probe() {
 }
 
 #[test]
-fn only_own_fields_of_this_make_a_leaf() {
+fn a_leaf_reads_fields_of_its_own_class_only() {
     let plan = |owner: &str, declared: u16, access: u16, code: fn([u8; 2]) -> Body| {
         let mut class = Class::new(61, OBJECT);
         let field = class.field(owner, "x", "I");
@@ -188,7 +188,7 @@ fn only_own_fields_of_this_make_a_leaf() {
 }
 
 #[test]
-fn what_throws_loops_or_links_is_no_leaf() {
+fn a_method_that_may_throw_loop_or_link_is_no_leaf() {
     let leaf = |body: Body| {
         let mut class = Class::new(49, OBJECT);
         let constant = u8::try_from(class.class("p/D")).unwrap();
@@ -226,7 +226,7 @@ fn constructor<const N: usize>(
 }
 
 #[test]
-fn a_call_of_super_stands_between_begin_and_end() {
+fn a_call_of_super_is_between_begin_and_end() {
     let old = constructor("p/B", ["p/B"], |[[a, b]]| {
         Body::from([ALOAD_0, INVOKESPECIAL, a, b, ALOAD_0, POP, RETURN])
     });
@@ -239,11 +239,11 @@ fn a_call_of_super_stands_between_begin_and_end() {
     assert!(new.code[3].starts_with("B7 "), "{:?}", new.code);
     assert_eq!(new.code[4..9], ["note 7D", "2A", "57", "exit", "B1"]);
     assert_eq!(new.code[9..], ["note 7F", "BF", "note 7D", "note 7F", "BF"]);
-    // END has its own handler; before the call there is another one; the call has none, and what
+    // END has its own handler; the code before the call has another one; the call itself has none, and what
     // follows cannot throw.
     assert_eq!(new.handlers, [[4, 5, 11], [1, 3, 9]]);
     assert_eq!(new.frames, [9, 11]);
-    // Before the call the frame knows that `this` is not initialised.
+    // Before the call, the frame declares that `this` is not initialised.
     assert_eq!(new.table[5..10], [0, 1, 6, 0, 1]);
     assert_eq!(new.max_stack, 9);
 }
@@ -308,7 +308,7 @@ fn each_of_several_calls_is_announced() {
 }
 
 #[test]
-fn odd_constructors_stay_as_they_are() {
+fn odd_constructors_stay_unchanged() {
     let odd = |body: fn([[u8; 2]; 1]) -> Body| {
         let bytes = constructor("p/B", ["p/B"], body);
         rewrite_one(&bytes, 0).unwrap_err()
@@ -331,7 +331,7 @@ fn odd_constructors_stay_as_they_are() {
     assert_eq!(merged, Skip::OddConstructor);
 }
 
-/// `if (i == 0)` over so many bytes, with a frame behind the branch or none.
+/// `if (i == 0)` over `len` bytes, with or without a frame after the branch.
 fn long_branch(op: u8, len: usize, frame: bool) -> Result<Listing, Skip> {
     let mut class = Class::new(61, OBJECT);
     let [a, b] = class.method("p/D", "f", "()V");
@@ -368,7 +368,7 @@ fn branches_that_get_too_long_are_widened() {
 }
 
 #[test]
-fn an_object_in_the_making_is_found_again_in_frames() {
+fn frames_refer_to_the_new_offset_of_an_uninitialised_object() {
     let mut class = Class::new(61, OBJECT);
     let [a, b] = class.method("p/B", "<init>", "()V");
     // new B() at the start of a handler, with a branch between new and the call.
@@ -381,7 +381,7 @@ fn an_object_in_the_making_is_found_again_in_frames() {
     let new = Listing::of(&rewrite_one(&class.build(), 0).unwrap());
     assert_eq!(new.code[4..6], ["note 7E", "BB 00 04"]);
     assert_eq!(new.frames[0], 4);
-    // Behind ENTER (5), NOP, exit and return (4) the handler begins with CATCH (5): 15.
+    // After ENTER (5), NOP, exit and return (4) the handler begins with CATCH (5): 15.
     let full = &new.table[6..20];
     assert_eq!(full[5..], [0, 2, 8, 0, 15, 8, 0, 15, 255]);
 }
@@ -404,7 +404,7 @@ fn some_methods_are_never_touched() {
 }
 
 #[test]
-fn a_method_that_is_compiled_does_not_grow_too_large_for_it() {
+fn a_method_that_is_compiled_does_not_become_too_large_for_that() {
     let rewritten = |nops: usize| {
         let mut class = Class::new(61, OBJECT);
         let code = [vec![NOP; nops], vec![RETURN]].concat();
@@ -419,7 +419,7 @@ fn a_method_that_is_compiled_does_not_grow_too_large_for_it() {
 }
 
 #[test]
-fn many_handlers_cost_what_their_number_does() {
+fn the_cost_of_many_handlers_grows_with_their_number() {
     const COUNT: u16 = 20_000;
     let start = std::time::Instant::now();
     for all_at in [Some(COUNT), None] {
@@ -438,7 +438,7 @@ fn many_handlers_cost_what_their_number_does() {
         assert_eq!(plan.points.len(), 2, "one CATCH, where no handler leads back, and one exit");
         let _of_constructor = class.plan(1);
     }
-    // It takes milliseconds; with a look at all handlers for each of them, hours.
+    // It takes milliseconds; if each handler searched all others, it would take hours.
     assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }
 
@@ -470,7 +470,7 @@ fn a_method_that_is_skipped_leaves_no_trace_in_its_class() {
 }
 
 #[test]
-fn a_full_pool_is_not_overflown() {
+fn a_full_pool_does_not_overflow() {
     let mut class = Class::new(61, OBJECT);
     class.add_method(STATIC, "f", "()V", Body::from([RETURN]));
     for _ in 0..65_500 {
@@ -484,7 +484,7 @@ fn a_full_pool_is_not_overflown() {
 }
 
 #[test]
-fn structure_decides_and_not_the_version() {
+fn the_structure_of_a_class_matters_and_not_its_version() {
     for major in [45, 69, 70, u16::MAX] {
         let mut class = Class::new(major, OBJECT);
         class.add_method(STATIC, "f", "()V", Body::from([RETURN]));
