@@ -49,14 +49,14 @@ struct ClassLookup {
     for_name: usize,
 }
 
-/// Whether a class loader finds the probe class: the lower bits of its tag.
+/// What is known about whether a class loader finds the probe class: the lower bits of its tag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum KnowsProbes {
-    /// It has not been asked.
+    /// The loader has not been asked.
     Unknown = 0,
-    /// It does, or is just being asked.
+    /// It finds the class, or is just being asked.
     Maybe = 1,
-    /// It does not.
+    /// It does not find the class.
     No = 2,
 }
 

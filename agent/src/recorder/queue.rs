@@ -2,7 +2,7 @@
 //!
 //! A thread of the program then never waits for the disk to take its events: a chunk that finds no room in
 //! the queue is [condensed](flow_codec::write::Condensed) and counted as lost. The slot of a queued chunk
-//! stays open in the journal until the chunk is written, beside the slot that the thread records into
+//! stays open in the journal until the chunk is written, like the slot that the thread records into
 //! meanwhile, so a kill loses neither.
 
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use super::journal::SlotState;
 const QUEUE_BYTES: usize = 32 << 20;
 /// But at most this number of full chunks.
 const QUEUE_CHUNKS: usize = 512;
-/// Every chunk counts at least this much, for the memory it takes beside its bytes.
+/// Every chunk counts at least this much, for the memory that it takes in addition to its bytes.
 const MIN_BYTES: usize = 256;
 
 /// An encoded chunk that waits to be written.

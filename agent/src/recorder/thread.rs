@@ -36,8 +36,7 @@ pub struct ThreadRecorder {
     seen: Seen,
 }
 
-/// What the clock knows about a thread. The clock stores to it all the time, so it has a cache line of its
-/// own.
+/// What the sampler knows about a thread. The sampler stores to it all the time, so it fills a cache line.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Seen {

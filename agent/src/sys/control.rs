@@ -10,7 +10,7 @@
 //! | 48 | 16 | | not used |
 //!
 //! The probes (`agent/java`) read and write position and limit of the blocks in the table of
-//! `blocks`. A block has a cache line of its own, since its thread stores to it with each event.
+//! `blocks`. A block fills a cache line, because its thread stores to it with each event.
 //!
 //! An exit stores its byte without a check. So the block of a running thread always has a position that can
 //! be written to; [`Control::park`] sets one in the block itself.

@@ -1,9 +1,8 @@
-//! Memory for chunks: one range of addresses that only grows, and is shared with a file where there is
-//! one.
+//! Memory for chunks: one range of addresses that only grows, and that a file may back.
 //!
-//! Probes store into it without asking, after the end of a recording too, so it is given back with care:
-//! [`Region::release`]. Only what has been made usable can be accessed: the rest is neither data (`RLIMIT_DATA`,
-//! overcommit) nor filled by `mlockall`.
+//! Probes store into it without a check, even after the end of a recording, so it must be given back with
+//! care: see [`Region::release`]. Only the part in use can be accessed: the rest neither counts as data
+//! (`RLIMIT_DATA`, overcommit) nor is filled by `mlockall`.
 
 #![expect(unsafe_code, reason = "a mapping that code compiled by the JVM writes to")]
 
@@ -21,20 +20,20 @@ use rustix::process::{Resource, getrlimit};
 
 use super::blocks::may_share_blocks;
 
-/// How much address space is taken at most, and at least. It costs nothing, but where it is limited the program
-/// needs it: there we take a sixteenth.
+/// The largest and the smallest address range to reserve. Addresses cost nothing, but if their number is
+/// limited the program needs them, and we take a sixteenth.
 const MOST: usize = 64 << 30;
 const LEAST: usize = 16 << 20;
 const SHARE: u64 = 16;
 
-/// A multiple of all sizes that pages have.
+/// A multiple of every page size in use.
 const PAGE_BYTES: usize = 64 * 1024;
 
 const WORD_BYTES: usize = size_of::<AtomicU64>();
 
 const READ_WRITE: ProtFlags = ProtFlags::READ.union(ProtFlags::WRITE);
 
-/// Words of memory, all zero until somebody writes them.
+/// Words of memory, all zero until something is stored.
 pub(crate) struct Region {
     start: usize,
     reserved: usize,
@@ -82,7 +81,7 @@ impl fmt::Debug for Region {
 }
 
 impl Region {
-    /// Memory that is the content of a file.
+    /// Creates memory that is the content of a file.
     ///
     /// # Errors
     /// The system cannot map the file.
@@ -90,7 +89,7 @@ impl Region {
         Self::map(Some(Box::new(file)))
     }
 
-    /// Memory of this process alone.
+    /// Creates memory of this process alone.
     ///
     /// # Errors
     /// The system has no address space for it.
@@ -140,19 +139,19 @@ impl Region {
         Err(format!("no address space for chunks: {refusal}"))
     }
 
-    /// Whether the memory outlives the process.
+    /// Returns whether the memory outlives the process.
     pub(crate) fn is_shared(&self) -> bool {
         self.file.is_some()
     }
 
-    /// The memory that may be touched.
+    /// Returns the memory that can be accessed.
     #[inline]
     pub(crate) fn words(&self) -> &'static [AtomicU64] {
         let words = ptr::with_exposed_provenance(self.start);
         let len = self.ready.load(Ordering::Acquire) / WORD_BYTES;
-        // SAFETY: our mapping, which stays until the agent refers to it no more, and whose file has had space for these bytes
-        // before they were counted. They are zero or were stored by us and by probes, which store
-        // plainly: whole words for the machine, and nobody relies on more.
+        // SAFETY: our mapping, which stays until the agent no longer refers to it, and whose file had space
+        // for these bytes before they were counted. They are zero, or were stored by us or by
+        // probes. Those stores are plain: single accesses for the machine, and no code relies on more.
         unsafe { std::slice::from_raw_parts(words, len) }
     }
 
@@ -170,26 +169,27 @@ impl Region {
         if let Some(file) = &self.file {
             file.reserve(from, to)?;
         }
-        // Access is given to whole pages, so the first one may have it.
+        // Access is given to whole pages, so the first one may have it already.
         let first = from - from % PAGE_BYTES;
         let start = ptr::with_exposed_provenance_mut(self.start + first);
-        // SAFETY: a part of our own mapping. What can be accessed already stays so.
+        // SAFETY: a part of our own mapping. Memory that can be accessed already stays accessible.
         unsafe { mprotect(start, to - first, MprotectFlags::READ | MprotectFlags::WRITE) }?;
         self.ready.fetch_max(to, Ordering::AcqRel);
         Ok(())
     }
 
-    /// Parts with the file: what is stored from now on goes nowhere. For a process that is the copy of
-    /// another one, and after the end of a recording.
+    /// Detaches from the file: later stores are discarded. For a process that is a copy of another one, and
+    /// after the end of a recording.
     pub(crate) fn leave_file(&self) {
         if self.file.is_none() {
             return;
         }
-        // Without memory, the file stays mapped.
+        // Without memory for that, the file stays mapped.
         replace(&self.usable(), READ_WRITE);
     }
 
-    /// The same, and closes the file: the memory does not grow any more, and what could not be accessed is only reserved.
+    /// Like [`leave_file`](Self::leave_file), and closes the file: the memory no longer grows, and addresses
+    /// that could not be accessed are only reserved.
     pub(crate) fn close_file(&self) {
         if let Some(file) = &self.file {
             file.close();
@@ -199,31 +199,32 @@ impl Region {
         }
     }
 
-    /// The addresses that can be accessed, and no more than a part beyond them.
+    /// Returns the addresses that can be accessed, rounded up to a whole part.
     fn usable(&self) -> Range<u64> {
         let start = self.start as u64;
         let bytes = self.ready.load(Ordering::Acquire).next_multiple_of(PAGE_BYTES);
         start..start + bytes.min(self.reserved) as u64
     }
 
-    /// Gives the memory back, but for the part with those of the `last` chunks that threads may still store to. That
-    /// becomes memory of the process alone, which is given back at the start or end of a later recording, once
-    /// no thread can store to it.
+    /// Gives the memory back, except for the part that holds those `last` chunks to which threads may still
+    /// store. That part becomes private memory, which is given back at the start or end of a later recording,
+    /// once no thread can store to it.
     ///
-    /// For the owner of all that refers to the memory, which uses it no more. So only probes can access it, and each
-    /// probe stores only at the position of its own thread, within the thread's chunk. What can still run is
-    /// known, since only a thread itself changes its position, and does so in native code when it leaves a chunk (a probe
-    /// only moves on within it):
+    /// For the owner of everything that refers to the memory, which no longer uses it. So only probes can
+    /// still access it, and each probe stores only at the position of its own thread, within the thread's chunk. The position shows
+    /// what can still happen, because only the thread itself changes it, and leaves a chunk only in native
+    /// code (a probe only advances within it):
     ///
-    /// - A position inside: the thread may store to its last chunk at any time, for instance by the exit of a frame
-    ///   whose code had probes, or by a probe in which it has been suspended. The chunk stays accessible.
-    /// - A position outside: the thread has left the chunk, or never had one. It runs no probe that has loaded
-    ///   the old position, for that ends, and stores the position, before any native code of the thread runs.
+    /// - A position inside: the thread may store to its last chunk at any time, for instance at the exit of a
+    ///   frame whose code had probes, or in a probe in which it was suspended. The chunk stays accessible.
+    /// - A position outside: the thread has left the chunk, or never had one. It runs no probe that has
+    ///   loaded the old position, because such a probe ends, and stores the position, before the thread runs
+    ///   any native code.
     ///
-    /// Where threads may share blocks, none of this is known, and all memory stays.
+    /// If threads may share blocks, none of this is certain, and all memory stays.
     ///
-    /// A position outside is never one from before the thread had the chunk: the thread took it while it had a
-    /// reference to the recording, the last of which is gone.
+    /// A position outside is never one from before the thread had the chunk: the thread took the chunk while
+    /// it held a reference to the recording, and the last reference is gone.
     pub(crate) fn release(&self, last: impl Iterator<Item = LastChunk>) {
         if self.is_released.swap(true, Ordering::Relaxed) {
             return;
@@ -264,7 +265,7 @@ impl Drop for Region {
     }
 }
 
-/// Gives memory of earlier recordings back to which no thread can store any more.
+/// Gives back memory of earlier recordings to which no thread can store any more.
 fn give_back_kept() {
     KEPT.lock().retain_mut(|Kept { memory, positions }| {
         positions.retain(|position| memory.contains(&position.load(Ordering::Acquire)));
@@ -281,8 +282,8 @@ fn unmap(memory: Range<u64>) {
         && let Ok(start) = usize::try_from(memory.start)
         && bytes > 0
     {
-        // SAFETY: whole parts of a mapping of ours that nothing accesses any more: `Region::release` says why.
-        // Refused: the addresses stay in use.
+        // SAFETY: whole parts of a mapping of ours that nothing accesses any more: see `Region::release`. If
+        // the system refuses, the addresses stay in use.
         let _ = unsafe { munmap(ptr::with_exposed_provenance_mut(start), bytes) };
     }
 }
