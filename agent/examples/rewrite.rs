@@ -139,12 +139,12 @@ impl Tally {
             match plan {
                 Ok(plan) => {
                     self.leaves += u64::from(plan.leaf);
-                    let own = match &*method.name {
+                    let id = match &*method.name {
                         "<init>" => numbers.constructor(&name, &method.descriptor),
                         _ => numbers.fresh(),
                     };
                     let callees = plan.calls.iter().map(|call| numbers.callee(call)).collect();
-                    chosen.push((number, plan, Ids { own, callees }));
+                    chosen.push((number, plan, Ids { method: id, callees }));
                 }
                 Err(skip) => *self.skipped.entry(skip).or_default() += 1,
             }

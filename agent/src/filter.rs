@@ -105,11 +105,11 @@ const THREAD_SWITCHING: [&str; 2] = ["java.lang.VirtualThread", "jdk.internal.vm
 
 /// Classes of the Java API that a program may have on its class path. Their calls are not the program's.
 /// Other classes in their package may belong to the program.
-const OWN_CLASSES: [&str; 4] =
+const API_CLASSES: [&str; 4] =
     ["dev.flow.Flow", "dev.flow.JUnitListener", "dev.flow.TestMark", "dev.flow.TestNGListener"];
 
-fn is_own(class: &str) -> bool {
-    OWN_CLASSES.iter().any(|own| is_or_is_nested_in(class, own))
+fn is_of_api(class: &str) -> bool {
+    API_CLASSES.iter().any(|api| is_or_is_nested_in(class, api))
 }
 
 /// Returns whether a class is `outer` or nested in it.
@@ -124,7 +124,7 @@ impl FilterSpec {
         let Candidate { class, method, .. } = candidate;
         let initialiser = matches!(method, "<init>" | "<clinit>");
         if !self.selects(candidate)
-            || is_own(class)
+            || is_of_api(class)
             || (initialiser && !self.constructors)
             || self.exclude.iter().any(|glob| glob.matches(class, method))
         {
@@ -143,7 +143,7 @@ impl FilterSpec {
     /// Returns whether methods of a class may be recorded: `false` only if none is.
     #[must_use]
     pub fn may_select(&self, class: &str, loader: LoaderKind) -> bool {
-        if is_own(class) || self.exclude.iter().any(|glob| glob.matches_all_of(class)) {
+        if is_of_api(class) || self.exclude.iter().any(|glob| glob.matches_all_of(class)) {
             return false;
         }
         if self.targets.is_empty() && self.include.is_empty() {
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_classes_are_never_recorded() {
+    fn classes_of_the_api_are_never_recorded() {
         let named = FilterSpec { include: globs(&["dev.flow.**"]), ..spec() };
         for spec in [spec(), named] {
             assert_eq!(spec.verdict(method("dev.flow.Flow", "mark")), Verdict::Exclude);

@@ -37,7 +37,9 @@ use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 
 use crate::options::{CommandLine, Durability, EngineKind, OnError, Options, Overload};
-use crate::recorder::{Beside, IdTable, Journal, MethodTable, Patience, Recorder, StartIds, clock};
+use crate::recorder::{
+    IdTable, Journal, MethodTable, Recorder, SideBand, StartIds, Timeout, sampler,
+};
 use crate::sink::{
     Budget, FileSink, JournalFile, JournalPlace, LineFile, Replacement, Syncer, TraceDirectory,
     expand, host,
@@ -57,9 +59,9 @@ static STARTING: Mutex<()> = Mutex::new(());
 
 /// How long the end of a recording waits for threads that are still in it. After that, the last of them frees
 /// it.
-const RELEASE_PATIENCE: Duration = Duration::from_secs(5);
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a second caller waits for the first one to complete the manifest.
-const FINISH_PATIENCE: Duration = Duration::from_secs(2);
+const FINISH_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Set by `flow record` for all JVMs of its command; see [`Manifest::session`].
 const SESSION: &str = "FLOW_SESSION";
@@ -140,7 +142,7 @@ pub fn release(agent: Arc<Agent>, before: impl FnOnce(&Agent)) {
 
 /// Waits while a thread of the agent takes out the probes of a recording that a fault has ended.
 fn wait_for_clean_up() {
-    let deadline = Instant::now() + RELEASE_PATIENCE;
+    let deadline = Instant::now() + RELEASE_TIMEOUT;
     let is_cleaned_up = |agent: Arc<Agent>| {
         agent.recorder.has_stopped() && agent.cleaned_up.load(Ordering::Relaxed)
     };
@@ -159,7 +161,7 @@ fn release_alone(agent: Arc<Agent>) {
     if agent.engine == EngineKind::Events {
         return agent.close();
     }
-    let deadline = Instant::now() + RELEASE_PATIENCE;
+    let deadline = Instant::now() + RELEASE_TIMEOUT;
     // From here on the number of references only falls: those of running callbacks, and of threads of the
     // agent.
     while Arc::strong_count(&agent) > 1 && Instant::now() < deadline {
@@ -194,7 +196,7 @@ pub fn start(
             return Err(StartError(format!("this process is already being recorded, into {path}")));
         }
         // A fault has ended it.
-        earlier.finish(Patience::Much);
+        earlier.finish(Timeout::Long);
         release_alone(earlier);
     }
     let options =
@@ -235,7 +237,7 @@ pub fn start(
     }
     if let Timing::Sampled { period } = options.clock
         && let Err(error) =
-            agent.spawn("flow-clock", move |agent| clock::run(&agent.recorder, period))
+            agent.spawn("flow-sampler", move |agent| sampler::run(&agent.recorder, period))
     {
         log::warn!("cannot start the thread that samples times: {error}; the trace has few times");
     }
@@ -292,17 +294,17 @@ impl Agent {
             true => options.chunk_bytes,
             false => options.chunk_bytes.min(UNSAFE_CHUNK_BYTES),
         };
-        let beside = match (options.format, options.clock) {
-            (EventFormat::Jsonl, _) => Beside::Nothing,
-            (EventFormat::Binary, Timing::Off) => Beside::Marks,
-            (EventFormat::Binary, Timing::Sampled { .. }) => Beside::MarksAndTimes,
-            (EventFormat::Binary, Timing::Exact) => Beside::MarksAndInstants,
+        let side_band = match (options.format, options.clock) {
+            (EventFormat::Jsonl, _) => SideBand::None,
+            (EventFormat::Binary, Timing::Off) => SideBand::Marks,
+            (EventFormat::Binary, Timing::Sampled { .. }) => SideBand::SampledTimes,
+            (EventFormat::Binary, Timing::Exact) => SideBand::ExactTimes,
         };
         let recorder = Recorder::new(
             MethodTable::new(options.filter.clone(), ids),
             line_file(names::THREADS)?,
             journal,
-            (chunk_bytes, beside),
+            (chunk_bytes, side_band),
             Box::new(
                 FileSink::new(directory.clone(), options.format, budget).synced_by(syncer.clone()),
             ),
@@ -412,14 +414,14 @@ impl Agent {
     }
 
     /// Ends the recording and completes the manifest. Later calls only wait until that is done.
-    pub fn finish(&self, patience: Patience) {
+    pub fn finish(&self, timeout: Timeout) {
         if self.is_abandoned() {
             return;
         }
         // Held to the end: the JVM must not end before the manifest is complete.
-        let Some(mut held) = self.manifest.try_lock_for(FINISH_PATIENCE) else { return };
+        let Some(mut held) = self.manifest.try_lock_for(FINISH_TIMEOUT) else { return };
         let Some((mut manifest, place)) = held.take() else { return };
-        let end = self.recorder.finish(patience);
+        let end = self.recorder.finish(timeout);
         log::info!(
             "recorded {} calls in {} threads into {}",
             end.totals.enters,

@@ -35,7 +35,7 @@ const TOOLS: [&str; 20] = [
 /// blank, over the whole command line after `java` and its options. `!tools` excludes build tools and
 /// compilers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Mains {
+pub struct MainFilter {
     wanted: Vec<Pattern>,
     unwanted: Vec<Pattern>,
 }
@@ -46,7 +46,7 @@ struct Pattern {
     of_all: bool,
 }
 
-impl Mains {
+impl MainFilter {
     /// Reads the patterns.
     pub fn new<'a>(patterns: impl IntoIterator<Item = &'a str>) -> Self {
         let mut mains = Self::default();
@@ -123,7 +123,7 @@ mod tests {
         let worker = "worker.org.gradle.process.internal.worker.GradleWorkerMain";
         let (test, compiler) =
             (format!("{worker} 'Gradle Test Executor 1'"), format!("{worker} 'Gradle Compiler 1'"));
-        let all_but = Mains::new(["!tools", "!a.B"]);
+        let all_but = MainFilter::new(["!tools", "!a.B"]);
         for wanted in [test.as_str(), "com.app.Main", "org.gradlex.A"] {
             assert!(all_but.select(Some(wanted)), "{wanted}");
         }
@@ -136,11 +136,14 @@ mod tests {
         ] {
             assert!(!all_but.select(Some(unwanted)), "{unwanted}");
         }
-        let only = Mains::new(["com.app.*", "surefirebooter**", "!com.app.Tool"]);
+        let only = MainFilter::new(["com.app.*", "surefirebooter**", "!com.app.Tool"]);
         assert!(
             only.select(Some("com.app.Main")) && only.select(Some("/t/surefirebooter-1.jar x"))
         );
         assert!(!only.select(Some("com.app.Tool")) && !only.select(Some("org.Other")));
-        assert!(Mains::default().select(Some("anything")) && Mains::default().select(Some("")));
+        assert!(
+            MainFilter::default().select(Some("anything"))
+                && MainFilter::default().select(Some(""))
+        );
     }
 }

@@ -18,7 +18,7 @@ use flow_codec::format::names::EventFormat;
 use log::LevelFilter;
 
 use crate::filter::FilterSpec;
-use crate::mains::Mains;
+use crate::mains::MainFilter;
 
 /// All keys, with the form of their values.
 const KEYS: [(&str, &str); 24] = [
@@ -156,7 +156,7 @@ pub struct Options {
     /// Whether recording begins paused.
     pub starts_paused: bool,
     /// Which JVMs are recorded.
-    pub mains: Mains,
+    pub mains: MainFilter,
     /// The jar with the listeners that mark tests, for JVMs that run tests.
     pub api: Option<PathBuf>,
     /// Where the journal is, unless in the trace directory.
@@ -195,7 +195,7 @@ struct Setting {
 
 /// A request to the agent in a running JVM.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Wish {
+pub enum Action {
     /// To record.
     Record {
         /// The agent's option string.
@@ -209,7 +209,7 @@ pub enum Wish {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Request {
     /// What is requested.
-    pub wish: Wish,
+    pub action: Action,
     answer: Option<PathBuf>,
 }
 
@@ -225,11 +225,11 @@ impl Request {
                 _ => options.push(item.replace(',', r"\,")),
             }
         }
-        let wish = match detach {
-            true => Wish::Detach,
-            false => Wish::Record { options: options.join(",") },
+        let action = match detach {
+            true => Action::Detach,
+            false => Action::Record { options: options.join(",") },
         };
-        Self { wish, answer }
+        Self { action, answer }
     }
 
     /// Reports the reason of a refusal: in the file that the request named, which must exist, or else on
@@ -317,8 +317,8 @@ impl Options {
                 Some((start, _)) => return Err(bad_value(start)),
             },
             mains: match value("only-main") {
-                Some(patterns) => Mains::new(list(patterns, ';')?.iter().map(String::as_str)),
-                None => Mains::default(),
+                Some(patterns) => MainFilter::new(list(patterns, ';')?.iter().map(String::as_str)),
+                None => MainFilter::default(),
             },
             overload: match value("overload").map(|overload| (overload, overload.value.as_str())) {
                 None | Some((_, "wait")) => Overload::Wait,
@@ -691,10 +691,13 @@ mod tests {
     #[test]
     fn a_request_may_be_to_detach_and_name_a_place_for_the_answer() {
         let request = Request::parse(r"out=/tmp/a\,b,answer=/tmp/x\,y,chunk=1k");
-        assert_eq!(request.wish, Wish::Record { options: r"out=/tmp/a\,b,chunk=1k".to_owned() });
+        assert_eq!(
+            request.action,
+            Action::Record { options: r"out=/tmp/a\,b,chunk=1k".to_owned() }
+        );
         assert_eq!(request.answer, Some("/tmp/x,y".into()));
-        assert_eq!(Request::parse("detach").wish, Wish::Detach);
-        assert_eq!(Request::parse("").wish, Wish::Record { options: String::new() });
+        assert_eq!(Request::parse("detach").action, Action::Detach);
+        assert_eq!(Request::parse("").action, Action::Record { options: String::new() });
     }
 
     #[test]

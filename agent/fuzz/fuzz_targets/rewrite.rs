@@ -18,7 +18,7 @@ fn chosen<'a>(class: &ClassFile<'a>) -> Vec<(usize, Plan<'a>, Ids)> {
     let plan = |method: usize| {
         let plan = class.plan(method).ok()?;
         let callees = (0..plan.calls.len()).map(|call| (call % 2 == 0).then(|| id(call))).collect();
-        Some((method, plan, Ids { own: id(method), callees }))
+        Some((method, plan, Ids { method: id(method), callees }))
     };
     (0..class.methods().count()).filter_map(plan).collect()
 }

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use super::Jvm;
-use crate::recorder::{ControlPlace, Left, Meaning, RawMethod, Recorder, ThreadRecorder};
+use crate::recorder::{ControlPlace, Left, RawMethod, Recorder, ResolvedMethod, ThreadRecorder};
 
 /// A thread enters a method.
 pub fn on_entry<'a>(recorder: &Recorder, vm: &impl Jvm<'a>, method: RawMethod) {
@@ -27,14 +27,14 @@ pub fn on_exit<'a>(
     vm: &impl Jvm<'a>,
     method: RawMethod,
     how: Left,
-) -> Meaning {
-    let meaning = look_up(recorder, vm, method);
-    if meaning.recorded().is_some()
+) -> ResolvedMethod {
+    let resolved = look_up(recorder, vm, method);
+    if resolved.recorded().is_some()
         && let Some(thread) = current_thread(recorder, vm)
     {
         recorder.exit(thread, how);
     }
-    meaning
+    resolved
 }
 
 /// A class is about to become usable; no method of it has run yet.
@@ -50,10 +50,10 @@ pub fn on_thread_end<'a>(recorder: &Recorder, vm: &impl Jvm<'a>) {
 }
 
 #[inline]
-fn look_up<'a>(recorder: &Recorder, vm: &impl Jvm<'a>, method: RawMethod) -> Meaning {
+fn look_up<'a>(recorder: &Recorder, vm: &impl Jvm<'a>, method: RawMethod) -> ResolvedMethod {
     recorder.methods().look_up(method, &vm.method(method)).unwrap_or_else(|error| {
         recorder.stop(&error);
-        Meaning::default()
+        ResolvedMethod::default()
     })
 }
 
@@ -78,7 +78,7 @@ fn start_current_thread<'a>(recorder: &Recorder, vm: &impl Jvm<'a>) -> Option<&'
         recorder.lose_event("events of a thread that the JVM does not identify");
         return None;
     };
-    let control = ControlPlace::Own(Box::default());
+    let control = ControlPlace::Private(Box::default());
     let thread = recorder.start_thread(&facts, control)?;
     let kept = vm.keep_thread_recorder(Arc::clone(&thread));
     if kept.is_none() {

@@ -18,7 +18,7 @@ use flow_codec::{MethodId, ThreadId};
 use super::{Jvm, skip_list};
 use crate::filter::{Candidate, LoaderKind, Reason, Verdict};
 use crate::recorder::{
-    Beside, ControlPlace, Loader, MethodFacts, MethodTable, Recorder, ThreadRecorder,
+    ControlPlace, Loader, MethodFacts, MethodTable, Recorder, SideBand, ThreadRecorder,
 };
 use crate::rewrite::{self, ClassFile, ConstructorCall, Ids, Method, Plan, Probes};
 use crate::sink::SinkError;
@@ -62,9 +62,9 @@ pub fn on_class_file(
         methods.leave_out("out-of-memory", key(&name, "*", ""));
         return None;
     }
-    let probes = match recorder.beside() {
-        Beside::MarksAndInstants => Probes::Timed,
-        Beside::Nothing | Beside::Marks | Beside::MarksAndTimes => Probes::Plain,
+    let probes = match recorder.side_band() {
+        SideBand::ExactTimes => Probes::Timed,
+        SideBand::None | SideBand::Marks | SideBand::SampledTimes => Probes::Plain,
     };
     let rewriting = Rewriting { methods, loader, class: &class, name: &name, probes };
     rewriting.run().unwrap_or_else(|error| {
@@ -254,10 +254,10 @@ impl Rewriting<'_> {
         let infos = planned.iter().map(|(_, _, method)| self.info(method, source.as_deref()));
         let ids = self.methods.assign_all(infos.collect())?;
         let mut chosen = Vec::with_capacity(planned.len());
-        for ((index, plan, _), own) in planned.into_iter().zip(ids) {
+        for ((index, plan, _), method) in planned.into_iter().zip(ids) {
             let callees = plan.calls.iter().map(|call| self.callee(call));
             let callees = callees.collect::<Result<_, _>>()?;
-            chosen.push((index, plan, Ids { own, callees }));
+            chosen.push((index, plan, Ids { method, callees }));
         }
         let (bytes, refused) = rewrite::rewrite(self.class, chosen, self.probes);
         for (index, why) in refused {
@@ -297,9 +297,11 @@ impl Rewriting<'_> {
     /// Returns the id of a constructor that another one calls, if it is recorded. Found by name, because its
     /// class may not be loaded yet.
     fn callee(&self, call: &ConstructorCall) -> Result<Option<MethodId>, SinkError> {
-        let own = |prefix: &str| call.class.starts_with(prefix);
+        let is_jdk = |prefix: &str| call.class.starts_with(prefix);
         let loader = match self.loader.kind {
-            LoaderKind::Application if ["java.", "javax.", "jdk.", "sun."].into_iter().any(own) => {
+            LoaderKind::Application
+                if ["java.", "javax.", "jdk.", "sun."].into_iter().any(is_jdk) =>
+            {
                 LoaderKind::Jdk
             }
             kind => kind,

@@ -53,11 +53,11 @@ pub(super) fn begin(stopped: &Agent) {
 }
 
 /// Passes a class that is being prepared through the class file hook, because it may have probes of an
-/// earlier recording. Waits until that is done, but no longer than `patience`. Another thread does it: this
+/// earlier recording. Waits until that is done, but no longer than `timeout`. Another thread does it: this
 /// one holds the lock of the class, and would wait for ever for a thread that changes the class and waits for
 /// that lock.
 #[cold]
-pub(super) fn clean_class(vm: &Vm<'_>, class: jclass, patience: Option<Duration>) {
+pub(super) fn clean_class(vm: &Vm<'_>, class: jclass, timeout: Option<Duration>) {
     if Vm::is_retransforming() || allocator::is_short() || TOO_LATE.load(Ordering::SeqCst) {
         return;
     }
@@ -79,7 +79,7 @@ pub(super) fn clean_class(vm: &Vm<'_>, class: jclass, patience: Option<Duration>
     match spawned {
         Ok(()) => {
             // Nothing is ever sent: the wait ends when the sender is dropped.
-            let _ = patience.map(|patience| is_done.recv_timeout(patience));
+            let _ = timeout.map(|timeout| is_done.recv_timeout(timeout));
         }
         Err(error) => log::warn!("a class keeps probes of an earlier recording: {error}"),
     }

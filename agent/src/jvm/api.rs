@@ -85,7 +85,7 @@ unsafe extern "system" fn leave_mark(
         with_thread(agent, vm, |thread| agent.recorder().note(thread, &text));
     };
     // SAFETY: the arguments of this native method.
-    unsafe { callbacks::asked_by_program(jni, thread, body) };
+    unsafe { callbacks::run_for_program(jni, thread, body) };
 }
 
 /// `Flow.suspend`.
@@ -97,7 +97,7 @@ unsafe extern "system" fn suspend(
 ) {
     let body = |agent: &Agent, _: &Vm<'_>| agent.recorder().set_paused(paused);
     // SAFETY: the arguments of this native method.
-    unsafe { callbacks::asked_by_program(jni, thread, body) };
+    unsafe { callbacks::run_for_program(jni, thread, body) };
 }
 
 /// Calls `body` with the recorder of the current thread, if it can be recorded.

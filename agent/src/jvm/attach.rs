@@ -7,7 +7,7 @@ use super::{Vm, api, callbacks, copies, entry, environment, probe, unprepared};
 use crate::engine::instrument;
 use crate::lifecycle::{self, Agent, Start};
 use crate::options::EngineKind;
-use crate::recorder::Patience;
+use crate::recorder::Timeout;
 use crate::sys::blocks;
 
 /// Starts a recording.
@@ -71,7 +71,7 @@ pub(super) fn detach(vm: &Vm<'_>, jvmti: Jvmti) -> Result<(), String> {
 
 /// Completes the trace, removes the probes from the program, and frees what the recording held.
 pub(super) fn end(vm: &Vm<'_>, jvmti: Jvmti, agent: Arc<Agent>) {
-    agent.finish(Patience::Much);
+    agent.finish(Timeout::Long);
     if agent.engine() == EngineKind::Instrument {
         // A journal that must stay must not get the exits of frames that call methods without probes from now
         // on.

@@ -18,7 +18,7 @@ use super::{Vm, aftermath, api, environment, probe, unprepared};
 use crate::engine::{events, instrument};
 use crate::lifecycle::{self, Agent};
 use crate::options::EngineKind;
-use crate::recorder::{Left, Patience, RawMethod};
+use crate::recorder::{Left, RawMethod, Timeout};
 use crate::sys::{allocator, blocks};
 
 /// Numbers of events that are newer than the JVMTI version of `jvmti-rs`.
@@ -28,7 +28,7 @@ pub(super) const VIRTUAL_THREAD_END: sys::jvmtiEvent = 88;
 /// The callback table: that of `jvmti-rs`, and four newer slots.
 #[repr(C)]
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct CallbackTable {
     known: sys::jvmtiEventCallbacks,
     reserved85: sys::jvmtiEventReserved,
     sampled_object_alloc: sys::jvmtiEventReserved,
@@ -37,7 +37,7 @@ pub(super) struct Table {
 }
 
 /// Returns the table with our callbacks.
-pub(super) fn table() -> Table {
+pub(super) fn table() -> CallbackTable {
     // SAFETY: the struct holds only optional function pointers, for which zero is `None`.
     let mut known: sys::jvmtiEventCallbacks = unsafe { std::mem::zeroed() };
     known.VMStart = Some(vm_start);
@@ -50,7 +50,7 @@ pub(super) fn table() -> Table {
     known.ClassFileLoadHook = Some(class_file_load_hook);
     known.MethodEntry = Some(method_entry);
     known.MethodExit = Some(method_exit);
-    Table {
+    CallbackTable {
         known,
         reserved85: None,
         sampled_object_alloc: None,
@@ -61,7 +61,7 @@ pub(super) fn table() -> Table {
 
 /// How long a class that has probes of an earlier recording waits for those of this one. Another agent may be
 /// changing the class just now, and wait for it.
-const CLASS_PATIENCE: Duration = Duration::from_secs(1);
+const CLASS_TIMEOUT: Duration = Duration::from_secs(1);
 
 thread_local! {
     /// Set while the OS thread is in a callback.
@@ -229,7 +229,7 @@ unsafe extern "C" fn vm_death(jvmti: *mut sys::jvmtiEnv, jni: *mut sys::JNIEnv) 
             agent.recorder().note_names(vm.platform_threads());
         }
         // Also if a fault has ended the recording, because the manifest reports it.
-        agent.finish(Patience::Little);
+        agent.finish(Timeout::Short);
     });
 }
 
@@ -262,7 +262,7 @@ pub(super) fn make_block(agent: &Agent, thread: Option<ThreadId>) {
         && agent.recorder().is_on()
     {
         agent.recorder().stop(&format!("thread {thread}: {why}"));
-        agent.finish(Patience::Little);
+        agent.finish(Timeout::Short);
     }
 }
 
@@ -329,7 +329,7 @@ unsafe extern "C" fn class_prepare(
                     instrument::on_hidden_class(agent.recorder(), &loader, &name.binary);
                 } else if unprepared::has_old_probes(&name.binary) {
                     // Gives it probes with the ids of this recording instead, before it runs.
-                    aftermath::clean_class(&vm, class, Some(CLASS_PATIENCE));
+                    aftermath::clean_class(&vm, class, Some(CLASS_TIMEOUT));
                 }
             }
         }
@@ -438,7 +438,7 @@ pub(super) unsafe fn probe_without_room(
 ///
 /// # Safety
 /// The arguments are those the JVM passed to a native method.
-pub(super) unsafe fn asked_by_program(
+pub(super) unsafe fn run_for_program(
     jni: *mut JNIEnv,
     thread: jni::sys::jobject,
     body: impl FnOnce(&Agent, &Vm<'_>),

@@ -106,8 +106,8 @@ fn copy_of(handle: *mut c_void, library: &CStr) -> Option<OtherCopy> {
     let recording = unsafe { libc::dlsym(handle, c"flow_agent_recording".as_ptr()) };
     // SAFETY: as above.
     let on_attach = unsafe { libc::dlsym(handle, c"Agent_OnAttach".as_ptr()) };
-    let own: Recording = flow_agent_recording;
-    if recording.is_null() || on_attach.is_null() || recording.addr() == own as usize {
+    let ours: Recording = flow_agent_recording;
+    if recording.is_null() || on_attach.is_null() || recording.addr() == ours as usize {
         return None;
     }
     // SAFETY: only our library has a function of this name, and its type never changes.

@@ -14,7 +14,7 @@ use super::jvmti::Jvmti;
 use super::{Vm, attach, copies, environment, probe};
 use crate::lifecycle::{self, Start};
 use crate::logging::{PREFIX, one_line};
-use crate::options::{EngineKind, OnError, Request, Wish};
+use crate::options::{Action, EngineKind, OnError, Request};
 use crate::sys::allocator;
 
 /// Called when the JVM starts with `-agentpath`.
@@ -31,11 +31,11 @@ pub(super) unsafe extern "system" fn Agent_OnLoad(
     let options = unsafe { option_text(options) };
     refuse_or_run(&options, || {
         if lifecycle::agent().is_some() {
-            tell("loaded twice; the options of the first -agentpath are used");
+            report("loaded twice; the options of the first -agentpath are used");
             return Ok(());
         }
         if let Some(other) = copies::other_recording() {
-            tell(&format!(
+            report(&format!(
                 "another copy of flow, {}, is already recording this JVM, into {}; this copy does nothing",
                 other.library,
                 other.out.display()
@@ -76,7 +76,7 @@ pub(super) unsafe extern "system" fn Agent_OnAttach(
     // SAFETY: the arguments of this function.
     let request = Request::parse(&unsafe { option_text(options) });
     let is_on = lifecycle::agent().is_some_and(|agent| agent.recorder().is_on());
-    if request.wish == Wish::Detach
+    if request.action == Action::Detach
         && !is_on
         && let Some(other) = copies::other_recording()
     {
@@ -90,9 +90,9 @@ pub(super) unsafe extern "system" fn Agent_OnAttach(
         let jni = unsafe { environment::jni(vm)? };
         // SAFETY: the environments of the thread that runs this function.
         let vm = unsafe { Vm::new(jvmti, jni, std::ptr::null_mut()) };
-        match &request.wish {
-            Wish::Record { options } => attach::record(&vm, jvmti, options),
-            Wish::Detach => attach::detach(&vm, jvmti),
+        match &request.action {
+            Action::Record { options } => attach::record(&vm, jvmti, options),
+            Action::Detach => attach::detach(&vm, jvmti),
         }
     };
     match catch_unwind(std::panic::AssertUnwindSafe(body)) {
@@ -123,11 +123,11 @@ fn refuse_or_run(options: &str, body: impl FnOnce() -> Result<(), String>) -> ji
     };
     match lifecycle::on_error(options) {
         OnError::Stop => {
-            tell(&refusal);
+            report(&refusal);
             JNI_ERR
         }
         OnError::Continue => {
-            tell(&format!("not recording: {refusal}"));
+            report(&format!("not recording: {refusal}"));
             JNI_OK
         }
     }
@@ -140,7 +140,7 @@ fn is_launcher() -> bool {
 }
 
 /// Writes a line to stderr, before there is a logger or regardless of its level.
-fn tell(what: &str) {
+fn report(what: &str) {
     let _ = writeln!(std::io::stderr(), "{PREFIX} {}", one_line(what));
 }
 
@@ -148,22 +148,22 @@ fn tell(what: &str) {
 pub(super) fn guard_process() {
     static DONE: Once = Once::new();
     DONE.call_once(|| {
-        tell_panics();
-        leave_copies_alone();
+        report_panics();
+        stop_in_copies();
     });
 }
 
 /// Reports panics in one line, like everything else.
-fn tell_panics() {
+fn report_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map_or_else(String::new, |place| format!(" at {place}"));
-        tell(&format!("internal error{place}; recording stops, the program continues"));
+        report(&format!("internal error{place}; recording stops, the program continues"));
     }));
 }
 
 /// Stops recording in a copy of the process that `fork` creates: it shares our files, and must not write to
 /// them.
-fn leave_copies_alone() {
+fn stop_in_copies() {
     unsafe extern "C" fn in_copy() {
         match lifecycle::agent() {
             Some(agent) => agent.abandon(),

@@ -90,9 +90,9 @@ pub(super) fn as_thread_of_jvm(body: impl FnOnce(&Vm<'_>, Jvmti)) -> Result<(), 
     let detach = unsafe { &table.v1_1 }.DetachCurrentThread;
     // SAFETY: the JVM's own function with its own pointer, a place for the result, and arguments that outlive
     // the call.
-    let answer = unsafe { attach(vm, &raw mut env, (&raw mut arguments).cast()) };
-    if answer != JNI_OK || env.is_null() {
-        return Err(format!("JNI error {answer} while a thread was attached"));
+    let result = unsafe { attach(vm, &raw mut env, (&raw mut arguments).cast()) };
+    if result != JNI_OK || env.is_null() {
+        return Err(format!("JNI error {result} while a thread was attached"));
     }
     let panicked = catch_unwind(AssertUnwindSafe(|| {
         // SAFETY: the environments of this thread, which is attached until this closure has returned.
@@ -116,8 +116,8 @@ unsafe fn interface(vm: *mut JavaVM, version: i32) -> Option<*mut std::ffi::c_vo
     // SAFETY: every JVM has the functions of JNI 1.2, at the same places in every version.
     let get_env = unsafe { &table.v1_2 }.GetEnv;
     // SAFETY: the JVM's own function with its own pointer, and a place for the result.
-    let answer = unsafe { get_env(vm, &raw mut env, version) };
-    (answer == JNI_OK && !env.is_null()).then_some(env)
+    let result = unsafe { get_env(vm, &raw mut env, version) };
+    (result == JNI_OK && !env.is_null()).then_some(env)
 }
 
 /// Bits of `jvmtiCapabilities` that the agent requests.

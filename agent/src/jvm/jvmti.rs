@@ -106,7 +106,7 @@ impl Jvmti {
 
     pub(super) fn set_callbacks(
         self,
-        callbacks: &super::callbacks::Table,
+        callbacks: &super::callbacks::CallbackTable,
     ) -> Result<(), JvmtiError> {
         let bytes = sys::jint::try_from(size_of_val(callbacks)).unwrap_or_default();
         call!(self, SetEventCallbacks, ptr::from_ref(callbacks).cast(), bytes)
@@ -204,8 +204,8 @@ impl Jvmti {
     }
 
     pub(super) fn is_modifiable(self, class: sys::jclass) -> bool {
-        let mut answer = 0;
-        call!(self, IsModifiableClass, class, &raw mut answer).is_ok() && answer != 0
+        let mut result = 0;
+        call!(self, IsModifiableClass, class, &raw mut result).is_ok() && result != 0
     }
 
     /// Passes classes through the class file hooks again.
@@ -251,8 +251,8 @@ impl Jvmti {
 
     /// Returns whether a method belongs to a version of its class that has been replaced.
     pub(super) fn is_obsolete(self, method: sys::jmethodID) -> bool {
-        let mut answer = 0;
-        call!(self, IsMethodObsolete, method, &raw mut answer).is_ok() && answer != 0
+        let mut result = 0;
+        call!(self, IsMethodObsolete, method, &raw mut result).is_ok() && result != 0
     }
 
     /// Copies `bytes` to memory that the JVM frees.

@@ -283,7 +283,7 @@ impl<'a> Vm<'a> {
         // SAFETY: no arguments but the environment.
         let thrown = unsafe { (jni.ExceptionOccurred)(self.jni) };
         self.unless_failed(thrown.is_null());
-        let answer = if thrown.is_null() {
+        let result = if thrown.is_null() {
             Some(true)
         } else {
             let vm_error = ptr::with_exposed_provenance_mut(vm_error);
@@ -293,7 +293,7 @@ impl<'a> Vm<'a> {
             (!is_vm_error).then_some(false)
         };
         [name, found, thrown].into_iter().for_each(|used| self.forget(used));
-        answer
+        result
     }
 
     fn class_lookup(&self) -> Option<ClassLookup> {
@@ -353,8 +353,8 @@ impl<'a> Vm<'a> {
         let capacity = listed.saturating_add(SPARE_REFERENCES).min(MOST_REFERENCES);
         let function = self.jni().v1_2().EnsureLocalCapacity;
         // SAFETY: no pointers but the environment.
-        let answer = unsafe { function(self.jni, capacity) };
-        self.unless_failed(answer == JNI_OK);
+        let result = unsafe { function(self.jni, capacity) };
+        self.unless_failed(result == JNI_OK);
     }
 
     /// Returns the loaded classes of this name, one per class loader.
@@ -450,8 +450,8 @@ impl<'a> Vm<'a> {
         let function = self.jni().v1_1().RegisterNatives;
         let Ok(count) = i32::try_from(methods.len()) else { return false };
         // SAFETY: a class, and methods with NUL-terminated names; their functions are the caller's duty.
-        let answer = unsafe { function(self.jni, class, methods.as_ptr(), count) };
-        self.unless_failed(answer == JNI_OK)
+        let result = unsafe { function(self.jni, class, methods.as_ptr(), count) };
+        self.unless_failed(result == JNI_OK)
     }
 
     /// Returns whether a class has a static method. Initialises the class.
@@ -552,16 +552,16 @@ impl<'a> Vm<'a> {
     }
 
     /// Returns the result of a JNI function, or `None` if it threw instead.
-    fn unless_thrown<T>(&self, answer: *mut T) -> Option<*mut T> {
-        self.unless_failed(!answer.is_null()).then_some(answer)
+    fn unless_thrown<T>(&self, result: *mut T) -> Option<*mut T> {
+        self.unless_failed(!result.is_null()).then_some(result)
     }
 
     /// Returns the result of a Java method, or `None` if it threw instead.
-    fn called(&self, answer: jobject) -> Option<jobject> {
+    fn called(&self, result: jobject) -> Option<jobject> {
         let function = self.jni().v1_2().ExceptionCheck;
         // SAFETY: no arguments but the environment.
         let thrown = unsafe { function(self.jni) };
-        self.unless_failed(!thrown).then_some(answer).and_then(|answer| self.unless_thrown(answer))
+        self.unless_failed(!thrown).then_some(result).and_then(|result| self.unless_thrown(result))
     }
 
     /// Clears the pending exception if `done` is `false`. Returns `done`.
@@ -653,9 +653,9 @@ impl<'a> Jvm<'a> for Vm<'a> {
     fn retransform(&self, classes: &[LoadedClass]) -> Result<(), u32> {
         let classes: Vec<jclass> = classes.iter().map(|class| class.reference()).collect();
         let before = RETRANSFORMING.replace(true);
-        let answer = self.jvmti.retransform(&classes);
+        let result = self.jvmti.retransform(&classes);
         RETRANSFORMING.set(before);
-        answer
+        result
     }
 
     fn name_of(&self, class: LoadedClass) -> String {

@@ -119,7 +119,7 @@ mod tests {
         assert!(bytes.starts_with(b"flow-jnl"));
         let slot = &bytes[HEADER_BYTES..];
         let header = SlotHeader::decode(slot.first_chunk().unwrap());
-        // Header, state of the encoder, one word of events, the gap, marks.
+        // Header, state of the canonicalizer, one word of events, the gap, marks.
         assert_eq!(header.size, 40 + 8 + 8 + 16 + header.marks);
         assert_eq!(
             (slot.len() as u64, header.thread, header.offset),

@@ -24,7 +24,7 @@ use flow_codec::format::journal::{WORD_BYTES, chunk_start};
 use flow_codec::write::Sample;
 
 use super::journal::{MIN_SLOT_BYTES, Slot};
-use super::ticks::{Ticks, area_bytes};
+use super::samples::{Samples, area_bytes};
 use crate::sys::Control;
 use crate::sys::settle_stores;
 
@@ -46,7 +46,7 @@ pub(super) struct Chunk {
     marks_bytes: usize,
     /// The position in the slot at which exits stop.
     end: usize,
-    ticks: Ticks,
+    samples: Samples,
 }
 
 /// The sizes of chunks and events.
@@ -61,7 +61,7 @@ pub(super) struct Shape {
 /// What a slot is prepared with.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prepared {
-    /// Bytes of the encoder's state.
+    /// Bytes of the canonicalizer's state.
     pub(super) resume_bytes: usize,
     /// Bytes of the pending marks, if there may be marks.
     pub(super) pending_bytes: Option<usize>,
@@ -73,7 +73,7 @@ pub(super) struct Prepared {
 
 /// Who reads a chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Reader {
+pub(super) enum ReadBy {
     /// The thread that records into it.
     Owner,
     /// Another thread, while the owner may be recording.
@@ -90,7 +90,7 @@ impl Chunk {
     ) -> Self {
         let start = chunk_start(prepared.resume_bytes);
         let marks_bytes = prepared.pending_bytes.map_or(0, |_| area_bytes(slot.bytes()));
-        let ticks = Ticks::begin(&slot, prepared.pending_bytes);
+        let samples = Samples::begin(&slot, prepared.pending_bytes);
         let end = slot.bytes() - marks_bytes;
         // One for the entry that passes the limit, and one that is never recorded: without it, an area that
         // is exactly full would look like one that was too small.
@@ -102,37 +102,37 @@ impl Chunk {
         // The last place where an exit can begin.
         let last = slot.address() + (end - exit_bytes) as u64;
         control.begin(first, first + fill_bytes as u64, last);
-        Self { slot, start, fill_bytes, marks_bytes, end: end - exit_bytes, ticks }
+        Self { slot, start, fill_bytes, marks_bytes, end: end - exit_bytes, samples }
     }
 
     /// Records that the owner was seen at the position in `control`; `None` if that is not in this chunk.
     /// Returns whether there is room for another sample.
-    pub(super) fn tick(&mut self, position: u64, by_ns: u64, from_ns: u64) -> Option<bool> {
+    pub(super) fn sample(&mut self, position: u64, by_ns: u64, from_ns: u64) -> Option<bool> {
         let first = self.slot.address() + self.start as u64;
         if !(first..first + self.slot.bytes() as u64).contains(&position) {
             return None;
         }
         let bytes = self.len(position);
-        self.ticks.push(&self.slot, Sample { bytes, by_ns, from_ns });
-        Some(!self.ticks.is_full())
+        self.samples.push(&self.slot, Sample { bytes, by_ns, from_ns });
+        Some(!self.samples.is_full())
     }
 
     /// Records that the owner was still at the position of the last sample.
-    pub(super) fn prolong_tick(&self, from_ns: u64) {
-        self.ticks.prolong(&self.slot, from_ns);
+    pub(super) fn prolong_sample(&self, from_ns: u64) {
+        self.samples.prolong(&self.slot, from_ns);
     }
 
     /// The samples so far.
-    pub(super) fn copy_ticks(&self, ticks: &mut Vec<Sample>) {
-        self.ticks.copy_to(&self.slot, ticks);
+    pub(super) fn copy_samples(&self, samples: &mut Vec<Sample>) {
+        self.samples.copy_to(&self.slot, samples);
     }
 
     /// How many bytes the events have so far. `reader` can read all of them.
-    pub(super) fn recorded_bytes(&self, control: &Control, reader: Reader) -> usize {
+    pub(super) fn recorded_bytes(&self, control: &Control, reader: ReadBy) -> usize {
         // Pairs with the store in `append`. A probe's stores are plain ones: `settle_stores` says why its
         // bytes are visible too. What the thread records meanwhile is after the position and is not read.
         let len = self.len(control.position(Ordering::Acquire));
-        if reader == Reader::Other {
+        if reader == ReadBy::Other {
             settle_stores();
         }
         len
@@ -177,7 +177,7 @@ impl Chunk {
     pub(super) fn wanted_bytes(&self, position: u64) -> usize {
         let now = self.slot.bytes();
         let is_full =
-            self.len(position) >= self.fill_bytes || self.marks_bytes > 0 && self.ticks.is_full();
+            self.len(position) >= self.fill_bytes || self.marks_bytes > 0 && self.samples.is_full();
         if is_full { now.saturating_mul(GROWTH) } else { now }
     }
 
@@ -191,7 +191,7 @@ impl Chunk {
 }
 
 /// Returns the size of a slot for a thread that asks for `wanted` bytes. Exits of open frames and the
-/// encoder's state take a part of it.
+/// canonicalizer's state take a part of it.
 pub(super) fn slot_bytes(
     wanted: usize,
     Shape { max_fill, exit_bytes }: Shape,
@@ -284,7 +284,7 @@ mod tests {
 
         fn recorded(&self) -> Vec<u8> {
             let mut bytes = vec![1, 2, 3];
-            self.chunk.copy_to(self.chunk.recorded_bytes(&self.control, Reader::Other), &mut bytes);
+            self.chunk.copy_to(self.chunk.recorded_bytes(&self.control, ReadBy::Other), &mut bytes);
             bytes
         }
     }

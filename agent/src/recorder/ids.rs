@@ -197,7 +197,8 @@ impl IdTable {
         let key = key(&method.class, &method.name, &method.descriptor);
         let fingerprint = self.known.fingerprint(&key);
         let id = self.id_of(fingerprint)?;
-        let news = self.known.meet(fingerprint, &method.loader).map_err(SinkError::no_memory)?;
+        let news =
+            self.known.note_loader(fingerprint, &method.loader).map_err(SinkError::no_memory)?;
         if news.id {
             encode_line(&key, id, &mut lines.ids);
         }

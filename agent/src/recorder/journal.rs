@@ -16,7 +16,7 @@ use flow_codec::format::journal::{
 };
 use parking_lot::Mutex;
 
-use super::ticks::area_bytes;
+use super::samples::area_bytes;
 use crate::sink::{JournalFile, SinkError};
 use crate::sys::{LastChunk, Region, allocator};
 
@@ -214,7 +214,7 @@ impl Slot {
         self.words
     }
 
-    /// Writes the header of the chunk that follows: its thread, its offset, the encoder's state and, if there
+    /// Writes the header of the chunk that follows: its thread, its offset, the canonicalizer's state and, if there
     /// are marks, the length of their file and the marks that it still lacks.
     pub(super) fn prepare(
         &self,

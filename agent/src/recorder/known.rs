@@ -128,7 +128,11 @@ impl KnownMethods {
     /// # Errors
     /// There is not enough memory.
     #[expect(clippy::cast_possible_truncation, reason = "a part of a hash")]
-    pub(super) fn meet(&mut self, method: Fingerprint, loader: &str) -> Result<News, OutOfMemory> {
+    pub(super) fn note_loader(
+        &mut self,
+        method: Fingerprint,
+        loader: &str,
+    ) -> Result<News, OutOfMemory> {
         let nothing = News { id: false, method: false, loader: false };
         let Some(known) = self.by_name.get_mut(&method) else { return Ok(nothing) };
         let is_named = known.facts & Known::NAMED != 0;
@@ -172,12 +176,12 @@ mod tests {
         methods.insert(method, id, false).unwrap();
         assert_eq!(methods.id(method), Some(id));
         assert_eq!(methods.id(methods.fingerprint("a.A#n()V")), None);
-        let mut meet = |loader: u32| methods.meet(method, &format!("x.L@{loader}")).unwrap();
-        assert_eq!(meet(0), News { id: true, method: true, loader: true });
-        assert_eq!(meet(0), News { id: false, method: false, loader: false });
-        let named = (0..100).filter(|loader| meet(*loader).loader).count();
+        let mut note = |loader: u32| methods.note_loader(method, &format!("x.L@{loader}")).unwrap();
+        assert_eq!(note(0), News { id: true, method: true, loader: true });
+        assert_eq!(note(0), News { id: false, method: false, loader: false });
+        let named = (0..100).filter(|loader| note(*loader).loader).count();
         assert_eq!(named + 1, MAX_LOADERS as usize);
-        assert!((0..100).all(|loader| !meet(loader).loader), "all known, or beyond the limit");
+        assert!((0..100).all(|loader| !note(loader).loader), "all known, or beyond the limit");
         assert_eq!(methods.id(method), Some(id));
     }
 }

@@ -12,7 +12,7 @@ const MAX_REASONS: usize = 16;
 pub(super) struct Losses {
     events: AtomicU64,
     reasons: Mutex<BTreeSet<String>>,
-    told: AtomicBool,
+    reported: AtomicBool,
 }
 
 impl Losses {
@@ -23,15 +23,15 @@ impl Losses {
 
     /// Keeps a reason, and reports the first one.
     pub(super) fn note(&self, reason: &str) {
-        self.note_and_tell(reason, reason);
+        self.note_and_report(reason, reason);
     }
 
     /// Like [`note`](Self::note), for the reason why the recording has stopped.
     pub(super) fn note_stop(&self, reason: &str) {
-        self.note_and_tell(reason, &format!("recording stopped: {reason}"));
+        self.note_and_report(reason, &format!("recording stopped: {reason}"));
     }
 
-    fn note_and_tell(&self, reason: &str, message: &str) {
+    fn note_and_report(&self, reason: &str, message: &str) {
         {
             let mut reasons = self.reasons.lock();
             if reasons.len() < MAX_REASONS {
@@ -39,14 +39,14 @@ impl Losses {
             }
         }
         // Without the lock: the reader of the error stream may be slow.
-        if !self.told.swap(true, Ordering::Relaxed) {
+        if !self.reported.swap(true, Ordering::Relaxed) {
             log::error!("{message}; the program continues");
         }
     }
 
     /// Reports nothing from now on.
     pub(super) fn fall_silent(&self) {
-        self.told.store(true, Ordering::Relaxed);
+        self.reported.store(true, Ordering::Relaxed);
     }
 
     pub(super) fn events(&self) -> u64 {

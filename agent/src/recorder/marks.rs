@@ -26,7 +26,7 @@ impl MarkBuffer {
         self.pending.finish();
     }
 
-    /// Where the encoder appends marks.
+    /// Where the canonicalizer appends marks.
     pub(super) fn encoded(&mut self) -> &mut EncodedMarks {
         &mut self.pending
     }

@@ -32,14 +32,14 @@ pub struct RawMethod(pub usize);
 
 /// What a handle refers to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Meaning {
+pub struct ResolvedMethod {
     /// The method's id, if it is recorded.
     id: Option<MethodId>,
     /// Whether the method returns an object or an array.
     pub returns_reference: bool,
 }
 
-impl Meaning {
+impl ResolvedMethod {
     /// How an entry of the method is recorded; `None` if it is not.
     #[must_use]
     pub fn recorded(self) -> Option<Recorded> {
@@ -106,7 +106,7 @@ const MAX_HANDLES: usize = 4096;
 #[derive(Debug)]
 pub struct MethodTable {
     filter: FilterSpec,
-    shards: [RwLock<HashMap<RawMethod, Meaning>>; SHARDS],
+    shards: [RwLock<HashMap<RawMethod, ResolvedMethod>>; SHARDS],
     generation: AtomicU64,
     ids: Mutex<IdTable>,
     described: Arc<AtomicU64>,
@@ -138,15 +138,15 @@ impl MethodTable {
         &self,
         raw: RawMethod,
         describe: &impl DescribeMethod,
-    ) -> Result<Meaning, SinkError> {
+    ) -> Result<ResolvedMethod, SinkError> {
         // Pairs with the store in `forget`.
         let generation = self.generation.load(Ordering::Acquire);
-        if let Some(meaning) = recent(raw, generation) {
-            return Ok(meaning);
+        if let Some(resolved) = recent(raw, generation) {
+            return Ok(resolved);
         }
-        let meaning = self.look_up_shared(raw, describe)?;
-        remember(raw, generation, meaning);
-        Ok(meaning)
+        let resolved = self.look_up_shared(raw, describe)?;
+        remember(raw, generation, resolved);
+        Ok(resolved)
     }
 
     #[cold]
@@ -154,19 +154,19 @@ impl MethodTable {
         &self,
         raw: RawMethod,
         describe: &impl DescribeMethod,
-    ) -> Result<Meaning, SinkError> {
+    ) -> Result<ResolvedMethod, SinkError> {
         let shard = &self.shards[spread(raw) % SHARDS];
-        if let Some(meaning) = shard.read().get(&raw) {
-            return Ok(*meaning);
+        if let Some(resolved) = shard.read().get(&raw) {
+            return Ok(*resolved);
         }
         // Called without a lock: the JVM may stop this thread here. Two threads may both ask; they get the
         // same id.
-        let meaning = match describe.facts() {
-            Some(facts) => Meaning {
+        let resolved = match describe.facts() {
+            Some(facts) => ResolvedMethod {
                 returns_reference: returns_reference(&facts.info.descriptor),
                 id: self.resolve(facts, describe)?,
             },
-            None => Meaning::default(),
+            None => ResolvedMethod::default(),
         };
         let mut shard = shard.write();
         if shard.len() >= MAX_HANDLES {
@@ -175,8 +175,8 @@ impl MethodTable {
             self.generation.store(next_generation(), Ordering::Release);
         }
         allocator::try_to(|| shard.try_reserve(1)).map_err(SinkError::no_memory)?;
-        shard.insert(raw, meaning);
-        Ok(meaning)
+        shard.insert(raw, resolved);
+        Ok(resolved)
     }
 
     fn resolve(
@@ -300,27 +300,27 @@ const RECENT: usize = 256;
 struct Recent {
     raw: RawMethod,
     generation: u64,
-    meaning: Meaning,
+    resolved: ResolvedMethod,
 }
 
 thread_local! {
     static LAST_SEEN: [Cell<Recent>; RECENT] = const {
         [const {
-            let meaning = Meaning { id: None, returns_reference: false };
-            Cell::new(Recent { raw: RawMethod(0), generation: 0, meaning })
+            let resolved = ResolvedMethod { id: None, returns_reference: false };
+            Cell::new(Recent { raw: RawMethod(0), generation: 0, resolved })
         }; RECENT]
     };
 }
 
 #[inline]
-fn recent(raw: RawMethod, generation: u64) -> Option<Meaning> {
+fn recent(raw: RawMethod, generation: u64) -> Option<ResolvedMethod> {
     let entry = LAST_SEEN.with(|entries| entries[spread(raw) % RECENT].get());
-    (entry.raw == raw && entry.generation == generation).then_some(entry.meaning)
+    (entry.raw == raw && entry.generation == generation).then_some(entry.resolved)
 }
 
-fn remember(raw: RawMethod, generation: u64, meaning: Meaning) {
+fn remember(raw: RawMethod, generation: u64, resolved: ResolvedMethod) {
     LAST_SEEN
-        .with(|entries| entries[spread(raw) % RECENT].set(Recent { raw, generation, meaning }));
+        .with(|entries| entries[spread(raw) % RECENT].set(Recent { raw, generation, resolved }));
 }
 
 #[cfg(test)]
@@ -359,8 +359,8 @@ mod tests {
         MethodTable::new(filter, ids)
     }
 
-    fn first_byte(meaning: Meaning) -> Option<u8> {
-        meaning.recorded().map(|recorded| recorded.as_bytes()[0])
+    fn first_byte(resolved: ResolvedMethod) -> Option<u8> {
+        resolved.recorded().map(|recorded| recorded.as_bytes()[0])
     }
 
     #[test]
@@ -429,8 +429,8 @@ mod tests {
                         for i in 0..names.len() {
                             let at = (i * 37 + turn * 11) % names.len();
                             let raw = RawMethod(8 * (at + 1));
-                            let meaning = table.look_up(raw, &Named("a.A", names[at])).unwrap();
-                            seen[at] = meaning.recorded().unwrap().as_bytes().to_vec();
+                            let resolved = table.look_up(raw, &Named("a.A", names[at])).unwrap();
+                            seen[at] = resolved.recorded().unwrap().as_bytes().to_vec();
                         }
                         seen
                     })

@@ -1,8 +1,8 @@
 //! Collects the events of all threads, encodes full chunks, and passes them to the sink. Knows no JVM.
 //!
 //! ```text
-//! engine ─▶ ThreadRecorder (one chunk per thread) ─▶ encoder ─▶ Sink
-//! probe  ─▶   ▲ MethodTable: which method, which id    ▼
+//! engine ─▶ ThreadRecorder (one chunk per thread) ─▶ canonicalizer ─▶ Sink
+//! probe  ─▶   ▲ MethodTable: which method, which id         ▼
 //!             └ Journal: memory of chunks     Losses, totals
 //! ```
 //!
@@ -14,7 +14,6 @@
 mod asked;
 mod checkpoint;
 mod chunk;
-pub mod clock;
 mod ids;
 mod journal;
 mod known;
@@ -24,9 +23,10 @@ mod marks;
 mod methods;
 mod pause;
 mod queue;
+pub mod sampler;
+mod samples;
 mod thread;
 mod threads;
-mod ticks;
 
 use std::fmt;
 use std::sync::Arc;
@@ -43,18 +43,20 @@ use flow_codec::format::raw;
 use flow_codec::write::{EventCounts, Sample};
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::sink::{FoldedChunk, LineFile, Scope, Sink, SinkError};
+use crate::sink::{CanonicalChunk, LineFile, Scope, Sink, SinkError};
 use crate::sys::allocator::{self, OutOfMemory};
-use crate::sys::clock as sys_clock;
+use crate::sys::clock;
 pub use crate::sys::{Control, ControlPlace};
 use asked::AskedLoaders;
-use chunk::{Reader, Shape};
+use chunk::{ReadBy, Shape};
 pub use ids::{IdTable, StartIds};
 pub use journal::Journal;
 use losses::Losses;
 use marks::MarkBuffer;
-pub use methods::{DescribeMethod, Loader, Meaning, MethodFacts, MethodTable, RawMethod, Recorded};
-use queue::{After, Parcel, Queue};
+pub use methods::{
+    DescribeMethod, Loader, MethodFacts, MethodTable, RawMethod, Recorded, ResolvedMethod,
+};
+use queue::{After, Queue, QueuedChunk};
 pub use thread::ThreadRecorder;
 use thread::{OldFrames, Out, OutState};
 pub use threads::ThreadFacts;
@@ -70,19 +72,19 @@ const DROPPED: &str = "the disk was slower than the program: chunks were dropped
 
 /// How long the end of the recording waits, in all, for threads that are writing their chunks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Patience {
+pub enum Timeout {
     /// The JVM ends and must not be delayed.
-    Little,
+    Short,
     /// The program continues: its threads will finish writing.
-    Much,
+    Long,
 }
 
-impl Patience {
+impl Timeout {
     const fn duration(self) -> Duration {
         match self {
             // Only while a thread is really writing: a busy disk may delay it by 200 ms and more.
-            Self::Little => Duration::from_secs(1),
-            Self::Much => Duration::from_secs(5),
+            Self::Short => Duration::from_secs(1),
+            Self::Long => Duration::from_secs(5),
         }
     }
 }
@@ -98,15 +100,15 @@ pub enum Left {
 
 /// What is recorded in addition to the events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Beside {
-    /// Nothing: there is no place for it.
-    Nothing,
-    /// Which exits were by exception, and the program's notes.
+pub enum SideBand {
+    /// Nothing: the format of events has no place for it.
+    None,
+    /// Marks: which exits were by exception, and the program's notes.
     Marks,
-    /// The same, and times from a clock that samples threads.
-    MarksAndTimes,
-    /// The same, and the time of each event.
-    MarksAndInstants,
+    /// Marks, and times from samples of the threads' positions.
+    SampledTimes,
+    /// Marks, and the time of each event.
+    ExactTimes,
 }
 
 /// Owns everything that is recorded in one JVM run.
@@ -131,7 +133,7 @@ pub struct Recorder {
     journal: Journal,
     /// How much a chunk may hold.
     chunk_bytes: usize,
-    beside: Beside,
+    side_band: SideBand,
     buffers: Buffers,
     sink: Box<dyn Sink>,
     /// The queue for chunks, if threads do not wait for the disk.
@@ -162,7 +164,7 @@ impl Recorder {
         methods: MethodTable,
         thread_lines: LineFile,
         journal: Journal,
-        (chunk_bytes, beside): (usize, Beside),
+        (chunk_bytes, side_band): (usize, SideBand),
         sink: Box<dyn Sink>,
         started: Instant,
     ) -> Self {
@@ -178,7 +180,7 @@ impl Recorder {
             threads: ThreadTable::new(thread_lines),
             journal,
             chunk_bytes,
-            beside,
+            side_band,
             buffers: Buffers::new(),
             sink,
             queue: None,
@@ -244,10 +246,10 @@ impl Recorder {
         &self.methods
     }
 
-    /// What is recorded beside the events.
+    /// What is recorded in addition to the events.
     #[must_use]
-    pub fn beside(&self) -> Beside {
-        self.beside
+    pub fn side_band(&self) -> SideBand {
+        self.side_band
     }
 
     /// Records that `thread` entered `method`.
@@ -267,7 +269,7 @@ impl Recorder {
     /// Records an event, in raw form.
     #[inline]
     pub fn append(&self, thread: &ThreadRecorder, event: &[u8]) {
-        if self.beside == Beside::MarksAndInstants {
+        if self.side_band == SideBand::ExactTimes {
             return self.append_timed(thread, event);
         }
         self.append_as_it_is(thread, event);
@@ -275,7 +277,7 @@ impl Recorder {
 
     /// Like [`append`](Self::append), with the time before the event.
     fn append_timed(&self, thread: &ThreadRecorder, event: &[u8]) {
-        let now = sys_clock::nano_time() << u8::BITS | u64::from(raw::TIME);
+        let now = clock::nano_time() << u8::BITS | u64::from(raw::TIME);
         let mut bytes = [0; raw::TIME_BYTES + MAX_RECORD_BYTES];
         let len = raw::TIME_BYTES + event.len();
         let all = now.to_le_bytes().into_iter().chain(event.iter().copied());
@@ -313,8 +315,8 @@ impl Recorder {
         } else {
             OldFrames::None
         };
-        let tell = || self.threads.tell_start(facts, self.elapsed_ns());
-        let marks = (self.beside != Beside::Nothing).then(MarkBuffer::default);
+        let announce = || self.threads.write_start(facts, self.elapsed_ns());
+        let marks = (self.side_band != SideBand::None).then(MarkBuffer::default);
         let recorder = ThreadRecorder::new(
             facts,
             control,
@@ -322,7 +324,7 @@ impl Recorder {
             self.shape(),
             (marks, frames),
             self.clock_ns(),
-            tell,
+            announce,
         );
         let recorder = match recorder {
             Ok(recorder) => Arc::new(recorder),
@@ -349,10 +351,10 @@ impl Recorder {
     /// Ends the recording of a thread, called by that thread: writes its open chunk. `name` is the name it
     /// has now, if the JVM knows it.
     pub fn end_thread(&self, thread: Arc<ThreadRecorder>, facts: Option<&ThreadFacts>) {
-        let parcel = {
+        let queued = {
             let mut out = thread.lock_out();
-            self.write_out(&thread, &mut out, (Last::OfThread, Reader::Owner));
-            out.parcel.take()
+            self.write_out(&thread, &mut out, (Last::OfThread, ReadBy::Owner));
+            out.queued.take()
         };
         let position = thread.position();
         thread.end();
@@ -360,14 +362,14 @@ impl Recorder {
             self.note_name(thread.id(), &facts.name);
         }
         // A virtual thread has no CPU time of its own: it has run on the threads of others.
-        let cpu_ns = facts.filter(|facts| !facts.is_virtual).map(|_| sys_clock::cpu_time());
+        let cpu_ns = facts.filter(|facts| !facts.is_virtual).map(|_| clock::cpu_time());
         if let Err(error) = self.threads.end(thread.id(), self.elapsed_ns(), cpu_ns) {
             self.stop(&error);
         }
         log::debug!("thread {} ended", thread.id());
-        if let (Some(queue), Some(mut parcel)) = (&self.queue, parcel) {
-            parcel.slot = After::End(thread, position);
-            queue.send(parcel);
+        if let (Some(queue), Some(mut queued)) = (&self.queue, queued) {
+            queued.slot = After::End(thread, position);
+            queue.send(queued);
             return;
         }
         // The thread that ends the recording may hold this one; then its slot is not used again.
@@ -381,7 +383,7 @@ impl Recorder {
     pub fn leave_thread(&self, thread: &ThreadRecorder) {
         let mut out = thread.lock_out();
         // Does nothing if [`finish`](Self::finish) has done so.
-        self.write_out(thread, &mut out, (Last::OfRecording, Reader::Owner));
+        self.write_out(thread, &mut out, (Last::OfRecording, ReadBy::Owner));
         self.send(&mut out);
         drop(out);
         thread.end();
@@ -410,15 +412,15 @@ impl Recorder {
     }
 
     /// Ends the recording: writes every live thread's open chunk, and adds up totals. A thread that needs
-    /// longer to write its own chunk than `patience` allows still writes all of it; only the totals lack it.
+    /// longer to write its own chunk than `timeout` allows still writes all of it; only the totals lack it.
     #[must_use]
-    pub fn finish(&self, patience: Patience) -> End {
+    pub fn finish(&self, timeout: Timeout) -> End {
         self.switch_off();
-        let deadline = Instant::now() + patience.duration();
+        let deadline = Instant::now() + timeout.duration();
         for thread in self.threads.each() {
             match thread.try_lock_out_until(deadline) {
                 Some(mut out) => {
-                    self.write_out(&thread, &mut out, (Last::OfRecording, Reader::Other));
+                    self.write_out(&thread, &mut out, (Last::OfRecording, ReadBy::Other));
                     self.send(&mut out);
                     // Only now, so that entries and exits in between both come after the end.
                     thread.call_for_attention();
@@ -510,20 +512,20 @@ impl Recorder {
     }
 
     /// Samples the position of every thread. Returns whether any has advanced since the last sample.
-    fn look_at_threads(&self) -> bool {
-        let asked_ns = self.elapsed_ns();
-        self.threads.any(|thread| thread.look(asked_ns, || self.elapsed_ns()))
+    fn sample_threads(&self) -> bool {
+        let began_ns = self.elapsed_ns();
+        self.threads.any(|thread| thread.sample(began_ns, || self.elapsed_ns()))
     }
 
     /// The sizes of chunks and events.
     fn shape(&self) -> Shape {
         let max_fill = self.chunk_bytes;
-        match self.beside {
-            Beside::MarksAndInstants => Shape {
+        match self.side_band {
+            SideBand::ExactTimes => Shape {
                 max_fill: max_fill.saturating_mul(TIMED_GROWTH).min(MAX_TIMED_BYTES),
                 exit_bytes: raw::TIME_BYTES + 1,
             },
-            Beside::Nothing | Beside::Marks | Beside::MarksAndTimes => {
+            SideBand::None | SideBand::Marks | SideBand::SampledTimes => {
                 Shape { max_fill, exit_bytes: 1 }
             }
         }
@@ -531,7 +533,7 @@ impl Recorder {
 
     /// The time, if there is a clock.
     fn clock_ns(&self) -> Option<u64> {
-        (self.beside == Beside::MarksAndTimes).then(|| self.elapsed_ns())
+        (self.side_band == SideBand::SampledTimes).then(|| self.elapsed_ns())
     }
 
     /// Makes threads stop recording at their next slow path.
@@ -591,7 +593,7 @@ impl Recorder {
             } else {
                 // A mark or a pause needs to know where the events before it end.
                 let last = if mark.is_some() || pauses { Last::NoButKept } else { Last::No };
-                self.write_out(thread, &mut out, (last, Reader::Owner));
+                self.write_out(thread, &mut out, (last, ReadBy::Owner));
             }
             if let Some(mark) = mark {
                 out.mark(&mark);
@@ -600,7 +602,7 @@ impl Recorder {
                 out.pause();
             }
             // Marks of the program must survive a kill.
-            self.write_marks_if_said(thread.id(), &mut out);
+            self.write_urgent_marks(thread.id(), &mut out);
             let position = thread.rewind(&out);
             // A write that failed may have ended the recording.
             if self.is_on()
@@ -618,7 +620,7 @@ impl Recorder {
         }
         if !self.on.load(Ordering::SeqCst) {
             // Also if the recording ended meanwhile, without waiting for this thread.
-            self.write_out(thread, &mut out, (Last::OfRecording, Reader::Owner));
+            self.write_out(thread, &mut out, (Last::OfRecording, ReadBy::Owner));
             self.send(&mut out);
             thread.park();
             return false;
@@ -631,7 +633,7 @@ impl Recorder {
         &self,
         thread: &ThreadRecorder,
         out: &mut MutexGuard<'_, Out>,
-        (last, reader): (Last, Reader),
+        (last, reader): (Last, ReadBy),
     ) {
         if out.state == OutState::Closed {
             return;
@@ -649,7 +651,7 @@ impl Recorder {
         }
         thread.copy_recorded(out, recorded, &mut buffer.raw);
         out.put_first(&mut buffer.raw);
-        thread.copy_ticks(out, buffer.raw.len(), self.clock_ns(), &mut buffer.ticks);
+        thread.copy_samples(out, buffer.raw.len(), self.clock_ns(), &mut buffer.samples);
         let position = thread.position();
         let queue = self.queue.as_ref().filter(|queue| queue.takes_chunks());
         let mut reserved = None;
@@ -667,7 +669,7 @@ impl Recorder {
                 // slot of its own, because the chunk's slot stays open until the rest is written.
                 buffer.raw.clear();
                 buffer.raw.extend_from_slice(out.first());
-                buffer.ticks.clear();
+                buffer.samples.clear();
                 let position = thread.rewind(out);
                 if let Err(error) = thread.next_chunk(out, position, &self.journal, self.shape()) {
                     self.stop(&error);
@@ -676,7 +678,7 @@ impl Recorder {
             }
             out.mark_gap(usize::MAX);
         }
-        let counts = out.fold(&mut buffer, self.journal.zero_ns(), is_last);
+        let counts = out.canonicalize(&mut buffer, self.journal.zero_ns(), is_last);
         let is_kept = queue.is_some() && out.slot().is_open() && self.journal.is_shared();
         if out.state == OutState::Failed && is_kept {
             // A chunk before it could not be written; the journal has both.
@@ -684,14 +686,17 @@ impl Recorder {
         } else if out.state == OutState::Failed {
             self.losses.count(counts.enters + counts.exits);
         } else if let Some(reserved) = reserved {
-            let bytes = std::mem::take(&mut buffer.folded);
+            let bytes = std::mem::take(&mut buffer.canonical);
             let (thread, offset, slot) = (thread.id(), out.offset, After::Nothing);
             out.offset = offset.plus(bytes.len());
-            out.parcel =
-                Some(Parcel { thread, offset, bytes, counts, marks: None, reserved, slot });
+            out.queued =
+                Some(QueuedChunk { thread, offset, bytes, counts, marks: None, reserved, slot });
         } else {
-            let chunk =
-                FoldedChunk { thread: thread.id(), offset: out.offset, bytes: &buffer.folded };
+            let chunk = CanonicalChunk {
+                thread: thread.id(),
+                offset: out.offset,
+                bytes: &buffer.canonical,
+            };
             match self.sink.write_chunk(&chunk) {
                 Ok(written) => {
                     out.offset = out.offset.plus(usize::try_from(written).unwrap_or_default());
@@ -709,8 +714,8 @@ impl Recorder {
         }
         if is_last {
             let slot = out.slot().to_state();
-            if let Some(parcel) = &mut out.parcel {
-                parcel.slot = After::Close(slot);
+            if let Some(queued) = &mut out.queued {
+                queued.slot = After::Close(slot);
             } else if out.state == OutState::Open {
                 slot.close();
             }
@@ -719,9 +724,9 @@ impl Recorder {
         self.buffers.give_back(buffer);
     }
 
-    /// Counts the exits that the encoder still holds, after a chunk that could not be written.
+    /// Counts the exits that the canonicalizer still holds, after a chunk that could not be written.
     fn fail_held(&self, out: &mut Out, buffer: &mut Buffer) {
-        let held = out.finish_fold(&mut buffer.folded);
+        let held = out.finish_canonical(&mut buffer.canonical);
         if self.journal.is_shared() {
             self.add(held, 0);
         } else {
@@ -755,23 +760,23 @@ impl Recorder {
 
     /// Sends to the queue what a thread has handed over.
     fn send(&self, out: &mut Out) {
-        if let (Some(queue), Some(parcel)) = (&self.queue, out.parcel.take()) {
-            queue.send(parcel);
+        if let (Some(queue), Some(queued)) = (&self.queue, out.queued.take()) {
+            queue.send(queued);
         }
     }
 
     /// Writes what threads hand over, until the recording ends.
     pub fn run_writer(&self) {
         if let Some(queue) = &self.queue {
-            queue.run(|parcel| self.write_parcel(parcel));
+            queue.run(|queued| self.write_queued(queued));
         }
     }
 
     /// Like [`write_out`](Self::write_out), for a chunk that was queued.
-    fn write_parcel(&self, parcel: Parcel) {
-        let Parcel { thread, offset, bytes, marks, slot, .. } = parcel;
+    fn write_queued(&self, queued: QueuedChunk) {
+        let QueuedChunk { thread, offset, bytes, marks, slot, .. } = queued;
         let Some(queue) = &self.queue else { return };
-        match self.sink.write_chunk(&FoldedChunk { thread, offset, bytes: &bytes }) {
+        match self.sink.write_chunk(&CanonicalChunk { thread, offset, bytes: &bytes }) {
             Ok(written) => queue.count_current(|counts| self.add(counts, written)),
             Err(error) => {
                 if let Some(thread) = self.threads.get(thread) {
@@ -814,8 +819,8 @@ impl Recorder {
     }
 
     /// Passes marks to the sink at once if any of them is more than a time.
-    fn write_marks_if_said(&self, thread: ThreadId, out: &mut Out) {
-        if std::mem::take(&mut out.has_said) {
+    fn write_urgent_marks(&self, thread: ThreadId, out: &mut Out) {
+        if std::mem::take(&mut out.has_urgent_marks) {
             self.write_marks(thread, out);
         }
     }
@@ -852,7 +857,7 @@ impl Recorder {
         if bytes.is_empty() {
             return;
         }
-        let parcel = out.parcel.get_or_insert_with(|| Parcel {
+        let queued = out.queued.get_or_insert_with(|| QueuedChunk {
             thread,
             offset: out.offset,
             bytes: Vec::new(),
@@ -861,7 +866,7 @@ impl Recorder {
             reserved: queue.reserve(0, true).unwrap_or_default(),
             slot: After::Nothing,
         });
-        match &mut parcel.marks {
+        match &mut queued.marks {
             Some((_, known)) => known.extend_from_slice(bytes),
             none => *none = Some((start, bytes.to_vec())),
         }
@@ -895,8 +900,8 @@ impl Recorder {
 #[derive(Debug, Default)]
 struct Buffer {
     raw: Vec<u8>,
-    folded: Vec<u8>,
-    ticks: Vec<Sample>,
+    canonical: Vec<u8>,
+    samples: Vec<Sample>,
 }
 
 impl Buffer {
@@ -908,9 +913,9 @@ impl Buffer {
     /// Makes room for a chunk of `bytes`.
     fn make_room(&mut self, bytes: usize) -> Result<(), OutOfMemory> {
         self.raw.clear();
-        self.folded.clear();
+        self.canonical.clear();
         allocator::try_reserve(&mut self.raw, bytes.saturating_add(WORD_BYTES))?;
-        allocator::try_reserve(&mut self.folded, bytes.saturating_add(Self::MORE))?;
+        allocator::try_reserve(&mut self.canonical, bytes.saturating_add(Self::MORE))?;
         if bytes < Self::LARGE {
             return Ok(());
         }

@@ -27,7 +27,7 @@ const MIN_BYTES: usize = 256;
 
 /// An encoded chunk that waits to be written.
 #[derive(Debug)]
-pub(super) struct Parcel {
+pub(super) struct QueuedChunk {
     pub(super) thread: ThreadId,
     pub(super) offset: Offset,
     pub(super) bytes: Vec<u8>,
@@ -55,7 +55,7 @@ pub(super) enum After {
 
 #[derive(Debug)]
 enum Job {
-    Write(Box<Parcel>),
+    Write(Box<QueuedChunk>),
     End(Sender<()>),
 }
 
@@ -95,17 +95,17 @@ impl Queue {
     }
 
     /// Appends a chunk for which room was reserved. Never waits.
-    pub(super) fn send(&self, parcel: Parcel) {
+    pub(super) fn send(&self, queued: QueuedChunk) {
         // Both ends belong to the agent.
-        let _ = self.jobs.0.send(Job::Write(Box::new(parcel)));
+        let _ = self.jobs.0.send(Job::Write(Box::new(queued)));
     }
 
     /// Waits until everything that was sent is written. If that takes too long, returns the number of events
     /// that are not written; they stay in the journal. From now on, threads write their chunks themselves.
     pub(super) fn end(&self, deadline: Instant) -> Option<EventCounts> {
-        let (tell, told) = bounded(1);
-        let _ = self.jobs.0.send(Job::End(tell));
-        let is_empty = told.recv_deadline(deadline).is_ok();
+        let (done, is_done) = bounded(1);
+        let _ = self.jobs.0.send(Job::End(done));
+        let is_empty = is_done.recv_deadline(deadline).is_ok();
         self.ended.store(true, Ordering::SeqCst);
         if is_empty {
             return None;
@@ -116,13 +116,13 @@ impl Queue {
             left.exits += counts.exits;
         };
         while let Ok(job) = self.jobs.1.try_recv() {
-            if let Job::Write(parcel) = job {
-                add(parcel.counts);
+            if let Job::Write(queued) = job {
+                add(queued.counts);
             }
         }
         self.current.lock().take().into_iter().for_each(add);
-        let (tell, _) = bounded(1);
-        let _ = self.jobs.0.send(Job::End(tell));
+        let (done, _) = bounded(1);
+        let _ = self.jobs.0.send(Job::End(done));
         Some(left)
     }
 
@@ -141,17 +141,17 @@ impl Queue {
 
     /// Passes chunks to `write` until the [end](Self::end), which does not count them a second time. For the
     /// thread that writes.
-    pub(super) fn run(&self, mut write: impl FnMut(Parcel)) {
+    pub(super) fn run(&self, mut write: impl FnMut(QueuedChunk)) {
         while let Ok(job) = self.jobs.1.recv() {
             match job {
-                Job::Write(parcel) => {
-                    let reserved = parcel.reserved;
-                    *self.current.lock() = Some(parcel.counts);
-                    write(*parcel);
+                Job::Write(queued) => {
+                    let reserved = queued.reserved;
+                    *self.current.lock() = Some(queued.counts);
+                    write(*queued);
                     self.give_back(reserved);
                 }
-                Job::End(tell) => {
-                    let _ = tell.send(());
+                Job::End(done) => {
+                    let _ = done.send(());
                     return;
                 }
             }

@@ -23,7 +23,7 @@ struct KeptState {
 }
 
 impl Sink for Kept {
-    fn write_chunk(&self, chunk: &FoldedChunk<'_>) -> Result<u64, SinkError> {
+    fn write_chunk(&self, chunk: &CanonicalChunk<'_>) -> Result<u64, SinkError> {
         let (state, changed) = &*self.0;
         let mut state = state.lock().unwrap();
         state.waiting += 1;
@@ -102,7 +102,7 @@ fn recorder_with(
         methods,
         file("threads"),
         journal,
-        (chunk_bytes, Beside::Nothing),
+        (chunk_bytes, SideBand::None),
         sink,
         Instant::now(),
     );
@@ -113,7 +113,7 @@ fn recorder_with(
         is_virtual: false,
         frames: 0,
     };
-    let thread = recorder.start_thread(&facts, ControlPlace::Own(Box::default())).unwrap();
+    let thread = recorder.start_thread(&facts, ControlPlace::Private(Box::default())).unwrap();
     (recorder, thread, method)
 }
 
@@ -156,7 +156,7 @@ fn overload_drop_loses_events_but_never_waits() {
         }
         (0..3).for_each(|_| recorder.exit(&thread, Left::Returned));
         sink.hold(false);
-        recorder.finish(Patience::Much)
+        recorder.finish(Timeout::Long)
     });
     let (enters, exits) = count_nested(&sink.bytes());
     assert_eq!((enters, exits), (end.totals.enters, end.totals.exits));
@@ -176,7 +176,7 @@ fn the_end_does_not_wait_for_a_queue_whose_disk_hangs() {
     std::thread::scope(|scope| {
         scope.spawn(|| recorder.run_writer());
         (0..1000).for_each(|_| recorder.enter(&thread, method));
-        let end = recorder.finish(Patience::Little);
+        let end = recorder.finish(Timeout::Short);
         let late = "the disk was still busy at the end; the journal has the rest";
         assert!(end.lost.reasons.iter().any(|reason| reason == late), "{end:?}");
         assert!(recorder.journal().is_needed());
@@ -200,7 +200,7 @@ fn a_thread_that_is_writing_at_the_end_writes_its_whole_chunk_once() {
             recorder.enter(&thread, method);
         });
         sink.wait_for_a_writer();
-        let end = recorder.finish(Patience::Little);
+        let end = recorder.finish(Timeout::Short);
         sink.hold(false);
         end
     });
@@ -223,7 +223,7 @@ fn a_pause_during_an_entry_leaves_all_frames() {
     });
     recorder.set_paused(false);
     recorder.enter(&thread, method);
-    let _ = recorder.finish(Patience::Little);
+    let _ = recorder.finish(Timeout::Short);
     let written = [&[0x80; 8][..], &[0x07, 0x80]].concat();
     assert_eq!(sink.bytes(), written);
 }
@@ -234,7 +234,7 @@ fn nothing_is_written_after_the_end() {
     let sink = Kept::default();
     let (recorder, thread, method) = recorder(dir.path(), &sink, 8);
     recorder.enter(&thread, method);
-    let end = recorder.finish(Patience::Little);
+    let end = recorder.finish(Timeout::Short);
     assert_eq!((end.totals.enters, end.totals.bytes), (1, 1));
     for _ in 0..100 {
         recorder.enter(&thread, method);
@@ -247,7 +247,7 @@ fn nothing_is_written_after_the_end() {
         is_virtual: false,
         frames: 0,
     };
-    assert!(recorder.start_thread(&facts, ControlPlace::Own(Box::default())).is_none());
+    assert!(recorder.start_thread(&facts, ControlPlace::Private(Box::default())).is_none());
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn exits_held_back_by_a_chunk_that_cannot_be_written_stay_in_the_journal() {
     (0..4).for_each(|_| recorder.exit(&thread, Left::Returned));
     // Finds the chunk full, and is the event that may count as lost.
     recorder.enter(&thread, method);
-    let end = recorder.finish(Patience::Little);
+    let end = recorder.finish(Timeout::Short);
     assert_eq!((end.totals.enters, end.totals.exits), (4, 4));
     assert_eq!(end.lost.events, 0, "{:?}", end.lost.reasons);
     assert_eq!(end.lost.reasons, ["no space left"]);

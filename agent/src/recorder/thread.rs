@@ -13,11 +13,11 @@ use flow_codec::write::{Base, Canonicalizer, Condensed, EncodedMarks, EventCount
 use flow_codec::{Offset, ThreadId};
 use parking_lot::{Mutex, MutexGuard};
 
-use super::chunk::{self, Chunk, Prepared, Reader, Shape};
+use super::chunk::{self, Chunk, Prepared, ReadBy, Shape};
 use super::journal::{Journal, Slot};
 use super::marks::MarkBuffer;
-use super::queue::{After, Parcel};
-use super::ticks::pending_room;
+use super::queue::{After, QueuedChunk};
+use super::samples::pending_room;
 use super::{Buffer, ThreadFacts};
 use crate::sink::SinkError;
 use crate::sys::ControlPlace;
@@ -49,7 +49,7 @@ struct Seen {
 /// The chunk of a thread, and how far its earlier chunks have been written.
 #[derive(Debug)]
 pub(super) struct Out {
-    fold: Canonicalizer,
+    canonicalizer: Canonicalizer,
     /// Entries minus exits; negative where frames were entered before recording began.
     open_frames: i64,
     /// How many bytes the sink has taken.
@@ -60,7 +60,7 @@ pub(super) struct Out {
     /// Marks that are still to be written, if marks are recorded.
     pub(super) marks: Option<MarkBuffer>,
     /// Whether there are marks that must be written at once.
-    pub(super) has_said: bool,
+    pub(super) has_urgent_marks: bool,
     /// Whether the thread is parked because of a pause.
     pub(super) is_paused: bool,
     old: OldFrames,
@@ -73,7 +73,7 @@ pub(super) struct Out {
     /// Lost events whose mark must still be added.
     gap: Option<(Position, NonZeroU64)>,
     /// What was handed over and is still to be sent to the queue.
-    pub(super) parcel: Option<Parcel>,
+    pub(super) queued: Option<QueuedChunk>,
 }
 
 /// Frames that were entered before recording began and whose exits will still be seen.
@@ -101,26 +101,26 @@ pub(super) enum OutState {
 
 impl Out {
     /// Converts the raw events in the buffer to their canonical form, and returns their number.
-    pub(super) fn fold(
+    pub(super) fn canonicalize(
         &mut self,
-        Buffer { raw, folded, ticks }: &mut Buffer,
+        Buffer { raw, canonical, samples }: &mut Buffer,
         zero_ns: u64,
         last: bool,
     ) -> EventCounts {
-        folded.clear();
+        canonical.clear();
         let mut none = EncodedMarks::default();
         let marks = self.marks.as_mut().map_or(&mut none, MarkBuffer::encoded);
         let base = Base { start: self.offset, zero_ns };
-        let mut counts = self.fold.push_marked(raw, ticks, base, folded, marks);
+        let mut counts = self.canonicalizer.push_marked(raw, samples, base, canonical, marks);
         if last {
-            let rest = self.fold.finish(folded);
+            let rest = self.canonicalizer.finish(canonical);
             counts.enters += rest.enters;
             counts.exits += rest.exits;
         }
         let change = counts.enters.cast_signed() - counts.exits.cast_signed();
         self.open_frames += change;
         if self.old == OldFrames::Watched {
-            self.watch(folded);
+            self.watch(canonical);
         } else {
             self.depth += change;
         }
@@ -128,24 +128,24 @@ impl Out {
     }
 
     /// Ends the encoding of events that will be missing from the file.
-    pub(super) fn finish_fold(&mut self, folded: &mut Vec<u8>) -> EventCounts {
-        let held = self.fold.finish(folded);
+    pub(super) fn finish_canonical(&mut self, canonical: &mut Vec<u8>) -> EventCounts {
+        let held = self.canonicalizer.finish(canonical);
         self.open_frames -= held.exits.cast_signed();
         held
     }
 
     /// Reduces the raw events in the buffer to their net effect. Returns how many events are lost.
     pub(super) fn drop_chunk(&mut self, buffer: &mut Buffer) -> u64 {
-        let position = Position { offset: self.offset, exits: self.fold.held() };
-        let Buffer { raw, folded, .. } = buffer;
-        folded.clear();
-        self.fold.push(raw, folded);
+        let position = Position { offset: self.offset, exits: self.canonicalizer.held() };
+        let Buffer { raw, canonical, .. } = buffer;
+        canonical.clear();
+        self.canonicalizer.push(raw, canonical);
         if self.old == OldFrames::Watched {
             let depth = self.depth;
-            self.watch(folded);
+            self.watch(canonical);
             self.depth = depth;
         }
-        self.first = self.fold.condense(folded);
+        self.first = self.canonicalizer.condense(canonical);
         let lost = self.first.lost;
         self.gap = match (self.gap, NonZeroU64::new(lost)) {
             (gap, None) => gap,
@@ -180,8 +180,8 @@ impl Out {
 
     /// Follows the depth, record by record.
     #[cold]
-    fn watch(&mut self, folded: &[u8]) {
-        for (record, _) in records(folded) {
+    fn watch(&mut self, canonical: &[u8]) {
+        for (record, _) in records(canonical) {
             match record {
                 Record::Enter(_) => self.depth += 1,
                 Record::Exit(count) => {
@@ -194,24 +194,24 @@ impl Out {
 
     /// Adds a mark after all that was handed over.
     pub(super) fn mark(&mut self, mark: &Mark) {
-        let position = Position { offset: self.offset, exits: self.fold.held() };
+        let position = Position { offset: self.offset, exits: self.canonicalizer.held() };
         if let Some(marks) = self.marks.as_mut().filter(|_| self.state == OutState::Open) {
             marks.add(position, mark);
-            self.has_said = true;
+            self.has_urgent_marks = true;
         }
     }
 
     /// Leaves all frames: on resume, it is not known which of them still exist.
     pub(super) fn pause(&mut self) {
         self.mark(&Mark::Paused);
-        let depth = self.depth.saturating_sub_unsigned(self.fold.held());
+        let depth = self.depth.saturating_sub_unsigned(self.canonicalizer.held());
         let lowest = match self.old {
             OldFrames::None => 0,
             OldFrames::UpTo(frames) => -i64::from(frames),
             OldFrames::Watched => self.lowest,
         };
         let left = depth.saturating_sub(lowest.min(depth)).unsigned_abs();
-        self.fold.leave(left);
+        self.canonicalizer.leave(left);
         self.open_frames = self.open_frames.saturating_add_unsigned(left);
         (self.old, self.lowest) = (OldFrames::Watched, lowest.min(depth));
         self.is_paused = true;
@@ -228,7 +228,7 @@ impl Out {
 
     /// Expects exits of this many open frames.
     pub(super) fn expect_exits(&mut self, frames: u32) {
-        self.open_frames = self.fold.held().cast_signed().saturating_add(frames.into());
+        self.open_frames = self.canonicalizer.held().cast_signed().saturating_add(frames.into());
     }
 
     /// The slot that the thread records into.
@@ -248,7 +248,7 @@ impl Out {
         journal: &Journal,
         shape: Shape,
     ) -> Result<(Slot, Prepared), SinkError> {
-        let state = self.fold.state();
+        let state = self.canonicalizer.state();
         let Condensed { raw, frames, .. } = &self.first;
         let open_frames = self.open_frames() + usize::try_from(*frames).unwrap_or_default();
         let bytes = chunk::slot_bytes(wanted, shape, open_frames, state.len() + raw.len());
@@ -273,7 +273,7 @@ impl Out {
 }
 
 impl ThreadRecorder {
-    /// Creates a recorder for the current thread. `told` runs before anything can be recorded.
+    /// Creates a recorder for the current thread. `announce` runs before anything can be recorded.
     pub(super) fn new(
         facts: &ThreadFacts,
         control: ControlPlace,
@@ -281,44 +281,44 @@ impl ThreadRecorder {
         shape: Shape,
         (marks, old): (Option<MarkBuffer>, OldFrames),
         now_ns: Option<u64>,
-        told: impl FnOnce() -> Result<(), SinkError>,
+        announce: impl FnOnce() -> Result<(), SinkError>,
     ) -> Result<Self, SinkError> {
         let open_frames = usize::try_from(facts.frames).unwrap_or_default();
         let slot = journal.claim(chunk::slot_bytes(0, shape, open_frames, 0))?;
         slot.prepare(facts.id, 0, &[], marks.as_ref().map(MarkBuffer::pending));
-        told()?;
+        announce()?;
         slot.open();
         let pending_bytes = marks.as_ref().map(|_| 0);
         let prepared = Prepared { resume_bytes: 0, pending_bytes, open_frames, event_bytes: 0 };
         let mut chunk = Chunk::begin(slot, prepared, shape, &control);
         if let Some(now_ns) = now_ns {
-            chunk.tick(control.position(Ordering::Relaxed), now_ns, now_ns);
+            chunk.sample(control.position(Ordering::Relaxed), now_ns, now_ns);
         }
         let out = Out {
-            fold: Canonicalizer::default(),
+            canonicalizer: Canonicalizer::default(),
             open_frames: facts.frames.into(),
             offset: Offset::default(),
             state: OutState::default(),
             chunk,
             marks,
-            has_said: false,
+            has_urgent_marks: false,
             is_paused: false,
             old,
             depth: 0,
             lowest: 0,
             first: Condensed::default(),
             gap: None,
-            parcel: None,
+            queued: None,
         };
         Ok(Self { id: facts.id, control, out: Mutex::new(out), seen: Seen::default() })
     }
 
-    /// Samples the thread's position; `asked_ns` is when the sample of all threads began. Returns whether the
+    /// Samples the thread's position; `began_ns` is when the sample of all threads began. Returns whether the
     /// thread has advanced since the last sample.
-    pub(super) fn look(&self, asked_ns: u64, now_ns: impl FnOnce() -> u64) -> bool {
+    pub(super) fn sample(&self, began_ns: u64, now_ns: impl FnOnce() -> u64) -> bool {
         let Seen { position: seen, at_ns } = &self.seen;
         if self.position() == seen.load(Ordering::Relaxed) {
-            at_ns.store(asked_ns, Ordering::Relaxed);
+            at_ns.store(began_ns, Ordering::Relaxed);
             return false;
         }
         // It is handing over, and reads the clock itself.
@@ -326,11 +326,11 @@ impl ThreadRecorder {
         if out.state != OutState::Open || out.is_paused {
             return false;
         }
-        out.chunk.prolong_tick(at_ns.load(Ordering::Relaxed));
+        out.chunk.prolong_sample(at_ns.load(Ordering::Relaxed));
         let position = self.position();
-        let room = out.chunk.tick(position, now_ns(), asked_ns);
+        let room = out.chunk.sample(position, now_ns(), began_ns);
         seen.store(position, Ordering::Relaxed);
-        at_ns.store(asked_ns, Ordering::Relaxed);
+        at_ns.store(began_ns, Ordering::Relaxed);
         if room == Some(false) {
             self.call_for_attention();
         }
@@ -339,20 +339,20 @@ impl ThreadRecorder {
 
     /// Copies the samples of the chunk, of which `recorded` bytes are recorded, and adds one for the current
     /// position.
-    pub(super) fn copy_ticks(
+    pub(super) fn copy_samples(
         &self,
         out: &mut MutexGuard<'_, Out>,
         recorded: usize,
         now_ns: Option<u64>,
-        ticks: &mut Vec<Sample>,
+        samples: &mut Vec<Sample>,
     ) {
-        ticks.clear();
+        samples.clear();
         if let Some(now_ns) = now_ns {
             if self.seen.position.swap(0, Ordering::Relaxed) != 0 {
-                out.chunk.prolong_tick(self.seen.at_ns.load(Ordering::Relaxed));
+                out.chunk.prolong_sample(self.seen.at_ns.load(Ordering::Relaxed));
             }
-            out.chunk.copy_ticks(ticks);
-            ticks.push(Sample { bytes: recorded, by_ns: now_ns, from_ns: now_ns });
+            out.chunk.copy_samples(samples);
+            samples.push(Sample { bytes: recorded, by_ns: now_ns, from_ns: now_ns });
         }
     }
 
@@ -379,7 +379,7 @@ impl ThreadRecorder {
     }
 
     /// The length in bytes of the events that are not yet handed over; more may follow meanwhile.
-    pub(super) fn recorded_bytes(&self, out: &MutexGuard<'_, Out>, reader: Reader) -> usize {
+    pub(super) fn recorded_bytes(&self, out: &MutexGuard<'_, Out>, reader: ReadBy) -> usize {
         out.chunk.recorded_bytes(&self.control, reader)
     }
 
@@ -402,10 +402,10 @@ impl ThreadRecorder {
         let next = Chunk::begin(slot, prepared, shape, &self.control);
         out.first = Condensed::default();
         let last = std::mem::replace(&mut out.chunk, next);
-        if let Some(parcel) = &mut out.parcel
-            && !parcel.bytes.is_empty()
+        if let Some(queued) = &mut out.queued
+            && !queued.bytes.is_empty()
         {
-            parcel.slot = After::GiveBack(last, position);
+            queued.slot = After::GiveBack(last, position);
         } else if counts || !last.slot().is_open() {
             last.slot().close();
             journal.give_back(last.into_slot(position));

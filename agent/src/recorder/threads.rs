@@ -111,9 +111,9 @@ impl ThreadTable {
     }
 
     /// Writes the line of a thread that is about to record.
-    pub(super) fn tell_start(&self, facts: &ThreadFacts, at_ns: u64) -> Result<(), SinkError> {
+    pub(super) fn write_start(&self, facts: &ThreadFacts, at_ns: u64) -> Result<(), SinkError> {
         let ThreadFacts { id, ref name, daemon, is_virtual, .. } = *facts;
-        self.tell(&ThreadLine::Start { id, name: bounded(name), daemon, is_virtual, at_ns })
+        self.write(&ThreadLine::Start { id, name: bounded(name), daemon, is_virtual, at_ns })
     }
 
     /// Adds the thread to those that record.
@@ -133,7 +133,7 @@ impl ThreadTable {
             Some(live) if live.name != name => live.name.clone_from(&name),
             _ => return Ok(()),
         }
-        self.tell(&ThreadLine::Rename { id, name, at_ns })
+        self.write(&ThreadLine::Rename { id, name, at_ns })
     }
 
     pub(super) fn end(
@@ -143,7 +143,7 @@ impl ThreadTable {
         cpu_ns: Option<u64>,
     ) -> Result<(), SinkError> {
         self.forget(id);
-        self.tell(&ThreadLine::End { id, at_ns, cpu_ns })
+        self.write(&ThreadLine::End { id, at_ns, cpu_ns })
     }
 
     pub(super) fn forget(&self, id: ThreadId) {
@@ -176,7 +176,7 @@ impl ThreadTable {
     ) -> Result<(), SinkError> {
         let omitted = frames.len().saturating_sub(MAX_OPEN_FRAMES);
         frames.drain(..omitted);
-        self.tell(&ThreadLine::Open { id, frames, omitted: omitted as u64, at_ns })
+        self.write(&ThreadLine::Open { id, frames, omitted: omitted as u64, at_ns })
     }
 
     /// The live threads, one by one: the table is not locked in between, and nothing is allocated.
@@ -197,7 +197,7 @@ impl ThreadTable {
         self.started.load(Ordering::Relaxed)
     }
 
-    fn tell(&self, line: &ThreadLine) -> Result<(), SinkError> {
+    fn write(&self, line: &ThreadLine) -> Result<(), SinkError> {
         self.lines.append_json(line)
     }
 }

@@ -6,8 +6,8 @@
 //! would be reached with and without that monitor, and neither C1 nor C2 compiles such a method. So the probe
 //! moves past the first instructions of `synchronized` and `finally`, which throw nothing: up to the
 //! `monitorexit`, and to where the handler no longer covers itself. Nothing is recorded between the two
-//! places. If `monitorexit` itself throws, our handler records the exit, which means the same to the encoder
-//! as a CATCH.
+//! places. If `monitorexit` itself throws, our handler records the exit, which means the same to the
+//! canonicalizer as a CATCH.
 
 use super::Skip;
 use super::code::{Code, Coverage, Instruction};

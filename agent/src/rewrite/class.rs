@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::annotations;
 use super::bytes::Reader;
 use super::code::{Code, Instruction, first_line};
-use super::judge::{Verdict, judge};
+use super::judge::{CompiledBy, judge};
 use super::opcode::INVOKESTATIC;
 use super::pool::{Pool, probe_class};
 use super::{Malformed, Plan, Skip};
@@ -209,7 +209,7 @@ impl<'a> ClassFile<'a> {
 
     /// Judges whether HotSpot's compilers accept a method. `None` if that cannot be judged.
     #[must_use]
-    pub fn judge(&self, method: usize) -> Option<Verdict> {
+    pub fn judge(&self, method: usize) -> Option<CompiledBy> {
         let content = self.methods.get(method)?.code_content(self.bytes)?;
         let (code, _attributes) = Code::parse_head(content).ok()?;
         judge(&code).ok()?

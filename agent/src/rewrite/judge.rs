@@ -19,14 +19,14 @@ use super::opcode::{self, Flow, JSR, JSR_W, MONITORENTER, MONITOREXIT, RET, WIDE
 
 /// Which compilers accept a method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Verdict {
+pub struct CompiledBy {
     /// C1, the fast one.
     pub c1: bool,
     /// C2, the optimising one.
     pub c2: bool,
 }
 
-impl Verdict {
+impl CompiledBy {
     /// Returns whether each compiler that accepts a method judged `old` accepts this one too.
     #[must_use]
     pub fn is_as_good_as(self, old: Self) -> bool {
@@ -35,13 +35,13 @@ impl Verdict {
 }
 
 /// Judges a method. `None` if it has subroutines (`jsr`), which compilers stopped using with Java 6.
-pub(super) fn judge(code: &Code<'_>) -> Result<Option<Verdict>, Skip> {
+pub(super) fn judge(code: &Code<'_>) -> Result<Option<CompiledBy>, Skip> {
     let mut judge = Judge::new(code);
     if !judge.follow()? {
         return Ok(None);
     }
-    judge.verdict.c1 &= !judge.handlers_cover_themselves()?;
-    Ok(Some(judge.verdict))
+    judge.compiled_by.c1 &= !judge.handlers_cover_themselves()?;
+    Ok(Some(judge.compiled_by))
 }
 
 /// The monitors that are held: the place after the `monitorenter` of the last one, or 0.
@@ -56,7 +56,7 @@ struct Judge<'c, 'a> {
     work: Vec<usize>,
     /// Where basic blocks begin, except for handlers.
     blocks: Places,
-    verdict: Verdict,
+    compiled_by: CompiledBy,
 }
 
 impl<'c, 'a> Judge<'c, 'a> {
@@ -68,7 +68,7 @@ impl<'c, 'a> Judge<'c, 'a> {
             below: vec![0; len],
             work: Vec::new(),
             blocks: Places::none(len),
-            verdict: Verdict { c1: true, c2: true },
+            compiled_by: CompiledBy { c1: true, c2: true },
         }
     }
 
@@ -161,7 +161,7 @@ impl<'c, 'a> Judge<'c, 'a> {
     }
 
     fn refuse(&mut self) {
-        self.verdict = Verdict { c1: false, c2: false };
+        self.compiled_by = CompiledBy { c1: false, c2: false };
     }
 
     fn handlers_cover_themselves(&self) -> Result<bool, Skip> {

@@ -77,8 +77,8 @@ pub(super) struct Snippets {
 impl Snippets {
     fn new(plan: &Plan<'_>, ids: &Ids, additions: &mut Additions) -> Result<Self, Skip> {
         let mut append = |event| Snippet::append(event, additions);
-        let leaf = if plan.leaf { Event::enter_and_exit(ids.own) } else { None };
-        let enter = append(leaf.map_or_else(|| Event::enter(ids.own), Ok)?)?;
+        let leaf = if plan.leaf { Event::enter_and_exit(ids.method) } else { None };
+        let enter = append(leaf.map_or_else(|| Event::enter(ids.method), Ok)?)?;
         let callees = ids.callees.iter().copied().chain(std::iter::repeat(None));
         let begins = plan
             .calls

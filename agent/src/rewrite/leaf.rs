@@ -92,12 +92,12 @@ impl Leaf<'_, '_> {
         let pool = &self.class.pool;
         match op {
             LDC | LDC_W | LDC2_W => self.is_plain_constant(pc, op),
-            GETSTATIC | PUTSTATIC => self.is_own_field(pc, op),
-            GETFIELD => Ok(state.is_this(0) && self.is_own_field(pc, op)?),
+            GETSTATIC | PUTSTATIC => self.is_field_of_class(pc, op),
+            GETFIELD => Ok(state.is_this(0) && self.is_field_of_class(pc, op)?),
             PUTFIELD => {
                 let field = pool.field(u16_at(self.code.bytes, pc + 1)?)?;
                 let value = field_slots(field.descriptor)?;
-                Ok(state.is_this(value) && self.is_own_field(pc, op)?)
+                Ok(state.is_this(value) && self.is_field_of_class(pc, op)?)
             }
             INVOKESPECIAL => {
                 let call = constructor_call(state, self.code.bytes, instruction, pool)?;
@@ -120,7 +120,7 @@ impl Leaf<'_, '_> {
     }
 
     /// Returns whether an instruction accesses a field that the class declares, and may do so.
-    fn is_own_field(&self, pc: usize, op: u8) -> Result<bool, Skip> {
+    fn is_field_of_class(&self, pc: usize, op: u8) -> Result<bool, Skip> {
         let wanted = self.class.pool.field(u16_at(self.code.bytes, pc + 1)?)?;
         if wanted.class != self.class.name {
             return Ok(false);

@@ -44,7 +44,7 @@ mod weave;
 use std::fmt;
 
 pub use class::{ClassFile, Method};
-pub use judge::Verdict;
+pub use judge::CompiledBy;
 pub use plan::{ConstructorCall, Plan};
 pub use pool::{Probes, use_probe_class};
 pub use weave::{Ids, rewrite};

@@ -16,7 +16,7 @@ use super::{Malformed, Skip};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ids {
     /// The id of the method itself.
-    pub own: MethodId,
+    pub method: MethodId,
     /// The ids of the constructors in [`Plan::calls`]; `None` for those that are not recorded.
     pub callees: Vec<Option<MethodId>>,
 }

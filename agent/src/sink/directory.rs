@@ -30,7 +30,7 @@ const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 const DIRECTORY_MODE: Mode = Mode::RWXU;
 
 /// How long this JVM waits for others that are choosing their directories.
-const GATE_PATIENCE: Duration = Duration::from_secs(10);
+const GATE_TIMEOUT: Duration = Duration::from_secs(10);
 /// One process id cannot have more JVMs than this in one second.
 const MAX_FURTHER: u32 = 1000;
 
@@ -98,17 +98,17 @@ impl TraceDirectory {
         let name = unique_name(names::JVM_PREFIX);
         for number in 1..MAX_FURTHER {
             // In containers that share a directory, process ids are not unique.
-            let own = match number {
+            let inside = match number {
                 1 => path.join(&name),
                 _ => path.join(format!("{name}-{number}")),
             };
-            if own.exists() {
+            if inside.exists() {
                 continue;
             }
-            let own_fd = make_and_open(&own).map_err(fail)?;
-            if let Some(lock) = try_lock(&own_fd, names::LOCK).map_err(fail)? {
-                log::info!("{} is in use; recording into {}", path.display(), own.display());
-                return Ok(Self::new(own, own_fd, lock));
+            let inside_fd = make_and_open(&inside).map_err(fail)?;
+            if let Some(lock) = try_lock(&inside_fd, names::LOCK).map_err(fail)? {
+                log::info!("{} is in use; recording into {}", path.display(), inside.display());
+                return Ok(Self::new(inside, inside_fd, lock));
             }
         }
         Err(fail(format!("cannot create {name} in it: all names are taken")))
@@ -438,7 +438,7 @@ fn wait_for_lock(fd: &OwnedFd, name: &str) -> Result<File, String> {
         if let Some(lock) = try_lock(fd, name)? {
             return Ok(lock);
         }
-        if begun.elapsed() > GATE_PATIENCE {
+        if begun.elapsed() > GATE_TIMEOUT {
             return Err(format!("{name} stays locked; is a JVM suspended that is starting there?"));
         }
         std::thread::sleep(Duration::from_millis(2));

@@ -13,7 +13,7 @@ use flow_codec::{Offset, ThreadId};
 use rustix::io::Errno;
 
 use super::directory::TraceDirectory;
-use super::{Budget, FoldedChunk, Scope, Sink, SinkError, Syncer};
+use super::{Budget, CanonicalChunk, Scope, Sink, SinkError, Syncer};
 use crate::sys::allocator::{self, OutOfMemory};
 
 /// This many thread files are open at a time; further writers wait.
@@ -86,7 +86,7 @@ impl FileSink {
 }
 
 impl Sink for FileSink {
-    fn write_chunk(&self, chunk: &FoldedChunk<'_>) -> Result<u64, SinkError> {
+    fn write_chunk(&self, chunk: &CanonicalChunk<'_>) -> Result<u64, SinkError> {
         if chunk.bytes.is_empty() {
             return Ok(0);
         }
@@ -136,8 +136,8 @@ mod tests {
         FileSink::new(TraceDirectory::open(out, None).unwrap(), format, Budget::new(None))
     }
 
-    fn chunk(offset: u64, bytes: &[u8]) -> FoldedChunk<'_> {
-        FoldedChunk { thread: ThreadId::new(3), offset: Offset::new(offset), bytes }
+    fn chunk(offset: u64, bytes: &[u8]) -> CanonicalChunk<'_> {
+        CanonicalChunk { thread: ThreadId::new(3), offset: Offset::new(offset), bytes }
     }
 
     #[test]

@@ -67,14 +67,14 @@ impl JournalPlace {
             Place::OfTrace(directory) => return directory.create_to_map(&self.name),
             Place::Elsewhere { fd, .. } => fd,
         };
-        let own = unique_name(names::JOURNAL_ELSEWHERE_PREFIX);
+        let base = unique_name(names::JOURNAL_ELSEWHERE_PREFIX);
         let flags =
             OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         for number in 1..MAX_OF_ONE_NAME {
             // In containers that share a directory, process ids are not unique.
             self.name = match number {
-                1 => own.clone(),
-                _ => format!("{own}-{number}"),
+                1 => base.clone(),
+                _ => format!("{base}-{number}"),
             };
             let name = self.name.as_str();
             match retry_on_intr(|| openat(fd, name, flags, Mode::RUSR | Mode::WUSR)) {

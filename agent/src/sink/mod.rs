@@ -24,7 +24,7 @@ pub use syncer::Syncer;
 
 /// A chunk of one thread in canonical form.
 #[derive(Clone, Copy, Debug)]
-pub struct FoldedChunk<'a> {
+pub struct CanonicalChunk<'a> {
     /// The thread.
     pub thread: ThreadId,
     /// How many bytes the sink has stored for earlier chunks; 0 for the first one.
@@ -39,7 +39,7 @@ pub trait Sink: Send + Sync {
     ///
     /// # Errors
     /// The chunk is not stored whole; no further chunk of the thread may follow.
-    fn write_chunk(&self, chunk: &FoldedChunk<'_>) -> Result<u64, SinkError>;
+    fn write_chunk(&self, chunk: &CanonicalChunk<'_>) -> Result<u64, SinkError>;
 
     /// Stores marks of a thread after the first `offset` bytes of earlier marks.
     ///

@@ -23,7 +23,7 @@ use super::directory::TraceDirectory;
 /// journal.
 const MAX_SINGLE: usize = 64;
 /// How long the end of the program waits for the disk: users of this option want it to wait.
-const END_PATIENCE: Duration = Duration::from_secs(10);
+const END_TIMEOUT: Duration = Duration::from_secs(10);
 /// Text files, which grow occasionally.
 const TEXTS: [&str; 3] = [names::IDS, names::METHODS, names::THREADS];
 
@@ -59,11 +59,11 @@ impl Syncer {
     }
 
     /// Runs rounds until the [end](Self::end). `copy` yields the open chunks in the form of a journal. An
-    /// error of the disk is passed to `tell`, and the round is tried again.
+    /// error of the disk is passed to `report`, and the round is tried again.
     pub fn run(
         &self,
         copy: impl Fn(&mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()>,
-        tell: impl Fn(&io::Error),
+        report: impl Fn(&io::Error),
     ) {
         let mut synced = Synced::default();
         let begin = || {
@@ -83,12 +83,12 @@ impl Syncer {
         loop {
             outcome
                 .and_then(|()| self.round(&copy, &mut synced))
-                .unwrap_or_else(|error| tell(&error));
+                .unwrap_or_else(|error| report(&error));
             match self.end.1.recv_timeout(self.period) {
                 Err(RecvTimeoutError::Timeout) => outcome = Ok(()),
                 Err(RecvTimeoutError::Disconnected) => return,
                 Ok(done) => {
-                    self.finish().unwrap_or_else(|error| tell(&error));
+                    self.finish().unwrap_or_else(|error| report(&error));
                     let _ = done.send(());
                     return;
                 }
@@ -99,8 +99,8 @@ impl Syncer {
     /// Forces the trace of a recording that has ended to disk, and waits for that, within limits. Returns
     /// whether it succeeded.
     pub fn end(&self) -> bool {
-        let (done, told) = bounded(1);
-        self.end.0.try_send(done).is_ok() && told.recv_timeout(END_PATIENCE).is_ok()
+        let (done, is_done) = bounded(1);
+        self.end.0.try_send(done).is_ok() && is_done.recv_timeout(END_TIMEOUT).is_ok()
     }
 
     fn round(

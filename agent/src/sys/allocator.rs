@@ -109,9 +109,9 @@ pub(crate) fn try_to(
     request: impl FnOnce() -> Result<(), TryReserveError>,
 ) -> Result<(), OutOfMemory> {
     CAN_FAIL.set(true);
-    let answer = request();
+    let result = request();
     CAN_FAIL.set(false);
-    answer.map_err(|_| {
+    result.map_err(|_| {
         set_short();
         OutOfMemory
     })

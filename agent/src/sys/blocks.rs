@@ -63,7 +63,7 @@ const NO_TABLE: &str = "there is no table of threads";
 const NO_MEMORY: &str = "no memory for one more thread";
 const FULL: &str = "there is no room for more threads";
 
-static TABLE: OnceCell<Table> = OnceCell::new();
+static TABLE: OnceCell<BlockTable> = OnceCell::new();
 
 thread_local! {
     static ENDED: Ended = const { Ended(Cell::new(None)) };
@@ -71,7 +71,7 @@ thread_local! {
 
 /// The mapping, and which of its parts are in use.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct BlockTable {
     address: usize,
     ids: usize,
     /// Ids below can be read.
@@ -98,7 +98,7 @@ struct Writable {
 enum Part {
     /// The number of users of its blocks.
     Open(usize),
-    /// There was no memory for it: [`Table::spare`] replaces it.
+    /// There was no memory for it: [`BlockTable::spare`] replaces it.
     Spare,
 }
 
@@ -158,8 +158,8 @@ impl Drop for Ended {
 ///
 /// # Errors
 /// The system has no address space for it.
-pub(crate) fn table() -> Result<&'static Table, String> {
-    TABLE.get_or_try_init(Table::map)
+pub(crate) fn table() -> Result<&'static BlockTable, String> {
+    TABLE.get_or_try_init(BlockTable::map)
 }
 
 /// Makes the block of a thread, unless it has one. To be called by the thread itself, or before it runs.
@@ -208,7 +208,7 @@ pub(crate) fn expect_threads(largest: Option<ThreadId>) -> Result<(), String> {
 
 /// Discards the exits of a thread from now on. To be called by the thread, when it ends.
 pub(crate) fn end(thread: ThreadId) {
-    if let Some(block) = own_block(thread) {
+    if let Some(block) = unshared_block(thread) {
         block.end();
         // Refused if the OS thread itself is ending.
         let _ = ENDED.try_with(|ended| ended.replace(Some(thread)));
@@ -217,7 +217,7 @@ pub(crate) fn end(thread: ThreadId) {
 
 /// Discards the exits of the current thread.
 pub(crate) fn park(thread: ThreadId) {
-    if let Some(block) = own_block(thread) {
+    if let Some(block) = unshared_block(thread) {
         block.park();
     }
 }
@@ -245,7 +245,7 @@ pub(crate) fn abandon() {
 }
 
 /// Returns the block of a thread, if it has one that no other thread can have.
-fn own_block(thread: ThreadId) -> Option<&'static Control> {
+fn unshared_block(thread: ThreadId) -> Option<&'static Control> {
     let table = TABLE.get().filter(|table| thread.get() <= table.last())?;
     table.block(thread).filter(|block| !block.is_new())
 }
@@ -256,7 +256,7 @@ pub fn shared_block() -> Option<&'static Control> {
     TABLE.get().map(|table| table.block_at(0))
 }
 
-impl Table {
+impl BlockTable {
     fn map() -> Result<Self, String> {
         let limit = getrlimit(Resource::As).current;
         let mut ids = limit.map_or(MAX_IDS, |limit| {
@@ -491,8 +491,8 @@ impl Table {
 mod tests {
     use super::*;
 
-    fn table() -> Table {
-        Table::map().unwrap()
+    fn table() -> BlockTable {
+        BlockTable::map().unwrap()
     }
 
     fn id(id: usize) -> ThreadId {
@@ -522,7 +522,7 @@ mod tests {
     }
 
     /// The parts that are writable.
-    fn parts(table: &Table) -> Vec<usize> {
+    fn parts(table: &BlockTable) -> Vec<usize> {
         let mut parts: Vec<_> = table.writable.lock().parts.keys().copied().collect();
         parts.sort_unstable();
         parts

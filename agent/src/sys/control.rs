@@ -119,7 +119,7 @@ pub enum ControlPlace {
     /// In the table that probes use.
     Table(HeldBlock),
     /// Anywhere else: no probe reads it.
-    Own(Box<Control>),
+    Private(Box<Control>),
 }
 
 impl Deref for ControlPlace {
@@ -129,7 +129,7 @@ impl Deref for ControlPlace {
     fn deref(&self) -> &Control {
         match self {
             Self::Table(control) => control,
-            Self::Own(control) => control,
+            Self::Private(control) => control,
         }
     }
 }

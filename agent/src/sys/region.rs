@@ -211,9 +211,9 @@ impl Region {
     /// once no thread can store to it.
     ///
     /// For the owner of everything that refers to the memory, which no longer uses it. So only probes can
-    /// still access it, and each probe stores only at the position of its own thread, within the thread's chunk. The position shows
-    /// what can still happen, because only the thread itself changes it, and leaves a chunk only in native
-    /// code (a probe only advances within it):
+    /// still access it, and each probe stores only at the position of its own thread, within the thread's
+    /// chunk. The position shows what can still happen, because only the thread itself changes it, and leaves
+    /// a chunk only in native code (a probe only advances within it):
     ///
     /// - A position inside: the thread may store to its last chunk at any time, for instance at the exit of a
     ///   frame whose code had probes, or in a probe in which it was suspended. The chunk stays accessible.

@@ -172,7 +172,7 @@ pub(super) fn rewrite_one(bytes: &[u8], method: usize) -> Result<Vec<u8>, Skip> 
     let class = ClassFile::parse(bytes).unwrap();
     let plan = class.plan(method)?;
     let callees = vec![Some(id(2)); plan.calls.len()];
-    match rewrite(&class, vec![(method, plan, Ids { own: id(1), callees })], Probes::Plain) {
+    match rewrite(&class, vec![(method, plan, Ids { method: id(1), callees })], Probes::Plain) {
         (Some(new), skipped) => {
             assert_eq!(skipped, []);
             Ok(new)

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::code::{Code, Coverage, Handler};
-use super::super::judge::{Verdict, judge};
+use super::super::judge::{CompiledBy, judge};
 use super::super::opcode::{
     ALOAD_0, ATHROW, GETFIELD, GOTO, INVOKESTATIC, MONITORENTER, MONITOREXIT, RETURN,
 };
@@ -11,11 +11,11 @@ use super::super::{ClassFile, Ids, Probes, Skip, rewrite};
 use super::assembler::{Body, Class, Listing, id, rewrite_one};
 use super::{ASTORE_0, NOP, OBJECT, POP, STATIC};
 
-const BOTH: Verdict = Verdict { c1: true, c2: true };
-const NEITHER: Verdict = Verdict { c1: false, c2: false };
+const BOTH: CompiledBy = CompiledBy { c1: true, c2: true };
+const NEITHER: CompiledBy = CompiledBy { c1: false, c2: false };
 
-/// The verdict on code whose handlers catch everything.
-fn verdict(code: &[u8], handlers: &[[u16; 3]]) -> Verdict {
+/// Judges code whose handlers catch everything.
+fn compiled_by(code: &[u8], handlers: &[[u16; 3]]) -> CompiledBy {
     let handler =
         |&[start, end, handler]: &[u16; 3]| Handler { start, end, handler, catch_type: 0 };
     let handlers = handlers.iter().map(handler).collect();
@@ -37,20 +37,20 @@ fn kotlin() -> Vec<u8> {
 
 #[test]
 fn compilers_accept_structured_locking_only() {
-    assert_eq!(verdict(&kotlin(), &[[2, 5, 8]]), BOTH);
-    assert_eq!(verdict(&kotlin(), &[]), NEITHER, "an exception leaves with the monitor");
-    assert_eq!(verdict(&[MONITOREXIT, RETURN], &[]), NEITHER);
-    assert_eq!(verdict(&[MONITORENTER, RETURN], &[]), NEITHER);
-    assert_eq!(verdict(&[MONITORENTER, GOTO, 0xFF, 0xFF], &[]), NEITHER, "a loop that enters");
+    assert_eq!(compiled_by(&kotlin(), &[[2, 5, 8]]), BOTH);
+    assert_eq!(compiled_by(&kotlin(), &[]), NEITHER, "an exception leaves with the monitor");
+    assert_eq!(compiled_by(&[MONITOREXIT, RETURN], &[]), NEITHER);
+    assert_eq!(compiled_by(&[MONITORENTER, RETURN], &[]), NEITHER);
+    assert_eq!(compiled_by(&[MONITORENTER, GOTO, 0xFF, 0xFF], &[]), NEITHER, "a loop that enters");
 
     // As an earlier version inserted probes: a call before the handler's `monitorexit`, and one handler for
     // all.
     let mut code = kotlin();
     code.splice(8..8, CALL);
     code.push(ATHROW);
-    assert_eq!(verdict(&code, &[[2, 5, 8], [0, 16, 16]]), NEITHER);
+    assert_eq!(compiled_by(&code, &[[2, 5, 8], [0, 16, 16]]), NEITHER);
     // C2 accepts what the handler itself covers, C1 does not.
-    assert_eq!(verdict(&code, &[[2, 5, 8], [8, 14, 8]]), Verdict { c1: false, c2: true });
+    assert_eq!(compiled_by(&code, &[[2, 5, 8], [8, 14, 8]]), CompiledBy { c1: false, c2: true });
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn a_method_that_compilers_would_refuse_with_probes_stays_unchanged() {
     // The handler jumps to its `monitorexit`: there is no place for a CATCH before that.
     let mut code = kotlin();
     code.splice(8..8, [GOTO, 0, 3]);
-    assert_eq!(verdict(&code, &[[2, 5, 8]]), BOTH);
+    assert_eq!(compiled_by(&code, &[[2, 5, 8]]), BOTH);
     let mut class = Class::new(49, OBJECT);
     let [a, b] = class.method("p/D", "f", "()V");
     code[3..5].copy_from_slice(&[a, b]);
@@ -262,7 +262,7 @@ proptest! {
         let old = class.build();
         let class = ClassFile::parse(&old).unwrap();
         if let Ok(plan) = class.plan(0)
-            && let ids = (Ids { own: id(1), callees: vec![] })
+            && let ids = (Ids { method: id(1), callees: vec![] })
             && let (Some(new), _) = rewrite(&class, vec![(0, plan, ids)], Probes::Plain)
             && let (old, new) = (class.judge(0), ClassFile::parse(&new).unwrap().judge(0))
             && let (Some(old), Some(new)) = (old, new)

@@ -451,7 +451,7 @@ fn a_method_that_is_skipped_leaves_no_trace_in_its_class() {
     let old = class.build();
     let class = ClassFile::parse(&old).unwrap();
     let chosen = |methods: &[usize]| -> Vec<_> {
-        let ids = || Ids { own: id(70_000), callees: Vec::new() };
+        let ids = || Ids { method: id(70_000), callees: Vec::new() };
         methods.iter().map(|method| (*method, class.plan(*method).unwrap(), ids())).collect()
     };
     assert_eq!(rewrite(&class, Vec::new(), Probes::Plain), (None, vec![]));
@@ -465,7 +465,7 @@ fn a_method_that_is_skipped_leaves_no_trace_in_its_class() {
     let new = one.unwrap();
     let class = ClassFile::parse(&new).unwrap();
     assert!(class.has_probes());
-    let again = (0, class.plan(0).unwrap(), Ids { own: id(1), callees: Vec::new() });
+    let again = (0, class.plan(0).unwrap(), Ids { method: id(1), callees: Vec::new() });
     assert_eq!(rewrite(&class, vec![again], Probes::Plain), (None, vec![]));
 }
 
@@ -531,7 +531,7 @@ proptest::proptest! {
         }
         if let Ok(class) = ClassFile::parse(&bytes)
             && let Ok(plan) = class.plan(0)
-            && let ids = (Ids { own: id(1), callees: vec![] })
+            && let ids = (Ids { method: id(1), callees: vec![] })
             && let (Some(new), _) = rewrite(&class, vec![(0, plan, ids)], Probes::Plain)
         {
             let new = ClassFile::parse(&new).unwrap();

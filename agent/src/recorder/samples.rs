@@ -32,14 +32,14 @@ pub(super) fn pending_room(slot_bytes: usize) -> usize {
 
 /// The samples of one chunk.
 #[derive(Debug)]
-pub(super) struct Ticks {
+pub(super) struct Samples {
     /// The word of the slot that holds the first sample.
     first: usize,
     count: usize,
     room: usize,
 }
 
-impl Ticks {
+impl Samples {
     /// Begins the samples of a slot that was prepared with `pending` bytes of pending marks, or without
     /// marks.
     pub(super) fn begin(slot: &Slot, pending: Option<usize>) -> Self {
@@ -52,7 +52,7 @@ impl Ticks {
 
     /// Adds a sample. If there is no room, it replaces the last one: that of a thread which was called to
     /// hand over and has not come yet.
-    pub(super) fn push(&mut self, slot: &Slot, tick: Sample) {
+    pub(super) fn push(&mut self, slot: &Slot, sample: Sample) {
         if self.room == 0 {
             return;
         }
@@ -61,9 +61,9 @@ impl Ticks {
             // A mixture of two samples would be wrong.
             self.store(slot, self.count, 0, 0);
         }
-        self.store(slot, self.count, 2, tick.from_ns);
-        self.store(slot, self.count, 1, tick.by_ns);
-        self.store(slot, self.count, 0, tick.bytes as u64 + 1);
+        self.store(slot, self.count, 2, sample.from_ns);
+        self.store(slot, self.count, 1, sample.by_ns);
+        self.store(slot, self.count, 0, sample.bytes as u64 + 1);
         self.count += 1;
     }
 
@@ -82,9 +82,9 @@ impl Ticks {
     }
 
     /// Copies all samples, in order.
-    pub(super) fn copy_to(&self, slot: &Slot, ticks: &mut Vec<Sample>) {
-        ticks.clear();
-        ticks.extend((0..self.count).map(|number| Sample {
+    pub(super) fn copy_to(&self, slot: &Slot, samples: &mut Vec<Sample>) {
+        samples.clear();
+        samples.extend((0..self.count).map(|number| Sample {
             bytes:
                 usize::try_from(self.load(slot, number, 0).saturating_sub(1)).unwrap_or_default(),
             by_ns: self.load(slot, number, 1),
@@ -110,13 +110,13 @@ mod tests {
     use super::super::journal::Journal;
     use super::*;
 
-    fn tick(bytes: usize, at_ns: u64) -> Sample {
+    fn sample(bytes: usize, at_ns: u64) -> Sample {
         Sample { bytes, by_ns: at_ns, from_ns: at_ns }
     }
 
-    fn all(ticks: &Ticks, slot: &Slot) -> Vec<Sample> {
-        let mut copied = vec![tick(99, 99)];
-        ticks.copy_to(slot, &mut copied);
+    fn all(samples: &Samples, slot: &Slot) -> Vec<Sample> {
+        let mut copied = vec![sample(99, 99)];
+        samples.copy_to(slot, &mut copied);
         copied
     }
 
@@ -124,12 +124,12 @@ mod tests {
     fn without_room_a_sample_replaces_the_last_one() {
         let journal = Journal::private().unwrap();
         let slot = journal.claim(256).unwrap();
-        let mut ticks = Ticks::begin(&slot, Some(0));
+        let mut samples = Samples::begin(&slot, Some(0));
         for number in 0..5 {
-            assert_eq!(ticks.is_full(), number >= 2);
-            ticks.push(&slot, tick(number, 10 + number as u64));
+            assert_eq!(samples.is_full(), number >= 2);
+            samples.push(&slot, sample(number, 10 + number as u64));
         }
-        assert_eq!(all(&ticks, &slot), [tick(0, 10), tick(1, 11), tick(4, 14)]);
+        assert_eq!(all(&samples, &slot), [sample(0, 10), sample(1, 11), sample(4, 14)]);
         let last = slot.words().last().unwrap().load(Ordering::Relaxed);
         assert_eq!(last, 14, "up to the end of the slot");
     }
@@ -138,12 +138,12 @@ mod tests {
     fn a_thread_that_stays_prolongs_its_last_sample() {
         let journal = Journal::private().unwrap();
         let slot = journal.claim(256).unwrap();
-        let mut ticks = Ticks::begin(&slot, Some(0));
-        ticks.prolong(&slot, 5);
-        ticks.push(&slot, tick(1, 10));
-        ticks.prolong(&slot, 30);
-        ticks.prolong(&slot, 20);
-        assert_eq!(all(&ticks, &slot), [Sample { bytes: 1, by_ns: 10, from_ns: 30 }]);
+        let mut samples = Samples::begin(&slot, Some(0));
+        samples.prolong(&slot, 5);
+        samples.push(&slot, sample(1, 10));
+        samples.prolong(&slot, 30);
+        samples.prolong(&slot, 20);
+        assert_eq!(all(&samples, &slot), [Sample { bytes: 1, by_ns: 10, from_ns: 30 }]);
     }
 
     #[test]
@@ -151,10 +151,13 @@ mod tests {
         let journal = Journal::private().unwrap();
         for bytes in [256, 1024, 65536, 1 << 20] {
             let slot = journal.claim(bytes).unwrap();
-            let ticks = Ticks::begin(&slot, Some(pending_room(bytes)));
-            assert!(ticks.room >= 3 && ticks.first * 8 + ticks.room * 24 <= bytes, "{ticks:?}");
+            let samples = Samples::begin(&slot, Some(pending_room(bytes)));
+            assert!(
+                samples.room >= 3 && samples.first * 8 + samples.room * 24 <= bytes,
+                "{samples:?}"
+            );
         }
-        let none = Ticks::begin(&journal.claim(256).unwrap(), None);
+        let none = Samples::begin(&journal.claim(256).unwrap(), None);
         assert_eq!((none.room, none.is_full()), (0, true));
     }
 }

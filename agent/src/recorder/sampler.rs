@@ -18,7 +18,7 @@ use crate::sys::clock;
 /// Sampling, and being woken for it, may use one part in this many of a core.
 const SHARE: u32 = 40;
 /// After this time without an event, samples become rarer,
-const PATIENCE: Duration = Duration::from_secs(2);
+const IDLE_AFTER: Duration = Duration::from_secs(2);
 /// by this factor.
 const RARER: u32 = 10;
 /// The end of the recording is noticed within this time.
@@ -32,16 +32,16 @@ pub fn run(recorder: &Recorder, period: Duration) {
     while recorder.is_on() {
         recorder.check_memory();
         let before = Instant::now();
-        if recorder.look_at_threads() {
+        if recorder.sample_threads() {
             last_event = before;
         }
         let now = Instant::now();
-        let pause = if now - last_event < PATIENCE { period } else { period * RARER };
+        let pause = if now - last_event < IDLE_AFTER { period } else { period * RARER };
         let before_ns = std::mem::replace(&mut spent_ns, clock::cpu_time());
-        let look = Duration::from_nanos(spent_ns.saturating_sub(before_ns));
+        let cost = Duration::from_nanos(spent_ns.saturating_sub(before_ns));
         // Counted from when the sample was due: the system wakes this thread late, and half a period may have
         // passed. Missed samples are not made up for.
-        due = (due + pause).max(now + period / 4).max(now + look * SHARE);
+        due = (due + pause).max(now + period / 4).max(now + cost * SHARE);
         sleep(recorder, due - now);
     }
 }
