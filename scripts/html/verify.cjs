@@ -166,7 +166,7 @@ async function verify(browser) {
   }
   await shot(page, "searched");
   await page.fill("#search", "no such name anywhere");
-  assert.equal(await page.textContent("#found"), "nothing found");
+  assert.equal(await page.textContent("#found"), "no matches");
   assert.equal(await page.locator("tbody tr").count(), 0);
   await page.fill("#search", "");
   assert.equal(await page.locator("tbody tr").count(), rows.length);

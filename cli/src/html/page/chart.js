@@ -1,8 +1,8 @@
-// A chart: boxes drawn on a canvas, as far as they are in view. Depth goes down, time to the right.
+// A chart: draws the boxes that are in view on a canvas. Depth increases downwards, time to the right.
 
 const ROW = 19;
 const AXIS = 24;
-// Canvases have a largest size, and nobody scrolls for ever.
+// In pixels. Browsers limit the size of a canvas.
 const HIGHEST = 6000;
 const FONT = "12px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace";
 
@@ -11,15 +11,15 @@ class Chart {
     this.canvas = canvas;
     this.context = canvas.getContext("2d");
     this.boxes = new Boxes([], 0, 0, false);
-    // What is in view: from, to; and how far down, in pixels.
+    // The range in view, and how far it is scrolled down, in pixels.
     this.from = 0;
     this.to = 1;
     this.down = 0;
     this.selected = -1;
     this.hovered = -1;
-    // Of each method whether it was searched for; null where nothing was.
+    // 1 for each method that matches the search, else 0; null without a search.
     this.found = null;
-    // A method that was chosen in the table.
+    // The method that is chosen in the table.
     this.chosen = NO_METHOD;
     this.isDrawn = true;
     this.onselect = () => {};
@@ -58,14 +58,14 @@ class Chart {
     });
   }
 
-  // Goes to a view at once.
+  // Shows a range at once.
   view(from, to) {
     this.target = null;
     this.set(from, to);
     this.redraw();
   }
 
-  // Goes there in a few frames, so that the eye can follow.
+  // Moves to a range in a few frames, so that the eye can follow.
   glide(from, to) {
     if (matchMedia("(prefers-reduced-motion: reduce)").matches) return this.view(from, to);
     this.target = { from, to, start: null, before: [this.from, this.to] };
@@ -96,14 +96,14 @@ class Chart {
     this.view(time - (time - this.from) * factor, time + (this.to - time) * factor);
   }
 
-  // To the right and down, in pixels.
+  // Moves the view to the right and down, in pixels.
   move(x, y) {
     const shift = (x / this.width) * (this.to - this.from);
     this.setDown(this.down + y);
     this.view(this.from + shift, this.to + shift);
   }
 
-  // All rows, if that is not too much.
+  // The height at which all rows are in view, up to a limit.
   wholeHeight() {
     const border = 2;
     return Math.min(HIGHEST, Math.max(this.boxes.rows.length, 8) * ROW + AXIS + 8 + border);
@@ -126,14 +126,14 @@ class Chart {
     this.glide(at[box] - margin, at[box] + width[box] + margin);
   }
 
-  // Zooms so far that a box can be told from those beside it.
+  // Zooms in until a box is wide enough to be distinguished from its neighbours.
   enlarge(box) {
     const { at, width } = this.boxes;
     if ((width[box] / (this.to - this.from)) * this.width > 4) return;
     this.glide(at[box] - 20 * width[box], at[box] + 21 * width[box]);
   }
 
-  // Scrolls so that a box is on the canvas.
+  // Scrolls until a box is in view.
   reveal(box) {
     const y = this.boxes.depth[box] * ROW;
     if (y < this.down) this.setDown(y - ROW);
@@ -154,7 +154,7 @@ class Chart {
     this.onselect(box);
   }
 
-  // The box at a place of the canvas, or -1. What is narrower than a pixel is found where it is drawn.
+  // The box at a point of the canvas, or -1. A box narrower than a pixel is found at the pixel it is drawn on.
   at(x, y) {
     if (y < AXIS) return -1;
     const row = this.boxes.rows[Math.floor((y - AXIS + this.down) / ROW)];
@@ -199,7 +199,7 @@ class Chart {
     const { boxes, context } = this;
     const row = boxes.rows[depth];
     const y = AXIS + depth * ROW - this.down;
-    // What lies on a pixel that is painted already need not be.
+    // A box on a pixel that is already painted is skipped.
     let painted = -1;
     for (let place = boxes.firstBehind(row, this.from); place < row.length; place++) {
       const box = row[place];
@@ -257,7 +257,7 @@ class Chart {
     context.strokeStyle = colours.stripe;
     context.lineWidth = 3;
     context.beginPath();
-    // Fixed to the canvas: a box that is far wider than it costs no more.
+    // Only within the canvas: a box far wider than the canvas costs no more.
     const start = Math.floor((Math.max(left, 0) - ROW) / 8) * 8;
     for (let x = start; x < Math.min(left + width, this.width); x += 8) {
       context.moveTo(x, y + ROW);
@@ -298,7 +298,7 @@ class Chart {
     }
   }
 
-  // Where the view is in the whole: to the right, and down.
+  // Draws scroll bars: where the view is in the whole.
   drawBars() {
     const { context } = this;
     const { begin, length } = this.boxes;

@@ -1,5 +1,5 @@
-// Colours of boxes: a hue for each package, a shade for each method, the same in every page. Methods
-// without a package have hues of their own.
+// Colours of boxes: a hue for each package and a shade for each method, the same on every page. A method
+// without a package has its own hue.
 
 const isDark = matchMedia("(prefers-color-scheme: dark)");
 

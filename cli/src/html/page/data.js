@@ -1,17 +1,17 @@
-// What the page is about. How the lists of numbers are to be read stands in `data.rs`.
+// The data of the page. `data.rs` describes its lists of numbers.
 
 const data = JSON.parse(byId("data").textContent);
 const isTime = data.unit === "ns";
 
-// An amount of what the charts are wide in.
+// A width in the unit of the charts: with its unit, and for a table.
 const amount = (number) => (isTime ? nanos(number) : plural(number, "call"));
 const cell = (number) => (isTime ? nanos(number) : grouped(number));
 
 const NO_METHOD = -1;
-// The shortest that can be looked at: one call, or a nanosecond.
+// The narrowest range that can be in view: one call, or one nanosecond.
 const SHORTEST = 1;
 
-// The methods, in the order that boxes name them by.
+// The methods. Boxes refer to them by their places here.
 const methods = data.methods.map((row, place) => {
   const [classPlace, name, label, descriptor, calls, total, own] = row;
   const [className, simpleName] = data.classes[classPlace];
@@ -25,13 +25,13 @@ const methods = data.methods.map((row, place) => {
     calls,
     total,
     own,
-    // From the longest that may fit on a box to the shortest.
+    // The labels of a box, the longest first.
     forms: [`${className}${dot}${label}`, `${simpleName}${dot}${name}`, name],
-    // What a search looks into.
+    // The text that is searched.
     text: `${className}${dot}${label}\n${className}${dot}${name}${descriptor}`.toLowerCase(),
   };
 });
-// What a box shows whose method did not fit on the page.
+// The method of boxes whose method is not on the page.
 methods.push({
   place: methods.length,
   className: "",
@@ -41,12 +41,12 @@ methods.push({
   calls: 0,
   total: 0,
   own: 0,
-  forms: ["(a method this page has no room for)", "(no room)", "…"],
+  forms: ["(a method that is not on this page)", "(not on this page)", "…"],
   text: "",
 });
 const unnamed = methods.length - 1;
 
-// The boxes of one chart, in columns. Each stands behind the one it is in.
+// The boxes of one chart, in columns. A box comes after the one it is in.
 class Boxes {
   constructor(flat, begin, end, isFlame) {
     const count = flat.length / 5;
@@ -55,13 +55,13 @@ class Boxes {
     this.at = new Float64Array(count);
     this.width = new Float64Array(count);
     this.calls = new Float64Array(count);
-    // Calls of the thread before it.
+    // The number of calls of the thread before this one.
     this.before = new Float64Array(count);
     this.method = new Int32Array(count);
     this.isMore = new Uint8Array(count);
     this.depth = new Int32Array(count);
     this.parent = new Int32Array(count);
-    // At each depth the boxes from left to right.
+    // For each depth, its boxes from left to right.
     this.rows = [];
     this.hasMore = false;
     const open = [];
@@ -93,7 +93,7 @@ class Boxes {
       this.hasMore ||= method < 0;
       (this.rows[depth] ??= []).push(box);
     }
-    // What is as wide as the chart; at least one call, or a nanosecond.
+    // The range of the whole chart; at least one call, or one nanosecond.
     const last = this.rows[0]?.at(-1);
     this.begin = begin;
     this.end = isFlame && count ? this.at[last] + this.width[last] : end;
@@ -104,7 +104,7 @@ class Boxes {
     return this.end - this.begin;
   }
 
-  // What its own calls took, as far as it is told.
+  // The width of a box without those directly inside it.
   own(box) {
     let inside = 0;
     for (let next = box + 1; next < this.count && this.depth[next] > this.depth[box]; next++) {
@@ -113,7 +113,7 @@ class Boxes {
     return this.width[box] - inside;
   }
 
-  // The first box of a row that ends behind a place.
+  // The place in a row of the first box that ends after a time.
   firstBehind(row, place) {
     let low = 0;
     let high = row.length;
@@ -125,7 +125,7 @@ class Boxes {
     return low;
   }
 
-  // How much of the chart a set of methods takes; a box inside another counts once.
+  // The width of the boxes of a set of methods; a box inside another counts once.
   share(isIn) {
     let sum = 0;
     for (let box = 0; box < this.count;) {
@@ -145,7 +145,7 @@ class Boxes {
   }
 }
 
-// Who called whom, of each method.
+// The callers and the callees of each method.
 const callers = new Map();
 const callees = new Map();
 for (let at = 0; at < data.edges.length; at += 3) {

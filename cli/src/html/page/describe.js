@@ -1,20 +1,20 @@
-// Boxes and charts in words.
+// Describes charts and boxes in words.
 
-// What a chart shows, of which thread.
+// What a chart shows, and of which thread.
 function caption(boxes, thread) {
-  const merged = boxes.hasMore ? "; striped boxes hold several calls" : "";
+  const merged = boxes.hasMore ? "; striped boxes combine several calls" : "";
   const name = thread ? threadTitle(thread) : "all threads";
   if (thread && !thread.boxes) {
-    return `${name}: the page has no room for its calls; flow replay shows them`;
+    return `${name}: its calls are not on this page; flow replay shows them`;
   }
   if (boxes.isFlame) {
-    const width = isTime ? "its time" : "the calls in it";
-    return `${name}: the same path is one box, as wide as ${width}${merged}`;
+    const width = isTime ? "its time" : "the number of calls in it";
+    return `${name}: one box for each path, as wide as ${width}${merged}`;
   }
-  return `${name}: ${isTime ? "time" : "calls so far"} to the right${merged}`;
+  return `${name}: ${isTime ? "time" : "number of calls"} from left to right${merged}`;
 }
 
-// What is known of a box, as lines.
+// What is known about a box, as lines.
 function describe(boxes, box) {
   const lines = [element("b", {}, boxes.title(box)), fact(boxes, box)];
   return lines.map((line) => element("div", {}, line));
@@ -26,7 +26,7 @@ function fact(boxes, box) {
   const share = `${percent(width, boxes.length)} of ${boxes === flame ? "all" : "the thread"}`;
   if (boxes.isMore[box]) {
     const within = isTime ? ` within ${nanos(width)}` : "";
-    const why = `too ${boxes.isFlame ? "few" : "short"} to be told apart here`;
+    const why = `too ${boxes.isFlame ? "few" : "short"} to be shown separately`;
     const method = methods[boxes.method[box]];
     const widest = method ? `; the ${isTime ? "longest" : "largest"} of ${method.forms[0]}` : "";
     return `${share}${within}: ${why}${widest}`;
@@ -44,7 +44,7 @@ const faint = (...children) => element("div", { class: "sub" }, ...children);
 // How deep a box is, and the command that shows all of it.
 function place(boxes, box, thread) {
   const depth = `depth ${boxes.depth[box]}`;
-  // Of calls that were left out, nobody knows how many there were.
+  // If calls were left out, the numbers here are not those that `flow replay` counts by.
   if (boxes.isFlame || data.is_filtered) return faint(depth);
   const range = `--from ${boxes.before[box]} --max ${boxes.calls[box]}`;
   const command = `flow replay ${data.facts.dir} --thread ${thread.id} ${range}`;

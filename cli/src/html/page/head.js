@@ -29,8 +29,8 @@ function showHead() {
   notes.open = missing.length > 0;
   notes.classList.toggle("missing", missing.length > 0);
   notes.querySelector("summary").textContent = missing.length
-    ? "Something is missing from this recording"
-    : "What is not shown";
+    ? "Something is missing on this page"
+    : "About this page";
   const others = facts.notes.filter((note) => note.level !== "missing");
   const items = [...missing, ...others].map((note) => element("li", {}, note.text));
   notes.querySelector("ul").append(...items);

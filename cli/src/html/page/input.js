@@ -1,4 +1,4 @@
-// Mouse, touch and keys on a chart.
+// Handles mouse, touch and keys on a chart.
 
 function listen(chart, tip) {
   const { canvas } = chart;
@@ -38,7 +38,7 @@ function listen(chart, tip) {
     Object.assign(drag, { x: event.clientX, y: event.clientY, moved: true });
     canvas.classList.add("dragging");
     tip.hidden = true;
-    // A finger that goes up or down scrolls the page.
+    // A finger that moves up or down scrolls the page instead.
     chart.move(x, event.pointerType === "mouse" ? y : 0);
   });
   const drop = (event) => {

@@ -1,13 +1,13 @@
-// Puts the parts together: what is chosen in one shows in the others.
+// Connects the parts: a choice in one shows in the others.
 
 const flame = new Boxes(data.flame, 0, 0, true);
 const charts = new Map();
 const chart = new Chart(byId("canvas"));
-// Whose calls are drawn, and how. All threads have no timeline.
+// The thread whose calls are drawn, and which chart. All threads together have no timeline.
 let thread = ALL_THREADS;
 let isFlame = false;
 
-// What is drawn is read when it is first wanted.
+// Decodes the boxes of a chart when it is first shown.
 function boxesOf(thread, isFlame) {
   const key = `${thread} ${isFlame}`;
   if (!charts.has(key)) {
@@ -65,7 +65,7 @@ function chooseMethod(place) {
   showMarks();
 }
 
-// What was searched for or chosen stands out in the chart, and can be stepped through.
+// Highlights what was searched for or chosen; the buttons step through it.
 function showMarks() {
   byId("previous").disabled = byId("next").disabled = nextMarked(chart, 1) < 0;
   chart.redraw();
@@ -142,5 +142,5 @@ isDark.addEventListener("change", () => {
   paint();
   chart.redraw();
 });
-// For whoever tests the page.
+// Tests of the page wait for this.
 document.documentElement.dataset.ready = "yes";

@@ -1,6 +1,6 @@
-// What is searched for: methods whose names have all the words, in any case.
+// Search: for methods whose names contain all the words, in any case.
 
-// Of each method 1 where it is found; null where nothing is searched for.
+// Returns 1 for each method that matches, else 0; null without words.
 function search(text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   if (!words.length) return null;
@@ -11,18 +11,18 @@ function search(text) {
   return found;
 }
 
-// How many were found, and how much happened in them.
+// How many methods match, and their share of the whole.
 function account(found, flame) {
   const count = found.reduce((sum, is) => sum + is, 0);
-  if (!count) return "nothing found";
+  if (!count) return "no matches";
   const share = flame.share(found);
-  // What was merged may hold more of them.
+  // Merged boxes may contain more of their calls.
   const least = flame.hasMore && share < flame.length ? "at least " : "";
   const part = `${least}${percent(share, flame.length)} of all ${isTime ? "time" : "calls"}`;
-  return `${plural(count, "method")}, ${part} in them`;
+  return `${plural(count, "method")} with ${part}`;
 }
 
-// The boxes that stand out, in the order of calls, one after the other; -1 where there is none.
+// The next highlighted box in the order of calls, or the previous one; -1 if there is none.
 function nextMarked(chart, by) {
   const { boxes } = chart;
   for (let step = 1; step <= boxes.count; step++) {

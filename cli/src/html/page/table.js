@@ -1,4 +1,4 @@
-// The table of methods, and who calls one of them.
+// The table of methods, and the callers and callees of one of them.
 
 const ROWS_AT_ONCE = 100;
 const COLUMNS = [
@@ -7,28 +7,28 @@ const COLUMNS = [
     title: "calls",
     value: (method) => method.calls,
     show: (method) => grouped(method.calls),
-    hint: "How often it was called",
+    hint: "How often the method was called",
   },
   {
     key: "total",
     title: "total",
     value: (method) => method.total,
     show: (method) => cell(method.total),
-    hint: "With all it called; a recursive call lies within the outer one",
+    hint: "Including its callees; a recursive call counts only within the outer one",
   },
   {
     key: "share",
     title: "%",
     value: (method) => method.total,
     show: (method) => percent(method.total, flameEnd),
-    hint: "Total, as part of all",
+    hint: "Share of the total",
   },
   {
     key: "own",
     title: "self",
     value: (method) => method.own,
     show: (method) => cell(method.own),
-    hint: "Without what it called",
+    hint: "Excluding its callees",
   },
   { key: "name", title: "method", value: (method) => method.forms[0], show: null, hint: "Name" },
 ];
@@ -116,7 +116,7 @@ class Table {
       : grouped(unnamed + data.more_methods.methods);
     this.body.replaceChildren(...rows.slice(0, this.limit).map((method) => this.row(method)));
     this.more.hidden = rows.length <= this.limit;
-    this.more.textContent = `Show more of ${plural(rows.length - this.limit, "further method")}`;
+    this.more.textContent = `Show more (${plural(rows.length - this.limit, "method")} left)`;
   }
 
   row(method) {
@@ -132,7 +132,7 @@ class Table {
 
   drawDetail() {
     if (this.chosen === NO_METHOD) {
-      this.detail.replaceChildren("Choose a method, here or in a chart: its callers and callees.");
+      this.detail.replaceChildren("Choose a method, here or in a chart, to see its callers and callees.");
       return;
     }
     const method = methods[this.chosen];
@@ -149,7 +149,7 @@ class Table {
         );
       const cut = pairs.slice(40).reduce((sum, pair) => sum + pair.calls, 0) + rest;
       if (cut > 0)
-        items.push(element("li", {}, element("span", {}, grouped(cut)), `… by others${all}`));
+        items.push(element("li", {}, element("span", {}, grouped(cut)), `… others${all}`));
       return items.length ? element("ul", {}, ...items) : element("p", { class: "rest" }, "none");
     };
     const from = callers.get(method.place) ?? [];
@@ -167,14 +167,14 @@ class Table {
       " ",
       element("button", { type: "button", onclick: () => this.onchoose(NO_METHOD) }, "Clear"),
       element("h4", {}, "Called by"),
-      list(from, method.calls - sum(from), "nobody that was recorded", ""),
+      list(from, method.calls - sum(from), "(no recorded caller)", ""),
       element("h4", {}, `Calls ${grouped(sum(to))}×`),
-      list(to, 0, "others", ""),
+      list(to, 0, "… others", ""),
     );
   }
 }
 
-// A method's name to press: the package stands back.
+// The name of a method as a button. The package is less prominent.
 function nameButton(method, onclick) {
   const name = element("span", { class: "class" }, method.className ? `${method.className}.` : "");
   return element(

@@ -1,7 +1,7 @@
 // The list of threads.
 
 const LONG_LIST = 15;
-// In the place of one; also where there is none to choose.
+// Chosen in place of one thread, and if there is none to choose.
 const ALL_THREADS = -1;
 
 class ThreadList {

@@ -1,10 +1,10 @@
-// Numbers and times as people read them, and the elements that show them.
+// Formats numbers and times, and creates elements.
 
 const grouped = (number) => number.toLocaleString("en-US");
 
 const plural = (number, noun) => `${grouped(number)} ${noun}${number === 1 ? "" : "s"}`;
 
-// 0.04 % is not nothing, and 99.96 % is not all.
+// 0.04 % is not shown as nothing, nor 99.96 % as all.
 function percent(part, whole) {
   if (!whole) return "";
   const share = (100 * part) / whole;
@@ -12,7 +12,7 @@ function percent(part, whole) {
   return `${(share > 99.9 && share < 100 ? 99.9 : share).toFixed(1)}%`;
 }
 
-// A time, exact enough to tell it from one that is `step` away.
+// A time with enough digits to distinguish it from one that is `step` away.
 function nanos(ns, step = ns / 1000) {
   const units = [
     ["s", 1e9],
@@ -37,7 +37,7 @@ function short(number) {
   return unit ? `${Number((number / unit[1]).toFixed(6))}${unit[0]}` : String(number);
 }
 
-// An element with text, attributes and children. Text is all that a name ever becomes.
+// Creates an element. Names become text nodes only, never markup.
 function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
