@@ -72,7 +72,7 @@ command_of() {
         diff) command=("$flow" diff "$dir" "$dir") ;;
         from | from-index) command=("$flow" replay --from "$late" --max 50 "$dir") ;;
         first) command=("$flow" replay --max 50 "$dir") ;;
-        depth) command=("$flow" replay --depth 12 --fold "$dir") ;;
+        depth) command=("$flow" replay --depth 12 --collapse "$dir") ;;
         dump) command=(sh -c '"$0" dump "$1" | tail -n 1' "$flow" "$dir") ;;
         *) command=("$flow" "$1" "$dir") ;;
     esac
@@ -85,7 +85,7 @@ title_of() {
         from) echo 'replay from 90 % on, first screen, no index' ;;
         from-index) echo 'replay from 90 % on, first screen, with index' ;;
         first) echo 'replay, first screen' ;;
-        depth) echo 'replay --depth 12 --fold' ;;
+        depth) echo 'replay --depth 12 --collapse' ;;
         dump) echo 'dump, to a pipe' ;;
         *) echo "$1" ;;
     esac

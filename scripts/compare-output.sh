@@ -94,9 +94,9 @@ check
 diff clean
 diff clean --by time
 END
-    echo "$trace: replay --fold --max 300"
-    echo "$trace: replay --fold --time --max 300"
-    echo "$trace: replay --fold --depth 3 --time --test * --max 300"
+    echo "$trace: replay --collapse --max 300"
+    echo "$trace: replay --collapse --time --max 300"
+    echo "$trace: replay --collapse --depth 3 --time --test * --max 300"
     echo "$trace: report --html P"
     echo "$trace: report --html P --time W"
     echo "$trace: report --html P --min-duration 100us --exclude M"

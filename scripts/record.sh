@@ -27,9 +27,9 @@ status=0
 "$flow" record "$@" || status=$?
 
 echo
-echo "What was called, in order (flow replay --fold --depth 5 --max 60):"
+echo "What was called, in order (flow replay --collapse --depth 5 --max 60):"
 echo
-"$flow" replay --fold --depth 5 --max 60 "$out"
+"$flow" replay --collapse --depth 5 --max 60 "$out"
 echo
 echo "Which methods did the most (flow report --max 20):"
 echo

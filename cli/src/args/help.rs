@@ -101,13 +101,13 @@ Examples:
   flow man --out ~/.local/share/man/man1       then: man flow-replay";
 
 pub(super) const EXPORT_HELP: &str = "\
-Times are estimates between clock marks, about 100 µs apart (exact with clock=exact); jsonl and csv
-have bounds too. In a trace without times, and with --by calls, the length of a call is the number
+Times are estimates from samples (exact with clock=exact); jsonl and csv also have the bounds within
+which they are right. In a trace without times, and with --by calls, a call is as long as the number
 of calls in it, itself included: one microsecond each (firefox: one millisecond), and every thread
-begins at 0. Calls that are left out of a timeline still take their place.
+begins at 0. Calls that are left out of a timeline leave a gap of their length.
 
-flow refuses to write a file that is too large for its viewer, and says how to make it smaller;
---force writes it nevertheless.
+flow refuses to write a file that is too large for its viewer, and suggests how to make it smaller;
+--force writes it anyway.
 
 Examples:
   flow export --to perfetto -o trace.pftrace       open it in ui.perfetto.dev

@@ -53,19 +53,19 @@ pub(crate) struct ReplayArgs {
     /// Show only the N outermost calls of a stack; with --method, of each such call
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) depth: Option<u64>,
-    /// Stop after N calls, with --fold after N lines; 0 for all
+    /// Stop after N calls, with --collapse after N lines; 0 for all
     #[arg(long, value_name = "N")]
     pub(crate) max: Option<u64>,
     /// Show consecutive calls of a method as one line if they have no visible callees (text only)
     #[arg(long)]
-    pub(crate) fold: bool,
+    pub(crate) collapse: bool,
     /// Show the start and duration of each call, as precisely as they are known, exceptions that ended
     /// calls (!), and notes of the program
-    #[arg(long, conflicts_with_all = ["fold", "follow"])]
+    #[arg(long, conflicts_with_all = ["collapse", "follow"])]
     pub(crate) time: bool,
     /// Hide calls shorter than TIME, for example 5ms; implies --time
     #[arg(long, value_name = "TIME", value_parser = nanoseconds)]
-    #[arg(conflicts_with_all = ["fold", "follow"])]
+    #[arg(conflicts_with_all = ["collapse", "follow"])]
     pub(crate) min_duration: Option<u64>,
     /// Show the JVM descriptor of each method, its source file, first line and class loader
     #[arg(long)]

@@ -159,7 +159,8 @@ fn print(
     }
     if small > 0 {
         let threads = plural(small, "thread");
-        let text = format!("{threads} of less than {} need no index", bytes(SMALL_BYTES));
+        let need = if small == 1 { "needs" } else { "need" };
+        let text = format!("{threads} of less than {} {need} no index", bytes(SMALL_BYTES));
         out.remark(format, place, &text)?;
     }
     Ok(())

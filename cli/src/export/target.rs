@@ -43,7 +43,7 @@ pub(crate) fn viewer(target: Target) -> Option<Viewer> {
     let any_frames = |says, bytes| Some(Viewer { says, bytes, frames: usize::MAX });
     match target {
         Target::Perfetto => any_frames(
-            "ui.perfetto.dev opens about 500 MB; with its trace_processor beside it, more",
+            "ui.perfetto.dev opens about 500 MB, or more if trace_processor runs on your machine",
             512 * MIB,
         ),
         Target::Chrome => any_frames("viewers of this format open about 250 MB", 256 * MIB),

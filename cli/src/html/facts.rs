@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::names::cut;
 use crate::input::state::State;
-use crate::input::times::period;
+use crate::input::times::caution;
 use crate::output::{lost, plural, shell_word};
 
 /// Characters of a command, of a note.
@@ -118,28 +118,24 @@ impl Facts {
     }
 
     /// Adds what must be known of times.
-    pub(super) fn timing(&mut self, timing: Timing) {
-        let text = match timing {
-            Timing::Off => return,
-            Timing::Exact => "times are exact, and include the cost of measuring them".to_owned(),
+    pub(super) fn timing(&mut self, trace: &Trace, timing: Timing) {
+        let text = caution(trace);
+        match timing {
+            Timing::Off => {}
+            Timing::Exact => self.notes.push(Note::info(&text)),
             Timing::Sampled { .. } => {
-                let often = period(timing)
-                    .map_or("now and then".to_owned(), |period| format!("every {period} or so"));
-                format!(
-                    "times are estimates: where a thread was is known {often}, and calls in \
-                     between are thought to have come evenly"
-                )
+                let text = format!("{text}; those between two samples are spread evenly");
+                self.notes.push(Note::info(&text));
             }
-        };
-        self.notes.push(Note::info(&text));
+        }
     }
 
     /// There were more paths than can be told apart.
     pub(super) fn many_paths(&mut self, calls: u64) {
         let calls = plural(calls, "call");
         let text = format!(
-            "there are very many paths: {calls} by the smallest of them have no place of their own in \
-             the flame graph, nor among callers and callees"
+            "there are very many paths: {calls} on the smallest of them are not shown separately in the flame \
+             graph, nor among callers and callees"
         );
         self.notes.push(Note::info(&text));
     }

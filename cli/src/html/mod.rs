@@ -73,7 +73,7 @@ pub(crate) fn page(
     let shown = threads.boxes().chain(&flame).map(|cell| cell.method);
     let names = Names::new(&trace.methods, &methods, shown);
     let mut facts = Facts::new(trace, notes);
-    facts.timing(timing);
+    facts.timing(trace, timing);
     if more_calls > 0 {
         facts.many_paths(more_calls);
     }

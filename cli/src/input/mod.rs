@@ -6,6 +6,7 @@ pub(crate) mod lock;
 pub(crate) mod parallel;
 pub(crate) mod pattern;
 pub(crate) mod place;
+pub(crate) mod precision;
 pub(crate) mod reading;
 pub(crate) mod source;
 pub(crate) mod state;

@@ -94,7 +94,7 @@ impl State {
             Self::Recording => "none: still being recorded".to_owned(),
             Self::Killed => "none: killed".to_owned(),
             Self::Unfinished => "none: killed, or still being recorded".to_owned(),
-            Self::Unknown => "unknown: there is no trace.json".to_owned(),
+            Self::Unknown => "unknown: there is no readable trace.json".to_owned(),
         }
     }
 }

@@ -4,6 +4,7 @@ use flow_codec::format::manifest::Timing;
 use flow_codec::read::{TimeLimits, Trace};
 
 use super::flags::{By, FilterArgs, TimeArgs};
+use super::precision::usual_interval;
 use super::reading::Chosen;
 use crate::failure::Failure;
 use crate::output::{duration, message};
@@ -37,18 +38,18 @@ pub(crate) fn no_clock(trace: &Trace) -> Failure {
 
 /// What users must know about times that were added up.
 pub(crate) fn caution(trace: &Trace) -> String {
-    let (timing, _) = trace.timing();
-    if timing == Timing::Exact {
+    if trace.timing().0 == Timing::Exact {
         return "times are exact, and include the cost of measuring them".to_owned();
     }
-    let often = match period(timing) {
-        Some(period) => format!("every {period}"),
-        None => "as often as there are marks".to_owned(),
-    };
-    format!("times are estimates, as good as those of a profiler that samples {often}")
+    match usual_interval(trace) {
+        Some(ns) => {
+            format!("times are estimates: events are known to within {} (median)", duration(ns))
+        }
+        None => "times are estimates".to_owned(),
+    }
 }
 
-/// The time between two samples, if it is known.
+/// The time that the recorder leaves between two samples at least, if it is known.
 pub(crate) fn period(timing: Timing) -> Option<String> {
     timing.period().map(|period| duration(u64::try_from(period.as_nanos()).unwrap_or(u64::MAX)))
 }

@@ -53,8 +53,8 @@ pub(crate) fn load(
         }),
         Answer::NotLoaded { why } => format!("the JVM did not load the agent: {why}"),
         Answer::None if library.len().max(options.len()) > MAX_ARGUMENT_BYTES => format!(
-            "the JVM takes {MAX_ARGUMENT_BYTES} bytes of options, and these have {}: put them into a \
-             file, and name it with --config",
+            "the JVM takes at most {MAX_ARGUMENT_BYTES} bytes of options, and these have {}: put them into \
+             a file, and name it with --config",
             options.len()
         ),
         Answer::None => "the JVM closed the connection without an answer".to_owned(),

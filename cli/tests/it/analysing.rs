@@ -73,7 +73,7 @@ fn graph_adds_up_calls_with_the_same_callers() {
     assert_eq!(
         run.out,
         "\
-7 calls by 4 paths in 3 threads
+7 calls on 4 paths in 3 threads
 
 calls  total       %  self  method
     1      5   71.4%     1  com.app.Main.main(String[])
@@ -128,13 +128,13 @@ fn graph_shows_threads_apart_and_only_those_asked_for() {
         run.out,
         "\
 thread 12 pool-1
-1 call by 1 path
+1 call on 1 path
 
 calls  total       %  self  method
     1      1  100.0%     1  com.app.Main.work(int)
 
 thread 13
-1 call by 1 path
+1 call on 1 path
 
 calls  total       %  self  method
     1      1  100.0%     1  com.app.Main.work(int)
@@ -149,7 +149,7 @@ fn graph_of_a_method_begins_with_it() {
     assert_eq!(
         run.out,
         "\
-6 calls by 2 paths in 3 threads
+6 calls on 2 paths in 3 threads
 
 calls  total       %  self  method
     4      6  100.0%     4  com.app.Main.work(int)
@@ -299,7 +299,7 @@ depth  method
     assert_eq!(
         run.out,
         "\
-7 calls by 4 paths
+7 calls on 4 paths
 
 2   28.5%  com.app.Main.work(int)
            in Main.main
@@ -591,7 +591,7 @@ fn what_is_cut_is_told_in_every_format() {
         (&["dump", "--max", "1"], &one, "stopped after 1 record (--max 1)"),
         (&["check", "--max", "1"], &other, "2 more findings left out (--max 1; 0 for all)"),
         (&["tests", "--max", "1"], &tests, "2 more tests left out (--max 1; 0 for all)"),
-        (&["dump", "--marks", "--max", "1"], &tests, "stopped after 1 mark"),
+        (&["dump", "--marks", "--max", "1"], &tests, "stopped after 1 mark (--max 1)"),
         (&["index"], &one, "3 threads of less than 4.0 MB need no index"),
     ];
     for (args, dir, told) in verbs {

@@ -177,7 +177,11 @@ fn the_agents_reason_for_refusing_is_told() {
 fn options_that_are_too_long_are_told_from_a_jvm_that_hangs_up() {
     let mut jvm = Jvm::start(JVM);
     let (run, _) = jvm.attach(&["--target", &"x".repeat(1_000)], "", "");
-    assert!(run.err.contains("takes 1024 bytes of options, and these have 1"), "{}", run.err);
+    assert!(
+        run.err.contains("takes at most 1024 bytes of options, and these have 1"),
+        "{}",
+        run.err
+    );
     let (run, _) = jvm.attach(&[], "", "");
     assert!(run.err.contains("closed the connection without an answer"), "{}", run.err);
 }

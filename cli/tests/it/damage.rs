@@ -106,19 +106,19 @@ fn what_a_cut_explains_is_not_damage_and_what_it_cannot_is() {
     fs::write(&file, [&MAIN[..7], &[0x40]].concat()).unwrap();
     let run = flow(&["check"], trace.path());
     assert_eq!(run.code, Some(3), "{}", run.out);
-    assert!(run.out.contains("missing: 6 method exits, but trace.json says 8"), "{}", run.out);
+    assert!(run.out.contains("missing: 6 method exits, but 8 in trace.json"), "{}", run.out);
 
     // What is cut off between two records is missing as well.
     fs::write(&file, &MAIN[..7]).unwrap();
     let run = flow(&["check"], trace.path());
     assert_eq!(run.code, Some(3), "{}", run.out);
-    assert!(run.out.contains("missing: 6 method exits, but trace.json says 8"), "{}", run.out);
+    assert!(run.out.contains("missing: 6 method exits, but 8 in trace.json"), "{}", run.out);
 
     // As long as it was, and yet other events.
     fs::write(&file, [&MAIN[..7], &[0x00]].concat()).unwrap();
     let run = flow(&["check"], trace.path());
     assert_eq!(run.code, Some(1), "{}", run.out);
-    assert!(run.out.contains("damage: 7 method exits, but trace.json says 8"), "{}", run.out);
+    assert!(run.out.contains("damage: 7 method exits, but 8 in trace.json"), "{}", run.out);
 }
 
 #[test]
@@ -338,7 +338,7 @@ fn missing_and_contradicting_names_are_found() {
 #[test]
 fn folded_calls_come_before_the_exits_that_follow_them() {
     let trace = bare(&[0x81, 0x01]);
-    for args in [vec!["replay"], vec!["replay", "--fold"]] {
+    for args in [vec!["replay"], vec!["replay", "--collapse"]] {
         let run = flow(&args, trace.path());
         let lines: Vec<_> = run.out.lines().skip(1).collect();
         let left = "(left 1 frame entered before recording)";
@@ -487,9 +487,9 @@ fn whatever_the_bytes_a_replay_accounts_for_every_call_and_following_says_the_sa
             info.out.lines().nth(1).unwrap().split(',').nth(4).unwrap().parse().unwrap();
         for args in [
             &["replay"][..],
-            &["replay", "--fold"],
+            &["replay", "--collapse"],
             &["replay", "--depth", "2"],
-            &["replay", "--fold", "--depth", "3"],
+            &["replay", "--collapse", "--depth", "3"],
             &["replay", "--verbose", "--include", "**"],
         ] {
             let run = flow(args, trace.path());
@@ -499,7 +499,7 @@ fn whatever_the_bytes_a_replay_accounts_for_every_call_and_following_says_the_sa
             let (followed, run) = ((followed.code, followed.out), (run.code, run.out));
             assert_eq!(followed, run, "{args:?} {bytes:x?}");
         }
-        let methods = ["replay", "--fold", "--depth", "1", "--method"];
+        let methods = ["replay", "--collapse", "--depth", "1", "--method"];
         let of = |glob| calls_of(&flow(&[&methods[..], &[glob]].concat(), trace.path()).out);
         assert_eq!(of("**"), calls);
         assert!(of("**#work") <= calls);

@@ -152,7 +152,7 @@ fn a_record_cut_in_two_is_no_damage_while_it_may_become_whole() {
 fn lines_held_back_are_shown_when_nothing_follows() {
     let live = Live::new();
     live.append(1, &[0x80, 0x81, 0x82]);
-    let mut run = Following::start(live.path(), &["--depth", "2", "--fold"]);
+    let mut run = Following::start(live.path(), &["--depth", "2", "--collapse"]);
     run.expect(&["thread 1", MAIN, WORK]);
     live.append(1, &[0x00, 0x82, 0x01, 0x81]);
     run.expect(&["    … 2 calls below", WORK]);

@@ -61,7 +61,7 @@ com.app.Main.main(String[])
 #[test]
 fn replay_folds_equal_calls_on_request() {
     let trace = trace();
-    let run = flow(&["replay", "--fold", "--thread", "main"], trace.path());
+    let run = flow(&["replay", "--collapse", "--thread", "main"], trace.path());
     assert_eq!(
         run.out,
         "\
@@ -73,13 +73,13 @@ com.app.Main.main(String[])
 "
     );
     // With the calls inside hidden, the two around them are alike.
-    let run = flow(&["replay", "--fold", "--depth", "2", "--thread", "main"], trace.path());
+    let run = flow(&["replay", "--collapse", "--depth", "2", "--thread", "main"], trace.path());
     assert!(
         run.out.contains("  com.app.Main.work(int)  ×2  … 2 calls below\n… 2 deeper"),
         "{}",
         run.out
     );
-    let run = flow(&["replay", "--fold", "--max", "3", "--thread", "main"], trace.path());
+    let run = flow(&["replay", "--collapse", "--max", "3", "--thread", "main"], trace.path());
     assert_eq!(run.out.lines().count(), 5, "{}", run.out);
 }
 
@@ -122,7 +122,7 @@ call 4 at offset 6, called by com.app.Main.main(String[])
 "
     );
     // One after the other they are one line, where the first one is.
-    let run = flow(&["replay", "--method", "**#<init>", "--fold"], trace.path());
+    let run = flow(&["replay", "--method", "**#<init>", "--collapse"], trace.path());
     assert_eq!(
         run.out,
         "\
@@ -162,8 +162,8 @@ fn a_misspelt_pattern_is_no_answer() {
 fn flags_that_mean_nothing_are_refused() {
     let trace = trace();
     for flags in [
-        &["replay", "--fold", "--format", "json"][..],
-        &["replay", "--fold", "--format", "csv"],
+        &["replay", "--collapse", "--format", "json"][..],
+        &["replay", "--collapse", "--format", "csv"],
         &["replay", "--from", "7", "--format", "csv"],
         &["report", "--slowest", "3", "--max", "1"],
         &["replay", "--from", ""],
@@ -228,8 +228,8 @@ com.app.Main.main(String[])
 "
     );
     let inits = "thread 1 main\ncom.app.Main$Job.<init>()  ×2\n";
-    assert_eq!(lines(&["--include", "**.Main$*", "--fold"]), inits);
-    assert_eq!(lines(&["--include", "**", "--exclude", "**.Main", "--fold"]), inits);
+    assert_eq!(lines(&["--include", "**.Main$*", "--collapse"]), inits);
+    assert_eq!(lines(&["--include", "**", "--exclude", "**.Main", "--collapse"]), inits);
     // Calls keep their number, and callers that are left out are no callers.
     assert_eq!(
         lines(&["--exclude", "**#main", "--method", "**#work", "--depth", "1", "--max", "1"]),
@@ -264,7 +264,7 @@ fn verbose_replay_adds_source_line_and_loaders() {
     let place = r#""source":"Ma\u001bin.java","line":12,"#;
     let methods = [method(0, place, "app"), method(1, "", "app"), method(1, "", "x.L@2")];
     fs::write(trace.path().join("methods.jsonl"), methods.concat()).unwrap();
-    let run = flow(&["replay", "--verbose", "--fold", "--thread", "main"], trace.path());
+    let run = flow(&["replay", "--verbose", "--collapse", "--thread", "main"], trace.path());
     assert_eq!(
         run.out,
         "\
@@ -452,7 +452,7 @@ end       clean, after 1s 500ms
 calls     7 in 3 threads, 12 B
 methods   3
 lost      nothing
-left out  methods left out by the engine: 2 native
+left out  by the engine: 2 native
           native: a.B#n()V
           native: a.B#o()V
 
@@ -553,7 +553,7 @@ com.app.Main.main(String[])  … 4 calls below
 … 4 deeper calls left out (--depth 1)
 "
     );
-    let run = flow(&["replay", "--fold", "--thread", "main"], trace.path());
+    let run = flow(&["replay", "--collapse", "--thread", "main"], trace.path());
     assert!(
         run.out.contains(
             "recording\n  … a.Boot.\\u{1b}main()  entered before recording\ncom.app.Main.main("

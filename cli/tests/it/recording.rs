@@ -95,7 +95,7 @@ fn java_itself_gets_the_agent_as_its_first_argument() {
     assert_eq!(run.code, Some(7), "the command's own status");
     assert_eq!(
         run.err,
-        "flow: nothing was recorded: the command started no JVM, or none that took the agent\n"
+        "flow: nothing was recorded: the command started no JVM, or none that loaded the agent\n"
     );
 }
 
@@ -249,7 +249,7 @@ flow:   flow replay flow-trace     calls in order
     );
     // A run that records nothing does not claim the trace that is there.
     let run_ = run(&mut record(dir.path(), &agent, &["--", "true"]));
-    assert!(run_.err.contains("those of build tools are not recorded; -O 'only-main=**'"));
+    assert!(run_.err.contains("JVMs of build tools are not recorded; -O 'only-main=**'"));
     assert!(run_.err.ends_with("; the directory holds an older trace\n"));
     assert_eq!(run_.err.lines().count(), 1, "{}", run_.err);
 }

@@ -70,7 +70,7 @@ fn an_index_changes_no_answer_and_can_be_taken_away() {
         run.out,
         "    calls    size   index        thread\n\
          2,100,000  4.6 MB  4.7 KB  made  1\n\
-         1 thread of less than 4.0 MB need no index\n"
+         1 thread of less than 4.0 MB needs no index\n"
     );
     assert_eq!(from(), without);
     let run = flow(&["index", "--format", "csv"], dir.path());

@@ -306,7 +306,7 @@ fn callers_callees_and_paths_tell_how_long_calls_took() {
     );
     shows(
         &["report", "--paths", "frequent", "--by", "time", "--max", "1"],
-        "5 calls by 3 paths\n\n\
+        "5 calls on 3 paths\n\n\
          4.00 ms   44.4%  com.app.Main.work(int)  (2 calls)\n                 \
          in Main.main\n\n\
          … 2 more paths with 3 calls that took 5.00 ms left out (--max 1; 0 for all)\n",
@@ -367,7 +367,7 @@ fn replay_shows_when_calls_began_how_long_they_took_and_how_they_ended() {
     0.001000 s             9.00 ms  com.app.Main.main(String[])
     0.002000 s             5.00 ms    com.app.Main.work(int)  … 1 call below  ! x.Oops
                                         # step \\u{7}2
-… 3 shorter calls left out (--min-duration 2.00 ms)
+… 3 shorter calls left out (--min-duration 2ms)
 ";
     assert_eq!((run.out.as_str(), run.code), (expected, Some(0)));
     let run = flow(&["replay", "--from", "7.5ms", "--format", "csv", "--time"], dir.path());
@@ -384,7 +384,7 @@ fn replay_shows_when_calls_began_how_long_they_took_and_how_they_ended() {
     assert_eq!(
         serde_json::from_str::<serde_json::Value>(line).unwrap(),
         serde_json::json!({"trace": ".", "thread": 1, "depth": 2, "offset": 4, "start_ns": at(4),
-            "start_from_ns": at(4), "start_by_ns": at(4), "beside": "note", "text": "step \\u{7}2",
+            "start_from_ns": at(4), "start_by_ns": at(4), "mark": "note", "text": "step \\u{7}2",
             "events": null})
     );
     let run = flow(&["replay", "--from", "1s"], dir.path());
@@ -539,7 +539,9 @@ fn info_and_dump_tell_of_marks() {
     fs::write(dir.path().join("trace.json"), text).unwrap();
     let run = flow(&["info"], dir.path());
     assert!(
-        run.out.contains("clock     tick every 100 µs, 11 marks, events known to 0 ns (median)\n"),
+        run.out.contains(
+            "clock     tick every 100 µs, 11 marks, events known to within 0 ns (median)\n"
+        ),
         "{}",
         run.out
     );
@@ -549,7 +551,14 @@ fn info_and_dump_tell_of_marks() {
         run.out
     );
     let run = flow(&["report"], dir.path());
-    assert!(run.out.contains("samples every 100 µs"), "{}", run.out);
+    assert!(run.out.contains("estimates: events are known to within 0 ns (median)"), "{}", run.out);
+    // As precise as its marks, whatever the period of the clock.
+    let time = |offset, by_ns, from_ns| (offset, 0, Mark::Time { by_ns, from_ns });
+    let marks = [time(0, 0, MS), time(4, 3 * MS, 4 * MS), time(7, 6 * MS, 6 * MS)];
+    let late = with_marks(MAIN, &encoded(&marks));
+    fs::copy(dir.path().join("trace.json"), late.path().join("trace.json")).unwrap();
+    let run = flow(&["report"], late.path());
+    assert!(run.out.contains("known to within 1.97 ms (median)"), "{}", run.out);
     let run = flow(&["dump", "--marks", "--format", "csv"], dir.path());
     let lines: Vec<_> = run.out.lines().collect();
     assert_eq!(lines.len(), 1 + 13);

@@ -13,7 +13,7 @@ use crate::failure::{Failure, Status};
 use crate::input::reading::Ending;
 use crate::input::source::{missing_journal, thread_title};
 use crate::input::state::State;
-use crate::output::{Progress, lost, plural};
+use crate::output::{Progress, grouped, lost, plural};
 use crate::repair::{Finding, Severity};
 
 /// The findings of one trace.
@@ -284,7 +284,8 @@ impl Check {
             // itself reported as unfinished.
             let explained = (counted < said && ends_early) || lost(&end.lost).is_some();
             let severity = if explained { Severity::Missing } else { Severity::Damage };
-            let text = format!("{counted} {what}, but trace.json says {said}");
+            let (counted, said) = (grouped(counted), grouped(said));
+            let text = format!("{counted} {what}, but {said} in trace.json");
             self.add(severity, "trace", text);
         }
     }

@@ -117,7 +117,7 @@ fn print(diff: &Diff, args: &DiffArgs, out: &mut Out) -> Result<(), Failure> {
     }
     if diff.beyond() > 0 {
         let calls = plural(diff.beyond(), "call");
-        out.remark(args.format, None, &format!("… {calls} of further paths not compared"))?;
+        out.remark(args.format, None, &format!("… {calls} on further paths not compared"))?;
     }
     Ok(())
 }
@@ -126,7 +126,7 @@ fn print(diff: &Diff, args: &DiffArgs, out: &mut Out) -> Result<(), Failure> {
 fn heading(diff: &Diff, changes: &[Change], args: &DiffArgs, out: &mut Out) -> Result<(), Failure> {
     let calls = diff.calls();
     let amount = |number| match args.by {
-        By::Calls => format!("{} calls", grouped(number)),
+        By::Calls => plural(number, "call"),
         By::Time => duration(number),
     };
     let width = amount(calls.before).chars().count().max(amount(calls.after).chars().count());

@@ -63,14 +63,12 @@ pub(super) fn run(source: &Source, args: &DumpArgs, out: &mut Out) -> Result<Sta
                     out.write_all(b"\n")?;
                 }
                 out.heading(&format!("thread {}", thread_title(trace, file.id)))?;
-                out.heading(&format!(
-                    "{:>10}  {:>10}  {:>6}  mark",
-                    "in marks", "offset", "exits"
-                ))?;
+                out.heading(&format!("{:>10}  {:>10}  {:>6}  mark", "mark at", "offset", "exits"))?;
             }
             status = status.and(thread(file, &name, format, &mut left, out)?);
             if left == 0 {
-                let text = format!("… stopped after {}", plural(args.max.unwrap_or(0), "mark"));
+                let max = args.max.unwrap_or(0);
+                let text = format!("… stopped after {} (--max {max})", plural(max, "mark"));
                 out.remark(format, None, &text)?;
                 return Ok(status);
             }

@@ -129,7 +129,7 @@ impl Export<'_> {
             ByPath::read(&self.trace.files, &self.chosen, &all, is_timed, &mut progress);
         if tree.beyond() > 0 {
             let calls = plural(tree.beyond(), "call");
-            progress.message(&format!("{calls} by more than 2^32 paths are left out"));
+            progress.message(&format!("{calls} on paths after the first 2^32 are left out"));
             status = status.and(Status::Partial);
         }
         (tree, status)
@@ -144,7 +144,7 @@ fn refusal(viewer: &Viewer, what: &str, fitting: Option<(u64, Size)>) -> Failure
     };
     Failure::Failed(format!(
         "not written: {what}, and {}; {depth}--thread, --include and --exclude make it smaller too; \
-         --force writes it all the same",
+         --force writes it anyway",
         viewer.says
     ))
 }

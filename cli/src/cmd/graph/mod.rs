@@ -47,6 +47,7 @@ pub(crate) fn run(args: &GraphArgs, out: &mut Out) -> Result<Status, Failure> {
             };
             print.tree(&read.tree, read.threads, title, out)?;
         }
+        print.end(is_timed, out)?;
     }
     Ok(status)
 }

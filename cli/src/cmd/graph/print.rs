@@ -60,9 +60,9 @@ impl<'a> Print<'a> {
                 match &title {
                     Some(title) => {
                         out.heading(&format!("thread {title}"))?;
-                        writeln!(out, "{calls} by {paths}")?;
+                        writeln!(out, "{calls} on {paths}")?;
                     }
-                    None => writeln!(out, "{calls} by {paths} in {}", plural(threads, "thread"))?,
+                    None => writeln!(out, "{calls} on {paths} in {}", plural(threads, "thread"))?,
                 }
                 self.text(tree, &selected, out)?;
             }
@@ -74,7 +74,12 @@ impl<'a> Print<'a> {
         for remark in self.left_out(tree, &selected, limits) {
             out.remark(format, place.as_deref(), &remark)?;
         }
-        if format == Format::Text && tree.is_timed() {
+        Ok(())
+    }
+
+    /// Ends the trace: with what must be known of its times, if they were added up.
+    pub(super) fn end(&self, is_timed: bool, out: &mut Out) -> Result<(), Failure> {
+        if self.args.source.format == Format::Text && is_timed {
             writeln!(out, "\n{}", caution(self.trace))?;
         }
         Ok(())
@@ -161,7 +166,7 @@ impl<'a> Print<'a> {
         }
         if tree.beyond() > 0 {
             let calls = plural(tree.beyond(), "call");
-            remarks.push(format!("… {calls} of further paths not counted"));
+            remarks.push(format!("… {calls} on further paths not counted"));
         }
         remarks
     }

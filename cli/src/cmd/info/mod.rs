@@ -306,8 +306,8 @@ fn print_not_recorded(args: &InfoArgs, end: &End, out: &mut Out) -> Result<(), F
         .iter()
         .map(|group| format!("{} {}", grouped(group.count), group.reason))
         .collect();
-    let hint = if args.verbose { "" } else { " (--verbose names them)" };
-    let text = format!("methods left out by the engine: {}{hint}", reasons.join(", "));
+    let hint = if args.verbose { "" } else { " (--verbose names the methods)" };
+    let text = format!("by the engine: {}{hint}", reasons.join(", "));
     writeln!(out, "{:<9} {}", "left out", neutral(&text))?;
     if args.verbose {
         for group in &end.not_recorded {

@@ -43,10 +43,10 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
 /// The most likely reason if a command recorded nothing.
 fn why_nothing(args: &RecordArgs) -> &'static str {
     if !args.gradle && gradle::is_gradle(&args.command) {
-        " (a daemon that ran before may keep what it was started with: flow record --gradle; and tests \
-         that are up to date do not run)"
+        " (a Gradle daemon that is already running keeps the environment it was started with: use flow record \
+         --gradle; tests that are up to date do not run)"
     } else if defaults::starts_tools(&args.command) {
-        " (those of build tools are not recorded; -O 'only-main=**' records them too)"
+        " (JVMs of build tools are not recorded; -O 'only-main=**' records them too)"
     } else {
         ""
     }

@@ -152,7 +152,7 @@ impl Summary {
     fn tell_nothing(&self, why: &str) {
         let earlier = if self.has_earlier { "; the directory holds an older trace" } else { "" };
         message(&format!(
-            "nothing was recorded: the command started no JVM, or none that took the agent{why}{earlier}"
+            "nothing was recorded: the command started no JVM, or none that loaded the agent{why}{earlier}"
         ));
     }
 }

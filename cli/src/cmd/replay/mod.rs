@@ -30,8 +30,8 @@ use crate::input::times::{has_clock, no_clock};
 use crate::output::{Out, Progress, plural};
 
 pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
-    if args.fold && args.source.format != Format::Text {
-        return Err(Failure::Usage("--fold applies to text output only".to_owned()));
+    if args.collapse && args.source.format != Format::Text {
+        return Err(Failure::Usage("--collapse applies to text output only".to_owned()));
     }
     let titles = if args.source.format == Format::Csv { Lines::titles(args) } else { "".into() };
     if args.follow {

@@ -2,6 +2,7 @@
 //! reading may begin, and continue, anywhere.
 
 use std::num::NonZeroU64;
+use std::time::Duration;
 
 use flow_codec::format::flow::Record;
 use flow_codec::read::{
@@ -17,7 +18,7 @@ use super::times::Aside;
 use crate::args::{Format, ReplayArgs};
 use crate::failure::Failure;
 use crate::input::reading::{Ending, Flow};
-use crate::output::{duration, grouped, plural};
+use crate::output::{grouped, plural};
 
 /// If more frames are open than this, only the outermost and the innermost are named.
 const NAMED_FRAMES: usize = 64;
@@ -33,7 +34,7 @@ pub(super) struct Player {
     max_depth: usize,
     max: u64,
     is_text: bool,
-    folds: bool,
+    collapses: bool,
     /// Whether lines are held back until their call is left.
     holds: bool,
     /// The open frames, without those that are left out.
@@ -104,8 +105,9 @@ impl Player {
             max_depth: usize::try_from(limit(args.depth)).unwrap_or(usize::MAX),
             max: limit(args.max),
             is_text,
-            folds: is_text && args.fold,
-            holds: is_text && (args.fold || args.depth.is_some() || args.min_duration.is_some()),
+            collapses: is_text && args.collapse,
+            holds: is_text
+                && (args.collapse || args.depth.is_some() || args.min_duration.is_some()),
             stack: Vec::new(),
             shown: ShownFrames::default(),
             root: args.method.is_empty().then_some(0),
@@ -255,7 +257,7 @@ impl Player {
         } else if top - root >= self.max_depth {
             self.deeper += 1;
             self.fold.below();
-        } else if !(self.folds && self.fold.joins(depth, method)) {
+        } else if !(self.collapses && self.fold.joins(depth, method)) {
             if lines.printed.calls == self.max {
                 return Ok(Flow::Stop);
             }
@@ -389,7 +391,8 @@ impl Player {
         }
         if self.shorter > 0 {
             let calls = plural(self.shorter, "shorter call");
-            notes.push(format!("{calls} left out (--min-duration {})", duration(self.min_ns)));
+            let min = humantime::format_duration(Duration::from_nanos(self.min_ns));
+            notes.push(format!("{calls} left out (--min-duration {min})"));
         }
         match ending {
             Ending::Stopped if lines.printed.calls >= self.max => {

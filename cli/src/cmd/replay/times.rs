@@ -12,7 +12,7 @@ const START_WIDTH: usize = 14;
 const TOOK_WIDTH: usize = 18;
 
 pub(super) const CSV_TITLES: &str = ",start_ns,start_from_ns,start_by_ns,duration_ns,\
-    duration_from_ns,duration_by_ns,thrown,beside,text";
+    duration_from_ns,duration_by_ns,thrown,mark,text";
 
 /// What marks say beside calls.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ impl Aside {
         let text = serde_json::Value::from(self.text.as_deref().map(neutral));
         let events = serde_json::Value::from(self.events);
         let kind = self.kind;
-        let fields = format!(",\"beside\":\"{kind}\",\"text\":{text},\"events\":{events}");
+        let fields = format!(",\"mark\":\"{kind}\",\"text\":{text},\"events\":{events}");
         line.extend_from_slice(fields.as_bytes());
     }
 }

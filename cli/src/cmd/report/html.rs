@@ -60,7 +60,7 @@ fn limits_text(limits: TimeLimits) -> Option<String> {
     let to = if to_ns == u64::MAX { "the end".to_owned() } else { instant(to_ns) };
     let parts = [
         (from_ns > 0 || to_ns < u64::MAX).then(|| format!("from {} to {to}", instant(from_ns))),
-        (min_ns > 0).then(|| format!("of calls that took {} at least", duration(min_ns))),
+        (min_ns > 0).then(|| format!("of calls of at least {}", duration(min_ns))),
     ];
     let parts: Vec<_> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| format!("only {}", parts.join(", ")))

@@ -103,6 +103,10 @@ impl Found {
         let (shown, left) = self.rows.split_at(max.min(self.rows.len()));
         let mut labels = Labels::new(&trace.methods, format, args.verbose);
         if format == Format::Text {
+            if self.chosen.is_empty() {
+                let patterns = if side == Side::Callers { &args.callers } else { &args.callees };
+                return Ok(writeln!(out, "no call matches {}", neutral(&patterns.join(", ")))?);
+            }
             writeln!(out, "{}", neutral(&self.heading((side, unit), &labels)))?;
             if self.rows.is_empty() {
                 return Ok(());
@@ -142,7 +146,6 @@ impl Found {
 
     fn heading(&self, (side, unit): (Side, Unit), labels: &Labels<'_>) -> String {
         let methods = match &self.chosen[..] {
-            [] => "methods that were never called".to_owned(),
             [(method, _)] => labels.name(*method),
             chosen => plural(chosen.len() as u64, "method"),
         };

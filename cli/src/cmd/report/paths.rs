@@ -197,7 +197,7 @@ impl Paths<'_> {
     fn frequent(&mut self, tree: &PathTree, out: &mut Out) -> Result<(), Failure> {
         if self.format == Format::Text {
             let (paths, calls) = (plural(tree.len() as u64, "path"), plural(tree.calls(), "call"));
-            writeln!(out, "{calls} by {paths}")?;
+            writeln!(out, "{calls} on {paths}")?;
         }
         let (mut shown_calls, mut shown_weight) = (0, 0);
         let shown = tree.heaviest(self.max);

@@ -62,7 +62,7 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
     }
     drop(progress);
     if !any {
-        message("no tests are marked in this trace; flow help tests says how they are");
+        message("no tests are marked in this trace; flow help tests explains how to mark them");
     }
     Ok(status)
 }
