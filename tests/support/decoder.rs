@@ -1,24 +1,14 @@
-//! A second reader of traces, written from the description of the format and not from the code of
-//! `flow-codec`. It is strict: what flow writes is canonical, so anything else is a failure here.
+//! Reads trace directories without the code of `flow-codec`: the model decodes events, marks and journal. It is strict:
+//! what flow writes is canonical, so anything else is a failure here.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use flow_model::{Event, Mark, open_chunks, read_thread};
 use serde_json::Value;
 
 use crate::ThreadTree;
-use crate::journal::open_chunks;
-use crate::marks::{Mark, decode_marks};
-
-/// One event of a thread.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Event {
-    /// Entry of the method with this id.
-    Enter(u64),
-    /// Exit of the topmost frame.
-    Exit,
-}
 
 /// A thread of a trace.
 #[derive(Clone, Debug)]
@@ -44,7 +34,7 @@ impl DecodedThread {
     #[must_use]
     pub fn unwound(&self) -> HashSet<usize> {
         let unwound = self.marks.iter().filter_map(|(place, mark)| match mark {
-            Mark::Unwound(count) => Some(*place..place + count),
+            Mark::Unwound { exits, .. } => Some(*place..place + exits),
             _ => None,
         });
         unwound.flatten().collect()
@@ -298,37 +288,9 @@ fn decode(dir: &Path, damaged: Option<&str>) -> Decoded {
             if damaged == Some(&thread.name) {
                 continue;
             }
-            let length = chunk.as_ref().map_or(thread.bytes.len(), |chunk| chunk.offset);
-            assert!(length <= thread.bytes.len(), "thread {id} has less in its file than {length}");
-            let (file, tail) = thread.bytes.split_at(length);
-            thread.events = decode_records(file);
             let marks = dir.join(format!("thread-{id}.marks"));
-            let mut marks =
-                if marks.exists() { fs::read(marks).expect("readable") } else { vec![] };
-            let Some(chunk) = chunk else {
-                thread.marks = decode_marks(&marks, &thread.events, file);
-                continue;
-            };
-            // What is in the file already stands in the chunk too. Trailing exits may be held back.
-            let end = chunk.events.iter().rposition(|event| *event != Event::Exit);
-            let without_exits = &chunk.events[..end.map_or(0, |last| last + 1)];
-            assert!(
-                [without_exits, &chunk.events].iter().any(|all| encode(all).starts_with(tail)),
-                "thread {id}: what stands behind {length} in its file is not in its chunk"
-            );
-            let first = thread.events.len();
-            thread.events.extend(chunk.events);
-            assert!(marks.len() >= chunk.marks_offset, "thread {id} has less marks in its file");
-            marks.truncate(chunk.marks_offset);
-            marks.extend(chunk.pending);
-            thread.marks = decode_marks(&marks, &thread.events, file);
-            for (events, by_ns, from_ns) in chunk.ticks {
-                thread.marks.push((first + events, Mark::Time { by_ns, from_ns }));
-            }
-            let instants = chunk.instants.into_iter();
-            thread.marks.extend(instants.map(|(event, at)| (first + event, Mark::Instant(at))));
-            let unwound = chunk.unwound.into_iter();
-            thread.marks.extend(unwound.map(|event| (first + event, Mark::Unwound(1))));
+            let marks = if marks.exists() { fs::read(marks).expect("readable") } else { vec![] };
+            (thread.events, thread.marks) = read_thread(&thread.bytes, &marks, chunk.as_ref());
         }
         assert!(open.values().all(|chunk| chunk.events.is_empty()), "threads without start line");
     }
@@ -360,38 +322,6 @@ fn unescaped(key: &str) -> String {
     text
 }
 
-/// Bit 7 of the first byte: entry. Bit 6: more follows. Then seven bits a byte.
-fn decode_records(bytes: &[u8]) -> Vec<Event> {
-    let mut events = Vec::new();
-    let mut at = 0;
-    let mut last_was_exit = false;
-    while at < bytes.len() {
-        let start = at;
-        let first = bytes[at];
-        at += 1;
-        let mut value = u128::from(first & 0b0011_1111);
-        let mut more = first & 0b0100_0000 != 0;
-        let mut weight = 64_u128;
-        while more {
-            let byte = *bytes.get(at).unwrap_or_else(|| panic!("cut off at {start}"));
-            at += 1;
-            value += u128::from(byte % 128) * weight;
-            weight *= 128;
-            more = byte >= 128;
-            assert!(more || byte != 0, "a superfluous byte at {}", at - 1);
-        }
-        let value = u64::try_from(value).expect("64 bits");
-        if first >= 128 {
-            events.push(Event::Enter(value));
-        } else {
-            assert!(!last_was_exit, "two exit records in a row at {start}");
-            events.extend((0..=value).map(|_| Event::Exit));
-        }
-        last_was_exit = first < 128;
-    }
-    events
-}
-
 fn decode_lines(bytes: &[u8]) -> Vec<Event> {
     let text = std::str::from_utf8(bytes).expect("UTF-8");
     text.lines()
@@ -404,37 +334,4 @@ fn decode_lines(bytes: &[u8]) -> Vec<Event> {
             Event::Enter(id.expect("an event").parse().expect("an id"))
         })
         .collect()
-}
-
-/// What the Java agent would write for these events: the second writer, for byte comparison.
-#[must_use]
-pub fn encode(events: &[Event]) -> Vec<u8> {
-    fn number(flag: u8, value: u64, bytes: &mut Vec<u8>) {
-        let low = flag + u8::try_from(value % 64).expect("six bits");
-        let mut rest = value / 64;
-        bytes.push(if rest > 0 { low + 64 } else { low });
-        while rest > 0 {
-            let group = u8::try_from(rest % 128).expect("seven bits");
-            rest /= 128;
-            bytes.push(if rest > 0 { group + 128 } else { group });
-        }
-    }
-    let mut bytes = Vec::new();
-    let mut exits = 0;
-    for event in events {
-        match event {
-            Event::Exit => exits += 1,
-            Event::Enter(id) => {
-                if exits > 0 {
-                    number(0, exits - 1, &mut bytes);
-                    exits = 0;
-                }
-                number(128, *id, &mut bytes);
-            }
-        }
-    }
-    if exits > 0 {
-        number(0, exits - 1, &mut bytes);
-    }
-    bytes
 }

@@ -7,21 +7,17 @@ mod decoder;
 mod faults;
 mod harness;
 mod jdk;
-mod journal;
-mod marks;
 mod rounds;
 mod run;
 mod tree;
 
 pub use cli::{assert_verbs_agree, check};
 pub use counter::{Counter, Counts};
-pub use decoder::{
-    Decoded, DecodedThread, Event, LeftOut, decode_trace, decode_trace_without, encode,
-};
+pub use decoder::{Decoded, DecodedThread, LeftOut, decode_trace, decode_trace_without};
 pub use faults::Fault;
+pub use flow_model::{Event, Mark, encode};
 pub use harness::{golden, harness, lib};
 pub use jdk::{Jdk, jdks};
-pub use marks::Mark;
 pub use rounds::{Reach, Rounds, Way, Workers};
 pub use run::{Engine, Finished, Program, Running, flow, library, remove_in_use, target_dir};
 pub use tree::{Call, Golden, ThreadTree, escaped};

@@ -9,13 +9,14 @@ use std::thread;
 use std::time::Duration;
 
 use crate::support::limited::run_limited;
-use crate::support::naive_decoder::{End, Stream, decode_all, read_all, visit_all};
+use crate::support::readers::{read_all, visit_all};
 use flow_codec::analysis::Report;
 use flow_codec::format::flow::{Encoded, Record};
 use flow_codec::format::{jsonl, names};
 use flow_codec::read::{FlowReader, ReadRecords, Tail, Trace, TraceSet};
 use flow_codec::scan::Summary;
 use flow_codec::{Error, MethodId, Result};
+use flow_model::{End, Stream, decode};
 
 /// Small thread files of every kind: canonical or not, balanced or not, short and long numbers.
 const TRACES: [&[u8]; 6] = [
@@ -50,7 +51,7 @@ fn report(mut records: impl ReadRecords) -> (u64, bool) {
 
 /// Everything a reader can do with a thread file agrees with the naive decoder.
 fn survey(bytes: &[u8]) -> Stream {
-    let expected = decode_all(bytes);
+    let expected = decode(bytes);
     assert_eq!(read_all(FlowReader::new(bytes)), expected, "{bytes:02X?}");
     let Stream { records, damage, end } = expected.clone();
     let seen = records.into_iter().map(|(_, seen)| seen).collect();
@@ -86,7 +87,7 @@ fn any_changed_byte_leaves_what_stands_before_it() {
     for trace in TRACES {
         let whole = survey(trace);
         for at in 0..trace.len() {
-            let before: Vec<_> = decode_all(&trace[..at]).records;
+            let before: Vec<_> = decode(&trace[..at]).records;
             for change in 1..=u8::MAX {
                 let mut bytes = trace.to_vec();
                 bytes[at] ^= change;

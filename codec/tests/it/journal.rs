@@ -3,10 +3,10 @@
 use std::io::Read;
 use std::path::Path;
 
-use crate::support::naive_fold::RawEvent;
 use crate::support::naive_journal::{Action, Recorder};
 use flow_codec::format::names::EventFormat;
 use flow_codec::read::{Content, ReadRecords, Tail, Trace};
+use flow_model::{RawEvent, encode, open_chunks, read_thread};
 use proptest::prelude::*;
 
 /// What the trace in `dir` holds of each thread.
@@ -38,6 +38,14 @@ fn verify(recorder: &Recorder) {
     }
     for (id, [without, _]) in &expected {
         assert!(without.is_empty() || found.iter().any(|(with, _)| with == id), "thread {id}");
+    }
+    if recorder.format == EventFormat::Binary {
+        let open = open_chunks(&recorder.journal);
+        for (id, expected) in &expected {
+            let file = recorder.files.get(id).map_or(&[][..], Vec::as_slice);
+            let (events, _) = read_thread(file, &[], open.get(id));
+            assert!(expected.contains(&encode(&events)), "thread {id}, read by the model");
+        }
     }
     for file in Trace::open(dir.path()).expect("a trace").files {
         let mut events = file.events().expect("it opens");

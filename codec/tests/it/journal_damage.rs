@@ -9,18 +9,18 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::limited::run_limited;
-use crate::support::naive_fold::RawEvent;
 use crate::support::naive_journal::{Action, Recorder};
 use flow_codec::format::flow::Record;
 use flow_codec::format::names::{self, EventFormat};
 use flow_codec::format::{journal, manifest};
 use flow_codec::read::{ReadRecords, Trace};
+use flow_model::RawEvent;
 
 /// What a thread did: ids that were entered, and `None` for exits.
-type Happened = Vec<Option<u64>>;
+type Event = Vec<Option<u64>>;
 
 /// All that can be read of a trace. What is wrong is named.
-fn read(dir: &Path) -> (BTreeMap<u64, Happened>, usize) {
+fn read(dir: &Path) -> (BTreeMap<u64, Event>, usize) {
     let trace = Trace::open(dir).expect("a trace");
     let mut damage = trace.damage.len();
     for error in &trace.damage {
@@ -72,7 +72,7 @@ fn killed(rounds: u64, format: EventFormat, chunk_bytes: usize, steps: usize) ->
     recorder
 }
 
-fn is_prefix(part: &Happened, whole: &BTreeMap<u64, Happened>, id: u64) -> bool {
+fn is_prefix(part: &Event, whole: &BTreeMap<u64, Event>, id: u64) -> bool {
     whole.get(&id).is_some_and(|whole| whole.starts_with(part))
 }
 

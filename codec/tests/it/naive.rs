@@ -1,10 +1,11 @@
 //! The reader against a deliberately naive one: the same of any bytes.
 
-use crate::support::naive_decoder::{End, Seen, Stream, decode_all, read_all, visit_all};
 use crate::support::naive_tree::{naive_report, rows};
 use crate::support::pieces::Pieces;
+use crate::support::readers::{read_all, visit_all};
 use flow_codec::analysis::Report;
 use flow_codec::read::{FlowReader, ReadRecords};
+use flow_model::{End, Record, Stream, decode};
 use proptest::prelude::*;
 
 /// Bytes at the borders of the format, where random ones seldom fall.
@@ -37,7 +38,7 @@ proptest! {
         bytes in bytes(),
         sizes in prop::collection::vec(1_usize..12, 1..8),
     ) {
-        let expected = decode_all(&bytes);
+        let expected = decode(&bytes);
         prop_assert_eq!(&read_all(FlowReader::new(&bytes[..])), &expected);
         prop_assert_eq!(&read_all(FlowReader::new(Pieces::new(&bytes, &sizes))), &expected);
         let Stream { records, damage, end } = expected;
@@ -54,7 +55,7 @@ proptest! {
         let mut report = Report::default();
         FlowReader::new(&bytes[..]).visit_all(&mut report).unwrap();
         report.end_thread();
-        prop_assert_eq!(rows(&report), naive_report(&decode_all(&bytes)));
+        prop_assert_eq!(rows(&report), naive_report(&decode(&bytes)));
     }
 }
 
@@ -63,7 +64,7 @@ proptest! {
 fn all_streams_of_up_to_two_bytes_are_read_alike() {
     for first in 0..=u8::MAX {
         let bytes = [first];
-        assert_eq!(read_all(FlowReader::new(&bytes[..])), decode_all(&bytes));
+        assert_eq!(read_all(FlowReader::new(&bytes[..])), decode(&bytes));
         for second in 0..=u8::MAX {
             let bytes = [first, second];
             // No buffer a stream: 65 536 of them would take longer than all else together.
@@ -71,12 +72,12 @@ fn all_streams_of_up_to_two_bytes_are_read_alike() {
             let mut offset = 0;
             let mut records = Vec::new();
             let end = loop {
-                use flow_codec::format::flow::{DecodedRecord, Record, decode};
-                match decode(left) {
+                use flow_codec::format::flow::{self, DecodedRecord};
+                match flow::decode(left) {
                     DecodedRecord::Record(record, len) => {
                         let seen = match record {
-                            Record::Enter(method) => Seen::Enter(method.get()),
-                            Record::Exit(count) => Seen::Exits(count.get()),
+                            flow::Record::Enter(method) => Record::Enter(method.get()),
+                            flow::Record::Exit(count) => Record::Exits(count.get()),
                         };
                         records.push((offset, seen));
                         offset += len as u64;
@@ -88,7 +89,7 @@ fn all_streams_of_up_to_two_bytes_are_read_alike() {
                 }
             };
             let damage = Vec::new();
-            assert_eq!(Stream { records, damage, end }, decode_all(&bytes), "{bytes:02X?}");
+            assert_eq!(Stream { records, damage, end }, decode(&bytes), "{bytes:02X?}");
         }
     }
 }
@@ -104,6 +105,6 @@ fn records_across_any_buffer_border_are_whole() {
         }
         bytes.extend_from_slice(&LONGEST[..shift]);
         let stream = read_all(FlowReader::new(&bytes[..]));
-        assert_eq!(stream, decode_all(&bytes), "shift {shift}");
+        assert_eq!(stream, decode(&bytes), "shift {shift}");
     }
 }

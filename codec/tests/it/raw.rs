@@ -2,11 +2,9 @@
 //! plain and slow, and against what happened in random programs.
 
 use crate::support::marked::assert_marked;
-use crate::support::naive_fold::{
-    Happened, RawEvent, canonical_bytes, naive_fold, parse, raw_bytes,
-};
 use crate::support::program::Program;
 use flow_codec::write::{Canonicalizer, EventCounts, count_events};
+use flow_model::{Event, RawEvent, canonicalize, encode, parse};
 use proptest::prelude::*;
 
 const GOLDEN: &str = include_str!("../golden/raw.hex");
@@ -26,8 +24,8 @@ fn fold<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> (Vec<u8>, EventCounts
     (out, sum)
 }
 
-fn counts(happened: &[Happened]) -> EventCounts {
-    let exits = happened.iter().filter(|&&event| event == Happened::Exit).count() as u64;
+fn counts(happened: &[Event]) -> EventCounts {
+    let exits = happened.iter().filter(|&&event| event == Event::Exit).count() as u64;
     EventCounts { enters: happened.len() as u64 - exits, exits }
 }
 
@@ -38,7 +36,7 @@ fn chunks(events: &[RawEvent], sizes: &[usize]) -> Vec<Vec<u8>> {
     while !rest.is_empty() {
         let size = sizes.next().copied().unwrap_or(1).min(rest.len());
         let (chunk, later) = rest.split_at(size);
-        chunks.push(chunk.iter().copied().flat_map(raw_bytes).collect());
+        chunks.push(chunk.iter().copied().flat_map(RawEvent::bytes).collect());
         rest = later;
     }
     chunks
@@ -73,16 +71,15 @@ fn the_golden_chunks_are_what_their_comments_say() {
             panic!("a chunk and what it is folded to, not {pair:?}");
         };
         for (bytes, comment) in raw {
-            let event = parse(bytes);
-            assert_eq!(event.len(), 1, "{title} {comment}");
-            assert_eq!(comment.split(':').next(), Some(&event[0].to_string()[..]), "{title}");
-            assert_eq!(&raw_bytes(event[0]), bytes, "{title}");
+            let [Some(event)] = parse(bytes)[..] else { panic!("{title} {comment}") };
+            assert_eq!(comment.split(':').next(), Some(&event.to_string()[..]), "{title}");
+            assert_eq!(&event.bytes(), bytes, "{title}");
         }
         let raw: Vec<&[u8]> = raw.iter().map(|(bytes, _)| &bytes[..]).collect();
         let expected: Vec<u8> = folded.iter().flat_map(|(bytes, _)| bytes.clone()).collect();
         assert_eq!(fold([&raw.concat()[..]]).0, expected, "{title}");
         assert_eq!(fold(raw.iter().copied()).0, expected, "{title}, each event a chunk");
-        assert_eq!(canonical_bytes(&naive_fold(raw)), expected, "{title}, naively");
+        assert_eq!(encode(&canonicalize(raw)), expected, "{title}, naively");
     }
 }
 
@@ -200,7 +197,7 @@ fn what_is_no_event_is_passed_over() {
 #[test]
 #[cfg_attr(miri, ignore = "slow there")]
 fn enters_of_any_length_may_lie_anywhere() {
-    let sound = (1..=9).map(|groups| raw_bytes(RawEvent::Enter(1 << (7 * groups - 2))));
+    let sound = (1..=9).map(|groups| RawEvent::Enter(1 << (7 * groups - 2)).bytes());
     let zeros = (1..12).map(|len| [vec![0xC1; len], vec![0x00]].concat());
     let private = (1..12).map(|len| [vec![0xC1; len], vec![0x7D]].concat());
     let constructor: &[u8] = &[0x81, 0x7B, 0x83, 0x83, 0x00, 0x7D];
@@ -209,7 +206,7 @@ fn enters_of_any_length_may_lie_anywhere() {
             for first in [&[][..], constructor] {
                 let raw = [first, &vec![0x82; before], &bytes, &[0x84, 0x00, 0x00, 0x7E, 0x85]];
                 let raw = raw.concat();
-                let expected = canonical_bytes(&naive_fold([&raw[..]]));
+                let expected = encode(&canonicalize([&raw[..]]));
                 assert_eq!(fold([&raw[..]]).0, expected, "{bytes:02X?} behind {before}");
             }
         }
@@ -249,7 +246,7 @@ fn constructors_may_lie_anywhere() {
                 let odd = vec![0x83; before % 2];
                 let raw = [&below[..], &odd, &filler, call, call, &[0x00; 75], &[0x7D, 0x85]];
                 let raw = raw.concat();
-                let expected = canonical_bytes(&naive_fold([&raw[..]]));
+                let expected = encode(&canonicalize([&raw[..]]));
                 assert_eq!(
                     fold([&raw[..]]).0,
                     expected,
@@ -346,9 +343,9 @@ proptest! {
     #[test]
     fn any_events_are_folded_as_the_rules_say(events in raw_events(), sizes in sizes()) {
         let chunks = chunks(&events, &sizes);
-        let expected = naive_fold(slices(&chunks));
+        let expected = canonicalize(slices(&chunks));
         let (folded, counted) = fold(slices(&chunks));
-        prop_assert_eq!(folded, canonical_bytes(&expected));
+        prop_assert_eq!(folded, encode(&expected));
         prop_assert_eq!(counted, counts(&expected));
         let told = |event: &&RawEvent| matches!(
             event, RawEvent::Enter(_) | RawEvent::Exit | RawEvent::UnwoundExit);
@@ -359,9 +356,9 @@ proptest! {
 
     #[test]
     fn any_bytes_are_folded_as_the_rules_say(chunks in prop::collection::vec(garbage(), 0..4)) {
-        let expected = naive_fold(slices(&chunks));
+        let expected = canonicalize(slices(&chunks));
         let (folded, counted) = fold(slices(&chunks));
-        prop_assert_eq!(folded, canonical_bytes(&expected));
+        prop_assert_eq!(folded, encode(&expected));
         prop_assert_eq!(counted, counts(&expected));
     }
 
@@ -379,7 +376,7 @@ proptest! {
         let program = Program::run(seed, calls);
         let chunks = chunks(&program.raw, &sizes);
         let (folded, counted) = fold(slices(&chunks));
-        prop_assert_eq!(folded, canonical_bytes(&program.happened));
+        prop_assert_eq!(folded, encode(&program.happened));
         prop_assert_eq!(counted, counts(&program.happened));
     }
 }

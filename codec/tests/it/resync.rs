@@ -6,11 +6,11 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use crate::support::naive_decoder::{Seen, Stream, decode_all, read_all, visit_all};
-use crate::support::naive_fold::RawEvent;
 use crate::support::naive_journal::{Action, Recorder};
+use crate::support::readers::{read_all, visit_all};
 use flow_codec::format::names::{EventFormat, JOURNAL};
 use flow_codec::read::{ThreadFile, Trace};
+use flow_model::{RawEvent, Record, Stream, decode};
 
 const THREAD_FILE: &str = "thread-1.flow";
 
@@ -53,14 +53,14 @@ fn read(dir: &Path) -> Stream {
     let file = thread(dir);
     let stream = read_all(file.events().expect("it opens"));
     let Stream { records, damage, end } = stream.clone();
-    let seen: Vec<Seen> = records.into_iter().map(|(_, seen)| seen).collect();
+    let seen: Vec<Record> = records.into_iter().map(|(_, seen)| seen).collect();
     assert_eq!(visit_all(file.events().expect("it opens")), (seen, damage, end));
     stream
 }
 
 /// The records between these offsets.
-fn between(stream: &Stream, from: u64, to: u64) -> Vec<(u64, Seen)> {
-    let is_between = |(offset, _): &&(u64, Seen)| (from..to).contains(offset);
+fn between(stream: &Stream, from: u64, to: u64) -> Vec<(u64, Record)> {
+    let is_between = |(offset, _): &&(u64, Record)| (from..to).contains(offset);
     stream.records.iter().filter(is_between).copied().collect()
 }
 
@@ -89,7 +89,7 @@ fn a_changed_byte_costs_no_more_than_up_to_the_next_sure_end_of_a_record() {
             assert_eq!(between(&changed, 0, start), between(&whole, 0, start), "{context}");
             let mut in_file = bytes.clone();
             in_file[at] ^= change;
-            let in_file = decode_all(&in_file).records;
+            let in_file = decode(&in_file).records;
             assert_eq!(between(&changed, 0, bytes.len() as u64), in_file, "{context}");
             for &(from, to) in &changed.damage {
                 // Either that of a number, or one that says the journal does not follow.

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use flow_codec::analysis::{Graph, Report};
 use flow_codec::read::{FlowReader, ReadRecords};
+use flow_model::decode;
 
-use crate::support::naive_decoder::decode_all;
 use crate::support::naive_tree::{naive_paths, naive_report, rows};
 
 /// A naive report looks through the stack at each call.
@@ -26,7 +26,7 @@ pub(super) fn event(byte: u8) -> u8 {
 }
 
 fn compare(bytes: &[u8]) {
-    let stream = decode_all(bytes);
+    let stream = decode(bytes);
     let (mut reader, mut report) = (FlowReader::new(bytes), Report::default());
     while reader.visit_all(&mut report).is_err() {}
     report.end_thread();
@@ -36,8 +36,8 @@ fn compare(bytes: &[u8]) {
 /// As two threads, added one after the other.
 fn compare_paths(bytes: &[u8]) {
     let (one, other) = bytes.split_at(bytes.len() / 3);
-    let mut expected = naive_paths(&decode_all(one));
-    for (path, calls) in naive_paths(&decode_all(other)) {
+    let mut expected = naive_paths(&decode(one));
+    for (path, calls) in naive_paths(&decode(other)) {
         *expected.entry(path).or_default() += calls;
     }
     let mut graph = Graph::default();

@@ -1,14 +1,15 @@
 //! Any bytes as a thread file: what the naive decoder sees, one by one, together, and in pieces.
 
 use flow_codec::read::FlowReader;
+use flow_model::{Stream, decode};
 
-use crate::support::naive_decoder::{Stream, decode_all, read_all, visit_all};
 use crate::support::pieces::Pieces;
+use crate::support::readers::{read_all, visit_all};
 
 const PIECES: [usize; 4] = [3, 0, 1, 7];
 
 pub(super) fn check(bytes: &[u8]) {
-    let expected = decode_all(bytes);
+    let expected = decode(bytes);
     assert_eq!(read_all(FlowReader::new(bytes)), expected);
     assert_eq!(read_all(FlowReader::new(Pieces::new(bytes, &PIECES))), expected);
 

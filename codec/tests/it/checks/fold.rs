@@ -4,10 +4,10 @@
 
 use flow_codec::read::FlowReader;
 use flow_codec::write::Canonicalizer;
+use flow_model::{End, Event, RawEvent, Record, canonicalize, decode, encode, parse};
 
 use crate::support::marked::assert_marked;
-use crate::support::naive_decoder::{End, Seen, decode_all, read_all};
-use crate::support::naive_fold::{Happened, canonical_bytes, naive_fold, parse, raw_bytes};
+use crate::support::readers::read_all;
 
 pub(super) fn check(bytes: &[u8]) {
     let Some((&size, bytes)) = bytes.split_first() else {
@@ -23,21 +23,21 @@ pub(super) fn check(bytes: &[u8]) {
         exits += counts.exits;
     }
     exits += fold.finish(&mut folded).exits;
-    let happened = naive_fold(chunks());
-    assert_eq!(folded, canonical_bytes(&happened));
+    let happened = canonicalize(chunks());
+    assert_eq!(folded, encode(&happened));
 
     let stream = read_all(FlowReader::new(&folded[..]));
-    assert_eq!(stream, decode_all(&folded));
+    assert_eq!(stream, decode(&folded));
     assert_eq!(stream.end, End::Complete);
-    let is_exit = |event: &&Happened| **event == Happened::Exit;
+    let is_exit = |event: &&Event| **event == Event::Exit;
     assert_eq!(exits, happened.iter().filter(is_exit).count() as u64);
-    let is_enter = |(_, seen): &&(u64, Seen)| matches!(seen, Seen::Enter(_));
+    let is_enter = |(_, seen): &&(u64, Record)| matches!(seen, Record::Enter(_));
     assert_eq!(enters, stream.records.iter().filter(is_enter).count() as u64);
 
     assert_marked(chunks(), 1000);
 
     // Cut at events instead, chunks leave no trace.
-    let events: Vec<Vec<u8>> = chunks().flat_map(parse).map(raw_bytes).collect();
+    let events: Vec<Vec<u8>> = chunks().flat_map(parse).flatten().map(RawEvent::bytes).collect();
     let (mut fold, mut again) = (Canonicalizer::default(), Vec::new());
     for event in &events {
         fold.push(event, &mut again);

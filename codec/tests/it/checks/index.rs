@@ -8,9 +8,9 @@ use std::sync::atomic::AtomicU64;
 use flow_codec::format::index::{IndexFile, IntervalSums};
 use flow_codec::index::Origin;
 use flow_codec::tree::LazyTree;
+use flow_model::{Stream, decode};
 
 use super::lazy_tree::{assert_same, naive_index, open};
-use crate::support::naive_decoder::{Stream, decode_all};
 use crate::support::naive_tree::naive_calls;
 
 /// Down and up again, an exit too many, a long run.
@@ -23,7 +23,7 @@ pub(super) fn check(bytes: &[u8]) {
     let Some((&kind, bytes)) = bytes.split_first() else {
         return;
     };
-    let stream = decode_all(&EVENTS);
+    let stream = decode(&EVENTS);
     if kind % 2 == 0 {
         if let Ok(index) = IndexFile::decode(bytes) {
             assert_eq!(IndexFile::decode(&index.encode()), Ok(index));
@@ -36,7 +36,7 @@ pub(super) fn check(bytes: &[u8]) {
     let covered = usize::try_from(covered).expect("bytes are few");
     // Of a file of so many bytes the sample is right, whatever the intervals say.
     let events = &EVENTS[..covered.min(EVENTS.len())];
-    let sample = naive_index(events, &decode_all(events), u64::MAX).sample;
+    let sample = naive_index(events, &decode(events), u64::MAX).sample;
     let thread = flow_codec::ThreadId::new(1);
     ask(&IndexFile { thread, sample, intervals }.encode(), &stream);
 }

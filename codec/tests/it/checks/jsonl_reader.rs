@@ -2,11 +2,11 @@
 //! is named.
 
 use flow_codec::Error;
-use flow_codec::format::flow::Record;
-use flow_codec::format::jsonl;
+use flow_codec::format::{flow, jsonl};
+use flow_model::{End, Record};
 
 use super::scratch;
-use crate::support::naive_decoder::{End, Seen, read_all};
+use crate::support::readers::read_all;
 
 /// More bad lines are not named.
 const MOST_NAMED: usize = 20;
@@ -31,16 +31,16 @@ pub(super) fn check(bytes: &[u8]) {
 }
 
 /// Line by line. The bytes of a fuzzer are fewer than a line may have.
-fn naive(bytes: &[u8]) -> (Vec<Seen>, Vec<u64>, bool) {
+fn naive(bytes: &[u8]) -> (Vec<Record>, Vec<u64>, bool) {
     let (mut events, mut bad) = (Vec::new(), Vec::new());
     let mut lines: Vec<_> = bytes.split(|&byte| byte == b'\n').collect();
     let cut_off = lines.pop().unwrap_or_default();
     for (line, number) in lines.into_iter().zip(1..) {
         match jsonl::decode_line(&String::from_utf8_lossy(line)) {
-            Ok(Some(Record::Enter(method))) => events.push(Seen::Enter(method.get())),
-            Ok(Some(Record::Exit(_))) => match events.last_mut() {
-                Some(Seen::Exits(count)) => *count += 1,
-                _ => events.push(Seen::Exits(1)),
+            Ok(Some(flow::Record::Enter(method))) => events.push(Record::Enter(method.get())),
+            Ok(Some(flow::Record::Exit(_))) => match events.last_mut() {
+                Some(Record::Exits(count)) => *count += 1,
+                _ => events.push(Record::Exits(1)),
             },
             Ok(None) => {}
             Err(_) => bad.push(number),

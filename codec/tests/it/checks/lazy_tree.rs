@@ -11,9 +11,9 @@ use flow_codec::index::{Index, Origin};
 use flow_codec::read::{Content, Parts, ThreadFile, Trace};
 use flow_codec::tree::{LazyTree, Node};
 use flow_codec::{Offset, ThreadId};
+use flow_model::{End, Record, Stream, decode};
 
 use super::scratch;
-use crate::support::naive_decoder::{End, Seen, Stream, decode_all};
 use crate::support::naive_tree::{NaiveCall, naive_calls};
 
 /// As many calls are asked about, evenly spread.
@@ -26,7 +26,7 @@ pub(super) fn check(bytes: &[u8]) {
     let Some((&size, bytes)) = bytes.split_first() else {
         return;
     };
-    let stream = decode_all(bytes);
+    let stream = decode(bytes);
     let size = 1 + usize::from(size) + bytes.len() / INTERVALS;
     let index = naive_index(bytes, &stream, size as u64);
     let encoded = index.encode();
@@ -46,8 +46,8 @@ pub(super) fn check(bytes: &[u8]) {
 
 fn exits(stream: &Stream) -> u128 {
     let exits = stream.records.iter().map(|(_, seen)| match seen {
-        Seen::Exits(count) => u128::from(*count),
-        Seen::Enter(_) => 0,
+        Record::Exits(count) => u128::from(*count),
+        Record::Enter(_) => 0,
     });
     exits.sum()
 }
@@ -83,11 +83,11 @@ pub(super) fn naive_index(bytes: &[u8], stream: &Stream, size: u64) -> IndexFile
         interval.bytes += end - start;
         match *seen {
             None => {}
-            Some(Seen::Enter(_)) => {
+            Some(Record::Enter(_)) => {
                 interval.enters += 1;
                 depth += 1;
             }
-            Some(Seen::Exits(count)) => {
+            Some(Record::Exits(count)) => {
                 interval.exits = interval.exits.saturating_add(count);
                 depth -= i128::from(count);
                 // Depths end where a number of 64 bits does.

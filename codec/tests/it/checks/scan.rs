@@ -3,8 +3,7 @@
 //! The first byte says how long a piece is.
 
 use flow_codec::scan::{Stop, Summary, scan};
-
-use crate::support::naive_decoder::{End, Seen, Stream, decode_all};
+use flow_model::{End, Record, Stream, decode};
 
 /// Sums below this are not near the largest number, where they stop.
 const FAR_FROM_THE_END: i128 = 1 << 62;
@@ -13,7 +12,7 @@ pub(super) fn check(bytes: &[u8]) {
     let Some((&size, bytes)) = bytes.split_first() else {
         return;
     };
-    let stream = decode_all(bytes);
+    let stream = decode(bytes);
     let (sound_bytes, stop) = sound_part(&stream, bytes.len());
     let expected = Naive::of(&stream, sound_bytes);
 
@@ -72,12 +71,12 @@ impl Naive {
                 break;
             }
             match seen {
-                Seen::Enter(_) => {
+                Record::Enter(_) => {
                     naive.enters += 1;
                     naive.depth += 1;
                     naive.frames += 1;
                 }
-                Seen::Exits(count) => {
+                Record::Exits(count) => {
                     naive.exits += i128::from(count);
                     naive.depth -= i128::from(count);
                     naive.frames = (naive.frames - i128::from(count)).max(0);

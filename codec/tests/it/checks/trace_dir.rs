@@ -10,9 +10,10 @@ use flow_codec::Error;
 use flow_codec::analysis::Report;
 use flow_codec::format::{ids, names};
 use flow_codec::read::{ReadRecords, ThreadFile, Trace, TraceSet};
+use flow_model::{Record, Stream};
 
 use super::scratch;
-use crate::support::naive_decoder::{Seen, Stream, read_all, visit_all};
+use crate::support::readers::{read_all, visit_all};
 
 const TEXTS: [&str; 4] = [names::MANIFEST, names::IDS, names::METHODS, names::THREADS];
 
@@ -58,7 +59,7 @@ fn check_events(file: &ThreadFile) {
     let events = || file.events().expect("the file is there");
     let Stream { records, damage, end } = read_all(events());
     let seen: Vec<_> = records.into_iter().map(|(_, seen)| seen).collect();
-    let enters = seen.iter().filter(|seen| matches!(seen, Seen::Enter(_))).count() as u64;
+    let enters = seen.iter().filter(|seen| matches!(seen, Record::Enter(_))).count() as u64;
     assert_eq!(visit_all(events()), (seen, damage, end));
 
     let (mut events, mut report) = (events(), Report::default());

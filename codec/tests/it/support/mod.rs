@@ -2,10 +2,9 @@
 
 pub(crate) mod limited;
 pub(crate) mod marked;
-pub(crate) mod naive_decoder;
-pub(crate) mod naive_fold;
 pub(crate) mod naive_journal;
 pub(crate) mod naive_times;
 pub(crate) mod naive_tree;
 pub(crate) mod pieces;
 pub(crate) mod program;
+pub(crate) mod readers;

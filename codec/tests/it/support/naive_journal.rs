@@ -11,8 +11,7 @@ use flow_codec::format::flow::{DecodedRecord, decode};
 use flow_codec::format::names::{EventFormat, thread_file};
 use flow_codec::format::{journal, jsonl, names};
 use flow_codec::write::Canonicalizer;
-
-use super::naive_fold::{RawEvent, canonical_bytes, naive_fold, raw_bytes};
+use flow_model::{RawEvent, canonicalize, encode};
 
 /// What threads do.
 #[derive(Clone, Debug)]
@@ -29,7 +28,7 @@ pub(crate) struct Killed;
 /// What a process leaves behind.
 #[derive(Debug)]
 pub(crate) struct Recorder {
-    format: EventFormat,
+    pub(crate) format: EventFormat,
     chunk_bytes: usize,
     pub(crate) journal: Vec<u8>,
     pub(crate) files: BTreeMap<u64, Vec<u8>>,
@@ -143,7 +142,7 @@ impl Recorder {
     }
 
     fn record(&mut self, id: u64, event: RawEvent) -> Result<(), Killed> {
-        let bytes = raw_bytes(event);
+        let bytes = event.bytes();
         if self.thread(id).slot.is_none() {
             self.open_slot(id)?;
         }
@@ -270,8 +269,8 @@ impl Recorder {
     /// being recorded.
     pub(crate) fn expected(&self) -> BTreeMap<u64, [Vec<u8>; 2]> {
         let content = |events: &[RawEvent]| {
-            let raw: Vec<u8> = events.iter().copied().flat_map(raw_bytes).collect();
-            canonical_bytes(&naive_fold([&raw[..]]))
+            let raw: Vec<u8> = events.iter().copied().flat_map(RawEvent::bytes).collect();
+            encode(&canonicalize([&raw[..]]))
         };
         let of = |(id, thread): (&u64, &Thread)| {
             let mut with = thread.recorded.clone();

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use flow_codec::analysis::Report;
-
-use super::naive_decoder::{Seen, Stream};
+use flow_model::{Record, Stream};
 
 /// Calls and total of each method: every call looks through the whole stack.
 pub(crate) fn naive_report(stream: &Stream) -> BTreeMap<u64, (u64, u64)> {
@@ -12,7 +11,7 @@ pub(crate) fn naive_report(stream: &Stream) -> BTreeMap<u64, (u64, u64)> {
     let mut rows: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
     for &(_, seen) in &stream.records {
         match seen {
-            Seen::Enter(method) => {
+            Record::Enter(method) => {
                 open.push(method);
                 rows.entry(method).or_default().0 += 1;
                 let mut below = open.clone();
@@ -22,7 +21,7 @@ pub(crate) fn naive_report(stream: &Stream) -> BTreeMap<u64, (u64, u64)> {
                     rows.entry(method).or_default().1 += 1;
                 }
             }
-            Seen::Exits(count) => {
+            Record::Exits(count) => {
                 let count = usize::try_from(count).unwrap_or(usize::MAX);
                 open.truncate(open.len().saturating_sub(count));
             }
@@ -56,13 +55,13 @@ pub(crate) fn naive_calls(stream: &Stream) -> Vec<NaiveCall> {
     let mut open: Vec<usize> = Vec::new();
     for &(offset, seen) in &stream.records {
         match seen {
-            Seen::Enter(method) => {
+            Record::Enter(method) => {
                 let (depth, parent) = (open.len() as u64, open.last().copied());
                 open.iter().for_each(|&caller| calls[caller].calls += 1);
                 open.push(calls.len());
                 calls.push(NaiveCall { offset, method, depth, parent, calls: 1, left: None });
             }
-            Seen::Exits(count) => {
+            Record::Exits(count) => {
                 for _ in 0..count {
                     let Some(last) = open.pop() else { break };
                     calls[last].left = Some(offset);
@@ -79,11 +78,11 @@ pub(crate) fn naive_paths(stream: &Stream) -> BTreeMap<Vec<u64>, u64> {
     let mut paths = BTreeMap::new();
     for &(_, seen) in &stream.records {
         match seen {
-            Seen::Enter(method) => {
+            Record::Enter(method) => {
                 open.push(method);
                 *paths.entry(open.clone()).or_default() += 1;
             }
-            Seen::Exits(count) => {
+            Record::Exits(count) => {
                 let count = usize::try_from(count).unwrap_or(usize::MAX);
                 open.truncate(open.len().saturating_sub(count));
             }

@@ -4,7 +4,7 @@
 //! code that is not recorded passes an exception on where the fold cannot know who is dead, unless
 //! the next event tells.
 
-use super::naive_fold::{Happened, RawEvent};
+use flow_model::{Event, RawEvent};
 
 /// Ids of methods, of each length; some end in a byte that is an event of its own elsewhere.
 const METHODS: [u64; 10] = [0, 1, 63, 64, 127, 7931, 8191, 8192, 1_007_616 + 63, (1 << 20) + 5];
@@ -21,7 +21,7 @@ const THROWN: Thrown = Thrown { untold: false };
 /// A program that has run.
 pub(crate) struct Program {
     pub(crate) raw: Vec<RawEvent>,
-    pub(crate) happened: Vec<Happened>,
+    pub(crate) happened: Vec<Event>,
     random: u64,
     /// Calls left; then everything returns.
     left: usize,
@@ -66,12 +66,12 @@ impl Program {
 
     fn enter(&mut self, id: u64) {
         self.raw.push(RawEvent::Enter(id));
-        self.happened.push(Happened::Enter(id));
+        self.happened.push(Event::Enter(id));
     }
 
     fn exit(&mut self, event: RawEvent) {
         self.raw.push(event);
-        self.happened.push(Happened::Exit);
+        self.happened.push(Event::Exit);
     }
 
     /// Calls a method or a constructor, straight or from code that is not recorded.
@@ -145,7 +145,7 @@ impl Program {
         }
         if self.left > 0 && self.percent(75) {
             if let Err(thrown) = self.call_another_constructor() {
-                self.happened.push(Happened::Exit);
+                self.happened.push(Event::Exit);
                 return Err(thrown);
             }
             self.raw.push(RawEvent::End);

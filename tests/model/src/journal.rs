@@ -1,0 +1,145 @@
+//! The journal: the chunks of threads that were recording when the process ended.
+
+use std::collections::BTreeMap;
+
+use crate::raw::{CanonicalEvent, Canonicalizer, parse};
+
+/// An open slot.
+#[derive(Clone, Debug)]
+pub struct OpenChunk {
+    /// Bytes of the thread's file that come before.
+    pub offset: usize,
+    /// The events that follow.
+    pub events: Vec<CanonicalEvent>,
+    /// Subtracted from the times of events.
+    pub zero_ns: u64,
+    /// Bytes of the thread's marks file that come before.
+    pub marks_offset: usize,
+    /// The encoded marks that follow.
+    pub pending_marks: Vec<u8>,
+    /// The samples of the thread since then.
+    pub ticks: Vec<Tick>,
+}
+
+/// A time mark that is not encoded yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tick {
+    /// How many events of the chunk are before it.
+    pub events: usize,
+    /// When they had happened.
+    pub by_ns: u64,
+    /// When the next one had not happened.
+    pub from_ns: u64,
+}
+
+/// Reads a journal. Returns the open chunk of each thread.
+///
+/// # Panics
+/// Something is in it that a recorder that was killed cannot have left.
+#[must_use]
+pub fn open_chunks(journal: &[u8]) -> BTreeMap<u64, OpenChunk> {
+    let mut found: BTreeMap<u64, OpenChunk> = BTreeMap::new();
+    // Killed before the header was written.
+    if journal.len() < 64 || word(journal, 1) == 0 {
+        assert!(journal.iter().skip(8).all(|byte| *byte == 0), "slots without a header");
+        return found;
+    }
+    assert_eq!(journal[..8], *b"flow-jnl", "the journal's magic number");
+    assert_eq!(word(journal, 1), 1, "the journal's version");
+    let mut rest = &journal[64..];
+    while !rest.is_empty() && word(rest, 0) != 0 {
+        let size = len(word(rest, 0));
+        assert_eq!(size % 8, 0, "the size of a slot");
+        assert!((40..=rest.len()).contains(&size), "a slot of {size}, {} are left", rest.len());
+        let (slot, further) = rest.split_at(size);
+        rest = further;
+        let is_open = word(slot, 1) & 1 == 1;
+        if !is_open {
+            continue;
+        }
+        let (thread, chunk) = (word(slot, 2), open_chunk(slot, word(journal, 2)));
+        if found.get(&thread).is_none_or(|other| other.offset < chunk.offset) {
+            found.insert(thread, chunk);
+        }
+    }
+    found
+}
+
+fn open_chunk(slot: &[u8], zero_ns: u64) -> OpenChunk {
+    let offset = len(word(slot, 3));
+    let state_len = len(word(slot, 4) % (1 << 32));
+    let marks_len = len(word(slot, 4) >> 32);
+    let (slot, marks) = slot.split_at(slot.len() - marks_len);
+    let state = &slot[40..40 + state_len];
+    // Of the complement of its bytes, what is still zero was not written.
+    let chunk = &slot[40 + state_len.next_multiple_of(8)..];
+    let end = chunk.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    let raw: Vec<u8> = chunk[..end].iter().map(|byte| !byte).collect();
+
+    let (marks_offset, pending_marks, ticks) = if marks.is_empty() {
+        (0, Vec::new(), Vec::new())
+    } else {
+        let pending = len(word(marks, 1));
+        let ticks = ticks(&marks[16 + pending.next_multiple_of(8)..], state, &raw);
+        (len(word(marks, 0)), marks[16..16 + pending].to_vec(), ticks)
+    };
+    let events = canonicalize(state, &raw);
+    OpenChunk { offset, events, zero_ns, marks_offset, pending_marks, ticks }
+}
+
+fn ticks(words: &[u8], state: &[u8], raw: &[u8]) -> Vec<Tick> {
+    let mut ticks = Vec::new();
+    for tick in words.chunks_exact(24).take_while(|tick| word(tick, 0) > 0) {
+        // The last ones may be of events that were not stored any more.
+        if let Some(before) = raw.get(..len(word(tick, 0)) - 1) {
+            let events = canonicalize(state, before).len();
+            ticks.push(Tick { events, by_ns: word(tick, 1), from_ns: word(tick, 2) });
+        }
+    }
+    ticks
+}
+
+/// The events of a chunk, all of whose bytes are events, but for one at the end that was being written.
+fn canonicalize(state: &[u8], raw: &[u8]) -> Vec<CanonicalEvent> {
+    let mut events = parse(raw);
+    if events.last() == Some(&None) {
+        events.pop();
+    }
+    let mut canonicalizer = Canonicalizer::resume(state);
+    for event in events {
+        canonicalizer.push(event.unwrap_or_else(|| panic!("no event in a chunk: {raw:02X?}")));
+    }
+    canonicalizer.into_events()
+}
+
+fn word(bytes: &[u8], index: usize) -> u64 {
+    u64::from_le_bytes(bytes[8 * index..8 * index + 8].try_into().expect("eight bytes"))
+}
+
+fn len(word: u64) -> usize {
+    usize::try_from(word).expect("a length")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Event;
+
+    #[test]
+    fn the_documented_slot_is_read() {
+        let words: [u64; 6] = [256, 5, 1, 3, 3, 0];
+        let mut slot: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        slot[40..43].copy_from_slice(&[0x02, 0x02, 0x0B]);
+        slot.extend([0x7E, 0xFF]);
+        slot.resize(256, 0);
+        let mut journal = b"flow-jnl".to_vec();
+        journal.extend(1_u64.to_le_bytes());
+        journal.resize(64, 0);
+        journal.extend(&slot);
+        journal.resize(4096, 0);
+        let chunk = &open_chunks(&journal)[&1];
+        assert_eq!(chunk.offset, 3);
+        let events: Vec<_> = chunk.events.iter().map(|event| event.event).collect();
+        assert_eq!(events, [Event::Exit, Event::Exit, Event::Enter(1), Event::Exit]);
+    }
+}

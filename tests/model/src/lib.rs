@@ -1,0 +1,19 @@
+//! An independent model of the formats of a trace, for the tests of `flow-codec` and for the end-to-end tests.
+//!
+//! It is written from the specification in `codec/src/format/` and shares no code with `flow-codec`. It is meant to
+//! be obviously right, not fast: everything is in memory, and every byte is read one by one. What flow writes is
+//! canonical, so the functions that read whole files panic at anything else. Only [`decode`] and [`parse`], which
+//! the tests feed with arbitrary bytes, accept damage.
+
+mod flow;
+mod journal;
+mod leb128;
+mod marks;
+mod raw;
+mod thread;
+
+pub use flow::{End, Event, Record, Stream, decode, decode_canonical, encode};
+pub use journal::{OpenChunk, Tick, open_chunks};
+pub use marks::{Mark, decode_marks};
+pub use raw::{CanonicalEvent, Canonicalizer, RawEvent, canonicalize, canonicalize_marked, parse};
+pub use thread::read_thread;

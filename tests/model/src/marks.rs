@@ -1,0 +1,165 @@
+//! Marks: what is known about positions between the events of a thread.
+
+use std::collections::BTreeMap;
+
+use crate::flow::{Event, Record, decode};
+use crate::leb128;
+
+/// What is known about a position.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Mark {
+    /// All events before it had happened at the first time, and no event after it happened before the second one.
+    Time {
+        /// The first time.
+        by_ns: u64,
+        /// The second time.
+        from_ns: u64,
+    },
+    /// When the next event happened.
+    Instant(u64),
+    /// The next exits were by exception.
+    Unwound {
+        /// How many.
+        exits: usize,
+        /// The class of the exception; empty if it is unknown.
+        class: String,
+    },
+    /// Events are missing.
+    Gap,
+    /// Recording is suspended.
+    Paused,
+    /// Recording resumes.
+    Resumed,
+    /// A text from the program.
+    Note(String),
+}
+
+/// Reads a marks file, also an empty one. Returns each mark with the number of events before it. `flow` are the bytes
+/// that the positions refer to.
+///
+/// # Panics
+/// It is not as flow writes it.
+#[must_use]
+pub fn decode_marks(file: &[u8], events: &[Event], flow: &[u8]) -> Vec<(usize, Mark)> {
+    if file.is_empty() {
+        return Vec::new();
+    }
+    assert_eq!(file.get(..9), Some(&b"flow-mrk\x01"[..]), "magic and version of marks");
+    let starts = events_before_records(flow);
+    let mut rest = &file[9..];
+    let (mut offset, mut last_by, mut last) = (0, 0, 0);
+    let mut marks = Vec::new();
+    while let Some((&kind, after)) = rest.split_first() {
+        rest = after;
+        offset += leb128::take(&mut rest);
+        let exits = leb128::take_len(&mut rest);
+        let payload_len = leb128::take_len(&mut rest);
+        let (mut payload, after) = rest.split_at(payload_len);
+        rest = after;
+        let first =
+            *starts.get(&offset).unwrap_or_else(|| panic!("a mark inside a record: {offset}"));
+        let place = first + exits;
+        assert!(place >= last, "marks in order");
+        last = place;
+        let before = events.get(first..place).expect("a mark after the events");
+        assert!(before.iter().all(|event| *event == Event::Exit), "a mark inside a run of exits");
+        let mark = match kind {
+            1 => {
+                let by_ns = last_by + leb128::take(&mut payload);
+                let difference = leb128::take(&mut payload);
+                let half = difference / 2;
+                let is_later = difference.is_multiple_of(2);
+                last_by = by_ns;
+                Mark::Time {
+                    by_ns,
+                    from_ns: if is_later { by_ns + half } else { by_ns - half - 1 },
+                }
+            }
+            2 => {
+                let exits = leb128::take_len(&mut payload);
+                let run = events.get(place..place + exits).expect("exits after the mark");
+                assert!(exits > 0 && run.iter().all(|event| *event == Event::Exit), "in one run");
+                Mark::Unwound { exits, class: take_text(&mut payload) }
+            }
+            3 => {
+                leb128::take(&mut payload);
+                Mark::Gap
+            }
+            4 => Mark::Paused,
+            5 => Mark::Resumed,
+            6 => Mark::Note(take_text(&mut payload)),
+            7 => {
+                let (mut event, mut starts) = (place, starts.range(offset..));
+                let mut record = *starts.next().expect("a record").0;
+                let since_by = leb128::take(&mut payload);
+                assert!(since_by.is_multiple_of(8), "the first event is at the mark");
+                last_by += since_by / 8;
+                marks.push((event, Mark::Instant(last_by)));
+                while !payload.is_empty() {
+                    let number = leb128::take(&mut payload);
+                    last_by += number / 8;
+                    event += 1;
+                    if number.is_multiple_of(8) {
+                        assert_eq!(events[event - 1..=event], [Event::Exit; 2], "in one run");
+                    } else {
+                        let (start, before) = starts.next().expect("a further record");
+                        assert_eq!((*start - record, *before), (number % 8, event), "the next one");
+                        record = *start;
+                    }
+                    marks.push((event, Mark::Instant(last_by)));
+                }
+                last = event;
+                continue;
+            }
+            other => panic!("a mark of kind {other}"),
+        };
+        assert!(payload.is_empty(), "nothing else in a mark of kind {kind}");
+        marks.push((place, mark));
+    }
+    marks
+}
+
+/// Takes what is left of a payload.
+fn take_text(payload: &mut &[u8]) -> String {
+    String::from_utf8(std::mem::take(payload).to_vec()).expect("UTF-8")
+}
+
+/// The number of events before each record, by its offset; also before the end.
+fn events_before_records(flow: &[u8]) -> BTreeMap<u64, usize> {
+    let (mut starts, mut events) = (BTreeMap::new(), 0);
+    for (offset, record) in decode(flow).records {
+        starts.insert(offset, events);
+        events += match record {
+            Record::Enter(_) => 1,
+            Record::Exits(count) => usize::try_from(count).expect("exits in memory"),
+        };
+    }
+    starts.insert(flow.len() as u64, events);
+    starts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documented_marks_are_read() {
+        let flow = [0x81, 0x82, 0x00, 0x83, 0x01];
+        let enter = Event::Enter;
+        let events = [enter(1), enter(2), Event::Exit, enter(3), Event::Exit, Event::Exit];
+        let mut file = b"flow-mrk\x01".to_vec();
+        file.extend([0x01, 0x01, 0x00, 0x04, 0x88, 0x27, 0xC0, 0x3E]);
+        file.extend([0x02, 0x03, 0x00, 0x0D, 0x02]);
+        file.extend(b"com.app.Oops");
+        let unwound = Mark::Unwound { exits: 2, class: "com.app.Oops".to_owned() };
+        let expected = [(1, Mark::Time { by_ns: 5000, from_ns: 9000 }), (4, unwound)];
+        assert_eq!(decode_marks(&file, &events, &flow), expected);
+
+        let mut file = b"flow-mrk\x01".to_vec();
+        file.extend([0x07, 0x00, 0x00, 0x0C]);
+        file.extend([0xC0, 0xB8, 0x02, 0xF1, 0x01, 0xC1, 0x02, 0xC1, 0x02, 0xC1, 0x02, 0x50]);
+        let times = [5000, 5030, 5070, 5110, 5150, 5160];
+        let expected: Vec<_> = times.map(Mark::Instant).into_iter().enumerate().collect();
+        assert_eq!(decode_marks(&file, &events, &flow), expected);
+    }
+}
