@@ -1,18 +1,21 @@
 //! The recorder without a JVM: ends, pauses, and writers that are held up.
 
-use std::sync::Condvar;
-use std::sync::Mutex as StdMutex;
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Instant;
 
+use flow_codec::ThreadId;
 use flow_codec::format::flow::{Record, records};
 use flow_codec::format::methods::MethodInfo;
 
+use super::hand_over::DROPPED;
+use super::queue::Queue;
 use super::*;
 use crate::filter::{FilterSpec, LoaderKind};
-use crate::sink::{Budget, JournalFile, TraceDirectory};
+use crate::sink::{Budget, CanonicalChunk, JournalFile, LineFile, Sink, SinkError, TraceDirectory};
 
 /// Keeps chunks; can be made to hold up writers.
 #[derive(Clone, Default)]
-struct Kept(Arc<(StdMutex<KeptState>, Condvar)>);
+struct Kept(Arc<(Mutex<KeptState>, Condvar)>);
 
 #[derive(Default)]
 struct KeptState {

@@ -13,12 +13,13 @@ use flow_codec::write::{Base, Canonicalizer, Condensed, EncodedMarks, EventCount
 use flow_codec::{Offset, ThreadId};
 use parking_lot::{Mutex, MutexGuard};
 
+use super::ThreadFacts;
+use super::buffers::Buffer;
 use super::chunk::{self, Chunk, Prepared, ReadBy, Shape};
 use super::journal::{Journal, Slot};
 use super::marks::MarkBuffer;
 use super::queue::{After, QueuedChunk};
 use super::samples::pending_room;
-use super::{Buffer, ThreadFacts};
 use crate::sink::SinkError;
 use crate::sys::ControlPlace;
 use crate::sys::LastChunk;

@@ -1,0 +1,69 @@
+//! Memory in which chunks are encoded.
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+use flow_codec::format::journal::WORD_BYTES;
+use flow_codec::write::Sample;
+
+use crate::sys::allocator::{self, OutOfMemory};
+
+/// Memory to encode one chunk in.
+#[derive(Debug, Default)]
+pub(super) struct Buffer {
+    pub(super) raw: Vec<u8>,
+    pub(super) canonical: Vec<u8>,
+    pub(super) samples: Vec<Sample>,
+}
+
+impl Buffer {
+    /// From this chunk size on, there must also be memory for its marks, which are kept elsewhere.
+    const LARGE: usize = 1024 * 1024;
+    /// An encoded chunk is no larger than the raw one, except for exits of constructors that were unwound.
+    const MORE: usize = 16 * 1024;
+
+    /// Makes room for a chunk of `bytes`.
+    pub(super) fn make_room(&mut self, bytes: usize) -> Result<(), OutOfMemory> {
+        self.raw.clear();
+        self.canonical.clear();
+        allocator::try_reserve(&mut self.raw, bytes.saturating_add(WORD_BYTES))?;
+        allocator::try_reserve(&mut self.canonical, bytes.saturating_add(Self::MORE))?;
+        if bytes < Self::LARGE {
+            return Ok(());
+        }
+        // If the address space of the process is limited, a part of it must remain for the program.
+        allocator::check_room(bytes.saturating_mul(4).max(allocator::share_of_program()))
+    }
+}
+
+/// Threads that write at the same time take their memory from here: that needs less than memory for every
+/// thread.
+#[derive(Debug)]
+pub(super) struct Buffers {
+    spare: Receiver<Buffer>,
+    give: Sender<Buffer>,
+}
+
+impl Buffers {
+    const MAX_SPARE: usize = 8;
+
+    pub(super) fn new() -> Self {
+        let (give, spare) = bounded(Self::MAX_SPARE);
+        Self { spare, give }
+    }
+
+    pub(super) fn take(&self) -> Buffer {
+        self.spare.try_recv().unwrap_or_default()
+    }
+
+    pub(super) fn give_back(&self, buffer: Buffer) {
+        if allocator::is_short() {
+            return self.free();
+        }
+        // Full: the memory is freed.
+        let _ = self.give.try_send(buffer);
+    }
+
+    /// Frees the memory that is kept for later.
+    pub(super) fn free(&self) {
+        self.spare.try_iter().for_each(drop);
+    }
+}

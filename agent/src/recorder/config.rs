@@ -1,0 +1,41 @@
+//! What is recorded, and in chunks of which size.
+
+use flow_codec::format::raw;
+
+use super::Recorder;
+use super::chunk::Shape;
+
+/// Chunks with times are larger by this factor: their events have eight more bytes, and a hand-over writes
+/// two files.
+const TIMED_GROWTH: usize = 4;
+/// No chunk with times is larger than this.
+const MAX_TIMED_BYTES: usize = 16 << 20;
+
+/// What is recorded in addition to the events.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SideBand {
+    /// Nothing: the format of events has no place for it.
+    None,
+    /// Marks: which exits were by exception, and the program's notes.
+    Marks,
+    /// Marks, and times from samples of the threads' positions.
+    SampledTimes,
+    /// Marks, and the time of each event.
+    ExactTimes,
+}
+
+impl Recorder {
+    /// The sizes of chunks and events.
+    pub(super) fn shape(&self) -> Shape {
+        let max_fill = self.chunk_bytes;
+        match self.side_band {
+            SideBand::ExactTimes => Shape {
+                max_fill: max_fill.saturating_mul(TIMED_GROWTH).min(MAX_TIMED_BYTES),
+                exit_bytes: raw::TIME_BYTES + 1,
+            },
+            SideBand::None | SideBand::Marks | SideBand::SampledTimes => {
+                Shape { max_fill, exit_bytes: 1 }
+            }
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! Hands over a thread's chunk: encodes it, passes it to the sink, and opens the next one.
+
+use std::sync::atomic::Ordering;
+
+use flow_codec::ThreadId;
+use flow_codec::format::marks::Mark;
+use flow_codec::write::EventCounts;
+use parking_lot::MutexGuard;
+
+use super::buffers::Buffer;
+use super::chunk::ReadBy;
+use super::queue::{After, Queue, QueuedChunk};
+use super::thread::{Out, OutState};
+use super::{Recorder, ThreadRecorder};
+use crate::sink::{CanonicalChunk, Scope, SinkError};
+use crate::sys::allocator::OutOfMemory;
+
+/// Why events are lost with `overload=drop`.
+pub(super) const DROPPED: &str =
+    "the disk was slower than the program: chunks were dropped (overload=drop)";
+
+/// Whether a hand-over is a thread's last, and whether its chunk may be dropped.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Last {
+    OfThread,
+    /// It is not dropped.
+    OfRecording,
+    /// It is not dropped.
+    NoButKept,
+    No,
+}
+
+impl Recorder {
+    /// Makes room in the current thread's chunk, or ends its recording if the recording is over. Returns
+    /// whether the thread records.
+    ///
+    /// A thread's recording ends at one moment: an exit after it would close a frame that is still open.
+    /// So a thread that finds recording off writes what it has and parks, here. [`finish`](Self::finish)
+    /// reads a thread that does not come here up to its position at that time.
+    ///
+    /// While recording is paused, the thread writes what it has, leaves all frames, and parks. It resumes
+    /// when it comes here the next time. A mark is added after what was written.
+    #[cold]
+    pub(super) fn hand_over(&self, thread: &ThreadRecorder, mark: Option<Mark>) -> bool {
+        // Held until the thread has its next chunk: a reader would take one that is written already for new
+        // events.
+        let mut out = thread.lock_out();
+        if self.is_on() {
+            let (was_paused, pauses) = (out.is_paused, self.is_paused());
+            if was_paused && pauses {
+                return false;
+            }
+            if was_paused {
+                out.resume(self.clock_ns());
+            } else {
+                // A mark or a pause needs to know where the events before it end.
+                let last = if mark.is_some() || pauses { Last::NoButKept } else { Last::No };
+                self.write_out(thread, &mut out, (last, ReadBy::Owner));
+            }
+            if let Some(mark) = mark {
+                out.mark(&mark);
+            }
+            if pauses {
+                out.pause();
+            }
+            // Marks of the program must survive a kill.
+            self.write_urgent_marks(thread.id(), &mut out);
+            let position = thread.rewind(&out);
+            // A write that failed may have ended the recording.
+            if self.is_on()
+                && let Err(error) =
+                    thread.next_chunk(&mut out, position, &self.journal, self.shape())
+            {
+                self.stop(&error);
+            }
+            self.send(&mut out);
+            if pauses && self.is_on() {
+                thread.park();
+            } else if self.is_paused() {
+                thread.call_for_attention();
+            }
+        }
+        if !self.on.load(Ordering::SeqCst) {
+            // Also if the recording ended meanwhile, without waiting for this thread.
+            self.write_out(thread, &mut out, (Last::OfRecording, ReadBy::Owner));
+            self.send(&mut out);
+            thread.park();
+            return false;
+        }
+        !out.is_paused
+    }
+
+    /// Encodes the content of the chunk and passes it to the sink.
+    pub(super) fn write_out(
+        &self,
+        thread: &ThreadRecorder,
+        out: &mut MutexGuard<'_, Out>,
+        (last, reader): (Last, ReadBy),
+    ) {
+        if out.state == OutState::Closed {
+            return;
+        }
+        if thread.is_overrun(out) {
+            self.losses
+                .note(&format!("thread {}: more exits than the chunk had room for", thread.id()));
+        }
+        let mut buffer = self.buffers.take();
+        let is_last = matches!(last, Last::OfThread | Last::OfRecording);
+        let recorded = thread.recorded_bytes(out, reader);
+        if let Err(error) = buffer.make_room(recorded) {
+            self.fail_held(out, &mut buffer);
+            return self.leave_unwritten(thread, out, recorded, &error, is_last);
+        }
+        thread.copy_recorded(out, recorded, &mut buffer.raw);
+        out.put_first(&mut buffer.raw);
+        thread.copy_samples(out, buffer.raw.len(), self.clock_ns(), &mut buffer.samples);
+        let position = thread.position();
+        let queue = self.queue.as_ref().filter(|queue| queue.takes_chunks());
+        let mut reserved = None;
+        if let Some(queue) = queue.filter(|_| out.state == OutState::Open) {
+            let must = matches!(last, Last::NoButKept | Last::OfRecording);
+            reserved = queue.reserve(buffer.raw.len(), must);
+            if reserved.is_none() {
+                self.losses.count(out.drop_chunk(&mut buffer));
+                self.losses.note(DROPPED);
+                if !is_last {
+                    self.buffers.give_back(buffer);
+                    return;
+                }
+                // What remains of a dropped chunk is small, and must not be missing at the end. It gets a
+                // slot of its own, because the chunk's slot stays open until the rest is written.
+                buffer.raw.clear();
+                buffer.raw.extend_from_slice(out.first());
+                buffer.samples.clear();
+                let position = thread.rewind(out);
+                if let Err(error) = thread.next_chunk(out, position, &self.journal, self.shape()) {
+                    self.stop(&error);
+                }
+                reserved = queue.reserve(buffer.raw.len(), true);
+            }
+            out.mark_gap(usize::MAX);
+        }
+        let counts = out.canonicalize(&mut buffer, self.journal.zero_ns(), is_last);
+        let is_kept = queue.is_some() && out.slot().is_open() && self.journal.is_shared();
+        if out.state == OutState::Failed && is_kept {
+            // A chunk before it could not be written; the journal has both.
+            self.add(counts, 0);
+        } else if out.state == OutState::Failed {
+            self.losses.count(counts.enters + counts.exits);
+        } else if let Some(reserved) = reserved {
+            let bytes = std::mem::take(&mut buffer.canonical);
+            let (thread, offset, slot) = (thread.id(), out.offset, After::Nothing);
+            out.offset = offset.plus(bytes.len());
+            out.queued =
+                Some(QueuedChunk { thread, offset, bytes, counts, marks: None, reserved, slot });
+        } else {
+            let chunk = CanonicalChunk {
+                thread: thread.id(),
+                offset: out.offset,
+                bytes: &buffer.canonical,
+            };
+            match self.sink.write_chunk(&chunk) {
+                Ok(written) => {
+                    out.offset = out.offset.plus(usize::try_from(written).unwrap_or_default());
+                    self.add(counts, written);
+                }
+                Err(error) => {
+                    out.state = OutState::Failed;
+                    self.fail(&error, counts);
+                    self.fail_held(out, &mut buffer);
+                }
+            }
+        }
+        if is_last || out.has_many_marks(position, self.shape()) {
+            self.write_marks(thread.id(), out);
+        }
+        if is_last {
+            let slot = out.slot().to_state();
+            if let Some(queued) = &mut out.queued {
+                queued.slot = After::Close(slot);
+            } else if out.state == OutState::Open {
+                slot.close();
+            }
+            out.state = OutState::Closed;
+        }
+        self.buffers.give_back(buffer);
+    }
+
+    /// Counts the exits that the canonicalizer still holds, after a chunk that could not be written.
+    fn fail_held(&self, out: &mut Out, buffer: &mut Buffer) {
+        let held = out.finish_canonical(&mut buffer.canonical);
+        if self.journal.is_shared() {
+            self.add(held, 0);
+        } else {
+            self.losses.count(held.exits);
+        }
+    }
+
+    /// Leaves a chunk in its slot: there is no memory to encode it.
+    #[cold]
+    fn leave_unwritten(
+        &self,
+        thread: &ThreadRecorder,
+        out: &mut Out,
+        bytes: usize,
+        error: &OutOfMemory,
+        is_last: bool,
+    ) {
+        if self.journal.is_shared() {
+            self.journal.keep();
+        } else if bytes > 0 {
+            let id = thread.id();
+            self.losses.note(&format!("thread {id}: {error}, {bytes} bytes of events are lost"));
+        }
+        out.state = if is_last { OutState::Closed } else { OutState::Failed };
+        if self.is_on() {
+            self.stop(error);
+        } else {
+            self.losses.note(&error.to_string());
+        }
+    }
+
+    /// Passes marks to the sink at once if any of them is more than a time.
+    fn write_urgent_marks(&self, thread: ThreadId, out: &mut Out) {
+        if std::mem::take(&mut out.has_urgent_marks) {
+            self.write_marks(thread, out);
+        }
+    }
+
+    /// Passes marks to the sink, after the events that they belong to.
+    fn write_marks(&self, thread: ThreadId, out: &mut Out) {
+        if self.queue.as_ref().is_some_and(Queue::takes_chunks) {
+            return self.send_marks(thread, out);
+        }
+        let Some(marks) = &mut out.marks else { return };
+        let (offset, bytes) = marks.unsent();
+        if out.state != OutState::Open {
+            marks.drop_pending();
+        } else if !bytes.is_empty() {
+            match self.sink.write_marks(thread, offset, bytes) {
+                Ok(()) => marks.wrote(),
+                // The events are worth recording without marks.
+                Err(error) => {
+                    out.marks = None;
+                    self.losses.note(&error.to_string());
+                }
+            }
+        }
+    }
+
+    pub(super) fn add(&self, counts: EventCounts, bytes: u64) {
+        let mut totals = self.totals.lock();
+        totals.enters += counts.enters;
+        totals.exits += counts.exits;
+        totals.bytes += bytes;
+    }
+
+    /// Handles a chunk that could not be written. If its slot is a part of a file, nothing is lost: the slot
+    /// stays open, and the journal is kept.
+    pub(super) fn fail(&self, error: &SinkError, counts: EventCounts) {
+        if self.journal.is_shared() {
+            self.journal.keep();
+            self.add(counts, 0);
+        } else {
+            self.losses.count(counts.enters + counts.exits);
+        }
+        match error.scope() {
+            Scope::Thread => self.losses.note(&error.to_string()),
+            Scope::Trace => self.stop(error),
+        }
+    }
+}

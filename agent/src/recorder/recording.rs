@@ -1,0 +1,262 @@
+//! The recorder: what all threads of a recording share, and how their events are appended.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+use flow_codec::ThreadId;
+use flow_codec::format::flow::MAX_RECORD_BYTES;
+use flow_codec::format::manifest::Totals;
+use flow_codec::format::raw;
+use parking_lot::Mutex;
+
+use super::asked::AskedLoaders;
+use super::buffers::Buffers;
+use super::losses::Losses;
+use super::queue::Queue;
+use super::threads::ThreadTable;
+use super::{Journal, MethodTable, Recorded, SideBand, ThreadRecorder};
+use crate::sink::{LineFile, Sink};
+use crate::sys::clock;
+
+/// How a method was left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Left {
+    /// It returned.
+    Returned,
+    /// By an exception.
+    Unwound,
+}
+
+/// Owns everything that is recorded in one JVM run.
+pub struct Recorder {
+    /// Off once recording has ended, for any reason; never on again. Read at the top of every callback.
+    /// Relaxed there: a late reader records one more event into memory that stays valid.
+    pub(super) on: AtomicBool,
+    /// Sequentially consistent, like `on`, where threads follow it.
+    pub(super) paused: AtomicBool,
+    /// Whether threads may have frames whose entries were not recorded.
+    pub(super) was_paused: AtomicBool,
+    pub(super) is_attached: bool,
+    /// Goes off after `on`, when no thread records any more. Until then classes are rewritten: otherwise a
+    /// thread that still records would call methods that do not.
+    pub(super) takes_classes: AtomicBool,
+    /// Set when `on` goes off, so that probes no longer call the recorder.
+    pub(super) probes_off: Option<&'static AtomicU64>,
+    /// When a fault ended the recording; 0 while none has.
+    pub(super) stopped_at_ns: AtomicU64,
+    pub(super) methods: MethodTable,
+    pub(super) threads: ThreadTable,
+    pub(super) journal: Journal,
+    /// How much a chunk may hold.
+    pub(super) chunk_bytes: usize,
+    pub(super) side_band: SideBand,
+    pub(super) buffers: Buffers,
+    pub(super) sink: Box<dyn Sink>,
+    /// The queue for chunks, if threads do not wait for the disk.
+    pub(super) queue: Option<Queue>,
+    pub(super) losses: Losses,
+    pub(super) asked_loaders: AskedLoaders,
+    pub(super) totals: Mutex<Totals>,
+    pub(super) started: Instant,
+}
+
+impl fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recorder").field("on", &self.on).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        self.journal.release(self.threads.each().filter_map(|thread| thread.last_chunk()));
+    }
+}
+
+impl Recorder {
+    /// Creates a recorder that looks methods up in `methods`, describes threads in `thread_lines`, keeps
+    /// chunks of up to `chunk_bytes` in `journal`, and passes them to `sink`.
+    #[must_use]
+    pub fn new(
+        methods: MethodTable,
+        thread_lines: LineFile,
+        journal: Journal,
+        (chunk_bytes, side_band): (usize, SideBand),
+        sink: Box<dyn Sink>,
+        started: Instant,
+    ) -> Self {
+        Self {
+            on: AtomicBool::new(true),
+            paused: AtomicBool::new(false),
+            was_paused: AtomicBool::new(false),
+            is_attached: false,
+            takes_classes: AtomicBool::new(true),
+            probes_off: None,
+            stopped_at_ns: AtomicU64::new(0),
+            methods,
+            threads: ThreadTable::new(thread_lines),
+            journal,
+            chunk_bytes,
+            side_band,
+            buffers: Buffers::new(),
+            sink,
+            queue: None,
+            losses: Losses::default(),
+            asked_loaders: AskedLoaders::default(),
+            totals: Mutex::default(),
+            started,
+        }
+    }
+
+    /// Starts paused: nothing is recorded until the program resumes the recording.
+    #[must_use]
+    pub fn paused(self) -> Self {
+        self.paused.store(true, Ordering::SeqCst);
+        self.was_paused.store(true, Ordering::SeqCst);
+        self
+    }
+
+    /// Starts in a running program, where exits of frames that are open now will be seen.
+    #[must_use]
+    pub fn attached(mut self) -> Self {
+        self.is_attached = true;
+        self
+    }
+
+    /// Drops chunks if the disk is too slow for them, instead of waiting. A thread must then
+    /// [write](Self::run_writer) those that are not dropped.
+    #[must_use]
+    pub fn dropping(mut self) -> Self {
+        self.queue = Some(Queue::new(self.chunk_bytes));
+        self
+    }
+
+    /// Switches probes on and off through `switch`.
+    #[must_use]
+    pub fn with_off_switch(mut self, switch: &'static AtomicU64) -> Self {
+        switch.store(u64::from(self.is_paused()), Ordering::Relaxed);
+        self.probes_off = Some(switch);
+        self
+    }
+
+    /// Returns whether events are still recorded.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.on.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether events are recorded now: recording has neither ended nor been paused.
+    #[must_use]
+    pub fn is_recording(&self) -> bool {
+        self.is_on() && !self.is_paused()
+    }
+
+    /// Returns whether classes are still rewritten.
+    #[must_use]
+    pub fn takes_classes(&self) -> bool {
+        self.takes_classes.load(Ordering::Relaxed)
+    }
+
+    /// The methods and their ids.
+    #[must_use]
+    pub fn methods(&self) -> &MethodTable {
+        &self.methods
+    }
+
+    /// The memory of all chunks.
+    #[must_use]
+    pub fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    /// What is recorded in addition to the events.
+    #[must_use]
+    pub fn side_band(&self) -> SideBand {
+        self.side_band
+    }
+
+    /// Records that `thread` entered `method`.
+    pub fn enter(&self, thread: &ThreadRecorder, method: Recorded) {
+        self.append(thread, method.as_bytes());
+    }
+
+    /// Records that `thread` left a method, by a return or by an exception.
+    pub fn exit(&self, thread: &ThreadRecorder, how: Left) {
+        let event = match how {
+            Left::Returned => raw::EXIT,
+            Left::Unwound => raw::UNWOUND_EXIT,
+        };
+        self.append(thread, &[event]);
+    }
+
+    /// Records an event, in raw form.
+    #[inline]
+    pub fn append(&self, thread: &ThreadRecorder, event: &[u8]) {
+        if self.side_band == SideBand::ExactTimes {
+            return self.append_timed(thread, event);
+        }
+        self.append_as_it_is(thread, event);
+    }
+
+    /// Like [`append`](Self::append), with the time before the event.
+    fn append_timed(&self, thread: &ThreadRecorder, event: &[u8]) {
+        let now = clock::nano_time() << u8::BITS | u64::from(raw::TIME);
+        let mut bytes = [0; raw::TIME_BYTES + MAX_RECORD_BYTES];
+        let len = raw::TIME_BYTES + event.len();
+        let all = now.to_le_bytes().into_iter().chain(event.iter().copied());
+        bytes.iter_mut().zip(all).for_each(|(to, from)| *to = from);
+        self.append_as_it_is(thread, bytes.get(..len).unwrap_or(&bytes));
+    }
+
+    #[inline]
+    fn append_as_it_is(&self, thread: &ThreadRecorder, event: &[u8]) {
+        // Repeated if the thread is called for attention again meanwhile: no event may be missing.
+        while !thread.append(event, &self.journal) && self.hand_over(thread, None) {}
+    }
+
+    /// Returns the recorder of a live thread that has begun to record.
+    #[must_use]
+    pub fn thread(&self, id: ThreadId) -> Option<Arc<ThreadRecorder>> {
+        self.threads.get(id)
+    }
+
+    /// Samples the position of every thread. Returns whether any has advanced since the last sample.
+    pub(super) fn sample_threads(&self) -> bool {
+        let began_ns = self.elapsed_ns();
+        self.threads.any(|thread| thread.sample(began_ns, || self.elapsed_ns()))
+    }
+
+    /// The time, if there is a clock.
+    pub(super) fn clock_ns(&self) -> Option<u64> {
+        (self.side_band == SideBand::SampledTimes).then(|| self.elapsed_ns())
+    }
+
+    pub(super) fn elapsed_ns(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// Counts an event that was seen and cannot be recorded; not after the end.
+    pub fn lose_event(&self, reason: &str) {
+        if self.is_on() {
+            self.losses.count(1);
+            self.losses.note(reason);
+        }
+    }
+
+    /// Counts a request to a class loader of the program for the probe class.
+    pub fn note_asked_loader(&self, class: &str) {
+        self.asked_loaders.add(class);
+    }
+
+    /// Records a reason why the trace is incomplete, or may become so.
+    pub fn note_loss(&self, reason: &str) {
+        self.losses.note(reason);
+    }
+
+    /// Returns whether something is missing from the trace.
+    #[must_use]
+    pub fn has_losses(&self) -> bool {
+        !self.losses.reasons().is_empty()
+    }
+}

@@ -1,0 +1,130 @@
+//! The beginning and the end of a thread's recording.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use flow_codec::ThreadId;
+
+use super::chunk::ReadBy;
+use super::hand_over::Last;
+use super::marks::MarkBuffer;
+use super::queue::After;
+use super::thread::OldFrames;
+use super::{ControlPlace, Recorder, SideBand, ThreadFacts, ThreadRecorder};
+use crate::sys::clock;
+
+impl Recorder {
+    /// Begins to record the current thread, through `control`. The thread's start is on disk before its first
+    /// event. `None` if it cannot be written: recording has then ended.
+    pub fn start_thread(
+        &self,
+        facts: &ThreadFacts,
+        control: ControlPlace,
+    ) -> Option<Arc<ThreadRecorder>> {
+        // A callback may have checked `on` long ago.
+        if !self.is_recording() {
+            return None;
+        }
+        let frames = if self.was_paused.load(Ordering::SeqCst) {
+            OldFrames::Watched
+        } else if self.is_attached {
+            OldFrames::UpTo(facts.frames)
+        } else {
+            OldFrames::None
+        };
+        let announce = || self.threads.write_start(facts, self.elapsed_ns());
+        let marks = (self.side_band != SideBand::None).then(MarkBuffer::default);
+        let recorder = ThreadRecorder::new(
+            facts,
+            control,
+            &self.journal,
+            self.shape(),
+            (marks, frames),
+            self.clock_ns(),
+            announce,
+        );
+        let recorder = match recorder {
+            Ok(recorder) => Arc::new(recorder),
+            Err(error) => {
+                self.stop(&error);
+                return None;
+            }
+        };
+        if let Err(error) = self.threads.start(facts, &recorder) {
+            // The thread is not in the table, so nothing would read its chunk.
+            recorder.lock_out().slot().close();
+            recorder.park();
+            self.stop(&error);
+            return None;
+        }
+        // The thread that ended or paused the recording meanwhile may not have seen this one.
+        if !self.on.load(Ordering::SeqCst) || self.is_paused() {
+            recorder.call_for_attention();
+        }
+        log::debug!("thread {} starts recording: {:?}", facts.id, facts.name);
+        Some(recorder)
+    }
+
+    /// Ends the recording of a thread, called by that thread: writes its open chunk. `name` is the name it
+    /// has now, if the JVM knows it.
+    pub fn end_thread(&self, thread: Arc<ThreadRecorder>, facts: Option<&ThreadFacts>) {
+        let queued = {
+            let mut out = thread.lock_out();
+            self.write_out(&thread, &mut out, (Last::OfThread, ReadBy::Owner));
+            out.queued.take()
+        };
+        let position = thread.position();
+        thread.end();
+        if let Some(facts) = facts {
+            self.note_name(thread.id(), &facts.name);
+        }
+        // A virtual thread has no CPU time of its own: it has run on the threads of others.
+        let cpu_ns = facts.filter(|facts| !facts.is_virtual).map(|_| clock::cpu_time());
+        if let Err(error) = self.threads.end(thread.id(), self.elapsed_ns(), cpu_ns) {
+            self.stop(&error);
+        }
+        log::debug!("thread {} ended", thread.id());
+        if let (Some(queue), Some(mut queued)) = (&self.queue, queued) {
+            queued.slot = After::End(thread, position);
+            queue.send(queued);
+            return;
+        }
+        // The thread that ends the recording may hold this one; then its slot is not used again.
+        if let Some(slot) = Arc::into_inner(thread).and_then(|thread| thread.into_slot(position)) {
+            self.journal.give_back(slot);
+        }
+    }
+
+    /// Like [`end_thread`](Self::end_thread), after the end of the recording: the thread's end is not
+    /// written.
+    pub fn leave_thread(&self, thread: &ThreadRecorder) {
+        let mut out = thread.lock_out();
+        // Does nothing if [`finish`](Self::finish) has done so.
+        self.write_out(thread, &mut out, (Last::OfRecording, ReadBy::Owner));
+        self.send(&mut out);
+        drop(out);
+        thread.end();
+        self.threads.forget(thread.id());
+    }
+
+    /// Records the frames of a thread that were open when recording began, outermost first.
+    pub fn note_open_frames(&self, thread: ThreadId, frames: Vec<String>) {
+        if let Err(error) = self.threads.open_frames(thread, frames, self.elapsed_ns()) {
+            self.stop(&error);
+        }
+    }
+
+    /// Records the current names of threads: some had none when they were first seen, others have been
+    /// renamed.
+    pub fn note_names(&self, threads: Vec<ThreadFacts>) {
+        for facts in threads {
+            self.note_name(facts.id, &facts.name);
+        }
+    }
+
+    fn note_name(&self, thread: ThreadId, name: &str) {
+        if let Err(error) = self.threads.rename(thread, name, self.elapsed_ns()) {
+            self.stop(&error);
+        }
+    }
+}
