@@ -38,7 +38,7 @@ use parking_lot::Mutex;
 
 use crate::options::{CommandLine, Durability, EngineKind, OnError, Options, Overload};
 use crate::recorder::{
-    IdTable, Journal, MethodTable, Recorder, SideBand, StartIds, Timeout, sampler,
+    Config, IdTable, Journal, MethodTable, Recorder, SideBand, StartIds, Timeout, sampler,
 };
 use crate::sink::{
     Budget, FileSink, JournalFile, JournalPlace, LineFile, Replacement, Syncer, TraceDirectory,
@@ -304,11 +304,10 @@ impl Agent {
             MethodTable::new(options.filter.clone(), ids),
             line_file(names::THREADS)?,
             journal,
-            (chunk_bytes, side_band),
             Box::new(
                 FileSink::new(directory.clone(), options.format, budget).synced_by(syncer.clone()),
             ),
-            started,
+            Config { chunk_bytes, side_band, started },
         );
         let recorder = match when {
             Start::WithJvm => recorder,

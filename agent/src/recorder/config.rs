@@ -1,8 +1,9 @@
 //! What is recorded, and in chunks of which size.
 
+use std::time::Instant;
+
 use flow_codec::format::raw;
 
-use super::Recorder;
 use super::chunk::Shape;
 
 /// Chunks with times are larger by this factor: their events have eight more bytes, and a hand-over writes
@@ -24,8 +25,19 @@ pub enum SideBand {
     ExactTimes,
 }
 
-impl Recorder {
-    /// The sizes of chunks and events.
+/// What a recorder is created with.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// How many bytes of events a chunk may hold.
+    pub chunk_bytes: usize,
+    /// What is recorded in addition to the events.
+    pub side_band: SideBand,
+    /// Times in threads and in the manifest count from here.
+    pub started: Instant,
+}
+
+impl Config {
+    /// Returns the sizes of chunks and events.
     pub(super) fn shape(&self) -> Shape {
         let max_fill = self.chunk_bytes;
         match self.side_band {

@@ -40,7 +40,7 @@ impl Recorder {
         for thread in self.threads.each() {
             match thread.try_lock_out_until(deadline) {
                 Some(mut out) => {
-                    self.write_out(&thread, &mut out, (Last::OfRecording, ReadBy::Other));
+                    self.write_out(&thread, &mut out, Last::OfRecording, ReadBy::Other);
                     self.send(&mut out);
                     // Only now, so that entries and exits in between both come after the end.
                     thread.call_for_attention();

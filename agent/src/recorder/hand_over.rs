@@ -55,7 +55,7 @@ impl Recorder {
             } else {
                 // A mark or a pause needs to know where the events before it end.
                 let last = if mark.is_some() || pauses { Last::NoButKept } else { Last::No };
-                self.write_out(thread, &mut out, (last, ReadBy::Owner));
+                self.write_out(thread, &mut out, last, ReadBy::Owner);
             }
             if let Some(mark) = mark {
                 out.mark(&mark);
@@ -69,7 +69,7 @@ impl Recorder {
             // A write that failed may have ended the recording.
             if self.is_on()
                 && let Err(error) =
-                    thread.next_chunk(&mut out, position, &self.journal, self.shape())
+                    thread.next_chunk(&mut out, position, &self.journal, self.config.shape())
             {
                 self.stop(&error);
             }
@@ -82,7 +82,7 @@ impl Recorder {
         }
         if !self.on.load(Ordering::SeqCst) {
             // Also if the recording ended meanwhile, without waiting for this thread.
-            self.write_out(thread, &mut out, (Last::OfRecording, ReadBy::Owner));
+            self.write_out(thread, &mut out, Last::OfRecording, ReadBy::Owner);
             self.send(&mut out);
             thread.park();
             return false;
@@ -95,7 +95,8 @@ impl Recorder {
         &self,
         thread: &ThreadRecorder,
         out: &mut MutexGuard<'_, Out>,
-        (last, reader): (Last, ReadBy),
+        last: Last,
+        reader: ReadBy,
     ) {
         if out.state == OutState::Closed {
             return;
@@ -133,7 +134,9 @@ impl Recorder {
                 buffer.raw.extend_from_slice(out.first());
                 buffer.samples.clear();
                 let position = thread.rewind(out);
-                if let Err(error) = thread.next_chunk(out, position, &self.journal, self.shape()) {
+                if let Err(error) =
+                    thread.next_chunk(out, position, &self.journal, self.config.shape())
+                {
                     self.stop(&error);
                 }
                 reserved = queue.reserve(buffer.raw.len(), true);
@@ -171,7 +174,7 @@ impl Recorder {
                 }
             }
         }
-        if is_last || out.has_many_marks(position, self.shape()) {
+        if is_last || out.has_many_marks(position, self.config.shape()) {
             self.write_marks(thread.id(), out);
         }
         if is_last {

@@ -38,7 +38,7 @@ mod threads;
 mod writer;
 
 pub use crate::sys::{Control, ControlPlace};
-pub use config::SideBand;
+pub use config::{Config, SideBand};
 pub use end::Timeout;
 pub use ids::{IdTable, StartIds};
 pub use journal::Journal;

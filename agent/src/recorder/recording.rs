@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Instant;
 
 use flow_codec::ThreadId;
 use flow_codec::format::flow::MAX_RECORD_BYTES;
@@ -16,7 +15,7 @@ use super::buffers::Buffers;
 use super::losses::Losses;
 use super::queue::Queue;
 use super::threads::ThreadTable;
-use super::{Journal, MethodTable, Recorded, SideBand, ThreadRecorder};
+use super::{Config, Journal, MethodTable, Recorded, SideBand, ThreadRecorder};
 use crate::sink::{LineFile, Sink};
 use crate::sys::clock;
 
@@ -49,9 +48,6 @@ pub struct Recorder {
     pub(super) methods: MethodTable,
     pub(super) threads: ThreadTable,
     pub(super) journal: Journal,
-    /// How much a chunk may hold.
-    pub(super) chunk_bytes: usize,
-    pub(super) side_band: SideBand,
     pub(super) buffers: Buffers,
     pub(super) sink: Box<dyn Sink>,
     /// The queue for chunks, if threads do not wait for the disk.
@@ -59,7 +55,7 @@ pub struct Recorder {
     pub(super) losses: Losses,
     pub(super) asked_loaders: AskedLoaders,
     pub(super) totals: Mutex<Totals>,
-    pub(super) started: Instant,
+    pub(super) config: Config,
 }
 
 impl fmt::Debug for Recorder {
@@ -76,15 +72,14 @@ impl Drop for Recorder {
 
 impl Recorder {
     /// Creates a recorder that looks methods up in `methods`, describes threads in `thread_lines`, keeps
-    /// chunks of up to `chunk_bytes` in `journal`, and passes them to `sink`.
+    /// chunks in `journal`, and passes them to `sink`.
     #[must_use]
     pub fn new(
         methods: MethodTable,
         thread_lines: LineFile,
         journal: Journal,
-        (chunk_bytes, side_band): (usize, SideBand),
         sink: Box<dyn Sink>,
-        started: Instant,
+        config: Config,
     ) -> Self {
         Self {
             on: AtomicBool::new(true),
@@ -97,15 +92,13 @@ impl Recorder {
             methods,
             threads: ThreadTable::new(thread_lines),
             journal,
-            chunk_bytes,
-            side_band,
             buffers: Buffers::new(),
             sink,
             queue: None,
             losses: Losses::default(),
             asked_loaders: AskedLoaders::default(),
             totals: Mutex::default(),
-            started,
+            config,
         }
     }
 
@@ -128,7 +121,7 @@ impl Recorder {
     /// [write](Self::run_writer) those that are not dropped.
     #[must_use]
     pub fn dropping(mut self) -> Self {
-        self.queue = Some(Queue::new(self.chunk_bytes));
+        self.queue = Some(Queue::new(self.config.chunk_bytes));
         self
     }
 
@@ -173,7 +166,7 @@ impl Recorder {
     /// What is recorded in addition to the events.
     #[must_use]
     pub fn side_band(&self) -> SideBand {
-        self.side_band
+        self.config.side_band
     }
 
     /// Records that `thread` entered `method`.
@@ -193,7 +186,7 @@ impl Recorder {
     /// Records an event, in raw form.
     #[inline]
     pub fn append(&self, thread: &ThreadRecorder, event: &[u8]) {
-        if self.side_band == SideBand::ExactTimes {
+        if self.config.side_band == SideBand::ExactTimes {
             return self.append_timed(thread, event);
         }
         self.append_as_it_is(thread, event);
@@ -229,11 +222,11 @@ impl Recorder {
 
     /// The time, if there is a clock.
     pub(super) fn clock_ns(&self) -> Option<u64> {
-        (self.side_band == SideBand::SampledTimes).then(|| self.elapsed_ns())
+        (self.config.side_band == SideBand::SampledTimes).then(|| self.elapsed_ns())
     }
 
     pub(super) fn elapsed_ns(&self) -> u64 {
-        u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
+        u64::try_from(self.config.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
     /// Counts an event that was seen and cannot be recorded; not after the end.

@@ -105,9 +105,8 @@ fn recorder_with(
         methods,
         file("threads"),
         journal,
-        (chunk_bytes, SideBand::None),
         sink,
-        Instant::now(),
+        Config { chunk_bytes, side_band: SideBand::None, started: Instant::now() },
     );
     let facts = ThreadFacts {
         id: ThreadId::new(1),

@@ -64,7 +64,7 @@ pub(super) struct Out {
     pub(super) has_urgent_marks: bool,
     /// Whether the thread is parked because of a pause.
     pub(super) is_paused: bool,
-    old: OldFrames,
+    old_frames: OldFrames,
     /// Entries minus exits that were written, and the lowest value so far: frames above it are frames whose
     /// entries were recorded.
     depth: i64,
@@ -75,6 +75,17 @@ pub(super) struct Out {
     gap: Option<(Position, NonZeroU64)>,
     /// What was handed over and is still to be sent to the queue.
     pub(super) queued: Option<QueuedChunk>,
+}
+
+/// How a thread begins to record.
+#[derive(Debug)]
+pub(super) struct ThreadStart {
+    /// Where its marks go, if marks are recorded.
+    pub(super) marks: Option<MarkBuffer>,
+    /// Frames that it has already.
+    pub(super) old_frames: OldFrames,
+    /// The time of its first sample, if positions are sampled.
+    pub(super) now_ns: Option<u64>,
 }
 
 /// Frames that were entered before recording began and whose exits will still be seen.
@@ -120,7 +131,7 @@ impl Out {
         }
         let change = counts.enters.cast_signed() - counts.exits.cast_signed();
         self.open_frames += change;
-        if self.old == OldFrames::Watched {
+        if self.old_frames == OldFrames::Watched {
             self.watch(canonical);
         } else {
             self.depth += change;
@@ -141,7 +152,7 @@ impl Out {
         let Buffer { raw, canonical, .. } = buffer;
         canonical.clear();
         self.canonicalizer.push(raw, canonical);
-        if self.old == OldFrames::Watched {
+        if self.old_frames == OldFrames::Watched {
             let depth = self.depth;
             self.watch(canonical);
             self.depth = depth;
@@ -206,7 +217,7 @@ impl Out {
     pub(super) fn pause(&mut self) {
         self.mark(&Mark::Paused);
         let depth = self.depth.saturating_sub_unsigned(self.canonicalizer.held());
-        let lowest = match self.old {
+        let lowest = match self.old_frames {
             OldFrames::None => 0,
             OldFrames::UpTo(frames) => -i64::from(frames),
             OldFrames::Watched => self.lowest,
@@ -214,7 +225,7 @@ impl Out {
         let left = depth.saturating_sub(lowest.min(depth)).unsigned_abs();
         self.canonicalizer.leave(left);
         self.open_frames = self.open_frames.saturating_add_unsigned(left);
-        (self.old, self.lowest) = (OldFrames::Watched, lowest.min(depth));
+        (self.old_frames, self.lowest) = (OldFrames::Watched, lowest.min(depth));
         self.is_paused = true;
     }
 
@@ -280,10 +291,10 @@ impl ThreadRecorder {
         control: ControlPlace,
         journal: &Journal,
         shape: Shape,
-        (marks, old): (Option<MarkBuffer>, OldFrames),
-        now_ns: Option<u64>,
+        start: ThreadStart,
         announce: impl FnOnce() -> Result<(), SinkError>,
     ) -> Result<Self, SinkError> {
+        let ThreadStart { marks, old_frames, now_ns } = start;
         let open_frames = usize::try_from(facts.frames).unwrap_or_default();
         let slot = journal.claim(chunk::slot_bytes(0, shape, open_frames, 0))?;
         slot.prepare(facts.id, 0, &[], marks.as_ref().map(MarkBuffer::pending));
@@ -304,7 +315,7 @@ impl ThreadRecorder {
             marks,
             has_urgent_marks: false,
             is_paused: false,
-            old,
+            old_frames,
             depth: 0,
             lowest: 0,
             first: Condensed::default(),

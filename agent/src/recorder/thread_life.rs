@@ -9,7 +9,7 @@ use super::chunk::ReadBy;
 use super::hand_over::Last;
 use super::marks::MarkBuffer;
 use super::queue::After;
-use super::thread::OldFrames;
+use super::thread::{OldFrames, ThreadStart};
 use super::{ControlPlace, Recorder, SideBand, ThreadFacts, ThreadRecorder};
 use crate::sys::clock;
 
@@ -25,7 +25,7 @@ impl Recorder {
         if !self.is_recording() {
             return None;
         }
-        let frames = if self.was_paused.load(Ordering::SeqCst) {
+        let old_frames = if self.was_paused.load(Ordering::SeqCst) {
             OldFrames::Watched
         } else if self.is_attached {
             OldFrames::UpTo(facts.frames)
@@ -33,14 +33,13 @@ impl Recorder {
             OldFrames::None
         };
         let announce = || self.threads.write_start(facts, self.elapsed_ns());
-        let marks = (self.side_band != SideBand::None).then(MarkBuffer::default);
+        let marks = (self.config.side_band != SideBand::None).then(MarkBuffer::default);
         let recorder = ThreadRecorder::new(
             facts,
             control,
             &self.journal,
-            self.shape(),
-            (marks, frames),
-            self.clock_ns(),
+            self.config.shape(),
+            ThreadStart { marks, old_frames, now_ns: self.clock_ns() },
             announce,
         );
         let recorder = match recorder {
@@ -70,7 +69,7 @@ impl Recorder {
     pub fn end_thread(&self, thread: Arc<ThreadRecorder>, facts: Option<&ThreadFacts>) {
         let queued = {
             let mut out = thread.lock_out();
-            self.write_out(&thread, &mut out, (Last::OfThread, ReadBy::Owner));
+            self.write_out(&thread, &mut out, Last::OfThread, ReadBy::Owner);
             out.queued.take()
         };
         let position = thread.position();
@@ -100,7 +99,7 @@ impl Recorder {
     pub fn leave_thread(&self, thread: &ThreadRecorder) {
         let mut out = thread.lock_out();
         // Does nothing if [`finish`](Self::finish) has done so.
-        self.write_out(thread, &mut out, (Last::OfRecording, ReadBy::Owner));
+        self.write_out(thread, &mut out, Last::OfRecording, ReadBy::Owner);
         self.send(&mut out);
         drop(out);
         thread.end();
