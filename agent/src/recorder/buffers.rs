@@ -1,8 +1,8 @@
 //! Memory in which chunks are encoded.
 
-use crossbeam_channel::{Receiver, Sender, bounded};
 use flow_codec::format::journal::WORD_BYTES;
 use flow_codec::write::Sample;
+use parking_lot::Mutex;
 
 use crate::sys::allocator::{self, OutOfMemory};
 
@@ -38,32 +38,33 @@ impl Buffer {
 /// thread.
 #[derive(Debug)]
 pub(super) struct Buffers {
-    spare: Receiver<Buffer>,
-    give: Sender<Buffer>,
+    spare: Mutex<Vec<Buffer>>,
 }
 
 impl Buffers {
     const MAX_SPARE: usize = 8;
 
     pub(super) fn new() -> Self {
-        let (give, spare) = bounded(Self::MAX_SPARE);
-        Self { spare, give }
+        Self { spare: Mutex::new(Vec::with_capacity(Self::MAX_SPARE)) }
     }
 
     pub(super) fn take(&self) -> Buffer {
-        self.spare.try_recv().unwrap_or_default()
+        self.spare.lock().pop().unwrap_or_default()
     }
 
     pub(super) fn give_back(&self, buffer: Buffer) {
         if allocator::is_short() {
             return self.free();
         }
-        // Full: the memory is freed.
-        let _ = self.give.try_send(buffer);
+        let mut spare = self.spare.lock();
+        // If there are enough, the memory is freed.
+        if spare.len() < Self::MAX_SPARE {
+            spare.push(buffer);
+        }
     }
 
     /// Frees the memory that is kept for later.
     pub(super) fn free(&self) {
-        self.spare.try_iter().for_each(drop);
+        self.spare.lock().clear();
     }
 }

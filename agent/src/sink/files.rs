@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::sync::Arc;
 
-use crossbeam_channel::{Receiver, Sender, bounded};
 use flow_codec::format::flow::records;
 use flow_codec::format::jsonl;
 use flow_codec::format::names::{EventFormat, marks_file, thread_file};
@@ -13,6 +12,7 @@ use flow_codec::{Offset, ThreadId};
 use rustix::io::Errno;
 
 use super::directory::TraceDirectory;
+use super::permits::Permits;
 use super::{Budget, CanonicalChunk, Scope, Sink, SinkError, Syncer};
 use crate::sys::allocator::{self, OutOfMemory};
 
@@ -26,17 +26,15 @@ pub struct FileSink {
     format: EventFormat,
     budget: Budget,
     syncer: Option<Arc<Syncer>>,
-    /// Holds a token for each writer inside.
-    enter: Sender<()>,
-    leave: Receiver<()>,
+    /// One for each file that may be open.
+    permits: Permits,
 }
 
 impl FileSink {
     /// Writes into `directory`.
     #[must_use]
     pub fn new(directory: TraceDirectory, format: EventFormat, budget: Budget) -> Self {
-        let (enter, leave) = bounded(MAX_OPEN);
-        Self { directory, format, budget, syncer: None, enter, leave }
+        Self { directory, format, budget, syncer: None, permits: Permits::new(MAX_OPEN) }
     }
 
     /// Reports files that have changed.
@@ -49,13 +47,13 @@ impl FileSink {
     /// Appends to a file of ours, when few enough are open.
     fn store(&self, name: &str, offset: Offset, bytes: &[u8]) -> Result<(), SinkError> {
         self.budget.take(bytes.len())?;
-        // Both ends of the channel belong to this value and are never closed, so neither can fail.
-        let _ = self.enter.send(());
-        let written = self.append(name, offset.get(), bytes);
+        let written = {
+            let _permit = self.permits.take();
+            self.append(name, offset.get(), bytes)
+        };
         if let Some(syncer) = &self.syncer {
             syncer.note_change(name);
         }
-        let _ = self.leave.try_recv();
         self.directory.restore_spare();
         written.map_err(|error| SinkError::io(self.scope_of(&error, offset), name, &error))
     }

@@ -6,6 +6,7 @@ mod files;
 mod journal;
 mod lines;
 mod mounts;
+mod permits;
 mod syncer;
 
 use std::fmt;
