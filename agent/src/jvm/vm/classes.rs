@@ -1,0 +1,206 @@
+//! Classes: listing, naming, defining and changing them.
+
+#![expect(unsafe_code, reason = "calls through the function table of JNI")]
+
+use std::cell::Cell;
+use std::ffi::{CStr, c_void};
+use std::ptr;
+
+use jni::sys::{JNI_OK, JNINativeMethod, jclass, jobject, jvalue};
+
+use super::super::names::{ClassName, class_name};
+use super::Vm;
+use super::handle::Versions as _;
+use crate::recorder::RawMethod;
+
+thread_local! {
+    pub(super) static RETRANSFORMING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A class that is valid as long as the callback runs.
+#[derive(Clone, Copy, Debug)]
+pub struct LoadedClass(pub(super) usize);
+
+impl LoadedClass {
+    pub(super) fn reference(self) -> jclass {
+        ptr::with_exposed_provenance_mut(self.0)
+    }
+}
+
+impl Vm<'_> {
+    /// The methods of a class that is being prepared.
+    pub(in crate::jvm) fn class_methods(&self, class: jobject) -> Vec<RawMethod> {
+        let methods = self.jvmti.class_methods(class);
+        methods.into_iter().map(|method| RawMethod(method.expose_provenance())).collect()
+    }
+
+    /// The name of a class.
+    pub(in crate::jvm) fn class_name(&self, class: jobject) -> Option<ClassName> {
+        self.jvmti.class_signature(class).map(|signature| class_name(&signature))
+    }
+
+    /// Returns the loaded classes of this name, one per class loader.
+    pub(in crate::jvm) fn loaded_classes_named(&self, name: &str) -> Vec<jclass> {
+        let mut classes = self.jvmti.loaded_classes();
+        self.expect_references(classes.len());
+        classes.retain(|class| {
+            self.class_name(*class).is_some_and(|class| class.binary == name)
+                || self.forgets(*class)
+        });
+        classes
+    }
+
+    /// Returns whether the current thread is passing classes through the class file hooks.
+    pub(in crate::jvm) fn is_retransforming() -> bool {
+        RETRANSFORMING.get()
+    }
+
+    /// Keeps a class for another thread, until [`forget_kept`](Self::forget_kept).
+    pub(in crate::jvm) fn keep_class(&self, class: jclass) -> Option<LoadedClass> {
+        // SAFETY: a local reference.
+        let global = unsafe { (self.jni().v1_1().NewGlobalRef)(self.jni, class) };
+        (!global.is_null()).then(|| LoadedClass(global.expose_provenance()))
+    }
+
+    /// Gives up a class that was kept.
+    pub(in crate::jvm) fn forget_kept(&self, class: LoadedClass) {
+        // SAFETY: a global reference, which is not used after this.
+        unsafe { (self.jni().v1_1().DeleteGlobalRef)(self.jni, class.reference()) };
+    }
+
+    /// Copies `bytes` to memory that the JVM frees.
+    pub(in crate::jvm) fn jvm_copy(&self, bytes: &[u8]) -> Option<*mut u8> {
+        self.jvmti.copy(bytes)
+    }
+
+    /// Defines a class in the boot loader, with the JDK's own code: that code is on the stack when the event
+    /// of the class's loading comes.
+    pub(in crate::jvm) fn define_class(&self, name: &CStr, bytes: &[u8]) -> Option<jclass> {
+        let text =
+            c"(Ljava/lang/String;[BIILjava/lang/ClassLoader;Ljava/security/ProtectionDomain;)\
+            Ljava/lang/Class;";
+        let unsafe_class = self.find_class(c"jdk/internal/misc/Unsafe")?;
+        let jni = self.jni().v1_1();
+        let getter = (c"getUnsafe", c"()Ljdk/internal/misc/Unsafe;");
+        // SAFETY: a class, and NUL-terminated strings.
+        let getter = unsafe {
+            (jni.GetStaticMethodID)(self.jni, unsafe_class, getter.0.as_ptr(), getter.1.as_ptr())
+        };
+        let getter = self.unless_thrown(getter)?;
+        // SAFETY: as above.
+        let define = unsafe {
+            (jni.GetMethodID)(self.jni, unsafe_class, c"defineClass".as_ptr(), text.as_ptr())
+        };
+        let define = self.unless_thrown(define)?;
+        // SAFETY: a static method of this class, which takes no arguments.
+        let object =
+            unsafe { (jni.CallStaticObjectMethodA)(self.jni, unsafe_class, getter, ptr::null()) };
+        let object = self.called(object)?;
+        let len = i32::try_from(bytes.len()).ok()?;
+        // SAFETY: no pointers but the environment.
+        let array = self.unless_thrown(unsafe { (jni.NewByteArray)(self.jni, len) })?;
+        // SAFETY: an array of this length, and as many bytes.
+        unsafe { (jni.SetByteArrayRegion)(self.jni, array, 0, len, bytes.as_ptr().cast()) };
+        // SAFETY: a NUL-terminated string.
+        let name = self.unless_thrown(unsafe { (jni.NewStringUTF)(self.jni, name.as_ptr()) })?;
+        let null = jvalue { l: ptr::null_mut() };
+        let arguments = [
+            jvalue { l: name },
+            jvalue { l: array },
+            jvalue { i: 0 },
+            jvalue { i: len },
+            null,
+            null,
+        ];
+        // SAFETY: a method of this object, and arguments as its descriptor says.
+        let class =
+            unsafe { (jni.CallObjectMethodA)(self.jni, object, define, arguments.as_ptr()) };
+        let class = self.called(class);
+        [unsafe_class, object, array, name].into_iter().for_each(|used| self.forget(used));
+        class
+    }
+
+    /// Binds native methods of a class. Returns whether all of them are bound.
+    ///
+    /// # Safety
+    /// Each function has the signature that its descriptor says.
+    pub(in crate::jvm) unsafe fn register_natives(
+        &self,
+        class: jclass,
+        methods: &[JNINativeMethod],
+    ) -> bool {
+        let function = self.jni().v1_1().RegisterNatives;
+        let Ok(count) = i32::try_from(methods.len()) else { return false };
+        // SAFETY: a class, and methods with NUL-terminated names; their functions are the caller's duty.
+        let result = unsafe { function(self.jni, class, methods.as_ptr(), count) };
+        self.unless_failed(result == JNI_OK)
+    }
+
+    /// Returns whether a class has a static method. Initialises the class.
+    pub(in crate::jvm) fn has_static_method(
+        &self,
+        class: jclass,
+        name: &CStr,
+        descriptor: &CStr,
+    ) -> bool {
+        let function = self.jni().v1_1().GetStaticMethodID;
+        // SAFETY: a class, and NUL-terminated strings.
+        let method = unsafe { function(self.jni, class, name.as_ptr(), descriptor.as_ptr()) };
+        self.unless_thrown(method).is_some()
+    }
+
+    /// Returns whether the class path has a resource of this name. Runs code of the JDK.
+    pub(in crate::jvm) fn has_resource(&self, name: &CStr) -> bool {
+        let jni = self.jni().v1_1();
+        let Some(class) = self.find_class(c"java/lang/ClassLoader") else { return false };
+        let (method, descriptor) = (c"getSystemResource", c"(Ljava/lang/String;)Ljava/net/URL;");
+        // SAFETY: a class, and NUL-terminated strings.
+        let method = unsafe {
+            (jni.GetStaticMethodID)(self.jni, class, method.as_ptr(), descriptor.as_ptr())
+        };
+        let Some(method) = self.unless_thrown(method) else { return false };
+        // SAFETY: a NUL-terminated string.
+        let name = self.unless_thrown(unsafe { (jni.NewStringUTF)(self.jni, name.as_ptr()) });
+        let Some(name) = name else { return false };
+        // SAFETY: a static method of this class, and the argument its descriptor says.
+        let found = unsafe {
+            (jni.CallStaticObjectMethodA)(self.jni, class, method, [jvalue { l: name }].as_ptr())
+        };
+        let found = self.called(found);
+        [class, name].into_iter().chain(found).for_each(|used| self.forget(used));
+        found.is_some()
+    }
+
+    /// Adds a jar to the end of the class path.
+    ///
+    /// # Errors
+    /// The number of the JVMTI error.
+    pub(in crate::jvm) fn add_to_class_path(&self, jar: &CStr) -> Result<(), u32> {
+        self.jvmti.add_to_class_path(jar)
+    }
+
+    /// Sets a static field of a class to `true`. Initialises the class. Returns whether it has the field.
+    pub(in crate::jvm) fn set_static_flag(&self, class: jclass, name: &CStr) -> bool {
+        let jni = self.jni().v1_1();
+        // SAFETY: a class, and NUL-terminated strings.
+        let field =
+            unsafe { (jni.GetStaticFieldID)(self.jni, class, name.as_ptr(), c"Z".as_ptr()) };
+        let Some(field) = self.unless_thrown(field) else { return false };
+        // SAFETY: a static field of this class, of this type.
+        unsafe { (jni.SetStaticBooleanField)(self.jni, class, field, true) };
+        true
+    }
+}
+
+/// Creates a native method from its name and descriptor in Java and its function here.
+pub(in crate::jvm) fn native(
+    name: &CStr,
+    descriptor: &CStr,
+    function: *const c_void,
+) -> JNINativeMethod {
+    JNINativeMethod {
+        name: name.as_ptr().cast_mut(),
+        signature: descriptor.as_ptr().cast_mut(),
+        fnPtr: function.cast_mut(),
+    }
+}

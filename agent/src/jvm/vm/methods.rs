@@ -1,0 +1,65 @@
+//! Methods of events.
+
+use std::ptr;
+
+use flow_codec::format::methods::{MethodInfo, flag_names};
+use jvmti_rs::sys;
+
+use super::super::names::class_name;
+use super::Vm;
+use crate::recorder::{DescribeMethod, MethodFacts, RawMethod};
+
+/// One method of an event.
+#[derive(Clone, Copy, Debug)]
+pub struct MethodHandle<'v, 'a> {
+    pub(super) vm: &'v Vm<'a>,
+    pub(super) raw: RawMethod,
+}
+
+impl MethodHandle<'_, '_> {
+    fn id(&self) -> sys::jmethodID {
+        ptr::with_exposed_provenance_mut(self.raw.0)
+    }
+}
+
+impl DescribeMethod for MethodHandle<'_, '_> {
+    fn facts(&self) -> Option<MethodFacts> {
+        const NATIVE: u32 = 0x0100;
+        let Vm { jvmti, .. } = *self.vm;
+        let (name, descriptor) = jvmti.method_name(self.id())?;
+        let access = jvmti.modifiers(self.id())?;
+        let class = jvmti.declaring_class(self.id())?;
+        let class_name = jvmti.class_signature(class).map(|signature| class_name(&signature));
+        let loader = self.vm.loader_of(class);
+        self.vm.forget(class);
+        let class_name = class_name?;
+        let mut flags = flag_names(access);
+        if class_name.hidden {
+            flags.push("hidden".to_owned());
+        }
+        Some(MethodFacts {
+            info: MethodInfo {
+                class: class_name.binary,
+                name,
+                descriptor,
+                source: None,
+                line: None,
+                loader: loader.label,
+                flags,
+            },
+            loader: loader.kind,
+            native: access & NATIVE != 0,
+            hidden: class_name.hidden,
+        })
+    }
+
+    fn source(&self) -> (Option<String>, Option<u32>) {
+        let Vm { jvmti, .. } = *self.vm;
+        let source = jvmti.declaring_class(self.id()).and_then(|class| {
+            let source = jvmti.source_file(class);
+            self.vm.forget(class);
+            source
+        });
+        (source, jvmti.first_line(self.id()))
+    }
+}

@@ -1,0 +1,102 @@
+//! Threads of the JVM.
+
+#![expect(unsafe_code, reason = "calls through the function table of JNI")]
+
+use std::ffi::CStr;
+use std::ptr;
+
+use flow_codec::ThreadId;
+use jni::sys::jobject;
+use once_cell::sync::OnceCell;
+
+use super::Vm;
+use super::handle::Versions as _;
+use crate::recorder::ThreadFacts;
+
+/// `java.lang.Thread.tid`: what `getId()` returns, unless a program overrides that.
+pub(super) static THREAD_ID: OnceCell<ThreadIdField> = OnceCell::new();
+
+/// A field of a class that is never unloaded.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ThreadIdField(usize);
+
+impl Vm<'_> {
+    /// Draws the id that the next thread would have. It is larger than those of all existing threads.
+    pub(in crate::jvm) fn next_thread_id(&self) -> Option<ThreadId> {
+        let class = self.find_class(c"java/lang/Thread$ThreadIdentifiers")?;
+        let (jni, name, descriptor) = (self.jni().v1_1(), c"next", c"()J");
+        // SAFETY: a class, and NUL-terminated strings.
+        let next =
+            unsafe { (jni.GetStaticMethodID)(self.jni, class, name.as_ptr(), descriptor.as_ptr()) };
+        let id = self.unless_thrown(next).map(|next| {
+            // SAFETY: a static method of this class, which takes no arguments and throws nothing.
+            unsafe { (jni.CallStaticLongMethodA)(self.jni, class, next, ptr::null()) }
+        });
+        self.forget(class);
+        id.and_then(|id| u64::try_from(id).ok()).map(ThreadId::new)
+    }
+
+    /// Returns all live platform threads.
+    #[must_use]
+    pub fn platform_threads(&self) -> Vec<ThreadFacts> {
+        let threads = self.jvmti.all_threads();
+        self.expect_references(threads.len());
+        threads
+            .into_iter()
+            .filter_map(|thread| {
+                let facts = self.thread_facts(thread);
+                self.forget(thread);
+                facts
+            })
+            .collect()
+    }
+
+    /// Returns the id of the thread that the event is about.
+    pub(in crate::jvm) fn current_thread_id(&self) -> Option<ThreadId> {
+        self.thread_id(self.thread)
+    }
+
+    pub(super) fn thread_facts(&self, thread: jobject) -> Option<ThreadFacts> {
+        let id = self.thread_id(thread)?;
+        // Not known in the start phase; the name follows with VMInit.
+        let (name, daemon, references) = self
+            .jvmti
+            .thread_info(thread)
+            .unwrap_or_else(|| (String::new(), false, [ptr::null_mut(); 2]));
+        references.into_iter().for_each(|reference| self.forget(reference));
+        let is_virtual = self.is_virtual(thread);
+        Some(ThreadFacts { id, name, daemon, is_virtual, frames: 0 })
+    }
+
+    pub(super) fn thread_id(&self, thread: jobject) -> Option<ThreadId> {
+        let field = ptr::with_exposed_provenance_mut(THREAD_ID.get()?.0);
+        if thread.is_null() {
+            return None;
+        }
+        let function = self.jni().v1_1().GetLongField;
+        // SAFETY: the object is a thread, and the field one of `java.lang.Thread`.
+        let id = unsafe { function(self.jni, thread, field) };
+        u64::try_from(id).ok().map(ThreadId::new)
+    }
+
+    fn is_virtual(&self, thread: jobject) -> bool {
+        if !self.has_virtual_threads() {
+            return false;
+        }
+        let function = self.jni().v19().IsVirtualThread;
+        // SAFETY: the object is a thread, and the table of this version has the function.
+        unsafe { function(self.jni, thread) }
+    }
+
+    pub(super) fn field(
+        &self,
+        class: jobject,
+        name: &CStr,
+        descriptor: &CStr,
+    ) -> Option<ThreadIdField> {
+        let function = self.jni().v1_1().GetFieldID;
+        // SAFETY: a class, and NUL-terminated strings.
+        let field = unsafe { function(self.jni, class, name.as_ptr(), descriptor.as_ptr()) };
+        self.unless_thrown(field).map(|field| ThreadIdField(field.expose_provenance()))
+    }
+}
