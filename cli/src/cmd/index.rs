@@ -40,7 +40,7 @@ pub(crate) fn run(args: &IndexArgs, out: &mut Out) -> Result<Status, Failure> {
             } else {
                 store(file, &source.name(&trace.dir), &mut progress).map(|(row, reading)| {
                     rows.push(row);
-                    status = status.and(reading.tell(file, &progress));
+                    status = status.and(reading.report(file, &progress));
                 })
             };
             progress.file_done(file.bytes);

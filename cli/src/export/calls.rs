@@ -1,16 +1,16 @@
-//! Rows for programs: a call each, where it is left, so that what it called is known. Those that are still
-//! open come last, without a total.
+//! Rows for programs: one for each call, written when the call ends, because only then its total is known. Calls
+//! that are still open at the end of their thread come last, without a total.
 //!
-//! | column | |
+//! | column | value |
 //! |---|---|
-//! | `thread` | id |
-//! | `call` | its number in the thread, from 0; calls that are not shown count too |
-//! | `caller` | the call that it was made in, of those that are shown |
-//! | `depth` | frames below it, of those that are shown |
-//! | `total` | calls made while it ran, its own included, shown or not; nothing if it was not left |
-//! | `start_ns`, `end_ns` | about when, in nanoseconds since the start of the trace; nothing without a clock |
-//! | `duration_from_ns`, `duration_by_ns` | how long it took for sure, at least and at most |
-//! | `thrown` | the class of the exception that ended it, `?` where that is not known |
+//! | `thread` | the id of the thread |
+//! | `call` | the number of the call in its thread, from 0; calls that are not shown count too |
+//! | `caller` | the number of the innermost shown call around it |
+//! | `depth` | the number of shown calls around it |
+//! | `total` | calls from its entry to its exit, itself included, shown or not; empty if it did not end |
+//! | `start_ns`, `end_ns` | estimates, in nanoseconds since the start of the trace; empty without a clock |
+//! | `duration_from_ns`, `duration_by_ns` | the least and the most it can have taken |
+//! | `thrown` | the class of the exception that ended it, `?` if the class is unknown |
 //! | `method`, `class`, `name`, `descriptor` | the method |
 
 use flow_codec::read::{ThreadFile, Trace};
@@ -21,7 +21,7 @@ use super::json::quoted;
 use crate::output::{Format, Labels, Unit, csv_fields, push_number};
 
 const THREAD: &str = "thread";
-/// What a row begins with.
+/// The first columns of a row.
 const NUMBERS: [&str; 9] = [
     THREAD,
     "call",
@@ -34,7 +34,7 @@ const NUMBERS: [&str; 9] = [
     "duration_by_ns",
 ];
 
-/// A call that is not left yet.
+/// A call that has not ended yet.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     method: MethodId,
@@ -46,13 +46,13 @@ pub(super) struct Calls<'a> {
     labels: Labels<'a>,
     scale: Unit,
     is_json: bool,
-    /// What is before each of the [numbers](NUMBERS) of a row.
+    /// The text before each of the [numbers](NUMBERS) of a row.
     before: [Short; NUMBERS.len()],
     thread: ThreadId,
     open: Vec<Open>,
 }
 
-/// A text that is copied without a call, since the length of what is copied is known.
+/// A short text. It is copied with a constant length, which takes no call of `memcpy`.
 struct Short {
     bytes: [u8; Self::MAX],
     len: usize,
@@ -76,7 +76,7 @@ impl Short {
 }
 
 impl<'a> Calls<'a> {
-    /// An object a line, or comma-separated values.
+    /// Rows as one JSON object per line, or as CSV.
     pub(super) fn new(trace: &'a Trace, format: Format, scale: Unit) -> Self {
         let labels = Labels::new(&trace.methods, format, false).brief();
         let is_json = format == Format::Json;

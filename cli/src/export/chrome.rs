@@ -1,8 +1,9 @@
-//! The Trace Event format of Chrome, as JSON: an array of events, `B` where a call begins and `E` where it
-//! ends. That has the name too: some readers look for it. Frames that are open at the end
-//! have no `E`. Notes and exceptions are instant events, `i`, and a call that an exception ended has that among the
-//! arguments of its `E`. Times are microseconds; without a clock [a call takes one](Unit::told), and the name
-//! of the process says so.
+//! The Trace Event format of Chrome, as JSON: an array of events, `B` at the start of a call and `E` at its end.
+//! An `E` repeats the name, because some readers need it. Frames that are open at the end have no `E`.
+//!
+//! Notes and exceptions are instant events, `i`. The `E` of a call that an exception ended has the exception as an
+//! argument. Times are microseconds; without a clock [a call takes one](Unit::explained), which the name of the
+//! process explains.
 
 use flow_codec::MethodId;
 use flow_codec::read::{ThreadFile, Trace};
@@ -13,14 +14,14 @@ use super::names::Names;
 use super::words::{GENERATOR, kind, label, process, program, thread_name};
 use crate::output::{Unit, push_digits, push_number};
 
-/// A trace as Chrome writes them.
+/// A trace in the format that Chrome writes.
 pub(super) struct Chrome<'a> {
     trace: &'a Trace,
     scale: Unit,
     names: Names<'a>,
-    /// `,"pid":4711,"tid":1`, of the thread at hand.
+    /// `,"pid":4711,"tid":1` of the current thread.
     place: String,
-    /// Threads so far.
+    /// The number of threads so far.
     threads: u64,
     open: Vec<MethodId>,
 }
@@ -40,11 +41,11 @@ impl<'a> Chrome<'a> {
         out.extend_from_slice(line.as_bytes());
     }
 
-    /// Behind the phase: when, and where.
+    /// Appends what follows the phase: time, process and thread.
     fn when(&self, at: u64, out: &mut Vec<u8>) {
         out.extend_from_slice(b"\",\"ts\":");
         match self.scale {
-            // Microseconds, of which a call takes one.
+            // A call takes one microsecond.
             Unit::Calls => push_number(out, at),
             Unit::Nanos => {
                 push_number(out, at / 1000);
@@ -74,13 +75,13 @@ impl Exporter for Chrome<'_> {
             self.scale.word()
         );
         out.extend_from_slice(head.as_bytes());
-        let name = self.scale.told(&program(self.trace));
+        let name = self.scale.explained(&program(self.trace));
         self.metadata("process_name", &name, out);
     }
 
     fn begin_thread(&mut self, file: &ThreadFile, out: &mut Vec<u8>) {
         self.threads += 1;
-        // Several parts of one thread would lie on top of each other: each is a thread of its own.
+        // Ranges of one thread would overlap in the viewer, so each becomes a separate thread.
         let id = if file.parts.is_some() { self.threads } else { file.id.get() };
         self.place = format!(",\"pid\":{},\"tid\":{id}", process(self.trace));
         self.open.clear();

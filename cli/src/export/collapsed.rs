@@ -1,4 +1,5 @@
-//! Collapsed stacks: a line for each path, its methods separated by semicolons, and its calls.
+//! Folded stacks, the text format of flame graph tools: one line for each path, with its methods separated by
+//! semicolons, and its self weight.
 
 use std::io::{self, Write};
 
@@ -8,7 +9,7 @@ use super::names::Names;
 use super::paths::Paths;
 use super::stacks::Stacks;
 
-/// Stacks as text.
+/// Writes stacks as text.
 pub(super) struct Collapsed;
 
 impl Paths for Collapsed {
@@ -29,11 +30,11 @@ impl Paths for Collapsed {
     }
 }
 
-/// Hands on each stack that has calls, as text.
+/// Passes each stack that has a self weight to `each`, as text.
 pub(super) fn lines(stacks: &Stacks<'_>, trace: &Trace, mut each: impl FnMut(&str, u64)) {
     let mut names = Names::new(&trace.methods, form);
     let mut line = String::new();
-    // Where each frame ends.
+    // The end of each frame in the line.
     let mut ends: Vec<usize> = Vec::new();
     stacks.for_each(|stack| {
         ends.truncate(stack.depth);
@@ -49,7 +50,7 @@ pub(super) fn lines(stacks: &Stacks<'_>, trace: &Trace, mut each: impl FnMut(&st
     });
 }
 
-/// A semicolon would end the frame.
+/// Replaces semicolons, which separate frames.
 fn form(name: &str) -> String {
     name.replace(';', ":")
 }

@@ -1,4 +1,4 @@
-//! Emits what a thread did, call by call, to a format.
+//! Emits the calls of threads to an exporter, one by one.
 
 use std::borrow::Cow;
 use std::num::NonZeroU64;
@@ -13,95 +13,95 @@ use crate::failure::{Failure, Status};
 use crate::input::reading::{Chosen, Ending, Reading, read_timeline, start_ns};
 use crate::output::{Progress, Unit, neutral};
 
-/// A buffer of more bytes than this is written out.
+/// A buffer of at least this size is written out.
 pub(super) const FULL_BYTES: usize = 64 * 1024;
 
 /// When something happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Moment {
-    /// By the scale: it never goes back within a thread.
+    /// The time in the unit of the export. It never decreases within a thread.
     pub(crate) at: u64,
-    /// Calls made before.
+    /// The number of earlier calls of the thread.
     pub(crate) calls: u64,
-    /// Within these nanoseconds for sure; nothing is known without a clock.
+    /// The nanoseconds between which it certainly happened; unbounded without a clock.
     pub(crate) bounds: Bounds,
 }
 
-/// A frame is left.
+/// The exit of a frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exit<'a> {
     pub(crate) now: Moment,
-    /// By an exception, and the class of that where it is known.
+    /// `Some` if by an exception, with the class of the exception if it is known.
     unwound: Option<Option<&'a str>>,
 }
 
 impl Exit<'_> {
-    /// The class of the exception that ended the call, `?` where that is not known.
+    /// The class of the exception that ended the call, `?` if the class is unknown.
     #[inline]
     pub(crate) fn thrown(&self) -> Option<Cow<'_, str>> {
         self.unwound.map(|class| neutral(class.unwrap_or("?")))
     }
 }
 
-/// Something that takes no time.
+/// An event of a timeline that takes no time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Instant<'a> {
-    /// The program said so.
+    /// A note of the program.
     Note(&'a str),
-    /// An exception of this class ends the topmost frame, and maybe others below.
+    /// An exception of this class ends the topmost frame, and perhaps frames below it.
     Thrown(Option<&'a str>),
     /// This many events are missing here; `None` if their number is unknown.
     Gap(Option<u64>),
-    /// What follows was not recorded.
+    /// Recording is suspended.
     Paused,
     /// Recording continues.
     Resumed,
 }
 
-/// A format of calls. Each function appends what is to be written; times are those of the [`Unit`] it is
-/// written in.
+/// A format of calls. Each function appends bytes to the output. Times are in the [`Unit`] of the export.
 pub(crate) trait Exporter {
-    /// Before the first thread.
+    /// Begins the file, before the first thread.
     fn begin(&mut self, out: &mut Vec<u8>);
 
-    /// A thread begins, with no frame open, or the parts of one that are emitted. Time begins anew.
+    /// Begins a thread, or the ranges of one that are exported. No frame is open, and time may be less than before.
     fn begin_thread(&mut self, file: &ThreadFile, out: &mut Vec<u8>);
 
     /// A method is entered.
     fn enter(&mut self, method: MethodId, now: Moment, out: &mut Vec<u8>);
 
-    /// The topmost frame is left.
+    /// The topmost frame ends.
     fn exit(&mut self, exit: Exit<'_>, out: &mut Vec<u8>);
 
-    /// Something happened that takes no time. Formats that have no place for that leave it out.
+    /// Something happened that takes no time. Formats without a form for it omit it.
     fn instant(&mut self, _what: Instant<'_>, _at: u64, _out: &mut Vec<u8>) {}
 
-    /// The topmost frame is open to the end of the thread's events. Formats that can leave it open do.
+    /// The topmost frame is still open at the end of the thread's events. Formats that can express this leave it
+    /// open.
     fn unfinished(&mut self, _at: u64, _out: &mut Vec<u8>) {}
 
-    /// The thread's events are emitted.
+    /// Ends a thread.
     fn end_thread(&mut self, _at: u64, _out: &mut Buffer<'_>) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// After the last thread.
+    /// Ends the file, after the last thread.
     fn finish(&mut self, _out: &mut Vec<u8>) {}
 }
 
-/// What of a trace is emitted.
+/// Which calls of a trace are emitted, and how.
 pub(crate) struct Emit<'a> {
-    /// Which calls.
+    /// The selected calls.
     pub(crate) chosen: &'a Chosen,
-    /// Of them the outermost: this many on top of one another.
+    /// Of these, only the outermost this many of each stack.
     pub(crate) depth: u64,
-    /// How many; frames that are open then are left.
+    /// At most this many of each thread; frames that are open after that are closed.
     pub(crate) max_calls: u64,
-    /// What times are.
+    /// The unit of times.
     pub(crate) scale: Unit,
 }
 
 impl Emit<'_> {
-    /// Emits all threads of a trace, and passes what is to be written to `write`.
+    /// Emits all threads of a trace. `write` receives the bytes of the file.
     pub(crate) fn trace(
         &self,
         trace: &Trace,
@@ -114,14 +114,14 @@ impl Emit<'_> {
         exporter.begin(&mut out.bytes);
         for file in &trace.files {
             let (reading, _) = self.thread(trace, file, exporter, progress, &mut out)?;
-            status = status.and(reading.tell(file, progress));
+            status = status.and(reading.report(file, progress));
         }
         exporter.finish(&mut out.bytes);
         out.flush()?;
         Ok(status)
     }
 
-    /// Emits one thread. Returns how many bytes that makes, and how many calls they hold.
+    /// Emits one thread to nowhere. Returns the number of bytes and calls.
     pub(crate) fn measure(
         &self,
         (trace, file): (&Trace, &ThreadFile),
@@ -139,15 +139,15 @@ impl Emit<'_> {
         Ok((bytes, calls))
     }
 
-    /// Counts the calls that are emitted of a thread, for each depth up to the length of `by_depth`: those
-    /// that are deeper count as the deepest.
+    /// Counts the calls of a thread that would be emitted, by depth. Calls deeper than `by_depth` is long count in
+    /// its last element.
     pub(crate) fn count(
         &self,
         file: &ThreadFile,
         by_depth: &mut [u64],
         progress: &mut Progress,
     ) -> Result<(), Failure> {
-        // What cannot be opened is reported by the export.
+        // The export itself reports a thread that cannot be opened.
         let Ok(timeline) = file.timeline_without_marks() else { return Ok(()) };
         let mut timeline = timeline.select(&self.chosen.selection);
         let mut count = Count { by_depth, depth: self.depth, open: 0 };
@@ -193,7 +193,7 @@ impl Emit<'_> {
         Ok((reading, calls))
     }
 
-    /// What is emitted of a thread.
+    /// The events of a thread that are emitted.
     fn timeline(
         &self,
         file: &ThreadFile,
@@ -238,12 +238,12 @@ struct Thread<'a, 'o> {
     exporter: &'a mut dyn Exporter,
     out: &'a mut Buffer<'o>,
     scale: Unit,
-    /// The time of events of which none is known.
+    /// The time of events whose time is unknown.
     start_ns: u64,
     max_calls: u64,
     calls: u64,
     open: u64,
-    /// What cannot be written.
+    /// The error that ended the export of the thread.
     stopped: Result<(), Failure>,
 }
 
@@ -272,7 +272,7 @@ impl VisitTimeline for Thread<'_, '_> {
         self.flush_if_full()
     }
 
-    /// Frames are left one by one: a run may leave more than there is memory for what they make.
+    /// Closes frames one by one and flushes in between: the output of a long run may not fit in memory.
     fn exit(&mut self, count: NonZeroU64, at: Stamp, unwound: Option<&Unwound>) -> bool {
         let exit = Exit { now: self.moment(at.time, at.calls), unwound: unwound.map(class) };
         let count = count.get().min(self.open);
@@ -302,7 +302,7 @@ fn class(unwound: &Unwound) -> Option<&str> {
     unwound.class.as_deref()
 }
 
-/// Bytes on their way out.
+/// Output that has not been written yet.
 pub(crate) struct Buffer<'a> {
     pub(super) bytes: Vec<u8>,
     write: &'a mut dyn FnMut(&[u8]) -> Result<(), Failure>,

@@ -1,16 +1,16 @@
 //! The processed profile of the Firefox Profiler, version 55: for each thread a table of samples and one of
 //! markers.
 //!
-//! - With a clock there is a sample wherever a call begins or ends, which weighs as much as the time up to the next
-//!   one: call tree, flame graph and stack chart show time. Without one each call is a sample, taken where it
-//!   begins, and they count calls.
-//! - Each call is a pair of markers too, where it begins and where it ends: calls of one method that follow
-//!   one another can be told apart only so. Frames that are open at the end have no second one.
+//! - With a clock, there is a sample wherever a call begins or ends. Its weight is the time up to the next sample, so
+//!   call tree, flame graph and stack chart show time. Without a clock, each call is one sample, taken at its start,
+//!   and they show numbers of calls.
+//! - Each call is also a pair of markers, at its start and its end: only these distinguish consecutive calls of one
+//!   method. Frames that are open at the end have no second marker.
 //! - Notes and exceptions are markers of an instant.
 //!
-//! Tables are stored column by column: what is longer than a buffer waits in a temporary file until the thread has
-//! ended. Times are in milliseconds; without a clock a call takes one, and the name of the product says so. Memory:
-//! some bytes a path, and the texts of notes.
+//! The format stores tables column by column. A column that exceeds a buffer is kept in a temporary file until the
+//! thread ends. Times are in milliseconds; without a clock a call takes one, which the name of the product explains.
+//! Memory: a few bytes for each path, and the texts of notes.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -27,7 +27,7 @@ use super::words::{GENERATOR, label, process, program, thread_name};
 use crate::failure::Failure;
 use crate::output::{Unit, push_digits, push_number};
 
-/// The version of the format; later profilers know how to upgrade it.
+/// The version of the format; later profilers upgrade it.
 const VERSION: u32 = 55;
 
 const SCALE: &str = "1 ms is 1 call";
@@ -40,11 +40,11 @@ enum Phase {
     IntervalEnd = 3,
 }
 
-/// The categories: that of calls is the second one.
+/// The categories; calls have the second one.
 const CATEGORIES: &str = r#"[{"name":"Other","color":"grey","subcategories":["Other"]},{"name":"Java","color":"blue","subcategories":["Other"]}]"#;
 const JAVA: i64 = 1;
 
-/// What only programs of other kinds have.
+/// Tables that only native and web programs fill.
 const EMPTY_TABLES: &str = r#""resourceTable":{"length":0,"lib":[],"name":[],"host":[],"type":[]},
 "nativeSymbols":{"length":0,"address":[],"functionSize":[],"libIndex":[],"name":[]},
 "#;
@@ -58,17 +58,17 @@ pub(super) struct Firefox<'a> {
     thread: Thread,
 }
 
-/// What is known of the thread at hand.
+/// The tables of the current thread.
 #[derive(Default)]
 struct Thread {
     samples: Samples,
     markers: Markers,
     /// Methods are functions and frames at once.
     methods: Numbers,
-    /// What they are called: the numbers of strings.
+    /// The names of the methods, as numbers of strings.
     method_names: Vec<u64>,
     paths: Paths,
-    /// Paths of the open frames, and their methods.
+    /// The open frames: their paths, and the numbers of their names.
     open: Vec<(u32, u64)>,
     strings: Strings,
 }
@@ -80,7 +80,7 @@ struct Samples {
     time: Column,
     /// With a clock only.
     weight: Column,
-    /// When the last sample was taken.
+    /// The time of the last sample.
     last: Option<u64>,
 }
 
@@ -91,7 +91,7 @@ impl Samples {
         self.weigh(at, scale);
     }
 
-    /// What has passed since the last sample is what that weighs.
+    /// Gives the last sample its weight, the time since then.
     fn weigh(&mut self, at: u64, scale: Unit) {
         if let Some(last) = self.last.replace(at).filter(|_| scale == Unit::Nanos) {
             self.weight.time(at.saturating_sub(last), scale);
@@ -121,7 +121,7 @@ impl Markers {
     }
 }
 
-/// Values with commas in between. The first of very many are in a temporary file.
+/// Values separated by commas. The first ones of a long column are in a temporary file.
 #[derive(Default)]
 struct Column {
     len: u64,
@@ -202,11 +202,11 @@ impl Column {
     }
 }
 
-/// Strings by number, from 0.
+/// Strings, numbered from 0.
 #[derive(Default)]
 struct Strings {
     numbers: HashMap<String, u64>,
-    /// As JSON.
+    /// By number, as JSON.
     all: Vec<String>,
 }
 
@@ -222,7 +222,7 @@ impl Strings {
     }
 }
 
-/// Stacks by number: each is another one and a frame.
+/// Stacks, numbered from 0: each is another stack and one more frame.
 #[derive(Default)]
 struct Paths {
     numbers: HashMap<(Option<u32>, u32), u32>,
@@ -244,7 +244,7 @@ impl<'a> Firefox<'a> {
         Self { trace, scale, names, is_first_thread: true, thread: Thread::default() }
     }
 
-    /// The tables of the names that the samples and markers have, and the end of the thread.
+    /// The tables that samples and markers refer to, as JSON, and the end of the thread.
     fn tables(&mut self, end: u64) -> String {
         let Thread { methods, method_names, paths, strings, .. } = &mut self.thread;
         let info = |method: &MethodId| self.trace.methods.get(*method).map(|method| &method.info);
@@ -281,7 +281,7 @@ impl<'a> Firefox<'a> {
     }
 }
 
-/// A time; without a clock calls are milliseconds.
+/// Appends a time in milliseconds; without a clock a call takes one.
 fn milliseconds(at: u64, scale: Unit, out: &mut Vec<u8>) {
     match scale {
         Unit::Calls => push_number(out, at),
@@ -391,10 +391,10 @@ impl Exporter for Firefox<'_> {
     }
 }
 
-/// An array as JSON.
+/// Values as a JSON array.
 fn array(values: impl IntoIterator<Item: Serialize>) -> String {
     let mut json = Vec::new();
-    // Numbers can always be written.
+    // Writing numbers to memory cannot fail.
     let _ = serde_json::Serializer::new(&mut json).collect_seq(values);
     String::from_utf8(json).unwrap_or_default()
 }

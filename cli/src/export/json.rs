@@ -1,7 +1,7 @@
 //! Pieces of JSON.
 
-/// Text as JSON writes it, with its quotes.
+/// Text as a JSON string, with its quotes.
 pub(super) fn quoted(text: &str) -> String {
-    // Text can always be written.
+    // A string can always be serialized.
     serde_json::to_string(text).unwrap_or_default()
 }

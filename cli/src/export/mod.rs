@@ -5,9 +5,9 @@
 //! records, marks ─▶ analysis::Graph ─▶ Stacks (weights by path): collapsed svg pprof
 //! ```
 //!
-//! Formats only turn calls into bytes, and append them to a buffer; what reads and what writes is
-//! around them. Timelines are written while they are read: memory for the open frames, and for the
-//! names of the methods met. The others take what their tree takes.
+//! A format only turns calls into bytes and appends them to a buffer; it neither reads a trace nor writes a file.
+//! Timelines are written while they are read, with memory for the open frames and for the names of methods. The
+//! other formats need the memory of their tree.
 
 mod calls;
 mod chrome;
@@ -37,15 +37,15 @@ pub(crate) use paths::Paths;
 pub(crate) use stacks::Stacks;
 pub(crate) use target::{Target, Viewer, is_binary, viewer};
 
-/// How a format is written.
+/// The writer of a format.
 pub(crate) enum Writer<'a> {
-    /// Call by call.
+    /// It writes calls one by one.
     Timeline(Box<dyn Exporter + 'a>),
-    /// Path by path.
+    /// It writes sums by path.
     Paths(&'static dyn Paths),
 }
 
-/// The writer of a format.
+/// Creates the writer of a format.
 pub(crate) fn writer(target: Target, trace: &Trace, scale: Unit) -> Writer<'_> {
     match target {
         Target::Perfetto => Writer::Timeline(Box::new(perfetto::Perfetto::new(trace, scale))),

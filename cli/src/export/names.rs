@@ -1,21 +1,21 @@
-//! What methods are called in other tools.
+//! The names of methods in exports.
 
 use flow_codec::read::Methods;
 use flow_codec::{MethodId, MethodMap, MethodNames, NameForm};
 
 use crate::output::{Memo, neutral};
 
-/// The names of a trace's methods, each made once: `pkg.Class.method(String, int)`. A descriptor has
-/// semicolons, which end a frame in some formats, and is too long for a bar.
+/// The names of a trace's methods, each rendered once: `pkg.Class.method(String, int)`. A descriptor would be too
+/// long for a bar, and has semicolons, which separate frames in some formats.
 #[derive(Debug)]
 pub(super) struct Names<'a> {
-    /// How the format writes a name.
+    /// Renders a name as the format writes it.
     form: fn(&str) -> String,
     memo: Memo<'a>,
 }
 
 impl<'a> Names<'a> {
-    /// The names as a format writes them.
+    /// The names, in the form that `form` renders.
     pub(super) fn new(methods: &'a Methods, form: fn(&str) -> String) -> Self {
         Self { form, memo: Memo::new(methods) }
     }
@@ -31,10 +31,10 @@ pub(super) fn name(names: &MethodNames<'_>, id: MethodId) -> String {
     neutral(&names.get(id, NameForm::Readable)).into_owned()
 }
 
-/// Numbers methods in the order in which they are met, from 0. Memory: some bytes a method.
+/// Numbers methods in the order in which they are first seen, from 0. Memory: a few bytes for each method.
 #[derive(Debug, Default)]
 pub(crate) struct Numbers {
-    /// One more than the number; 0 is none.
+    /// One more than the number of each method; 0 without a number.
     known: MethodMap<u32>,
     methods: Vec<MethodId>,
 }

@@ -1,4 +1,4 @@
-//! What a format of calls that are added up by path has to do.
+//! The interface of formats that add up calls by path.
 
 use std::io;
 
@@ -6,24 +6,24 @@ use flow_codec::read::Trace;
 
 use super::stacks::Stacks;
 
-/// A format of calls that are added up by path.
+/// A format that adds up calls by path.
 pub(crate) trait Paths {
-    /// About how many bytes it would have, before one is made.
+    /// Estimates the size of the file in bytes.
     fn size(&self, stacks: &Stacks<'_>, trace: &Trace) -> u64;
 
-    /// The most frames on top of one another that it shows.
+    /// The most frames that the format shows on top of one another.
     fn frames(&self, stacks: &Stacks<'_>) -> usize {
         stacks.most_frames()
     }
 
-    /// Whether there is such a thing without a call.
+    /// Returns whether a file without calls is valid.
     fn can_be_empty(&self) -> bool {
         true
     }
 
-    /// Writes it.
+    /// Writes the file.
     ///
     /// # Errors
-    /// Those of the destination.
+    /// Errors of the destination.
     fn write(&self, stacks: &Stacks<'_>, trace: &Trace, to: &mut dyn io::Write) -> io::Result<()>;
 }

@@ -1,10 +1,9 @@
-//! Perfetto's own format: a protobuf `Trace` of packets, as `protos/perfetto/trace` of the Perfetto project
-//! specifies them. Each thread is a sequence of its own with a track of its own, and names a method
-//! where it first calls it.
+//! Perfetto's native format: a protobuf `Trace` of packets, as `protos/perfetto/trace` of the Perfetto project
+//! specifies them. Each thread is a separate sequence with its track, which names a method at its first call.
 //!
-//! A call is a slice: `SLICE_BEGIN` and `SLICE_END`. Frames that are open at the end have no end, which
-//! Perfetto shows as such. Notes and exceptions are instants, and a call that an exception ended has that as an
-//! argument. Without a clock [a call takes a microsecond](Unit::told): the name of the process says so.
+//! A call is a slice: `SLICE_BEGIN` and `SLICE_END`. Frames that are open at the end have no `SLICE_END`, and Perfetto
+//! shows them as unfinished. Notes and exceptions are instants. A call that an exception ended has the exception as
+//! an argument. Without a clock [a call takes a microsecond](Unit::explained), which the name of the process explains.
 
 use flow_codec::MethodId;
 use flow_codec::read::{ThreadFile, Trace};
@@ -59,11 +58,11 @@ const SLICE_BEGIN: u64 = 1;
 const SLICE_END: u64 = 2;
 const INSTANT: u64 = 3;
 
-/// `SequenceFlags`: nothing was interned before; and what was is needed.
+/// `SequenceFlags`: the sequence begins, with nothing interned; the packet needs what was interned before.
 const CLEARED: u64 = 1;
 const NEEDED: u64 = 2;
 
-/// The track of the process, and the sequence of what belongs to no thread.
+/// The track of the process, and the sequence of packets that belong to no thread.
 const PROCESS_TRACK: u64 = 1;
 
 /// A trace for Perfetto.
@@ -71,9 +70,9 @@ pub(super) struct Perfetto<'a> {
     trace: &'a Trace,
     scale: Unit,
     names: Names<'a>,
-    /// Those of the thread at hand.
+    /// The methods that the current thread has named.
     numbers: Numbers,
-    /// The sequence of the thread at hand, and its track.
+    /// The sequence of the current thread, and its track.
     sequence: u64,
 }
 
@@ -85,7 +84,7 @@ impl<'a> Perfetto<'a> {
 }
 
 impl Perfetto<'_> {
-    /// Something of the thread at hand.
+    /// Appends an event of the current thread.
     fn event(&self, at: u64, out: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>)) {
         out.message(field::TRACE_PACKET, |packet| {
             packet.number(field::PACKET_TIMESTAMP, self.scale.nanos(at));
@@ -98,7 +97,7 @@ impl Perfetto<'_> {
 
 impl Exporter for Perfetto<'_> {
     fn begin(&mut self, out: &mut Vec<u8>) {
-        let name = self.scale.told(&program(self.trace));
+        let name = self.scale.explained(&program(self.trace));
         out.message(field::TRACE_PACKET, |packet| {
             packet.number(field::PACKET_SEQUENCE, PROCESS_TRACK);
             packet.message(field::PACKET_TRACK, |track| {
@@ -125,8 +124,8 @@ impl Exporter for Perfetto<'_> {
             });
             packet.message(field::PACKET_TRACK, |track| {
                 track.number(field::TRACK_ID, self.sequence);
-                // Perfetto's thread ids have 31 bits; Java's have no end. And parts of a thread would lie on top
-                // of each other as one.
+                // Perfetto's thread ids have 31 bits, Java's may be larger. And ranges of a thread would overlap if
+                // they had the same id.
                 let id = file.id.get();
                 if i32::try_from(id).is_ok() && file.parts.is_none() {
                     track.message(field::TRACK_THREAD, |thread| {
@@ -144,7 +143,7 @@ impl Exporter for Perfetto<'_> {
 
     fn enter(&mut self, method: MethodId, now: Moment, out: &mut Vec<u8>) {
         let (number, is_new) = self.numbers.get(method);
-        // 0 stands for no name.
+        // 0 means "no name".
         let name_id = u64::from(number) + 1;
         out.message(field::TRACE_PACKET, |packet| {
             packet.number(field::PACKET_TIMESTAMP, self.scale.nanos(now.at));

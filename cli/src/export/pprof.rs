@@ -1,5 +1,5 @@
 //! The profile of pprof: a protobuf `Profile`, as `proto/profile.proto` of the pprof project specifies it. A
-//! method is a function and a location, a path is a sample, and its value counts calls, or nanoseconds.
+//! method is a function and a location. A path is a sample, whose value is a number of calls or nanoseconds.
 
 use std::io::{self, Write};
 
@@ -54,7 +54,7 @@ impl Paths for Pprof {
         let names = MethodNames::new(&trace.methods);
         let names = stacks.tree().methods().iter().map(|method| {
             let (readable, key) = names_of(&names, *method);
-            // And about so much for the numbers of all that.
+            // The numbers of its function and location take about 36 bytes.
             (readable.len() + key.map_or(0, |key| key.len())) as u64 + 36
         });
         let names: u64 = names.sum();
@@ -70,7 +70,7 @@ impl Paths for Pprof {
             *locations.or_default(*method) = id;
             profile.method(id, *method, &names);
         }
-        // The stack at hand, the outermost first.
+        // The current stack, the outermost frame first.
         let mut stack: Vec<u64> = Vec::new();
         stacks.for_each(|path| {
             stack.truncate(path.depth);
@@ -83,7 +83,7 @@ impl Paths for Pprof {
     }
 }
 
-/// The name of a method, and its full one as `ids.properties` has it.
+/// The readable name of a method, and its key in `ids.properties`.
 fn names_of(names: &MethodNames<'_>, method: MethodId) -> (String, Option<String>) {
     let info = names.methods().get(method).map(|method| &method.info);
     let key = info.map(|info| ids::key(&info.class, &info.name, &info.descriptor));
@@ -101,7 +101,7 @@ struct Profile<'a> {
 
 impl Profile<'_> {
     fn head(&mut self, trace: &Trace, scale: Unit) {
-        // The first one has to be empty: it stands for nothing.
+        // The format requires an empty first string, which means "none".
         self.string("");
         let (kind, unit) = match scale {
             Unit::Calls => (scale.word(), "count"),
@@ -120,7 +120,7 @@ impl Profile<'_> {
         self.flush();
     }
 
-    /// A function and the location that stands for it.
+    /// Writes a method: a function and its location.
     fn method(&mut self, id: u64, method: MethodId, names: &MethodNames<'_>) {
         let (readable, key) = names_of(names, method);
         let readable = self.string(&readable);
@@ -161,7 +161,7 @@ impl Profile<'_> {
         self.flush();
     }
 
-    /// Adds a string, and answers its number.
+    /// Adds a string. Returns its number.
     fn string(&mut self, text: &str) -> u64 {
         self.out.bytes(field::PROFILE_STRING, text.as_bytes());
         self.strings += 1;

@@ -1,9 +1,9 @@
-//! Protobuf, as far as writing needs it: fields one after the other, messages with their length in
-//! front. See the encoding guide of the protobuf project.
+//! Writes protobuf: fields one after another, each message after its length. See the encoding guide of the protobuf
+//! project.
 
 /// Appends fields to a message.
 pub(super) trait Fields {
-    /// A number. 0 is written too: some readers tell it from nothing.
+    /// A number. 0 is written too, because some readers distinguish it from an absent field.
     fn number(&mut self, field: u32, value: u64);
 
     /// Text, or the bytes of a message.
@@ -32,8 +32,8 @@ impl Fields for Vec<u8> {
 
     fn message(&mut self, field: u32, fill: impl FnOnce(&mut Vec<u8>)) {
         varint(u64::from(field) << 3 | 2, self);
-        // Nearly all messages are short, and have a length of one byte: longer ones are moved to make
-        // room for more.
+        // Nearly all messages are so short that their length takes one byte. Longer ones are moved to make room for
+        // a longer length.
         let start = self.len();
         self.push(0);
         fill(self);

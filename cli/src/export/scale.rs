@@ -1,16 +1,16 @@
-//! Times for formats that know nothing but time.
+//! Times for formats whose only measure is time.
 
 use flow_codec::read::When;
 
 use crate::output::Unit;
 
-/// How long a call is said to take where calls are counted, in nanoseconds.
+/// The duration of a call in nanoseconds where calls are counted.
 const NANOS_PER_CALL: u64 = 1000;
 
 impl Unit {
-    /// The time of an event before which a thread made `calls`, and that happened at `start_ns` where nothing else
-    /// is known: nanoseconds since the start of the trace, or calls, including those that are left out. So a call
-    /// lasts as long as there are calls in it.
+    /// The time of an event in this unit: nanoseconds since the start of the trace, or the number of earlier `calls` of
+    /// the thread, including those that are left out, so that a call is as long as the number of calls in it. Events
+    /// of unknown time happen at `start_ns`.
     #[inline]
     pub(crate) fn at(self, time: When, calls: u64, start_ns: u64) -> u64 {
         match self {
@@ -19,7 +19,7 @@ impl Unit {
         }
     }
 
-    /// Nanoseconds for a time.
+    /// Converts a time to nanoseconds.
     pub(super) fn nanos(self, at: u64) -> u64 {
         match self {
             Self::Calls => at.saturating_mul(NANOS_PER_CALL),
@@ -27,8 +27,8 @@ impl Unit {
         }
     }
 
-    /// A name, with what people must know to read such times.
-    pub(super) fn told(self, name: &str) -> String {
+    /// A name, with an explanation of the unit if a viewer would show calls as time.
+    pub(super) fn explained(self, name: &str) -> String {
         match self {
             Self::Calls => format!("{name} (1 µs is 1 call)"),
             Self::Nanos => name.to_owned(),

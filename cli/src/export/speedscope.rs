@@ -1,5 +1,5 @@
-//! The file format of speedscope: a profile a thread, of events that open and close frames. Frames that
-//! are open at the end are closed there: the viewer refuses a profile that leaves some open.
+//! The file format of speedscope: one profile for each thread, with events that open and close frames. Frames that
+//! are open at the end are closed there, because the viewer refuses a profile with open frames.
 
 use flow_codec::read::{ThreadFile, Trace};
 use flow_codec::{MethodId, MethodNames};
@@ -17,11 +17,11 @@ const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
 pub(super) struct Speedscope<'a> {
     trace: &'a Trace,
     scale: Unit,
-    /// The frames of the file are methods.
+    /// The frames of the file: one for each method.
     frames: Numbers,
     /// The numbers of open frames.
     open: Vec<u32>,
-    /// Before the first of its kind, nothing stands in between.
+    /// The first of its kind has no comma before it.
     is_first_thread: bool,
     is_first_event: bool,
 }
@@ -69,7 +69,7 @@ impl Exporter for Speedscope<'_> {
         }
         let name = thread_name(self.trace, file);
         let (name, unit) = match self.scale {
-            // Speedscope has no unit of that name.
+            // Speedscope has no unit for calls.
             Unit::Calls => (format!("{name} ({})", self.scale.word()), "none"),
             Unit::Nanos => (name, "nanoseconds"),
         };

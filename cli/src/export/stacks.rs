@@ -1,34 +1,34 @@
-//! Calls by path, as the formats of flame graphs want them: stacks with a weight.
+//! Calls by path as stacks with a weight, the input of flame graphs.
 
 use flow_codec::MethodId;
 use flow_codec::analysis::PathTree;
 
-/// The paths of a tree, the calls of those that are left out added to the path they go on from.
+/// The paths of a tree within some limits. Paths outside the limits count for their innermost path within them.
 pub(crate) struct Stacks<'a> {
     tree: &'a PathTree,
-    /// Paths of at most so many methods.
+    /// Paths have at most this many methods.
     depth: usize,
-    /// Paths with at least so many calls in them.
+    /// Paths have at least this total, in calls or nanoseconds.
     min_total: u64,
 }
 
 /// One path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stack {
-    /// Frames below its last one.
+    /// The depth of its last frame.
     pub(super) depth: usize,
     pub(super) method: MethodId,
-    /// Calls made on this very stack, and on those that are left out; or nanoseconds.
+    /// The self weight of this stack, in calls or nanoseconds, and the weight of the stacks that count for it.
     pub(super) calls: u64,
 }
 
 impl<'a> Stacks<'a> {
-    /// The stacks of at most so many frames.
+    /// The stacks of at most `depth` frames.
     pub(crate) fn new(tree: &'a PathTree, depth: usize) -> Self {
         Self { tree, depth, min_total: 1 }
     }
 
-    /// Leaves out stacks with fewer calls in them.
+    /// The same stacks without those whose total is less.
     pub(super) fn at_least(&self, min_total: u64) -> Self {
         Self { min_total: min_total.max(1), ..*self }
     }
@@ -38,8 +38,8 @@ impl<'a> Stacks<'a> {
         self.tree
     }
 
-    /// Hands on all stacks, each behind the one it goes on from, with no other in between but those that
-    /// go on from that as well. Memory: a number for each sibling on the way.
+    /// Passes all stacks to `each`, depth first: every stack after its parent. Memory: a number for each sibling of
+    /// the frames of the current stack.
     pub(super) fn for_each(&self, mut each: impl FnMut(Stack)) {
         let mut to_do = vec![(self.tree.root(), 0)];
         while let Some((path, frames)) = to_do.pop() {
@@ -54,7 +54,7 @@ impl<'a> Stacks<'a> {
                     calls += total;
                 }
             }
-            // The first is to come first.
+            // The first child is popped first.
             if let Some(children) = to_do.get_mut(start..) {
                 children.reverse();
             }
@@ -64,11 +64,11 @@ impl<'a> Stacks<'a> {
         }
     }
 
-    /// The bytes of all stacks that have calls, where each frame takes as many as `frame` says, and a stack
-    /// some more.
+    /// The size of all stacks with a self weight, in bytes, if `frame` returns the size of a frame, and each stack
+    /// takes `per_stack` more.
     pub(super) fn size(&self, per_stack: u64, mut frame: impl FnMut(MethodId) -> u64) -> u64 {
         let mut size: u64 = 0;
-        // Up to each open depth.
+        // The sizes of the current stack up to each depth.
         let mut lengths: Vec<u64> = Vec::new();
         self.for_each(|stack| {
             lengths.truncate(stack.depth);

@@ -1,4 +1,4 @@
-//! A flame graph, drawn by inferno: as wide as there are calls, or time.
+//! A flame graph, drawn by inferno. Its width is the number of calls, or their time.
 
 use std::io::{self, Write};
 
@@ -11,16 +11,15 @@ use super::stacks::Stacks;
 use super::words::program;
 use crate::output::Unit;
 
-/// A picture in a page of its own, with a search and a zoom.
+/// A picture with search and zoom.
 pub(super) struct Svg;
 
-/// Frames that are narrower than this part of the picture are not drawn: they would have a tenth of a
-/// pixel. Percent.
+/// Frames narrower than this share of the picture, in percent, are not drawn: they would be 0.1 pixels wide.
 const MIN_WIDTH: f64 = 0.01;
 /// The same as a divisor.
 const MIN_PART: u64 = 10_000;
 
-/// What is drawn for each frame.
+/// The size of a frame in the file.
 const RECTANGLE_BYTES: u64 = 300;
 
 impl Paths for Svg {
@@ -47,13 +46,13 @@ impl Paths for Svg {
         options.title = program(trace);
         options.count_name = scale_of(stacks).word().to_owned();
         options.min_width = MIN_WIDTH;
-        // The same method has the same colour in each picture.
+        // A method has the same colour in every picture.
         options.hash = true;
         flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), to)
     }
 }
 
-/// What stacks weigh.
+/// The unit of the weight of stacks.
 pub(super) fn scale_of(stacks: &Stacks<'_>) -> Unit {
     Unit::new(stacks.tree().is_timed())
 }

@@ -1,8 +1,8 @@
-//! The formats, and what opens them.
+//! The formats, and the limits of the programs that open them.
 
 use clap::ValueEnum;
 
-/// For which tool.
+/// A format, by the tool that reads it.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Target {
     /// A timeline for ui.perfetto.dev, which can open the most calls
@@ -25,22 +25,22 @@ pub(crate) enum Target {
     Csv,
 }
 
-/// What opens a format, and how much of it.
+/// A program that opens a format, and how much it can open.
 pub(crate) struct Viewer {
-    /// Its name, and what becomes of more.
-    pub(crate) says: &'static str,
-    /// So many bytes.
+    /// The limit in words, with the name of the program.
+    pub(crate) limit: &'static str,
+    /// The largest file.
     pub(crate) bytes: u64,
-    /// So many frames on top of one another.
+    /// The most frames on top of one another.
     pub(crate) frames: usize,
 }
 
 const MIB: u64 = 1 << 20;
 
-/// What a format is mostly opened with; `None` where that takes any size. The figures are what makers
-/// and users of these viewers report, on the cautious side.
+/// The usual viewer of a format; `None` if there is no limit. The figures are cautious readings of what the makers and
+/// users of these viewers report.
 pub(crate) fn viewer(target: Target) -> Option<Viewer> {
-    let any_frames = |says, bytes| Some(Viewer { says, bytes, frames: usize::MAX });
+    let any_frames = |limit, bytes| Some(Viewer { limit, bytes, frames: usize::MAX });
     match target {
         Target::Perfetto => any_frames(
             "ui.perfetto.dev opens about 500 MB, or more if trace_processor runs on your machine",
@@ -51,9 +51,9 @@ pub(crate) fn viewer(target: Target) -> Option<Viewer> {
         Target::Firefox => any_frames("profiler.firefox.com opens about 500 MB", 512 * MIB),
         Target::Pprof => any_frames("pprof opens 2 GB", 2048 * MIB),
         Target::Collapsed => any_frames("readers of stacks as text open about 2 GB", 2048 * MIB),
-        // 16 pixels a frame.
+        // A frame takes 16 pixels.
         Target::Svg => Some(Viewer {
-            says: "browsers show images of about 2,000 frames",
+            limit: "browsers show images of about 2,000 frames",
             bytes: 512 * MIB,
             frames: 2000,
         }),
@@ -61,7 +61,7 @@ pub(crate) fn viewer(target: Target) -> Option<Viewer> {
     }
 }
 
-/// Whether a format is no text.
+/// Returns whether a format is not text.
 pub(crate) fn is_binary(target: Target) -> bool {
     matches!(target, Target::Perfetto | Target::Pprof)
 }

@@ -1,25 +1,25 @@
-//! What programs, threads and instants are called in other tools.
+//! The names of programs, threads and instants in exports.
 
 use flow_codec::read::{ThreadFile, Trace};
 
 use super::emit::Instant;
 use crate::output::{neutral, plural};
 
-/// What wrote the file, for formats that have a place for that.
+/// The program that wrote the file, for formats that name it.
 pub(super) const GENERATOR: &str = concat!("flow ", env!("CARGO_PKG_VERSION"));
 
-/// What the recorded program is called.
+/// The name of the recorded program: its command line.
 pub(super) fn program(trace: &Trace) -> String {
     let command = trace.manifest.as_ref().map(|manifest| manifest.command.join(" "));
     command.filter(|command| !command.is_empty()).unwrap_or_else(|| "JVM".to_owned())
 }
 
-/// The process that was recorded; 1 where nobody knows.
+/// The id of the recorded process; 1 if it is unknown.
 pub(super) fn process(trace: &Trace) -> u32 {
     trace.manifest.as_ref().map_or(1, |manifest| manifest.pid.max(1))
 }
 
-/// A thread's name, or its id if it has none, and which part of it is exported, if not all.
+/// The name of a thread, or its id without a name, and the test whose ranges are exported, if not the whole thread.
 pub(super) fn thread_name(trace: &Trace, file: &ThreadFile) -> String {
     let thread = trace.threads.get(file.id);
     let name = thread.map(|thread| thread.name.as_str()).filter(|name| !name.is_empty());
@@ -34,7 +34,7 @@ pub(super) fn thread_name(trace: &Trace, file: &ThreadFile) -> String {
     }
 }
 
-/// What a moment is called in a timeline.
+/// The text of an instant in a timeline.
 pub(super) fn label(what: &Instant<'_>) -> String {
     let text = match what {
         Instant::Note(text) => return neutral(text).into_owned(),
@@ -50,7 +50,7 @@ pub(super) fn label(what: &Instant<'_>) -> String {
     neutral(&text).into_owned()
 }
 
-/// Of which kind it is, for formats that tell kinds apart.
+/// The category of an instant, for formats that distinguish categories.
 pub(super) fn kind(what: &Instant<'_>) -> &'static str {
     match what {
         Instant::Note(_) => "note",

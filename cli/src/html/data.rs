@@ -1,16 +1,19 @@
-//! What the script of the page gets, as JSON.
+//! The data of the page, which its script reads as JSON.
 //!
-//! Lists that are long are flat arrays of numbers. `method` is a place in `methods`; one behind the
-//! last stands for a method that is not named.
+//! Long lists are flat arrays of numbers. `method` is an index into `methods`; the length of `methods` means a method
+//! that is not on the page.
 //!
 //! | array | numbers of each entry |
 //! |---|---|
-//! | `boxes`, `flame` | `up`, `method`, `gap`, `width`, `calls`: each box behind the one it is in |
-//! | `edges` | `caller`, `callee`, `calls`; -1 for nobody as a caller, and for all further callees |
+//! | `boxes`, `flame` | `up`, `method`, `gap`, `width`, `calls`: each box after the one it is in |
+//! | `edges` | `caller`, `callee`, `calls`; -1 for no recorded caller, and for all further callees |
 //!
-//! `up`: 0 where the box is the first in the one before, 1 where it is the next one beside that, and
-//! so on. `gap`: from the end of the one beside it, or the beginning of the one around it. `calls` is
-//! 0 where it equals the width. A *more* box has -2 - `method` for a method, or -1.
+//! | number | meaning |
+//! |---|---|
+//! | `up` | 0 for the first box inside the previous one, 1 for the next one at the same depth, 2 for one at the depth of the box around that, … |
+//! | `gap` | the distance from the end of the box before it at its depth, or from the start of the box around it |
+//! | `method` | of a *more* box -2 - `method`, or -1 without a method |
+//! | `calls` | 0 if equal to `width` |
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -22,16 +25,16 @@ use super::facts::Facts;
 use super::names::Names;
 use super::threads::{More, ThreadRow};
 
-/// The largest number a script counts to.
+/// The largest number that JavaScript represents exactly.
 const MAX: u64 = (1 << 53) - 1;
-/// Pairs of a caller and a callee.
+/// The most pairs of a caller and a callee.
 const EDGES: usize = 24_000;
 
-/// All that is on the page.
+/// Everything that is on the page.
 #[derive(Serialize)]
 pub(super) struct Data<'a> {
     pub(super) unit: &'static str,
-    /// Whether calls were left out, so that theirs are not the numbers `flow replay` knows.
+    /// Whether calls were left out, so that the numbers of calls differ from those of `flow replay`.
     pub(super) is_filtered: bool,
     pub(super) facts: Facts,
     pub(super) threads: Vec<ThreadRow>,
@@ -39,22 +42,22 @@ pub(super) struct Data<'a> {
     #[serde(flatten)]
     pub(super) names: &'a Names,
     pub(super) flame: Vec<i64>,
-    /// How wide the flame graph is: all threads, one after the other.
+    /// The width of the flame graph: all threads, one after another.
     pub(super) flame_end: u64,
     pub(super) edges: Vec<i64>,
 }
 
-/// Boxes as numbers.
+/// Encodes boxes as numbers.
 pub(super) fn flat_boxes(boxes: &[ChartBox], names: &Names) -> Vec<i64> {
     let mut flat = Vec::with_capacity(5 * boxes.len());
-    // At each depth, where the next box begins if nothing is between.
+    // For each depth, the end of the last box, or the start of the box around it.
     let mut next = vec![0];
     for cell in boxes {
         let up = next.len().saturating_sub(cell.depth + 1);
         next.truncate(cell.depth + 1);
         let place = names.place(cell.method).map(i64::from);
         let method = match cell.kind {
-            Kind::Call => place.unwrap_or(names.nowhere().into()),
+            Kind::Call => place.unwrap_or(names.unnamed().into()),
             Kind::More => -2 - place.unwrap_or(-1),
         };
         let begin = next.last().copied().unwrap_or(0);
@@ -70,7 +73,7 @@ pub(super) fn flat_boxes(boxes: &[ChartBox], names: &Names) -> Vec<i64> {
     flat
 }
 
-/// Who calls whom how often as numbers, the most frequent only.
+/// Encodes the edges of the call graph as numbers. Only the most frequent ones are kept.
 pub(super) fn flat_edges(edges: &HashMap<(u32, u32), u64>, names: &Names) -> Vec<i64> {
     let mut order: Vec<_> = edges.iter().map(|(&(from, to), &calls)| (calls, from, to)).collect();
     order.sort_by_key(|&(calls, from, to)| (Reverse(calls), from, to));
@@ -93,7 +96,7 @@ pub(super) fn flat_edges(edges: &HashMap<(u32, u32), u64>, names: &Names) -> Vec
     flat
 }
 
-/// A number as a script can read it.
+/// A number that a script reads exactly.
 fn exact(number: u64) -> i64 {
     i64::try_from(number.min(MAX)).unwrap_or(i64::MAX)
 }

@@ -1,4 +1,4 @@
-//! What was run and what is missing, in words.
+//! The head of the page: what was run, and notes about what is missing.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -11,16 +11,16 @@ use crate::input::state::State;
 use crate::input::times::caution;
 use crate::output::{lost, plural, shell_word};
 
-/// Characters of a command, of a note.
+/// The most characters of a command or a note.
 const TEXT_CHARS: usize = 2000;
-/// Of more notes than these, the others are counted.
+/// If there are more notes than this, the others are only counted.
 const NOTES: usize = 50;
 
 /// The head of the page.
 #[derive(Serialize)]
 pub(super) struct Facts {
     tool: &'static str,
-    /// The directory, as a shell takes it.
+    /// The directory, quoted for a shell.
     dir: String,
     command: String,
     jvm: String,
@@ -42,26 +42,26 @@ pub(crate) struct Note {
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Level {
-    /// Something is missing that was called.
+    /// Recorded calls are missing, or something is wrong.
     Missing,
-    /// What is shown is what was asked for.
+    /// An explanation of what the page shows.
     Info,
 }
 
 impl Note {
-    /// Something is missing, or not right.
+    /// A note about something that is missing or wrong.
     pub(crate) fn missing(text: &str) -> Self {
         Self { level: Level::Missing, text: cut(text, TEXT_CHARS) }
     }
 
-    /// Good to know.
+    /// An explanation.
     pub(crate) fn info(text: &str) -> Self {
         Self { level: Level::Info, text: cut(text, TEXT_CHARS) }
     }
 }
 
 impl Facts {
-    /// What is known of a trace, and further notes.
+    /// The head for a trace, with further notes.
     pub(super) fn new(trace: &Trace, mut notes: Vec<Note>) -> Self {
         let manifest = trace.manifest.as_ref();
         let end = manifest.and_then(|manifest| manifest.end.as_ref());
@@ -117,7 +117,7 @@ impl Facts {
         }
     }
 
-    /// Adds what must be known of times.
+    /// Adds a note about the precision of times.
     pub(super) fn timing(&mut self, trace: &Trace, timing: Timing) {
         let text = caution(trace);
         match timing {
@@ -130,7 +130,7 @@ impl Facts {
         }
     }
 
-    /// There were more paths than can be told apart.
+    /// Adds a note that there were too many paths to keep all of them.
     pub(super) fn many_paths(&mut self, calls: u64) {
         let calls = plural(calls, "call");
         let text = format!(

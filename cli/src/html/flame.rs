@@ -1,8 +1,8 @@
-//! Calls added up by path, in bounded memory whatever their number: a flame graph.
+//! A flame graph: calls added up by path, in bounded memory.
 //!
-//! When there are too many paths, those with the least total are given up, and what they counted stays with the path
-//! they went on from, as *more*. One that comes again later counts from zero; so all that is counted is right, and a
-//! total may be too low by what is in *more*.
+//! When there are too many paths, those with the smallest totals are dropped, and their counts are added to *more* of
+//! their parent. A path that occurs again later counts from zero. So all counts are right, and a total is too low
+//! by at most what is in *more*.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -12,27 +12,27 @@ use flow_codec::analysis::{Paths, ROOT};
 
 use super::chart::{ChartBox, Kind, NO_METHOD, between, wider, width_at};
 
-/// So many paths are known at once: about 20 MB.
+/// The most paths kept at once: about 20 MB.
 const PATHS: usize = 1 << 18;
 
-/// What is counted at a path. Calls count when they are left.
+/// The counts of a path. Calls count when they end.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Counts {
-    /// How often it was entered.
+    /// How often the path was entered.
     pub(super) calls: u64,
-    /// How long its calls were, with all they called.
+    /// The durations of its calls, callees included.
     pub(super) total: u64,
-    /// Calls by paths that go on from it and are not known, and how long the outermost of them were.
+    /// The calls on longer paths that are not kept, and the durations of the outermost of these calls.
     pub(super) more_calls: u64,
     pub(super) more_total: u64,
 }
 
-/// Adds up the calls of any number of threads, one after the other.
+/// Adds up the calls of any number of threads, one after another.
 #[derive(Debug)]
 pub(super) struct Flame {
     paths: Paths<Counts>,
     limit: usize,
-    /// What total is large enough for a path of one method to be kept.
+    /// The smallest total with which a path of one method is kept.
     min: f64,
 }
 
@@ -47,19 +47,19 @@ impl Flame {
         Self { paths: Paths::default(), limit, min: 0.0 }
     }
 
-    /// The path of one more method.
+    /// Returns the path with one more method.
     #[inline]
     pub(super) fn child(&mut self, parent: u32, method: u32) -> u32 {
         self.paths.child(parent, NonZeroU32::MIN.saturating_add(method))
     }
 
-    /// Changes what is counted at a path.
+    /// Changes the counts of a path.
     #[inline]
     pub(super) fn count(&mut self, path: u32, count: impl FnOnce(&mut Counts)) {
         self.paths.counts_mut(path).map(count);
     }
 
-    /// Gives up paths if there are too many, but none of those that are open.
+    /// Drops paths if there are too many, but none of the open ones.
     #[inline]
     pub(super) fn fit<'p>(&mut self, open: impl Iterator<Item = &'p mut u32>) {
         if self.paths.nodes().len() > self.limit {
@@ -67,7 +67,7 @@ impl Flame {
         }
     }
 
-    /// Adds the calls of other threads. No frame is open here or there.
+    /// Adds the calls of other threads. Neither has open frames.
     pub(super) fn merge(&mut self, other: &Self) {
         self.paths.merge(other.paths.nodes(), NonZeroU32::new, |here, more| {
             if let Some(counts) = here {
@@ -80,8 +80,8 @@ impl Flame {
         self.fit(std::iter::empty());
     }
 
-    /// How often each method called each other one; nobody is [`NO_METHOD`]. Calls by paths that are
-    /// not known are missing.
+    /// The number of calls for each pair of caller and callee. The caller of outermost calls is [`NO_METHOD`]. Calls on
+    /// dropped paths are missing.
     pub(super) fn edges(&self) -> HashMap<(u32, u32), u64> {
         let mut edges = HashMap::new();
         for node in self.paths.nodes().iter().skip(1) {
@@ -91,7 +91,7 @@ impl Flame {
         edges
     }
 
-    /// Calls by paths that are not known.
+    /// The number of calls on dropped paths.
     pub(super) fn more_calls(&self) -> u64 {
         self.paths.nodes().iter().map(|node| node.counts.more_calls).sum()
     }
@@ -109,7 +109,7 @@ impl Flame {
             }
             target = target * 4 / 5;
         }
-        // The paths of the same parent side by side.
+        // Paths with the same parent are consecutive.
         let mut order: Vec<u32> = (1..).take(self.paths.nodes().len() - 1).collect();
         order.sort_by_key(|&path| (self.parent(path), Reverse(self.counts(path).total)));
         let mut boxes = Vec::new();
@@ -124,7 +124,7 @@ impl Flame {
         boxes
     }
 
-    /// Pushes what is inside a path that begins here, the first box last.
+    /// Pushes the boxes directly inside a path that begins at `at`, the first box last.
     fn push_inside(
         &self,
         path: u32,
@@ -202,7 +202,7 @@ impl Flame {
     }
 }
 
-/// The number of a method here, of the one it has in a path; the root has none.
+/// The number of a method on the page, from its number in a path; the root has none.
 fn method(number: u32) -> u32 {
     number.checked_sub(1).unwrap_or(NO_METHOD)
 }

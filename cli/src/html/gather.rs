@@ -1,7 +1,7 @@
-//! One pass over the calls of all threads: what the page shows of them.
+//! Gathers what the page shows of calls, in one pass over all threads.
 //!
-//! Times are in units of the caller. Memory: the open frames, what [`Timeline`] and [`Flame`] are allowed, and
-//! some bytes a method.
+//! Times are in a unit of the caller's choice. Memory: the open frames, the budgets of [`Timeline`] and [`Flame`], and
+//! a few bytes for each method.
 
 use std::num::NonZeroU64;
 
@@ -13,78 +13,78 @@ use super::flame::Flame;
 use super::timeline::Timeline;
 use crate::export::Numbers;
 
-/// What is told of one method.
+/// The sums of one method.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Sums {
     pub(super) calls: u64,
-    /// What its outermost frames took, with all they called.
+    /// The durations of its outermost frames, callees included.
     pub(super) total: u64,
-    /// What all of its frames took, without what they called.
+    /// The durations of all its frames without their callees.
     pub(super) own: u64,
-    /// Frames that are open.
+    /// The number of open frames.
     open: u64,
 }
 
-/// A frame that is open.
+/// An open frame.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     method: u32,
-    /// Its path, or the last one that is known below it.
+    /// Its path, or that of the deepest frame below it that has one.
     path: u32,
     at: u64,
-    /// Calls before it.
+    /// The number of earlier calls.
     calls: u64,
-    /// What the calls it made took.
+    /// The durations of its callees.
     inside: u64,
-    /// How many boxes there were before it.
+    /// The number of boxes at its start.
     first: usize,
 }
 
-/// What is told of one thread.
+/// The sums of one thread.
 #[derive(Debug)]
 pub(super) struct ThreadSums {
     pub(super) calls: u64,
     pub(super) most_frames: u64,
-    /// When it began and ended.
+    /// The start of its first call, and its end.
     pub(super) begin: u64,
     pub(super) end: u64,
-    /// Its timeline and its flame graph, if it has them.
+    /// Its timeline and its flame graph, if it has charts.
     pub(super) charts: Option<Charts>,
 }
 
-/// So many boxes.
+/// The most boxes of the charts of a thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
     pub(super) timeline: usize,
     pub(super) flame: usize,
 }
 
-/// What is drawn of a thread.
+/// The charts of a thread.
 #[derive(Debug)]
 pub(super) struct Charts {
     pub(super) timeline: Vec<ChartBox>,
     pub(super) flame: Vec<ChartBox>,
 }
 
-/// Adds up the calls of any number of threads, one after the other.
+/// Adds up the calls of any number of threads, one after another.
 #[derive(Default, Debug)]
 pub(super) struct Gather {
     numbers: Numbers,
     sums: Vec<Sums>,
-    /// Of all threads before.
+    /// The flame graph of the threads that have ended.
     flame: Flame,
     of_thread: Flame,
     timeline: Option<Timeline>,
     budget: Option<Budget>,
     open: Vec<Frame>,
-    /// When the thread's first call began, and its calls.
+    /// The start of the thread's first call, and the number of its calls.
     begin: Option<u64>,
     calls: u64,
     most_frames: usize,
 }
 
 impl Gather {
-    /// A thread begins; its charts are to have so many boxes, or there are to be none.
+    /// Begins a thread. Without a budget it has no charts.
     pub(super) fn begin_thread(&mut self, budget: Option<Budget>) {
         self.budget = budget;
         self.timeline = budget.map(|budget| Timeline::new(budget.timeline));
@@ -92,7 +92,7 @@ impl Gather {
         (self.calls, self.most_frames) = (0, 0);
     }
 
-    /// The thread has ended: frames that are still open last up to here.
+    /// Ends the thread. Frames that are still open end here.
     pub(super) fn end_thread(&mut self, end: u64) -> ThreadSums {
         while !self.open.is_empty() {
             self.leave_at(end);
@@ -113,18 +113,18 @@ impl Gather {
         }
     }
 
-    /// The methods in the order of their numbers, each with its sums, and the flame graph of all threads.
+    /// Returns the methods in the order of their numbers, with their sums, and the flame graph of all threads.
     pub(super) fn finish(self) -> (Vec<(MethodId, Sums)>, Flame) {
         let methods = self.numbers.methods().iter().copied();
         (methods.zip(self.sums).collect(), self.flame)
     }
 
-    /// How many frames are open.
+    /// The number of open frames.
     pub(super) fn open_frames(&self) -> usize {
         self.open.len()
     }
 
-    /// A method is entered. Times never go back.
+    /// A method is entered. Times never decrease.
     #[inline]
     pub(super) fn enter(&mut self, method: MethodId, at: u64) {
         self.begin.get_or_insert(at);
@@ -150,7 +150,7 @@ impl Gather {
         self.most_frames = self.most_frames.max(self.open.len());
     }
 
-    /// Frames are left. There may be fewer: the others were entered before recording began.
+    /// Frames end. Fewer may be open: the others were entered before recording began.
     #[inline]
     pub(super) fn exit(&mut self, count: NonZeroU64, end: u64) {
         let count = usize::try_from(count.get()).unwrap_or(usize::MAX);
@@ -159,7 +159,7 @@ impl Gather {
         }
     }
 
-    /// The topmost frame is left.
+    /// The topmost frame ends.
     fn leave_at(&mut self, end: u64) {
         let Some(frame) = self.open.pop() else { return };
         let took = end.saturating_sub(frame.at);
@@ -247,17 +247,17 @@ mod tests {
         }
     }
 
-    /// What is drawn of one thread, with as many boxes.
+    /// The timeline and the flame graph of one thread.
     fn boxes(budget: usize, program: &str) -> [Vec<ChartBox>; 2] {
         let mut gather = Gather::default();
         gather.begin_thread(Some(Budget { timeline: budget, flame: budget }));
-        let charts = play(&mut gather, program).charts.unwrap();
+        let charts = run(&mut gather, program).charts.unwrap();
         [charts.timeline, charts.flame]
     }
 
-    /// `(` enters, `)` leaves, letters are calls that make none; time is calls so far. Methods have the numbers of
-    /// their characters.
-    fn play(gather: &mut Gather, program: &str) -> ThreadSums {
+    /// `(` enters, `)` leaves, letters are calls without callees; the time is the number of calls so far. Methods have
+    /// the numbers of their characters.
+    fn run(gather: &mut Gather, program: &str) -> ThreadSums {
         for id in 0..128 {
             gather.numbers.get(MethodId::new(id).unwrap());
         }
@@ -284,12 +284,12 @@ mod tests {
         boxes.iter().map(line).collect()
     }
 
-    /// Calls of the boxes that nothing else is around.
+    /// The number of calls in the outermost boxes.
     fn outermost_calls(boxes: &[ChartBox]) -> u64 {
         boxes.iter().filter(|cell| cell.depth == 0).map(|cell| cell.calls).sum()
     }
 
-    /// A program of some length, from these steps. No more is left than was entered.
+    /// A random program of these steps. It leaves no more frames than it entered.
     fn random(state: &mut u64, steps: &[u8; 8], length: usize) -> String {
         let mut depth = 0;
         let step = |_| {
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn narrow_neighbours_become_one_box_with_the_method_of_the_widest() {
+    fn narrow_boxes_are_merged_into_one_with_the_method_of_the_widest() {
         let program = format!("({})", "a(bb)c(dddddddd(e)dddddddd)");
         assert_eq!(
             lines(&boxes(5, &program)[0]),
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn no_budget_is_exceeded_and_no_call_is_forgotten() {
+    fn no_budget_is_exceeded_and_every_call_is_counted() {
         let mut state: u64 = 7;
         for budget in [8, 64, 500] {
             let program = random(&mut state, b"(()abc))", 60_000);
@@ -376,7 +376,7 @@ mod tests {
     fn the_same_path_is_one_box_and_the_largest_comes_first() {
         let mut gather = Gather::default();
         gather.begin_thread(None);
-        play(&mut gather, "(ab(c))(ab)a");
+        run(&mut gather, "(ab(c))(ab)a");
         let flame = gather.finish().1;
         assert_eq!(flame.edges()[&(u32::from(b'('), u32::from(b'b'))], 2);
         assert_eq!(
@@ -386,13 +386,13 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_given_up_all_calls_are_in_some_box() {
+    fn dropped_paths_leave_all_calls_in_some_box() {
         let program = random(&mut 11, b"((abc))d", 40_000);
         for (limit, budget) in [(50, 30), (1000, 30), (1 << 19, 500), (1 << 19, 1 << 19)] {
             let (flame, of_thread) = (Flame::with_limit(limit), Flame::with_limit(limit));
             let mut gather = Gather { flame, of_thread, ..Gather::default() };
             gather.begin_thread(None);
-            play(&mut gather, &program);
+            run(&mut gather, &program);
             let boxes = gather.finish().1.finish(budget);
             assert!(boxes.len() <= budget);
             let outermost = boxes.iter().filter(|cell| cell.depth == 0);

@@ -1,4 +1,4 @@
-//! A page for a browser: what happened in a trace, whatever its size.
+//! A page for a browser that shows a trace of any size.
 //!
 //! ```text
 //! records ─▶ gather (one pass) ─┬▶ timeline  calls of a thread, as boxes ─┐
@@ -6,15 +6,14 @@
 //!                               └▶ sums      calls, total, self           ─┘
 //! ```
 //!
-//! What is drawn is as wide as it took: in nanoseconds where the trace has a clock (`timed`), else in
-//! calls made.
+//! The width of a box is its duration, in nanoseconds if the trace has a clock, else in numbers of calls.
 //!
-//! The page holds what can be seen of the calls, not the calls: every part has a budget, whatever the
-//! trace, and what a budget leaves out is counted and shown as such. It is one file that loads
-//! nothing. What is drawn, and what happens when somebody clicks, is in `page/`.
+//! The page does not contain all calls, but those that are wide enough to be seen: every part has a budget, and what
+//! exceeds a budget is counted and shown as such. The page is one file that loads nothing. `page/` has the scripts
+//! that draw and react.
 //!
-//! Names come from class files. They reach the page as JSON in which nothing ends a script, the
-//! script turns them into text and nothing else, and the page's policy forbids all code but its own.
+//! Names come from class files, so they are not trusted. They reach the page as JSON that cannot end the script
+//! element, the scripts turn them into text nodes only, and the page's policy forbids all other code.
 
 mod chart;
 mod data;
@@ -42,13 +41,13 @@ use gather::{Gather, ThreadSums};
 use names::Names;
 use threads::Threads;
 
-/// Boxes of a flame graph.
+/// The most boxes of the flame graph of all threads.
 const FLAME_BOXES: usize = 15_000;
 
-/// Reads a trace, and answers the page.
+/// Reads a trace. Returns its page.
 ///
 /// # Errors
-/// Data cannot be made JSON.
+/// The data cannot be written as JSON.
 pub(crate) fn page(
     trace: &Trace,
     chosen: &Chosen,
@@ -65,7 +64,7 @@ pub(crate) fn page(
         gather.begin_thread(threads.next_budget());
         let (reading, sums) = read(trace, file, chosen, scale, &mut progress, &mut gather);
         threads.add(file, sums, &reading);
-        status = status.and(reading.tell(file, &progress));
+        status = status.and(reading.report(file, &progress));
     }
     let (methods, flame) = gather.finish();
     let (edges, more_calls) = (flame.edges(), flame.more_calls());
@@ -119,7 +118,7 @@ fn read(
     (reading, gather.end_thread(end))
 }
 
-/// Passes calls with times by a scale.
+/// Passes calls on, with times in the unit of the page.
 struct Scaled<'a> {
     gather: &'a mut Gather,
     scale: Unit,

@@ -1,5 +1,5 @@
-//! The methods of the page, each told once: what is drawn comes first, then what took most, up to a
-//! size.
+//! The methods of the page. Each is named once: first those that are drawn, then those with the largest totals, up to
+//! a size.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -12,27 +12,26 @@ use super::chart::NO_METHOD;
 use super::gather::Sums;
 use crate::output::neutral;
 
-/// Methods that are named.
+/// The most methods that are named.
 const METHODS: usize = 8000;
-/// Bytes of their names.
+/// The most bytes of their names.
 const NAME_BYTES: usize = 1 << 20;
-/// Characters of a class, of a method's name, of a descriptor.
+/// The most characters of a class, a method's name or a descriptor.
 const NAME_CHARS: usize = 400;
 
 /// The methods of the page and their places on it.
 #[derive(Serialize)]
 pub(super) struct Names {
-    /// Classes, and what they are called without their packages.
+    /// Classes, with and without their packages.
     classes: Vec<[String; 2]>,
     methods: Vec<Row>,
     more_methods: MoreMethods,
-    /// By number, the place in `methods`.
+    /// The index in `methods` of each method number.
     #[serde(skip)]
     places: Vec<Option<u32>>,
 }
 
-/// A method: the place of its class, its name, its readable name after the class, its descriptor, calls, total,
-/// self.
+/// A method: the index of its class; its name, its readable name without the class, and its descriptor; its sums.
 struct Row(u32, [String; 3], Sums);
 
 /// Methods that are not named.
@@ -50,7 +49,8 @@ impl Serialize for Row {
 }
 
 impl Names {
-    /// The names of methods with these numbers, above all of those that are `shown`.
+    /// The names of methods, which have the numbers of their places in `methods`. Those whose numbers are in `shown` come
+    /// first.
     pub(super) fn new(
         known: &Methods,
         methods: &[(MethodId, Sums)],
@@ -97,18 +97,18 @@ impl Names {
         names
     }
 
-    /// The place of a method with this number; `None` where it is not named.
+    /// The index of the method with this number; `None` if it is not on the page.
     pub(super) fn place(&self, number: u32) -> Option<u32> {
         self.places.get(index(number)).copied().flatten().filter(|_| number != NO_METHOD)
     }
 
-    /// How many are named: the place of one that is not.
-    pub(super) fn nowhere(&self) -> u32 {
+    /// The index that means a method that is not on the page.
+    pub(super) fn unnamed(&self) -> u32 {
         small(self.methods.len())
     }
 }
 
-/// The class of a method; its name, its readable name after the class, and its descriptor. An id without a name
+/// The class of a method; and its name, its readable name without the class, and its descriptor. An id without a name
 /// shows as `?#7`.
 fn words(known: &MethodNames<'_>, id: MethodId) -> (String, [String; 3]) {
     let readable = known.get(id, NameForm::Readable);
@@ -122,13 +122,13 @@ fn words(known: &MethodNames<'_>, id: MethodId) -> (String, [String; 3]) {
     (cut(&info.class, NAME_CHARS), words)
 }
 
-/// Text that only shows, and at most so much of it.
+/// Escaped text of at most about `chars` characters.
 pub(super) fn cut(text: &str, chars: usize) -> String {
     let mut shown = match text.char_indices().nth(chars) {
         Some((end, _)) => neutral(text.get(..end).unwrap_or_default()).into_owned() + "…",
         None => neutral(text).into_owned(),
     };
-    // What is written out takes more.
+    // Escaped characters are longer.
     if let Some((end, _)) = shown.char_indices().nth(2 * chars) {
         shown.truncate(end);
         shown.push('…');

@@ -1,4 +1,4 @@
-//! The file: markup, style, script and data in one.
+//! The file of the page: markup, style, scripts and data in one.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -7,7 +7,7 @@ use crate::failure::Failure;
 
 const MARKUP: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/style.css");
-/// In this order: each may use what those before it define.
+/// In order: each may use what the scripts before it define.
 const SCRIPTS: [&str; 11] = [
     include_str!("page/words.js"),
     include_str!("page/data.js"),
@@ -35,7 +35,7 @@ pub(super) fn page(data: &Data<'_>) -> Result<Vec<u8>, Failure> {
             "nonce" => page.push_str(&nonce),
             "style" => page.push_str(STYLE),
             "script" => page.extend(SCRIPTS),
-            // Nothing in it can end the element it stands in.
+            // Without `<`, the data cannot end its element.
             "data" => page.push_str(&json.replace('<', "\\u003c")),
             _ => {}
         }
@@ -45,7 +45,7 @@ pub(super) fn page(data: &Data<'_>) -> Result<Vec<u8>, Failure> {
     Ok(page.into_bytes())
 }
 
-/// What only our own script and style know: no name in the trace can have it.
+/// A random number that identifies our own script and style. No name in the trace can contain it.
 fn nonce() -> String {
     let random = || RandomState::new().hash_one(0);
     format!("{:016x}{:016x}", random(), random())
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_of_ours_ends_its_element() {
+    fn no_script_or_style_ends_its_element() {
         for text in SCRIPTS {
             assert!(!text.contains("</") && !text.contains("<!--"));
         }

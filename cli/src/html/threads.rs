@@ -1,5 +1,4 @@
-//! The threads of a trace as the page shows them: the largest with charts, further ones with
-//! their numbers, and the rest as a count.
+//! The threads of the page: the largest with charts, further ones with numbers only, and the rest as a count.
 
 use std::cmp::Reverse;
 
@@ -13,36 +12,36 @@ use super::gather::{Budget, ThreadSums};
 use super::names::{Names, cut};
 use crate::input::reading::{Ending, Reading};
 
-/// Boxes of all timelines, and of each.
+/// The boxes of all timelines together, and the most and the least of one.
 const BOXES: usize = 40_000;
 const MOST_BOXES: usize = 20_000;
 const LEAST_BOXES: usize = 64;
-/// The same of flame graphs, where there are several threads.
+/// The same for the flame graphs of threads, if there are several threads.
 const FLAME_BOXES: usize = 15_000;
 const MOST_FLAME_BOXES: usize = 5_000;
-/// Threads that have charts.
+/// The most threads with charts.
 const CHARTS: usize = 100;
-/// Threads that are listed.
+/// The most threads that are listed.
 const ROWS: usize = 1000;
-/// Characters of a name.
+/// The most characters of a name.
 const NAME_CHARS: usize = 120;
 
-/// What becomes of the threads.
+/// Collects the threads of the page.
 pub(super) struct Threads<'a> {
     trace: &'a Trace,
-    /// Of each file, if it has charts.
+    /// The budget of each file, if it has charts.
     budgets: Vec<Option<Budget>>,
     threads: Vec<Read<'a>>,
 }
 
-/// A thread that has been read, or the parts of one that were asked for.
+/// A thread that has been read, or the ranges of one that were selected.
 struct Read<'a> {
     file: &'a ThreadFile,
     sums: ThreadSums,
     state: &'static str,
 }
 
-/// A thread.
+/// A thread in the list of the page.
 #[derive(Serialize)]
 pub(super) struct ThreadRow {
     id: ThreadId,
@@ -53,15 +52,15 @@ pub(super) struct ThreadRow {
     frames: u64,
     begin: u64,
     end: u64,
-    /// As [`flat_boxes`] makes them; absent where there are no charts.
+    /// The timeline as [`flat_boxes`]; absent without charts.
     #[serde(skip_serializing_if = "Option::is_none")]
     boxes: Option<Vec<i64>>,
-    /// The same; a single thread's is that of the page.
+    /// The flame graph, likewise; absent for a single thread, which has that of the page.
     #[serde(skip_serializing_if = "Option::is_none")]
     flame: Option<Vec<i64>>,
 }
 
-/// Threads that are not listed.
+/// The threads that are not listed.
 #[derive(Serialize)]
 pub(super) struct More {
     threads: usize,
@@ -69,8 +68,7 @@ pub(super) struct More {
 }
 
 impl<'a> Threads<'a> {
-    /// The threads of a trace, of which nothing has been read. The larger a thread's file is, the
-    /// more boxes it gets.
+    /// Begins with no thread read. The budget of a thread is proportional to the size of its file.
     pub(super) fn new(trace: &'a Trace) -> Self {
         let mut files: Vec<_> = trace.files.iter().enumerate().collect();
         files.sort_by_key(|(_, file)| Reverse(file.bytes));
@@ -93,12 +91,12 @@ impl<'a> Threads<'a> {
         Self { trace, budgets, threads: Vec::new() }
     }
 
-    /// How many boxes the charts of the next thread may have, if it has any.
+    /// The budget of the next thread, if it has charts.
     pub(super) fn next_budget(&self) -> Option<Budget> {
         self.budgets.get(self.threads.len()).copied().flatten()
     }
 
-    /// The next thread has been read.
+    /// Adds the next thread, which has been read.
     pub(super) fn add(&mut self, file: &'a ThreadFile, sums: ThreadSums, reading: &Reading) {
         let ended = self.trace.manifest.as_ref().is_some_and(|manifest| manifest.end.is_some());
         let thread = self.trace.threads.get(file.id).filter(|_| file.parts.is_none());
@@ -120,7 +118,7 @@ impl<'a> Threads<'a> {
         charts.flat_map(|charts| charts.timeline.iter().chain(&charts.flame))
     }
 
-    /// The threads that are listed, those with most calls first.
+    /// The threads that are listed, those with the most calls first.
     pub(super) fn rows(&mut self, names: &Names) -> Vec<ThreadRow> {
         self.threads.sort_by_key(|Read { file, sums, .. }| {
             (sums.charts.is_none(), Reverse(sums.calls), file.id)
@@ -156,7 +154,7 @@ impl<'a> Threads<'a> {
         }
     }
 
-    /// Those that [`rows`](Self::rows) did not list.
+    /// The threads that [`rows`](Self::rows) did not list.
     pub(super) fn more(&self) -> More {
         let left = self.threads.get(ROWS..).unwrap_or_default();
         More { threads: left.len(), calls: left.iter().map(|thread| thread.sums.calls).sum() }

@@ -1,51 +1,51 @@
-//! The calls of one thread as the boxes of a chart, in bounded memory whatever their number.
+//! The calls of one thread as the boxes of a chart, in bounded memory.
 //!
-//! A call is kept while it is wide enough to be seen at all; those that are not are merged with their
-//! neighbours into *more* boxes. What is wide enough grows whenever there are too many boxes: so a
-//! small trace is kept whole, and of a large one the same picture remains, with less to zoom into.
+//! A call keeps its box while it is at least as wide as a minimum; narrower calls are merged with adjacent ones into
+//! *more* boxes. The minimum grows whenever there are too many boxes. So a small trace is kept completely, and a large
+//! one looks the same, with less to zoom into.
 //!
-//! Boxes stand behind those inside them, so that a call that is too narrow takes away what it has
-//! made from the end.
+//! A box is stored after the boxes inside it, so a call that turns out to be too narrow removes them from the end.
 
 use super::chart::{ChartBox, FRAMES, Kind, between, wider, width_at};
 
-/// While a thread is read, so many times the boxes that are wanted are kept.
+/// While a thread is read, up to this many times the budget is kept.
 const WHILE_READ: usize = 4;
-/// Where boxes are merged, *more* boxes are so many times as wide as a call has to be to be kept: a
-/// long loop is a row of them, and not a single one.
+/// A *more* box grows up to this many times the minimum width, so that a long loop becomes a row of boxes instead of a
+/// single one.
 const MORE_WIDTH: f64 = 8.0;
-/// A box, and how many before it are inside it.
+
+/// A box, and the number of boxes inside it, which are stored before it.
 #[derive(Clone, Copy, Debug)]
 struct Done {
     cell: ChartBox,
     inside: usize,
-    /// Of a *more* box, how wide the widest call in it is: it lends its method.
+    /// Of a *more* box, the width of the widest call in it, whose method it shows.
     widest: u64,
 }
 
 /// Collects the boxes of a thread.
 #[derive(Debug)]
 pub(super) struct Timeline {
-    /// So many are wanted at the end.
+    /// The most boxes at the end.
     budget: usize,
     done: Vec<Done>,
-    /// What is wide enough at depth 0.
+    /// The minimum width at depth 0.
     min: f64,
 }
 
 impl Timeline {
-    /// For so many boxes.
+    /// Collects at most `budget` boxes.
     pub(super) fn new(budget: usize) -> Self {
         Self { budget, done: Vec::new(), min: 0.0 }
     }
 
-    /// How many boxes there are: those of a call that begins now come after them.
+    /// The number of boxes. Those of a call that begins now come after them.
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.done.len()
     }
 
-    /// A call was left whose boxes begin at `first`. Those of the open frames begin at `firsts`.
+    /// A call ended whose boxes begin at `first`. The boxes of the open frames begin at `firsts`.
     pub(super) fn leave<'f>(
         &mut self,
         cell: ChartBox,
@@ -57,13 +57,13 @@ impl Timeline {
         } else {
             self.merge(cell, cell.end.saturating_sub(cell.at));
         }
-        // As many again, for a *more* box on each open frame.
+        // Each open frame may have a *more* box in addition.
         if self.done.len() > WHILE_READ * self.budget + 2 * FRAMES {
             self.shrink(WHILE_READ / 2 * self.budget + FRAMES, firsts.collect());
         }
     }
 
-    /// The boxes, each behind the one it is in. All frames have been left.
+    /// Returns the boxes, each after the one it is in. No frame is open.
     pub(super) fn finish(mut self) -> Vec<ChartBox> {
         self.shrink(self.budget, Vec::new());
         let mut boxes = Vec::with_capacity(self.done.len());
@@ -79,12 +79,12 @@ impl Timeline {
 
     /// Pushes the outermost boxes in a range, the first one last.
     fn push_siblings(&self, start: usize, end: usize, to_do: &mut Vec<usize>) {
-        let mut behind = end;
-        while behind > start
-            && let Some(done) = self.done.get(behind - 1)
+        let mut after = end;
+        while after > start
+            && let Some(done) = self.done.get(after - 1)
         {
-            to_do.push(behind - 1);
-            behind -= 1 + done.inside;
+            to_do.push(after - 1);
+            after -= 1 + done.inside;
         }
     }
 
@@ -99,10 +99,10 @@ impl Timeline {
         }
     }
 
-    /// Adds to the *more* box before, if there is one and it is near and not too wide already.
+    /// Adds calls to the previous *more* box, if it is adjacent and not too wide, or begins another.
     fn merge(&mut self, more: ChartBox, widest: u64) {
         let min = width_at(more.depth, self.min);
-        // The box before at this depth has the same caller: that of another would stand behind it.
+        // A previous box at this depth has the same caller: the box of another caller would be stored after it.
         if let Some(last) = self.done.last_mut()
             && last.cell.kind == Kind::More
             && last.cell.depth == more.depth
@@ -121,12 +121,12 @@ impl Timeline {
         }
     }
 
-    /// Merges the narrowest boxes until there are at most so many. Each open frame may have one.
+    /// Merges the narrowest boxes until at most `target` are left. Each open frame may have one.
     fn shrink(&mut self, target: usize, mut open: Vec<&mut usize>) {
         while self.done.len() > target {
             self.min = wider(self.min);
             let before = std::mem::take(&mut self.done);
-            // Where what is inside a box begins now, for each place it began at.
+            // For each old place, the new place of the boxes that began there.
             let mut firsts = Vec::with_capacity(before.len() + 1);
             for done in &before {
                 firsts.push(self.done.len());

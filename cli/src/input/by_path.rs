@@ -8,16 +8,16 @@ use super::reading::{Chosen, Reading, visit_thread, visit_timed};
 use crate::failure::Status;
 use crate::output::Progress;
 
-/// The result of reading threads.
+/// Calls added up by path.
 pub(crate) struct ByPath {
     pub(crate) tree: PathTree,
-    /// How many of the threads have calls.
+    /// The number of threads with calls.
     pub(crate) threads: u64,
     pub(crate) status: Status,
 }
 
 impl ByPath {
-    /// Reads the selected calls of some threads, as far as they are below one of the roots.
+    /// Reads the selected calls of some threads, if they are calls of the roots or inside one.
     pub(crate) fn read(
         files: &[ThreadFile],
         chosen: &Chosen,
@@ -62,7 +62,7 @@ fn add<W: Weight>(
         let reading = visit(file, progress, &mut graph);
         graph.end_thread();
         threads += u64::from(graph.calls() > before);
-        status = status.and(reading.tell(file, progress));
+        status = status.and(reading.report(file, progress));
     }
     ByPath { tree: graph.into_tree(), threads, status }
 }

@@ -10,7 +10,7 @@ use flow_codec::read::TimeLimits;
 use super::values::{glob, nanoseconds, window};
 use crate::output::Format;
 
-/// Weights of calls.
+/// The weight of calls.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum By {
     /// The number of calls
@@ -61,7 +61,7 @@ pub(crate) struct FilterArgs {
     pub(crate) exclude: Vec<Glob>,
 }
 
-/// Which part of a trace.
+/// Which threads, tests and calls of a trace.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct PartArgs {
     #[command(flatten)]
@@ -85,7 +85,7 @@ pub(crate) struct TimeArgs {
 }
 
 impl TimeArgs {
-    /// Returns the part of a trace that is shown.
+    /// Returns the selected range of time and the minimum duration.
     pub(crate) fn limits(&self) -> TimeLimits {
         let Range { start, end } = self.window.clone().unwrap_or(0..u64::MAX);
         TimeLimits { from_ns: start, to_ns: end, min_ns: self.min_duration.unwrap_or(0) }

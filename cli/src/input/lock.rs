@@ -1,7 +1,7 @@
-//! Which process writes a trace directory: the one that holds the lock on its `.lock`, as the agent does.
+//! Locks of a trace directory. The process that holds the lock on `.lock` writes there: a JVM, or a repair.
 //!
-//! A JVM that starts tries the lock and goes elsewhere if it is taken. So a program that only checks the lock
-//! does so under the lock on `.gate`, for which a JVM waits.
+//! A JVM that starts tries the lock, and records elsewhere if it is taken. A program that only checks the lock must not
+//! cause that, so it does so under the lock on `.gate`, for which a JVM waits.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -12,8 +12,8 @@ use flow_codec::format::names;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-/// How long a JVM may take to choose its place in the directory.
-const GATE_PATIENCE: Duration = Duration::from_secs(2);
+/// The time in which a JVM chooses its directory.
+const GATE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A trace directory that no JVM writes to as long as this value lives.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub(crate) fn is_recording(dir: &Path) -> Option<bool> {
     }
 }
 
-/// Takes the directory; `None` while a JVM records there, or another process repairs it.
+/// Locks the directory; `None` while a JVM records there, or another process repairs it.
 pub(crate) fn take(dir: &Path) -> io::Result<Option<DirectoryLock>> {
     let _gate = pass_gate(dir);
     let flags =
@@ -50,7 +50,7 @@ pub(crate) fn take(dir: &Path) -> io::Result<Option<DirectoryLock>> {
     }
 }
 
-/// Opens an existing lock file. Opening a pipe in its place would block.
+/// Opens an existing lock file, without blocking if it is a pipe.
 fn open(path: &Path) -> rustix::io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     rustix::fs::open(path, flags, Mode::empty()).map(File::from)
@@ -61,7 +61,7 @@ fn open(path: &Path) -> rustix::io::Result<File> {
 fn pass_gate(dir: &Path) -> Option<File> {
     let gate = open(&dir.join(names::GATE)).ok()?;
     let begun = Instant::now();
-    while begun.elapsed() < GATE_PATIENCE {
+    while begun.elapsed() < GATE_TIMEOUT {
         match gate.try_lock_shared() {
             Ok(()) => return Some(gate),
             Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(2)),

@@ -1,4 +1,4 @@
-//! From flags to what they choose of a trace: its threads, tests, methods and times, and how these are read.
+//! From flags to the selected threads, tests, methods and times of a trace, and their events.
 
 pub(crate) mod by_path;
 pub(crate) mod flags;

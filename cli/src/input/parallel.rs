@@ -1,4 +1,4 @@
-//! Reads threads on all cores, with a progress bar if it takes long.
+//! Reads large threads on all cores, with a progress bar if it takes long.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,14 +14,14 @@ use flow_codec::{Error, MethodId, Offset};
 
 use crate::output::Progress;
 
-/// Smaller files are read too fast to divide.
+/// Smaller files are read too fast for a bar.
 const LARGE_BYTES: u64 = 64 << 20;
-/// Fewer bytes are not worth a core.
+/// The least size of a part for a core.
 const BYTES_A_PART: u64 = 4 << 20;
 /// If more frames are open at a cut, one core reads the whole thread.
 const MOST_FRAMES: u64 = 1 << 20;
 /// The time between two updates of the bar.
-const PAUSE: Duration = Duration::from_millis(20);
+const UPDATE: Duration = Duration::from_millis(20);
 
 /// Opens the call tree of a thread. Without an index this reads all of it.
 pub(crate) fn open_tree(file: &ThreadFile, progress: &mut Progress) -> Result<LazyTree, Error> {
@@ -40,7 +40,7 @@ pub(crate) fn find_stacks(
     found
 }
 
-/// Counts what a thread did.
+/// Counts the events of a thread.
 pub(crate) fn sweep_thread(
     file: &ThreadFile,
     progress: &mut Progress,
@@ -54,8 +54,8 @@ pub(crate) fn sweep_thread(
     })
 }
 
-/// A report of a thread that is read in parts, by all cores. `None` if that is not worth it, or if anything
-/// is unusual: then the thread must be read from beginning to end.
+/// Reads a thread in parts, on all cores, into a report for each part. `None` if the thread is too small, or if anything
+/// is unusual: then it must be read from beginning to end.
 pub(crate) fn report_thread(
     file: &ThreadFile,
     progress: &mut Progress,
@@ -169,7 +169,7 @@ fn watch<T: Send>(
         // Pairs with the store; a worker that has panicked is finished without it.
         while !is_done.load(Ordering::Acquire) && !worker.is_finished() {
             progress.at(Offset::new(read.load(Ordering::Relaxed)));
-            thread::park_timeout(PAUSE);
+            thread::park_timeout(UPDATE);
         }
         worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })

@@ -1,12 +1,12 @@
-//! Which methods the patterns of a command line match.
+//! Patterns for methods on the command line.
 
 use flow_codec::read::Trace;
 use flow_codec::{Glob, Name};
 
 use crate::failure::Failure;
 
-/// The patterns. Each must match at least one method of one of the traces: a misspelt pattern would look like
-/// a method that is never called.
+/// Parses patterns. Each must match at least one method of one of the traces: a misspelt pattern would look like a
+/// method that is never called.
 pub(crate) fn globs<'a>(
     patterns: &[String],
     traces: impl IntoIterator<Item = &'a Trace> + Clone,
@@ -20,7 +20,7 @@ pub(crate) fn globs<'a>(
         is_meant.then_some(glob).ok_or_else(|| {
             Failure::Failed(format!(
                 "no method like '{pattern}' in the trace; a pattern is pkg.Class or pkg.Class#method, \
-                 with * for anything within a package and ** across, or a name as it is shown"
+                 with * for anything within a package and ** across packages, or a name as flow shows it"
             ))
         })
     };

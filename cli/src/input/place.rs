@@ -17,7 +17,7 @@ pub(crate) enum From {
     Event(u64),
     /// The first record at this offset, or after it.
     Offset(u64),
-    /// The last time mark that was not later, in nanoseconds since the start of the trace.
+    /// The last time mark at or before this time, in nanoseconds since the start of the trace.
     Time(u64),
     /// The first call that matches the last of these patterns, below one that matches the one before, and so
     /// on.
@@ -73,7 +73,7 @@ impl fmt::Display for From {
 }
 
 impl From {
-    /// Returns whether it is a position of one thread.
+    /// Returns whether it is a number, which means something else in each thread.
     pub(crate) fn is_number(&self) -> bool {
         !matches!(self, Self::Path(_) | Self::Time(_))
     }
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_paths_are_told_apart() {
+    fn numbers_and_paths_are_distinguished() {
         assert!(matches!("900_000".parse(), Ok(From::Call(900_000))));
         assert!(matches!("call:7".parse(), Ok(From::Call(7))));
         assert!(matches!("event:1,024".parse(), Ok(From::Event(1024))));

@@ -23,9 +23,9 @@ pub(crate) enum Ending {
     Whole,
     /// At its end, inside a record that begins here.
     Truncated(Offset),
-    /// Where the system refused to continue.
+    /// At an I/O error.
     Failed,
-    /// Before its end: the visitor had seen enough.
+    /// Before its end, because the visitor stopped.
     Stopped,
 }
 
@@ -45,24 +45,24 @@ const NAMED_DAMAGE: usize = 8;
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
     pub(crate) ending: Ending,
-    /// What is wrong with it, in order. Everything in between was read.
+    /// The errors, in order. Everything in between was read.
     pub(crate) damage: Vec<Error>,
-    /// How many further places of damage there are.
+    /// The number of further places of damage.
     pub(crate) more_damage: u64,
-    /// What is wrong with the marks, if they were read: later marks are unknown.
+    /// The error in the marks, if they were read. Later marks are unknown.
     pub(crate) marks: Option<Error>,
     /// Records that flow would have written differently, if they were read one by one.
     pub(crate) non_canonical: u64,
 }
 
 impl Reading {
-    /// Nothing can be read of it.
+    /// Nothing can be read.
     pub(crate) fn failed(error: Error) -> Self {
         Self { ending: Ending::Failed, damage: vec![error], ..Self::default() }
     }
 
     /// Everything was read except these places.
-    pub(crate) fn passed_over(path: &Path, damage: &Damage) -> Self {
+    pub(crate) fn skipped(path: &Path, damage: &Damage) -> Self {
         let error = |place: &Range<Offset>| {
             let Range { start: offset, end: next } = *place;
             Error::OversizedNumber { path: path.to_path_buf(), offset, next }
@@ -72,21 +72,21 @@ impl Reading {
         Self { damage: places, more_damage: damage.more + more, ..Self::default() }
     }
 
-    /// All of a thread was read except these places, and what does not fit after its file.
+    /// Everything was read except these places, and a journal that does not fit to the end of the file.
     pub(crate) fn of_content(path: &Path, damage: &Damage, content: &Content) -> Self {
-        let mut reading = Self::passed_over(path, damage);
+        let mut reading = Self::skipped(path, damage);
         reading.damage.extend(content.gap(path));
         reading
     }
 
-    /// The same after errors in the events before.
+    /// Adds errors of an earlier reading, of the events before.
     pub(crate) fn following(mut self, before: Self) -> Self {
         self.damage.splice(..0, before.damage);
         self.more_damage = self.more_damage.saturating_add(before.more_damage);
         self
     }
 
-    /// Keeps an error; returns whether there may be more to read.
+    /// Keeps an error. Returns whether reading can continue after it.
     pub(crate) fn note(&mut self, error: Error) -> Flow {
         let flow = match error {
             Error::Io { .. } => {
@@ -103,7 +103,7 @@ impl Reading {
         flow
     }
 
-    /// Returns whether all of the file was read, damaged or not.
+    /// Returns whether there was no damage.
     pub(crate) fn is_sound(&self) -> bool {
         self.damage.is_empty()
     }
@@ -115,7 +115,7 @@ impl Reading {
     }
 
     /// Reports what is wrong, if anything is.
-    pub(crate) fn tell(&self, file: &ThreadFile, progress: &Progress) -> Status {
+    pub(crate) fn report(&self, file: &ThreadFile, progress: &Progress) -> Status {
         for error in &self.damage {
             progress.message(&error.to_string());
         }
@@ -146,12 +146,12 @@ pub(crate) enum Flow {
     Stop,
 }
 
-/// Which calls are passed on.
+/// The selection of calls.
 #[derive(Debug)]
 pub(crate) struct Chosen {
-    /// Those of these methods.
+    /// By method.
     pub(crate) selection: Selection,
-    /// Of these, the calls in this range of time and of this duration.
+    /// By time and duration.
     pub(crate) limits: TimeLimits,
 }
 
@@ -166,7 +166,7 @@ impl Chosen {
         Self { selection, limits: TimeLimits::NONE }
     }
 
-    /// What is selected of a thread, in order. By calls, marks are not read.
+    /// The selected events of a thread, in order. If calls are counted, marks are not read.
     pub(crate) fn timeline(
         &self,
         file: &ThreadFile,
@@ -186,12 +186,12 @@ impl Chosen {
     }
 }
 
-/// When a thread is said to have begun, which may be later than it did.
+/// The start of a thread according to `threads.jsonl`, which may be later than its first events.
 pub(crate) fn start_ns(trace: &Trace, file: &ThreadFile) -> u64 {
     trace.threads.get(file.id).and_then(|thread| thread.start_ns).unwrap_or(0)
 }
 
-/// Passes on every record of a thread, except those of calls that are not selected.
+/// Passes the selected calls of a thread to a visitor.
 pub(crate) fn visit_thread(
     file: &ThreadFile,
     chosen: &Chosen,
@@ -204,7 +204,7 @@ pub(crate) fn visit_thread(
     read_pass(file, file.pass(&chosen.selection, visitor), progress)
 }
 
-/// The same with times.
+/// The same with times: `clock` has the time of the current event.
 pub(crate) fn visit_timed(
     file: &ThreadFile,
     chosen: &Chosen,
@@ -249,7 +249,7 @@ fn read_pass<V: Visit>(
     reading
 }
 
-/// Counts what a thread did.
+/// Counts the events of a thread.
 pub(crate) fn count_thread(file: &ThreadFile, progress: &mut Progress) -> (Summary, Reading) {
     let outcome = sweep_thread(file, progress);
     progress.file_done(file.bytes);
@@ -263,8 +263,8 @@ pub(crate) fn count_thread(file: &ThreadFile, progress: &mut Progress) -> (Summa
     }
 }
 
-/// Passes the events of a timeline to a visitor, to its end or until the visitor stops. The damage of marks is left to
-/// the caller.
+/// Passes the events of a timeline to a visitor, to its end or until the visitor stops. The caller reports damage of the
+/// marks.
 pub(crate) fn read_timeline(
     file: &ThreadFile,
     timeline: &mut Timeline<'_>,
@@ -300,7 +300,7 @@ pub(crate) fn read_timeline(
     reading
 }
 
-/// Passes the records of a thread, from one on, to `each`, with their positions, until it has seen enough.
+/// Passes the records of a thread from an offset on to `each`, with their positions, until it stops.
 pub(crate) fn read_records(
     file: &ThreadFile,
     from: Offset,

@@ -1,4 +1,4 @@
-//! A trace directory as the verbs see it: its traces, and the selected threads.
+//! The traces of a directory, and their selected threads.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -17,11 +17,11 @@ use crate::output::{Format, Out, lost, message, neutral, plural};
 pub(crate) struct Source {
     /// The traces that could be opened, the directory's own first.
     pub(crate) traces: Vec<Trace>,
-    /// What is wrong with them so far.
+    /// The worst of what was reported so far.
     pub(crate) status: Status,
-    /// Whether the directory holds more than one.
+    /// Whether the directory has more than one trace, readable or not.
     pub(crate) several: bool,
-    /// What is missing from the files of a trace.
+    /// For the directory of a trace, what is missing from its files.
     pub(crate) missing: BTreeMap<PathBuf, String>,
     dir: PathBuf,
 }
@@ -30,13 +30,13 @@ impl Source {
     /// Opens all traces of a directory, and reports what is wrong with damaged ones.
     pub(crate) fn open(args: &SourceArgs) -> Result<Self, Failure> {
         let (mut source, unreadable) = Self::open_silently(&args.dir)?;
-        source.status = source.tell_damage(&unreadable);
+        source.status = source.report_damage(&unreadable);
         Ok(source)
     }
 
     /// Reports what is wrong with the traces, before their threads are selected, and with those that could
     /// not be opened.
-    pub(crate) fn tell_damage(&self, unreadable: &[(PathBuf, Error)]) -> Status {
+    pub(crate) fn report_damage(&self, unreadable: &[(PathBuf, Error)]) -> Status {
         let mut status = Status::Done;
         let damage = self.traces.iter().flat_map(|trace| &trace.damage);
         for error in unreadable.iter().map(|(_, error)| error).chain(damage) {
@@ -55,7 +55,7 @@ impl Source {
         status
     }
 
-    /// The same without messages: returns what cannot be opened; the traces hold other damage.
+    /// The same without messages. Returns the traces that cannot be opened; other damage is in the traces.
     pub(crate) fn open_silently(dir: &Path) -> Result<(Self, Vec<(PathBuf, Error)>), Failure> {
         let directories = TraceSet::directories(dir)?;
         let mut source = Self {
@@ -79,7 +79,7 @@ impl Source {
         Ok((source, unreadable))
     }
 
-    /// Keeps the selected threads, and of them what the selected tests called.
+    /// Keeps the selected threads, and of these only the ranges of the selected tests.
     pub(crate) fn choose_part(&mut self, part: &PartArgs) -> Result<(), Failure> {
         globs(&part.filter.include, &self.traces)?;
         self.choose(&part.threads)?;
@@ -131,7 +131,7 @@ impl Source {
     }
 
     /// Reports what was lost while recording: the results cannot show it.
-    pub(crate) fn tell_losses(&self) {
+    pub(crate) fn report_losses(&self) {
         for trace in &self.traces {
             let Some(end) = trace.manifest.as_ref().and_then(|manifest| manifest.end.as_ref())
             else {
@@ -149,7 +149,7 @@ impl Source {
         files.fold(0, |sum: u64, file| sum.saturating_add(file.bytes))
     }
 
-    /// A trace's directory relative to the given one: `.` or `jvm-…`.
+    /// The directory of a trace relative to the given one: `.` or `jvm-…`.
     pub(crate) fn name(&self, trace_dir: &Path) -> String {
         match trace_dir.strip_prefix(&self.dir) {
             Ok(relative) if !relative.as_os_str().is_empty() => relative.display().to_string(),
@@ -157,12 +157,12 @@ impl Source {
         }
     }
 
-    /// The subject of a remark on a trace, if there are several.
+    /// The place that a remark names if there are several traces.
     pub(crate) fn place(&self, trace_dir: &Path) -> Option<String> {
         self.several.then(|| format!("trace {}", trace_dir.display()))
     }
 
-    /// Begins a trace: if there are several, text output names each.
+    /// Begins the output of a trace: prints its name in text, if there are several.
     pub(crate) fn begin(
         &self,
         trace: &Trace,
@@ -180,7 +180,7 @@ impl Source {
     }
 }
 
-/// Why the journal of a trace cannot be used, if so.
+/// Explains what is missing because the journal of a trace cannot be used, if it cannot.
 pub(crate) fn missing_journal(trace: &Trace) -> Option<String> {
     if trace.journal.is_some_and(|journal| journal.is_checkpoint) {
         let durability = trace.manifest.as_ref().and_then(|manifest| manifest.durability.as_ref());
@@ -188,8 +188,8 @@ pub(crate) fn missing_journal(trace: &Trace) -> Option<String> {
             .map(|durability| humantime::format_duration(durability.period).to_string())
             .unwrap_or_default();
         return Some(format!(
-            "read up to its last checkpoint, since the machine has restarted or this is another one: what was \
-             recorded later, up to {period} and the time that the disk took, is missing"
+            "read up to its last checkpoint, because the machine has restarted or this is another one: what was \
+             recorded later, for up to {period} and the time that the disk took, is missing"
         ));
     }
     let path = trace.missing_journal.as_ref()?.display();
@@ -199,7 +199,7 @@ pub(crate) fn missing_journal(trace: &Trace) -> Option<String> {
     ))
 }
 
-/// What is missing from the thread files, unless it was lost while recording.
+/// Explains what is missing from the thread files, except for what was lost while recording.
 fn missing(trace: &Trace) -> Option<String> {
     if let Some(text) = missing_journal(trace) {
         return Some(text);
@@ -224,7 +224,7 @@ pub(crate) fn thread_title(trace: &Trace, id: ThreadId) -> String {
     }
 }
 
-/// The thread of these events, and which of them, if not all.
+/// The title of a thread, with the test whose ranges are read, if not the whole thread.
 pub(crate) fn file_title(trace: &Trace, file: &ThreadFile) -> String {
     let thread = thread_title(trace, file.id);
     match &file.parts {
@@ -233,7 +233,8 @@ pub(crate) fn file_title(trace: &Trace, file: &ThreadFile) -> String {
     }
 }
 
-/// Returns whether a thread matches: by its id, or by a name it has or had. A number is never a name.
+/// Returns whether a thread matches: by its id, or by a name that it has or had. A number that is an id never matches a
+/// name.
 fn matches(trace: &Trace, id: ThreadId, pattern: &str) -> bool {
     let number = pattern.parse().ok().map(ThreadId::new);
     if number.is_some_and(|number| number == id || trace.threads.get(number).is_some()) {
@@ -241,12 +242,12 @@ fn matches(trace: &Trace, id: ThreadId, pattern: &str) -> bool {
     }
     trace.threads.get(id).is_some_and(|thread| {
         let mut names = thread.earlier_names.iter().chain([&thread.name]);
-        // Also in the form in which it is shown.
+        // Also as it is shown, with escapes.
         names.any(|name| is_like(name, pattern) || is_like(&neutral(name), pattern))
     })
 }
 
-/// Returns whether the pattern, with `*` for any text, matches.
+/// Returns whether a text matches a pattern, in which `*` matches any text.
 pub(crate) fn is_like(text: &str, pattern: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
@@ -304,7 +305,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stars_stand_for_anything() {
+    fn stars_match_anything() {
         for (text, pattern) in [
             ("main", "main"),
             ("main", "*"),

@@ -17,13 +17,13 @@ pub(crate) enum State {
     Stopped { after_ns: u64, at_ns: u64 },
     /// The JVM was killed, and `flow check --repair` wrote the end.
     Repaired { tool: String, at_unix_ns: u64 },
-    /// No end, and no JVM that could write one.
+    /// There is no end, and no JVM that could write one.
     Killed,
     /// A JVM is still writing.
     Recording,
-    /// No end; whether a JVM is still writing cannot be determined.
+    /// There is no end; whether a JVM is still writing cannot be determined.
     Unfinished,
-    /// There is no manifest.
+    /// There is no readable manifest.
     Unknown,
 }
 
@@ -50,7 +50,7 @@ impl State {
         }
     }
 
-    /// For programs.
+    /// The state in JSON and CSV.
     pub(crate) const fn word(&self) -> &'static str {
         match self {
             Self::Finished { .. } => "finished",
@@ -63,7 +63,7 @@ impl State {
         }
     }
 
-    /// For people.
+    /// The state in a sentence, for `flow check`.
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Finished { at_ns } => format!("finished after {}", seconds(*at_ns)),
@@ -83,7 +83,7 @@ impl State {
         }
     }
 
-    /// How it ended, in short.
+    /// How it ended, in short, for `flow info` and the page.
     pub(crate) fn ending(&self) -> String {
         match self {
             Self::Stopped { at_ns, .. } => {

@@ -1,4 +1,4 @@
-//! The tests of a trace, and the threads that run what they call.
+//! The tests of a trace, and the threads on which they ran.
 
 use std::num::NonZeroU64;
 
@@ -22,7 +22,7 @@ impl TestArgs {
 }
 
 impl Source {
-    /// The tests of a trace, in the order in which they began. Reports what is wrong with their marks.
+    /// Reads the tests of a trace, in the order in which they began. Reports errors in their marks.
     pub(crate) fn tests(trace: &Trace, status: &mut Status) -> Vec<TestRun> {
         let (runs, errors) = TestRun::read_all(trace);
         for error in errors {
@@ -32,7 +32,7 @@ impl Source {
         runs
     }
 
-    /// Keeps what the selected tests called, each as a thread of its own.
+    /// Replaces the threads by the ranges of the selected tests, as one thread for each test and thread.
     pub(crate) fn choose_tests(&mut self, args: &TestArgs) -> Result<(), Failure> {
         if args.patterns.is_empty() {
             return Ok(());
@@ -58,7 +58,7 @@ impl Source {
     }
 }
 
-/// What a test called: the events of its own thread first.
+/// The ranges of threads in which a test ran: those of its own thread, then its helper threads.
 pub(crate) fn files(trace: &Trace, run: &TestRun) -> Vec<ThreadFile> {
     let file = |id: ThreadId| trace.files.iter().find(|file| file.id == id);
     let title = format!("test {} ({})", run.name, outcome(run));
@@ -73,7 +73,7 @@ pub(crate) fn outcome(run: &TestRun) -> &'static str {
     run.outcome.map_or("unfinished", Outcome::word)
 }
 
-/// The number of calls, and the methods that had not been called before, in the order of their first calls.
+/// Counts calls, and collects the methods that were not called before, in the order of their first calls.
 #[derive(Default)]
 pub(crate) struct Called {
     pub(crate) calls: u64,

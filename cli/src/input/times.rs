@@ -1,4 +1,4 @@
-//! Times of calls: whether a trace has any, and which of them are selected.
+//! Times of calls: whether a trace has them, how precise they are, and which calls they select.
 
 use flow_codec::format::manifest::Timing;
 use flow_codec::read::{TimeLimits, Trace};
@@ -21,7 +21,7 @@ pub(crate) fn has_clock(trace: &Trace) -> bool {
     !timing(trace).is_off()
 }
 
-/// Returns whether calls are weighted by time: as requested, or else if the trace has times.
+/// Returns whether calls are weighted by time: as requested, or by default if the trace has times.
 pub(crate) fn by_time(by: Option<By>, trace: &Trace) -> Result<bool, Failure> {
     match by {
         Some(By::Calls) => Ok(false),
@@ -31,12 +31,12 @@ pub(crate) fn by_time(by: Option<By>, trace: &Trace) -> Result<bool, Failure> {
     }
 }
 
-/// Times were requested, and there are none.
+/// The failure if times were requested and there are none.
 pub(crate) fn no_clock(trace: &Trace) -> Failure {
     Failure::Failed(format!("{}: no times were recorded (clock=off)", trace.dir.display()))
 }
 
-/// What users must know about times that were added up.
+/// Describes the precision of times that were added up.
 pub(crate) fn caution(trace: &Trace) -> String {
     if trace.timing().0 == Timing::Exact {
         return "times are exact, and include the cost of measuring them".to_owned();
@@ -49,13 +49,13 @@ pub(crate) fn caution(trace: &Trace) -> String {
     }
 }
 
-/// The time that the recorder leaves between two samples at least, if it is known.
+/// The period of the clock: the least time between two samples.
 pub(crate) fn period(timing: Timing) -> Option<String> {
     timing.period().map(|period| duration(u64::try_from(period.as_nanos()).unwrap_or(u64::MAX)))
 }
 
 impl Chosen {
-    /// The selected calls of a trace. It must have times if the selection depends on them.
+    /// The selected calls of a trace, which must have times if the selection depends on them.
     pub(crate) fn new(
         trace: &Trace,
         filter: &FilterArgs,

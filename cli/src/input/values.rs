@@ -9,7 +9,7 @@ pub(super) fn glob(text: &str) -> Result<Glob, Infallible> {
     Ok(Glob::new(text))
 }
 
-/// A range of time, in nanoseconds since the start of a trace.
+/// Parses a range of time, in nanoseconds since the start of a trace: `1.5s..2s`, `..2s`.
 pub(super) fn window(text: &str) -> Result<Range<u64>, String> {
     let expected = || format!("expected FROM..TO, such as 1.5s..2s, found '{text}'");
     let (from, to) = text.split_once("..").ok_or_else(expected)?;
@@ -18,7 +18,7 @@ pub(super) fn window(text: &str) -> Result<Range<u64>, String> {
     if window.start > window.end { Err(expected()) } else { Ok(window) }
 }
 
-/// A time with its unit: `250us`, `1.5s`.
+/// Parses a time with its unit: `250us`, `1.5s`.
 pub(crate) fn nanoseconds(text: &str) -> Result<u64, String> {
     let expected = || format!("expected a time such as 250us, 5ms or 1.5s, found '{text}'");
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());

@@ -1,6 +1,6 @@
-//! The answer of a JVM that was asked to load an agent.
+//! The answer of a JVM to the request to load an agent.
 
-/// The answer: a line with the JVM's own status, and lines that depend on its version.
+/// The answer: a line with the JVM's status, and lines that depend on its version.
 ///
 /// | after the status | from |
 /// |---|---|
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_of_all_versions_are_understood() {
+    fn answers_of_all_versions_are_parsed() {
         let not_loaded = |why: &str| Answer::NotLoaded { why: why.into() };
         for (text, answer) in [
             ("0\nreturn code: 0\n", Answer::Loaded),

@@ -23,13 +23,13 @@ pub(super) fn connect(process: &Process) -> Result<UnixStream, Failure> {
     }
     let _trigger = Trigger::create(process)?;
     let deadline = Instant::now() + TIMEOUT;
-    let mut asked = false;
+    let mut is_signalled = false;
     loop {
         match process.handles_quit() {
             None => return Err(failure("has ended")),
-            Some(true) if !asked => {
+            Some(true) if !is_signalled => {
                 process.signal_quit()?;
-                asked = true;
+                is_signalled = true;
             }
             Some(_) => {}
         }
@@ -38,7 +38,7 @@ pub(super) fn connect(process: &Process) -> Result<UnixStream, Failure> {
         }
         if Instant::now() >= deadline {
             let seconds = TIMEOUT.as_secs();
-            return Err(failure(&if asked {
+            return Err(failure(&if is_signalled {
                 format!(
                     "the JVM does not answer within {seconds} s: it is stopped, or runs with \
                      -XX:+DisableAttachMechanism"
@@ -53,8 +53,8 @@ pub(super) fn connect(process: &Process) -> Result<UnixStream, Failure> {
     }
 }
 
-/// Connects if a process listens. A socket that an earlier process of the same id left behind refuses; a JVM
-/// that is asked replaces it.
+/// Connects if the process listens. A socket that an earlier process with the same id left refuses the connection; a JVM
+/// that gets the signal replaces it.
 fn listening(process: &Process) -> Result<Option<UnixStream>, Failure> {
     let name = format!(".java_pid{}", process.own_pid());
     let tmp = process.tmp()?;
@@ -84,8 +84,8 @@ fn listening(process: &Process) -> Result<Option<UnixStream>, Failure> {
     }
 }
 
-/// The file from which a JVM knows what the signal is for; without it the JVM prints its threads. Removed
-/// when this value is dropped.
+/// The file that makes a JVM listen when it gets the signal; without it the JVM prints its threads. Removed when this
+/// value is dropped.
 #[derive(Debug)]
 struct Trigger {
     path: PathBuf,
@@ -94,7 +94,7 @@ struct Trigger {
 }
 
 impl Trigger {
-    /// Creates it where the JVM looks: in its directory, or else in its `/tmp`.
+    /// Creates the file where the JVM searches for it: in its working directory, or else in its `/tmp`.
     fn create(process: &Process) -> Result<Self, Failure> {
         let name = format!(".attach_pid{}", process.own_pid());
         let create = |path: PathBuf, tmp: Option<Tmp>| {

@@ -1,5 +1,5 @@
-//! Loads the agent into a running JVM, with HotSpot's attach protocol. The JDK's tools do the same, but a JRE
-//! does not have them.
+//! Loads the agent into a running JVM with HotSpot's attach protocol. The JDK's tools do the same, but a JRE does not
+//! have them.
 //!
 //! ```text
 //! we                                            the JVM
@@ -9,10 +9,10 @@
 //!                                         ◀──   whether the library was loaded, and what it returned
 //! ```
 //!
-//! Once it listens, a JVM does so to its end: the first two steps happen only the first time. The answer has
-//! no room for a message of the agent, so the agent writes to a file why it refuses.
+//! A JVM listens until it ends, so the first two steps are needed only once. The answer has no space for a message of
+//! the agent, so an agent that refuses writes the reason to a file.
 //!
-//! A process that does not handle the QUIT signal dies of it. It is sent only to a JVM that handles it.
+//! The QUIT signal kills a process that does not handle it. It is sent only to a JVM that does.
 
 mod answer;
 mod connect;
@@ -30,13 +30,12 @@ use crate::failure::Failure;
 
 /// Before recording starts, the agent rewrites the loaded classes, which may be tens of thousands.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(300);
-/// No answer of a JVM is this long.
+/// More than any answer of a JVM.
 const MAX_ANSWER_BYTES: u64 = 64 * 1024;
-/// A JVM closes the connection on longer ones, at least up to JDK 25.
+/// A JVM closes the connection on longer arguments, at least up to JDK 25.
 const MAX_ARGUMENT_BYTES: usize = 1024;
 
-/// Loads the library, or calls it again where it is loaded, with options that name the file of
-/// `refusal`.
+/// Loads the library, or calls its entry point again if it is loaded. The options name the file of `refusal`.
 pub(crate) fn load(
     process: &Process,
     library: &str,
@@ -48,7 +47,7 @@ pub(crate) fn load(
     let answer = converse(&mut stream, &request(library, options));
     let reason = match Answer::parse(&answer.map_err(|error| broken(process, &error))?) {
         Answer::Loaded => return Ok(()),
-        Answer::Refused { code } => refusal.told().unwrap_or_else(|| {
+        Answer::Refused { code } => refusal.reason().unwrap_or_else(|| {
             format!("the agent refused (return code {code}); the process's stderr may say why")
         }),
         Answer::NotLoaded { why } => format!("the JVM did not load the agent: {why}"),
@@ -66,8 +65,8 @@ fn broken(process: &Process, error: &std::io::Error) -> Failure {
     Failure::Failed(format!("process {}: while waiting for the JVM: {error}", process.pid()))
 }
 
-/// The protocol's version, the command, and its three arguments, each followed by a NUL. `true` says that the
-/// library is a path, not a name to search for.
+/// The protocol's version, the command, and its three arguments, each followed by a NUL. `true` means that the library
+/// is a path, not a name to search for.
 fn request(library: &str, options: &str) -> Vec<u8> {
     let parts = ["1", "load", library, "true", options];
     parts.iter().flat_map(|part| part.bytes().chain([0])).collect()

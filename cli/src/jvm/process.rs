@@ -1,4 +1,4 @@
-//! A process that is a JVM of the same user, as shown by `/proc`.
+//! A JVM of the same user, as `/proc` shows it.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -11,10 +11,10 @@ use rustix::process::{Pid, Signal, geteuid, kill_process};
 
 use crate::failure::Failure;
 
-/// Has a `libjvm.so` beside it, but another attach protocol.
+/// The library of OpenJ9, which also loads a `libjvm.so`, but has another attach protocol.
 const OPENJ9: &str = "libj9vm";
 const HOTSPOT: &str = "libjvm.so";
-/// What `/proc` appends to the path of a file that has been removed or replaced.
+/// The suffix in `/proc` of a file that has been removed or replaced.
 const DELETED: &str = " (deleted)";
 
 /// A JVM that can be attached to, as far as can be determined from outside.
@@ -27,7 +27,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Looks a process up and makes sure that it is a JVM of the same user.
+    /// Finds a process, and checks that it is a JVM of the same user.
     pub(crate) fn find(pid: i32) -> Result<Self, Failure> {
         let refuse = |reason: &str| Failure::Failed(format!("process {pid}: {reason}"));
         let root = format!("/proc/{pid}");
@@ -71,12 +71,12 @@ impl Process {
         (self.status.user, self.status.group)
     }
 
-    /// The directory that it works in.
+    /// Its working directory.
     pub(super) fn directory(&self) -> PathBuf {
         format!("/proc/{}/cwd", self.pid()).into()
     }
 
-    /// What it sees as `/tmp`: in a container, another directory.
+    /// Its `/tmp`: in a container, another directory than ours.
     pub(super) fn tmp(&self) -> Result<Tmp, Failure> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(format!("/proc/{}/root", self.pid()), flags, Mode::empty());
@@ -85,8 +85,8 @@ impl Process {
             .map_err(|error| Failure::Failed(format!("process {}: its /tmp: {error}", self.pid())))
     }
 
-    /// The library of this file name that it has loaded, if any. Of several, one whose file still exists: it
-    /// passes requests on to the one that records.
+    /// The path of the loaded library with this file name, if any. Of several, one whose file still exists: it passes
+    /// requests to the one that records.
     pub(crate) fn loaded(&self, name: &str) -> Result<Option<&str>, Failure> {
         let of_this_name = || self.mapped.iter().filter(|path| file_name(path) == name);
         let there = of_this_name().find(|path| !path.ends_with(DELETED));
@@ -128,8 +128,7 @@ impl Tmp {
     }
 }
 
-/// Opens `/tmp` as processes with this root see it: links inside a container, absolute ones too, do not lead
-/// out of it.
+/// Opens the `/tmp` of processes with this root. Links inside a container, absolute ones too, do not lead out of it.
 fn tmp_in(root: OwnedFd) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     match openat2(&root, "tmp", flags, Mode::empty(), ResolveFlags::IN_ROOT) {
@@ -227,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_would_die_of_the_signal_is_told_apart() {
+    fn a_process_that_would_die_of_the_signal_is_recognized() {
         // As `java -Xrs` has it.
         let status = STATUS.replace("181005ccf", "181005cc8");
         assert!(!Status::parse(&status).unwrap().handles_quit);

@@ -1,4 +1,4 @@
-//! The file to which the agent writes why it refuses.
+//! The file to which an agent that refuses writes the reason.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Read;
@@ -24,7 +24,7 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    /// Creates it in the directory that the JVM sees as `/tmp`.
+    /// Creates the file in the `/tmp` of the JVM.
     pub(crate) fn create(process: &Process) -> Result<Self, Failure> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let name = format!(".flow-refusal-{}-{}", std::process::id(), now.as_nanos());
@@ -33,7 +33,7 @@ impl Refusal {
         let create = || {
             let mut options = OpenOptions::new();
             let file = options.read(true).write(true).create_new(true).mode(0o600).open(&path)?;
-            // For root, who may attach to any user's JVM.
+            // The JVM may belong to another user if we are root.
             let (user, group) = process.owner();
             fchown(&file, Some(user), Some(group))?;
             Ok(file)
@@ -54,7 +54,7 @@ impl Refusal {
     }
 
     /// The message of the agent, if there is one.
-    pub(super) fn told(&self) -> Option<String> {
+    pub(super) fn reason(&self) -> Option<String> {
         let mut bytes = Vec::new();
         (&self.file).take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
         let text = String::from_utf8_lossy(&bytes).trim().to_owned();
@@ -64,7 +64,7 @@ impl Refusal {
 
 impl Drop for Refusal {
     fn drop(&mut self) {
-        // It may have been deleted: cleaners of /tmp do that.
+        // It may already have been deleted, for example by a cleaner of /tmp.
         let _ = fs::remove_file(&self.path);
     }
 }

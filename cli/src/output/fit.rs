@@ -1,4 +1,4 @@
-//! Lines that fit a terminal.
+//! Shortens lines to the width of a terminal.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,18 +10,17 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 const NARROWEST: usize = 24;
 /// Gaps of at most this width separate columns; others are indentations.
 const WIDEST_GAP: usize = 16;
-/// What is around a heading.
+/// The escape sequences around a heading.
 const BOLD: (&str, &str) = ("\u{1b}[1m", "\u{1b}[0m");
 
-/// The columns of the terminal that standard output is, if it has a size.
+/// The width of the terminal on standard output, if there is one.
 pub(super) fn columns() -> Option<usize> {
     let size = tcgetwinsize(std::io::stdout()).ok()?;
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
-/// A line of at most this width. What does not fit is removed from the middle of its widest cell, a name; two
-/// blanks separate cells. If that is not enough, the widest gap, an indentation, shrinks. A sentence
-/// continues in the next line instead.
+/// Returns the line in at most `columns`. Two blanks separate cells. The widest cell, usually a name, loses its
+/// middle. If that is not enough, the widest gap, an indentation, shrinks. A sentence is wrapped instead.
 pub(super) fn fit(line: &str, columns: usize) -> Cow<'_, str> {
     let (start, end) = BOLD;
     if let Some(bold) = line.strip_prefix(start).and_then(|line| line.strip_suffix(end)) {
@@ -60,7 +59,7 @@ pub(super) fn fit(line: &str, columns: usize) -> Cow<'_, str> {
     }
 }
 
-/// A line that is too wide and has short words only, as several lines.
+/// Wraps a line that is too wide, if it is a sentence: one that has only short words and no gaps.
 fn sentence(line: &str, columns: usize) -> Option<String> {
     let is_sentence = line.width() > columns
         && columns > NARROWEST + 2
@@ -86,7 +85,7 @@ fn sentence(line: &str, columns: usize) -> Option<String> {
     Some(lines)
 }
 
-/// The gaps of a line, its indentation included: two blanks and more.
+/// The gaps of a line: two or more blanks, its indentation included.
 fn gaps(line: &str) -> impl Iterator<Item = Range<usize>> {
     let mut rest = 0;
     std::iter::from_fn(move || {
@@ -97,7 +96,7 @@ fn gaps(line: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// What is between the gaps.
+/// The text between the gaps.
 fn cells(line: &str) -> impl Iterator<Item = Range<usize>> {
     let ends = gaps(line).chain(std::iter::once(line.len()..line.len()));
     let mut start = 0;
@@ -143,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn an_indentation_gives_way_to_a_name() {
+    fn an_indentation_shrinks_before_a_name_gets_too_short() {
         let line = " ".repeat(200) + "com.app.orders.OrderService.total(Customer, int)  ×2";
         assert_eq!(fit(&line, 60), " ".repeat(31) + "…com.app.ord…stomer, int)  ×2");
     }
@@ -156,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_the_line_it_fits() {
+    fn every_line_fits() {
         let wide = "名前".repeat(40);
         let long = "x".repeat(300);
         for line in

@@ -1,4 +1,4 @@
-//! How results look.
+//! Output formats and styles.
 
 use clap::ValueEnum;
 
@@ -10,7 +10,7 @@ pub(crate) enum Format {
     Csv,
 }
 
-/// When to use more than plain text.
+/// When to print bold headings.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ColorWhen {
     Auto,

@@ -1,4 +1,4 @@
-//! How lines name a method, rendered once per method instead of once per call.
+//! The names of methods in each output format, rendered once per method instead of once per call.
 
 use std::borrow::Cow;
 
@@ -8,17 +8,18 @@ use serde::Serialize;
 
 use super::{Format, neutral};
 
-/// One text for each method of a trace, rendered on first use.
+/// A cache of one text for each method of a trace, rendered on first use.
 #[derive(Debug)]
 pub(crate) struct Memo<'a> {
     pub(crate) names: MethodNames<'a>,
-    /// Of methods with a name; ids without one are rendered anew each time, because there may be any number.
+    /// The texts of methods with a name.
     known: MethodMap<Box<str>>,
+    /// The text of the last id without a name. These are not cached, because there may be any number of them.
     unknown: String,
 }
 
 impl<'a> Memo<'a> {
-    /// An empty cache, for the methods with these names.
+    /// Creates an empty cache for these methods.
     pub(crate) fn new(methods: &'a Methods) -> Self {
         let (known, unknown) = (MethodMap::default(), String::new());
         Self { names: MethodNames::new(methods), known, unknown }
@@ -31,7 +32,7 @@ impl<'a> Memo<'a> {
         id: MethodId,
         make: impl FnOnce(&MethodNames<'a>) -> String,
     ) -> &str {
-        // Looked up twice, because a reference that is returned in one arm only outlives both.
+        // Looked up twice: the borrow checker extends a borrow that one arm returns to the other arm.
         if self.known.get(id).is_none() {
             if self.names.methods().get(id).is_none() {
                 self.unknown = make(&self.names);
@@ -43,17 +44,17 @@ impl<'a> Memo<'a> {
     }
 }
 
-/// The methods of a trace, each in the words of one output format:
+/// The methods of a trace in one output format:
 ///
-/// | format | words |
+/// | format | label |
 /// |---|---|
 /// | text | `pkg.Class.name(int)`; `pkg.Class.name(I)V` if verbose |
 /// | JSON | `"method":7,"class":"pkg.Class","name":"name","descriptor":"(I)V","readable":"pkg.Class.name(int)"` |
 /// | CSV | `7,pkg.Class,name,(I)V,pkg.Class.name(int)` |
 ///
-/// and on request of where it comes from:
+/// and on request where a method comes from:
 ///
-/// | format | after that |
+/// | format | addition |
 /// |---|---|
 /// | text | `  (Class.java:12, app)` |
 /// | JSON | `,"source":"Class.java","line":12,"loaders":["app"]` |
@@ -70,17 +71,17 @@ pub(crate) struct Labels<'a> {
 impl<'a> Labels<'a> {
     /// The columns of CSV that a label without its origin has.
     pub(crate) const COLUMNS: &'static str = "method,class,name,descriptor,readable";
-    /// No method, as JSON and as CSV.
+    /// The label of no method, as JSON and as CSV.
     pub(crate) const NOTHING: [&'static str; 2] =
         [r#""method":null,"class":null,"name":null,"descriptor":null,"readable":null"#, ",,,,"];
 
-    /// The labels of a trace's methods in one format. Text has descriptors if it is `verbose`.
+    /// Creates the labels of a trace's methods in one format. Text has descriptors if `is_verbose`.
     pub(crate) fn new(methods: &'a Methods, format: Format, is_verbose: bool) -> Self {
         let memo = Memo::new(methods);
         Self { format, is_verbose, with_origin: false, with_readable: true, memo }
     }
 
-    /// The same without readable names for programs: what has a line for each call is large enough.
+    /// The same without readable names in JSON and CSV, for output with a line per call, which is large enough.
     pub(crate) fn brief(self) -> Self {
         Self { with_readable: false, ..self }
     }
@@ -98,24 +99,24 @@ impl<'a> Labels<'a> {
             let origin = with_origin.then(|| Origin::of(names.methods().get(id)));
             match format {
                 Format::Text => text(names, id, *is_verbose, origin),
-                Format::Json => Words::of(names, id, *with_readable, origin).json(),
-                Format::Csv => Words::of(names, id, *with_readable, origin).csv(),
+                Format::Json => Fields::of(names, id, *with_readable, origin).json(),
+                Format::Csv => Fields::of(names, id, *with_readable, origin).csv(),
             }
         })
     }
 
-    /// The name of a method in text, and in lists of methods for programs, as it is.
+    /// The name of a method, not escaped: readable in text, full in JSON, CSV and verbose text.
     pub(crate) fn name(&self, id: MethodId) -> String {
         self.memo.names.get(id, self.form())
     }
 
-    /// The name of a method that text mentions in passing.
+    /// The short name of a method, for lists of callers in text.
     pub(crate) fn short(&self, id: MethodId) -> String {
         let form = if self.is_verbose { NameForm::Full } else { NameForm::Short };
         self.memo.names.get(id, form)
     }
 
-    /// The names of frames of which only the full form is known.
+    /// The names of frames of which only the full name is known, in the form of [`name`](Self::name).
     pub(crate) fn frames(&self, frames: &[String]) -> Vec<String> {
         MethodNames::frames(frames, self.form())
     }
@@ -139,9 +140,9 @@ fn text(
     neutral(&text).into_owned()
 }
 
-/// What JSON and CSV contain about a method.
+/// The fields of a method in JSON and CSV.
 #[derive(Serialize)]
-struct Words<'a> {
+struct Fields<'a> {
     method: MethodId,
     class: Option<&'a str>,
     name: Option<&'a str>,
@@ -152,7 +153,7 @@ struct Words<'a> {
     origin: Option<Origin<'a>>,
 }
 
-impl<'a> Words<'a> {
+impl<'a> Fields<'a> {
     #[cold]
     fn of(
         names: &MethodNames<'a>,
@@ -208,7 +209,7 @@ impl<'a> Origin<'a> {
         }
     }
 
-    /// `  (Class.java:12, app)`, or nothing where nothing is known.
+    /// `  (Class.java:12, app)`; `None` if nothing is known.
     fn text(&self) -> Option<String> {
         let place = match (self.source, self.line) {
             (Some(source), Some(line)) => Some(format!("{source}:{line}")),
@@ -230,17 +231,18 @@ impl<'a> Origin<'a> {
     }
 }
 
-/// Fields of a CSV line, [`neutral()`], quoted where need be, and [no formulas](defused), without the line's end.
+/// Fields of a CSV line, [escaped](neutral), quoted where necessary, and [harmless to spreadsheets](defused), without
+/// the line break.
 pub(crate) fn csv_fields<'a>(fields: impl IntoIterator<Item = &'a str>) -> String {
     let mut writer = csv::WriterBuilder::new().from_writer(Vec::new());
     let fields = fields.into_iter().map(|field| defused(neutral(field)));
-    // A vector takes all that is written to it.
+    // Writing to memory cannot fail.
     let _ = writer.write_record(fields.map(Cow::into_owned));
     let line = writer.into_inner().unwrap_or_default();
     String::from_utf8_lossy(&line).trim_end_matches('\n').to_owned()
 }
 
-/// A field with an apostrophe in front if a spreadsheet would run it as a formula. Numbers keep their sign.
+/// Adds an apostrophe before a field that a spreadsheet would run as a formula. Numbers stay as they are.
 fn defused(field: Cow<'_, str>) -> Cow<'_, str> {
     let is_formula =
         field.len() > 1 && field.starts_with(['=', '+', '-', '@']) && field.parse::<f64>().is_err();

@@ -4,7 +4,7 @@ use flow_codec::format::manifest::Lost;
 
 use super::{plural, seconds};
 
-/// What was lost and why; `None` where nothing was.
+/// What was lost and why; `None` if nothing was.
 pub(crate) fn lost(lost: &Lost) -> Option<String> {
     let mut what = Vec::new();
     if lost.events > 0 {
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_counted_is_not_passed_over() {
+    fn losses_that_were_not_counted_are_mentioned() {
         assert_eq!(lost(&Lost::default()), None);
         let stopped = Lost {
             events: 1024,

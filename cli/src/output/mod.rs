@@ -1,7 +1,7 @@
 //! All printing: results to stdout through [`Out`], messages and progress to stderr.
 //!
-//! Names come from class files and threads, and may hold anything. [`neutral()`] is the one place
-//! where what could move a terminal's cursor or a reader's eye becomes plain text.
+//! Names come from class files and threads, and may contain anything. [`neutral()`] is the only place that escapes
+//! characters that could control a terminal or mislead a reader.
 
 mod fit;
 mod format;
@@ -41,7 +41,7 @@ use self::screen::Screen;
 
 const BUFFER_BYTES: usize = 128 * 1024;
 
-/// `… 3 more threads left out (--max 40; 0 for all)`, for a [remark](Out::remark).
+/// `… 3 more threads left out (--max 40; 0 for all)`: the text of a [remark](Out::remark).
 pub(crate) fn left_out(what: &str, max: impl Display) -> String {
     format!("… {what} left out (--max {max}; 0 for all)")
 }
@@ -55,7 +55,7 @@ pub(crate) struct Out {
 }
 
 impl Out {
-    /// Takes over standard output.
+    /// Locks standard output.
     pub(crate) fn new(color: ColorWhen) -> Self {
         let terminal = io::stdout().is_terminal();
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -69,22 +69,22 @@ impl Out {
         Self { writer: BufWriter::with_capacity(BUFFER_BYTES, screen), styled, terminal }
     }
 
-    /// From now on lines are for people: none is wider than the terminal, if results go to one.
+    /// From now on, lines that go to a terminal are shortened to its width.
     pub(crate) fn fit_lines(&mut self) {
         self.writer.get_mut().fit_lines();
     }
 
-    /// Whether results go to a terminal.
+    /// Returns whether results go to a terminal.
     pub(crate) fn is_terminal(&self) -> bool {
         self.terminal
     }
 
-    /// A bar is shown from now on, until there are results to be seen.
+    /// Shares the terminal with a bar, which is shown until results appear.
     fn share_with(&mut self, bar: &ProgressBar) {
         self.writer.get_mut().share_with(bar);
     }
 
-    /// A line that stands out.
+    /// Prints a heading, in bold if allowed.
     pub(crate) fn heading(&mut self, text: &str) -> io::Result<()> {
         let text = neutral(text);
         if self.styled {
@@ -94,8 +94,8 @@ impl Out {
         }
     }
 
-    /// A remark on results: among them for people, with `… ` where it stands for some that are not there. For
-    /// programs, which would take it for a result, on stderr, where it needs to say what `place` it is about.
+    /// Prints a remark on the results. In text it is one of the lines, with `… ` in front if something is left out. JSON
+    /// and CSV are read by programs, so there it goes to stderr, with the `place` it is about.
     pub(crate) fn remark(
         &mut self,
         format: Format,
@@ -105,7 +105,7 @@ impl Out {
         if format == Format::Text {
             return writeln!(self, "{}", neutral(text));
         }
-        // Where both are seen on a terminal, it comes behind what it is about.
+        // On a terminal that shows both, the remark follows the results it is about.
         if self.terminal {
             self.flush()?;
         }
@@ -115,20 +115,20 @@ impl Out {
         Ok(())
     }
 
-    /// Waits, at most so long. Answers whether somebody may still read what is written: who waits for
-    /// news would not notice by writing.
-    pub(crate) fn wait(&self, patience: Duration) -> io::Result<bool> {
-        let patience = Timespec::try_from(patience).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });
+    /// Waits until the timeout, or until the reader of the output is gone. Returns whether there still is a reader. A
+    /// program that waits for events has nothing to write, and would not notice otherwise.
+    pub(crate) fn wait(&self, timeout: Duration) -> io::Result<bool> {
+        let timeout = Timespec::try_from(timeout).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });
         let stdout = io::stdout();
         let mut closed = [PollFd::new(&stdout, PollFlags::empty())];
-        match poll(&mut closed, Some(&patience)) {
+        match poll(&mut closed, Some(&timeout)) {
             Ok(ready) => Ok(ready == 0),
             Err(Errno::INTR) => Ok(true),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Writes out what is buffered.
+    /// Flushes the buffer.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
         self.writer.flush()
     }
@@ -150,7 +150,8 @@ impl Write for Out {
     }
 }
 
-/// Tells the user something, on stderr. When that is gone, nobody is there to be told.
+/// Prints a message to stderr.
 pub(crate) fn message(text: &str) {
+    // If stderr is closed, there is no other place to report to.
     let _ = writeln!(io::stderr(), "flow: {}", neutral(text));
 }

@@ -1,9 +1,8 @@
-//! Makes text of unknown origin harmless to a terminal.
+//! Escapes text of unknown origin, so that it is harmless to a terminal.
 
 use std::borrow::Cow;
 
-/// Returns `text` with every character escaped that would act instead of show: control characters, including
-/// escape sequences and line breaks, and invisible characters that reorder or hide text. They appear as
+/// Returns `text` with control characters, line breaks and invisible characters that reorder or hide text escaped, as
 /// `\u{1b}`.
 pub(crate) fn neutral(text: &str) -> Cow<'_, str> {
     let Some(first) = text.find(acts) else {
@@ -22,7 +21,7 @@ pub(crate) fn neutral(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns whether a character acts instead of showing.
+/// Returns whether a character has an effect instead of a shape.
 fn acts(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -40,13 +39,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_acts_is_written_out() {
+    fn control_and_invisible_characters_are_escaped() {
         assert_eq!(neutral("a\u{1b}[31mb\nc\td\u{9b}e"), r"a\u{1b}[31mb\u{a}c\u{9}d\u{9b}e");
         assert_eq!(neutral("user\u{202e}nimda\u{2066}\u{7f}"), r"user\u{202e}nimda\u{2066}\u{7f}");
     }
 
     #[test]
-    fn what_shows_stays() {
+    fn visible_characters_stay() {
         for text in ["com.app.Grüße.naïve(Lλ;)V", "名前 😀", r"back\slash", ""] {
             assert!(matches!(neutral(text), Cow::Borrowed(same) if same == text));
         }

@@ -1,12 +1,12 @@
-//! Stacks and trees of calls as text.
+//! Text for stacks, and the indentation of trees.
 
 use super::grouped;
 
-/// Deeper calls are indented no further and show their depth: a stack overflow would fill the disk with
+/// Deeper calls are indented no further and show their depth. Otherwise a stack overflow would fill the disk with
 /// blanks.
 const DEEPEST_INDENT: usize = 512;
 
-/// The start of a line for a call at this depth: this many blanks, and then this text.
+/// The start of a line for a call at this depth: the number of blanks, and the text after them.
 pub(crate) fn indentation(depth: usize) -> (usize, String) {
     let rest = if depth > DEEPEST_INDENT { format!("[depth {depth}] ") } else { String::new() };
     (2 * depth.min(DEEPEST_INDENT), rest)
@@ -19,8 +19,8 @@ pub(crate) fn indent(depth: usize, line: &mut String) {
     line.push_str(&rest);
 }
 
-/// `a > b > … 3 more … > y > z`: a stack; of a deep one the `ends` outermost and innermost frames. The names
-/// of others are not looked up.
+/// `a > b > … 3 more … > y > z`: a stack, or the `ends` outermost and innermost frames of a deep one. Other names are
+/// not looked up.
 pub(crate) fn chain<T>(frames: &[T], ends: usize, name: impl Fn(&T) -> String) -> String {
     if frames.len() <= 2 * ends + 1 {
         return frames.iter().map(name).collect::<Vec<_>>().join(" > ");
@@ -33,7 +33,7 @@ pub(crate) fn chain<T>(frames: &[T], ends: usize, name: impl Fn(&T) -> String) -
     parts.join(" > ")
 }
 
-/// `… 3 more …`: frames without names.
+/// `… 3 more …`: in place of frames that are not named.
 pub(crate) fn more(count: u64) -> String {
     format!("… {} more …", grouped(count))
 }

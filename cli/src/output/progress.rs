@@ -8,26 +8,26 @@ use indicatif::{ProgressBar, ProgressDrawTarget as DrawTarget, ProgressStyle};
 
 use super::{Out, message};
 
-/// The clock is read once in this many steps.
-const STEPS_PER_LOOK: u32 = 1 << 16;
+/// The bar is updated once in this many steps.
+const STEPS_PER_UPDATE: u32 = 1 << 16;
 /// Shorter reads show no bar.
-const PATIENCE: Duration = Duration::from_millis(500);
+const DELAY: Duration = Duration::from_millis(500);
 
 /// The progress of reading several files.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    /// `None` if nobody would see it. Hidden at first: it measures the rate from the start.
+    /// `None` if stderr is not a terminal. Hidden at first, because it measures the rate from the start.
     bar: Option<ProgressBar>,
     is_shown: bool,
     started: Instant,
-    /// Bytes of the files that are done.
+    /// The size of the files that have been read.
     done_bytes: u64,
     steps: u32,
 }
 
 impl Progress {
-    /// Starts a read of this many bytes, the results of which go to `out`. Without a terminal on stderr it
-    /// stays silent, and from the time when results appear on one.
+    /// Starts a read of this many bytes, whose results go to `out`. The bar disappears when results reach a terminal,
+    /// and is not shown at all if stderr is not one.
     pub(crate) fn new(total_bytes: u64, out: &mut Out) -> Self {
         let progress = Self::without_results(total_bytes);
         if let Some(bar) = &progress.bar {
@@ -36,12 +36,12 @@ impl Progress {
         progress
     }
 
-    /// The same if results go elsewhere, or appear when everything has been read.
+    /// The same if results go elsewhere, or appear only after everything has been read.
     pub(crate) fn without_results(total_bytes: u64) -> Self {
-        let is_wanted = stderr().is_terminal();
+        let is_terminal = stderr().is_terminal();
         let hidden = || ProgressBar::with_draw_target(Some(total_bytes), DrawTarget::hidden());
         Self {
-            bar: is_wanted.then(hidden),
+            bar: is_terminal.then(hidden),
             is_shown: false,
             started: Instant::now(),
             done_bytes: 0,
@@ -49,16 +49,16 @@ impl Progress {
         }
     }
 
-    /// Called for every event; `position` is computed rarely.
+    /// Advances; called for every event. `position` is computed rarely.
     #[inline]
     pub(crate) fn step(&mut self, position: impl FnOnce() -> Offset) {
         self.steps = self.steps.wrapping_add(1);
-        if self.steps.is_multiple_of(STEPS_PER_LOOK) && self.bar.is_some() {
+        if self.steps.is_multiple_of(STEPS_PER_UPDATE) && self.bar.is_some() {
             self.show(position());
         }
     }
 
-    /// Called occasionally.
+    /// Advances to a position; called occasionally.
     pub(crate) fn at(&mut self, position: Offset) {
         if self.bar.is_some() {
             self.show(position);
@@ -73,7 +73,7 @@ impl Progress {
             return;
         }
         bar.set_position(self.done_bytes.saturating_add(position.get()));
-        if !self.is_shown && self.started.elapsed() >= PATIENCE {
+        if !self.is_shown && self.started.elapsed() >= DELAY {
             self.is_shown = true;
             let style = "{wide_bar} {percent}%  {binary_bytes_per_sec}  {eta} left";
             let style = ProgressStyle::with_template(style);
@@ -82,14 +82,14 @@ impl Progress {
         }
     }
 
-    /// This many more bytes must be read.
+    /// Adds bytes that must be read in addition.
     pub(crate) fn expect_more(&mut self, bytes: u64) {
         if let Some(bar) = &self.bar {
             bar.inc_length(bytes);
         }
     }
 
-    /// A file of this size is done.
+    /// A file of this size has been read.
     pub(crate) fn file_done(&mut self, bytes: u64) {
         self.done_bytes = self.done_bytes.saturating_add(bytes);
     }

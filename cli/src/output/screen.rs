@@ -6,14 +6,15 @@ use indicatif::ProgressBar;
 
 use super::fit::{columns, fit};
 
-/// Takes results for good: what is buffered comes before them. A bar that is shown meanwhile disappears
-/// before the first result, and does not return: on a terminal both would be on one line.
+/// Writes results. If they go to a terminal, the bar disappears before the first result and does not return, because
+/// both would be on one line.
 #[derive(Debug)]
 pub(super) struct Screen<W> {
     inner: W,
     is_terminal: bool,
-    /// Whether lines are made to fit the terminal, and the line that is not yet whole.
+    /// Whether lines are shortened to the width of the terminal.
     fits: bool,
+    /// The start of a line that is not complete yet.
     line: Vec<u8>,
     bar: Option<ProgressBar>,
 }
@@ -23,17 +24,17 @@ impl<W> Screen<W> {
         Self { inner, is_terminal, fits: false, line: Vec::new(), bar: None }
     }
 
-    /// From now on no line is wider than the terminal.
+    /// From now on, lines are shortened to the width of the terminal.
     pub(super) fn fit_lines(&mut self) {
         self.fits = self.is_terminal;
     }
 
-    /// The bar that is shown from now on, or will be.
+    /// Sets the bar that is on the same terminal.
     pub(super) fn share_with(&mut self, bar: &ProgressBar) {
         self.bar = Some(bar.clone());
     }
 
-    /// Writes to the terminal, without the bar in the way.
+    /// Runs an action that writes to the terminal, with the bar hidden.
     pub(super) fn without_bar(&self, action: impl FnOnce()) {
         match self.bar.as_ref().filter(|bar| !bar.is_finished()) {
             Some(bar) => bar.suspend(action),
@@ -76,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bar_goes_when_results_reach_a_terminal_and_not_before() {
+    fn a_bar_disappears_when_results_reach_a_terminal_and_not_before() {
         for is_terminal in [true, false] {
             let bar = ProgressBar::hidden();
             let mut screen = Screen::new(Vec::new(), is_terminal);

@@ -1,4 +1,4 @@
-//! Tables of text: aligned columns, no lines.
+//! Tables of text: aligned columns without rules.
 
 use std::io::{self, Write};
 
@@ -31,7 +31,7 @@ impl Table {
         table
     }
 
-    /// Adds a row; cells are made [`neutral()`].
+    /// Adds a row. Cells are [escaped](neutral).
     pub(crate) fn row<S: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = S>) {
         let cells = self.cells(cells);
         self.rows.add_row(cells);
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_aligned_and_names_neutral() {
+    fn columns_are_aligned_and_names_escaped() {
         let mut table = Table::new(&[("calls", Align::Right), ("method", Align::Left)]);
         table.row(["7", "a.B.m()V"]);
         table.row(["1,234,567", "odd\nname"]);

@@ -1,4 +1,4 @@
-//! Numbers as people read them.
+//! Formats numbers and units for people.
 
 use std::time::Duration;
 
@@ -52,10 +52,10 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
     format!("{}.{}%", tenths / 10, tenths % 10)
 }
 
-/// The largest number of eight digits, and shorter ones.
+/// The smallest number with more than eight digits.
 const EIGHT_DIGITS: u64 = 100_000_000;
 
-/// Appends the digits of a number, for lines that are written by the million.
+/// Appends the digits of a number, fast enough for millions of lines.
 #[inline]
 pub(crate) fn push_number(line: &mut Vec<u8>, number: u64) {
     if number < EIGHT_DIGITS {
@@ -68,16 +68,16 @@ pub(crate) fn push_number(line: &mut Vec<u8>, number: u64) {
     }
 }
 
-/// Appends the last digits of a number, with zeros in front: `count` of them, at most eight.
+/// Appends the last `count` digits of a number, at most eight, with leading zeros.
 #[inline]
 pub(crate) fn push_digits(line: &mut Vec<u8>, number: u64, count: usize) {
     push_last(line, eight_digits(number % EIGHT_DIGITS), count.min(8));
 }
 
-/// The digits of a number of at most eight, one a byte, the first one lowest.
+/// The eight digits of a number, one per byte, the first one in the lowest byte.
 #[inline]
 fn eight_digits(number: u64) -> u64 {
-    // Each step splits all pieces at once: of four digits, of two, of one.
+    // Each step splits all parts at the same time, into parts of four digits, of two, and of one.
     let fours = (number / 10_000) | ((number % 10_000) << 32);
     let hundreds = ((fours * 10_486) >> 20) & 0x7F_0000_007F;
     let twos = hundreds | ((fours - hundreds * 100) << 16);
@@ -85,7 +85,8 @@ fn eight_digits(number: u64) -> u64 {
     tens | ((twos - tens * 10) << 8)
 }
 
-/// Appends the last of eight digits. All eight are written, since to copy a known length takes no call.
+/// Appends the last `count` of eight digits. It writes all eight and truncates, because a copy of constant length takes no
+/// call of `memcpy`.
 #[inline]
 fn push_last(line: &mut Vec<u8>, digits: u64, count: usize) {
     let end = line.len() + count;
@@ -99,15 +100,15 @@ pub(crate) fn seconds(at_ns: u64) -> String {
     humantime::format_duration(Duration::from_millis(at_ns / 1_000_000)).to_string()
 }
 
-/// Units of time, and how many nanoseconds each has.
+/// Units of time in nanoseconds.
 const UNITS: [(&str, u64); 4] = [("ns", 1), ("µs", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
 
-/// The largest unit of which a time has at least one.
+/// The largest unit that is not longer than a time.
 fn unit_of(ns: u64) -> (&'static str, u64) {
     UNITS.into_iter().rev().find(|(_, unit_ns)| ns >= *unit_ns).unwrap_or(("ns", 1))
 }
 
-/// This many nanoseconds in a unit, with this many decimals, rounded.
+/// A time in a unit, rounded to some decimals.
 fn in_unit(ns: u64, unit_ns: u64, decimals: u32) -> String {
     let scale = 10_u128.pow(decimals);
     let scaled = (u128::from(ns) * scale + u128::from(unit_ns) / 2) / u128::from(unit_ns);
@@ -130,10 +131,10 @@ pub(crate) fn duration(ns: u64) -> String {
     format!("{} {unit}", in_unit(ns, unit_ns, decimals))
 }
 
-/// A duration, as precisely as it is known: `12.3 ms ± 0.1`; `≤ 90 µs` if it may have taken no time; `≥ 2.00
-/// s` if the end is unknown.
-pub(crate) fn between(took: Bounds) -> String {
-    let Bounds { from_ns, by_ns } = took;
+/// A duration as precisely as it is known: `12.3 ms ± 0.1`; `≤ 90 µs` if it may be zero; `≥ 2.00 s` if the end is
+/// unknown.
+pub(crate) fn between(bounds: Bounds) -> String {
+    let Bounds { from_ns, by_ns } = bounds;
     if by_ns == u64::MAX {
         return format!("≥ {}", duration(from_ns));
     }
@@ -143,15 +144,15 @@ pub(crate) fn between(took: Bounds) -> String {
     if from_ns == 0 {
         return format!("≤ {}", duration(by_ns));
     }
-    let (unit, unit_ns) = unit_of(took.middle_ns());
-    // As many decimals as the error needs, which is rounded up.
+    let (unit, unit_ns) = unit_of(bounds.middle_ns());
+    // The fewest decimals that show the error, which is rounded up.
     let decimals =
-        (0..3).find(|decimals| took.error_ns().saturating_mul(10_u64.pow(*decimals)) >= unit_ns);
+        (0..3).find(|decimals| bounds.error_ns().saturating_mul(10_u64.pow(*decimals)) >= unit_ns);
     let decimals = if unit_ns == 1 { 0 } else { decimals.unwrap_or(3) };
     let step = unit_ns / 10_u64.pow(decimals);
-    let error_ns = took.error_ns().div_ceil(step).saturating_mul(step);
+    let error_ns = bounds.error_ns().div_ceil(step).saturating_mul(step);
     let (middle, error) =
-        (in_unit(took.middle_ns(), unit_ns, decimals), in_unit(error_ns, unit_ns, decimals));
+        (in_unit(bounds.middle_ns(), unit_ns, decimals), in_unit(error_ns, unit_ns, decimals));
     format!("{middle} {unit} ± {error}")
 }
 

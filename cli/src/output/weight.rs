@@ -1,4 +1,4 @@
-//! The weight of calls: their number, total and self, in calls or in time.
+//! The weight of calls: number, total and self, in calls or in nanoseconds.
 
 use flow_codec::analysis::{EdgeRow, PathRow, ReportRow};
 
@@ -17,17 +17,17 @@ pub(crate) struct Weight {
     pub(crate) calls: u64,
     pub(crate) total: u64,
     pub(crate) self_weight: u64,
-    /// Of the total.
+    /// The bounds of the total.
     bounds: Option<(u64, u64)>,
 }
 
 impl Weight {
-    /// The columns of CSV, followed by [`BOUNDS`](Self::BOUNDS) where there are any.
+    /// The columns of CSV, followed by [`BOUNDS`](Self::BOUNDS) if the weight has them.
     pub(crate) const COLUMNS: &'static str = "calls,total,self,unit";
     /// The columns of the bounds of the total.
     pub(crate) const BOUNDS: &'static str = "total_from,total_by";
 
-    /// The same as members of a JSON object, or as fields of CSV.
+    /// The weight as members of a JSON object, or as fields of CSV.
     pub(crate) fn fields(self, unit: Unit, format: Format) -> String {
         let (Self { calls, total, self_weight, bounds }, unit) = (self, unit.word());
         if format == Format::Json {
@@ -42,7 +42,7 @@ impl Weight {
         format!("{calls},{total},{self_weight},{unit}{bounds}")
     }
 
-    /// The cells of a [table](Unit::table), except for the name, if all calls together have the weight `all`.
+    /// The cells of a [table](Unit::table) except the name. `all` is the weight of all calls together.
     pub(crate) fn cells(self, unit: Unit, all: u64) -> [String; 5] {
         let Self { calls, total, self_weight, .. } = self;
         [
@@ -56,7 +56,7 @@ impl Weight {
 }
 
 impl Unit {
-    /// Time, or calls.
+    /// Nanoseconds if `is_time`, else calls.
     pub(crate) fn new(is_time: bool) -> Self {
         if is_time { Self::Nanos } else { Self::Calls }
     }
@@ -69,7 +69,7 @@ impl Unit {
         }
     }
 
-    /// An amount, for people.
+    /// An amount as text.
     pub(crate) fn show(self, amount: u64) -> String {
         match self {
             Self::Calls => grouped(amount),

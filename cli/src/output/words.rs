@@ -1,6 +1,6 @@
-//! Text that can be pasted into a shell.
+//! Quotes text for a shell.
 
-/// A path as a shell takes it.
+/// Quotes a word if a shell would not take it literally.
 pub(crate) fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
     if !text.is_empty() && text.chars().all(plain) && !text.starts_with('-') {

@@ -15,11 +15,11 @@ use crate::input::source::missing_journal;
 const SHOWN_FILES: usize = 10;
 
 impl Work<'_> {
-    /// Replaces `trace.json` by one with an end, if it exists.
+    /// Adds an end to `trace.json`, if the file exists.
     pub(super) fn finish_manifest(&mut self) -> Result<(), Failure> {
         let Some(manifest) = &self.trace.manifest else { return Ok(()) };
         let end = match &manifest.end {
-            // It counts what it wrote; the journal's part is in the files by now.
+            // The recorder counted the bytes of the files, which now include those of the journal.
             Some(end) => {
                 let totals = Totals { bytes: self.counted.bytes, ..end.totals };
                 End { totals, ..end.clone() }
@@ -61,8 +61,8 @@ impl Work<'_> {
         journal.into_iter().chain(self.unfinished_records()).collect()
     }
 
-    /// Records that were cut off without a continuation. Found from the files: a repair that was interrupted
-    /// may have cut some.
+    /// The records that were cut off and not completed by the journal. They are found from the kept files, because an
+    /// interrupted repair may have cut some.
     fn unfinished_records(&self) -> Vec<String> {
         let ends_there = |name: &String| {
             let (file, offset) = names::parse_cut_file(name)?;

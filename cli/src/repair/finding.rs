@@ -1,4 +1,4 @@
-//! One thing that a check found.
+//! A finding of a check.
 
 use serde::Serialize;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 pub(crate) enum Severity {
     Damage,
     Missing,
-    /// It was true before the repair.
+    /// A defect that was repaired.
     Repaired,
     Note,
 }

@@ -1,4 +1,4 @@
-//! `before-repair`: nothing is destroyed.
+//! `before-repair`, the directory in which a repair keeps everything that it replaces or cuts off.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read};
@@ -11,7 +11,7 @@ use rustix::fs::{Mode, OFlags};
 use super::failure;
 use crate::failure::Failure;
 
-/// A name is tried this often with a number; nobody repairs a trace more often.
+/// The most files of one name, which get numbers.
 const MAX_OF_ONE_NAME: u32 = 1000;
 
 /// Keeps what a repair replaces, moves or cuts off.
@@ -22,13 +22,12 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// For the trace in this directory.
+    /// Creates the directory only when something is kept.
     pub(super) fn of(trace: &Path) -> Self {
         Self { trace: trace.to_path_buf(), dir: trace.join(names::BEFORE_REPAIR) }
     }
 
-    /// Keeps a copy of some bytes, unless an equal copy exists, for example from a repair that was
-    /// interrupted.
+    /// Keeps a copy of some bytes, unless an equal copy exists, for example of a repair that was interrupted.
     pub(super) fn keep(&self, name: &str, content: &mut impl Read) -> Result<(), Failure> {
         let part = self.dir.join(names::KEPT_PART);
         self.write_part(content)?;
@@ -39,11 +38,11 @@ impl Kept {
         }
     }
 
-    /// Moves a file of the trace away.
+    /// Moves a file of the trace here.
     pub(super) fn take(&self, name: &str) -> Result<(), Failure> {
         self.make()?;
         let from = self.trace.join(name);
-        // Each name may be taken, but never by the same file.
+        // A file with this name is always another file.
         let Some(path) = self.free_name(name, |_| Ok(false))? else { return Ok(()) };
         fs::rename(&from, &path).map_err(|error| failure(&from, error))
     }
@@ -88,7 +87,7 @@ impl Kept {
         write().map_err(|error| failure(&part, error))
     }
 
-    /// The first of `name`, `name.2`, … that is free; `None` if an earlier one is the file itself.
+    /// The first of `name`, `name.2`, … that is free; `None` if `is_it` recognizes an earlier one.
     fn free_name(
         &self,
         name: &str,
@@ -110,7 +109,7 @@ impl Kept {
     }
 }
 
-/// Opens a file of ours, and nothing else that is in its place.
+/// Opens a regular file, never a link or a pipe in its place.
 pub(super) fn open_for_writing(path: &Path, more: OFlags) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let file = File::from(rustix::fs::open(path, flags | more, Mode::RUSR | Mode::WUSR)?);

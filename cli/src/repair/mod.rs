@@ -1,15 +1,15 @@
 //! Completes the trace of a killed JVM.
 //!
-//! At whatever instant this is interrupted, the trace reads as before, and the next run does the rest:
+//! A repair may be interrupted at any instant: the trace reads as before, and the next run does the rest.
 //!
 //! 1. The directory's lock is taken, so that no other process writes.
-//! 2. What the journal holds of each thread is appended to its file. Readers still take it from the journal;
-//!    the next run finds what is written already. An unfinished record is cut off.
+//! 2. The events that the journal has of each thread are appended to its file. Readers still take them from the
+//!    journal, and the next run finds what is already written. An unfinished record is cut off.
 //! 3. `trace.json` is replaced by one with an end.
-//! 4. The journal is moved away, and with it the last sign of a kill.
+//! 4. The journal is moved away, the last sign of a kill.
 //!
-//! Whatever is replaced, moved or cut off is in `before-repair` first. Files that contradict each other are
-//! not changed, and then steps 3 and 4 are omitted: nothing hides that something is wrong.
+//! Everything that is replaced, moved or cut off is in `before-repair` first. Files that contradict each other are not
+//! changed, and then steps 3 and 4 are omitted, so that the defect stays visible.
 
 mod end;
 mod finding;
@@ -49,7 +49,7 @@ pub(crate) fn repair(trace: Trace) -> Result<Repair, Failure> {
     let Some(_lock) = lock::take(&trace.dir).map_err(cannot_lock)? else {
         return Ok(Repair::Refused);
     };
-    // The state now that no process writes.
+    // Opened again, because a process may have written until it was locked.
     let trace = Trace::open(&trace.dir)?;
     let mut work = Work::new(&trace);
     work.threads()?;
@@ -60,7 +60,8 @@ pub(crate) fn repair(trace: Trace) -> Result<Repair, Failure> {
         work.move_journal()?;
         sync(&trace.dir)?;
     } else {
-        let text = "kept, because not all of its content fits; remove it to give up the rest";
+        let text =
+            "kept, because not all of its content fits the files; remove it to give up the rest";
         work.add(Severity::Note, names::JOURNAL, text.to_owned());
     }
     Ok(Repair::Done(work.findings))
@@ -81,7 +82,7 @@ struct Work<'a> {
     findings: Vec<Finding>,
     /// The totals of all threads, repaired.
     counted: Totals,
-    /// Whether everything that the journal holds could be written.
+    /// Whether all events of the journal could be written.
     is_whole: bool,
 }
 
@@ -120,13 +121,13 @@ impl<'a> Work<'a> {
     }
 }
 
-/// What could not be read or written, and why.
+/// The failure to read or write a file.
 fn failure(path: &Path, error: impl Into<io::Error>) -> Failure {
     let (path, error) = (path.display(), error.into());
     Failure::Failed(format!("{path}: {error}; the repair is not complete, and can be run again"))
 }
 
-/// Forces everything done so far to disk, before the next step.
+/// Forces everything to disk before the next step.
 fn sync(dir: &Path) -> Result<(), Failure> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let dir_fd = rustix::fs::open(dir, flags, Mode::empty()).map_err(|e| failure(dir, e))?;

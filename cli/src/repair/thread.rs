@@ -1,4 +1,4 @@
-//! Threads: appends what the journal holds to the file, and cuts off an unfinished record.
+//! Repairs threads: appends the events of the journal to the file, and cuts off an unfinished record.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -33,7 +33,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Writes the marks that the journal holds. What is cut off is the same once more.
+    /// Writes the marks of the journal. If the file has some of them, it is cut first, and they are written again.
     fn append_marks(&mut self, file: &ThreadFile) -> Result<(), Failure> {
         let (kept, marks) = match file.marks_splice() {
             Ok(Some(splice)) => splice,
@@ -101,7 +101,7 @@ impl Work<'_> {
     }
 
     fn cut_record(&mut self, file: &ThreadFile, offset: Offset) -> Result<(), Failure> {
-        // Other writers have no manifest, and may have a reason.
+        // Other writers have no manifest, and may have left an unfinished record on purpose.
         if self.trace.manifest.is_none() {
             return Ok(());
         }

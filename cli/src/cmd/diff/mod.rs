@@ -63,7 +63,7 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     }
     let mut diff = Diff::default();
     for (run, source) in &sources {
-        source.tell_losses();
+        source.report_losses();
         status = status.and(source.status);
         for trace in &source.traces {
             let (chosen, all) = (Chosen::of(args.part.filter.selection(trace)), Selection::all());

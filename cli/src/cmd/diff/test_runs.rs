@@ -62,7 +62,7 @@ impl Tests {
                 let mut called = Called::default();
                 for file in files(trace, &test) {
                     let reading = visit_thread(&file, &chosen, progress, &mut called);
-                    status = status.and(reading.tell(&file, progress));
+                    status = status.and(reading.report(&file, progress));
                 }
                 let numbers: Vec<_> = called
                     .new

@@ -52,7 +52,7 @@ pub(crate) fn run(args: &DumpArgs, out: &mut Out) -> Result<Status, Failure> {
                 dump.head(trace, file, out)?;
             }
             let reading = dump.thread(file, max, &mut printed, &mut progress, out)?;
-            status = status.and(reading.tell(file, &progress));
+            status = status.and(reading.report(file, &progress));
             if reading.ending == Ending::Stopped {
                 let text = format!("… stopped after {} (--max {max})", plural(max, "record"));
                 out.remark(format, None, &text)?;

@@ -1,4 +1,4 @@
-//! Where an export goes.
+//! The destination of an export.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -15,8 +15,8 @@ pub(super) struct Destination<'a> {
 }
 
 impl<'a> Destination<'a> {
-    /// Begins to write; a file that is there is replaced. Also a bar for a read of `bytes`, which is out of the way
-    /// of what is written.
+    /// Creates the file, or replaces it. Also returns a progress bar for a read of `bytes`, which does not disturb the
+    /// output.
     pub(super) fn new(
         path: Option<&Path>,
         bytes: u64,
@@ -32,7 +32,7 @@ impl<'a> Destination<'a> {
         Ok((Self { to, path: Some(path.to_path_buf()) }, Progress::without_results(bytes)))
     }
 
-    /// Writes.
+    /// Appends bytes.
     pub(super) fn put(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.to.write_all(bytes).map_err(|error| self.failure(error))
     }
@@ -42,7 +42,7 @@ impl<'a> Destination<'a> {
         self.to.flush().map_err(|error| self.failure(error))
     }
 
-    /// What an error in writing means.
+    /// Describes an error in writing.
     pub(super) fn failure(&self, error: io::Error) -> Failure {
         match &self.path {
             Some(path) => {

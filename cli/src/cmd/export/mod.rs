@@ -23,7 +23,7 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
     }
     let mut source = Source::open(&SourceArgs { dir: args.dir.clone(), format: Format::Text })?;
     source.choose_part(&args.part)?;
-    source.tell_losses();
+    source.report_losses();
     let [trace] = &source.traces[..] else {
         let dirs: Vec<_> =
             source.traces.iter().map(|trace| trace.dir.display().to_string()).collect();
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
     Ok(source.status.and(status))
 }
 
-/// What is exported of what.
+/// An export: which calls of which trace.
 struct Export<'a> {
     args: &'a ExportArgs,
     trace: &'a Trace,
@@ -61,12 +61,12 @@ impl Export<'_> {
         Emit { chosen: &self.chosen, depth, max_calls, scale: self.scale }
     }
 
-    /// Whether something is left out by its time.
+    /// Returns whether calls are left out by their time.
     fn is_limited(&self) -> bool {
         self.chosen.limits != TimeLimits::NONE
     }
 
-    /// Of all thread files.
+    /// The size of all thread files.
     fn bytes(&self) -> u64 {
         self.trace.files.iter().fold(0, |sum, file| file.bytes.saturating_add(sum))
     }
@@ -121,7 +121,7 @@ impl Export<'_> {
         Ok(status)
     }
 
-    /// All calls of selected methods, by path.
+    /// The selected calls, added up by path.
     fn tree(&self) -> (PathTree, Status) {
         let mut progress = Progress::without_results(self.bytes());
         let (is_timed, all) = (self.scale == Unit::Nanos, Selection::all());
@@ -136,7 +136,7 @@ impl Export<'_> {
     }
 }
 
-/// Why nothing is written, and what makes it small enough.
+/// The refusal to write a file that its viewer cannot open, with advice on how to make it smaller.
 fn refusal(viewer: &Viewer, what: &str, fitting: Option<(u64, Size)>) -> Failure {
     let depth = match fitting {
         Some((depth, size)) => format!("--depth {depth} makes it {size}; "),
@@ -145,6 +145,6 @@ fn refusal(viewer: &Viewer, what: &str, fitting: Option<(u64, Size)>) -> Failure
     Failure::Failed(format!(
         "not written: {what}, and {}; {depth}--thread, --include and --exclude make it smaller too; \
          --force writes it anyway",
-        viewer.says
+        viewer.limit
     ))
 }

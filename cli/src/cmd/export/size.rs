@@ -1,4 +1,4 @@
-//! How large an export becomes, before it is written.
+//! Estimates the size of an export before it is written.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -13,15 +13,15 @@ use crate::failure::{Failure, Status};
 use crate::input::reading::count_thread;
 use crate::output::{Out, Progress, bytes, plural};
 
-/// The first calls of a thread are its sample.
+/// The calls of a thread that are measured, from its first on.
 const SAMPLED_CALLS: u64 = 1 << 16;
-/// So many threads are sampled, the largest.
+/// The threads that are measured, the largest.
 const SAMPLED_THREADS: usize = 16;
 
-/// Depths that are told apart where a trace is to be made smaller.
+/// Depths that are counted separately to find one that fits.
 const DEPTHS: usize = 1024;
 
-/// About how large something is.
+/// An estimated size.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Size {
     pub(super) bytes: u64,
@@ -40,7 +40,7 @@ impl Size {
         Ok(Status::Done)
     }
 
-    /// The size of so many of the calls.
+    /// The size of this many calls of the same kind.
     fn of(self, calls: u64) -> Self {
         let bytes = u128::from(self.bytes) * u128::from(calls) / u128::from(self.calls.max(1));
         Self { bytes: u64::try_from(bytes).unwrap_or(u64::MAX), calls }
@@ -48,16 +48,16 @@ impl Size {
 }
 
 impl Export<'_> {
-    /// The size of a timeline: a sample is measured, and the calls are counted.
+    /// Estimates the size of a timeline: measures some of the calls, and counts all of them.
     pub(super) fn estimate(&self) -> Result<Size, Failure> {
         let mut progress = Progress::without_results(self.bytes());
         let mut files: Vec<&ThreadFile> = self.trace.files.iter().collect();
         files.sort_by_key(|file| Reverse(file.bytes));
-        // How much is left out by its time is known only when all is done.
+        // How many calls are left out by their time is known only after all of them were read.
         let is_whole = self.is_limited();
         let (max_calls, threads) =
             if is_whole { (u64::MAX, usize::MAX) } else { (SAMPLED_CALLS, SAMPLED_THREADS) };
-        let play = self.emit(max_calls);
+        let emit = self.emit(max_calls);
         let mut sample = Size { bytes: 0, calls: 0 };
         for file in files.iter().take(threads) {
             let Writer::Timeline(mut timeline) = writer(self.args.to, self.trace, self.scale)
@@ -65,7 +65,7 @@ impl Export<'_> {
                 break;
             };
             let place = (self.trace, *file);
-            let (bytes, calls) = play.measure(place, timeline.as_mut(), &mut progress)?;
+            let (bytes, calls) = emit.measure(place, timeline.as_mut(), &mut progress)?;
             sample.bytes += bytes;
             sample.calls += calls;
         }
@@ -89,7 +89,7 @@ impl Export<'_> {
         Ok(calls.into_iter().sum())
     }
 
-    /// The most frames with which a timeline of this size becomes small enough, and how large it is then.
+    /// The largest `--depth` with which a timeline of this size becomes small enough, and its size then.
     pub(super) fn depth_that_fits(
         &self,
         viewer: &Viewer,
@@ -102,7 +102,7 @@ impl Export<'_> {
         }
         let mut calls: u64 = 0;
         let fits = |size: &Size| size.bytes <= viewer.bytes;
-        // The last one counts all that is deeper.
+        // The last element counts all deeper calls.
         let sizes = by_depth.iter().take(DEPTHS - 1).map(|more| {
             calls = calls.saturating_add(*more);
             size.of(calls)
@@ -111,7 +111,7 @@ impl Export<'_> {
     }
 }
 
-/// The most frames, fewer than `frames`, with which a format becomes small enough, and how large it is then.
+/// The largest `--depth` below `frames` with which a format becomes small enough, and its size then.
 pub(super) fn frames_that_fit(
     format: &dyn Paths,
     tree: &PathTree,
@@ -123,7 +123,7 @@ pub(super) fn frames_that_fit(
         bytes: format.size(&Stacks::new(tree, frames), trace),
         calls: tree.calls(),
     };
-    // What fits, and what does not.
+    // `low` frames fit, `high` do not.
     let (mut low, mut high) = (0, frames.min(viewer.frames.saturating_add(1)));
     while high - low > 1 {
         let middle = low + (high - low) / 2;

@@ -21,7 +21,7 @@ pub(crate) fn run(args: &GraphArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
     source.choose_part(&args.part)?;
     let roots = globs(&args.methods, &source.traces)?;
-    source.tell_losses();
+    source.report_losses();
     if args.source.format == Format::Csv {
         let (method, weight) = (Labels::COLUMNS, Weight::COLUMNS);
         writeln!(out, "trace,thread,path,parent,depth,{method},{weight}")?;

@@ -172,7 +172,7 @@ fn threads(args: &InfoArgs, trace: &Trace, progress: &mut Progress) -> (Vec<Thre
     let mut status = Status::Done;
     for file in &trace.files {
         let (total, reading) = count_thread(file, progress);
-        status = status.and(reading.tell(file, progress));
+        status = status.and(reading.report(file, progress));
         let mut row = row(trace, file.id);
         row.calls = total.enters;
         row.max_frames = total.most_frames(0);

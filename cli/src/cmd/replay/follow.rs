@@ -187,8 +187,8 @@ impl<'a> Follower<'a> {
         unreadable: &[(PathBuf, Error)],
         out: &mut Out,
     ) -> Result<Status, Failure> {
-        let mut status = source.tell_damage(unreadable);
-        source.tell_losses();
+        let mut status = source.report_damage(unreadable);
+        source.report_losses();
         let (args, progress) = (self.args, Progress::without_results(0));
         // If one thread has reached its limit, the end of the others is not shown.
         let mut endings = self.threads.values().map(|thread| thread.reading.ending);
@@ -199,7 +199,7 @@ impl<'a> Follower<'a> {
             }
             let before = args.part.filter.open_frames(trace, file.id);
             thread.player.end(thread.reading.ending, &before, lines)?;
-            status = status.and(thread.reading.tell(file, &progress));
+            status = status.and(thread.reading.report(file, &progress));
             Ok(())
         })?;
         Ok(status)

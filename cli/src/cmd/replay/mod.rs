@@ -42,7 +42,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     source.choose_part(&args.part)?;
     // If the program is still running, they may come later.
     globs(&args.method, &source.traces)?;
-    source.tell_losses();
+    source.report_losses();
     let count: usize = source.traces.iter().map(|trace| trace.files.len()).sum();
     if let Some(from) = args.from.as_ref().filter(|from| from.is_number() && count != 1) {
         let (threads, traces) = (plural(count as u64, "thread"), source.traces.len());
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
                     Err(error) => Reading::failed(error),
                 },
             };
-            status = status.and(reading.tell(file, &progress));
+            status = status.and(reading.report(file, &progress));
             if reading.ending == Ending::Stopped {
                 return Ok(status);
             }

@@ -56,7 +56,7 @@ impl From {
                 // The replay reports damage after the position.
                 Some(place) => {
                     let damage = tree.index().damage().before(place.offset);
-                    Reading::passed_over(&file.path, &damage)
+                    Reading::skipped(&file.path, &damage)
                 }
                 None => Reading::of_content(&file.path, tree.index().damage(), tree.content()),
             };

@@ -22,7 +22,7 @@ pub(super) fn run(to: &Path, args: &ReportArgs, out: &mut Out) -> Result<Status,
     let place = if to == Path::new(STDOUT) { None } else { Some(Place::find(to)?) };
     let mut source = Source::open(&args.source)?;
     source.choose_part(&args.part)?;
-    source.tell_losses();
+    source.report_losses();
     let [trace] = &source.traces[..] else {
         let dirs = source.traces.iter().map(|trace| trace.dir.display().to_string());
         let dirs = dirs.collect::<Vec<_>>().join(", ");

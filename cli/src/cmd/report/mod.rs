@@ -29,7 +29,7 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     }
     let mut source = Source::open(&args.source)?;
     source.choose_part(&args.part)?;
-    source.tell_losses();
+    source.report_losses();
     if !args.callers.is_empty() {
         return neighbours::run(Side::Callers, &args.callers, &source, args, out);
     }
@@ -132,7 +132,7 @@ fn counted(trace: &Trace, chosen: &Chosen, progress: &mut Progress) -> Sums {
         let before = report.calls();
         let reading = read(file, chosen, progress, &mut report);
         threads += u64::from(report.calls() > before);
-        status = status.and(reading.tell(file, progress));
+        status = status.and(reading.report(file, progress));
     }
     let calls = report.calls();
     Sums { rows: report.rows(), calls, total: calls, threads, status }
@@ -147,7 +147,7 @@ fn timed(trace: &Trace, chosen: &Chosen, progress: &mut Progress) -> Sums {
         let reading = visit_timed(file, chosen, progress, &clock, &mut report);
         report.end_thread();
         threads += u64::from(report.calls() > before);
-        status = status.and(reading.tell(file, progress));
+        status = status.and(reading.report(file, progress));
     }
     let (calls, total) = (report.calls(), report.total_ns());
     Sums { rows: report.rows(), calls, total, threads, status }

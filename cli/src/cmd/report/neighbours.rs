@@ -85,7 +85,7 @@ impl Found {
         for file in &trace.files {
             let reading = visit(file, progress, &mut neighbours);
             neighbours.end_thread();
-            status = status.and(reading.tell(file, progress));
+            status = status.and(reading.report(file, progress));
         }
         let (chosen, total) = (neighbours.chosen(), neighbours.total());
         Self { chosen, total, rows: neighbours.rows(), status }

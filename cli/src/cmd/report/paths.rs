@@ -58,7 +58,7 @@ pub(super) fn run(
             for file in &trace.files {
                 let reading = visit_thread(file, &shown, &mut progress, &mut deepest);
                 deepest.end_thread();
-                status = status.and(reading.tell(file, &progress));
+                status = status.and(reading.report(file, &progress));
             }
             source.begin(trace, args.source.format, out)?;
             // Of calls that are left out nobody knows how many there were.

@@ -48,7 +48,7 @@ pub(super) fn run(
         let mut slowest = Slowest::new(count);
         for file in &trace.files {
             let reading = read(trace, file, &chosen, &mut slowest, &mut progress);
-            status = status.and(reading.tell(file, &progress));
+            status = status.and(reading.report(file, &progress));
         }
         let mut calls = slowest.into_calls();
         let stacks = stacks(&mut calls, trace, &chosen.selection, &mut progress);

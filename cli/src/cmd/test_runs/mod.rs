@@ -32,7 +32,7 @@ struct Row {
 
 pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
     let source = Source::open(&args.source)?;
-    source.tell_losses();
+    source.report_losses();
     let mut status = source.status;
     let mut progress = Progress::new(source.bytes(), out);
     let mut print = Print::new(args, &source, out)?;
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
             seen.calls = 0;
             for file in files(trace, &run) {
                 let reading = visit_thread(&file, &chosen, &mut progress, &mut seen);
-                status = status.and(reading.tell(&file, &progress));
+                status = status.and(reading.report(&file, &progress));
             }
             rows.push(Row { run, calls: seen.calls, new: std::mem::take(&mut seen.new) });
         }
