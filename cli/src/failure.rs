@@ -12,7 +12,7 @@ pub(crate) enum Status {
     Partial,
     /// The trace is damaged, or the verb failed.
     Damaged,
-    /// The command line makes no sense.
+    /// The command line is wrong.
     Usage,
     /// The status of the command that `record` ran.
     Command(u8),
@@ -49,9 +49,9 @@ pub(crate) enum Failure {
     Output(io::Error),
     /// Any other error: what it is, and what to do.
     Failed(String),
-    /// The command line is wrong in a way that its parser cannot see.
+    /// The command line is wrong in a way that its parser does not check.
     Usage(String),
-    /// The command that `record` is to run cannot be started; with its exit status.
+    /// `record` cannot start its command: the reason, and the exit status.
     Command(String, u8),
 }
 

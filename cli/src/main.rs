@@ -46,18 +46,18 @@ fn main() {
             let _ = refusal.print();
             Ok(Status::Usage)
         }
-        // Help, or the version.
-        Err(answer) => answer.print().map(|()| Status::Done).map_err(Failure::Output),
+        // The help or the version.
+        Err(text) => text.print().map(|()| Status::Done).map_err(Failure::Output),
     };
     let status = outcome.unwrap_or_else(|failure| match failure {
-        // The reader of the output has seen enough.
+        // The reader of the output has closed the pipe.
         Failure::Output(error) if error.kind() == ErrorKind::BrokenPipe => Status::Done,
         failure => {
             message(&failure.to_string());
             failure.status()
         }
     });
-    // At once: output that could not be written must not be tried again.
+    // Without destructors: they would write buffered output again that could not be written.
     std::process::exit(status.code())
 }
 

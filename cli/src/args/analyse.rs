@@ -1,4 +1,4 @@
-//! The verbs that add up what a trace holds.
+//! Arguments of the verbs that add up calls.
 
 use std::path::PathBuf;
 
@@ -41,11 +41,11 @@ pub(crate) struct ReportArgs {
     /// Instead: show the N longest calls
     #[arg(long, value_name = "N", group = "instead", conflicts_with_all = ["sort", "max"])]
     pub(crate) slowest: Option<usize>,
-    /// Instead: show who calls the methods that match this pattern, and how often: pkg.Class,
+    /// Instead: show the callers of methods that match this pattern, and how often they call them: pkg.Class,
     /// pkg.Class#method, or a name as flow shows it; repeatable
     #[arg(long, value_name = "GLOB", group = "instead", conflicts_with = "sort")]
     pub(crate) callers: Vec<String>,
-    /// Instead: show what the methods that match this pattern call; repeatable
+    /// Instead: show the callees of methods that match this pattern; repeatable
     #[arg(long, value_name = "GLOB", group = "instead", conflicts_with = "sort")]
     pub(crate) callees: Vec<String>,
     /// Instead: show one path of calls, or several
@@ -58,10 +58,10 @@ pub(crate) struct ReportArgs {
     pub(crate) html: Option<PathBuf>,
 }
 
-/// Which paths of calls.
+/// A choice of paths.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PathsKind {
-    /// From the outermost call on, always the callee with most time, or most calls
+    /// From the outermost call on, always the callee with the most time, or the most calls
     Longest,
     /// The stack with the most frames
     Deepest,
@@ -104,7 +104,7 @@ pub(crate) struct GraphArgs {
     pub(crate) verbose: bool,
 }
 
-/// What tests are sorted by.
+/// Columns to sort tests by.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum TestKey {
     Start,
@@ -147,7 +147,7 @@ pub(crate) struct DiffArgs {
     /// Output format; json writes one object per line
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: Format,
-    /// Compare how often paths were called, or how long they took
+    /// Compare the number of calls on each path, or their time
     #[arg(long, value_name = "WHAT", default_value = "calls")]
     pub(crate) by: By,
     /// Compare only the N outermost calls of a path

@@ -1,4 +1,4 @@
-//! `flow export`.
+//! Arguments of `flow export`.
 
 use std::path::PathBuf;
 

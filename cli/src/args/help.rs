@@ -8,7 +8,7 @@ Examples:
   flow report                                time and calls per method
   flow report --slowest 20                   the longest calls
   flow report --html page.html               a page for a browser
-  flow report --callers 'com.app.Db#query'   who makes these calls
+  flow report --callers 'com.app.Db#query'   where these calls come from
   flow report --time 1.5s..2s                what happened in that half second
   flow graph --depth 8                       where the time went
   flow replay --depth 3 --thread main        calls in order

@@ -1,4 +1,4 @@
-//! The verbs that show a trace as it is.
+//! Arguments of the verbs that show a trace without adding it up.
 
 use clap::{Args as ClapArgs, ValueEnum};
 
@@ -6,7 +6,7 @@ use crate::input::flags::{PartArgs, SourceArgs, ThreadArgs};
 use crate::input::place::From;
 use crate::input::values::nanoseconds;
 
-/// What threads are sorted by.
+/// Columns to sort threads by.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ThreadKey {
     Thread,

@@ -1,4 +1,4 @@
-//! The verbs that record.
+//! Arguments of the verbs that record.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

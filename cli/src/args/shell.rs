@@ -1,4 +1,4 @@
-//! Completions and manuals.
+//! Arguments of `flow completions` and `flow man`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The agent library: where it is, where it writes, and its options.
+//! The agent: its library, its directory and its options.
 
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::fs::File;
@@ -29,21 +29,21 @@ pub(crate) fn library(given: Option<&Path>) -> Result<PathBuf, Failure> {
     places.iter().find(|place| place.is_file()).cloned().ok_or_else(|| {
         let places: Vec<_> = places.iter().map(|place| place.display().to_string()).collect();
         Failure::Failed(format!(
-            "the agent library is missing: neither {}; build it with cargo build --release, or say \
-             where it is with --agent PATH",
+            "the agent library is missing: neither {}; build it with cargo build --release, or name it with \
+             --agent PATH",
             places.join(" nor ")
         ))
     })
 }
 
-/// Refuses a library for another machine than this program: the JVM would print three lines about it, of
-/// which one is right. The JVM judges files that cannot be read or are not libraries.
+/// Refuses a library for another machine than this program, because the JVM's own message is confusing. Files that cannot
+/// be read or are not libraries are left to the JVM.
 fn expect_same_machine(library: &Path) -> Result<(), Failure> {
-    let own = std::env::current_exe().ok().and_then(|program| machine(&program));
-    match (own, machine(library)) {
-        (Some(own), Some(other)) if own != other => Err(Failure::Failed(format!(
-            "--agent {}: made for another kind of processor than this program, which is for {}; use \
-             the library that came with it",
+    let ours = std::env::current_exe().ok().and_then(|program| machine(&program));
+    match (ours, machine(library)) {
+        (Some(ours), Some(other)) if ours != other => Err(Failure::Failed(format!(
+            "--agent {}: built for another kind of processor than this program, which is for {}; use \
+             the library that came with this program",
             library.display(),
             std::env::consts::ARCH
         ))),
@@ -67,27 +67,27 @@ pub(crate) fn file_name() -> String {
 }
 
 fn places(program: &Path) -> Vec<PathBuf> {
-    let beside = program.parent().unwrap_or(Path::new("."));
-    // An installed program is in bin.
-    let lib = beside.parent().unwrap_or(beside).join("lib");
-    vec![beside.join(file_name()), lib.join(file_name())]
+    let dir = program.parent().unwrap_or(Path::new("."));
+    // An installed program is in bin, its library in lib.
+    let lib = dir.parent().unwrap_or(dir).join("lib");
+    vec![dir.join(file_name()), lib.join(file_name())]
 }
 
-/// Where the trace goes.
+/// The directory of the trace.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct TraceDir {
     /// As the user wrote it.
     pub(crate) out: PathBuf,
     /// The `out` option.
     pub(crate) pattern: String,
 }
 
-impl Place {
-    /// Takes it from the flags.
+impl TraceDir {
+    /// The directory that the flags, or else the environment, name.
     pub(crate) fn of(args: &AgentArgs) -> Result<Self, Failure> {
         let out = match (&args.out, std::env::var_os("FLOW_OUT")) {
             (Some(out), _) => out.clone(),
-            // The agent would take it from there; the option string, which wins, must not override it.
+            // The agent reads it too, but the option string takes precedence.
             (None, Some(out)) if !out.is_empty() => PathBuf::from(out),
             (None, _) => PathBuf::from(DEFAULT_DIR),
         };
@@ -102,9 +102,9 @@ pub(crate) struct AgentOptions(Vec<(String, String)>);
 
 impl AgentOptions {
     /// The options that the flags set.
-    pub(crate) fn of(args: &AgentArgs, place: &Place) -> Result<Self, Failure> {
+    pub(crate) fn of(args: &AgentArgs, dir: &TraceDir) -> Result<Self, Failure> {
         let mut options = Self::default();
-        options.add("out", &place.pattern)?;
+        options.add("out", &dir.pattern)?;
         for (key, values, separator) in [
             ("target", &args.target, "+"),
             ("include", &args.include, ";"),
@@ -187,7 +187,7 @@ impl AgentOptions {
     }
 }
 
-/// The `out` option: absolute, and the agent expands `%` only where the user wrote it.
+/// The `out` option: an absolute path. The agent expands `%` only where the user wrote it.
 fn absolute_pattern(out: &Path) -> Result<String, Failure> {
     if out.as_os_str().is_empty() {
         return Err(Failure::Usage("--out: expected a directory".to_owned()));
@@ -204,13 +204,13 @@ fn absolute_pattern(out: &Path) -> Result<String, Failure> {
     })
 }
 
-/// A path that means the same in any directory.
+/// Makes a path independent of the current directory.
 pub(crate) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(path)
         .map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))
 }
 
-/// A path in the form that options of the agent can hold.
+/// A path as the value of an option of the agent.
 pub(crate) fn as_text(path: &Path) -> Result<&str, Failure> {
     path.to_str().ok_or_else(|| {
         Failure::Failed(format!(
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn commas_are_escaped_and_a_last_backslash_stands_last() {
+    fn commas_are_escaped_and_a_value_with_a_last_backslash_comes_last() {
         assert_eq!(
             options(&[("out", "/t,r\\x\\,y"), ("target", "a.")]).unwrap(),
             r"out=/t\,r\x\\,y,target=a."
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn the_library_stands_beside_the_program_or_in_lib() {
+    fn the_library_is_next_to_the_program_or_in_lib() {
         let names: Vec<_> = places(Path::new("/opt/flow/bin/flow"))
             .iter()
             .map(|place| place.parent().unwrap().display().to_string())

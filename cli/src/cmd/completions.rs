@@ -1,4 +1,4 @@
-//! `flow completions`: scripts with which shells complete commands.
+//! `flow completions`: scripts for completion in shells.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use crate::failure::{Failure, Status};
 use crate::output::Out;
 
 pub(crate) fn run(args: &CompletionsArgs, out: &mut Out) -> Result<Status, Failure> {
-    // Into memory first: the generator panics if the pipe is closed.
+    // Into memory first, because the generator panics on a closed pipe.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Args::command(), "flow", &mut script);
     out.write_all(&script)?;

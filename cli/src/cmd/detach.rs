@@ -11,7 +11,7 @@ pub(crate) fn run(args: &DetachArgs) -> Result<Status, Failure> {
     let process = Process::find(pid)?;
     let library = match &args.library {
         Some(given) => as_text(&agent::library(Some(given))?)?.to_owned(),
-        // The copy with which it was attached: another copy would know of no recording.
+        // The copy that is loaded: another copy would not know of the recording.
         None => {
             let name = agent::file_name();
             let loaded = process.loaded(&name)?.map(str::to_owned);

@@ -1,4 +1,4 @@
-//! `flow index`: stores indexes, with which large threads can be opened at once.
+//! `flow index`: stores indexes, with which large threads open at once.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -15,7 +15,7 @@ use crate::input::reading::Reading;
 use crate::input::source::{Source, thread_title};
 use crate::output::{Align, Out, Progress, Table, bytes, csv_fields, grouped, message, plural};
 
-/// Smaller threads are indexed as fast as an index is opened.
+/// Reading a smaller thread is as fast as opening its index.
 const SMALL_BYTES: u64 = 4 << 20;
 
 pub(crate) fn run(args: &IndexArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -69,8 +69,7 @@ struct Row {
     state: String,
 }
 
-/// Stores the index of a thread, unless the events are damaged: a reader of the index would not learn of
-/// that.
+/// Stores the index of a thread, unless the events are damaged: a reader of the index would not see the damage.
 fn store(file: &ThreadFile, trace: &str, progress: &mut Progress) -> Result<(Row, Reading), Error> {
     let tree = open_tree(file, progress)?;
     let path = Index::path(file);
@@ -80,14 +79,14 @@ fn store(file: &ThreadFile, trace: &str, progress: &mut Progress) -> Result<(Row
         Origin::Extended if !reading.is_sound() => {
             (stored(), "damaged after the part that the stored index covers")
         }
-        Origin::Stored => (stored(), "was there"),
+        Origin::Stored => (stored(), "already existed"),
         _ if !reading.is_sound() => (0, "damaged; no index is stored"),
-        Origin::Extended => (tree.index().store(file, tree.content())?, "brought up to date"),
-        Origin::Built => (tree.index().store(file, tree.content())?, "made"),
+        Origin::Extended => (tree.index().store(file, tree.content())?, "updated"),
+        Origin::Built => (tree.index().store(file, tree.content())?, "created"),
         Origin::Rebuilt(reason) => {
             let index_bytes = tree.index().store(file, tree.content())?;
-            message(&format!("{}: {reason}; made anew", path.display()));
-            (index_bytes, "made anew")
+            message(&format!("{}: {reason}; created again", path.display()));
+            (index_bytes, "created again")
         }
     };
     let row = Row {
@@ -124,7 +123,7 @@ fn print(
                     ("calls", Align::Right),
                     ("size", Align::Right),
                     ("index", Align::Right),
-                    ("", Align::Left),
+                    ("state", Align::Left),
                     ("thread", Align::Left),
                 ]);
                 for row in rows {

@@ -15,7 +15,7 @@ use crate::output::Out;
 pub(crate) fn run(args: &ManArgs, out: &mut Out) -> Result<Status, Failure> {
     // `flow help VERB` is not a verb of its own.
     let mut command = Args::command().disable_help_subcommand(true);
-    // From here on, verbs have their full names and the global flags.
+    // This gives the verbs their full names and the global flags.
     command.build();
     match (&args.out, &args.verb) {
         (Some(dir), _) => write_all_pages(&command, dir)
@@ -42,7 +42,7 @@ fn write_all_pages(command: &Command, dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a page section by section: examples must keep their lines, which [`Man::render`] does not ensure.
+/// Writes a page section by section, because [`Man::render`] would join the lines of the examples.
 fn write_page(command: &Command, to: &mut dyn Write) -> io::Result<()> {
     let man = Man::new(command.clone())
         .source(concat!("flow ", env!("CARGO_PKG_VERSION")))

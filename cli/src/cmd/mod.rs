@@ -23,15 +23,15 @@ use crate::args::Format;
 use crate::input::source::Source;
 use crate::output::csv_fields;
 
-/// How many lines are shown: `default` in text, unless the user says otherwise; 0 means all.
-fn most(max: Option<u64>, format: Format, default: u64) -> usize {
+/// The most lines to show: as requested, or else `default` in text and all in JSON and CSV. A request of 0 means all.
+fn line_limit(max: Option<u64>, format: Format, default: u64) -> usize {
     match max.unwrap_or(if format == Format::Text { default } else { 0 }) {
         0 => usize::MAX,
         max => usize::try_from(max).unwrap_or(usize::MAX),
     }
 }
 
-/// A trace as a field of JSON and CSV.
+/// The name of a trace as a field of JSON or CSV.
 fn trace_field(source: &Source, trace: &Trace, format: Format) -> String {
     let name = source.name(&trace.dir);
     match format {

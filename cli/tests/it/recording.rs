@@ -200,7 +200,7 @@ fn an_agent_for_other_processors_is_refused_before_anything_runs() {
     fs::write(&agent, bytes).unwrap();
     let run_ = run(&mut record(dir.path(), &agent, &["--", "touch", "ran"]));
     assert_eq!(run_.code, Some(1));
-    assert!(run_.err.contains("made for another kind of processor"), "{}", run_.err);
+    assert!(run_.err.contains("built for another kind of processor"), "{}", run_.err);
     assert_eq!(run_.err.lines().count(), 1, "{}", run_.err);
     assert!(!dir.path().join("ran").exists());
 }

@@ -1,4 +1,4 @@
-//! What a thread file holds: by scanning if everything is right, otherwise record by record.
+//! Reads a thread file for a check: quickly if it has no defects, otherwise record by record.
 
 use std::num::NonZeroU64;
 
@@ -20,13 +20,13 @@ const SHOWN_IDS: usize = 5;
 #[derive(Default)]
 pub(super) struct Contents {
     pub(super) total: Summary,
-    /// The first ids without a name, and where they are entered.
+    /// The first ids without a name, and the offsets of their first calls.
     pub(super) unnamed: Vec<(MethodId, u64)>,
     pub(super) unnamed_calls: u64,
 }
 
 impl Contents {
-    /// Reads all of a thread, and what is wrong with it.
+    /// Reads a thread. Also returns its errors.
     pub(super) fn of(
         file: &ThreadFile,
         named: &MethodMap<bool>,
@@ -39,7 +39,7 @@ impl Contents {
         Self::one_by_one(file, named, progress)
     }
 
-    /// `None` if something must be reported that only single records can tell.
+    /// Reads a thread by scanning. `None` if there is a defect that only reading record by record can locate.
     fn at_a_glance(
         file: &ThreadFile,
         named: &MethodMap<bool>,
@@ -91,7 +91,7 @@ impl Contents {
     }
 }
 
-/// Returns whether everything is right that does not depend on the position.
+/// Checks what does not depend on positions: names, and the canonical length.
 struct Glance<'a> {
     named: &'a MethodMap<bool>,
     is_named: bool,

@@ -1,4 +1,4 @@
-//! The findings in one trace.
+//! Checks one trace.
 
 use std::path::Path;
 
@@ -21,9 +21,9 @@ pub(super) struct Check {
     pub(super) state: State,
     pub(super) findings: Vec<Finding>,
     pub(super) counted: Totals,
-    /// The part of the counted bytes that the journal holds.
+    /// The counted bytes that are in the journal only.
     in_journal: u64,
-    /// How many records were cut off, or files unreadable: reasons why events may be missing.
+    /// The number of records cut off and files unreadable, which explain missing events.
     cut: u64,
 }
 
@@ -170,7 +170,7 @@ impl Check {
         Ok(())
     }
 
-    /// Marks are needed for times, never for calls; but those that exist must be right.
+    /// Checks the marks of a thread. They are optional, but must be valid.
     fn marks(&mut self, file: &ThreadFile, events: &str) {
         let place = Path::new(events).with_extension(names::MARKS_EXTENSION);
         let place = place.display().to_string();
@@ -179,7 +179,7 @@ impl Check {
             Ok(None) => return,
             Err(error) => return self.add(Severity::Damage, &place, error.to_string()),
         };
-        let (mut not_before, mut behind) = (0, 0_u64);
+        let (mut not_before, mut after_end) = (0, 0_u64);
         let mut back: Option<(Offset, Position)> = None;
         let (mut place_of_last, mut latest) = (Position::default(), 0);
         loop {
@@ -195,7 +195,7 @@ impl Check {
                     continue;
                 }
             };
-            behind += u64::from(position.offset.get() > file.bytes);
+            after_end += u64::from(position.offset.get() > file.bytes);
             let known = match mark {
                 Mark::Time { by_ns, from_ns } => Some((by_ns, from_ns)),
                 Mark::Instant { at_ns } => Some((at_ns, at_ns)),
@@ -221,13 +221,13 @@ impl Check {
             let text = format!("the time goes back at offset {offset} (event at {event}{exits})");
             self.add(Severity::Damage, &place, text);
         }
-        if behind > 0 {
-            let text = format!("{} after the end of the events", plural(behind, "mark"));
+        if after_end > 0 {
+            let text = format!("{} after the end of the events", plural(after_end, "mark"));
             self.add(Severity::Note, &place, text);
         }
     }
 
-    /// Events in the journal are as good as events in the files, but worth knowing.
+    /// Notes the events that are only in the journal. They are read like those in files.
     fn journal(&mut self, trace: &Trace) {
         if let Some(text) = missing_journal(trace) {
             self.cut += 1;

@@ -1,7 +1,7 @@
-//! `flow check`: whether a trace is whole, how the recording ended, and on request the repair of a killed
-//! one.
+//! `flow check`: checks whether a trace is whole and how its recording ended. On request it repairs the trace of a killed
+//! JVM.
 //!
-//! | verdict | because of | exit status |
+//! | verdict | reason | exit status |
 //! |---|---|---:|
 //! | sound | nothing, or notes: open frames, exits of unseen frames, events in the journal; or all was repaired | 0 |
 //! | partial | something is missing: a record cut off, events lost, a thread without a start | 3 |
@@ -20,7 +20,7 @@ use flow_codec::read::{Trace, TraceSet};
 
 use self::inspect::Check;
 use crate::args::{CheckArgs, Format};
-use crate::cmd::most;
+use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
 use crate::input::source::Source;
 use crate::output::{Out, Progress, message};
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Status, Failure> {
     }
     drop(progress);
     let format = args.source.format;
-    let max = most(args.max, format, print::DEFAULT_FINDINGS);
+    let max = line_limit(args.max, format, print::DEFAULT_FINDINGS);
     if format == Format::Csv {
         writeln!(out, "{}", print::CSV_TITLES)?;
     }
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Status, Failure> {
     Ok(status)
 }
 
-/// Repairs what can be repaired.
+/// Repairs all traces of a directory that need it.
 fn repair_all(args: &CheckArgs) -> Result<Vec<(PathBuf, Repair)>, Failure> {
     let mut repairs = Vec::new();
     for dir in TraceSet::directories(&args.source.dir)? {

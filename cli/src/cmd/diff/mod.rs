@@ -10,7 +10,7 @@ use flow_codec::analysis::{Change, ChangeKind, Diff, Run};
 use flow_codec::read::Selection;
 
 use crate::args::{By, DiffArgs, Format, SourceArgs, TestArgs};
-use crate::cmd::most;
+use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
 use crate::input::by_path::ByPath;
 use crate::input::pattern::globs;
@@ -24,7 +24,7 @@ use test_runs::Tests;
 
 /// Differences shown in text by default.
 const DEFAULT_MAX: u64 = 40;
-/// How many frames are named at either end of a stack.
+/// The frames that are named at each end of a stack.
 const CHAIN_ENDS: usize = 2;
 
 pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
 fn print(diff: &Diff, args: &DiffArgs, out: &mut Out) -> Result<(), Failure> {
     let changes = diff.changes();
     let unit = Unit::new(args.by == By::Time);
-    let max = most(args.max, args.format, DEFAULT_MAX);
+    let max = line_limit(args.max, args.format, DEFAULT_MAX);
     let depth = args.depth.unwrap_or(u64::MAX);
     let mut shown: Vec<&Change> = changes
         .iter()
@@ -122,7 +122,7 @@ fn print(diff: &Diff, args: &DiffArgs, out: &mut Out) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The weights of the two runs.
+/// Prints the weights of the two runs, and how many paths differ.
 fn heading(diff: &Diff, changes: &[Change], args: &DiffArgs, out: &mut Out) -> Result<(), Failure> {
     let calls = diff.calls();
     let amount = |number| match args.by {
@@ -173,7 +173,7 @@ fn text(diff: &Diff, shown: &[&Change], args: &DiffArgs, out: &mut Out) -> Resul
         return Ok(());
     }
     let unit = Unit::new(args.by == By::Time);
-    let own = if unit == Unit::Calls { "calls" } else { "self" };
+    let changed = if unit == Unit::Calls { "calls" } else { "self" };
     let (form, short) = match args.verbose {
         true => (NameForm::Full, NameForm::Full),
         false => (NameForm::Readable, NameForm::Short),
@@ -182,7 +182,7 @@ fn text(diff: &Diff, shown: &[&Change], args: &DiffArgs, out: &mut Out) -> Resul
         .iter()
         .map(|change| {
             let (counts, word) = match change.kind {
-                ChangeKind::Changed => (change.calls, own),
+                ChangeKind::Changed => (change.calls, changed),
                 ChangeKind::Appeared => (change.total, "new"),
                 ChangeKind::Vanished => (change.total, "gone"),
             };
@@ -234,7 +234,7 @@ fn kind_word(kind: ChangeKind) -> &'static str {
     }
 }
 
-/// Class, name, descriptor and readable name of the method that changed.
+/// The class, name, descriptor and readable name of the method that changed.
 fn parts(diff: &Diff, change: &Change) -> [Option<String>; 4] {
     let stack = diff.stack(change.path);
     let Some(name) = stack.last().and_then(|method| method.name()) else {

@@ -1,4 +1,4 @@
-//! The tests of two runs, paired by name.
+//! Compares the tests of two runs, by name.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Write;
@@ -8,7 +8,7 @@ use flow_codec::format::test_notes::Outcome;
 use serde_json::json;
 
 use crate::args::{DiffArgs, Format, TestArgs};
-use crate::cmd::most;
+use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
 use crate::input::reading::{Chosen, visit_thread};
 use crate::input::source::Source;
@@ -18,21 +18,21 @@ use crate::output::{Align, Out, Progress, Table, grouped, left_out, plural};
 /// Tests shown in text by default.
 const DEFAULT_MAX: u64 = 40;
 
-/// The result of a test in one run, and what it called.
+/// A test in one run.
 #[derive(Default)]
-struct Facts {
-    /// Of its last attempt.
+struct Attempt {
+    /// The result of its last attempt.
     outcome: Option<Outcome>,
     calls: u64,
-    /// Numbers of methods, the same in both runs.
+    /// The methods that it called, by numbers that are the same in both runs.
     methods: BTreeSet<usize>,
 }
 
 /// A test of both runs, or of one.
 #[derive(Default)]
 struct Pair {
-    before: Option<Facts>,
-    after: Option<Facts>,
+    before: Option<Attempt>,
+    after: Option<Attempt>,
 }
 
 /// The tests of two runs.
@@ -44,7 +44,7 @@ pub(super) struct Tests {
 }
 
 impl Tests {
-    /// Adds the selected tests of a run. Called before anything of the traces is left out.
+    /// Adds the selected tests of a run, from traces with all their threads.
     pub(super) fn add(
         &mut self,
         run: Run,
@@ -70,15 +70,15 @@ impl Tests {
                     .map(|method| self.number(trace.methods.display(*method)))
                     .collect();
                 let pair = self.pairs.entry(test.name).or_default();
-                let facts = match run {
+                let attempt = match run {
                     Run::Before => &mut pair.before,
                     Run::After => &mut pair.after,
                 };
                 // A test that is run again after it failed has the same name.
-                let facts = facts.get_or_insert_default();
-                facts.outcome = test.outcome;
-                facts.calls += called.calls;
-                facts.methods.extend(numbers);
+                let attempt = attempt.get_or_insert_default();
+                attempt.outcome = test.outcome;
+                attempt.calls += called.calls;
+                attempt.methods.extend(numbers);
             }
         }
         status
@@ -92,7 +92,7 @@ impl Tests {
         })
     }
 
-    /// Prints those that differ.
+    /// Prints the tests that differ.
     pub(super) fn print(&self, args: &DiffArgs, out: &mut Out) -> Result<(), Failure> {
         if self.pairs.is_empty() {
             return Ok(());
@@ -107,7 +107,7 @@ impl Tests {
             return Ok(());
         }
         let is_text = args.format == Format::Text;
-        let max = most(args.max, args.format, DEFAULT_MAX);
+        let max = line_limit(args.max, args.format, DEFAULT_MAX);
         let mut shown = differing.iter().take(max);
         let left_out = (differing.len() > max).then(|| {
             let more = plural((differing.len() - max) as u64, "more test");
@@ -120,7 +120,7 @@ impl Tests {
             }
             return Ok(());
         }
-        let count = |which: fn(&Pair) -> &Option<Facts>| {
+        let count = |which: fn(&Pair) -> &Option<Attempt>| {
             self.pairs.values().filter(|pair| which(pair).is_some()).count() as u64
         };
         writeln!(
@@ -143,8 +143,8 @@ impl Tests {
             ("test", Align::Left),
         ]);
         for (name, pair) in shown {
-            let calls = |facts: &Option<Facts>| {
-                facts.as_ref().map_or_else(String::new, |facts| grouped(facts.calls))
+            let calls = |attempt: &Option<Attempt>| {
+                attempt.as_ref().map_or_else(String::new, |attempt| grouped(attempt.calls))
             };
             let [gone, new] = [pair.only(Run::Before), pair.only(Run::After)]
                 .map(|only| grouped(only.len() as u64));
@@ -170,7 +170,7 @@ impl Tests {
         let names = |numbers: &[usize]| -> Vec<&String> {
             numbers.iter().filter_map(|number| self.names.get(*number)).collect()
         };
-        let calls = |facts: &Option<Facts>| facts.as_ref().map(|facts| facts.calls);
+        let calls = |attempt: &Option<Attempt>| attempt.as_ref().map(|attempt| attempt.calls);
         let line = json!({
             "change": "test", "test": name,
             "result_before": word(&pair.before), "result_after": word(&pair.after),
@@ -195,7 +195,7 @@ impl Pair {
         }
     }
 
-    /// The methods that it called in this run only.
+    /// The methods that the test called in this run only.
     fn only(&self, run: Run) -> Vec<usize> {
         let (Some(before), Some(after)) = (&self.before, &self.after) else { return Vec::new() };
         let (these, those) = match run {
@@ -206,15 +206,15 @@ impl Pair {
     }
 }
 
-fn word(facts: &Option<Facts>) -> &'static str {
-    match facts {
+fn word(attempt: &Option<Attempt>) -> &'static str {
+    match attempt {
         None => "",
-        Some(facts) => facts.outcome.map_or("unfinished", Outcome::word),
+        Some(attempt) => attempt.outcome.map_or("unfinished", Outcome::word),
     }
 }
 
 impl TestArgs {
-    /// One test of two that are compared.
+    /// Selects the tests that match one pattern.
     pub(super) fn one(pattern: &str) -> Self {
         Self { patterns: vec![pattern.to_owned()] }
     }

@@ -1,4 +1,4 @@
-//! `flow dump --marks`: the marks beside the events, with offsets.
+//! `flow dump --marks`: the marks of events, with offsets.
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ use crate::failure::{Failure, Status};
 use crate::input::source::{Source, thread_title};
 use crate::output::{Out, csv_fields, message, neutral, plural};
 
-/// A mark in columns: its kind, two numbers and a text, of which it has some.
+/// The columns of a mark. A mark has some of them.
 struct Parts<'a> {
     kind: &'static str,
     by_ns: Option<u64>,

@@ -1,4 +1,4 @@
-//! `flow dump`: raw records, with offsets and bytes; or marks.
+//! `flow dump`: the records of threads with offsets and bytes, or the marks.
 
 mod marks;
 
@@ -16,9 +16,9 @@ use crate::input::reading::{Ending, Flow, Reading, read_records};
 use crate::input::source::{Source, thread_title};
 use crate::output::{Labels, Out, Progress, csv_fields, plural};
 
-/// If there are more bytes than this, only the first are shown.
+/// The most bytes shown of a record.
 const SHOWN_BYTES: u64 = 64;
-/// Space for the bytes of a record: ids up to 2^27 have four.
+/// The width of the column of bytes: ids up to 2^27 have four.
 const WIDTH: usize = "00 00 00 00".len();
 
 pub(crate) fn run(args: &DumpArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -67,10 +67,10 @@ pub(crate) fn run(args: &DumpArgs, out: &mut Out) -> Result<Status, Failure> {
 /// The dump of one trace.
 struct Dump<'a> {
     format: Format,
-    /// Of the trace.
+    /// The name of the trace.
     name: String,
     labels: Labels<'a>,
-    /// Frames open in the current thread, after the last record.
+    /// The number of open frames of the current thread, after the last record.
     frames: u64,
 }
 
@@ -115,7 +115,7 @@ impl Dump<'_> {
         Ok(reading)
     }
 
-    /// Shows that some bytes are not a record; the error goes to stderr.
+    /// Prints a line for bytes that are not a record; the error goes to stderr.
     fn left_out(&self, range: Range<u64>, out: &mut Out) -> Result<(), Failure> {
         if self.format != Format::Text || range.start >= range.end {
             return Ok(());
@@ -188,8 +188,8 @@ impl Dump<'_> {
     }
 }
 
-/// The bytes of the records, read beside the reader that decodes them: what is in the file, not what would be
-/// written today.
+/// Reads the bytes of records once more, next to the reader that decodes them, because a record may be stored in another
+/// form than it would be encoded today.
 struct RawBytes {
     input: BufReader<ContentReader>,
     position: u64,
@@ -225,7 +225,7 @@ fn hex(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(3 * bytes.len());
     for (number, byte) in bytes.iter().enumerate() {
         let blank = if number > 0 { " " } else { "" };
-        // A string takes all that is written to it.
+        // Writing to a string cannot fail.
         let _ = write!(text, "{blank}{byte:02X}");
     }
     text

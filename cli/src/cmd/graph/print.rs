@@ -1,4 +1,4 @@
-//! A tree of calls as lines.
+//! Prints trees of calls.
 
 use std::io::Write;
 
@@ -8,13 +8,13 @@ use flow_codec::read::Trace;
 
 use super::select::{Limits, Selected, select};
 use crate::args::{Format, GraphArgs};
-use crate::cmd::{most, trace_field};
+use crate::cmd::{line_limit, trace_field};
 use crate::failure::Failure;
 use crate::input::source::Source;
 use crate::input::times::caution;
 use crate::output::{Labels, Out, Unit, Weight, grouped, indent, percent, plural};
 
-/// What is shown as text when nobody says how much.
+/// The limits of text by default.
 const DEFAULT_MAX: u64 = 100;
 const DEFAULT_MIN_PERCENT: f64 = 1.0;
 
@@ -22,9 +22,9 @@ const DEFAULT_MIN_PERCENT: f64 = 1.0;
 pub(super) struct Print<'a> {
     args: &'a GraphArgs,
     trace: &'a Trace,
-    /// Of the trace, as a field.
+    /// The name of the trace, as a field.
     name: String,
-    /// What remarks on the trace are about.
+    /// The place that remarks name.
     place: Option<String>,
     labels: Labels<'a>,
     begun: bool,
@@ -37,7 +37,7 @@ impl<'a> Print<'a> {
         Self { args, trace, name, place: source.place(&trace.dir), labels, begun: false }
     }
 
-    /// Prints one tree, that of a thread if it has a title.
+    /// Prints one tree: that of a thread, with its title, or that of all threads.
     pub(super) fn tree(
         &mut self,
         tree: &PathTree,
@@ -77,7 +77,7 @@ impl<'a> Print<'a> {
         Ok(())
     }
 
-    /// Ends the trace: with what must be known of its times, if they were added up.
+    /// Ends the trace, with a note about the precision of its times.
     pub(super) fn end(&self, is_timed: bool, out: &mut Out) -> Result<(), Failure> {
         if self.args.source.format == Format::Text && is_timed {
             writeln!(out, "\n{}", caution(self.trace))?;
@@ -90,7 +90,7 @@ impl<'a> Print<'a> {
         Limits {
             depth: depth.unwrap_or(usize::MAX),
             min_total: part_of(tree.weight(), self.min_percent()),
-            max: most(self.args.max, self.args.source.format, DEFAULT_MAX),
+            max: line_limit(self.args.max, self.args.source.format, DEFAULT_MAX),
         }
     }
 
@@ -134,7 +134,7 @@ impl<'a> Print<'a> {
         Ok(())
     }
 
-    /// How much is not shown, and by which options.
+    /// Describes what is left out, and by which options.
     fn left_out(&self, tree: &PathTree, selected: &Selected, limits: Limits) -> Vec<String> {
         let mut remarks = Vec::new();
         let shown = selected.paths.iter().filter_map(|(path, _)| tree.row(*path));
@@ -203,7 +203,7 @@ impl<'a> Print<'a> {
     }
 }
 
-/// The least number of calls that is at least so much of all.
+/// The smallest weight that is at least this share of the whole.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -1,4 +1,4 @@
-//! Which paths of a tree are shown, and in what order.
+//! Selects the paths of a tree to show, and orders them.
 
 use std::cmp::Reverse;
 
@@ -7,31 +7,32 @@ use flow_codec::read::Methods;
 
 use crate::args::SortKey;
 
-/// What is left out of a tree.
+/// The limits of what is shown of a tree.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// Paths of at most so many methods.
+    /// Paths have at most this many methods.
     pub(super) depth: usize,
-    /// Paths with at least so many calls in them, or nanoseconds.
+    /// Paths have at least this total, in calls or nanoseconds.
     pub(super) min_total: u64,
-    /// So many paths, those with most calls.
+    /// At most this many paths, those with the largest totals.
     pub(super) max: usize,
 }
 
-/// What is shown, each path behind the one it goes on from.
+/// The paths to show, each after its parent.
 #[derive(Debug)]
 pub(super) struct Selected {
     /// Each path and its depth.
     pub(super) paths: Vec<(PathId, usize)>,
-    /// Whether there are deeper ones.
+    /// Whether deeper paths are left out.
     pub(super) is_cut_at_depth: bool,
-    /// Whether there are some with fewer calls.
+    /// Whether paths with smaller totals are left out.
     pub(super) is_cut_at_min: bool,
-    /// Whether there are more.
+    /// Whether paths are left out because there are too many.
     pub(super) is_cut_at_max: bool,
 }
 
-/// Picks the paths that the limits allow. With a path go all that go on from it: it has more calls in it.
+/// Selects the paths that the limits allow. A path that is left out takes all longer ones with it, because their totals are
+/// not larger.
 pub(super) fn select(
     tree: &PathTree,
     methods: &Methods,
@@ -45,7 +46,7 @@ pub(super) fn select(
         is_cut_at_max: false,
     };
     let total = |path: PathId| tree.row(path).map_or(0, |row| row.total);
-    // What is still to be shown, the next last.
+    // The paths still to visit, the next one last.
     let mut to_do: Vec<(PathId, usize)> = Vec::new();
     let mut children: Vec<PathId> = Vec::new();
     let mut next = Some((tree.root(), 0));

@@ -8,10 +8,10 @@ use crate::input::precision::Intervals;
 use crate::input::times::period;
 use crate::output::{duration, plural};
 
-/// What marks say, in all threads that are shown.
+/// The marks of all threads that are shown, counted.
 #[derive(Serialize, Debug, Default)]
 pub(super) struct MarkFacts {
-    /// Marks of the clock.
+    /// Marks with a time.
     times: u64,
     /// The usual interval between two of them, in nanoseconds: half of all are shorter.
     median_ns: Option<u64>,
@@ -24,7 +24,7 @@ pub(super) struct MarkFacts {
 }
 
 impl MarkFacts {
-    /// Reads the marks of some threads. `flow check` reports damage.
+    /// Reads the marks of a trace. Damage is left to `flow check`.
     pub(super) fn read(trace: &Trace) -> Self {
         let mut facts = Self::default();
         let mut intervals = Intervals::default();
@@ -53,7 +53,7 @@ impl MarkFacts {
         }
     }
 
-    /// In words, if there are any marks.
+    /// The clock in words, if there is one.
     pub(super) fn text(&self, trace: &Trace) -> Option<String> {
         let timing = trace.manifest.as_ref().map(|manifest| manifest.timing).unwrap_or_default();
         if timing.is_off() && self.times == 0 {
@@ -67,7 +67,7 @@ impl MarkFacts {
         Some(format!("{kind}{often}, {}{resolution}", plural(self.times, "mark")))
     }
 
-    /// What else there is, if anything.
+    /// The other marks in words, if there are any.
     pub(super) fn other(&self) -> Option<String> {
         let parts: Vec<_> = [
             (self.unwound, "exit by exception", "exits by exception"),

@@ -12,7 +12,7 @@ use flow_codec::read::{ThreadFile, Trace};
 use serde::Serialize;
 
 use crate::args::{Format, InfoArgs, ThreadKey};
-use crate::cmd::most;
+use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
 use crate::input::reading::{Ending, count_thread};
 use crate::input::source::Source;
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
         sort(&mut threads, args.sort);
         let name = source.name(&trace.dir);
         let all = threads.len();
-        let max = most(args.max, format, DEFAULT_ROWS);
+        let max = line_limit(args.max, format, DEFAULT_ROWS);
         threads.truncate(max);
         match format {
             Format::Text => {
@@ -98,7 +98,7 @@ struct Line<'a> {
     threads: &'a [ThreadRow],
 }
 
-/// What is known about a thread, from its file and from `threads.jsonl`.
+/// A thread, from its file and from `threads.jsonl`.
 #[derive(Serialize)]
 struct ThreadRow {
     thread: ThreadId,
@@ -108,7 +108,7 @@ struct ThreadRow {
     max_frames: u64,
     bytes: u64,
     state: &'static str,
-    /// Processor time of its whole life; absent if unknown.
+    /// The processor time of the whole thread; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     cpu_ns: Option<u64>,
     /// The frames that were entered before recording began; absent if there are none.
@@ -137,13 +137,13 @@ impl ThreadRow {
     }
 }
 
-/// The totals of the threads.
+/// The sums of all threads.
 struct Facts {
     calls: u64,
     bytes: u64,
     threads: u64,
     marks: MarkFacts,
-    /// Frames that were open before, and in how many threads.
+    /// The number of frames entered before recording, and the number of their threads.
     open: (u64, u64),
 }
 
@@ -184,7 +184,7 @@ fn threads(args: &InfoArgs, trace: &Trace, progress: &mut Progress) -> (Vec<Thre
         }
         rows.push(row);
     }
-    // Threads that were killed before their first events were written.
+    // Threads without a file: their JVM was killed before their first events were written.
     let has_file = |id| trace.files.binary_search_by_key(&id, |file: &ThreadFile| file.id).is_ok();
     let without = trace.threads.iter().filter(|(id, _)| !has_file(*id));
     let without = without.filter(|(id, _)| args.threads.include(trace, *id));
@@ -344,7 +344,7 @@ fn print_asked_loaders(args: &InfoArgs, end: &End, out: &mut Out) -> Result<(), 
 }
 
 fn print_threads(threads: &[ThreadRow], out: &mut Out) -> Result<(), Failure> {
-    // Only for threads that ended, and only platform threads.
+    // Known only for platform threads that ended.
     let has_cpu = threads.iter().any(|thread| thread.cpu_ns.is_some());
     let right = |title| Some((title, Align::Right));
     let left = |title| Some((title, Align::Left));

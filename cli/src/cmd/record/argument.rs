@@ -1,4 +1,4 @@
-//! The agent on a JVM's command line.
+//! The argument that loads the agent, for a command line and for `JAVA_TOOL_OPTIONS`.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -11,8 +11,8 @@ pub(super) fn argument(library: &Path, options: &str) -> Result<String, Failure>
     let library = as_text(library)?;
     if library.contains('=') {
         return Err(Failure::Failed(format!(
-            "{library}: a JVM takes what follows '=' for options; move the agent library to a path \
-             without it"
+            "{library}: a JVM takes everything after '=' as options; move the agent library to a path \
+             without '='"
         )));
     }
     Ok(format!("-agentpath:{library}={options}"))
@@ -48,7 +48,7 @@ pub(super) fn quote(option: &str) -> String {
 mod tests {
     use super::*;
 
-    /// What HotSpot does with `JAVA_TOOL_OPTIONS` (`Arguments::parse_options_buffer`).
+    /// Parses `JAVA_TOOL_OPTIONS` as HotSpot does (`Arguments::parse_options_buffer`).
     fn hotspot(text: &str) -> Vec<String> {
         let mut words = Vec::new();
         let mut chars = text.chars().peekable();

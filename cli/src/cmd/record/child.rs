@@ -1,8 +1,7 @@
-//! Runs the command: its own streams, its own signals, its own exit status.
+//! Runs the command with unchanged streams, signals and exit status.
 //!
-//! The terminal sends what is typed (Ctrl-C, Ctrl-\) to the command itself, because it is in the same process
-//! group; this process only has to survive it. Signals that are sent to this process alone (TERM, HUP) are
-//! passed on.
+//! The terminal sends Ctrl-C and Ctrl-\ to the command too, because it is in the same process group; this process only
+//! has to survive them. Signals that are sent to this process alone (TERM, HUP) are forwarded.
 
 use std::ffi::OsStr;
 use std::io::ErrorKind;
@@ -18,7 +17,7 @@ use crate::failure::Failure;
 
 const NOT_EXECUTABLE: u8 = 126;
 const NOT_FOUND: u8 = 127;
-/// A command that was killed by a signal has this and the signal's number as its status.
+/// The status of a command that was killed by a signal is this plus the signal's number.
 const KILLED: i32 = 128;
 
 /// Runs the command, and returns its process id and exit status.
@@ -30,7 +29,7 @@ pub(super) fn run(launch: &Launch) -> Result<(u32, u8), Failure> {
     let mut child = Command::new(program);
     child.args(args).envs(launch.variables.iter().map(|(name, value)| (name, value)));
 
-    // Before the start, so that the end of a very short command is not missed.
+    // Before the start, so that the end of a very short command is noticed.
     let mut signals = Signals::new(handled())
         .map_err(|error| Failure::Failed(format!("signals cannot be handled: {error}")))?;
     let mut child = child.spawn().map_err(|error| cannot_run(program, &error))?;
@@ -50,13 +49,13 @@ fn cannot_run(program: &OsStr, error: &std::io::Error) -> Failure {
     }
 }
 
-/// The signals to handle. Signals that are ignored when we start stay ignored, for the command too: a handler
-/// would undo `nohup`.
+/// The signals to handle. Signals that are ignored when this process starts stay ignored, for the command too: a
+/// handler would undo `nohup`.
 fn handled() -> Vec<i32> {
     let ignored = ignored_signals();
     let typed_or_sent = [SIGINT, SIGQUIT, SIGTERM, SIGHUP];
-    let wanted = typed_or_sent.into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
-    wanted.chain([SIGCHLD]).collect()
+    let not_ignored = typed_or_sent.into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
+    not_ignored.chain([SIGCHLD]).collect()
 }
 
 /// A bit for each signal, the lowest for signal 1. Zero if the system does not report them.
@@ -78,8 +77,8 @@ fn wait(child: &mut Child, signals: &mut Signals) -> std::io::Result<ExitStatus>
                 SIGHUP => Signal::HUP,
                 _ => continue,
             };
-            // Not waited for yet, so the id still belongs to the child. If it has ended already, nothing is
-            // lost.
+            // Nobody has waited for the child, so the id is still its own. If it has just ended, the signal has no
+            // effect.
             let _ = kill_process(Pid::from_child(child), forwarded);
         }
     }

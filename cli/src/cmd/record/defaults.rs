@@ -1,5 +1,5 @@
-//! Default options of the agent, passed in environment variables: the user's own options, in the agent's
-//! option string, win over these.
+//! Default options of the agent. They are environment variables, so that the user's options, which are in the option
+//! string, take precedence.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -18,7 +18,7 @@ use crate::output::{message, neutral};
 const API_JAR: &[u8] = include_bytes!("../../../java/flow-api.jar");
 
 /// Methods that JaCoCo adds to classes.
-const NOT_THE_PROGRAMS: &str = "**#$jacocoInit";
+const JACOCO_METHODS: &str = "**#$jacocoInit";
 
 /// Environment variables for the command, and the files that belong to them.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub(super) struct Defaults {
 impl Defaults {
     /// Chooses defaults for the command, and reports which methods they select.
     pub(super) fn of(command: &[OsString], args: &AgentArgs) -> Result<Self, Failure> {
-        // Nobody else may write there: a JVM runs its content.
+        // Only this user may write to a directory of this kind, which matters because JVMs run its content.
         let files =
             tempfile::Builder::new().prefix("flow-").tempdir().map_err(Failure::temporary_file)?;
         let mut defaults = Self { variables: Vec::new(), files };
@@ -40,28 +40,28 @@ impl Defaults {
         if starts_tools(command) {
             defaults.add("FLOW_ONLY_MAIN", "!tools".into());
             if args.config.is_none() {
-                defaults.add("FLOW_EXCLUDE", NOT_THE_PROGRAMS.into());
+                defaults.add("FLOW_EXCLUDE", JACOCO_METHODS.into());
             }
             defaults.choose_packages(command, args);
         }
         Ok(defaults)
     }
 
-    /// A file that exists as long as the command runs.
+    /// Creates a file that exists as long as the command runs.
     pub(super) fn keep(&self, name: &str, bytes: impl AsRef<[u8]>) -> Result<PathBuf, Failure> {
         let path = self.files.path().join(name);
         fs::write(&path, bytes).map_err(Failure::temporary_file)?;
         Ok(path)
     }
 
-    /// What the user has set stays.
+    /// Adds a variable, unless the user has set it.
     fn add(&mut self, name: &'static str, value: OsString) {
         if env::var_os(name).is_none_or(|set| set.is_empty()) {
             self.variables.push((name, value));
         }
     }
 
-    /// Without a filter from the user, the methods of the project are recorded.
+    /// Selects the packages of the project, unless the user selects methods.
     fn choose_packages(&mut self, command: &[OsString], args: &AgentArgs) {
         let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
         let by_option = |(key, _): &(String, String)| matches!(key.as_str(), "target" | "include");
@@ -85,12 +85,12 @@ impl Defaults {
     }
 }
 
-/// Returns whether the command may start JVMs of tools: it is not a program of a JDK itself.
+/// Returns whether the command may start JVMs of build tools: all but programs of a JDK.
 pub(super) fn starts_tools(command: &[OsString]) -> bool {
     command.first().is_some_and(|program| !is_of_jdk(program))
 }
 
-/// Returns whether a program is `java`, or another one of a JDK: a user who runs that wants it recorded.
+/// Returns whether a program is `java` or another program of a JDK, which the user wants recorded itself.
 fn is_of_jdk(program: &OsStr) -> bool {
     is_java(program)
         || find(program).is_some_and(|path| {
@@ -112,7 +112,7 @@ fn find(program: &OsStr) -> Option<PathBuf> {
     fs::canonicalize(found).ok()
 }
 
-/// Files that a project has in its directory. Projects in sub-directories do not matter.
+/// Files that show that a directory is that of a project.
 const SIGNS: [&str; 11] = [
     "pom.xml",
     "build.gradle",
@@ -127,7 +127,7 @@ const SIGNS: [&str; 11] = [
     "src/test",
 ];
 
-/// The directory of the project: the current one, or the one that options of Maven and Gradle name.
+/// The directories of the project: the current one, and the one that options of Maven and Gradle name.
 fn project_dirs(command: &[OsString]) -> Vec<PathBuf> {
     let mut dirs = vec![PathBuf::from(".")];
     let mut args = command.iter().skip(1);
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn programs_of_a_jdk_are_told_by_where_they_are() {
+    fn programs_of_a_jdk_are_recognized_by_their_directory() {
         let root = tempfile::tempdir().unwrap();
         for dir in ["jdk/bin", "jdk/lib", "usr/bin", "usr/lib/modules"] {
             fs::create_dir_all(root.path().join(dir)).unwrap();

@@ -1,7 +1,7 @@
-//! How the agent reaches Gradle's workers: an init script.
+//! The init script that adds the agent to Gradle's workers.
 //!
-//! A Gradle daemon that is already running may keep the environment with which it was started, and then
-//! variables of ours do not reach the JVMs that it starts. Options of the `gradle` command always do.
+//! A Gradle daemon that is already running may keep its old environment, and then our variables do not reach the JVMs
+//! that it starts. Options of the `gradle` command always do.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -12,8 +12,8 @@ use crate::failure::Failure;
 /// The file names of Gradle's commands: the wrapper, or an installed one.
 const NAMES: [&str; 3] = ["gradlew", "gradle", "gw"];
 
-/// Returns whether a command runs Gradle itself, perhaps through `env`, `nice` and the like; only then does
-/// it take Gradle's options.
+/// Returns whether a command runs Gradle itself, perhaps through `env` or `nice`, so that Gradle's options can be
+/// appended.
 pub(super) fn is_gradle(command: &[OsString]) -> bool {
     command.iter().any(|word| {
         let name = Path::new(word).file_name().unwrap_or_default();
@@ -21,7 +21,7 @@ pub(super) fn is_gradle(command: &[OsString]) -> bool {
     })
 }
 
-/// Refuses commands that do not run Gradle: for them the option would mean something else.
+/// Refuses commands that do not run Gradle, for which appended options would mean something else.
 pub(super) fn expect_gradle(command: &[OsString]) -> Result<(), Failure> {
     if is_gradle(command) {
         return Ok(());
@@ -33,9 +33,9 @@ pub(super) fn expect_gradle(command: &[OsString]) -> Result<(), Failure> {
     )))
 }
 
-/// An init script that loads the agent into each JVM that runs tests or a program, with these environment
-/// variables. It uses nothing that is newer than Gradle 4.4 or was removed in Gradle 9, and reads neither the
-/// project nor this script while a task runs, as a configuration cache requires.
+/// An init script that loads the agent into each JVM that runs tests or a program, with these environment variables. It
+/// works with Gradle 4.4 to 9. While a task runs, it accesses neither the project nor the script, as a configuration
+/// cache requires.
 pub(super) fn init_script(agent: &str, variables: &[(&str, OsString)]) -> Result<String, Failure> {
     let mut environment = String::new();
     for (name, value) in variables {
@@ -64,7 +64,7 @@ allprojects {{
     ))
 }
 
-/// A string of Groovy in which every character is literal.
+/// A Groovy string literal.
 fn text(value: &str) -> String {
     let mut out = String::with_capacity(value.len() + 2);
     out.push('\'');
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_string_is_one_string_of_groovys() {
+    fn every_string_is_one_groovy_string() {
         let script = init_script(
             "-agentpath:/it's/lib.so=out=/a\\b,include=a$b.**",
             &[("FLOW_SESSION", "1\n'; System.exit(1)".into())],

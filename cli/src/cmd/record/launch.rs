@@ -1,4 +1,4 @@
-//! The command that is run, so that the agent gets into its JVMs.
+//! The command with the changes that load the agent into its JVMs.
 
 use std::env;
 use std::ffi::OsString;
@@ -12,11 +12,10 @@ use crate::failure::Failure;
 
 /// Options for every JVM that is started.
 const JAVA_TOOL_OPTIONS: &str = "JAVA_TOOL_OPTIONS";
-/// Tells the agent which JVMs belong together: those that a command starts one after the other keep each
-/// other's traces.
+/// Identifies the JVMs of one `flow record` to the agent: they keep each other's traces.
 const SESSION: &str = "FLOW_SESSION";
 
-/// A command line, and environment variables beside ours.
+/// A command line, and the environment variables to add.
 #[derive(Debug)]
 pub(super) struct Launch {
     pub(super) command: Vec<OsString>,
@@ -24,7 +23,7 @@ pub(super) struct Launch {
 }
 
 impl Launch {
-    /// `agent` is the argument for a JVM; the defaults apply to everything else.
+    /// Adds the agent to the command. `agent` is the argument for a JVM.
     pub(super) fn new(
         args: &RecordArgs,
         agent: &str,
@@ -37,7 +36,7 @@ impl Launch {
         if args.gradle {
             let script = gradle::init_script(agent, &variables)?;
             command.extend(["--init-script".into(), defaults.keep("flow.gradle", &script)?.into()]);
-            // A daemon that is started now would keep these after we have ended.
+            // A daemon that the command starts would keep these after the recording.
             variables.clear();
         } else if command.first().is_some_and(|program| is_java(program)) {
             command.insert(1, agent.into());

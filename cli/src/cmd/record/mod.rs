@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! flags ─▶ argument (library, options) ─┐                        ┌▶ child (signals, exit status)
-//!          defaults (what is not said) ─┴▶ launch (what is run) ─┴▶ summary (on stderr)
+//!          defaults (without flags) ────┴▶ launch (the command) ─┴▶ summary (on stderr)
 //!                                             └ gradle (an init script)
 //! ```
 
@@ -20,7 +20,7 @@ use self::defaults::Defaults;
 use self::launch::Launch;
 use self::summary::Summary;
 use crate::args::RecordArgs;
-use crate::cmd::agent::{self, AgentOptions, Place};
+use crate::cmd::agent::{self, AgentOptions, TraceDir};
 use crate::failure::{Failure, Status};
 
 pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
@@ -28,15 +28,15 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
         gradle::expect_gradle(&args.command)?;
     }
     let library = agent::library(args.agent.library.as_deref())?;
-    let place = Place::of(&args.agent)?;
-    let options = AgentOptions::of(&args.agent, &place)?.encode()?;
+    let dir = TraceDir::of(&args.agent)?;
+    let options = AgentOptions::of(&args.agent, &dir)?.encode()?;
     let agent = argument::argument(&library, &options)?;
     let defaults = Defaults::of(&args.command, &args.agent)?;
     let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let launch = Launch::new(args, &agent, &defaults, started)?;
     let (pid, status) = child::run(&launch)?;
-    let summary = Summary::of(&place.out, &place.pattern, started, pid);
-    summary.tell(why_nothing(args));
+    let summary = Summary::of(&dir.out, &dir.pattern, started, pid);
+    summary.print(why_nothing(args));
     Ok(Status::Command(status))
 }
 

@@ -1,5 +1,4 @@
-//! The packages of a project: those that it compiles, judged by where Maven, Gradle and IDEs put classes and
-//! sources.
+//! Finds the packages of a project in the folders in which Maven, Gradle and IDEs have classes and sources.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirEntry};
@@ -9,14 +8,14 @@ use std::path::{Path, PathBuf};
 /// Modules are at most this deep in a project, packages at most this deep in their folder.
 const MAX_DEPTH: usize = 8;
 const MAX_PACKAGE_DEPTH: usize = 24;
-/// A directory with more directories than this is not a project; what was found until then counts.
+/// The search ends after this many directories, with the packages found until then.
 const MAX_DIRS: usize = 50_000;
 /// A filter has at most this many patterns; shorter ones replace many long ones.
 const MAX_GLOBS: usize = 40;
-/// Files whose head declares their package.
+/// The start of a source file in which its package declaration is searched.
 const HEAD_BYTES: u64 = 8 * 1024;
 
-/// The packages, `com.app.order`; an empty one for classes without.
+/// The packages, such as `com.app.order`; an empty name for classes without a package.
 pub(super) fn of_projects(dirs: &[PathBuf]) -> BTreeSet<String> {
     let mut search = Search { packages: BTreeSet::new(), dirs_left: MAX_DIRS };
     for dir in dirs {
@@ -25,7 +24,7 @@ pub(super) fn of_projects(dirs: &[PathBuf]) -> BTreeSet<String> {
     search.packages
 }
 
-/// Patterns for these packages and those inside them: as few as possible.
+/// Patterns that match these packages and those inside them, as few as possible.
 pub(super) fn globs(packages: &BTreeSet<String>) -> Vec<String> {
     let mut packages = packages.clone();
     let has_default = packages.remove("");
@@ -110,7 +109,7 @@ impl Search {
         }
         let package = match extension {
             "class" | "java" => package.to_owned(),
-            // Such a file need not be in the folder of its package.
+            // In these languages a file need not be in the folder of its package.
             "kt" | "groovy" | "scala" => {
                 declared_package(path).unwrap_or_else(|| package.to_owned())
             }
@@ -120,7 +119,7 @@ impl Search {
         true
     }
 
-    /// The entries of a directory, in order; nothing once there were too many.
+    /// The entries of a directory, in order; empty after too many directories.
     fn list(&mut self, dir: &Path) -> Vec<DirEntry> {
         if self.dirs_left == 0 {
             return Vec::new();
@@ -196,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn sources_tell_before_anything_is_compiled() {
+    fn packages_are_found_before_anything_is_compiled() {
         let globs = found(&[
             ("src/main/java/com/app/A.java", "package ignored;"),
             ("src/main/java/module-info.java", ""),
@@ -207,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_looks_like_a_project_is_no_filter() {
+    fn without_a_project_there_are_no_patterns() {
         assert!(found(&[("README", ""), ("target/x/a/A.class", "")]).is_empty());
         assert!(globs(&of_projects(&["/no/such/dir".into()])).is_empty());
     }

@@ -1,4 +1,4 @@
-//! What was recorded, printed on stderr when the command has ended.
+//! The summary on stderr after the command has ended.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,10 +17,10 @@ const SHOWN_DIRECTORIES: usize = 4;
 /// The traces of one run of a command.
 #[derive(Debug, Default)]
 pub(super) struct Summary {
-    /// The directories, in the form that other verbs take.
+    /// The directories, quoted for a shell.
     shown: Vec<String>,
     traces: Vec<Recorded>,
-    /// What could not be read.
+    /// Errors in reading the traces.
     problems: Vec<String>,
     /// Whether the directory holds an earlier trace.
     has_earlier: bool,
@@ -29,7 +29,7 @@ pub(super) struct Summary {
 /// One trace of the run.
 #[derive(Debug)]
 struct Recorded {
-    /// What was written, as far as it is known.
+    /// The size of the trace. Without an end, only `bytes` is known.
     totals: Totals,
     lost: Option<String>,
     end: End,
@@ -47,8 +47,8 @@ enum End {
 }
 
 impl Summary {
-    /// Searches the directories that `pattern` can match for what was recorded since `started`. `out` is the
-    /// same as the user wrote it, `child` the process that was run.
+    /// Searches the directories that `pattern` can match for traces recorded since `started`. `out` is the pattern as the
+    /// user wrote it, `child` the process that was run.
     pub(super) fn of(out: &Path, pattern: &str, started: Duration, child: u32) -> Self {
         let started_ns = u64::try_from(started.as_nanos()).unwrap_or(u64::MAX);
         let mut summary = Self::default();
@@ -82,12 +82,12 @@ impl Summary {
     }
 
     /// Prints the summary, with `why_nothing` if nothing was recorded.
-    pub(super) fn tell(&self, why_nothing: &str) {
+    pub(super) fn print(&self, why_nothing: &str) {
         for problem in &self.problems {
             message(problem);
         }
         let Some(dir) = self.shown.first() else {
-            return self.tell_nothing(why_nothing);
+            return self.print_nothing(why_nothing);
         };
         let mut place =
             self.shown.iter().take(SHOWN_DIRECTORIES).cloned().collect::<Vec<_>>().join(", ");
@@ -96,8 +96,8 @@ impl Summary {
         }
         let (clean, unfinished): (Vec<_>, Vec<_>) =
             self.traces.iter().partition(|trace| trace.end == End::Clean);
-        self.tell_clean(&clean, &place);
-        self.tell_unfinished(&unfinished, &place);
+        self.print_clean(&clean, &place);
+        self.print_unfinished(&unfinished, &place);
         for lost in self.traces.iter().filter_map(|trace| trace.lost.as_ref()) {
             message(lost);
         }
@@ -110,7 +110,7 @@ impl Summary {
         message(&format!("  flow replay {dir}     calls in order"));
     }
 
-    fn tell_clean(&self, clean: &[&Recorded], place: &str) {
+    fn print_clean(&self, clean: &[&Recorded], place: &str) {
         if clean.is_empty() {
             return;
         }
@@ -131,7 +131,7 @@ impl Summary {
         ));
     }
 
-    fn tell_unfinished(&self, unfinished: &[&Recorded], place: &str) {
+    fn print_unfinished(&self, unfinished: &[&Recorded], place: &str) {
         let subject = match (unfinished.len(), self.traces.len()) {
             (0, _) => return,
             (1, 1) => "the JVM".to_owned(),
@@ -149,7 +149,7 @@ impl Summary {
         ));
     }
 
-    fn tell_nothing(&self, why: &str) {
+    fn print_nothing(&self, why: &str) {
         let earlier = if self.has_earlier { "; the directory holds an older trace" } else { "" };
         message(&format!(
             "nothing was recorded: the command started no JVM, or none that loaded the agent{why}{earlier}"
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn placeholders_stand_for_whatever_is_there() {
+    fn placeholders_match_existing_directories() {
         let root = tempfile::tempdir().unwrap();
         for name in ["t-12", "t-34", "other", "100%"] {
             std::fs::create_dir(root.path().join(name)).unwrap();

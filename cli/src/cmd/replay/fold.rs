@@ -1,5 +1,5 @@
-//! Lines that are held back: consecutive calls of one method without visible callees become one line, and a
-//! call whose callees are too deep to be shown gets their number.
+//! Pending lines: lines that later events may still change. Consecutive calls of one method without visible callees
+//! become one line, and a call whose callees are too deep to be shown gets their number.
 
 use flow_codec::read::CallTimes;
 use flow_codec::{Depth, MethodId, Offset};
@@ -10,11 +10,11 @@ pub(super) struct Line {
     pub(super) depth: Depth,
     pub(super) method: MethodId,
     pub(super) offset: Offset,
-    /// The number of calls; 0 if the call has been printed already, and only `below` is missing.
+    /// The number of calls; 0 if the call has already been printed without `below`.
     pub(super) count: u64,
-    /// Calls inside that are too deep to be shown.
+    /// The number of calls inside that are too deep to be shown.
     pub(super) below: u64,
-    /// When it happened, if that is shown.
+    /// The times of the call, if they are shown.
     pub(super) times: Option<CallTimes>,
 }
 
@@ -27,19 +27,19 @@ impl Line {
     }
 }
 
-/// Holds back the last line until it is known what belongs to it.
+/// Keeps the last line until no event can change it any more.
 #[derive(Debug, Default)]
 pub(super) struct Fold {
     held: Option<Line>,
-    /// Whether the last call of the held line has not been left yet.
+    /// Whether the last call of the pending line is still open.
     open: bool,
-    /// Of the calls below the held line, those inside its last call.
+    /// The number of calls that are too deep inside the last call of the pending line.
     below_last: u64,
 }
 
 impl Fold {
-    /// A shown call is entered. Returns whether it joins the line held back; if not, take that line first,
-    /// and call [`hold`](Self::hold).
+    /// A visible call is entered. Returns whether it joins the pending line. If not, the caller takes that line, and
+    /// calls [`hold`](Self::hold).
     #[inline]
     pub(super) fn joins(&mut self, depth: Depth, method: MethodId) -> bool {
         match &mut self.held {
@@ -53,7 +53,7 @@ impl Fold {
         }
     }
 
-    /// Holds back the line of a call that has just been entered.
+    /// Keeps the line of a call that has just been entered.
     #[inline]
     pub(super) fn hold(&mut self, line: Line) {
         self.held = Some(line);
@@ -61,8 +61,8 @@ impl Fold {
         self.below_last = 0;
     }
 
-    /// A call is entered that is too deep to be shown. It counts for the line held back, if that line is of
-    /// one of its callers.
+    /// A call is entered that is too deep to be shown. It counts for the pending line, if that is the line of one of its
+    /// callers.
     #[inline]
     pub(super) fn below(&mut self) {
         if let Some(line) = self.held.as_mut().filter(|_| self.open) {
@@ -71,7 +71,7 @@ impl Fold {
         }
     }
 
-    /// A frame is left. Returns the lines that nothing can join any more.
+    /// A frame ends. Returns the lines that are final.
     #[inline]
     pub(super) fn leave(&mut self, depth: Depth) -> [Option<Line>; 2] {
         match &self.held {
@@ -79,13 +79,13 @@ impl Fold {
                 self.open = false;
                 NONE
             }
-            // Deeper than what is shown.
+            // Too deep to be shown.
             Some(line) if line.depth < depth => NONE,
             _ => self.take(),
         }
     }
 
-    /// How deep the held line is. Frames above it may be left silently.
+    /// The depth of the pending line. The exits of deeper frames do not change it.
     #[inline]
     pub(super) fn depth(&self) -> Option<Depth> {
         self.held.as_ref().map(|line| line.depth)
@@ -95,7 +95,7 @@ impl Fold {
         self.open && self.held.as_ref().is_some_and(|line| line.depth == depth)
     }
 
-    /// Takes what is held back. A last call that has turned out to have callees gets a line of its own.
+    /// Takes the pending lines. If the last call is still open, it may have callees, and gets a separate line.
     #[inline]
     pub(super) fn take(&mut self) -> [Option<Line>; 2] {
         match self.held.take() {
@@ -110,8 +110,8 @@ impl Fold {
         }
     }
 
-    /// Takes what is held back for a reader who wants to see it now. For a call that is still open, only what
-    /// is below it is printed later.
+    /// Takes the pending lines to show them now. Of a call that is still open, only the number of calls below it is
+    /// printed later.
     pub(super) fn show(&mut self) -> [Option<Line>; 2] {
         let is_open = self.open;
         if self.held.as_ref().is_none_or(|line| line.count == 0) {
@@ -130,8 +130,8 @@ impl Fold {
 mod tests {
     use super::*;
 
-    /// `a` is entered, `.` leaves, `-` enters what is too deep, `!` shows what there is. A line is blanks
-    /// for its depth, name, count, and calls below if there are any.
+    /// A letter enters a method, `.` leaves, `-` enters a call that is too deep, `!` shows the pending lines. A line has
+    /// a blank for each level, name, count, and the number of calls below if there are any.
     fn fold(events: &str) -> Vec<String> {
         let mut fold = Fold::default();
         let mut depth = 0;
@@ -180,13 +180,13 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_calls_others_stands_alone() {
+    fn a_call_with_callees_has_a_separate_line() {
         assert_eq!(fold("ab.b.bc..b.."), ["a1", " b2", " b1", "  c1", " b1"]);
         assert_eq!(fold("aaa..."), ["a1", " a1", "  a1"], "recursion is not repetition");
     }
 
     #[test]
-    fn what_is_still_open_at_the_end_is_shown() {
+    fn open_calls_at_the_end_are_shown() {
         assert_eq!(fold("ab.b"), ["a1", " b1", " b1"]);
     }
 
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_shown_early_is_not_shown_again() {
+    fn lines_shown_early_are_not_shown_again() {
         assert_eq!(fold("ab-!-...c.."), ["a1", " b1", " b0 2 below", " c1"]);
         assert_eq!(fold("ab!.!b.!."), ["a1", " b1", " b1"]);
         assert_eq!(fold("ab-..b-!!-.."), ["a1", " b1 1 below", " b1", " b0 2 below"]);

@@ -28,13 +28,13 @@ use crate::output::{Out, Progress, message};
 
 /// The shortest wait between two passes.
 const PAUSE: Duration = Duration::from_millis(100);
-/// A pass takes at most this share of the time, however large the trace is.
+/// The wait after a pass is at least this many times as long as the pass.
 const SHARE: u32 = 5;
 
 /// Follows all traces of a directory.
 pub(super) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut follower = Follower { args, stop: stop_flag()?, ..Follower::new(args) };
-    // Checked before the first pass, which then sees everything.
+    // Checked before the first pass, so that the pass reads everything if the recording is over.
     let directories = TraceSet::directories(&args.source.dir)?;
     let mut is_over = directories.iter().all(|dir| lock::is_recording(dir) == Some(false));
     loop {
@@ -53,7 +53,7 @@ pub(super) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
             return follower.end(&source, &unreadable, out);
         }
         if look == Look::Nothing {
-            // It is over if no JVM records any more; one more pass reads what came until then.
+            // The recording is over if no JVM records any more. One more pass reads the last events.
             is_over = !source.traces.iter().any(is_recording);
             if is_over {
                 continue;
@@ -65,7 +65,7 @@ pub(super) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     }
 }
 
-/// Set by Ctrl-C: what was read until then is printed, with an end.
+/// A flag that Ctrl-C sets: then the end of each thread is printed.
 fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     let flag = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(SIGINT, Arc::clone(&flag))
@@ -92,9 +92,9 @@ struct Follower<'a> {
     stop: Arc<AtomicBool>,
     printed: Printed,
     threads: BTreeMap<(PathBuf, ThreadId), Followed>,
-    /// When the recording of each trace began.
+    /// The start of the recording of each trace.
     starts: BTreeMap<PathBuf, u64>,
-    /// Made anew when a trace has more methods than before.
+    /// The selected methods of each trace, with the number of methods it had then. New methods need new selections.
     selections: BTreeMap<PathBuf, (usize, Selection, Option<Selection>)>,
 }
 
@@ -114,8 +114,7 @@ impl<'a> Follower<'a> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Returns whether a trace has been replaced by a newer one, which must not be taken for its
-    /// continuation.
+    /// Returns whether a trace has been replaced by a newer one, which does not continue it.
     fn is_another_recording(&mut self, source: &Source) -> bool {
         let mut starts = source
             .traces
@@ -124,7 +123,7 @@ impl<'a> Follower<'a> {
         starts.any(|(dir, start)| *self.starts.entry(dir.clone()).or_insert(start) != start)
     }
 
-    /// Prints what is new.
+    /// Prints the new events of all threads.
     fn look(&mut self, source: &Source, out: &mut Out) -> Result<Look, Failure> {
         let mut look = Look::Nothing;
         for trace in &source.traces {
@@ -190,7 +189,7 @@ impl<'a> Follower<'a> {
         let mut status = source.report_damage(unreadable);
         source.report_losses();
         let (args, progress) = (self.args, Progress::without_results(0));
-        // If one thread has reached its limit, the end of the others is not shown.
+        // If a limit has been reached in one thread, the ends of the others are not shown.
         let mut endings = self.threads.values().map(|thread| thread.reading.ending);
         let is_stopped = endings.any(|ending| ending == Ending::Stopped);
         self.for_each_thread(source, out, |thread, trace, file, lines| {
@@ -206,17 +205,17 @@ impl<'a> Follower<'a> {
     }
 }
 
-/// A thread, and how far it has been read.
+/// A thread that is being followed.
 struct Followed {
     player: Player,
     reading: Reading,
     /// The start of its title, if there are several traces.
     place: String,
-    /// Where to continue: at the first record that was not read, or at the last run of exits.
+    /// The offset at which to continue: of the first record that was not read, or of the last run of exits.
     next: Offset,
-    /// Exits of the run there that were read.
+    /// The number of exits of that run that were read.
     exits: u64,
-    /// Bytes of the file, and events of the open chunk, at the last pass.
+    /// The size of the file and the events of the open chunk at the last pass.
     size: Option<(u64, u64)>,
 }
 
@@ -240,7 +239,7 @@ impl Followed {
         }
     }
 
-    /// Prints what is new.
+    /// Prints the new events.
     fn look(
         &mut self,
         args: &ReplayArgs,

@@ -1,4 +1,4 @@
-//! The form of a call as a line of each format, and where lines go.
+//! Prints calls as lines of text, JSON or CSV.
 
 use std::io::Write;
 
@@ -11,16 +11,16 @@ use crate::args::{Format, ReplayArgs};
 use crate::failure::Failure;
 use crate::output::{Labels, Out, csv_fields, grouped, indentation, neutral, plural, push_number};
 
-/// What has been printed so far, of all traces and threads.
+/// The progress of printing, over all traces and threads.
 #[derive(Debug, Default)]
 pub(super) struct Printed {
-    /// Calls, or lines of collapsed calls.
+    /// The number of calls, or of lines of collapsed calls.
     pub(super) calls: u64,
-    /// The thread whose heading was printed last, by a number of the caller's.
+    /// The thread whose heading was printed last, by a number that the caller assigns.
     pub(super) thread: Option<u64>,
 }
 
-/// What is shown of a trace, and how.
+/// The lines of a trace in one format.
 pub(super) struct Lines<'a> {
     /// Calls that are not left out.
     pub(super) selection: &'a Selection,
@@ -146,7 +146,7 @@ impl<'a> Lines<'a> {
         Ok(self.out.write_all(line)?)
     }
 
-    /// Prints a row without a method, for JSON and CSV: what is known beside calls.
+    /// Prints a mark as a row without a method, in JSON and CSV.
     pub(super) fn beside(
         &mut self,
         prefix: &[u8],
@@ -172,7 +172,7 @@ impl<'a> Lines<'a> {
         Ok(self.out.write_all(line)?)
     }
 
-    /// Prints a line of text for what is known beside calls with times.
+    /// Prints a line of text that is not a call, after empty columns of times.
     pub(super) fn aside(&mut self, indent: usize, text: &str) -> Result<(), Failure> {
         self.line.clear();
         times::push_columns(&mut self.line, None);

@@ -1,7 +1,7 @@
 //! `flow replay`: calls in order, indented by depth.
 //!
 //! ```text
-//! events of a thread ─▶ Player (what is shown of them) ─▶ Fold (lines held back) ─▶ Lines
+//! events of a thread ─▶ Player (selects) ─▶ Fold (pending lines) ─▶ Lines (prints)
 //! ```
 
 mod fold;
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     }
     let mut source = Source::open(&args.source)?;
     source.choose_part(&args.part)?;
-    // If the program is still running, they may come later.
+    // Not checked with --follow: while the program runs, methods that match may come later.
     globs(&args.method, &source.traces)?;
     source.report_losses();
     let count: usize = source.traces.iter().map(|trace| trace.files.len()).sum();
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
                 Some(from) => match from.find(trace, file, &mut progress) {
                     Ok((Some(start), before)) => {
                         found = true;
-                        let behind = replay_from(
+                        let after = replay_from(
                             args,
                             file,
                             &start,
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
                             &mut lines,
                             &mut progress,
                         )?;
-                        behind.following(before)
+                        after.following(before)
                     }
                     Ok((None, all)) => {
                         progress.file_done(file.bytes);
@@ -150,7 +150,7 @@ fn replay_from(
     Ok(reading)
 }
 
-/// Replays from a record on: with times from the timeline, without them from the records, which is faster.
+/// Replays from a record on. Times need the timeline; without them, records are read directly, which is faster.
 fn events(
     args: &ReplayArgs,
     (file, from): (&ThreadFile, Offset),

@@ -5,14 +5,14 @@ use flow_codec::read::OpenFrames;
 
 use crate::output::{Labels, chain, more, plural};
 
-/// How many frames are named at either end of a stack.
+/// The frames that are named at each end of a stack.
 const CHAIN_ENDS: usize = 6;
 
 pub(super) fn left_unseen(count: u64) -> String {
     format!("left {} entered before recording", plural(count, "frame"))
 }
 
-/// `3 frames still open at the end: a > b > c`, or nothing when none is.
+/// `3 frames still open at the end: a > b > c`; `None` if there are none.
 pub(super) fn still_open(frames: &[MethodId], labels: &Labels<'_>) -> Option<String> {
     if frames.is_empty() {
         return None;
@@ -27,7 +27,7 @@ pub(super) fn path(frames: &[MethodId], labels: &Labels<'_>) -> String {
     chain(frames, CHAIN_ENDS, |frame| labels.name(*frame))
 }
 
-/// Frames that were entered before recording, after this many without a name.
+/// `3 frames entered before recording: a > b > c`, with the number of frames whose names are unknown first.
 pub(super) fn entered_before(open: &OpenFrames, labels: &Labels<'_>) -> String {
     let names = chain(&labels.frames(&open.frames), CHAIN_ENDS, String::clone);
     let names = match open.omitted {

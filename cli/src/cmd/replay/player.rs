@@ -1,5 +1,5 @@
-//! One thread's records as lines. The state is everything that must be known about earlier records, so
-//! reading may begin, and continue, anywhere.
+//! Replays the records of one thread as lines. All state about earlier records is in one value, so reading may begin and
+//! continue at any record.
 
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -35,7 +35,7 @@ pub(super) struct Player {
     max: u64,
     is_text: bool,
     collapses: bool,
-    /// Whether lines are held back until their call is left.
+    /// Whether a line stays pending until its call ends.
     holds: bool,
     /// The open frames, without those that are left out.
     stack: Vec<MethodId>,
@@ -45,15 +45,17 @@ pub(super) struct Player {
     /// inside such a call.
     root: Option<usize>,
     fold: Fold,
-    /// Calls so far, whether they are shown or not.
+    /// The number of calls so far, shown or not.
     calls: u64,
-    /// Calls that were too deep.
+    /// The number of calls that were too deep.
     deeper: u64,
+    /// The number of exits of frames that were entered before recording.
     unseen: u64,
-    /// When calls happened, if that is shown.
+    /// The times of calls, if they are shown.
     times: Option<Lookahead>,
-    /// Calls shorter than this are hidden, and how many were.
+    /// Calls shorter than this are hidden.
     min_ns: u64,
+    /// The number of hidden shorter calls.
     shorter: u64,
 }
 
@@ -126,7 +128,7 @@ impl Player {
         self.times = Some(Lookahead::new(file, from));
     }
 
-    /// What is wrong with the marks.
+    /// Takes the error in the marks, if there is one.
     pub(super) fn marks_damage(&mut self) -> Option<Error> {
         self.times.take().and_then(Lookahead::into_damage)
     }
@@ -176,8 +178,8 @@ impl Player {
         Ok(())
     }
 
-    /// Prints the frames that were entered before recording. The calls that follow are not indented below
-    /// them: when they are left is not recorded.
+    /// Prints the frames that were entered before recording. The calls that follow are not indented below them, because it
+    /// is unknown when these frames end.
     pub(super) fn entered_before(
         &mut self,
         open: &OpenFrames,
@@ -206,7 +208,7 @@ impl Player {
         Ok(())
     }
 
-    /// The next record of the thread, and where it begins.
+    /// Replays the next record, which begins at `offset`.
     #[inline]
     pub(super) fn record(
         &mut self,
@@ -319,7 +321,7 @@ impl Player {
 
     /// Prints the position of a call that is shown with all its callees.
     fn say_where(&self, offset: Offset, lines: &mut Lines<'_>) -> Result<(), Failure> {
-        // Its usual number: this many calls came before it.
+        // The number of a call is the number of calls before it.
         let number = grouped(self.calls.saturating_sub(1));
         let mut place = format!("call {number} at offset {offset}");
         if !self.stack.is_empty() {
@@ -328,7 +330,7 @@ impl Player {
         Ok(lines.out.heading(&place)?)
     }
 
-    /// Prints what is held back, because nothing else will follow for a while.
+    /// Prints the pending lines, because no events follow for now.
     pub(super) fn pause(&mut self, lines: &mut Lines<'_>) -> Result<(), Failure> {
         let held = self.fold.show();
         self.print(held, lines)
@@ -357,7 +359,7 @@ impl Player {
         lines.call(&self.prefix, indent(line.depth.as_usize(), root, lines), line)
     }
 
-    /// Prints what is known beside calls.
+    /// Prints a mark between calls.
     fn aside(&mut self, aside: &Aside, lines: &mut Lines<'_>) -> Result<(), Failure> {
         let Some(root) = self.root else { return Ok(()) };
         let open = self.stack.len();
@@ -367,7 +369,7 @@ impl Player {
         self.take_held(lines)?;
         lines.head(self.number, &self.title)?;
         let depth = open.min(root.saturating_add(self.max_depth));
-        lines.aside(indent(depth, root, lines), &aside.words())
+        lines.aside(indent(depth, root, lines), &aside.text())
     }
 
     /// Ends the thread with the remaining remarks.
@@ -412,7 +414,7 @@ impl Player {
     }
 }
 
-/// Prints a line among calls.
+/// Prints a line of text between calls.
 fn beside(depth: usize, text: &str, is_timed: bool, lines: &mut Lines<'_>) -> Result<(), Failure> {
     if is_timed { lines.aside(depth, text) } else { lines.text(depth, text) }
 }

@@ -1,4 +1,4 @@
-//! `flow replay --from`: where in a thread to begin.
+//! `flow replay --from`: finds the position at which to begin.
 
 use std::num::NonZeroU64;
 
@@ -11,15 +11,15 @@ use crate::input::place::From;
 use crate::input::reading::Reading;
 use crate::output::Progress;
 
-/// Where a replay begins, and the open frames, the outermost first.
+/// The position at which a replay begins, and the open frames, the outermost first.
 pub(super) struct Start {
     pub(super) place: Place,
     pub(super) frames: Vec<MethodId>,
 }
 
 impl From {
-    /// Finds the position in a thread; `None` if it has none. Also returns what is wrong with the events
-    /// before it, on which numbers and open frames depend.
+    /// Finds the position in a thread; `None` if the thread does not have it. Also returns the errors in the events before
+    /// it, on which numbers and open frames depend.
     pub(super) fn find(
         &self,
         trace: &Trace,
@@ -32,7 +32,7 @@ impl From {
                 Some(number) => Self::Call(number),
                 None => return Ok((None, before)),
             },
-            // The marks first: most threads of a trace may have ended by then.
+            // By the marks first: most threads of a trace may have ended by then, and need not be read.
             Self::Time(at_ns) => match file.offset_at(*at_ns)? {
                 Some(offset) => Self::Offset(offset.get()),
                 None => return Ok((None, before)),
@@ -51,7 +51,7 @@ impl From {
             None => None,
         };
         if before.is_sound() {
-            // Only now: a stored index that turned out to be wrong has none.
+            // Only now: a stored index has no damage until it has turned out to be wrong.
             before = match place {
                 // The replay reports damage after the position.
                 Some(place) => {
@@ -76,7 +76,7 @@ fn first_like(
     let pattern = |glob: &Glob| Selection::new(&trace.methods, std::slice::from_ref(glob), &[]);
     let mut search = Search {
         path: path.iter().map(pattern).collect(),
-        met: Vec::new(),
+        depths: Vec::new(),
         frames: 0,
         calls: 0,
         found: None,
@@ -100,8 +100,8 @@ fn first_like(
 
 struct Search {
     path: Vec<Selection>,
-    /// The depths at which the first parts of the path have been found; the frames there are open.
-    met: Vec<u64>,
+    /// The depths of the open frames that match the first parts of the path.
+    depths: Vec<u64>,
     frames: u64,
     calls: u64,
     found: Option<u64>,
@@ -110,9 +110,9 @@ struct Search {
 impl Visit for Search {
     #[inline]
     fn enter(&mut self, method: MethodId) {
-        if self.path.get(self.met.len()).is_some_and(|part| part.contains(method)) {
-            self.met.push(self.frames);
-            if self.met.len() == self.path.len() && self.found.is_none() {
+        if self.path.get(self.depths.len()).is_some_and(|part| part.contains(method)) {
+            self.depths.push(self.frames);
+            if self.depths.len() == self.path.len() && self.found.is_none() {
                 self.found = Some(self.calls);
             }
         }
@@ -123,8 +123,8 @@ impl Visit for Search {
     #[inline]
     fn exit(&mut self, count: NonZeroU64) {
         self.frames = self.frames.saturating_sub(count.get());
-        while self.met.last().is_some_and(|depth| *depth >= self.frames) {
-            self.met.pop();
+        while self.depths.last().is_some_and(|depth| *depth >= self.frames) {
+            self.depths.pop();
         }
     }
 }

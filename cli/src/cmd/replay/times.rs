@@ -1,4 +1,4 @@
-//! `flow replay --time`: when calls happened, and what else is known about them.
+//! `flow replay --time`: the times of calls, and the marks between them.
 
 use std::num::NonZeroU64;
 
@@ -7,19 +7,19 @@ use flow_codec::read::{Bounds, CallTimes, EventKind, TimelineEvent, Unwound, Whe
 
 use crate::output::{between, csv_fields, instant, neutral, plural};
 
-/// Columns of text: start and duration.
+/// The widths of the columns of text, start and duration.
 const START_WIDTH: usize = 14;
-const TOOK_WIDTH: usize = 18;
+const DURATION_WIDTH: usize = 18;
 
 pub(super) const CSV_TITLES: &str = ",start_ns,start_from_ns,start_by_ns,duration_ns,\
     duration_from_ns,duration_by_ns,thrown,mark,text";
 
-/// What marks say beside calls.
+/// A mark between calls.
 #[derive(Debug)]
 pub(super) struct Aside {
     /// `note`, `gap`, `paused` or `resumed`.
     kind: &'static str,
-    /// The record before which, or in which, it is.
+    /// The offset of the record before which, or in which, it is.
     pub(super) offset: Offset,
     /// The note of the program.
     text: Option<String>,
@@ -29,7 +29,7 @@ pub(super) struct Aside {
 }
 
 impl Aside {
-    /// What an event says that is neither entry nor exit.
+    /// The mark of an event; `None` for events that are shown otherwise.
     pub(super) fn of(event: TimelineEvent) -> Option<Self> {
         let (kind, text, events) = match event.kind {
             EventKind::Note(text) => ("note", Some(text), None),
@@ -42,8 +42,8 @@ impl Aside {
         Some(Self { kind, offset, text, events, start })
     }
 
-    /// For people.
-    pub(super) fn words(&self) -> String {
+    /// The mark as text.
+    pub(super) fn text(&self) -> String {
         match (self.kind, &self.text, self.events) {
             (_, Some(text), _) => format!("# {text}"),
             ("gap", _, Some(events)) => format!("… {} missing here", plural(events, "event")),
@@ -54,7 +54,7 @@ impl Aside {
 
     /// The columns after the offset.
     pub(super) fn push_csv(&self, line: &mut Vec<u8>) {
-        let [start_ns, start_from_ns, start_by_ns, ..] = numbers(&beside(self.start));
+        let [start_ns, start_from_ns, start_by_ns, ..] = numbers(&only_start(self.start));
         push_csv_numbers([start_ns, start_from_ns, start_by_ns, None, None, None], line);
         let events = self.events.map(|events| events.to_string());
         let text = self.text.as_deref().map(neutral).or(events.map(Into::into));
@@ -64,7 +64,7 @@ impl Aside {
 
     /// The fields after the offset.
     pub(super) fn push_json(&self, line: &mut Vec<u8>) {
-        push_json_numbers(numbers(&beside(self.start)).get(..3).unwrap_or_default(), line);
+        push_json_numbers(numbers(&only_start(self.start)).get(..3).unwrap_or_default(), line);
         let text = serde_json::Value::from(self.text.as_deref().map(neutral));
         let events = serde_json::Value::from(self.events);
         let kind = self.kind;
@@ -73,8 +73,8 @@ impl Aside {
     }
 }
 
-/// The times of a row that is not a call: only its start is known.
-fn beside(start: When) -> CallTimes {
+/// The times of a mark: only its start is known.
+fn only_start(start: When) -> CallTimes {
     CallTimes { start, duration: Bounds::UNKNOWN, duration_ns: 0, unwound: None }
 }
 
@@ -86,9 +86,9 @@ pub(super) fn push_columns(line: &mut Vec<u8>, times: Option<&CallTimes>) {
         None => String::new(),
     };
     let start = or_unknown(times.and_then(|times| times.start.estimate_ns).map(instant));
-    let took = or_unknown(times.map(|times| between(times.duration)));
-    // By hand: the padding of `format!` would take a fourth of the time of a line.
-    for (text, width) in [(start, START_WIDTH), (took, TOOK_WIDTH)] {
+    let duration = or_unknown(times.map(|times| between(times.duration)));
+    // The padding of `format!` would take 25 % of the time of a line.
+    for (text, width) in [(start, START_WIDTH), (duration, DURATION_WIDTH)] {
         let blanks = width.saturating_sub(text.chars().count());
         line.extend(std::iter::repeat_n(b' ', blanks));
         line.extend_from_slice(text.as_bytes());
@@ -96,7 +96,7 @@ pub(super) fn push_columns(line: &mut Vec<u8>, times: Option<&CallTimes>) {
     }
 }
 
-/// The numbers of a call: empty if they are unknown.
+/// The numbers of a call, each `None` if it is unknown.
 fn numbers(times: &CallTimes) -> [Option<u64>; 6] {
     let CallTimes { start, duration, duration_ns, .. } = times;
     let known = |by_ns: u64| (by_ns != u64::MAX).then_some(by_ns);
@@ -145,6 +145,6 @@ pub(super) fn push_csv(line: &mut Vec<u8>, times: &CallTimes) {
     if let Some(class) = thrown(times) {
         line.extend_from_slice(csv_fields([&*neutral(class)]).as_bytes());
     }
-    // Nothing beside it.
+    // A call is no mark: two empty columns.
     line.extend_from_slice(b",,");
 }

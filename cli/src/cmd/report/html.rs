@@ -13,12 +13,12 @@ use crate::input::reading::Chosen;
 use crate::input::source::Source;
 use crate::output::{Out, duration, instant};
 
-/// Standard output, as a file's name.
+/// The file name that means standard output.
 const STDOUT: &str = "-";
 
 /// Writes the page of a trace to a file.
 pub(super) fn run(to: &Path, args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
-    // What can be known before anything is read is said before.
+    // Checked before reading, which may take long.
     let place = if to == Path::new(STDOUT) { None } else { Some(Place::find(to)?) };
     let mut source = Source::open(&args.source)?;
     source.choose_part(&args.part)?;
@@ -33,7 +33,7 @@ pub(super) fn run(to: &Path, args: &ReportArgs, out: &mut Out) -> Result<Status,
     let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
     let mut notes: Vec<_> = source.missing.values().map(|missing| Note::missing(missing)).collect();
     if !chosen.selection.is_all() {
-        let text = "--include or --exclude hides calls; their callees take their place";
+        let text = "--include or --exclude hides calls; their callees move up to their callers";
         notes.push(Note::info(text));
     }
     if let Some(text) = limits_text(chosen.limits) {
@@ -54,7 +54,7 @@ pub(super) fn run(to: &Path, args: &ReportArgs, out: &mut Out) -> Result<Status,
     Ok(source.status.and(status))
 }
 
-/// What is left out by its time.
+/// Describes the selection by time.
 fn limits_text(limits: TimeLimits) -> Option<String> {
     let TimeLimits { from_ns, to_ns, min_ns } = limits;
     let to = if to_ns == u64::MAX { "the end".to_owned() } else { instant(to_ns) };
@@ -66,11 +66,11 @@ fn limits_text(limits: TimeLimits) -> Option<String> {
     (!parts.is_empty()).then(|| format!("only {}", parts.join(", ")))
 }
 
-/// Where a file is to be.
+/// The destination of the page.
 enum Place {
-    /// In a directory, alone or instead of another file.
+    /// A new file, or a file to replace.
     File(PathBuf),
-    /// A pipe or a device, which stays what it is.
+    /// A pipe or a device, which is written to.
     Stream(PathBuf),
 }
 
@@ -83,7 +83,7 @@ impl Place {
                     "{path}: is a directory; --html names the file to write"
                 )))
             }
-            // Behind a link, it is the file that is replaced.
+            // Replaces the file that a link leads to, not the link.
             Ok(meta) if meta.is_file() => match fs::canonicalize(path) {
                 Ok(path) => Ok(Self::File(path)),
                 Err(error) => Err(failure(path, &error)),
@@ -100,18 +100,18 @@ impl Place {
         }
     }
 
-    /// Writes a file: afterwards there is the whole of it, or what was there before.
+    /// Writes the page. A file is replaced completely or not at all.
     fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
         match self {
             Self::Stream(path) => fs::write(path, bytes).map_err(|error| failure(path, &error)),
             Self::File(path) => {
                 let name = format!(".flow-{}.html.tmp", std::process::id());
-                let beside = parent(path).join(name);
-                let written = File::create_new(&beside)
+                let temporary = parent(path).join(name);
+                let written = File::create_new(&temporary)
                     .and_then(|mut file| file.write_all(bytes))
-                    .and_then(|()| fs::rename(&beside, path));
+                    .and_then(|()| fs::rename(&temporary, path));
                 written.map_err(|error| {
-                    let _ = fs::remove_file(&beside);
+                    let _ = fs::remove_file(&temporary);
                     failure(path, &error)
                 })
             }

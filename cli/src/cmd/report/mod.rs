@@ -1,4 +1,4 @@
-//! `flow report`: per method, how often it was called, and its total and self.
+//! `flow report`: calls, total and self of each method; and other tables about calls.
 
 mod html;
 mod neighbours;
@@ -12,7 +12,7 @@ use flow_codec::analysis::{Report, ReportRow, Side, TimedReport};
 use flow_codec::read::{Clock, ThreadFile, Trace};
 
 use crate::args::{Format, ReportArgs, SortKey};
-use crate::cmd::{most, trace_field};
+use crate::cmd::{line_limit, trace_field};
 use crate::failure::{Failure, Status};
 use crate::input::parallel::report_thread;
 use crate::input::reading::{Chosen, Reading, visit_thread, visit_timed};
@@ -20,7 +20,7 @@ use crate::input::source::Source;
 use crate::input::times::{by_time, caution};
 use crate::output::{self, Labels, Out, Progress, Unit, Weight, plural};
 
-/// Lines of text that are shown when nobody says how many.
+/// Lines shown in text by default.
 const DEFAULT_ROWS: u64 = 40;
 
 pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -45,22 +45,23 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     table(&source, args, out)
 }
 
-/// How many lines are shown.
-fn default_max(args: &ReportArgs) -> usize {
-    most(args.max, args.source.format, DEFAULT_ROWS)
+/// The most lines to show.
+fn max_lines(args: &ReportArgs) -> usize {
+    line_limit(args.max, args.source.format, DEFAULT_ROWS)
 }
 
-/// What the calls of a trace come to.
+/// The sums of the calls of a trace.
 struct Sums {
     rows: Vec<ReportRow>,
-    /// All methods together.
+    /// The calls of all methods together, and their total.
     calls: u64,
     total: u64,
+    /// The number of threads with calls.
     threads: u64,
     status: Status,
 }
 
-/// Calls, total and self of each method.
+/// Prints calls, total and self of each method.
 fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     let format = args.source.format;
     if format == Format::Csv {
@@ -78,14 +79,14 @@ fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<Status, Fa
         };
         status = status.and(sums.status);
         let mut rows = sums.rows;
-        // They come with the largest total first.
+        // They are sorted by total.
         match args.sort {
             SortKey::Total => {}
             SortKey::Calls => rows.sort_by_key(|row| Reverse(row.calls)),
             SortKey::Own => rows.sort_by_key(|row| Reverse(row.self_weight)),
             SortKey::Name => rows.sort_by_cached_key(|row| trace.methods.display(row.method)),
         }
-        let (methods, max) = (rows.len() as u64, default_max(args));
+        let (methods, max) = (rows.len() as u64, max_lines(args));
         rows.truncate(max);
         let mut labels = Labels::new(&trace.methods, format, args.verbose);
         if format == Format::Text {

@@ -1,4 +1,4 @@
-//! `flow report --callers` and `--callees`: who calls some methods, and whom they call.
+//! `flow report --callers` and `--callees`: the callers or the callees of some methods.
 
 use std::io::Write;
 
@@ -6,7 +6,7 @@ use flow_codec::MethodId;
 use flow_codec::analysis::{EdgeRow, Edges, Report, Side, Sums, TimedReport};
 use flow_codec::read::{Clock, Selection, ThreadFile, Trace};
 
-use super::default_max;
+use super::max_lines;
 use crate::args::{Format, ReportArgs};
 use crate::cmd::trace_field;
 use crate::failure::{Failure, Status};
@@ -18,10 +18,10 @@ use crate::output::{
     Labels, Out, Progress, Unit, Weight, duration, grouped, left_out, neutral, plural,
 };
 
-/// Who is in the caller's place where a thread begins.
+/// The caller of outermost calls.
 const NOBODY: &str = "(no recorded caller)";
 
-/// Runs the verb for this side of the methods that the patterns mean.
+/// Runs the verb for this side of the methods that match the patterns.
 pub(super) fn run(
     side: Side,
     patterns: &[String],
@@ -66,10 +66,10 @@ pub(super) fn run(
 
 /// What was found in a trace.
 struct Found {
-    /// The methods that were asked for and met, with their calls, and what all of these come to.
+    /// The methods that match and were called, with their calls, and the total of all of these calls.
     chosen: Vec<(MethodId, u64)>,
     total: u64,
-    /// The first comes first.
+    /// The callers or callees, in the order to show them.
     rows: Vec<EdgeRow>,
     status: Status,
 }
@@ -99,7 +99,7 @@ impl Found {
         args: &ReportArgs,
         out: &mut Out,
     ) -> Result<(), Failure> {
-        let (format, max) = (args.source.format, default_max(args));
+        let (format, max) = (args.source.format, max_lines(args));
         let (shown, left) = self.rows.split_at(max.min(self.rows.len()));
         let mut labels = Labels::new(&trace.methods, format, args.verbose);
         if format == Format::Text {
@@ -124,8 +124,8 @@ impl Found {
             for row in shown {
                 let weight = Weight::from(*row).fields(unit, format);
                 let [json, csv] = Labels::NOTHING;
-                let nobody = if format == Format::Json { json } else { csv };
-                let label = row.method.map_or(nobody, |method| labels.get(method));
+                let nothing = if format == Format::Json { json } else { csv };
+                let label = row.method.map_or(nothing, |method| labels.get(method));
                 match format {
                     Format::Json => writeln!(out, "{{\"trace\":{name},{label},{weight}}}")?,
                     _ => writeln!(out, "{name},{label},{weight}")?,

@@ -6,7 +6,7 @@ use flow_codec::MethodId;
 use flow_codec::analysis::{Deepest, PathId, PathRow, PathTree};
 use flow_codec::read::{Selection, Trace};
 
-use super::default_max;
+use super::max_lines;
 use crate::args::{By, Format, PathsKind, ReportArgs};
 use crate::cmd::trace_field;
 use crate::failure::{Failure, Status};
@@ -19,7 +19,7 @@ use crate::output::{
     left_out, neutral, percent, plural,
 };
 
-/// How many frames are named at either end of a stack.
+/// The frames that are named at each end of a stack.
 const CHAIN_ENDS: usize = 3;
 
 /// Runs the verb for these paths.
@@ -51,7 +51,7 @@ pub(super) fn run(
             place: source.place(&trace.dir),
             labels: Labels::new(&trace.methods, args.source.format, args.verbose),
             format: args.source.format,
-            max: default_max(args),
+            max: max_lines(args),
         };
         if kind == PathsKind::Deepest {
             let mut deepest = Deepest::default();
@@ -61,12 +61,12 @@ pub(super) fn run(
                 status = status.and(reading.report(file, &progress));
             }
             source.begin(trace, args.source.format, out)?;
-            // Of calls that are left out nobody knows how many there were.
+            // The number of the event is unknown if calls were left out.
             let event = shown.is_all().then(|| deepest.event());
             paths.deepest(&deepest, event, out)?;
             continue;
         }
-        // What is frequent is so by calls, unless somebody says otherwise.
+        // Frequent means by calls, unless --by is given.
         let by = if kind == PathsKind::Frequent { args.by.or(Some(By::Calls)) } else { args.by };
         let (all, is_timed) = (Selection::all(), by_time(by, trace)?);
         let read = ByPath::read(&trace.files, &shown, &all, is_timed, &mut progress);
@@ -87,9 +87,9 @@ pub(super) fn run(
 /// Prints the paths of one trace.
 struct Paths<'a> {
     trace: &'a Trace,
-    /// Of the trace, as a field.
+    /// The name of the trace, as a field.
     name: String,
-    /// What remarks are about.
+    /// The place that remarks name.
     place: Option<String>,
     labels: Labels<'a>,
     format: Format,
@@ -284,7 +284,7 @@ impl Paths<'_> {
 enum Frame<'a, T> {
     /// A frame and its depth.
     Shown(usize, &'a T),
-    /// So many are left out here.
+    /// This many frames are left out.
     Hidden(u64),
 }
 

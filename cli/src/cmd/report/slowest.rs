@@ -1,4 +1,4 @@
-//! `flow report --slowest`: the calls that took longest, and where they were made.
+//! `flow report --slowest`: the longest calls, with their stacks.
 
 use std::io::Write;
 
@@ -16,12 +16,12 @@ use crate::input::source::{Source, file_title};
 use crate::input::times::{has_clock, no_clock};
 use crate::output::{Align, Labels, Out, Progress, Table, Unit, between, chain, instant};
 
-/// A lookup in the tree reads about so many intervals: some for the call, some for its frames.
+/// The number of intervals of the index that a lookup in the tree reads, for the call and for its frames.
 const INTERVALS_A_LOOKUP: usize = 4;
-/// So few are looked up one by one, however small the thread is.
+/// Up to this many calls are looked up one by one, even in a small thread.
 const FEW_LOOKUPS: usize = 8;
 
-/// How many frames are named at either end of a stack.
+/// The frames that are named at each end of a stack.
 const CHAIN_ENDS: usize = 3;
 
 const CSV_TIMES: &str = "start_ns,start_from_ns,start_by_ns,duration_ns,duration_from_ns,\
@@ -87,8 +87,8 @@ fn read(
     reading
 }
 
-/// The frames each call was made on, without those that are left out: empty where they cannot be read again.
-/// Calls of parts of a thread get their numbers in the whole of it, which other verbs know.
+/// Finds the stacks of calls, without frames that are left out; empty if the thread cannot be read again. Calls in
+/// ranges of a thread get their numbers in the whole thread, which other verbs use.
 fn stacks(
     calls: &mut [SlowCall],
     trace: &Trace,
@@ -97,12 +97,12 @@ fn stacks(
 ) -> Vec<Vec<MethodId>> {
     let mut stacks = vec![Vec::new(); calls.len()];
     let mut rows: Vec<_> = calls.iter_mut().zip(&mut stacks).collect();
-    // Each thread's together, in order.
+    // The calls of each thread are consecutive and in order.
     rows.sort_by_key(|(call, _)| (call.thread, call.call.number));
     for of_thread in rows.chunk_by_mut(|(a, _), (b, _)| a.thread == b.thread) {
         let number = of_thread.first().map(|(call, _)| call.thread);
         let Some(file) = number.and_then(|number| trace.files.get(number)) else { continue };
-        // Where it cannot be read, the first reading has said so.
+        // If the thread cannot be read, the first reading has reported it.
         let _ = if is_for_one_pass(file, of_thread.len()) {
             stacks_in_one_pass(file, of_thread, progress)
         } else {
@@ -115,10 +115,10 @@ fn stacks(
     stacks
 }
 
-/// A call, and where its stack belongs.
+/// A call, and the place for its stack.
 type Row<'a> = (&'a mut SlowCall, &'a mut Vec<MethodId>);
 
-/// Whether to find so many calls one by one would read more than all of the thread.
+/// Returns whether finding the calls one by one would read more than the whole thread.
 fn is_for_one_pass(file: &ThreadFile, rows: usize) -> bool {
     let parts = file.parts.as_ref().map_or(0, |parts| parts.ranges.len());
     let lookups = rows.saturating_mul(parts.saturating_add(1));
@@ -230,7 +230,7 @@ fn lines(
     Ok(())
 }
 
-/// A bound, where there is one.
+/// An upper bound; `None` if it is unknown.
 fn known(by_ns: u64) -> Option<u64> {
     (by_ns != u64::MAX).then_some(by_ns)
 }

@@ -10,7 +10,7 @@ use flow_codec::read::TestRun;
 
 use self::print::Print;
 pub(crate) use self::print::summary;
-use super::most;
+use super::line_limit;
 use crate::args::{TestKey, TestsArgs};
 use crate::failure::{Failure, Status};
 use crate::input::reading::{Chosen, visit_thread};
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
             }
             rows.push(Row { run, calls: seen.calls, new: std::mem::take(&mut seen.new) });
         }
-        // All were counted: what is new in one depends on those before.
+        // Only now: the new methods of a test depend on all tests before it.
         rows.retain(|row| args.tests.include(&row.run.name));
         sort(&mut rows, args.sort);
         print.trace(trace, &rows, out)?;
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
 }
 
 fn max(args: &TestsArgs) -> usize {
-    most(args.max, args.source.format, DEFAULT_MAX)
+    line_limit(args.max, args.source.format, DEFAULT_MAX)
 }
 
 /// Sorts tests that are ordered by their start.

@@ -1,4 +1,4 @@
-//! Tests as lines.
+//! Prints the tests of traces.
 
 use std::io::Write;
 
@@ -13,7 +13,7 @@ use crate::input::source::Source;
 use crate::input::test_runs::outcome;
 use crate::output::{Align, Out, Table, csv_fields, duration, grouped, left_out, neutral, plural};
 
-/// Prints the tests of one trace after the other.
+/// Prints the tests of one trace after another.
 pub(super) struct Print<'a> {
     args: &'a TestsArgs,
     source: &'a Source,
@@ -121,7 +121,7 @@ pub(crate) fn summary(outcomes: impl Iterator<Item = Option<Outcome>>) -> String
     if counts.is_empty() { tests } else { format!("{tests}: {}", counts.join(", ")) }
 }
 
-/// Its duration, if it is known.
+/// The duration of a test; empty if it is unknown.
 fn time(row: &Row) -> String {
     row.run.elapsed_ns().map(duration).unwrap_or_default()
 }
