@@ -1,0 +1,328 @@
+//! Runs the variants in turns and collects their figures.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use super::workload::{Program, Variant, Workload};
+use super::{NAME, Places};
+use crate::failure::{Context, Result};
+use crate::jdk::Jdk;
+use crate::process::{Usage, cannot_run, measure, output_of};
+use crate::report;
+
+/// One run of a program.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    pub(super) workload: Workload,
+    pub(super) jdk: u32,
+    pub(super) variant: Variant,
+    /// Runs are compared within a turn only.
+    pub(super) turn: Turn,
+    pub(super) usage: Usage,
+    pub(super) recorded: Recorded,
+    /// What [`Workload::figure_name`] names.
+    pub(super) figure: Option<f64>,
+}
+
+/// All variants of a workload once, on one JDK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Turn {
+    pub(super) round: u32,
+    /// Which variant runs first.
+    pub(super) number: u32,
+}
+
+/// What a run left on disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Recorded {
+    pub(super) calls: u64,
+    pub(super) bytes: u64,
+}
+
+/// All rounds, and what came of them.
+#[derive(Debug)]
+pub(super) struct Rounds<'a> {
+    pub(super) places: &'a Places,
+    /// Empty: all of a workload.
+    pub(super) variants: &'a [Variant],
+    pub(super) slow_in_every_round: bool,
+    /// Gets a line for each run.
+    pub(super) results: fs::File,
+    pub(super) runs: Vec<Run>,
+    pub(super) failures: Vec<String>,
+    /// Variants that failed, which are not tried again.
+    pub(super) broken: HashSet<(Workload, u32, Variant)>,
+}
+
+impl Rounds<'_> {
+    /// Runs one round.
+    ///
+    /// # Errors
+    ///
+    /// If a file of ours cannot be written. A program that fails is listed in `failures`.
+    pub(super) fn run(&mut self, round: u32, jdks: &[Jdk], workloads: &[Workload]) -> Result<()> {
+        for jdk in jdks {
+            for &workload in workloads {
+                let program = workload.program(self.places);
+                if self.variants_of(workload, jdk, round).contains(&Variant::Jfr) {
+                    self.write_jfr_settings(jdk, &program)?;
+                }
+                for number in 0..workload.runs_per_round() {
+                    let turn = Turn { round, number: round + number - 1 };
+                    self.run_turn(workload, &program, jdk, turn)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the variants of a workload that a round runs.
+    fn variants_of(&self, workload: Workload, jdk: &Jdk, round: u32) -> Vec<Variant> {
+        let mut variants = vec![Variant::None];
+        variants.extend(workload.variants().iter().copied().filter(|&variant| {
+            let is_wanted = self.variants.is_empty() || self.variants.contains(&variant);
+            let is_due = self.slow_in_every_round || round == 1 || !workload.is_slow(variant);
+            is_wanted && is_due && variant.runs_on(jdk.version)
+        }));
+        variants.retain(|&variant| !self.broken.contains(&(workload, jdk.version, variant)));
+        variants
+    }
+
+    fn run_turn(
+        &mut self,
+        workload: Workload,
+        program: &Program,
+        jdk: &Jdk,
+        turn: Turn,
+    ) -> Result<()> {
+        let mut durations = String::new();
+        for variant in rotated(&self.variants_of(workload, jdk, turn.round), turn.number) {
+            // There is nothing to compare with.
+            if self.broken.contains(&(workload, jdk.version, Variant::None)) {
+                break;
+            }
+            match self.run_once(workload, program, jdk, variant, turn)? {
+                Ok(run) => {
+                    #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
+                    let seconds = run.usage.wall_ns as f64 / 1e9;
+                    durations += &format!(", {} {seconds:.2} s", variant.name());
+                    writeln!(self.results, "{}", line(&run))
+                        .context("the file of the single runs")?;
+                    self.runs.push(run);
+                }
+                Err(problem) => {
+                    let (name, variant_name) = (workload.name(), variant.name());
+                    let failure = format!("{name}, JDK {}, {variant_name}: {problem}", jdk.version);
+                    report::say(NAME, &failure);
+                    self.failures.push(failure);
+                    self.broken.insert((workload, jdk.version, variant));
+                }
+            }
+        }
+        if !durations.is_empty() {
+            let (round, version, name) = (turn.round, jdk.version, workload.name());
+            report::say(NAME, &format!("round {round}, JDK {version}, {name}{durations}"));
+        }
+        Ok(())
+    }
+
+    /// Runs a variant once. The inner error is a failure of the program or of its recording.
+    fn run_once(
+        &self,
+        workload: Workload,
+        program: &Program,
+        jdk: &Jdk,
+        variant: Variant,
+        turn: Turn,
+    ) -> Result<std::result::Result<Run, String>> {
+        let dir = &self.places.run;
+        let _ = fs::remove_dir_all(dir);
+        fs::create_dir_all(dir.join("classes")).context(dir.display())?;
+        let create = |name: &str| fs::File::create(dir.join(name)).context(name);
+        let mut java = jdk.tool("java");
+        java.args(variant.option(program.package, self.places)).args(&program.arguments);
+        java.stdout(create("stdout")?).stderr(create("stderr")?);
+        let (status, usage) = measure(&mut java).map_err(|error| cannot_run(&java, &error))?;
+        let read = |name: &str| fs::read(dir.join(name)).unwrap_or_default();
+        let text = |name: &str| String::from_utf8_lossy(&read(name)).into_owned();
+        if !status.success() {
+            let stderr = text("stderr");
+            let last = stderr.lines().last().unwrap_or_default();
+            return Ok(Err(format!("{status}: {last}")));
+        }
+        let recorded = match self.recorded(variant, jdk)? {
+            Ok(recorded) => recorded,
+            Err(problem) => return Ok(Err(problem)),
+        };
+        let figure = workload.figure(&usage, &text("stdout"));
+        Ok(Ok(Run { workload, jdk: jdk.version, variant, turn, usage, recorded, figure }))
+    }
+
+    /// Returns what the last run recorded. The inner error says why that cannot be trusted.
+    fn recorded(
+        &self,
+        variant: Variant,
+        jdk: &Jdk,
+    ) -> Result<std::result::Result<Recorded, String>> {
+        match variant {
+            Variant::None | Variant::Again => Ok(Ok(Recorded::default())),
+            Variant::Jfr => {
+                let mut summary = jdk.tool("jfr");
+                let file = self.places.run.join("trace.jfr");
+                Ok(jfr_recorded(&output_of(summary.arg("summary").arg(file))?))
+            }
+            _ => {
+                let trace = self.places.run.join("trace");
+                let manifest = fs::read_to_string(trace.join("trace.json")).unwrap_or_default();
+                let calls = flow_recorded(&manifest);
+                Ok(calls.map(|calls| Recorded { calls, bytes: size_of(&trace) }))
+            }
+        }
+    }
+
+    /// Writes the settings with which Flight Recorder traces every method of a package.
+    fn write_jfr_settings(&self, jdk: &Jdk, program: &Program) -> Result<()> {
+        let mut java = jdk.tool("java");
+        java.arg("-cp").arg(self.places.work.join("classes"));
+        let settings =
+            output_of(java.args(["bench.JfrSettings", &program.classes, program.package]))?;
+        let file = self.places.work.join(format!("{}.jfc", program.package));
+        fs::write(&file, settings).context(file.display())
+    }
+}
+
+/// Returns the variants with another one first in each turn, because a program finds caches and disk as
+/// the one before left them.
+fn rotated(variants: &[Variant], turn: u32) -> Vec<Variant> {
+    let mut order = variants.to_vec();
+    if !order.is_empty() {
+        let first = usize::try_from(turn).unwrap_or_default() % order.len();
+        order.rotate_left(first);
+    }
+    order
+}
+
+/// Returns the calls of a trace by its `trace.json`, or why they cannot be trusted.
+fn flow_recorded(manifest: &str) -> std::result::Result<u64, String> {
+    let manifest: serde_json::Value = serde_json::from_str(manifest).unwrap_or_default();
+    let end = &manifest["end"];
+    let Some(calls) = end["totals"]["enters"].as_u64() else {
+        return Err("the recording did not end".to_owned());
+    };
+    match (end["lost"]["events"].as_u64().unwrap_or_default(), calls) {
+        (0, 0) => Err("nothing was recorded".to_owned()),
+        (0, calls) => Ok(calls),
+        (lost, _) => Err(format!("{lost} events lost")),
+    }
+}
+
+/// Returns the calls and bytes of a flight recording by what `jfr summary` prints, or why they cannot be
+/// trusted.
+fn jfr_recorded(summary: &str) -> std::result::Result<Recorded, String> {
+    let of = |event: &str| {
+        let mut lines = summary.lines().map(|line| line.split_whitespace());
+        let mut numbers =
+            lines.find_map(|mut words| (words.next() == Some(event)).then_some(words))?;
+        let mut number = || numbers.next()?.parse::<u64>().ok();
+        Some(Recorded { calls: number()?, bytes: number()? })
+    };
+    let lost = of("jdk.DataLoss").unwrap_or_default().calls;
+    if lost > 0 {
+        return Err(format!("JFR lost data {lost} times"));
+    }
+    let traced = of("jdk.MethodTrace").filter(|traced| traced.calls > 0);
+    traced.ok_or_else(|| "nothing was recorded".to_owned())
+}
+
+/// Returns the bytes of all files below a directory.
+fn size_of(dir: &Path) -> u64 {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let size =
+        |path: &Path, data: &fs::Metadata| if data.is_dir() { size_of(path) } else { data.len() };
+    entries.filter_map(|entry| Some(size(&entry.path(), &entry.metadata().ok()?))).sum()
+}
+
+/// Returns the figures of a run, separated by tabs: workload, JDK, variant, turn, wall ns, CPU ns, KiB,
+/// calls, bytes, and the workload's own figure or `-`.
+fn line(run: &Run) -> String {
+    let Run { workload, jdk, variant, turn, usage, recorded, figure } = run;
+    let figure = figure.map_or_else(|| "-".to_owned(), |figure| figure.to_string());
+    [
+        workload.name().to_owned(),
+        jdk.to_string(),
+        variant.name().to_owned(),
+        format!("{}.{}", turn.round, turn.number),
+        usage.wall_ns.to_string(),
+        usage.cpu_ns.to_string(),
+        usage.rss_kib.to_string(),
+        recorded.calls.to_string(),
+        recorded.bytes.to_string(),
+        figure,
+    ]
+    .join("\t")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_turn_begins_with_the_next_variant() {
+        let variants = [Variant::None, Variant::Again, Variant::Jfr];
+        assert_eq!(rotated(&variants, 0), variants);
+        assert_eq!(rotated(&variants, 1), [Variant::Again, Variant::Jfr, Variant::None]);
+        assert_eq!(rotated(&variants, 5), [Variant::Jfr, Variant::None, Variant::Again]);
+        assert_eq!(rotated(&[], 3), []);
+    }
+
+    #[test]
+    fn calls_of_a_trace_count_if_it_ended_and_nothing_is_lost() {
+        let manifest = |enters: u32, lost: u32| {
+            format!(
+                "{{\"end\": {{\"totals\": {{\"enters\": {enters}}}, \"lost\": {{\"events\": {lost}}}}}}}"
+            )
+        };
+        assert_eq!(flow_recorded(&manifest(7, 0)), Ok(7));
+        assert_eq!(flow_recorded(&manifest(7, 2)), Err("2 events lost".to_owned()));
+        assert_eq!(flow_recorded(&manifest(0, 0)), Err("nothing was recorded".to_owned()));
+        assert_eq!(flow_recorded("{\"pid\": 1}"), Err("the recording did not end".to_owned()));
+        assert_eq!(flow_recorded(""), Err("the recording did not end".to_owned()));
+    }
+
+    #[test]
+    fn calls_of_a_flight_recording_count_if_nothing_is_lost() {
+        let summary =
+            " Event Type   Count  Size (bytes)\n=====\n jdk.MethodTrace  12  340\n jdk.DataLoss  ";
+        let whole = format!("{summary}0  0\n");
+        assert_eq!(jfr_recorded(&whole), Ok(Recorded { calls: 12, bytes: 340 }));
+        let torn = format!("{summary}3  99\n");
+        assert_eq!(jfr_recorded(&torn), Err("JFR lost data 3 times".to_owned()));
+        assert_eq!(jfr_recorded(" jdk.MethodTrace 0 0\n"), Err("nothing was recorded".to_owned()));
+        assert_eq!(jfr_recorded(""), Err("nothing was recorded".to_owned()));
+    }
+
+    #[test]
+    fn the_size_of_a_directory_is_that_of_all_files_below() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("sub")).unwrap();
+        fs::write(dir.path().join("a"), [0; 10]).unwrap();
+        fs::write(dir.path().join("sub/b"), [0; 5]).unwrap();
+        assert_eq!(size_of(dir.path()), 15);
+    }
+
+    #[test]
+    fn a_line_has_a_column_for_each_figure() {
+        let run = Run {
+            workload: Workload::FibSmall,
+            jdk: 17,
+            variant: Variant::Instrument,
+            turn: Turn { round: 2, number: 1 },
+            usage: Usage { wall_ns: 5, cpu_ns: 6, rss_kib: 7 },
+            recorded: Recorded { calls: 8, bytes: 9 },
+            figure: None,
+        };
+        assert_eq!(line(&run), "fib-small\t17\tinstrument\t2.1\t5\t6\t7\t8\t9\t-");
+    }
+}

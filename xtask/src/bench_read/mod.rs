@@ -1,0 +1,396 @@
+//! `xtask bench-read`: how fast traces are read, by whole commands.
+//!
+//! `command` says what runs, `table` sums up the runs.
+
+mod command;
+mod table;
+
+use std::collections::HashSet;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use self::command::{Flow, ReadCommand};
+use crate::arguments::{Argument, Arguments, one_of};
+use crate::failure::{Context, Failure, Result};
+use crate::machine::{self, Cores};
+use crate::process::{Usage, cannot_run, is_executable, measure, run as run_command};
+use crate::project::{self, Project, absolute};
+use crate::{Outcome, report};
+
+pub(crate) const NAME: &str = "bench-read";
+
+pub(crate) const USAGE: &str = "\
+Measures how fast traces are read, and prints it as Markdown: whole commands, on generated traces.
+
+usage: scripts/bench-read.sh [--rounds N] [--big] [--shape NAME] [--only NAME,…] [--cores LIST|all]
+                             [--flow FILE] [--keep FILE] [DIR]…
+
+  --rounds N     rounds; a round runs each command once (5)
+  --big          also a trace of 1 G calls, besides the one of 100 M
+  --shape NAME   what the generated program is like: real fib deep wide (real)
+  --only NAMES   commands: cat info check report graph diff index from from-index first depth dump (all
+                 that this flow has)
+  --cores LIST   cores that they run on, as for taskset -c; `all` does not pin them (the last core)
+  --flow FILE    the flow to measure (that of this source, which is built first)
+  --keep FILE    where to write the figures of the single runs, one line a run
+                 (target/bench-read/results.tsv)
+  DIR            a recorded trace to measure too; its index is rebuilt, or removed if it had none
+
+The files are in the page cache before the first round. A command that runs for more than 30 seconds is
+not run again. The generated traces stay under target/ for the next time, up to 3 GB.
+
+Exit status: 0 all ran, 1 some run failed (named below the table), 2 something is missing or misspelt.
+";
+
+/// A command that runs for longer is run only once.
+const LONG_NS: u64 = 30_000_000_000;
+
+/// What the command line asks for.
+#[derive(Debug, PartialEq, Eq)]
+struct Request {
+    rounds: u32,
+    is_big: bool,
+    shape: Shape,
+    /// Empty: all that this flow has.
+    commands: Vec<ReadCommand>,
+    cores: Option<String>,
+    flow: Option<PathBuf>,
+    keep: Option<PathBuf>,
+    recorded: Vec<PathBuf>,
+}
+
+/// What a generated program is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    Real,
+    Fib,
+    Deep,
+    Wide,
+}
+
+impl Shape {
+    const ALL: [Self; 4] = [Self::Real, Self::Fib, Self::Deep, Self::Wide];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Real => "real",
+            Self::Fib => "fib",
+            Self::Deep => "deep",
+            Self::Wide => "wide",
+        }
+    }
+}
+
+fn parse(mut arguments: Arguments) -> Result<Request> {
+    let mut request = Request {
+        rounds: 5,
+        is_big: false,
+        shape: Shape::Real,
+        commands: Vec::new(),
+        cores: None,
+        flow: None,
+        keep: None,
+        recorded: Vec::new(),
+    };
+    while let Some(argument) = arguments.next() {
+        let option = match argument {
+            Argument::Option(option) => option,
+            Argument::Operand(dir) => {
+                request.recorded.push(absolute(&dir)?);
+                continue;
+            }
+        };
+        match option.as_str() {
+            "--rounds" => request.rounds = arguments.number()?,
+            "--big" => request.is_big = true,
+            "--shape" => {
+                request.shape = one_of("shape", &arguments.value()?, &Shape::ALL, Shape::name)?;
+            }
+            "--only" => {
+                let known = &ReadCommand::ALL;
+                let named = |name: &String| one_of("command", name, known, ReadCommand::name);
+                request.commands = arguments.list()?.iter().map(named).collect::<Result<_>>()?;
+            }
+            "--cores" => request.cores = Some(arguments.value()?),
+            "--flow" => request.flow = Some(absolute(&arguments.value()?)?),
+            "--keep" => request.keep = Some(absolute(&arguments.value()?)?),
+            _ => return Arguments::unknown(&option),
+        }
+    }
+    Ok(request)
+}
+
+/// A trace to read.
+#[derive(Debug)]
+struct Trace {
+    label: String,
+    dir: PathBuf,
+    calls: u64,
+}
+
+impl Trace {
+    fn open(label: String, dir: PathBuf) -> Result<Self> {
+        let text = fs::read_to_string(dir.join("trace.json")).context(dir.display())?;
+        let manifest: serde_json::Value = serde_json::from_str(&text).context(dir.display())?;
+        let calls = manifest["end"]["totals"]["enters"].as_u64().ok_or_else(|| {
+            let dir = dir.display();
+            Failure::Usage(format!("{dir}: no end in trace.json; see flow check --repair"))
+        })?;
+        Ok(Self { label, dir, calls })
+    }
+
+    /// Returns its files whose names have this form.
+    fn files(&self, matches: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+        let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        entries
+            .filter(|entry| entry.file_name().to_str().is_some_and(&matches))
+            .map(|entry| entry.path())
+            .collect()
+    }
+
+    fn indexes(&self) -> Vec<PathBuf> {
+        self.files(|name| name.ends_with(".idx"))
+    }
+
+    /// Reads all events, so that they are in the page cache.
+    fn warm_up(&self) -> Result<()> {
+        for file in self.files(|name| name.starts_with("thread-")) {
+            let mut events = fs::File::open(&file).context(file.display())?;
+            io::copy(&mut events, &mut io::sink()).context(file.display())?;
+        }
+        Ok(())
+    }
+}
+
+/// One run of a command.
+#[derive(Clone, Debug)]
+struct Run {
+    trace: String,
+    /// What the table calls the command.
+    title: String,
+    calls: u64,
+    usage: Usage,
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
+    let request = parse(arguments)?;
+    let project = Project::enter()?;
+    let work = project.work_dir("bench-read")?;
+    let (program, build) = match request.flow {
+        Some(flow) => (flow, "flow built elsewhere".to_owned()),
+        None => {
+            report::say(NAME, "building (the first time a minute or two) ...");
+            project::build(["--release", "--package", "flow-cli"])?;
+            (project.target.join("release/flow"), project::revision())
+        }
+    };
+    if !is_executable(&program) {
+        return Err(Failure::Usage(format!("no such program: {}", program.display())));
+    }
+    let flow = Flow::new(program);
+    let commands = if request.commands.is_empty() {
+        ReadCommand::ALL.into_iter().filter(|command| command.is_in(&flow)).collect()
+    } else {
+        request.commands
+    };
+    if let Some(missing) = commands.iter().find(|command| !command.is_in(&flow)) {
+        return Err(Failure::Usage(format!("this flow has no {}", missing.name())));
+    }
+    project::build(["--release", "--package", "flow-codec", "--example", "generate"])?;
+    let generator = project.target.join("release/examples/generate");
+    let mut traces = vec![generate(&generator, "100M", request.shape, &work)?];
+    if request.is_big {
+        traces.push(generate(&generator, "1G", request.shape, &work)?);
+    }
+    for dir in request.recorded {
+        traces.push(Trace::open("recorded".to_owned(), dir)?);
+    }
+
+    let results = request.keep.unwrap_or_else(|| work.join("results.tsv"));
+    let load = machine::load();
+    let cores = Cores::choose(request.cores.as_deref()).pin()?;
+    let mut rounds = Rounds {
+        flow: &flow,
+        results: fs::File::create(&results).context(results.display())?,
+        stderr: work.join("stderr"),
+        runs: Vec::new(),
+        failures: Vec::new(),
+    };
+    for trace in &traces {
+        rounds.run(trace, &commands, request.rounds)?;
+    }
+
+    report::print(&table::render(&rounds.runs));
+    report::print(&format!(
+        "\n{}; {}. Files in the page cache, on {}; load before {load}; {build}.\n",
+        machine::description(),
+        cores.describe("commands"),
+        machine::file_system_of(&work),
+    ));
+    if !rounds.failures.is_empty() {
+        report::print(&format!("\nFailed:\n- {}\n", rounds.failures.join("\n- ")));
+    }
+    Ok(Outcome::passed_if(rounds.failures.is_empty()))
+}
+
+/// Returns a generated trace. The generator writes the manifest last, so a trace that has one is whole.
+fn generate(generator: &Path, calls: &str, shape: Shape, work: &Path) -> Result<Trace> {
+    let dir = work.join(format!("{calls}-{}", shape.name()));
+    let modified = |file: &Path| file.metadata().and_then(|data| data.modified()).ok();
+    let manifest = modified(&dir.join("trace.json"));
+    if manifest.is_none() || manifest < modified(generator) {
+        report::say(NAME, &format!("generating {calls} calls ..."));
+        let _ = fs::remove_dir_all(&dir);
+        let mut command = Command::new(generator);
+        run_command(command.args(["--calls", calls, "--shape", shape.name()]).arg(&dir))?;
+    }
+    Trace::open(format!("{calls} calls, {}", shape.name()), dir)
+}
+
+/// All rounds, and their results.
+struct Rounds<'a> {
+    flow: &'a Flow,
+    /// Gets a line for each run.
+    results: fs::File,
+    /// Gets the messages of the command that runs.
+    stderr: PathBuf,
+    runs: Vec<Run>,
+    failures: Vec<String>,
+}
+
+impl Rounds<'_> {
+    /// Runs all commands on a trace, in every round with another one first.
+    fn run(&mut self, trace: &Trace, commands: &[ReadCommand], rounds: u32) -> Result<()> {
+        let had_index = !trace.indexes().is_empty();
+        trace.warm_up()?;
+        let mut order = commands.to_vec();
+        let mut done = HashSet::new();
+        for round in 1..=rounds {
+            let mut durations = String::new();
+            for &command in &order {
+                if done.contains(&command) {
+                    continue;
+                }
+                match self.run_once(trace, command)? {
+                    Ok(usage) => {
+                        #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
+                        let seconds = usage.wall_ns as f64 / 1e9;
+                        durations += &format!(", {} {seconds:.2} s", command.name());
+                        if usage.wall_ns > LONG_NS {
+                            done.insert(command);
+                        }
+                    }
+                    Err(problem) => {
+                        let failure = format!("{}, {}: {problem}", trace.label, command.name());
+                        report::say(NAME, &failure);
+                        self.failures.push(failure);
+                        done.insert(command);
+                    }
+                }
+            }
+            report::say(NAME, &format!("{}, round {round}{durations}", trace.label));
+            let next = usize::from(!order.is_empty());
+            order.rotate_left(next);
+        }
+        self.set_index(trace, had_index)
+    }
+
+    /// Runs a command once. The inner error says how it failed.
+    fn run_once(
+        &mut self,
+        trace: &Trace,
+        command: ReadCommand,
+    ) -> Result<std::result::Result<Usage, String>> {
+        self.set_index(trace, command == ReadCommand::FromIndex)?;
+        let mut process = command.process(self.flow, &trace.dir, trace.calls);
+        let stderr = fs::File::create(&self.stderr).context(self.stderr.display())?;
+        process.stdout(Stdio::null()).stderr(stderr);
+        let (status, usage) =
+            measure(&mut process).map_err(|error| cannot_run(&process, &error))?;
+        // 3: the trace is whole, but its recording was not.
+        if !matches!(status.code(), Some(0 | 3)) {
+            let stderr = fs::read(&self.stderr).unwrap_or_default();
+            let stderr = String::from_utf8_lossy(&stderr);
+            return Ok(Err(format!("{status}: {}", stderr.lines().last().unwrap_or_default())));
+        }
+        let run = Run {
+            trace: trace.label.clone(),
+            title: command.title(self.flow),
+            calls: trace.calls,
+            usage,
+        };
+        writeln!(self.results, "{}", line(&run)).context("the file of the single runs")?;
+        self.runs.push(run);
+        Ok(Ok(usage))
+    }
+
+    /// Builds the index of a trace, or removes it. One command reads it; all others do without.
+    fn set_index(&self, trace: &Trace, is_wanted: bool) -> Result<()> {
+        if is_wanted {
+            let mut index = self.flow.command();
+            index.arg("index").arg(&trace.dir).stdout(Stdio::null()).stderr(Stdio::null());
+            index.status().map_err(|error| cannot_run(&index, &error))?;
+            return Ok(());
+        }
+        for file in trace.indexes() {
+            fs::remove_file(&file).context(file.display())?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the figures of a run, separated by tabs: trace, command, calls of the trace, wall ns, CPU ns, KiB.
+fn line(run: &Run) -> String {
+    let Run { trace, title, calls, usage: Usage { wall_ns, cpu_ns, rss_kib } } = run;
+    format!("{trace}\t{title}\t{calls}\t{wall_ns}\t{cpu_ns}\t{rss_kib}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(words: &[&str]) -> Result<Request> {
+        parse(Arguments::new(words.iter().map(|&word| word.to_owned()).collect()))
+    }
+
+    #[test]
+    fn options_and_traces_may_be_mixed() {
+        let request = parsed(&["/a", "--rounds", "2", "/b", "--big", "--shape", "deep"]).unwrap();
+        assert_eq!(request.recorded, [PathBuf::from("/a"), "/b".into()]);
+        assert_eq!((request.rounds, request.is_big, request.shape), (2, true, Shape::Deep));
+        assert!(request.commands.is_empty());
+        let request = parsed(&["--only", "cat,from-index"]).unwrap();
+        assert_eq!(request.commands, [ReadCommand::Cat, ReadCommand::FromIndex]);
+    }
+
+    #[test]
+    fn misspelt_names_and_options_are_refused() {
+        for words in
+            [&["--only", "replay"][..], &["--shape", "flat"], &["--large"], &["--rounds", "0"]]
+        {
+            assert_eq!(parsed(words).unwrap_err().status(), 2, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn a_trace_needs_the_end_of_its_recording() {
+        let dir = tempfile::tempdir().unwrap();
+        let manifest = dir.path().join("trace.json");
+        fs::write(&manifest, "{\"pid\": 1}").unwrap();
+        let opened = || Trace::open("recorded".to_owned(), dir.path().to_owned());
+        assert!(opened().unwrap_err().to_string().contains("no end in trace.json"));
+        fs::write(&manifest, "{\"end\": {\"totals\": {\"enters\": 12}}}").unwrap();
+        fs::write(dir.path().join("thread-1.idx"), "").unwrap();
+        let trace = opened().unwrap();
+        assert_eq!((trace.calls, trace.indexes().len()), (12, 1));
+    }
+
+    #[test]
+    fn a_line_has_a_column_for_each_figure() {
+        let usage = Usage { wall_ns: 5, cpu_ns: 6, rss_kib: 7 };
+        let run = Run { trace: "1G".to_owned(), title: "cat".to_owned(), calls: 4, usage };
+        assert_eq!(line(&run), "1G\tcat\t4\t5\t6\t7");
+    }
+}

@@ -1,0 +1,77 @@
+//! The table of `xtask bench-read`.
+
+use super::Run;
+use crate::markdown::Align::{Left, Right};
+use crate::markdown::Table;
+use crate::stats::{Spread, ratio};
+
+/// Returns the table as Markdown, with a line for each trace and command in the order in which they ran.
+#[expect(clippy::cast_precision_loss, reason = "figures for people")]
+pub(super) fn render(runs: &[Run]) -> String {
+    let mut table = Table::new([
+        ("trace", Left),
+        ("command", Left),
+        ("M calls/s", Left),
+        ("wall, s", Right),
+        ("CPU, s", Right),
+        ("RSS, MiB", Right),
+        ("runs", Right),
+    ]);
+    let mut rows: Vec<Vec<&Run>> = Vec::new();
+    for run in runs {
+        let is_same =
+            |row: &&mut Vec<&Run>| (&row[0].trace, &row[0].title) == (&run.trace, &run.title);
+        match rows.iter_mut().find(is_same) {
+            Some(row) => row.push(run),
+            None => rows.push(vec![run]),
+        }
+    }
+    for row in rows {
+        let spread = |of: &dyn Fn(&Run) -> f64| {
+            Spread::of(row.iter().map(|run| of(run))).expect("a row has at least one run")
+        };
+        table.push([
+            row[0].trace.clone(),
+            row[0].title.clone(),
+            spread(&|run| ratio(run.calls as f64, run.usage.wall_ns as f64) * 1e3).to_string(),
+            format!("{:.3}", spread(&|run| run.usage.wall_ns as f64 / 1e9).median),
+            format!("{:.3}", spread(&|run| run.usage.cpu_ns as f64 / 1e9).median),
+            format!("{:.1}", spread(&|run| run.usage.rss_kib as f64 / 1024.0).max),
+            row.len().to_string(),
+        ]);
+    }
+    format!(
+        "{table}\nM calls/s: smallest / **median** / largest, of the whole command. \
+         Wall and CPU: median; RSS: largest.\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::Usage;
+
+    #[test]
+    fn runs_of_a_command_are_one_line_of_rates_medians_and_the_largest_memory() {
+        let run = |title: &str, wall_ns: u64, rss_kib| Run {
+            trace: "100M calls".to_owned(),
+            title: title.to_owned(),
+            calls: 100_000_000,
+            usage: Usage { wall_ns, cpu_ns: wall_ns / 2, rss_kib },
+        };
+        let second = 1_000_000_000;
+        let runs =
+            [run("info", second, 2048), run("cat", second, 1024), run("info", 2 * second, 1024)];
+        let text = render(&runs);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[2],
+            "| 100M calls | info | 50.00 / **75.00** / 100.00 | 1.500 | 0.750 | 2.0 | 2 |"
+        );
+        assert_eq!(
+            lines[3],
+            "| 100M calls | cat | 100.00 / **100.00** / 100.00 | 1.000 | 0.500 | 1.0 | 1 |"
+        );
+        assert_eq!(lines.len(), 6);
+    }
+}
