@@ -1,4 +1,4 @@
-//! How fast the fold is, on streams like those of programs. Run: `cargo bench -p flow-codec`.
+//! How fast raw chunks are canonicalized, on streams like those of programs. Run: `cargo bench -p flow-codec`.
 //!
 //! Each line: bytes recorded per second at best, the size of what is left, and what was counted.
 
@@ -123,7 +123,7 @@ fn measure(name: &str, chunks: Vec<Vec<u8>>) {
     let (mut folded_bytes, mut events) = (0, 0);
     let mut out = Vec::new();
     while begun.elapsed() < PATIENCE {
-        let mut fold = Canonicalizer::default();
+        let mut canonicalizer = Canonicalizer::default();
         let mut marks = EncodedMarks::default();
         let mut base = Base::default();
         (folded_bytes, events) = (0, 0);
@@ -131,7 +131,7 @@ fn measure(name: &str, chunks: Vec<Vec<u8>>) {
             out.clear();
             marks.clear();
             let started = Instant::now();
-            let counts = fold.push_marked(chunk, &[], base, &mut out, &mut marks);
+            let counts = canonicalizer.push_marked(chunk, &[], base, &mut out, &mut marks);
             *best = started.elapsed().min(*best);
             base.start = base.start.plus(out.len());
             folded_bytes += out.len() + marks.bytes().len();

@@ -1,5 +1,5 @@
-//! Prints what `flamegraph.pl` and its relatives read, a line a stack, weighed by calls:
-//! `cargo run --example flamegraph -- flow-trace`.
+//! Prints one line a stack, weighed by calls, as input for `flamegraph.pl` and similar tools: `cargo run
+//! --example flamegraph -- flow-trace`.
 
 use std::error::Error;
 use std::io::{Write, stdout};

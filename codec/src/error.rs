@@ -1,4 +1,4 @@
-//! What can be wrong with a trace, one variant a defect.
+//! The defects that a trace can have, one variant each.
 
 use std::fmt;
 use std::io;
@@ -9,21 +9,21 @@ use crate::Offset;
 /// A result whose error is [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A defect of a trace, or a failure to read it. Messages say what, where, what was expected and
+/// A defect of a trace, or a failure to read it. Messages name what is wrong, where, what was expected and
 /// found, and what to do.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The system refused to read or list something.
+    /// The system refused to read or list a file or directory.
     Io {
         /// The file or directory; empty for a stream without a name.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The directory holds no trace.
     NoTrace {
-        /// The directory that was looked at.
+        /// The directory that was searched.
         path: PathBuf,
     },
     /// A record's number does not fit in 63 bits, or never ends.
@@ -32,10 +32,10 @@ pub enum Error {
         path: PathBuf,
         /// Where the record begins.
         offset: Offset,
-        /// Where the next one begins that can be told for sure.
+        /// Where the next record begins that can be decoded reliably.
         next: Offset,
     },
-    /// A line of a text file is not what the format says.
+    /// A line of a text file violates the format.
     BadLine {
         /// The file; empty for a stream without a name.
         path: PathBuf,
@@ -43,57 +43,57 @@ pub enum Error {
         line: u64,
         /// What a line should be.
         expected: &'static str,
-        /// What stands there, cut to a readable length.
+        /// What the line contains, cut to a readable length.
         found: String,
     },
     /// A file was written by a newer flow.
     UnsupportedVersion {
         /// The file.
         path: PathBuf,
-        /// The version it carries.
+        /// The version in the file.
         found: u32,
         /// The newest version this build reads.
         newest: u32,
     },
-    /// The journal is not what the format says.
+    /// The journal violates the format.
     BadJournal {
         /// The file.
         path: PathBuf,
-        /// Where in it.
+        /// The position in the journal.
         offset: Offset,
-        /// What should stand there.
+        /// What the format requires there.
         expected: &'static str,
-        /// What stands there.
+        /// What the journal contains there.
         found: String,
     },
-    /// The marks of a thread are not what the format says.
+    /// The marks of a thread violate the format.
     BadMarks {
         /// The file; empty for a stream without a name.
         path: PathBuf,
-        /// Where in it.
+        /// The position in the file.
         offset: Offset,
-        /// What should stand there.
+        /// What the format requires there.
         expected: String,
     },
-    /// A thread's file ends before the part of it that the journal holds.
+    /// A thread's file ends before the position at which the journal continues it.
     Gap {
         /// The thread's file.
         path: PathBuf,
         /// Where its whole records end.
         end: Offset,
-        /// Where the journal goes on.
+        /// Where the journal continues.
         next: Offset,
-        /// Entries and exits in the journal, which are left out.
+        /// Entries and exits in the journal that are not read.
         events: u64,
     },
-    /// A thread's file has something else where its end should be what the journal holds.
+    /// The end of a thread's file differs from the journal, which should contain the same events.
     Conflict {
         /// The thread's file.
         path: PathBuf,
-        /// Where they differ.
+        /// The first position at which they differ.
         offset: Offset,
     },
-    /// A file says something else when it is read again.
+    /// A file has other content when it is read again.
     Changed {
         /// The file.
         path: PathBuf,
@@ -102,13 +102,13 @@ pub enum Error {
     BadJson {
         /// The file; empty for a stream without a name.
         path: PathBuf,
-        /// What the JSON reader said.
+        /// The error of the JSON reader.
         source: serde_json::Error,
     },
 }
 
 impl Error {
-    /// Names the file an error of a nameless stream happened in.
+    /// Adds the file to an error that came from a stream without a name.
     #[must_use]
     pub(crate) fn in_file(mut self, file: &std::path::Path) -> Self {
         match &mut self {
@@ -128,10 +128,10 @@ impl Error {
     }
 }
 
-/// At most this much of a bad line is quoted.
+/// Longer lines are cut in messages.
 const QUOTED_CHARS: usize = 60;
 
-/// `text` cut to a length that fits in a message.
+/// Cuts `text` to a length that fits in a message.
 pub(crate) fn quoted(text: &str) -> String {
     let mut cut: String = text.chars().take(QUOTED_CHARS).collect();
     if cut.len() < text.len() {
@@ -157,8 +157,8 @@ impl fmt::Display for Error {
                 }
                 write!(
                     f,
-                    "offset {offset}: number of more than 63 bits; expected at most {} bytes a \
-                     record; left out up to offset {next}",
+                    "offset {offset}: expected a record of at most {} bytes with a number of at most 63 \
+                     bits; skipped up to offset {next}",
                     crate::format::flow::MAX_RECORD_BYTES
                 )
             }
@@ -177,24 +177,23 @@ impl fmt::Display for Error {
                 if !path.as_os_str().is_empty() {
                     write!(f, "{}: ", path.display())?;
                 }
-                write!(f, "offset {offset}: expected {expected}; marks from there on are left out")
+                write!(f, "offset {offset}: expected {expected}; the marks after it are not read")
             }
             Self::Gap { path, end, next, events } => write!(
                 f,
-                "{}: whole records end at offset {end}, {} bytes before what the journal holds of \
-                 the thread: its {events} events are left out",
-                path.display(),
-                next.get().saturating_sub(end.get())
+                "{}: whole records end at offset {end}, but the journal continues at offset {next}; its \
+                 {events} events are not read",
+                path.display()
             ),
             Self::Conflict { path, offset } => write!(
                 f,
-                "{}: offset {offset}: expected what the journal holds of the thread, found \
-                 something else",
+                "{}: offset {offset}: expected the events that the journal holds for the thread, found \
+                 other bytes",
                 path.display()
             ),
             Self::Changed { path } => write!(
                 f,
-                "{}: changed while it was read; read it again when nobody writes it",
+                "{}: changed while it was being read; read it again when no program writes to it",
                 path.display()
             ),
             Self::BadJson { path, source } => write!(f, "{}: {source}", path.display()),

@@ -1,4 +1,4 @@
-//! Patterns that name methods, for those who record and those who read.
+//! Patterns that name methods, for recording and for reading.
 
 use crate::{MethodId, Name};
 
@@ -9,12 +9,13 @@ use crate::{MethodId, Name};
 /// | `*` | any characters but `.` |
 /// | `**` | any characters |
 /// | `?` | one character but `.` |
-/// | another | itself |
+/// | any other character | itself |
 ///
-/// Without `#` the pattern speaks of all methods of a class. `$` is a plain character: `a.B` is not
-/// `a.B$C`, `a.B*` is both.
+/// A pattern without `#` matches all methods of a class. `$` is a plain character: `a.B` does not match
+/// `a.B$C`, `a.B*` matches both.
 ///
-/// Of a recorded method, every name that is shown is a pattern too: see [`matches_name`](Self::matches_name).
+/// Every name under which a recorded method is shown is a pattern for it too: see
+/// [`matches_name`](Self::matches_name).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Glob {
     class: Vec<Token>,
@@ -31,7 +32,7 @@ enum Token {
 }
 
 impl Glob {
-    /// Reads a pattern. Every text is one.
+    /// Reads a pattern. Every text is a valid one.
     #[must_use]
     pub fn new(pattern: &str) -> Self {
         let (class, method) = match pattern.split_once('#') {
@@ -41,8 +42,9 @@ impl Glob {
         Self { class, method, text: pattern.to_owned() }
     }
 
-    /// Returns whether the pattern matches this method or is one of its names, as in the table. With
-    /// parameters the wildcards have their meaning, without them they do not: `a.B.*` names classes.
+    /// Returns whether the pattern matches this method or is one of its names, as in the table. In a pattern
+    /// with parameters wildcards have their meaning; in one without they match classes: `a.B.*` names
+    /// classes.
     ///
     /// | pattern | matches |
     /// |---|---|
@@ -61,13 +63,13 @@ impl Glob {
         }
     }
 
-    /// The id in `?#7`, as methods without a name are shown.
+    /// Returns the id in `?#7`, the form in which methods without a name are shown.
     #[must_use]
     pub fn nameless_id(&self) -> Option<MethodId> {
         MethodId::new(self.text.strip_prefix("?#")?.parse().ok()?)
     }
 
-    /// Whether the pattern matches this method.
+    /// Returns whether the pattern matches this method.
     #[must_use]
     pub fn matches(&self, class: &str, method: &str) -> bool {
         matches_all(&self.class, class)
@@ -84,19 +86,19 @@ impl Glob {
         literals.collect()
     }
 
-    /// Whether the pattern may match methods of this class.
+    /// Returns whether the pattern may match methods of this class.
     #[must_use]
     pub fn matches_some_of(&self, class: &str) -> bool {
         matches_all(&self.class, class)
     }
 
-    /// Whether the pattern matches every method of this class.
+    /// Returns whether the pattern matches every method of this class.
     #[must_use]
     pub fn matches_all_of(&self, class: &str) -> bool {
         self.method.is_none() && matches_all(&self.class, class)
     }
 
-    /// Whether the pattern begins with a part of a name rather than a wildcard.
+    /// Returns whether the pattern begins with a part of a name rather than a wildcard.
     #[must_use]
     pub fn names_something(&self) -> bool {
         matches!(self.class.first(), Some(Token::Literal(_)))
@@ -146,7 +148,7 @@ fn matches_all(pattern: &[Token], text: &str) -> bool {
     reached[pattern.len()]
 }
 
-/// A wildcard may match nothing: whoever stands before it also stands behind it.
+/// A wildcard may match nothing, so each position before one also reaches the position after it.
 fn skip_wildcards(pattern: &[Token], reached: &mut [bool]) {
     for (at, token) in pattern.iter().enumerate() {
         if reached[at] && matches!(token, Token::AnyWithinPackage | Token::Any) {

@@ -40,7 +40,7 @@ impl fmt::Display for MethodId {
     }
 }
 
-/// A Java thread: what `Thread.getId()` answers. Never reused within a JVM.
+/// A Java thread, by the number that `Thread.getId()` returns. Never reused within a JVM.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ThreadId(u64);
@@ -65,7 +65,7 @@ impl fmt::Display for ThreadId {
     }
 }
 
-/// How many frames lie below a frame; the first frame of a thread has depth 0.
+/// How many frames are below a frame; the first frame of a thread has depth 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Depth(u64);
 
@@ -106,7 +106,7 @@ impl Offset {
         self.0
     }
 
-    /// The offset `bytes` further on.
+    /// The offset `bytes` later.
     #[must_use]
     pub fn plus(self, bytes: usize) -> Self {
         Self(self.0.saturating_add(bytes as u64))

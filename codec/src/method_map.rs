@@ -1,15 +1,15 @@
-//! Values by method: an array where ids are dense, as ours are, and safe where they are not.
+//! Values by method: an array as long as ids are dense, which ids of flow are, and a hash map for others.
 
 use std::collections::HashMap;
 
 use crate::MethodId;
 
-/// Ids below this get a slot of the array however few there are.
+/// Ids below this get a slot of the array, however few are in use.
 const ALWAYS_DENSE: usize = 4096;
 /// Beyond that, the array has room for this many times the ids that are in use.
 const SLOTS_PER_ENTRY: usize = 8;
 
-/// A map from methods to values, for one look-up an event.
+/// A map from methods to values, fast enough for one look-up an event.
 ///
 /// Memory is bounded by the number of different ids, not by the largest one: a damaged file cannot
 /// make it large with a single record.
@@ -49,7 +49,7 @@ impl<T> MethodMap<T> {
         }
     }
 
-    /// Out of line: what hashing takes would slow down the loops that this is part of.
+    /// Out of line, because hashing would slow down the loops that contain `get`.
     #[cold]
     fn get_sparse(&self, id: MethodId) -> Option<&T> {
         self.sparse.get(&id)
@@ -75,7 +75,7 @@ impl<T> MethodMap<T> {
         }
     }
 
-    /// Gives a method a value; the one it had comes back.
+    /// Sets the value of a method, and returns the previous one.
     pub(crate) fn insert(&mut self, id: MethodId, value: T) -> Option<T> {
         if slot(id) >= self.dense.len() {
             self.make_room(id);
@@ -88,7 +88,7 @@ impl<T> MethodMap<T> {
         earlier
     }
 
-    /// Lets the array grow to `id`, where enough of it is in use.
+    /// Lets the array grow to `id`, if enough of it is in use.
     #[cold]
     fn make_room(&mut self, id: MethodId) {
         let slot = slot(id);

@@ -4,10 +4,11 @@
 //! |---|---|---|
 //! | short | `Orders.total` | where a method is mentioned in passing |
 //! | readable | `com.app.Orders.total(Customer, int)` | text |
-//! | full | `com.app.Orders.total(Lcom/app/Customer;I)V` | for programs, and where everything is to be shown |
+//! | full | `com.app.Orders.total(Lcom/app/Customer;I)V` | for programs, and where everything is shown |
 //!
-//! Different methods have different readable names. Where those of overloads are equal, what differs is
-//! added: the type of the result, `get(): String`, or the packages of the types, `total(a.Customer)`.
+//! Different methods have different readable names. Where the names of overloads are equal, they get what
+//! distinguishes them: the type of the result, `get(): String`, or the packages of the types,
+//! `total(a.Customer)`.
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -93,12 +94,12 @@ impl<'a> Name<'a> {
         class.is_some_and(|class| class == self.class || class == simple(self.class, '.'))
     }
 
-    /// The full form, and the readable ones with whatever may be added.
+    /// The full form, and the readable ones with every detail that may be added.
     pub(crate) fn forms(self) -> impl Iterator<Item = String> {
         Detail::ALL.into_iter().map(move |detail| self.readable(detail))
     }
 
-    /// The full form where the descriptor is not a valid one.
+    /// The readable form; the full form if the descriptor is invalid.
     fn readable(self, detail: Detail) -> String {
         self.try_readable(detail).unwrap_or_else(|| self.to_string())
     }
@@ -130,12 +131,12 @@ impl<'a> Name<'a> {
     }
 }
 
-/// What follows the last separator.
+/// The part after the last separator.
 fn simple(name: &str, separator: char) -> &str {
     name.rsplit(separator).next().unwrap_or(name)
 }
 
-/// Appends the first type of a descriptor as Java writes it. Returns what follows it.
+/// Appends the first type of a descriptor as Java writes it. Returns the rest of the descriptor.
 fn push_type<'a>(types: &'a str, with_package: bool, text: &mut String) -> Option<&'a str> {
     let element = types.trim_start_matches('[');
     let dimensions = types.len() - element.len();
@@ -172,7 +173,7 @@ fn primitive(letter: char) -> Option<&'static str> {
     })
 }
 
-/// What must be added to the readable names of overloads so that they differ.
+/// The details that the readable names of overloads need to differ.
 #[derive(Clone, Debug)]
 pub(crate) struct Overloads<K> {
     details: HashMap<K, Detail>,
@@ -216,7 +217,7 @@ impl<K: Copy + Eq + Hash> Overloads<K> {
 #[derive(Clone, Debug)]
 pub struct MethodNames<'a> {
     methods: &'a Methods,
-    /// Made when the first readable name is requested.
+    /// Computed when the first readable name is requested.
     overloads: OnceCell<Overloads<MethodId>>,
 }
 
@@ -252,7 +253,7 @@ impl<'a> MethodNames<'a> {
         })
     }
 
-    /// The names of frames of which only the full form is known.
+    /// The names of frames whose full form is all that is known.
     #[must_use]
     pub fn frames(frames: &[String], form: NameForm) -> Vec<String> {
         let names = || frames.iter().map(|frame| Name::parse(frame));

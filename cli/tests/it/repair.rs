@@ -212,7 +212,8 @@ fn what_does_not_fit_is_left_alone() {
         let trace = killed();
         let bytes = [&MAIN[..7], behind].concat();
         fs::write(trace.path().join("thread-1.flow"), &bytes).unwrap();
-        let told = format!("thread-1.flow: offset {offset}: expected what the journal holds");
+        let told =
+            format!("thread-1.flow: offset {offset}: expected the events that the journal holds");
         for _ in 0..2 {
             let run = repair(trace.path());
             assert_eq!(run.code, Some(1), "{}", run.out);
@@ -232,8 +233,8 @@ fn what_does_not_fit_is_left_alone() {
 fn a_file_that_does_not_reach_the_journal_is_read_as_far_as_it_goes() {
     let trace = killed();
     fs::write(trace.path().join("thread-1.flow"), &MAIN[..3]).unwrap();
-    let told = "thread-1.flow: whole records end at offset 3, 4 bytes before what the journal holds \
-                of the thread: its 6 events are left out";
+    let told = "thread-1.flow: whole records end at offset 3, but the journal continues at \
+                offset 7; its 6 events are not read";
     let run = flow(&["replay", "--thread", "1"], trace.path());
     assert_eq!((run.code, run.out.lines().count()), (Some(1), 5), "{}", run.out);
     assert!(run.err.contains(told), "{}", run.err);

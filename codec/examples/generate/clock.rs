@@ -1,4 +1,4 @@
-//! Marks beside the events, as a clock would have made them.
+//! Marks for the events, as a sampler would have recorded them.
 
 use std::io::{self, Write};
 use std::num::NonZeroU64;
@@ -6,12 +6,12 @@ use std::num::NonZeroU64;
 use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
 
-/// What it takes to enter a method.
+/// The duration of entering a method.
 pub(crate) const ENTER_NS: u64 = 20;
-/// What it takes to leave one.
+/// The duration of leaving one.
 pub(crate) const EXIT_NS: u64 = 5;
 
-/// One run of exits in so many is by exception, and as many events lie between two notes.
+/// One run of exits in this many is by exception, and there is a note every this many events.
 const SELDOM: u64 = 100_000;
 const BLOCK_BYTES: usize = 1 << 16;
 
@@ -50,7 +50,7 @@ impl<W: Write> Clock<W> {
         Ok(())
     }
 
-    /// So many frames are left by the record at this offset.
+    /// The record at this offset leaves this many frames.
     #[inline]
     pub(crate) fn exit(&mut self, offset: u64, exits: u64) {
         self.now_ns += exits * EXIT_NS;

@@ -1,4 +1,4 @@
-//! The files beside the thread files.
+//! The files of a trace other than the thread files.
 
 use std::fmt::Write as _;
 use std::fs::{self, DirBuilder, File};
@@ -19,7 +19,7 @@ use crate::stream::Written;
 
 const METHODS_A_CLASS: u32 = 12;
 const PUBLIC: u32 = 1;
-/// What a call takes.
+/// The duration of a call.
 const CALL_NS: u64 = ENTER_NS + EXIT_NS;
 
 /// A trace directory that is being written.
@@ -33,7 +33,7 @@ pub(crate) struct Directory {
 }
 
 impl Directory {
-    /// Makes the directory, which must not be there or be empty, with the names of all methods.
+    /// Creates the directory, which must be empty or not exist, with the names of all methods.
     pub(crate) fn create(options: &Options, id_count: u32) -> io::Result<Self> {
         let path = options.dir.clone();
         DirBuilder::new().recursive(true).create(&path)?;
@@ -67,17 +67,17 @@ impl Directory {
         methods.flush()
     }
 
-    /// Where the events of the thread of this number go, which counts from 0.
+    /// The file with the events of the thread of this number, which counts from 0.
     pub(crate) fn thread_file(&self, thread: u64) -> PathBuf {
         self.path.join(names::thread_file(ThreadId::new(thread + 1), EventFormat::Binary))
     }
 
-    /// Where its marks go.
+    /// The file with its marks.
     pub(crate) fn marks_file(&self, thread: u64) -> PathBuf {
         self.thread_file(thread).with_extension(names::MARKS_EXTENSION)
     }
 
-    /// The next thread is written.
+    /// Adds a thread that was written.
     pub(crate) fn add(&mut self, written: Written) {
         self.totals.threads += 1;
         self.totals.enters += written.enters;
@@ -98,7 +98,7 @@ impl Directory {
         }
     }
 
-    /// The manifest comes last: a directory without one is not whole.
+    /// The manifest comes last, because a directory without one is incomplete.
     pub(crate) fn finish(self) -> io::Result<()> {
         fs::write(self.path.join(names::THREADS), &self.threads)?;
         let manifest = Manifest {

@@ -1,4 +1,4 @@
-//! Writes a trace of any size, as if a program had been recorded: for measuring readers.
+//! Writes a trace of any size, as if a program had been recorded, for measuring readers.
 //!
 //! ```text
 //! cargo run --release -p flow-codec --example generate -- \
@@ -6,10 +6,9 @@
 //!     [--clock NANOSECONDS] DIR
 //! ```
 //!
-//! The same options give the same bytes. `N` may end in `k`, `M` or `G`. What the shapes are like stands
-//! in `shapes.rs` and `real.rs`. With a clock there are marks beside the events, of a program in which every
-//! call takes [`ENTER_NS`](clock::ENTER_NS) and every exit [`EXIT_NS`](clock::EXIT_NS), with some notes and
-//! exceptions.
+//! The same options give the same bytes. `N` may end in `k`, `M` or `G`. `shapes.rs` and `real.rs` describe
+//! the shapes. With a clock there are marks of a program in which every call takes
+//! [`ENTER_NS`](clock::ENTER_NS) and every exit [`EXIT_NS`](clock::EXIT_NS), with some notes and exceptions.
 
 #![expect(clippy::print_stderr, reason = "messages of a command")]
 

@@ -62,7 +62,7 @@ impl Options {
     }
 }
 
-/// A number from 1 on, with `k`, `M` or `G` behind it or not.
+/// A number from 1 on, with or without a suffix `k`, `M` or `G`.
 fn count(text: &str) -> Option<u64> {
     let (digits, unit) = match text.as_bytes().last()? {
         b'k' => (&text[..text.len() - 1], 1_000),

@@ -1,10 +1,10 @@
-//! A program like a compiler that was recorded: javac, of which 8 million calls were looked at.
+//! A program like a recorded compiler: javac, of whose calls 8 million were analysed.
 //!
-//! Half of the calls make no call themselves; a run of exits has two exits on average; most frames lie
-//! 20 to 80 deep, some 110. Of 5000 methods one in fifty makes two thirds of the calls. A call takes
-//! some 2.6 bytes. As there, the number of different paths soon grows no more, and what comes next
-//! can often be guessed, by a processor too, for loops do the same again: gzip makes an eighth of a part
-//! in the middle, where javac's has a twentieth.
+//! Half of the calls make no call themselves; a run of exits has two exits on average; most frames have a
+//! depth of 20 to 80, some of 110. 2 % of 5000 methods get two thirds of the calls. A call takes about 2.6
+//! bytes. As with javac, the number of different paths soon stops growing, and the next call can often be
+//! guessed, by a processor too, because loops repeat: gzip compresses a part from the middle to an eighth,
+//! and javac's to a twentieth.
 
 use std::io::{self, Write};
 
@@ -21,7 +21,7 @@ pub(crate) struct Callees {
     seed: u64,
 }
 
-/// How many methods a method calls; now and then it is any other.
+/// How many methods a method calls; now and then it calls any other.
 const CALLEES: u64 = 6;
 const ANY_CALLEE_PERCENT: u64 = 12;
 const ID_STEP: u32 = 2_654_435_769;
@@ -29,13 +29,13 @@ const ID_STEP: u32 = 2_654_435_769;
 impl Callees {
     pub(crate) fn new(methods: u32, seed: u64) -> Self {
         let id_count = methods.next_power_of_two();
-        // Spread over all ids, and no two alike: an odd step meets each number below a power of two once.
+        // Spread over all ids, without duplicates: an odd step meets each number below a power of two once.
         let ids = (0..methods).map(|rank| (rank + 1).wrapping_mul(ID_STEP) % id_count).collect();
         Self { ids, id_count, seed }
     }
 
-    /// The method that is called so often that so large a part of all calls is made to others which
-    /// are called as often or more: `1 - (1 + rank / 90)^-1.4`, as measured.
+    /// The method with the rank that belongs to this part of all calls: methods up to a rank get `1 - (1 +
+    /// rank / 90)^-1.4` of all calls, as measured.
     fn at(&self, part: f64) -> u32 {
         let rank = 90.0 * ((1.0 - part).powf(-1.0 / 1.4) - 1.0);
         #[expect(
@@ -56,21 +56,21 @@ impl Callees {
     }
 }
 
-/// One call in the source of the program, as it were.
+/// One call in the program's source, so to speak.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     call: Call,
-    /// Behind its last callee.
+    /// The index after its last callee.
     end: u32,
     kind: Kind,
-    /// Of a loop, the most.
+    /// For a loop, the most repetitions.
     rounds: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     Plain,
-    /// Left out now and then.
+    /// Sometimes left out.
     Branch,
     /// Made several times.
     Loop,
@@ -83,17 +83,17 @@ pub(crate) struct Tape {
     id_count: u32,
 }
 
-/// A tape has a node for so many calls, within these limits.
+/// A tape has one node for this many calls, within these limits.
 const CALLS_A_NODE: u64 = 20;
 const NODES: std::ops::RangeInclusive<u64> = 100..=1 << 20;
-/// How long a part of the program is that has one usual depth.
+/// How long a part of the program is whose calls have one usual depth.
 const PART: u64 = 2_000;
-/// How often a branch is left out: once in so many times.
+/// One time in this many, a branch is left out.
 const SELDOM: u64 = 16;
-/// Loops stand this far apart on a path: each multiplies those within.
+/// The distance between loops on a path; each multiplies those inside.
 const LOOP_EVERY: usize = 16;
 const MOST_ROUNDS: u32 = 6;
-/// One loop in so many goes round far more often.
+/// One loop in this many repeats far more often.
 const LONG_LOOPS: u64 = 16;
 const LONG_ROUNDS: u32 = 60;
 
@@ -103,7 +103,7 @@ impl Tape {
         let count = usize::try_from(count).expect("a million is few");
         let mut random = Random::new(seed);
         let mut nodes = Vec::with_capacity(count);
-        // The frames that are open: node and method.
+        // The open frames: node and method.
         let mut open: Vec<(usize, u32)> = Vec::new();
         let mut usual_depth = 0;
         while nodes.len() < count {
@@ -146,7 +146,7 @@ impl Tape {
         self.id_count
     }
 
-    /// Runs the program from its beginning, over and over, under `main` and what that calls first.
+    /// Runs the program from its beginning, again and again, below `main` and its first callees.
     pub(crate) fn play(&self, stream: &mut Stream<impl Write>, seed: u64) -> io::Result<()> {
         let mut random = Random::new(seed);
         let mut open: Vec<Open> = Vec::new();

@@ -5,15 +5,15 @@ use std::io::{self, Write};
 use super::real::{Callees, Tape};
 use super::stream::{Call, Stream};
 
-/// What a program is like.
+/// The shape of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Shape {
     /// Like a compiler; see [`Tape`].
     Real,
     /// `fib(40)`, again and again: one method, two calls in every frame.
     Fib,
-    /// A recursion through three methods, up to ten million frames deep: once down, then up and down in
-    /// its lower half.
+    /// A recursion through three methods, up to ten million frames deep: down once, then up and down in the
+    /// lower half.
     Deep,
     /// One method that calls all others in turn: a node with as many children as there are calls.
     Wide,
@@ -44,7 +44,7 @@ const FIB_OF: u8 = 40;
 const DEEPEST: u64 = 10_000_000;
 
 impl Program {
-    /// A program of `methods` methods, to be run for about so many calls.
+    /// Creates a program of `methods` methods, for about this many calls.
     pub(crate) fn new(shape: Shape, methods: u32, calls: u64, seed: u64) -> Self {
         match shape {
             Shape::Real => Self::Real(Tape::new(&Callees::new(methods, seed), calls, seed)),
@@ -54,7 +54,7 @@ impl Program {
         }
     }
 
-    /// How many ids it has. Not all of them are called.
+    /// How many ids it has. Some of them are never called.
     pub(crate) fn id_count(&self) -> u32 {
         match self {
             Self::Real(tape) => tape.id_count(),
@@ -64,7 +64,7 @@ impl Program {
         }
     }
 
-    /// Runs it until the stream wants no more calls.
+    /// Runs the program until the stream has enough calls.
     pub(crate) fn run(&self, stream: &mut Stream<impl Write>, seed: u64) -> io::Result<()> {
         match self {
             Self::Real(tape) => tape.play(stream, seed),
@@ -77,7 +77,7 @@ impl Program {
 
 fn fib(stream: &mut Stream<impl Write>) -> io::Result<()> {
     let call = Call::new(0);
-    // Of each open frame its argument, and how many calls it has made.
+    // For each open frame: its argument, and how many calls it has made.
     let mut open: Vec<(u8, u8)> = Vec::new();
     loop {
         let argument = match open.last_mut() {
@@ -125,13 +125,13 @@ fn wide(stream: &mut Stream<impl Write>, methods: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Numbers that look random: xorshift.
+/// Pseudo-random numbers: xorshift.
 #[derive(Debug)]
 pub(crate) struct Random(u64);
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Self {
-        // Seeds that are close to each other must not begin alike, and zero would stay zero.
+        // Similar seeds must not begin alike, and a zero would stay zero.
         let mut random = Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
         for _ in 0..8 {
             random.next();
@@ -157,7 +157,7 @@ impl Random {
         self.below(100) < chance
     }
 
-    /// From 0 up to, but without, 1.
+    /// A number from 0 up to, but not including, 1.
     pub(crate) fn unit(&mut self) -> f64 {
         (self.next() >> 4) as f64 / (1_u64 << 52) as f64
     }

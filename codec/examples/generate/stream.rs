@@ -1,4 +1,4 @@
-//! Calls to the bytes of a thread file, in large blocks.
+//! Writes calls as the bytes of a thread file, in large blocks.
 
 use std::io::{self, Write};
 use std::num::NonZeroU64;
@@ -9,7 +9,7 @@ use flow_codec::format::flow::Encoded;
 use super::clock::Clock;
 
 const BLOCK_BYTES: usize = 1 << 20;
-/// Bytes stored for each record, of which only those of the record count.
+/// Bytes stored for each record, of which only the record's own count.
 const STORED_BYTES: usize = 8;
 /// Space for a run of exits and an entry.
 const ROOM_BYTES: usize = 4 * STORED_BYTES;
@@ -31,7 +31,7 @@ impl Call {
     }
 }
 
-/// What a thread did.
+/// The sums of a thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Written {
     pub(crate) enters: u64,
@@ -39,12 +39,12 @@ pub(crate) struct Written {
     pub(crate) bytes: u64,
 }
 
-/// The events of one thread, up to a number of calls; then every frame is left.
+/// The events of one thread, up to a number of calls; then all frames are left.
 #[derive(Debug)]
 pub(crate) struct Stream<W> {
     out: W,
     block: Vec<u8>,
-    /// How much of `block` is filled.
+    /// How much of `block` is used.
     len: usize,
     /// Exits that are not encoded yet.
     exits: u64,
@@ -61,7 +61,7 @@ impl<W: Write> Stream<W> {
         Self { out, block, len: 0, exits: 0, open: 0, calls, left: calls, bytes: 0, clock }
     }
 
-    /// Enters a method. Answers whether there is another call to be made.
+    /// Enters a method. Returns whether another call is to be made.
     #[inline]
     pub(crate) fn enter(&mut self, call: Call) -> io::Result<bool> {
         if self.left == 0 {
@@ -80,14 +80,14 @@ impl<W: Write> Stream<W> {
         Ok(self.left > 0)
     }
 
-    /// Leaves as many frames. There must be as many.
+    /// Leaves this many frames, which must be open.
     #[inline]
     pub(crate) fn exit(&mut self, count: u64) {
         self.exits += count;
         self.open -= count;
     }
 
-    /// Frames that are open.
+    /// The number of open frames.
     pub(crate) fn depth(&self) -> u64 {
         self.open
     }
@@ -112,7 +112,7 @@ impl<W: Write> Stream<W> {
         }
         match NonZeroU64::new(self.exits) {
             None => {}
-            // By far the most runs have one byte.
+            // Most runs have one byte.
             Some(count) if count.get() <= 64 => {
                 self.block[self.len] = Encoded::exits(count).as_bytes()[0];
                 self.len += 1;

@@ -1,4 +1,4 @@
-//! HOT: the first stack that was as deep as any.
+//! HOT: the deepest stack.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -7,7 +7,7 @@ use std::num::NonZeroU64;
 use crate::MethodId;
 use crate::read::Visit;
 
-/// Finds the deepest stack of any number of threads, one after the other, and when it was first reached.
+/// Finds the deepest stack of any number of threads, one after the other, and where it was first reached.
 /// Memory: two ids for each of its frames.
 ///
 /// ```
@@ -28,11 +28,11 @@ use crate::read::Visit;
 #[derive(Clone, Default, Debug)]
 pub struct Deepest {
     open: Vec<MethodId>,
-    /// The most frames so far, and where they were first reached.
+    /// The largest depth so far, and where it was first reached.
     depth: usize,
     thread: usize,
     event: u64,
-    /// The frames of then, unless `open` still has them.
+    /// The frames of that stack, unless `open` still has them.
     deepest: Vec<MethodId>,
     is_kept: bool,
     /// How many of the outermost frames of `open` and `deepest` are the same.
@@ -65,8 +65,8 @@ impl Visit for Deepest {
 }
 
 impl Deepest {
-    /// Keeps the frames of a stack that is about to lose some. Those that are kept already are not
-    /// copied again: all copies together take no longer than the calls did.
+    /// Copies the frames of the deepest stack before some of them are left. Frames that were copied before
+    /// are not copied again, so all copies together take no longer than the calls did.
     #[inline]
     fn keep(&mut self) {
         if !self.is_kept && self.depth > 0 {
@@ -77,7 +77,7 @@ impl Deepest {
         }
     }
 
-    /// A thread has ended.
+    /// Ends a thread.
     pub fn end_thread(&mut self) {
         self.keep();
         self.open.clear();
@@ -86,20 +86,19 @@ impl Deepest {
         self.events = 0;
     }
 
-    /// The methods of the deepest stack, the outermost first: complete when threads have ended.
+    /// The methods of the deepest stack, the outermost first; valid after [`end_thread`](Self::end_thread).
     #[must_use]
     pub fn stack(&self) -> &[MethodId] {
         &self.deepest
     }
 
-    /// In which thread it was, counted from 0.
+    /// The thread in which it was reached, counted from 0.
     #[must_use]
     pub fn thread(&self) -> usize {
         self.thread
     }
 
-    /// How many events of the thread came before the one that entered its innermost frame: entries, and
-    /// exits of whatever frames.
+    /// How many events of the thread, entries and exits, came before the entry of its innermost frame.
     #[must_use]
     pub fn event(&self) -> u64 {
         self.event

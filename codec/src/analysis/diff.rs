@@ -1,7 +1,7 @@
-//! What changed between two runs.
+//! Differences between two runs.
 //!
-//! Ids differ from trace to trace, so methods are matched by class, name and descriptor, and with them
-//! the paths of two aggregate trees.
+//! Ids differ from trace to trace, so methods are matched by class, name and descriptor, and the paths of two
+//! calling-context trees by their methods.
 
 use std::cell::OnceCell;
 use std::cmp::Reverse;
@@ -15,7 +15,7 @@ use crate::method_names::Overloads;
 use crate::read::Methods;
 use crate::{MethodId, MethodMap, Name, NameForm};
 
-/// Which of two runs.
+/// One of two runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Run {
     /// The first one.
@@ -24,18 +24,18 @@ pub enum Run {
     After,
 }
 
-/// What became of a path.
+/// How a path differs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum ChangeKind {
-    /// It is in the second run only, with all that it called.
+    /// It is in the second run only, and so are all paths that begin with it.
     Appeared,
-    /// It is in the first run only, with all that it called.
+    /// It is in the first run only, and so are all paths that begin with it.
     Vanished,
-    /// It is in both, and was not called as often.
+    /// It is in both runs, with different counts.
     Changed,
 }
 
-/// Calls of a path in both runs, or its nanoseconds where trees with times are compared.
+/// Calls of a path in both runs; nanoseconds if trees with times are compared.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counts {
     /// In the first run.
@@ -45,7 +45,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// How far they are apart.
+    /// The difference of the two.
     #[must_use]
     pub fn distance(self) -> u64 {
         self.before.abs_diff(self.after)
@@ -57,24 +57,24 @@ impl Counts {
     }
 }
 
-/// One difference. What appeared or vanished as a whole is told once, where it begins.
+/// One difference. A subtree that appeared or vanished is reported once, by its topmost path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Change {
-    /// What became of it.
+    /// How the path differs.
     pub kind: ChangeKind,
-    /// The path; [`Diff::stack`] knows its methods.
+    /// The path; [`Diff::stack`] returns its methods.
     pub path: PathId,
     /// How often it was called.
     pub calls: Counts,
-    /// Calls made in it, its own included.
+    /// Calls made in it, including itself.
     pub total: Counts,
-    /// How many paths it stands for: itself, and with what appeared or vanished all that go on from it.
+    /// How many paths the difference covers: the path itself, and all below it if it appeared or vanished.
     pub paths: u64,
 }
 
 impl Change {
-    /// How many calls more or fewer it is about.
+    /// By how many calls the runs differ here.
     #[must_use]
     pub fn size(&self) -> u64 {
         match self.kind {
@@ -84,7 +84,7 @@ impl Change {
     }
 }
 
-/// A method by what it is called in any trace.
+/// A method, as it is identified in any trace.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum MethodName {
     /// A method with a name.
@@ -96,7 +96,7 @@ pub enum MethodName {
         /// JVM descriptor.
         descriptor: String,
     },
-    /// An id without one.
+    /// An id without a name.
     Unknown(MethodId),
 }
 
@@ -114,7 +114,7 @@ impl MethodName {
 }
 
 impl MethodName {
-    /// Its name, if it has one.
+    /// The name, if the method has one.
     #[must_use]
     pub fn name(&self) -> Option<Name<'_>> {
         match self {
@@ -124,19 +124,19 @@ impl MethodName {
     }
 }
 
-/// Compares two runs, each of one trace or of several. Memory: about 40 bytes a path of either.
+/// Compares two runs, each recorded in one trace or in several. Memory: about 40 bytes a path of either.
 #[derive(Default, Debug)]
 pub struct Diff {
     numbers: HashMap<MethodName, NonZeroU32>,
     names: Vec<MethodName>,
     paths: Paths<Counts>,
     beyond: u64,
-    /// Of the methods by their numbers, from 1 on; made when the first readable name is requested.
+    /// For the methods by their numbers, from 1 on; computed when the first readable name is requested.
     overloads: OnceCell<Overloads<u32>>,
 }
 
 impl Diff {
-    /// Adds what was called in a run: calls, or for trees with times nanoseconds.
+    /// Adds the calls of a run; nanoseconds, if the tree has times.
     pub fn add(&mut self, run: Run, tree: &PathTree, methods: &Methods) {
         self.overloads.take();
         let numbers: MethodMap<_> = tree
@@ -149,7 +149,7 @@ impl Diff {
             let Some(&number) = numbers.get(row.method) else { continue };
             let parent = tree.parent(path).and_then(|parent| places.get(at(parent.get())));
             let here = self.paths.child(parent.copied().unwrap_or(BEYOND), number);
-            // What was called is there, even if no time can be told from none.
+            // What was called is present, even if it took no measurable time.
             let self_weight =
                 if tree.is_timed() { row.self_weight.max(1) } else { row.self_weight };
             match (self.paths.counts_mut(here), run) {
@@ -172,13 +172,13 @@ impl Diff {
         })
     }
 
-    /// All differences, the largest first.
+    /// Returns all differences, the largest first.
     #[must_use]
     pub fn changes(&self) -> Vec<Change> {
         let totals = self.totals();
         let mut paths: Vec<u64> = vec![1; totals.len()];
         let nodes = self.paths.nodes();
-        // Children stand behind their parents.
+        // Children come after their parents.
         for (path, node) in nodes.iter().enumerate().skip(1).rev() {
             let self_weight = paths.get(path).copied().unwrap_or_default();
             if let Some(sum) = paths.get_mut(at(node.parent)) {
@@ -220,7 +220,8 @@ impl Diff {
         self.numbers_of(path).into_iter().filter_map(|number| self.name(number)).collect()
     }
 
-    /// Their names in one form. Of the methods called in either run no two have the same readable name.
+    /// The names of the methods of a path in one form. No two methods called in either run have the same
+    /// readable name.
     #[must_use]
     pub fn names(&self, path: PathId, form: NameForm) -> Vec<String> {
         let name = |number| Some((number, self.name(number)?));
@@ -260,7 +261,7 @@ impl Diff {
         self.names.get(at(number).checked_sub(1)?)
     }
 
-    /// All calls of either run.
+    /// All calls of both runs.
     #[must_use]
     pub fn calls(&self) -> Counts {
         self.paths.nodes().iter().fold(Counts::default(), |mut sum, node| {
@@ -269,19 +270,19 @@ impl Diff {
         })
     }
 
-    /// How many paths there are, those of both runs counted once.
+    /// How many paths there are; paths of both runs count once.
     #[must_use]
     pub fn len(&self) -> usize {
         self.paths.nodes().len() - 1
     }
 
-    /// Whether nothing was called in either run.
+    /// Returns whether nothing was called in either run.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Calls that are left out, because there were more than 2^32 paths.
+    /// Calls that were left out because there were more than 2^32 paths.
     #[must_use]
     pub fn beyond(&self) -> u64 {
         self.beyond

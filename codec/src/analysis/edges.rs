@@ -1,7 +1,8 @@
-//! HOT: who calls some methods, or whom they call, and what these calls come to.
+//! HOT: the callers or the callees of chosen methods, with the sums of these calls.
 //!
-//! A report gets each such call as if its method were the neighbour, and all others as if they were one more
-//! method. So a neighbour's total and self are what a report shows of methods: recursion counts once.
+//! A report receives each call between a chosen method and its caller or callee as if it were a call of that
+//! caller or callee, and all other calls as if they were calls of one more method. So the total and self
+//! weight of a row follow the rules of a report on methods: recursion counts once.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -12,42 +13,42 @@ use super::{Report, ReportRow, TimedReport};
 use crate::MethodId;
 use crate::read::{Clock, Visit};
 
-/// Which neighbours of a method.
+/// Which edges of the call graph are added up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Side {
-    /// Those that call it.
+    /// From the callers of the chosen methods.
     Callers,
-    /// Those it calls.
+    /// To their callees.
     Callees,
 }
 
-/// One neighbour of some methods: the calls it makes to them, or those they make to it.
+/// The calls between one method and the chosen ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct EdgeRow {
-    /// The neighbour. `None`: called by nobody that was recorded.
+    /// The caller or callee. `None`: the calls of which no caller was recorded.
     pub method: Option<MethodId>,
     /// How many calls there were.
     pub calls: u64,
     /// Calls made while one of these calls was on the stack, themselves included; or nanoseconds.
     pub total: u64,
-    /// Calls, or the time while one of them was the innermost frame.
+    /// The number of calls, or the time while one of them was the innermost frame.
     pub self_weight: u64,
-    /// Bounds of the total.
+    /// The lower bound of the total.
     pub total_from: u64,
-    /// The upper one.
+    /// The upper bound.
     pub total_by: u64,
 }
 
-/// A report, by either weight.
+/// A report, weighed by calls or by time.
 pub trait Sums: Visit {
-    /// Calls so far, or the time in parts of a nanosecond.
+    /// Calls so far, or the time in fractions of a nanosecond.
     fn now(&self) -> u64;
-    /// A sum of differences of [`now`](Self::now) in calls or nanoseconds.
+    /// Converts a sum of differences of [`now`](Self::now) to calls or nanoseconds.
     fn amount(sum: u128) -> u64;
-    /// A thread has ended.
+    /// Ends a thread.
     fn end_thread(&mut self);
-    /// What was added up, the largest total first.
+    /// The rows, the largest total first.
     fn rows(&self) -> Vec<ReportRow>;
 }
 
@@ -88,8 +89,9 @@ impl Sums for TimedReport<'_> {
     }
 }
 
-/// Adds up the calls next to some methods, in any number of threads, one after the other. A method that calls
-/// itself is its own caller and callee. Memory: some bytes a method and an open frame.
+/// Adds up the calls between chosen methods and their callers or callees, in any number of threads, one after
+/// the other. A method that calls itself is its own caller and callee. Memory: a few bytes for each method
+/// and each open frame.
 ///
 /// ```
 /// use flow_codec::MethodId;
@@ -111,18 +113,19 @@ pub struct Edges<S, F> {
     side: Side,
     chosen: F,
     numbering: Numbering,
-    /// By number of the method: its calls, if it is chosen.
+    /// By number of the method: how often it was called, if it is chosen.
     calls: Vec<Option<u64>>,
     /// The methods of the open frames.
     stack: Vec<NonZeroU32>,
     report: S,
-    /// How many chosen frames are open, since when, and what came of earlier ones.
+    /// How many frames of chosen methods are open, since when, and the sum of earlier ones.
     inside: u64,
     since: u64,
     total: u128,
 }
 
-/// What a call counts for in the report; a neighbour's label is the number of its method and one.
+/// The label under which the report counts a call that is no edge; a caller's or callee's label is the number
+/// of its method plus one.
 const NOBODY: u64 = 0;
 const OTHERS: u64 = 1;
 
@@ -174,8 +177,8 @@ impl<S: Sums, F: FnMut(MethodId) -> bool> Visit for Edges<S, F> {
 }
 
 impl<S: Sums, F: FnMut(MethodId) -> bool> Edges<S, F> {
-    /// Of the methods that `chosen` selects, weighed as this empty report does. It is called once for each
-    /// method.
+    /// Adds up the edges of the methods that `chosen` selects, weighed as this empty report does. `chosen` is
+    /// called once for each method.
     pub fn new(report: S, side: Side, chosen: F) -> Self {
         Self {
             side,
@@ -195,13 +198,13 @@ impl<S: Sums, F: FnMut(MethodId) -> bool> Edges<S, F> {
         matches!(self.calls.get(index(method)), Some(Some(_)))
     }
 
-    /// A thread has ended: frames that are still open count up to the last instant that is known of it.
+    /// Ends a thread. Frames that are still open count up to its last known instant.
     pub fn end_thread(&mut self) {
         self.exit(NonZeroU64::MAX);
         self.report.end_thread();
     }
 
-    /// The chosen methods that were met, with their calls.
+    /// The chosen methods that were called, with their calls.
     #[must_use]
     pub fn chosen(&self) -> Vec<(MethodId, u64)> {
         let calls = self.calls.iter().skip(1);
@@ -209,13 +212,13 @@ impl<S: Sums, F: FnMut(MethodId) -> bool> Edges<S, F> {
         methods.zip(calls).filter_map(|(method, calls)| Some((method, (*calls)?))).collect()
     }
 
-    /// Calls made while one of the chosen methods was on the stack, or nanoseconds.
+    /// Calls made while one of the chosen methods was on the stack; or that time in nanoseconds.
     #[must_use]
     pub fn total(&self) -> u64 {
         S::amount(self.total)
     }
 
-    /// The neighbours, the largest total first.
+    /// The callers or callees, the largest total first.
     #[must_use]
     pub fn rows(&self) -> Vec<EdgeRow> {
         let rows = self.report.rows().into_iter().filter_map(|row| {

@@ -1,4 +1,4 @@
-//! HOT: the aggregate tree, added up call by call, and with a clock event by event.
+//! HOT: the calling-context tree, added up call by call; with a clock, event by event.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -17,7 +17,7 @@ use crate::read::{Clock, Visit};
 /// use flow_codec::analysis::Graph;
 /// use flow_codec::read::{FlowReader, ReadRecords};
 ///
-/// // 1 calls 2, twice; then 2 is called by nobody.
+/// // 1 calls 2, twice; then 2 is called as an outermost call.
 /// let bytes: &[u8] = &[0x81, 0x82, 0x00, 0x82, 0x01, 0x82, 0x00];
 /// let mut graph = Graph::default();
 /// FlowReader::new(bytes).visit_all(&mut graph)?;
@@ -34,32 +34,32 @@ pub struct Graph<W = CallWeight> {
     weight: W,
     numbering: Numbering,
     paths: Paths<u64>,
-    /// By path, what passed while its last method was the innermost frame.
+    /// By path: the weight that passed while its last method was the innermost frame.
     self_weight: Vec<u128>,
     /// The paths of the open frames, after the root.
     stack: Vec<u32>,
     calls: u64,
-    /// Those of paths for which there was no room.
+    /// Calls for whose paths there was no room.
     beyond: u64,
 }
 
-/// What a path weighs.
+/// The weight of a path.
 pub trait Weight {
-    /// Whether it is time. CallWeight are counted anyway.
+    /// Whether the weight is time. Calls are counted in any case.
     const IS_TIME: bool;
 
-    /// What has passed since the last event.
+    /// Returns the weight that passed since the last event.
     fn pass(&mut self) -> u64;
 
-    /// A thread has ended.
+    /// Ends a thread.
     fn end_thread(&mut self) {}
 }
 
-/// CallWeight weigh 1.
+/// Each call weighs 1.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct CallWeight;
 
-/// Calls weigh the time they take, by the clock that is kept while records are received. Memory: 16 bytes
+/// Calls weigh their duration, by the clock that is advanced while records are received. Memory: 16 bytes
 /// more a path.
 #[derive(Clone, Debug)]
 pub struct TimeWeight<'c> {
@@ -78,7 +78,7 @@ impl Weight for CallWeight {
 }
 
 impl<'c> TimeWeight<'c> {
-    /// By this clock.
+    /// Creates a weight by this clock.
     #[must_use]
     pub fn new(clock: &'c Clock) -> Self {
         Self { clock, last: 0 }
@@ -129,7 +129,7 @@ impl<W: Weight> Visit for Graph<W> {
 }
 
 impl<W: Weight> Graph<W> {
-    /// Weighs calls.
+    /// Creates an empty graph with this weight.
     #[must_use]
     pub fn new(weight: W) -> Self {
         Self::with_paths(weight, Paths::default())
@@ -140,7 +140,7 @@ impl<W: Weight> Graph<W> {
         Self { weight, numbering, paths, self_weight, stack, calls: 0, beyond: 0 }
     }
 
-    /// What has passed since the last event is the innermost frame's.
+    /// Adds what has passed since the last event to the innermost frame.
     #[inline]
     fn pass(&mut self) {
         let passed = self.weight.pass();
@@ -161,7 +161,7 @@ impl<W: Weight> Graph<W> {
         }
     }
 
-    /// A thread has ended: what is entered next is called by nobody.
+    /// Ends a thread: the next entry is an outermost call.
     pub fn end_thread(&mut self) {
         self.pass();
         self.weight.end_thread();
@@ -174,7 +174,7 @@ impl<W: Weight> Graph<W> {
         self.calls
     }
 
-    /// The tree of all that was added. Frames that are open count up to here.
+    /// Returns the tree of all calls added. Frames that are open count up to here.
     #[must_use]
     pub fn into_tree(self) -> PathTree {
         let self_weight = W::IS_TIME.then(|| {
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn exits_of_frames_entered_before_leave_none_of_ours() {
+    fn exits_of_earlier_frames_leave_no_recorded_frame() {
         let mut graph = Graph::default();
         add(&mut graph, &[0x05, 0x81, 0x05, 0x82, 0x00]);
         assert_eq!(lines(graph), ["1: 1 1", "2: 1 1"]);

@@ -1,20 +1,19 @@
-//! Answers about call trees, each computed in one pass over the events.
+//! Sums over the calls of a trace, each computed in one pass over the events.
 //!
-//! | question | answer |
+//! | question | type |
 //! |---|---|
 //! | How often was each method called, and how much happened in it? | [`Report`] |
-//! | Where did the calls go? The aggregate tree: calls with the same methods on the stack are one path. | [`Graph`], then [`PathTree`] |
-//! | How long did each method run? Where did the time go? | [`TimedReport`], [`Graph`] by [`Time`] |
-//! | Which calls took longest? | [`Slowest`] |
-//! | The same, of what happens in some methods only | [`Rooted`] around a [`Graph`] |
+//! | Where did the calls go? The calling-context tree: calls with the same methods on the stack are one path. | [`Graph`], then [`PathTree`] |
+//! | How long did each method run? Where did the time go? | [`TimedReport`], [`Graph`] weighed by [`TimeWeight`] |
+//! | Which calls lasted longest? | [`Slowest`] |
+//! | The same, for the calls made in chosen methods only | [`Rooted`] around a [`Graph`] |
 //! | Who calls a method, and whom does it call? For how long? | [`Edges`] |
 //! | What was the deepest stack? | [`Deepest`] |
 //! | What changed between two runs? | [`Diff`] |
 //!
-//! All but the last receive records ([`Visit`](crate::read::Visit)) of one thread after the other, each
-//! followed by `end_thread`; those that ask for times receive them from
-//! a [`Pass`](crate::read::Pass) with times, and hold its clock. [`Slowest`] receives the events of a
-//! [`Timeline`](crate::read::Timeline). None opens a file.
+//! All but [`Diff`] receive the events of one thread after the other, each followed by `end_thread`: records
+//! ([`Visit`](crate::read::Visit)), for times from a [`Pass`](crate::read::Pass) whose clock they share;
+//! [`Slowest`] the events of a [`Timeline`](crate::read::Timeline). None opens a file.
 
 mod deepest;
 mod diff;

@@ -1,4 +1,4 @@
-//! HOT: a small number for each method, so that what is known of it stands in an array.
+//! HOT: a small number for each method, so that an array can hold what is known about it.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -6,8 +6,8 @@ use std::num::NonZeroU32;
 
 use crate::{MethodId, MethodMap};
 
-/// Numbers methods from 1 on, in the order in which they are met. However large their ids are, the
-/// numbers are dense.
+/// Numbers methods from 1 on, in the order in which they are first met. The numbers are dense, however large
+/// the ids are.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Numbering {
     numbers: MethodMap<NonZeroU32>,
@@ -26,7 +26,7 @@ impl Numbering {
 
     #[cold]
     fn meet(&mut self, method: MethodId) -> NonZeroU32 {
-        // So many do not fit into memory: the last number would stand for all further ones.
+        // More numbers than this do not fit into memory; all further methods would share the last one.
         let len = u32::try_from(self.methods.len()).unwrap_or(u32::MAX);
         let number = NonZeroU32::MIN.saturating_add(len);
         self.methods.push(method);
@@ -46,7 +46,7 @@ impl Numbering {
     }
 }
 
-/// A number as an index, from 1 on.
+/// A number, which counts from 1 on, as an index.
 #[inline]
 pub(super) fn index(number: NonZeroU32) -> usize {
     usize::try_from(number.get()).unwrap_or(usize::MAX)

@@ -1,4 +1,4 @@
-//! The aggregate tree of a graph that is complete.
+//! The calling-context tree of a complete graph.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,7 +7,7 @@ use super::numbering::Numbering;
 use super::paths::{PathNode, ROOT, at};
 use crate::MethodId;
 
-/// A path in a [`PathTree`] or a [`Diff`](super::Diff): methods from the outermost call on.
+/// A path in a [`PathTree`] or a [`Diff`](super::Diff): methods from the outermost call to the innermost.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PathId(u32);
 
@@ -16,21 +16,21 @@ impl PathId {
         Self(number)
     }
 
-    /// A number for the path, from 1 on, in the order in which paths were first entered. 0 stands for no
-    /// methods: what a thread begins with.
+    /// The number of the path, from 1 on, in the order in which paths were first entered. 0 is the empty
+    /// path, with which a thread begins.
     #[must_use]
     pub const fn get(self) -> u32 {
         self.0
     }
 }
 
-/// What a tree says of one path.
+/// The sums of one path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct PathRow {
-    /// The method at its end.
+    /// The path's last method.
     pub method: MethodId,
-    /// How often it was entered.
+    /// How often the path was entered.
     pub calls: u64,
     /// Calls made in it, including itself; or the time while it was on the stack, in nanoseconds.
     pub total: u64,
@@ -42,9 +42,9 @@ pub struct PathRow {
 #[derive(Clone, Debug)]
 pub struct PathTree {
     numbering: Numbering,
-    /// `last` is a node's first child now, and `after` its next sibling.
+    /// Here `last` is a node's first child, and `after` its next sibling.
     nodes: Vec<PathNode<u64>>,
-    /// By path; `None` where that are its calls.
+    /// By path; `None` if the weights are the calls.
     self_weight: Option<Vec<u64>>,
     totals: Vec<u64>,
     calls: u64,
@@ -52,7 +52,7 @@ pub struct PathTree {
 }
 
 impl PathTree {
-    /// Paths that are weighed by their calls, or by other numbers, one for each node.
+    /// Creates a tree in which paths weigh their calls, or the given numbers, one for each node.
     pub(super) fn new(
         numbering: Numbering,
         mut nodes: Vec<PathNode<u64>>,
@@ -66,7 +66,7 @@ impl PathTree {
         for node in &mut nodes {
             (node.last, node.after) = (ROOT, ROOT);
         }
-        // Children stand behind their parents. Backwards, so that of siblings the first is put last.
+        // Children come after their parents. Backwards, so that the first sibling is linked last.
         for path in (1..nodes.len()).rev() {
             let (Some(node), Some(&total)) = (nodes.get(path), totals.get(path)) else { continue };
             let parent = at(node.parent);
@@ -82,13 +82,13 @@ impl PathTree {
         Self { numbering, nodes, self_weight, totals, calls, beyond }
     }
 
-    /// All calls of all paths.
+    /// The calls of all paths.
     #[must_use]
     pub fn calls(&self) -> u64 {
         self.calls
     }
 
-    /// What all paths weigh: as many as the calls, or nanoseconds.
+    /// The weight of all paths: calls or nanoseconds.
     #[must_use]
     pub fn weight(&self) -> u64 {
         self.total(self.root())
@@ -100,7 +100,7 @@ impl PathTree {
         self.self_weight.is_some()
     }
 
-    /// Calls that are left out, because there were more than 2^32 paths.
+    /// Calls that were left out because there were more than 2^32 paths.
     #[must_use]
     pub fn beyond(&self) -> u64 {
         self.beyond
@@ -118,19 +118,19 @@ impl PathTree {
         self.nodes.len() - 1
     }
 
-    /// Whether there is no path.
+    /// Returns whether there is no path.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// All paths, each behind the one it goes on from, and what happened there.
+    /// All paths, each after its parent, with their sums.
     pub fn rows(&self) -> impl Iterator<Item = (PathId, PathRow)> {
         let numbers = 1..=u32::try_from(self.len()).unwrap_or(u32::MAX);
         numbers.map(PathId).filter_map(|path| Some((path, self.row(path)?)))
     }
 
-    /// The path of no methods.
+    /// The empty path.
     #[must_use]
     pub fn root(&self) -> PathId {
         PathId(ROOT)
@@ -144,13 +144,13 @@ impl PathTree {
             .map(PathId)
     }
 
-    /// The path without its last method; for one of a single method the [`root`](Self::root).
+    /// The path without its last method; the [`root`](Self::root) for a path of one method.
     #[must_use]
     pub fn parent(&self, path: PathId) -> Option<PathId> {
         self.node(path).filter(|_| path.0 != ROOT).map(|node| PathId(node.parent))
     }
 
-    /// What happened at a path; `None` for the root.
+    /// The sums of a path; `None` for the root.
     #[must_use]
     pub fn row(&self, path: PathId) -> Option<PathRow> {
         let &PathNode { counts: calls, method, .. } = self.node(path)?;
@@ -176,8 +176,8 @@ impl PathTree {
         stack
     }
 
-    /// Where the calls or the time went: from the root on, the child with the largest total each time, the
-    /// first one of several.
+    /// The path along which the largest share of the weight lies: from the root on, always the child with the
+    /// largest total, the first one of several.
     #[must_use]
     pub fn longest(&self) -> Vec<PathId> {
         let heaviest = |path: &PathId| {
@@ -186,8 +186,8 @@ impl PathTree {
         std::iter::successors(heaviest(&self.root()), heaviest).collect()
     }
 
-    /// The `count` paths with the largest self weight: calls, or time while nothing else was on the stack.
-    /// The first entered comes first where they have as many. Memory: one number for each of them.
+    /// The `count` paths with the largest self weight: calls, or time while nothing else was on the stack. Of
+    /// equal paths, the one entered first comes first. Memory: one number for each of them.
     #[must_use]
     pub fn heaviest(&self, count: usize) -> Vec<PathId> {
         let mut best = BinaryHeap::new();

@@ -1,8 +1,8 @@
-//! HOT: paths of methods from the outermost call on, each known once.
+//! HOT: paths of methods from the outermost call to the innermost, each stored once.
 //!
-//! A path is its parent and one more method; it goes by its place in an array, behind its parent's.
-//! Which child of a path a method is, is guessed first: what followed the child before the last time,
-//! then that child itself. Programs repeat themselves, so that few calls get as far as the hash table.
+//! A path is its parent and one more method, and is identified by its index in an array, which is larger than
+//! its parent's. The child for a method is guessed first: the child that followed the last one the time
+//! before, then the last one itself. Programs repeat themselves, so few calls reach the hash table.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -11,15 +11,15 @@ use std::num::NonZeroU32;
 
 use hashbrown::HashTable;
 
-/// The path of no methods: where threads begin.
+/// The empty path, with which threads begin.
 pub const ROOT: u32 = 0;
 /// No path: there were too many.
 pub(super) const BEYOND: u32 = u32::MAX;
 
-/// A path, with whatever is counted there. 16 bytes and the counts.
+/// A path, with what is counted for it. 16 bytes and the counts.
 #[derive(Clone, Default, Debug)]
 pub struct PathNode<C> {
-    /// What is counted there.
+    /// What is counted for the path.
     pub counts: C,
     /// The path without its last method.
     pub parent: u32,
@@ -31,14 +31,14 @@ pub struct PathNode<C> {
     pub(super) after: u32,
 }
 
-/// All paths so far. Memory: about 8 bytes each, and the nodes; a caller with a budget [gives
-/// up](Self::retain) some of them.
+/// All paths so far. Memory: about 8 bytes each, and the nodes; a caller with a budget
+/// [removes](Self::retain) some of them.
 #[derive(Clone, Debug)]
 pub struct Paths<C> {
     nodes: Vec<PathNode<C>>,
     /// All but the root, by parent and method.
     known: HashTable<u32>,
-    /// So that nobody can make up a trace in which all hashes are the same.
+    /// A random seed, so that no crafted trace can make all hashes equal.
     seed: u64,
     limit: u32,
 }
@@ -50,14 +50,14 @@ impl<C: Default> Default for Paths<C> {
 }
 
 impl<C: Default> Paths<C> {
-    /// Room for fewer paths than this, the root included.
+    /// Creates room for fewer paths than this, the root included.
     pub(super) fn with_limit(limit: u32) -> Self {
         let seed = RandomState::new().hash_one(0);
         Self { nodes: vec![PathNode::default()], known: HashTable::new(), seed, limit }
     }
 
-    /// The path of one more method, which becomes the one entered last. `u32::MAX` where there is no
-    /// room, and where the parent is.
+    /// Returns the path with one more method, and remembers it as the one entered last. `u32::MAX` if there
+    /// is no room, or if `parent` is `u32::MAX`.
     #[inline]
     pub fn child(&mut self, parent: u32, method: NonZeroU32) -> u32 {
         let Some(last) = self.node(parent).map(|node| node.last) else { return BEYOND };
@@ -80,7 +80,7 @@ impl<C: Default> Paths<C> {
         self.node(path).is_some_and(|node| node.method == method.get())
     }
 
-    /// The same when the guesses were wrong: `last` learns what comes after it.
+    /// The same when both guesses were wrong; `last` learns its successor.
     #[inline(never)]
     fn find(&mut self, parent: u32, last: u32, method: NonZeroU32) -> u32 {
         let Self { nodes, known, seed, limit } = self;
@@ -94,7 +94,7 @@ impl<C: Default> Paths<C> {
             None => {
                 let path = u32::try_from(nodes.len()).unwrap_or(BEYOND);
                 if path >= *limit {
-                    // Not to be remembered: the children of the root would be.
+                    // Not remembered, because it would make the children of the root known too.
                     return BEYOND;
                 }
                 nodes.push(PathNode { parent, method: method.get(), ..PathNode::default() });
@@ -110,15 +110,15 @@ impl<C: Default> Paths<C> {
         child
     }
 
-    /// Adds the paths of others, whose methods have the numbers that `number` returns. `add` receives what is
-    /// counted at each, and where that belongs here; `None` if there is no room.
+    /// Adds the paths of others, whose methods have the numbers that `number` returns. `add` receives the
+    /// counts of each, and the counts to which they belong here, or `None` if there is no room.
     pub fn merge<D>(
         &mut self,
         others: &[PathNode<D>],
         mut number: impl FnMut(u32) -> Option<NonZeroU32>,
         mut add: impl FnMut(Option<&mut C>, &D),
     ) {
-        // Where each of them is here. Parents come before their children; the root has none.
+        // The index of each of them here. Parents come before their children; the root has none.
         let mut places = Vec::with_capacity(others.len());
         for node in others {
             let here = match (number(node.method), places.get(at(node.parent))) {
@@ -131,8 +131,8 @@ impl<C: Default> Paths<C> {
         }
     }
 
-    /// Keeps the paths marked in `stays`, and the root. `join` adds the counts of every other path to its
-    /// parent. Returns where each path is now.
+    /// Keeps the root and the paths marked in `stays`. `join` adds the counts of every other path to its
+    /// parent. Returns the new index of each path.
     pub fn retain(&mut self, stays: &[bool], mut join: impl FnMut(&mut C, &C)) -> Vec<u32> {
         let stays = |path: usize| path == 0 || stays.get(path).is_some_and(|stays| *stays);
         // Children come after their parents.
@@ -170,19 +170,19 @@ impl<C> Paths<C> {
         self.nodes.get(at(path))
     }
 
-    /// What is counted at a path.
+    /// The counts of a path.
     #[inline]
     pub fn counts_mut(&mut self, path: u32) -> Option<&mut C> {
         self.nodes.get_mut(at(path)).map(|node| &mut node.counts)
     }
 
-    /// All paths, the root first, each behind its parent.
+    /// All paths, the root first, each after its parent.
     #[must_use]
     pub fn nodes(&self) -> &[PathNode<C>] {
         &self.nodes
     }
 
-    /// The same, and nothing else that was needed to find them.
+    /// The same, without the data that is only needed to find paths.
     pub(super) fn into_nodes(self) -> Vec<PathNode<C>> {
         self.nodes
     }
@@ -200,7 +200,7 @@ pub(super) fn at(path: u32) -> usize {
     usize::try_from(path).unwrap_or(usize::MAX)
 }
 
-/// Multiplies, and folds the high half onto the low one: the table looks at either end.
+/// Multiplies, and combines both halves of the product: the table uses the high bits and the low ones.
 fn hash(seed: u64, parent: u32, method: u32) -> u64 {
     const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
     let key = (u64::from(parent) << 32 | u64::from(method)) ^ seed;

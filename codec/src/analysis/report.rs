@@ -1,8 +1,8 @@
-//! Per method: how often it was called, and how much happened in it.
+//! Sums by method: how often it was called, and how many calls it made.
 //!
-//! The weight of a call is 1, so *self* is the number of calls of the method, and *total* the number
-//! of calls made while it was on the stack, its own included. A recursive call lies within the outer
-//! one: its calls count once. [`TimedReport`](super::TimedReport) weighs by time.
+//! Each call weighs 1. So *self* is the number of calls of the method, and *total* the number of calls made
+//! while it was on the stack, including itself. A recursive call is within the outer one: its calls count
+//! once. [`TimedReport`](super::TimedReport) weighs by time.
 
 use std::num::NonZeroU64;
 
@@ -10,7 +10,7 @@ use super::numbering::{Numbering, index};
 use crate::MethodId;
 use crate::read::Visit;
 
-/// What a report shows of one method, in calls or in nanoseconds.
+/// The sums of one method, in calls or in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct ReportRow {
@@ -18,46 +18,46 @@ pub struct ReportRow {
     pub method: MethodId,
     /// How often it was entered.
     pub calls: u64,
-    /// Calls made while it was on the stack, its own included; or for how long it was, where events between
-    /// two marks are taken to have come evenly.
+    /// Calls made while it was on the stack, including itself; or the time while it was, assuming that the
+    /// events between two marks are evenly spaced.
     pub total: u64,
-    /// Calls of its own; or for how long it was the innermost frame.
+    /// Its number of calls; or the time while it was the innermost frame.
     pub self_weight: u64,
-    /// Bounds of the total: of times, which are estimates; calls are exact.
+    /// The lower bound of the total. Times are estimates; calls are exact.
     pub total_from: u64,
-    /// The upper one.
+    /// The upper bound.
     pub total_by: u64,
 }
 
-/// What the frames of one method come to, either its outermost ones or those within them.
+/// The sums over the frames of one method, either its outermost ones or the recursive ones.
 #[derive(Clone, Copy, Default, Debug)]
 struct Sum {
     /// Of calls that made others.
     calls: u64,
     total: u64,
-    /// Calls that made none: each is its own total.
+    /// Of calls that made none: each is its own total.
     leaves: u64,
-    /// Of outermost frames: 1 while one is open.
+    /// For outermost frames: 1 while one is open.
     open: usize,
 }
 
 impl Sum {
-    /// Enters a frame of a method, whose outermost ones these are. Answers 1 if it is recursive.
+    /// Enters a frame, if these are the sums of outermost frames. Returns 1 if the frame is recursive.
     #[inline(always)]
     fn enter(&mut self) -> usize {
         std::mem::replace(&mut self.open, 1)
     }
 
-    /// Leaves a frame in which there were so many calls.
+    /// Leaves a frame in which this many calls were made.
     #[inline(always)]
     fn leave(&mut self, calls: u64) {
         self.calls = self.calls.wrapping_add(1);
-        // Of recursive frames it counts calls over and over.
+        // For recursive frames it counts calls repeatedly, and is not used.
         self.total = self.total.wrapping_add(calls);
         self.open = 0;
     }
 
-    /// Adds frames that were counted elsewhere.
+    /// Adds sums of frames that were counted elsewhere.
     fn add(&mut self, other: &Self) {
         self.calls = self.calls.wrapping_add(other.calls);
         self.total = self.total.wrapping_add(other.total);
@@ -68,7 +68,7 @@ impl Sum {
 /// A frame that is open.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
-    /// Where its sum stands; the complement of that, where it is far.
+    /// The index of its sum; the complement of the index for a sum in `far`.
     sum: usize,
     /// Calls seen before it.
     entered_at: u64,
@@ -92,10 +92,10 @@ struct Frame {
 /// ```
 #[derive(Default, Debug)]
 pub struct Report {
-    /// Of each method two, by twice its id: outermost frames, and behind them recursive ones. So an exit
-    /// need not ask which one it is: the total of recursive frames is counted, and never used.
+    /// Two sums for each method, at twice its id: outermost frames, then recursive ones. So an exit need not
+    /// find out which one it is: the total of recursive frames is counted, and never used.
     sums: Vec<Sum>,
-    /// The same of ids that are too large for that, by number.
+    /// The same for ids that are too large for that, by number.
     far: Vec<Sum>,
     numbering: Numbering,
     calls: u64,
@@ -103,12 +103,12 @@ pub struct Report {
     stack: Vec<Frame>,
 }
 
-/// Ids below this are places in an array: it takes 16 MiB at most. Traces have no others, unless they
-/// are damaged, or made by others.
+/// Ids below this are indexes in an array, which takes 16 MiB at most. Only traces that are damaged or not
+/// written by flow have larger ones.
 const NEAR_IDS: usize = 1 << 18;
 
 impl Visit for Report {
-    // Always: all of it is one loop with the decoder, or half as fast.
+    // Always inlined: otherwise it does not become one loop with the decoder, and is half as fast.
     #[inline(always)]
     fn enter(&mut self, method: MethodId) {
         let outermost = usize::try_from(2 * method.get()).unwrap_or(usize::MAX);
@@ -146,9 +146,9 @@ impl Visit for Report {
 }
 
 impl Report {
-    /// A report of calls that were made while these frames were open, the outermost first. They count in
-    /// another report, which [`add`](Self::add) puts together with this one; here count the calls that are
-    /// made in them from now on. So a thread can be cut, and its parts read at the same time.
+    /// Creates a report on calls that are made while these frames are open, the outermost first. The frames
+    /// themselves count in another report, to which [`add`](Self::add) adds this one; this one counts the
+    /// calls made in them from now on. So a thread can be cut into parts that are read at the same time.
     #[must_use]
     pub fn going_on(open: &[MethodId]) -> Self {
         let mut report = Self::default();
@@ -176,7 +176,7 @@ impl Report {
         self.stack.iter().filter_map(method).collect()
     }
 
-    /// Adds what another report counted, of other calls. Frames that are open there count up to here.
+    /// Adds the calls of another report. Frames that are open there count up to here.
     pub fn add(&mut self, mut other: Self) {
         other.end_thread();
         if self.sums.len() < other.sums.len() {
@@ -194,12 +194,12 @@ impl Report {
         self.calls += other.calls;
     }
 
-    /// A thread has ended: frames that are still open count up to here.
+    /// Ends a thread. Frames that are still open count up to here.
     pub fn end_thread(&mut self) {
         self.leave(0);
     }
 
-    /// Closes all but so many frames.
+    /// Closes all frames but this many.
     #[inline(always)]
     fn leave(&mut self, rest: usize) {
         for frame in self.stack.get(rest..).unwrap_or_default() {
@@ -212,7 +212,7 @@ impl Report {
         self.stack.truncate(rest);
     }
 
-    /// Enters a method that has no sums yet, or such as stand in `far`.
+    /// Enters a method that has no sums yet, or whose sums are in `far`.
     #[cold]
     fn enter_new(&mut self, method: MethodId) {
         let sum = match usize::try_from(method.get()) {
@@ -229,7 +229,7 @@ impl Report {
         self.calls
     }
 
-    /// The rows, the largest total first. Calls of a thread that has not ended count when they are left.
+    /// The rows, the largest total first. A call counts when it is left, or when its thread ends.
     #[must_use]
     pub fn rows(&self) -> Vec<ReportRow> {
         let near = (0..).filter_map(MethodId::new).zip(self.sums.chunks_exact(2));
@@ -255,7 +255,7 @@ impl Report {
     }
 }
 
-/// Makes room for the sums of a method, and enters a frame of it. Answers where its sum stands.
+/// Makes room for the sums of a method, and enters a frame of it. Returns the index of its sum.
 fn enter_at(sums: &mut Vec<Sum>, number: usize) -> usize {
     make_room(sums, number);
     let outermost = 2 * number;
@@ -268,12 +268,12 @@ fn make_room(sums: &mut Vec<Sum>, number: usize) {
     }
 }
 
-/// The sum of a frame, wherever it stands.
+/// The sum of a frame, in either array.
 fn sum_at<'a>(near: &'a mut [Sum], far: &'a mut [Sum], place: usize) -> Option<&'a mut Sum> {
     near.get_mut(place).or_else(|| far.get_mut(!place))
 }
 
-/// Leaves a frame whose sum stands in `far`, at the complement of its place.
+/// Leaves a frame whose sum is in `far`, at the complement of `place`.
 #[cold]
 fn leave_far(far: &mut [Sum], place: usize, calls: u64) {
     if let Some(sum) = far.get_mut(!place) {

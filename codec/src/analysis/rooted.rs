@@ -1,4 +1,4 @@
-//! HOT: only what happens in some methods.
+//! HOT: restricts events to those in chosen methods.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -7,8 +7,8 @@ use std::num::NonZeroU64;
 use crate::read::Visit;
 use crate::{MethodId, MethodMap};
 
-/// Hands on the calls of some methods, and all calls made in them, as if nobody had called them. Of a chosen
-/// method within another only the outer one begins anew. One for each thread.
+/// Passes on the calls of chosen methods, and all calls made in them, as if they were outermost calls. If
+/// chosen methods are nested, only the outer one begins a new tree. One for each thread.
 ///
 /// ```
 /// use flow_codec::analysis::{Graph, Rooted};
@@ -28,10 +28,10 @@ use crate::{MethodId, MethodMap};
 #[derive(Debug)]
 pub struct Rooted<'a, F, V> {
     chosen: F,
-    /// What `chosen` said.
+    /// What `chosen` returned for each method.
     known: MethodMap<bool>,
     inner: &'a mut V,
-    /// Open frames of the outermost chosen method and those above it.
+    /// Open frames from the outermost chosen method up.
     inside: u64,
 }
 
@@ -46,7 +46,7 @@ impl<F: FnMut(MethodId) -> bool, V: Visit> Visit for Rooted<'_, F, V> {
 
     #[inline]
     fn exit(&mut self, count: NonZeroU64) {
-        // Frames outside lie below: nothing else need be known of them.
+        // Frames outside are below: nothing about them is needed.
         if let Some(left) = NonZeroU64::new(self.inside.min(count.get())) {
             self.inside -= left.get();
             self.inner.exit(left);
@@ -55,8 +55,8 @@ impl<F: FnMut(MethodId) -> bool, V: Visit> Visit for Rooted<'_, F, V> {
 }
 
 impl<'a, F: FnMut(MethodId) -> bool, V: Visit> Rooted<'a, F, V> {
-    /// Hands on to `inner` what happens in the methods that `chosen` says yes to. It is asked once for each
-    /// method.
+    /// Passes on to `inner` what happens in the methods that `chosen` selects. `chosen` is called once for
+    /// each method.
     pub fn new(chosen: F, inner: &'a mut V) -> Self {
         Self { chosen, known: MethodMap::default(), inner, inside: 0 }
     }

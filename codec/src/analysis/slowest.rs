@@ -11,14 +11,14 @@ use crate::{Depth, MethodId};
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct SlowCall {
-    /// The number of threads that ended before its own.
+    /// The number of threads that ended before the call's own.
     pub thread: usize,
     /// The call.
     pub call: Call,
 }
 
 impl SlowCall {
-    /// The estimate of how long it was, in nanoseconds.
+    /// The estimated duration in nanoseconds.
     #[must_use]
     pub fn duration_ns(&self) -> u64 {
         self.call.duration_ns().unwrap_or(0)
@@ -41,15 +41,16 @@ impl PartialOrd for SlowCall {
     }
 }
 
-/// Finds the longest calls of any number of threads. Memory: 48 bytes for each open frame, and the answer.
+/// Finds the longest calls of any number of threads. Memory: 48 bytes for each open frame, and the calls
+/// found.
 #[derive(Debug)]
 pub struct Slowest {
     count: usize,
     thread: usize,
     open: Vec<(MethodId, u64, When)>,
-    /// The shortest first; of equally long ones the last.
+    /// The shortest first; of equally long ones, the last in the trace.
     longest: BinaryHeap<Reverse<SlowCall>>,
-    /// Shorter ones are not among them.
+    /// Shorter calls are not kept.
     least_ns: u64,
 }
 
@@ -72,7 +73,7 @@ impl VisitTimeline for Slowest {
 }
 
 impl Slowest {
-    /// The `count` longest calls.
+    /// Keeps the `count` longest calls.
     #[must_use]
     pub fn new(count: usize) -> Self {
         let (open, longest) = (Vec::new(), BinaryHeap::new());
@@ -106,7 +107,7 @@ impl Slowest {
         }
     }
 
-    /// All events of a thread were added.
+    /// Ends a thread, after all its events.
     pub fn end_thread(&mut self, timeline: &Timeline<'_>) {
         self.leave(u64::MAX, timeline.now(), None, true);
         self.thread += 1;

@@ -1,7 +1,7 @@
-//! HOT: per method, how long it ran.
+//! HOT: sums of times by method.
 //!
-//! Of a method that calls itself only the outermost call counts in the total. Self is the time while it was
-//! the innermost frame, whoever called it.
+//! In the total of a method that calls itself only the outermost call counts. The self weight is the time
+//! while the method was the innermost frame, regardless of its caller.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -15,16 +15,17 @@ use crate::read::{Bounds, Clock, Visit};
 #[derive(Clone, Copy, Default, Debug)]
 struct Sum {
     calls: u64,
-    /// In parts of a nanosecond, as [`Clock::now`].
+    /// In fractions of a nanosecond, as [`Clock::now`].
     total: u128,
     self_weight: u128,
-    /// Frames that are open; when the outermost one was entered, for sure by then, and in which interval.
+    /// The number of open frames; for the outermost one: when it was entered, the latest time for that, and
+    /// in which interval.
     open: u64,
     entered_at: u64,
     entered_by_ns: u64,
     entered_in: u64,
-    /// Nanoseconds for sure, and those of intervals in which it was entered or left, the last of them this
-    /// one.
+    /// Time for certain, and the time of intervals in which it was entered or left; the last of these
+    /// intervals.
     sure_ns: u64,
     may_be_ns: u64,
     touched: u64,
@@ -42,8 +43,8 @@ impl Sum {
     }
 }
 
-/// Adds up the times of any number of threads, one after the other. It is told the time by the clock that is
-/// kept while it receives records.
+/// Adds up the times of any number of threads, one after the other. It reads the time from a clock that is
+/// advanced while it receives records.
 ///
 /// ```no_run
 /// use flow_codec::analysis::TimedReport;
@@ -66,7 +67,7 @@ impl Sum {
 pub struct TimedReport<'c> {
     clock: &'c Clock,
     numbering: Numbering,
-    /// By number of the method; the first is of nobody.
+    /// By number of the method; index 0 is not used.
     sums: Vec<Sum>,
     /// Numbers of the open frames' methods.
     stack: Vec<usize>,
@@ -95,7 +96,7 @@ impl Visit for TimedReport<'_> {
         self.stack.push(number);
     }
 
-    // Half of all calls call nothing: no frame is needed for them.
+    // Half of all calls make no others: no frame is needed for them.
     #[inline]
     fn timed_call(&mut self, clock: &Clock, method: MethodId, exits: NonZeroU64) {
         let number = index(self.numbering.number(method));
@@ -146,14 +147,14 @@ impl Visit for TimedReport<'_> {
 }
 
 impl<'c> TimedReport<'c> {
-    /// By this clock.
+    /// Creates an empty report with this clock.
     #[must_use]
     pub fn new(clock: &'c Clock) -> Self {
         let (numbering, sums) = (Numbering::default(), vec![Sum::default()]);
         Self { clock, numbering, sums, stack: Vec::new(), last: 0 }
     }
 
-    /// A thread has ended: frames that are still open count up to the last instant that is known of it.
+    /// Ends a thread. Frames that are still open count up to its last known instant.
     pub fn end_thread(&mut self) {
         self.exit(NonZeroU64::MAX);
         self.last = 0;
@@ -165,7 +166,7 @@ impl<'c> TimedReport<'c> {
         self.clock.now()
     }
 
-    /// What has passed since the last event belongs to the innermost frame.
+    /// Adds what has passed since the last event to the innermost frame.
     #[inline(always)]
     fn pass(&mut self) {
         let now = self.clock.now();
@@ -196,8 +197,7 @@ impl<'c> TimedReport<'c> {
             calls: sum.calls,
             total: Clock::to_ns(sum.total),
             self_weight: Clock::to_ns(sum.self_weight),
-            // A method that is entered or left between two marks ran for nothing to all of the time between
-            // them.
+            // A method that is entered or left between two marks ran for any part of the time between them.
             total_from: sum.sure_ns,
             total_by: sum.sure_ns.saturating_add(sum.may_be_ns),
         };

@@ -1,7 +1,7 @@
 //! `.flow`: the events of one thread.
 //!
-//! Source: the class documentation of the Java agent's `BinaryThreadRecorder`. There is no header:
-//! a file is a sequence of records and nothing else.
+//! Source: the class documentation of the Java agent's `BinaryThreadRecorder`. There is no header: a file is
+//! a sequence of records and nothing else.
 //!
 //! A record is one number with a flag in its first byte:
 //!

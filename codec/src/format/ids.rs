@@ -7,9 +7,9 @@
 //! com.example.A#<init>()V=1
 //! ```
 //!
-//! The part before the last `=` is the *key*: binary class name (dots, `$` for nested classes), `#`,
-//! method name, JVM descriptor. Ids are dense from 0. The same class and method in two class loaders
-//! have one key and one id; [`methods`](super::methods) tells the loaders apart.
+//! The part before the last `=` is the *key*: binary class name (dots, `$` for nested classes), `#`, method
+//! name, JVM descriptor. Ids are dense from 0. The same class and method in two class loaders have one key
+//! and one id; [`methods`](super::methods) lists the loaders.
 //!
 //! Source: the Java agent's `ids.properties`, which escapes nothing. JVM names may contain almost any
 //! character, so flow escapes the few that would break a line, and only in names that contain them:
@@ -24,7 +24,7 @@
 //!
 //! A reader skips empty lines and lines that begin with `#`. A line without `=`, or with anything but a
 //! number after it, is an error with its line number. A last line without LF was cut off by a kill and is
-//! skipped. Of two lines with one id the first one counts.
+//! skipped. If two lines have the same id, the first one counts.
 
 use crate::MethodId;
 
@@ -127,14 +127,14 @@ mod tests {
     }
 
     #[test]
-    fn plain_names_are_written_as_they_are() {
+    fn plain_names_are_written_unchanged() {
         let mut out = String::new();
         encode_line("com.example.A#m(Ljava/lang/String;)V", id(0), &mut out);
         assert_eq!(out, "com.example.A#m(Ljava/lang/String;)V=0\n");
     }
 
     #[test]
-    fn a_backslash_that_means_nothing_here_stays_alone() {
+    fn a_backslash_without_a_meaning_is_not_escaped() {
         let mut out = String::new();
         encode_line("DashE#RUBY$block$\\=\\^main\\_$0()V", id(3), &mut out);
         assert_eq!(out, "DashE#RUBY$block$\\=\\^main\\_$0()V=3\n");

@@ -166,10 +166,10 @@ impl IndexFile {
         let mut header = words(header);
         let mut word = || header.next().unwrap_or_default();
         if word() != u64::from_le_bytes(MAGIC) {
-            return Err("it is no index");
+            return Err("it is not an index");
         }
         if word() != VERSION {
-            return Err("it is of another version");
+            return Err("it has another version");
         }
         let [entry_bytes, thread, covered, count, sample, said] =
             [word(), word(), word(), word(), word(), word()];
@@ -192,7 +192,7 @@ impl IndexFile {
         });
         let index = Self {
             thread: ThreadId::new(thread),
-            sample: u32::try_from(sample).map_err(|_| "its sample is none")?,
+            sample: u32::try_from(sample).map_err(|_| "its sample is not a CRC-32")?,
             intervals: intervals.collect(),
         };
         if index.covered() != Some(covered) || index.intervals.iter().any(|entry| entry.bytes == 0)

@@ -27,7 +27,7 @@
 //! that happens, the disk has everything that the thread files held when it was made, and the names. So what
 //! was recorded is
 //!
-//! > the first *offset* bytes of a thread's file, and then the chunk, folded.
+//! > the first *offset* bytes of a thread's file, and then the chunk, canonicalized.
 //!
 //! What the file has after that offset is **not** a part of that: it may be newer, or missing. The file of a
 //! thread without a slot counts whole.
@@ -60,27 +60,27 @@
 //! | 8 | state | bit 0: the slot is *open*; the bits above count how often it was opened |
 //! | 16 | thread | whose chunk it holds |
 //! | 24 | offset | bytes of the thread's file that hold everything before the chunk |
-//! | 32 | lengths | bits 0–31: bytes of the state of the fold before the chunk; bits 32–63: bytes of the *marks* at the end of the slot, a multiple of eight |
+//! | 32 | lengths | bits 0–31: bytes of the canonicalizer's state before the chunk; bits 32–63: bytes of the *marks* at the end of the slot, a multiple of eight |
 //!
-//! The state of the fold follows without a gap, zeros up to a multiple of eight, and the raw chunk in its
-//! form [in memory](super::raw#in-memory): the complement of its bytes, followed by zeros. At the end of the
-//! slot are the marks, if it has any:
+//! The canonicalizer's state follows without a gap, then zeros up to a multiple of eight, then the raw chunk
+//! in its form [in memory](super::raw#in-memory): the complement of its bytes, followed by zeros. At the end
+//! of the slot are the marks, if it has any:
 //!
 //! | offset | | |
 //! |---:|---|---|
 //! | 0 | written | a word: bytes of the thread's [`marks`](super::marks) file that hold all marks before these |
 //! | 8 | pending | a word: bytes of marks that follow |
 //! | 16 | | these bytes, encoded to follow what is written; zeros up to a multiple of eight |
-//! | | ticks | three words each: 1 + a number of bytes of the chunk, *by*, and *from*; one that begins with 0 ends them |
+//! | | samples | three words each: 1 + a number of bytes of the chunk, *by*, and *from*; one that begins with 0 ends them |
 //!
-//! A tick is a time mark after that many bytes of the raw chunk. The thread that samples stores it, last word
-//! first, and *from* may grow.
+//! A sample is a time mark after that many bytes of the raw chunk. The thread that takes the samples stores
+//! it, last word first, and *from* may grow.
 //!
 //! Words are stored whole. Those from 16 on change only while the slot is not open, and the state word last
 //! of all. A thread that hands over a chunk writes it to its file, opens another slot, and only then closes
 //! the first one. So at every instant one open slot of a thread, or two, describe what it recorded:
 //!
-//! > the first *offset* bytes of its file, and then the chunk, folded.
+//! > the first *offset* bytes of its file, and then the chunk, canonicalized.
 //!
 //! Of two open slots of a thread the one with the larger offset counts; if the offsets are equal, either.
 //! What the file holds after that offset is the same once more: the thread died between writing the chunk and
@@ -88,8 +88,8 @@
 //! slot, the thread or the recording has ended, and its file is complete.
 //!
 //! With `overload=drop`, chunks wait to be written while their thread records into other slots. These chunks
-//! stay open too: each begins at the offset where the previous one ends, folded. If the file does not reach
-//! to the chunk with the largest offset, the chunks before it follow the file.
+//! stay open too: each begins at the offset where the previous one, canonicalized, ends. If the file does not
+//! reach to the chunk with the largest offset, the chunks before it follow the file.
 //!
 //! A reader that runs beside the JVM reads the state word before and after the slot: if it changed, the slot
 //! belongs to another thread now. Files and names are read after the journal: then they hold what it builds
@@ -113,34 +113,34 @@
 //! | another magic or version | an error; nothing is read |
 //! | a size that is not a multiple of eight, or less than the words | an error; no further slot can be found |
 //! | a slot that the end of the file cuts off | an error; its bytes in the file are read |
-//! | an invalid state of the fold | an error; the slot is skipped, the thread's file is read to its end |
+//! | an invalid state of the canonicalizer | an error; the slot is skipped, the thread's file is read to its end |
 //! | marks that do not fit in their slot, are longer than [`MAX_MARKS_BYTES`], or invalid | an error; the marks are skipped |
-//! | ticks after the end of the chunk | skipped |
+//! | samples after the end of the chunk | skipped |
 //! | a chunk that continues after two zero words, as after a crash of the machine | an error; what comes before counts |
 //! | bytes in a chunk that are not an event | an error; they are skipped |
 //! | a file that is shorter than *offset*, or has an unfinished record there | an error that says what is missing; the file is read, the chunk is not |
 //!
-//! Limits: at most [`MAX_CHUNK_BYTES`] of a chunk are read, a state of the fold has at most
+//! Limits: at most [`MAX_CHUNK_BYTES`] of a chunk are read, a state of the canonicalizer has at most
 //! [`MAX_RESUME_BYTES`], and the marks of a slot at most [`MAX_MARKS_BYTES`].
 //!
-//! # State of the fold
+//! # State of the canonicalizer
 //!
-//! To fold a chunk, one must know what came before: exits that were held back, and constructors that may be
-//! dead (see [`raw`](super::raw)). Numbers are LEB128, groups of seven bits, the lowest first.
+//! To canonicalize a chunk, one must know what came before: exits that were held back, and pending
+//! constructors (see [`raw`](super::raw)). Numbers are LEB128, groups of seven bits, the lowest first.
 //!
 //! | number | |
 //! |---|---|
 //! | held | exits that are not in the file yet |
-//! | for each note, topmost first: frames | how far below the previous note, or below the top of the stack |
+//! | for each pending constructor, topmost first: frames | how far below the previous one, or below the top of the stack |
 //! | callee | 0: its call was seen; 1: unknown; n + 2: the ENTER of method n must follow |
 //!
-//! No exits held and no notes: no bytes at all.
+//! If no exits are held and no constructor is pending, the state has no bytes at all.
 //!
 //! # Example
 //!
-//! Thread 1 has 3 bytes in its file, holds 2 exits, has one note two frames below the top that waits for
-//! method 9, and has recorded ENTER 1 and EXIT since. The slot has 256 bytes and was opened for the second
-//! time:
+//! Thread 1 has 3 bytes in its file, holds 2 exits, has one pending constructor two frames below the top that
+//! expects method 9, and has recorded ENTER 1 and EXIT since. The slot has 256 bytes and was opened for the
+//! second time:
 //!
 //! | bytes | |
 //! |---|---|
@@ -162,13 +162,13 @@ pub const VERSION: u64 = 1;
 pub const HEADER_BYTES: usize = 64;
 /// Bytes of a word.
 pub const WORD_BYTES: usize = 8;
-/// Bytes of a slot before the state of the fold.
+/// Bytes of a slot before the state of the canonicalizer.
 pub const SLOT_HEADER_BYTES: usize = 5 * WORD_BYTES;
 
 /// No more bytes of a chunk are read. A recorder's largest chunk is an eighth of it, and exits that follow it
 /// need a byte for each frame of the stack.
 pub const MAX_CHUNK_BYTES: u64 = 1 << 27;
-/// A longer state of the fold is invalid: it would describe millions of nested constructors.
+/// A longer state of the canonicalizer is invalid: it would describe millions of nested constructors.
 pub const MAX_RESUME_BYTES: u64 = 1 << 24;
 /// Longer marks of one slot are not read. A recorder has 8 KiB for them.
 pub const MAX_MARKS_BYTES: u64 = 1 << 20;
@@ -184,7 +184,7 @@ pub enum SlotWord {
     Thread = 2,
     /// Where the thread's file continues.
     Offset = 3,
-    /// How long the state of the fold is, and the marks.
+    /// How long the state of the canonicalizer is, and the marks.
     Lengths = 4,
 }
 
@@ -213,7 +213,7 @@ pub struct SlotHeader {
     pub thread: ThreadId,
     /// Where the thread's file continues.
     pub offset: u64,
-    /// Bytes of the state of the fold.
+    /// Bytes of the state of the canonicalizer.
     pub resume: u64,
     /// Bytes of the marks.
     pub marks: u64,
@@ -240,7 +240,7 @@ impl SlotHeader {
 
 /// Bytes of the marks of a slot before those that are pending.
 pub const MARKS_HEADER_BYTES: usize = 2 * WORD_BYTES;
-/// Words of a tick.
+/// Words of a sample.
 pub const TICK_WORDS: usize = 3;
 
 /// The value of a slot's word for lengths.

@@ -1,4 +1,4 @@
-//! Numbers in groups of seven bits, the lowest first; the high bit of a byte says that another byte follows.
+//! Numbers in groups of seven bits, the lowest first; the high bit of a byte is set if another byte follows.
 
 /// The longest number: nine groups, and one for the last of 64 bits.
 pub(crate) const MAX_BYTES: usize = 10;
@@ -13,8 +13,7 @@ pub(crate) fn put(bytes: &mut Vec<u8>, mut number: u64) {
 }
 
 /// Writes a number to `room`, and returns how many bytes it takes. Numbers of one group and of two are
-/// distinguished without a branch, and both bytes are written.
-/// branch, and both bytes are written.
+/// distinguished without a branch: both bytes are written.
 #[inline(always)]
 pub(crate) fn put_at(room: &mut [u8], at: usize, number: u64) -> usize {
     match (u16::try_from(number), room.get_mut(at..at + 2)) {

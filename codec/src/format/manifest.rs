@@ -1,7 +1,8 @@
-//! `trace.json`: what was run, how it was recorded, and what came of it.
+//! `trace.json`: what was run, how it was recorded, and how the recording ended.
 //!
-//! One JSON object. Written at the start of the recording; at a clean end replaced atomically by one
-//! that also has the `end` object. So: no `end` means still running, or killed.
+//! One JSON object. It is written at the start of the recording, and at a clean end replaced atomically by
+//! one that also has the `end` object. So a manifest without `end` belongs to a JVM that is still running, or
+//! that was killed.
 //!
 //! ```text
 //! {
@@ -26,17 +27,23 @@
 //! }
 //! ```
 //!
+//! Fields that are not always present:
+//!
+//! | field | present | value |
+//! |---|---|---|
+//! | `session` | if one `flow record` started several JVMs | the same for all of them |
+//! | `journal` | with the option of this name | the path of the [journal](super::journal#place) |
+//! | `durability` | with `durability=system` | the time between two [checkpoints](super::journal#checkpoint), and the id of the system's start (`/proc/sys/kernel/random/boot_id`) |
+//! | `lost.stopped_at_ns` | if a fault ended the recording before the program | when; what came after that is missing and not counted |
+//! | `asked_loaders` | if the agent asked any loader | see below |
+//!
 //! In `command`, values that look like secrets are `***`; with `command=none` it is empty. `options` are
-//! those in force, from all sources, defaults left out. `session` is there where one `flow record` started
-//! several JVMs. `journal` is there where the option of this name was set: the path of the
-//! [journal](super::journal#place). `durability` is there with `durability=system`: the time between two
-//! [checkpoints](super::journal#checkpoint), and the id of the start of the system
-//! (`/proc/sys/kernel/random/boot_id`). `lost.stopped_at_ns` is there where a fault ended the recording
-//! before the program: what came after that is missing and not counted. `not_recorded` names the methods that
-//! were called but that this engine leaves out by itself: so "never recorded" and "missing" can be told
-//! apart. Of each reason the first 10,000 methods are named; `count` is all of them. What the user's filter
-//! excludes is not listed. Readers ignore fields they do not know, and refuse a `format_version` above
-//! [`VERSION`].
+//! those in force, from all sources, without those that have their default. Readers ignore fields they do not
+//! know, and refuse a `format_version` above [`VERSION`].
+//!
+//! `not_recorded` names the methods that were called but that this engine leaves out by itself, which
+//! distinguishes "never recorded" from "missing". For each reason the first 10,000 methods are named; `count`
+//! counts all of them. Methods that the user's filter excludes are not listed.
 //!
 //! | reason | left out because |
 //! |---|---|
@@ -53,10 +60,10 @@
 //!
 //! A class is named as `com.app.A#*`.
 //!
-//! `asked_loaders` has the class loaders of the program that the agent has asked for the class of the probes,
-//! by their class. Each request is one call of `loadClass`, which the program alone would not have made, and
-//! which is recorded like its own calls. Of the first 1,000 classes there is an entry each; `*` has the
-//! requests of the others. The field is absent where no loader was asked.
+//! `asked_loaders` lists class loaders of the program that the agent asked for the class of the probes, by
+//! the loaders' class. Each request is one call of `loadClass` that the program alone would not have made,
+//! and that is recorded like the program's own calls. Each of the first 1,000 classes has an entry; `*`
+//! counts the requests of all others.
 //!
 //! # Repaired traces
 //!
@@ -66,8 +73,9 @@
 //! "repaired": {"tool": "flow 0.1.0", "at_unix_ns": 1700000100000000000}
 //! ```
 //!
-//! Then `totals` were counted, `at_ns` is the last time that `threads.jsonl` tells of, and `lost` has
-//! what had to be cut off. What else was lost, and which methods the engine left out, nobody knows.
+//! In this case the program that repaired the trace counted `totals`, `at_ns` is the last time in
+//! `threads.jsonl`, and `lost` has the events that had to be cut off. What else was lost, and which methods
+//! the engine left out, is not known.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -98,7 +106,7 @@ pub struct Manifest {
     pub pid: u32,
     /// Name of the host.
     pub host: String,
-    /// The command line, as far as the option `command` lets it be known.
+    /// The command line, as far as the option `command` allows it to be recorded.
     pub command: Vec<String>,
     /// The JVM.
     pub jvm: Jvm,
@@ -108,12 +116,12 @@ pub struct Manifest {
     /// Where the journal is, as an absolute path; absent where it is in the trace directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journal: Option<PathBuf>,
-    /// What the trace survives; absent where that is the death of the process alone.
+    /// The kind of failure that the trace survives; absent if it survives the death of the process only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub durability: Option<Durability>,
     /// When the recording began, in nanoseconds since 1970-01-01 UTC.
     pub start_unix_ns: u64,
-    /// What came of it; absent while the JVM runs, and for ever if it was killed.
+    /// How the recording ended; absent while the JVM runs, and if it was killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<End>,
 }
@@ -145,7 +153,7 @@ mod nanoseconds {
     }
 }
 
-/// Which start of the system this is; `None` where it does not say.
+/// Returns the id of this start of the system; `None` where the system does not provide it.
 #[must_use]
 pub fn boot_id() -> Option<String> {
     let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
@@ -159,12 +167,12 @@ pub enum Timing {
     /// Not at all.
     #[default]
     Off,
-    /// A sampler notes where each thread is.
+    /// A sampler records where each thread is, again and again.
     Sampled {
         /// The time between two samples that was requested; zero where it is unknown.
         period: Duration,
     },
-    /// Each event has its time.
+    /// Each event has its own time.
     Exact,
 }
 
@@ -204,7 +212,7 @@ struct Clock {
 }
 
 impl From<Clock> for Timing {
-    /// A kind that this build does not know is taken for samples of an unknown period.
+    /// A kind that this build does not know is read as sampled with an unknown period.
     fn from(clock: Clock) -> Self {
         match clock.kind.as_str() {
             "off" => Self::Off,
@@ -232,7 +240,7 @@ pub struct Jvm {
     pub home: String,
 }
 
-/// What a finished recording amounts to.
+/// How a recording ended, and what it contains.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct End {
     /// When the recording ended, since its start.
@@ -243,10 +251,10 @@ pub struct End {
     pub lost: Lost,
     /// Methods this engine leaves out by itself, by reason.
     pub not_recorded: Vec<NotRecorded>,
-    /// Class loaders of the program that were asked for the class of the probes, by their class.
+    /// Class loaders of the program that the agent asked for the class of the probes, by their class.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asked_loaders: Vec<AskedLoader>,
-    /// Who wrote the end, where the recorder could not.
+    /// The program that wrote the end, where the recorder could not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repaired: Option<Repaired>,
 }
@@ -287,7 +295,7 @@ pub struct Lost {
     pub reasons: Vec<String>,
 }
 
-/// Methods that were called and left out by the engine itself.
+/// Methods that were called and that the engine itself left out.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct NotRecorded {
     /// Why: a word such as `native`.
@@ -298,7 +306,7 @@ pub struct NotRecorded {
     pub methods: Vec<String>,
 }
 
-/// Class loaders of one class, and what they were asked by the agent.
+/// Class loaders of one class, and how often the agent asked them.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct AskedLoader {
     /// Their class, or `*`.

@@ -74,7 +74,7 @@ pub fn marks_file(thread: ThreadId) -> String {
     format!("thread-{thread}.{MARKS_EXTENSION}")
 }
 
-/// The thread whose events a file of this name holds, if it is a thread file.
+/// Returns the thread whose events a file of this name holds, if it is a thread file.
 #[must_use]
 pub(crate) fn parse_thread_file(name: &str) -> Option<(ThreadId, EventFormat)> {
     let (number, extension) = name.strip_prefix("thread-")?.split_once('.')?;
@@ -86,7 +86,7 @@ pub(crate) fn parse_thread_file(name: &str) -> Option<(ThreadId, EventFormat)> {
     (thread_file(id, format) == name).then_some((id, format))
 }
 
-/// Returns whether a file of this name belongs to a trace, so that it moves away with it.
+/// Returns whether a file of this name belongs to a trace, and so moves with it.
 #[must_use]
 pub fn is_trace_file(name: &str) -> bool {
     matches!(name, IDS | METHODS | THREADS | MANIFEST | NEW_MANIFEST | JOURNAL)
@@ -95,7 +95,7 @@ pub fn is_trace_file(name: &str) -> bool {
         || parse_thread_file(name).is_some()
 }
 
-/// Returns whether a directory of this name belongs to a trace, so that it moves away with it.
+/// Returns whether a directory of this name belongs to a trace, and so moves with it.
 #[must_use]
 pub fn is_trace_directory(name: &str) -> bool {
     name.starts_with(JVM_PREFIX) || name == BEFORE_REPAIR
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn only_files_of_ours_belong_to_a_trace() {
+    fn only_files_of_flow_belong_to_a_trace() {
         for ours in ["ids.properties", "trace.json", "thread-1.flow", "thread-1.marks"] {
             assert!(is_trace_file(ours), "{ours}");
         }
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_repair_keeps_is_recognised() {
+    fn files_kept_by_a_repair_are_recognised() {
         assert_eq!(cut_file("thread-7.flow", Offset::new(12)), "thread-7.flow.from-12");
         for ours in ["journal", "trace.json", "trace.json.2", "part", "thread-7.jsonl.from-0.3"] {
             assert!(is_kept_file(ours), "{ours}");

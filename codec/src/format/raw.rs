@@ -1,9 +1,10 @@
-//! Raw chunks: what a probe appends, before the fold turns it into [`flow`](super::flow).
+//! Raw chunks: what a probe appends, before the recorder [canonicalizes](crate::write::Canonicalizer) it to
+//! [`flow`](super::flow).
 //!
-//! A probe has two nanoseconds, so it only appends bytes. A raw chunk is a sequence of whole events; the
-//! first byte of an event is its kind:
+//! A probe may take about two nanoseconds, so it only appends bytes. A raw chunk is a sequence of whole
+//! events; the first byte of an event is its kind:
 //!
-//! | event | bytes | appended | folded to |
+//! | event | bytes | appended | written to `.flow` |
 //! |---|---|---|---|
 //! | ENTER  | as in `.flow`: `80`…`FF`, … | first thing in a method | the same bytes |
 //! | EXIT   | `00` | before each return | one exit of an exit run |
@@ -19,8 +20,9 @@
 //! since the start of the trace; a difference of 2<sup>55</sup> (417 days) or more is a time before the
 //! start, and counts as 0.
 //!
-//! An ENTER never contains `00`; of `7A` to `7F` only its last byte can be one. No other first byte is valid;
-//! the fold skips it, and an ENTER that the chunk cuts off or that is not valid in `.flow`.
+//! An ENTER never contains `00`; of the bytes `7A` to `7F`, only its last byte can be one. No other first
+//! byte is valid. The canonicalizer skips such bytes, an ENTER that the chunk cuts off, and one that is not
+//! valid in `.flow`.
 //!
 //! # In memory
 //!
@@ -32,37 +34,37 @@
 //! # Why BEGIN, END and CATCH
 //!
 //! The verifier allows no exception handler around the call of `super(…)` or `this(…)`. An exception out of
-//! that call ends the calling constructor without any event of its own. The fold works out which constructors
-//! ended this way, and writes their exits where they belong. It keeps a *note* for each BEGIN, with the depth
-//! `d` of the stack at that moment (the constructor is then the topmost frame), until its END. With the
-//! topmost note at depth `n` and the stack at depth `d`:
+//! that call ends the calling constructor without any event of its own. The canonicalizer works out which
+//! constructors ended this way, and writes their exits where they belong. From each BEGIN to its END, it
+//! keeps the constructor as *pending*, with the depth `d` of the stack at that moment (the constructor is
+//! then the topmost frame). With the topmost pending constructor at depth `n` and the stack at depth `d`:
 //!
-//! - EXIT, UNWOUND EXIT, CATCH, BEGIN, BEGIN-UNKNOWN: while `n == d`, the constructor is dead: a frame
-//!   above it cannot have done this, nor can the constructor itself, whose handlers do not cover the
-//!   call, and which makes only one. Write its exit, unwound; `d -= 1`; drop the note; look at the
-//!   next one.
+//! - EXIT, UNWOUND EXIT, CATCH, BEGIN, BEGIN-UNKNOWN: while `n == d`, the constructor was unwound: a frame
+//!   above it cannot have done this, nor can the constructor itself, whose handlers do not cover the call,
+//!   and which makes only one. Write its exit, as one by exception; `d -= 1`; it is no longer pending;
+//!   inspect the next pending one.
 //! - ENTER where `n == d`: a constructor between BEGIN and END calls only the constructor that BEGIN names.
-//!   If this is its first call and the method is that one, the note expects no other. If a note whose call
-//!   was seen gets a second ENTER, its constructor is dead: exit as above. If the first call is another
-//!   method than the named one, nothing is known and the note becomes one of BEGIN-UNKNOWN, for which an
+//!   If this is its first call and the method is that one, no other call may follow. If a constructor whose
+//!   call was seen gets a second ENTER, it was unwound: exit as above. If the first call is another method
+//!   than the named one, nothing is known, and the constructor is treated as after BEGIN-UNKNOWN, where an
 //!   ENTER proves nothing.
-//! - UNWOUND EXIT, after its own exit is written: while `n == d` and the call that the note expects was seen,
-//!   the constructor is dead, because that call threw. Exit as above. If that were left to the next event, an
-//!   END further down could be mistaken for this constructor's.
-//! - END drops the topmost note.
+//! - UNWOUND EXIT, after its own exit is written: while `n == d` and the named call was seen, the constructor
+//!   was unwound, because that call threw. Exit as above. If that were left to the next event, an END further
+//!   down could be mistaken for this constructor's.
+//! - END: the topmost pending constructor is no longer pending.
 //!
 //! A handler that releases a monitor appends its CATCH only after that. If releasing the monitor throws, the
-//! UNWOUND EXIT of the handler's method says as much about notes as the CATCH would have.
+//! UNWOUND EXIT of the handler's method proves as much about pending constructors as the CATCH would have.
 //!
-//! Depths are relative: only their differences to those of notes matter.
+//! Depths are relative: only their differences to those of pending constructors matter.
 //!
 //! # What is not exact
 //!
-//! - The call of another constructor throws, and no event shows it: the callee is not recorded, died before
-//!   its ENTER, or a class loader ran first. If unrecorded code catches the exception and then calls recorded
-//!   code, those calls appear below the dead constructor, whose exit follows late. If the next event is the
-//!   END of a constructor further down, it is mistaken for the dead one's. If no event follows, the exit is
-//!   missing.
+//! - The call of another constructor throws, and no event shows it: the callee is not recorded, was unwound
+//!   before its ENTER, or a class loader ran first. If unrecorded code catches the exception and then calls
+//!   recorded code, those calls appear below the unwound constructor, whose exit follows late. If the next
+//!   event is the END of a constructor further down, it is mistaken for the END of the unwound one. If no
+//!   event follows, the exit is missing.
 //! - The stack overflows in our handler: the exit of its frame is missing until the thread's end. The probes
 //!   of entries prevent this (`agent/java/java/lang/FlowProbe.java`) where pages have 4 KiB.
 //!
@@ -75,10 +77,10 @@
 //! | `80` | main |
 //! | `81 7B 82` | C begins, and calls its super constructor B |
 //! | `82 7F` | B begins, and is left by the exception |
-//! | `7E` | main catches: so C is dead, its exit is written here |
+//! | `7E` | main catches: so C was unwound, its exit is written here |
 //! | `00` | main returns |
 //!
-//! The fold gives `80 81 82 02`: three exits in one run.
+//! The result is `80 81 82 02`: three exits in one run.
 
 /// A method is left by a return.
 pub const EXIT: u8 = 0x00;

@@ -21,10 +21,10 @@
 //! | `at_ns` | number | nanoseconds since the `start_unix_ns` of the [`manifest`](super::manifest) |
 //! | `cpu_ns` | number | `end` only: processor time of the thread in its whole life, in nanoseconds; absent for virtual threads, and if the system does not report it |
 //!
-//! `open` lines are written if recording begins in a running JVM. One may come before the thread's `start`,
-//! or without any `start` if the thread recorded no event; there is at most one per thread, and the first one
-//! counts. The thread file says nothing about these frames: the first call it holds has depth 0, and whether
-//! they are left is not recorded.
+//! Recording that begins in a running JVM writes `open` lines. One may come before the thread's `start`, or
+//! without any `start` if the thread recorded no event; there is at most one per thread, and the first one
+//! counts. The thread file does not contain these frames: its first call has depth 0, and whether the open
+//! frames are left is not recorded.
 //!
 //! A thread without an `end` line was alive when the recording ended. A rename is noticed when the
 //! thread ends or the recording does. Readers skip events they do not know.
@@ -79,7 +79,7 @@ pub enum ThreadLine {
         id: ThreadId,
         /// When, since the start of the trace.
         at_ns: u64,
-        /// How long it has run, if that is known.
+        /// How long it has run, if known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cpu_ns: Option<u64>,
     },

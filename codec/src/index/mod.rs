@@ -1,9 +1,9 @@
 //! Positions from which a thread's events can be read: how many events came before, and how many frames are
 //! open there.
 //!
-//! An [`Index`] is built in one pass, by several threads if there are cores for them, and can be
-//! [stored](Index::store) beside the thread file for the next reader. It is never needed, and never trusted:
-//! what it says about an interval is compared with the events whenever the interval is read
+//! An [`Index`] is built in one pass, on several cores if there are any, and can be [stored](Index::store)
+//! next to the thread file for the next reader. It is never needed, and never trusted: its sums for an
+//! interval are compared with the events whenever the interval is read
 //! ([`tree::LazyTree`](crate::tree::LazyTree) does that); if they differ, the index is built anew.
 //!
 //! Memory: 40 bytes for each [`INTERVAL_BYTES`] of the thread file, 0.1 % of it.
@@ -19,7 +19,7 @@ use std::sync::atomic::AtomicU64;
 use crate::read::Content;
 use crate::scan::{Damage, Depths, Summary, sweep};
 
-/// About how many bytes of events an interval has. Reading one takes some ten microseconds.
+/// About how many bytes of events an interval has. Reading one takes about 10 µs.
 pub const INTERVAL_BYTES: usize = 32 * 1024;
 
 /// A position between two records of a thread.
@@ -54,17 +54,17 @@ impl Place {
     }
 }
 
-/// Positions in the events of a thread, about every [`INTERVAL_BYTES`], and what lies between.
+/// Positions in the events of a thread, about every [`INTERVAL_BYTES`], and the sums between them.
 #[derive(Clone, Debug)]
 pub struct Index {
     intervals: Vec<Interval>,
     end: Place,
     damage: Damage,
-    /// About how many bytes further ones will have.
+    /// About how many bytes further intervals will have.
     interval_bytes: usize,
 }
 
-/// Consecutive records.
+/// An interval: consecutive records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Interval {
     /// Where it begins.
@@ -93,7 +93,8 @@ impl Index {
         Self { intervals, end, damage, interval_bytes }
     }
 
-    /// Adds all records after those it has. `progress` counts the bytes, for other threads to see.
+    /// Adds all records after those that the index covers. `progress` counts the bytes read, for other
+    /// threads.
     ///
     /// # Errors
     /// The events cannot be read.
@@ -115,8 +116,8 @@ impl Index {
         self.end = start.after(records);
     }
 
-    /// Makes room for a longer last interval: a file that is read repeatedly while it grows would otherwise
-    /// get many short ones.
+    /// Removes the last interval if it is short, so that a longer one takes its place: a file that is read
+    /// repeatedly while it grows would otherwise get many short ones.
     fn forget_short_end(&mut self) {
         let (wanted, end) = (self.interval_bytes as u64, self.end.offset);
         // Damage in it would be found again.
@@ -129,7 +130,7 @@ impl Index {
         }
     }
 
-    /// What was skipped in everything that was read for it; a stored index has none of it.
+    /// The places that were skipped when the events were read; a stored index has none.
     #[must_use]
     pub fn damage(&self) -> &Damage {
         &self.damage
@@ -153,7 +154,7 @@ impl Index {
         self.intervals.get(interval + 1).map_or(self.end, |next| next.start)
     }
 
-    /// The last interval that begins no later than what `count` counts to; 0 if there is none.
+    /// The index of the last interval that begins where `count` is at most `wanted`; 0 if there is none.
     #[must_use]
     pub fn interval_at(&self, count: impl Fn(Place) -> u64, wanted: u64) -> usize {
         let later = self.intervals.partition_point(|interval| count(interval.start) <= wanted);

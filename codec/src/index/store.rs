@@ -1,4 +1,4 @@
-//! The index beside its thread file.
+//! The stored index, next to its thread file.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use crate::read::{Content, ThreadFile};
 use crate::scan::Summary;
 use crate::{Error, Offset, Result};
 
-/// A stored index is not read if it is larger than this share of its thread file. flow writes 0.1 %.
+/// A stored index that is larger than a quarter of its thread file is not read. flow writes 0.1 %.
 const LARGEST_PART: u64 = 4;
 const SMALLEST_LIMIT: u64 = 4096;
 
@@ -21,11 +21,11 @@ const SMALLEST_LIMIT: u64 = 4096;
 pub enum Origin {
     /// From its file.
     Stored,
-    /// From its file, and from what the thread file has grown by since.
+    /// From its file, and from the events by which the thread file has grown since.
     Extended,
     /// From the events: there is no file.
     Built,
-    /// From the events: there is a file, but it is unusable, for this reason.
+    /// From the events: the file is unusable, for this reason.
     Rebuilt(&'static str),
 }
 
@@ -36,8 +36,8 @@ impl Index {
         file.path.with_extension("idx")
     }
 
-    /// The index of a thread: the stored one if it is usable, completed, or a new one. `progress` counts the
-    /// bytes that have been read.
+    /// Returns the index of a thread: the stored one if it is usable, extended to the end of the events, or a
+    /// new one. `progress` counts the bytes that have been read.
     ///
     /// # Errors
     /// The events cannot be read.
@@ -68,7 +68,7 @@ impl Index {
         Ok(index)
     }
 
-    /// `Err(None)` if there is none, otherwise what is wrong with it.
+    /// `Err(None)` if there is none, otherwise the reason why it is unusable.
     fn load(path: &Path, content: &Content) -> std::result::Result<Self, Option<&'static str>> {
         let metadata = fs::metadata(path).map_err(|_| None)?;
         let limit = (content.len_in_file() / LARGEST_PART).max(SMALLEST_LIMIT);
@@ -82,7 +82,7 @@ impl Index {
         if stored.thread != content.thread()
             || sample_of(content, covered).map_err(|_| None)? != stored.sample
         {
-            return Err(Some("it is for other events"));
+            return Err(Some("it belongs to other events"));
         }
         let mut index = Self::empty();
         for interval in &stored.intervals {
@@ -91,8 +91,8 @@ impl Index {
         Ok(index)
     }
 
-    /// Stores the index beside the thread's file. It covers the content of that file; the content of the
-    /// journal will not stay there. Returns the size in bytes.
+    /// Stores the index next to the thread's file. It covers the content of that file only, because the
+    /// content of the journal will move. Returns the size in bytes.
     ///
     /// # Errors
     /// The file cannot be written, or the events not be read.
@@ -144,10 +144,11 @@ fn entry(&super::Interval { start, fall }: &super::Interval, end: Place) -> Inte
     }
 }
 
-/// More exits than this are no longer counted reliably: then entries and exits do not determine the depth.
+/// With more exits than this, sums stop at the largest number, and entries and exits no longer determine the
+/// depth.
 const COUNTED_EXITS: u64 = 1 << 62;
 
-/// `None` if an interval contradicts itself, or does not determine enough.
+/// `None` if an interval contradicts itself, or does not determine the depth.
 fn summary(&IntervalSums { bytes, enters, exits, fall }: &IntervalSums) -> Option<Summary> {
     let end = i128::from(enters) - i128::from(exits);
     let end = i64::try_from(end.max(i64::MIN.into())).ok()?;

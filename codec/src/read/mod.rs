@@ -2,14 +2,14 @@
 //!
 //! | room | holds |
 //! |---|---|
-//! | `trace` | what a directory holds: [`Trace`], its methods, threads and journal, and each [`ThreadFile`] |
-//! | `records` | from bytes to records: [`Content`], [`FlowReader`], and [`Events`] of a thread or of parts of it |
-//! | `marks` | what else is known of positions, above all times: [`Marks`], [`Bounds`] |
+//! | `trace` | the content of a directory: [`Trace`], its methods, threads and journal, and each [`ThreadFile`] |
+//! | `records` | from bytes to records: [`Content`], [`FlowReader`], and [`Events`] of a thread or of ranges of it |
+//! | `marks` | what else is known about positions, above all times: [`Marks`], [`Bounds`] |
 //! | `timeline` | events and marks in one order: [`Timeline`], its [`Calls`], and the tests that were run |
 //! | `pass` | records with times for [`analysis`](crate::analysis), as fast as without: [`Pass`] |
 //!
-//! Nothing here trusts what it reads: lengths are checked before memory is reserved, and damage is reported with its
-//! place. Memory does not depend on the number of events.
+//! Nothing here trusts its input: lengths are checked before memory is reserved, and damage is reported with
+//! its place. Memory does not depend on the number of events.
 
 mod marks;
 mod pass;

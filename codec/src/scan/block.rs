@@ -1,10 +1,10 @@
-//! HOT: what 64 bytes hold, all at once.
+//! HOT: decodes 64 bytes at once.
 //!
 //! Nothing here branches on the bytes, and the loops run over arrays of fixed size, so that the compiler
-//! generates vector instructions for them; on x86-64 those of SSE2, which every one has. It does not find the
-//! ones that add up the bytes of a vector: words do that. Events are passed in memory, and [`ends`] is not
-//! inlined, because otherwise the compiler takes the vectors apart again: then everything takes three times
-//! as long. Run `benches/read.rs` after any change.
+//! generates vector instructions for them; on x86-64 those of SSE2, which every CPU has. It does not find the
+//! instructions that add up the bytes of a vector, so words do that. Events are passed in memory, and
+//! [`ends`] is not inlined, because otherwise the compiler takes the vectors apart again, and everything
+//! takes three times as long. Run `benches/read.rs` after any change.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![expect(clippy::indexing_slicing, reason = "fixed arrays, by loops that end before they do")]
@@ -23,7 +23,7 @@ const SUMS: u64 = 0x0101_0101_0101_0101;
 const BASE: u8 = 0x80;
 const BASES: u64 = SUMS * 0x80;
 const NIBBLES: u128 = 0x0F0F_0F0F_0F0F_0F0F_0F0F_0F0F_0F0F_0F0F;
-/// With more exits than this they may not be: 64 entries go the other way.
+/// With more exits in a block they may not be: 64 entries go the other way.
 const MAX_EXITS: u32 = 0x7F;
 
 /// The sum of a block.
@@ -230,7 +230,7 @@ mod tests {
             }
             at = end;
         }
-        // Cut off: an entry whose third byte may be missing.
+        // An entry whose third byte may be in the next block.
         matches!(bytes[at..], [] | [0xC0..=0xFF] | [0xC0..=0xFF, 0x80..=0xFF])
     }
 

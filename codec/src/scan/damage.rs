@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use crate::Offset;
 
-/// If there are more places than this, the others are only counted.
+/// More places than this are only counted.
 const KEPT: usize = 1024;
 
 /// Places that were skipped, in order.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Damage {
-    /// The first ones: the ranges in which no record can be decoded.
+    /// The first places: the ranges in which no record can be decoded.
     pub places: Vec<Range<Offset>>,
     /// How many further ones there are.
     pub more: u64,
@@ -25,7 +25,7 @@ impl Damage {
         }
     }
 
-    /// What follows all of it.
+    /// Adds damage that follows all of this.
     pub(crate) fn append(&mut self, next: Self) {
         for place in next.places {
             self.add(place);

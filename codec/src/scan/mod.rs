@@ -1,11 +1,11 @@
 //! Counts and depths at the speed of memory, without decoding the records one by one.
 //!
 //! ```text
-//! bytes ─▶ block: 64 bytes at once ─▶ Summary of a stretch ─▶ index, totals
+//! bytes ─▶ block: 64 bytes at once ─▶ Summary of a range ─▶ index, totals
 //! ```
 //!
-//! A stretch is any sequence of whole records. Its [`Summary`] does not depend on what came before, so that
-//! several can be computed at the same time, and stored.
+//! A range is any sequence of whole records. Its [`Summary`] does not depend on what came before, so several
+//! ranges can be summed up at the same time, and the summaries stored.
 
 mod block;
 mod damage;

@@ -1,4 +1,4 @@
-//! HOT: blocks where possible, otherwise record by record.
+//! HOT: scans blocks where possible, otherwise record by record.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -6,16 +6,16 @@ use super::Summary;
 use super::block::{BEFORE, BLOCK, Block, Events};
 use crate::format::flow::{DecodedRecord, Record, decode};
 
-/// How far a scan has come.
+/// The result of a scan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Scanned {
-    /// Bytes that were read, from the first one on.
+    /// Bytes that were scanned, from the first one on.
     pub len: usize,
-    /// Why it stopped there.
+    /// Why the scan stopped there.
     pub stop: Stop,
 }
 
-/// Why a scan has stopped.
+/// Why a scan stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stop {
     /// It has read as much as requested, or everything.
@@ -26,8 +26,8 @@ pub enum Stop {
     Damage,
 }
 
-/// Adds records to `summary`, from the start of `bytes`, which is the start of a record, to the first end of
-/// a record that is at least `enough` bytes away, or to damage.
+/// Adds records to `summary`. `bytes` begins with a record; the scan ends at the first end of a record that
+/// is at least `enough` bytes away, or at damage.
 ///
 /// ```
 /// use flow_codec::scan::{Summary, scan};
@@ -42,8 +42,8 @@ pub fn scan(bytes: &[u8], enough: usize, summary: &mut Summary) -> Scanned {
     scan_depths::<true>(bytes, enough, summary)
 }
 
-/// The same; how high the depth rises only `IF_HIGH` is set. In short stretches most blocks reach a new
-/// height.
+/// The same; computes how high the depth rises only if `IF_HIGH` is set. In short ranges most blocks reach a
+/// new height.
 pub(super) fn scan_depths<const IF_HIGH: bool>(
     bytes: &[u8],
     enough: usize,
@@ -73,12 +73,12 @@ pub(super) fn scan_depths<const IF_HIGH: bool>(
     Scanned { len: at, stop: Stop::Enough }
 }
 
-/// Adds a block, if its effect on depths can be computed.
+/// Adds a block, if its effect on the depth can be computed.
 #[inline(always)]
 fn add<const IF_HIGH: bool>(block: Block, events: &Events, summary: &mut Summary) -> bool {
     let (enters, exits) = (i64::from(block.enters), i64::from(block.exits));
     let Summary { end, lowest, highest, rise, .. } = *summary;
-    // Far from the limits of the type: a run of exits can be longer than any trace.
+    // Far from the limits of the type: a run of exits can be longer than any real trace.
     if end < i64::MIN / 2 {
         return false;
     }

@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use crate::MethodId;
 use crate::read::Visit;
 
-/// The events of consecutive records, and how far the depth goes meanwhile. None of it depends on what came
+/// The sums of consecutive records, and how far the depth moves in them. Nothing here depends on what came
 /// before: ranges are read separately, and joined with [`then`](Self::then).
 ///
 /// Depths are relative to that before the first record, and continue below it as if there were infinitely
@@ -29,7 +29,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// This range and the next one as one.
+    /// The summary of this range and the next one together.
     #[must_use]
     pub fn then(self, next: Self) -> Self {
         let lifted = |depth: i64| self.end.saturating_add(depth);
@@ -48,12 +48,12 @@ impl Summary {
     /// exits that find none belong to frames entered before recording began.
     #[must_use]
     pub fn frames_after(self, frames: u64) -> u64 {
-        // What is entered above the lowest point is open whatever was before.
+        // What is entered above the lowest point is open, whatever was open before.
         let above_lowest = self.end.saturating_sub(self.lowest).unsigned_abs();
         frames.saturating_add_signed(self.end).max(above_lowest)
     }
 
-    /// Exits that found no frame, given the number of frames before.
+    /// The number of exits that found no frame, given the number of frames before.
     #[must_use]
     pub fn unseen_exits(self, frames: u64) -> u64 {
         self.lowest.unsigned_abs().saturating_sub(frames)
@@ -81,7 +81,7 @@ impl Summary {
     }
 }
 
-/// Counts records that are read in another way; their length is not known.
+/// Counts records that are read in another way, whose length is not known.
 impl Visit for Summary {
     fn enter(&mut self, _: MethodId) {
         self.add_enter();

@@ -1,4 +1,4 @@
-//! All of a thread's events: one pass, by up to as many threads as there are cores.
+//! Scans all events of a thread in one pass, on as many cores as are worth it.
 
 use std::io;
 use std::num::NonZeroUsize;
@@ -12,9 +12,9 @@ use crate::Offset;
 use crate::format::flow::is_boundary;
 use crate::read::{Content, Tail};
 
-/// How many bytes are read at a time: what fits in a core's cache.
+/// How many bytes are read at a time, so that they fit in a core's cache.
 const BUFFER_BYTES: usize = 256 * 1024;
-/// Fewer bytes are not worth a thread.
+/// Fewer bytes than this are not worth a thread.
 const BYTES_A_THREAD: u64 = 4 << 20;
 /// How far to search for a place where the work can be divided.
 const CUT_BYTES: usize = 64 * 1024;
@@ -24,22 +24,22 @@ const CUT_BYTES: usize = 64 * 1024;
 pub enum Depths {
     /// The highest and the lowest.
     Both,
-    /// The lowest; not how high it rises. For short ranges that is 25 % faster.
+    /// The lowest, but not how high it rises. For short ranges that is 25 % faster.
     Lowest,
 }
 
 /// The result of a sweep.
 #[derive(Clone, Default, Debug)]
 pub struct Swept {
-    /// The ranges, one after the other, up to the end or to a truncated record. Only the last one may be
+    /// A summary for each range, in order, up to the end or to a truncated record. Only the last range may be
     /// shorter than requested.
     pub summaries: Vec<Summary>,
-    /// What was skipped.
+    /// The places that were skipped.
     pub damage: Damage,
 }
 
 impl Swept {
-    /// All ranges as one.
+    /// The summary of all ranges together.
     #[must_use]
     pub fn total(&self) -> Summary {
         self.summaries.iter().fold(Summary::default(), |total, next| total.then(*next))
@@ -89,7 +89,7 @@ pub fn sweep(
     })
 }
 
-/// Divides a range at boundaries, for as many threads as it is worth.
+/// Divides a range at boundaries, for as many threads as are worth it.
 fn parts(content: &Content, range: Range<u64>) -> io::Result<Vec<Range<u64>>> {
     let len = range.end.saturating_sub(range.start);
     let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get) as u64;
@@ -124,11 +124,11 @@ fn sweep_part(
     let mut summary = Summary::default();
     let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
     let mut buffer = vec![0; BUFFER_BYTES.min(len)];
-    // Of the range, `position` is how far it has been read, and `unread` the part of that which is still in
-    // the buffer.
+    // `position` is how far the range has been read, and `unread` the part of the buffer that has not been
+    // scanned yet.
     let mut position = range.start;
     let mut unread = 0..0;
-    // Where damage began that has not ended.
+    // The start of damage whose end has not been found.
     let mut damage = None;
     loop {
         buffer.copy_within(unread.clone(), 0);

@@ -1,4 +1,4 @@
-//! The call tree of a thread, read where it is looked at.
+//! The call tree of a thread, of which only the requested places are read.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicU64;
@@ -11,32 +11,32 @@ use crate::{Depth, Error, MethodId, Offset, Result};
 /// One call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Node {
-    /// Where it is entered. So many entries come before it: that is its number in its thread.
+    /// Where it is entered. The number of entries before this place is the call's number in its thread.
     pub place: Place,
     /// The method.
     pub method: MethodId,
 }
 
 impl Node {
-    /// How many frames it stands on.
+    /// How many frames are below it.
     #[must_use]
     pub fn depth(&self) -> Depth {
         Depth::new(self.place.frames)
     }
 }
 
-/// How far a call reaches.
+/// The extent of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Subtree {
-    /// Calls in it, its own included.
+    /// Calls in it, including itself.
     pub calls: u64,
-    /// Where the record of its exit begins; `None` where it is open at the end.
+    /// Where the record of its exit begins; `None` if it is open at the end.
     pub left: Option<Place>,
 }
 
-/// The calls of one thread. It holds an [`Index`], and reads those intervals that an answer needs: of a call
-/// that goes on for a billion others only those where it, or what is asked of it, begins and ends. Nothing
-/// else is kept: whoever drops a [`Node`] has forgotten it.
+/// The calls of one thread. It holds an [`Index`], and reads only the intervals that a question needs: for a
+/// call that contains a billion others, those in which the call, or the requested part of it, begins and
+/// ends. Nothing else is kept; a [`Node`] holds no resources.
 ///
 /// ```no_run
 /// use std::sync::atomic::AtomicU64;
@@ -59,10 +59,10 @@ pub struct LazyTree {
     origin: Origin,
 }
 
-/// Why an answer was not found.
+/// Why a question has no answer.
 enum Fault {
     Read(Error),
-    /// The index says something else than the events.
+    /// The index differs from the events.
     Index,
 }
 
@@ -75,11 +75,11 @@ impl From<Error> for Fault {
 type Found<T> = std::result::Result<T, Fault>;
 
 impl LazyTree {
-    /// Opens a thread, with its index: the stored one if there is one that is of use, or else one made
-    /// now. `progress` counts the bytes read for that.
+    /// Opens a thread with its index: the stored one if it is usable, otherwise one built now. `progress`
+    /// counts the bytes read for that.
     ///
     /// # Errors
-    /// The events cannot be read. Damage is passed over.
+    /// The events cannot be read. Damage is not an error: it is skipped.
     pub fn open(file: &ThreadFile, progress: &AtomicU64) -> Result<Self> {
         let content = Content::open(file)?;
         let (index, origin) = Index::open(file, &content, progress)?;
@@ -90,7 +90,7 @@ impl LazyTree {
         Self { file: file.clone(), content, index, origin }
     }
 
-    /// Where the index comes from.
+    /// The source of the index.
     #[must_use]
     pub fn origin(&self) -> Origin {
         self.origin
@@ -102,22 +102,22 @@ impl LazyTree {
         &self.index
     }
 
-    /// The bytes that offsets belong to.
+    /// The bytes to which offsets refer.
     #[must_use]
     pub fn content(&self) -> &Content {
         &self.content
     }
 
-    /// Behind the last record.
+    /// The place after the last record.
     #[must_use]
     pub fn end(&self) -> Place {
         self.index.end()
     }
 
-    /// The call of this number; `None` where there are not so many.
+    /// Returns the call with this number; `None` if there are fewer calls.
     ///
     /// # Errors
-    /// The events cannot be read. Damage is none: it is passed over.
+    /// The events cannot be read. Damage is not an error: it is skipped.
     pub fn call(&mut self, number: u64) -> Result<Option<Node>> {
         let is_it = |place: Place, record| match record {
             Record::Enter(method) if place.enters == number => Some(Node { place, method }),
@@ -128,7 +128,7 @@ impl LazyTree {
         })
     }
 
-    /// Where the record of event `number` begins: entries and exits count alike.
+    /// Returns where the record of event `number` begins; entries and exits both count.
     ///
     /// # Errors
     /// As those of [`call`](Self::call).
@@ -145,7 +145,7 @@ impl LazyTree {
         })
     }
 
-    /// Where the first record at `offset` or behind it begins.
+    /// Returns where the first record at or after `offset` begins.
     ///
     /// # Errors
     /// As those of [`call`](Self::call).
@@ -153,8 +153,8 @@ impl LazyTree {
         self.ask(Place::default(), |tree, _| tree.record_at(offset))
     }
 
-    /// The frames open at a place, the outermost first. Those that were entered before recording began are not
-    /// among them.
+    /// The frames open at a place, the outermost first, without those that were entered before recording
+    /// began.
     ///
     /// # Errors
     /// As those of [`call`](Self::call).
@@ -162,7 +162,7 @@ impl LazyTree {
         self.ask(place, |tree, place| tree.frames_from(place, 0, |frame| frame))
     }
 
-    /// Their methods: for stacks of millions of frames.
+    /// Only their methods, which suits stacks of millions of frames.
     ///
     /// # Errors
     /// As those of [`call`](Self::call).
@@ -170,7 +170,7 @@ impl LazyTree {
         self.ask(place, |tree, place| tree.frames_from(place, 0, |frame| frame.method))
     }
 
-    /// The call that a call was made from.
+    /// The caller of a call.
     ///
     /// # Errors
     /// As those of [`call`](Self::call).
@@ -181,7 +181,7 @@ impl LazyTree {
         })
     }
 
-    /// How many calls a call made, directly and not, and where it was left.
+    /// How many calls a call made, directly and indirectly, and where it was left.
     ///
     /// # Errors
     /// As those of [`call`](Self::call).
@@ -193,8 +193,8 @@ impl LazyTree {
         })
     }
 
-    /// Calls that a call made itself, in order: not the first `skip`, and then at most `max`. Without a call:
-    /// those that nobody made.
+    /// The calls that a call made directly, in order: at most `max` of them, after the first `skip`. Without
+    /// a call, the outermost calls.
     ///
     /// # Errors
     /// As those of [`call`](Self::call).
@@ -209,7 +209,7 @@ impl LazyTree {
         })
     }
 
-    /// The next call made from where a call was made.
+    /// The next call made by the same caller.
     ///
     /// # Errors
     /// As those of [`call`](Self::call).
@@ -220,8 +220,9 @@ impl LazyTree {
         })
     }
 
-    /// Answers a question about a place; when the index turns out to be wrong, once more with a new one. From
-    /// then on places may be some that the wrong one gave: what counts is where they are.
+    /// Answers a question about a place. If the index turns out to be wrong, answers it again with a new
+    /// index. After that some places may still have the counts of the wrong index; only their offsets are
+    /// used.
     fn ask<T>(&mut self, place: Place, question: impl Fn(&Self, Place) -> Found<T>) -> Result<T> {
         let found_out = Origin::Rebuilt("it does not agree with the events");
         let ask_there = |tree: &Self| {
@@ -241,7 +242,7 @@ impl LazyTree {
         })
     }
 
-    /// Where the first record at `offset` or behind it begins.
+    /// Where the first record at or after `offset` begins.
     fn record_at(&self, offset: Offset) -> Found<Option<Place>> {
         let is_it = |place: Place, _| (place.offset >= offset).then_some(place);
         self.find(self.index.interval_at(|place| place.offset.get(), offset.get()), is_it)
@@ -266,19 +267,19 @@ impl LazyTree {
         Ok(None)
     }
 
-    /// Of the frames open at a place those from depth `lowest` on, or what is wanted of them.
+    /// Of the frames open at a place, those from depth `lowest` on, converted by `keep`.
     fn frames_from<T>(&self, place: Place, lowest: u64, keep: impl Fn(Node) -> T) -> Found<Vec<T>> {
         // Innermost first.
         let mut frames = Vec::new();
-        // Frames below this depth are wanted still.
+        // Frames below this depth are still needed.
         let mut wanted = place.frames;
         let last = self.interval_of(place);
         for interval in (0..=last).rev() {
-            let Some(stretch) = self.index.intervals().get(interval) else { break };
+            let Some(entry) = self.index.intervals().get(interval) else { break };
             if wanted <= lowest {
                 break;
             }
-            if interval < last && stretch.fewest_frames() >= wanted {
+            if interval < last && entry.fewest_frames() >= wanted {
                 continue;
             }
             let until = if interval == last { Some(place) } else { None };
@@ -294,11 +295,11 @@ impl LazyTree {
         Ok(frames)
     }
 
-    /// The calls that are entered in an interval and open at its end, or at a place in it; and the fewest
+    /// The calls that are entered in an interval and are open at its end, or at a place in it; and the fewest
     /// frames that are open until then.
     fn open_in(&self, interval: usize, until: Option<Place>) -> Found<(Vec<Node>, u64)> {
         let mut open: Vec<Node> = Vec::new();
-        let start = self.index.intervals().get(interval).map_or(0, |stretch| stretch.start.frames);
+        let start = self.index.intervals().get(interval).map_or(0, |entry| entry.start.frames);
         let mut fewest = start;
         self.each_in(interval, None, |place, record| {
             if until.is_some_and(|until| place.offset >= until.offset) {
@@ -341,7 +342,7 @@ impl LazyTree {
         Ok(None)
     }
 
-    /// Calls entered where so many frames are open, behind a place, up to where fewer are.
+    /// Calls entered where `level` frames are open, after a place, up to where fewer are open.
     fn calls_at(&self, level: u64, place: Place, skip: u64, max: usize) -> Found<Vec<Node>> {
         let mut calls = Vec::new();
         let mut skipped = 0;
@@ -382,28 +383,28 @@ impl LazyTree {
         Ok(calls)
     }
 
-    /// Whether at least so many frames are open in all of an interval, which is not the first one to be
-    /// looked at.
+    /// Returns whether at least `frames` frames are open in all of an interval that is not the first one of a
+    /// search.
     fn is_above(&self, interval: usize, first: usize, frames: u64) -> bool {
-        let stretch = self.index.intervals().get(interval);
-        interval > first && stretch.is_some_and(|stretch| stretch.fewest_frames() >= frames)
+        let entry = self.index.intervals().get(interval);
+        interval > first && entry.is_some_and(|entry| entry.fewest_frames() >= frames)
     }
 
     fn interval_of(&self, place: Place) -> usize {
         self.index.interval_at(|start| start.offset.get(), place.offset.get())
     }
 
-    /// Hands on the records of an interval, or those from a place in it on, until one of them is answered.
-    /// Where none is, the index is compared with what was read.
+    /// Passes the records of an interval, or those from a place in it on, to `each` until that returns an
+    /// answer. If it returns none, the index is compared with the records.
     fn each_in<T>(
         &self,
         interval: usize,
         from: Option<Place>,
         mut each: impl FnMut(Place, Record) -> ControlFlow<T>,
     ) -> Found<Option<T>> {
-        let Some(stretch) = self.index.intervals().get(interval) else { return Ok(None) };
+        let Some(entry) = self.index.intervals().get(interval) else { return Ok(None) };
         let end = self.index.end_of(interval);
-        let mut place = from.unwrap_or(stretch.start);
+        let mut place = from.unwrap_or(entry.start);
         let mut fewest = place.frames;
         let expected = end.offset.get().saturating_sub(place.offset.get());
         let mut records = self.content.some_records_at(place.offset, expected);
@@ -435,7 +436,7 @@ impl LazyTree {
             }
         }
         place.offset = records.position();
-        let agrees = place == end && (from.is_some() || fewest == stretch.fewest_frames());
+        let agrees = place == end && (from.is_some() || fewest == entry.fewest_frames());
         if agrees { Ok(None) } else { Err(Fault::Index) }
     }
 }
@@ -454,7 +455,7 @@ mod tests {
     use crate::read::{FlowReader, ReadRecords};
     use crate::{Depth, MethodId};
 
-    /// A thread file on disk, to be read through short intervals.
+    /// A thread file on disk, read through short intervals.
     struct Thread {
         _dir: TempDir,
         file: ThreadFile,
@@ -491,7 +492,7 @@ mod tests {
         prop::collection::vec(record(), 0..120).prop_map(|records| records.concat())
     }
 
-    /// Where each call is entered, by its number.
+    /// Where each call is entered, by the call's number.
     fn offsets(nodes: &[Node]) -> Vec<u64> {
         nodes.iter().map(|node| node.place.offset.get()).collect()
     }
@@ -502,7 +503,7 @@ mod tests {
         method: MethodId,
         offset: Offset,
         depth: usize,
-        /// Calls in it, its own included.
+        /// Calls in it, including itself.
         calls: u64,
         parent: Option<usize>,
     }
@@ -529,7 +530,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn answers_are_those_of_the_whole_tree(bytes in events(), interval in 1_usize..40) {
+        fn results_are_those_of_the_whole_tree(bytes in events(), interval in 1_usize..40) {
             let whole = calls(&bytes);
             let made_from = |parent: Option<usize>| -> Vec<u64> {
                 let calls = whole.iter().filter(|call| call.parent == parent);
@@ -566,7 +567,7 @@ mod tests {
         }
 
         #[test]
-        fn the_index_of_other_events_is_found_out(
+        fn the_index_of_other_events_is_detected(
             bytes in events(),
             others in events(),
             interval in 1_usize..40,
@@ -579,7 +580,7 @@ mod tests {
             for number in 0..right.end().enters {
                 let node = right.call(number).unwrap();
                 let found = wrong.call(number).unwrap();
-                // What lies in no interval that was looked at cannot be known to be wrong.
+                // An index that is wrong in an interval that no question reads cannot be found to be wrong.
                 if wrong.origin() != Origin::Built {
                     prop_assert_eq!(found, node);
                 }
@@ -588,7 +589,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_behind_damage_are_numbered_and_found() {
+    fn calls_after_damage_are_numbered_and_found() {
         let mut bytes = vec![0x81, 0x82];
         bytes.extend([0xFF; 100]);
         bytes.extend([0x00, 0x83, 0x84]);
@@ -601,7 +602,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_longer_than_any_buffer_is_passed_over() {
+    fn damage_longer_than_any_buffer_is_skipped() {
         let mut bytes = vec![0x81];
         bytes.extend(std::iter::repeat_n(0xFF, 1_000_000));
         bytes.extend([0x3F, 0x82]);

@@ -1,5 +1,5 @@
-//! Call trees: from records to nested calls. None has recursion, so depth is bounded only
-//! by memory. [`call_stacks`] finds many calls in one pass.
+//! Call trees: from records to nested calls. Nothing here is recursive, so depth is limited only by memory.
+//! [`call_stacks`] finds the stacks of many calls in one pass.
 //!
 //! | | order | memory |
 //! |---|---|---|

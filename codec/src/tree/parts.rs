@@ -1,12 +1,12 @@
-//! Calls of parts of a thread, found in the whole of it.
+//! Calls of ranges of a thread, found in the whole thread.
 
 use super::{LazyTree, Node};
 use crate::read::Parts;
 use crate::{Offset, Result};
 
 impl LazyTree {
-    /// The call of this number among those in some parts, and the frames it stands on that were entered in the
-    /// same part, the outermost first; `None` where there are not so many.
+    /// Returns the call with this number among those in some ranges, and the frames below it that were
+    /// entered in the same range, the outermost first; `None` if there are fewer calls.
     ///
     /// # Errors
     /// As those of [`call`](Self::call).
@@ -41,7 +41,7 @@ mod tests {
     use crate::read::Trace;
 
     #[test]
-    fn calls_of_parts_stand_on_frames_of_their_part() {
+    fn calls_of_ranges_have_the_frames_of_their_range() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("ids.properties"), "a.B#m()V=0\n").unwrap();
         // 0 > (1 > 2, 3), 4 > 5: parts are 1 > 2 but for its exit, and all from 3 on.

@@ -7,22 +7,22 @@ use crate::format::marks::Position;
 use crate::read::{Events, ReadRecords, ThreadFile, Visit};
 use crate::{Error, MethodId, Offset, Result};
 
-/// A call, and what it was made from.
+/// A call with its callers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CallStack {
     /// Its number in the whole thread.
     pub call: u64,
-    /// The methods of the frames it stands on, the outermost first.
+    /// The methods of the frames below it, the outermost first.
     pub frames: Vec<MethodId>,
 }
 
-/// The stacks of calls of these numbers, which are in order, in one pass: for so many that [`LazyTree`] would
-/// read the thread more than once. Of a thread that is read in parts they are numbers among the calls of its
-/// parts, and frames are those entered in the same part. What is behind the thread's end is left out.
-/// `progress` counts the bytes read. Memory: the open frames, and the answer.
+/// Returns the stacks of the calls with these numbers, which must be in order. It reads the thread once,
+/// where [`LazyTree`] would read it many times. For a thread that is read in ranges, the numbers count the
+/// calls of these ranges, and the frames are those entered in the same range. Numbers beyond the thread's
+/// last call are left out. `progress` counts the bytes read. Memory: the open frames, and the result.
 ///
 /// # Errors
-/// The events cannot be read. Damage is none: it is passed over.
+/// The events cannot be read. Damage is not an error: it is skipped.
 ///
 /// [`LazyTree`]: super::LazyTree
 pub fn call_stacks(
@@ -48,7 +48,7 @@ pub fn call_stacks(
     Ok(search.found)
 }
 
-/// Hands on the records before an offset; answers whether there may be more to find.
+/// Passes on the records before an offset. Returns whether more calls may be found.
 fn read_until(
     events: &mut Events,
     end: Offset,
@@ -69,17 +69,17 @@ fn read_until(
 }
 
 struct Search<'a> {
-    /// Numbers among the calls of the parts that are still to be found.
+    /// The calls still to be found, by their numbers among the calls of the ranges.
     wanted: &'a [u64],
-    /// The first of them as a number in the thread; outside of parts one that no call has.
+    /// The first of them by its number in the thread; outside of ranges a number that no call has.
     next: u64,
     /// Calls of the thread so far.
     calls: u64,
-    /// Calls of the parts that have ended.
+    /// Calls of the ranges that have ended.
     inside: u64,
-    /// Calls outside of parts so far.
+    /// Calls outside of ranges so far.
     outside: u64,
-    /// The frames entered since the part began.
+    /// The frames entered since the range began.
     open: Vec<MethodId>,
     found: Vec<CallStack>,
 }
@@ -143,7 +143,8 @@ mod tests {
     use crate::tree::LazyTree;
 
     proptest! {
-        /// Against the tree, which looks for one after the other; with records, damage and parts of any kind.
+        /// Compares with the tree, which searches for one call after the other, for any records, damage and
+        /// ranges.
         #[test]
         fn stacks_are_those_that_the_tree_finds(
             bytes in prop::collection::vec(

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_is_told() {
+    fn every_byte_is_classified() {
         let bytes = [0x81, 0xC0, 0x01, 0x00, 0x81, 0xC0, 0x80, 0x01, 0xFF, 0xFF, 0x80, 0x01];
         let seen = block(&bytes, &[0xC0, 0x01, 0x81], &[], Before::default());
         assert_eq!(seen.exits, !0xFF7 & !(0b111 << (WIDTH - 3)));
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn private_bytes_are_told_from_the_last_bytes_of_ids() {
+    fn private_bytes_differ_from_the_last_bytes_of_ids() {
         for private in 0x7B..=0x7F {
             let seen = block(&[0x81, 0xFB, private, private], &[], &[], Before::default());
             assert_eq!(seen.len(), 3);
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_short_enter_is_left_out_as_a_whole() {
+    fn anything_but_a_short_enter_is_left_out() {
         let len = |start: &[u8]| block(start, &[], &[], Before::default()).len();
         assert_eq!(len(&[0x81, 0x81, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F]), 2, "a long id");
         assert_eq!(len(&[0x81, 0xC1, 0x00]), 1, "ends in zeros");
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn an_enter_goes_on_behind_a_block_or_is_left_out() {
+    fn an_enter_continues_after_a_block_or_is_left_out() {
         let len = |end: &[u8], after: &[u8]| block(&[], end, after, Before::default()).len();
         assert_eq!(len(&[0xC1], &[0x7B]), WIDTH);
         assert_eq!(len(&[0xC1], &[0x80, 0x80, 0x01]), WIDTH);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_behind_a_block_is_left_to_the_next_one() {
+    fn bytes_after_a_block_are_left_to_the_next_one() {
         for after in [&[0x7B][..], &[0xC1, 0x00], &[0xC1, 0x80, 0x00], &[0x81, 0x7B]] {
             let seen = block(&[], &[], after, Before::default());
             assert_eq!((seen.len(), seen.len_of_whole(u64::MAX)), (WIDTH, WIDTH));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_of_whole_events_leaves_out_an_enter_that_goes_on() {
+    fn a_block_of_whole_events_leaves_out_an_enter_that_continues() {
         let len = |end: &[u8], after: &[u8]| {
             block(&[], end, after, Before::default()).len_of_whole(u64::MAX)
         };

@@ -1,10 +1,10 @@
 //! HOT: raw chunks to canonical `.flow`.
 //!
-//! [`raw`](crate::format::raw) says what a chunk holds and what becomes of it. Parsing every event would cost
-//! as much as recording it. So [`Canonicalizer::skim`] processes 64 bytes at a time, as long as there are
-//! only ENTERs, EXITs and [resolved](super::resolve) constructor calls. [`Canonicalizer::step`] handles one
-//! event, where something else comes, or where a constructor that an exception may have ended is near the top
-//! of the stack.
+//! [`raw`](crate::format::raw) specifies what a chunk holds and what is written for it. Parsing every event
+//! would cost as much as recording it. So [`Canonicalizer::skim`] processes 64 bytes at a time, as long as
+//! there are only ENTERs, EXITs and [resolved](super::resolve) constructor calls. [`Canonicalizer::step`]
+//! handles one event, where something else follows, or where a pending constructor is near the top of the
+//! stack.
 //!
 //! An exit run may continue in the next chunk. It is held back until something else follows or the thread is
 //! finished.
@@ -22,7 +22,7 @@ use super::runs::{write_run, write_runs};
 use crate::format::flow::MAX_RECORD_BYTES;
 use crate::format::raw::{EXIT, TIME};
 
-/// A note with fewer frames above it is likely to be reached within the next bytes.
+/// A pending constructor with fewer frames above it is likely to be reached within the next bytes.
 const NEAR: u64 = 8;
 
 /// Adjacent exits by exception in one run.
@@ -47,7 +47,7 @@ pub(super) struct Instant {
     pub(super) time: u64,
 }
 
-/// Folds the raw chunks of one thread, in order.
+/// Canonicalizes the raw chunks of one thread, in order.
 ///
 /// Any bytes result in a valid stream, in linear time: bytes that are not an event are skipped. That
 /// includes an ENTER that the chunk cuts off, because its method is unknown.
@@ -118,8 +118,8 @@ impl Canonicalizer {
         Self { seen, held, pending, ..Self::default() }
     }
 
-    /// Holds back the exits of this many frames, as if they had been left, and forgets which constructors may
-    /// be dead.
+    /// Holds back the exits of this many frames, as if they had been left, and forgets which constructors are
+    /// pending.
     pub fn leave(&mut self, frames: u64) {
         self.hold_exits(frames);
         self.pending = PendingConstructors::default();
@@ -191,7 +191,7 @@ impl Canonicalizer {
             };
             let len = match frames {
                 u64::MAX => block.len(),
-                // At the exit that reaches the note, an ENTER would have to be parsed.
+                // At the exit that reaches the pending constructor, an ENTER would have to be parsed.
                 frames if frames >= NEAR => block.len_of_whole(frames),
                 _ => return rest,
             };
@@ -286,7 +286,7 @@ impl Canonicalizer {
         }
     }
 
-    /// The time of an event, where there are times.
+    /// Keeps the time of an event, if there are times.
     #[inline]
     fn note_time(&mut self, at: usize, before: u64) {
         if let Some(time) = self.time {
@@ -328,7 +328,7 @@ impl Canonicalizer {
     }
 }
 
-/// The word with EXITs for these bytes.
+/// The window with EXITs in place of these bytes.
 #[cold]
 fn exits_for(mut unwound: u64, window: &Window) -> Window {
     let mut window = *window;
@@ -346,8 +346,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_enter_that_proves_a_constructor_dead_may_lie_across_blocks() {
-        // The one called is entered, and then seven frames, before blocks are looked at.
+    fn an_enter_that_proves_a_constructor_unwound_may_lie_across_blocks() {
+        // The called constructor is entered, and then seven frames, before the first block.
         let mut raw = vec![0x81, 0x7B, 0x83, 0x83];
         raw.extend([0x84; 7]);
         // A block that enters 55 frames, and one that leaves all 63.
@@ -365,8 +365,8 @@ mod tests {
     }
 
     #[test]
-    fn the_last_exit_of_a_block_may_reach_a_note() {
-        // The one called is entered, and seven frames more: the block begins with as many exits.
+    fn the_last_exit_of_a_block_may_reach_a_pending_constructor() {
+        // The called constructor is entered, and seven frames more; the block begins with as many exits.
         let raw = [&[0x81, 0x7B, 0x83, 0x83][..], &[0x84; 7], &[0x00; 8], &[0x85; 60]].concat();
         let mut out = Vec::new();
         Canonicalizer::default().push(&raw, &mut out);

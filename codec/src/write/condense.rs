@@ -65,8 +65,9 @@ impl Canonicalizer {
 mod tests {
     use super::*;
 
-    /// Folds chunks, dropping those with `true`. Returns what is written, and how many events are lost.
-    fn fold(chunks: &[(&[u8], bool)]) -> (Vec<u8>, u64) {
+    /// Canonicalizes chunks, dropping those with `true`. Returns what is written, and how many events are
+    /// lost.
+    fn written(chunks: &[(&[u8], bool)]) -> (Vec<u8>, u64) {
         let (mut canonicalizer, mut out, mut lost) = (Canonicalizer::default(), Vec::new(), 0);
         let mut first = Vec::new();
         for (chunk, dropped) in chunks {
@@ -98,7 +99,7 @@ mod tests {
         let chunks = [(&first[..], false), (&middle, true), (&last, false)];
         // Left: 81. Entered: 84, 86. Lost: 83 and 85 with their exits.
         let expected = vec![0x81, 0x82, 0x01, 0x84, 0x86, 0x87, 0x02];
-        assert_eq!(fold(&chunks), (expected, 4));
+        assert_eq!(written(&chunks), (expected, 4));
     }
 
     #[test]
@@ -109,9 +110,13 @@ mod tests {
             (&[0x00], true),
             (&[0x00, 0x00, 0x00], true),
         ];
-        assert_eq!(fold(&chunks), (vec![0x00], 9 - 1), "all but the exit of a frame from before");
-        assert_eq!(fold(&chunks[..2]), (vec![0x81, 0x83, 0xC4, 0x01], 2));
-        assert_eq!(fold(&[(&[], true)]), (vec![], 0));
+        assert_eq!(
+            written(&chunks),
+            (vec![0x00], 9 - 1),
+            "all but the exit of a frame from before"
+        );
+        assert_eq!(written(&chunks[..2]), (vec![0x81, 0x83, 0xC4, 0x01], 2));
+        assert_eq!(written(&[(&[], true)]), (vec![], 0));
     }
 
     #[test]
@@ -123,9 +128,9 @@ mod tests {
             (&[0x7F, 0x7E, 0x00], false),
         ];
         let whole = [(&chunks.map(|(bytes, _)| bytes).concat()[..], false)];
-        assert_eq!(fold(&whole).0, [0x80, 0x84, 0x00, 0x81, 0x82, 0x83, 0x85, 0x04]);
+        assert_eq!(written(&whole).0, [0x80, 0x84, 0x00, 0x81, 0x82, 0x83, 0x85, 0x04]);
         let expected = vec![0x80, 0x84, 0x00, 0x81, 0x82, 0x83, 0x03];
-        assert_eq!(fold(&chunks).0.len(), expected.len());
-        assert_eq!(fold(&chunks), (expected, 2));
+        assert_eq!(written(&chunks).0.len(), expected.len());
+        assert_eq!(written(&chunks), (expected, 2));
     }
 }

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_told_by_their_first_byte() {
+    fn events_are_recognised_by_their_first_byte() {
         assert_eq!(Event::first(&[0x81, 0x00]), (Event::Enter(id(1)), 1));
         assert_eq!(Event::first(&[0xFF, 0x7F, 0x00]), (Event::Enter(id(8191)), 2));
         assert_eq!(Event::first(&[0xC0, 0x80, 0x01]), (Event::Enter(id(8192)), 3));
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_probe_appends_is_invalid_as_a_whole() {
+    fn bytes_that_no_probe_appends_are_invalid() {
         assert_eq!(Event::first(&[0x01, 0x81]), (Event::Invalid, 1));
         assert_eq!(Event::first(&[0xC1, 0x00, 0x81]), (Event::Invalid, 2), "ends in zeros");
         assert_eq!(Event::first(&[0xC1, 0x80]), (Event::Invalid, 2), "never ends");
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_is_told_from_what_is_wrong() {
+    fn a_truncated_event_is_not_an_invalid_one() {
         for sound in [&[][..], &[0x81, 0x7B, 0xC0, 0x80, 0x01, 0x00], &[0x81, 0xC0], &[0x7B, 0xC0]]
         {
             assert_eq!(first_invalid(sound), None, "{sound:02X?}");

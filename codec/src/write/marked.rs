@@ -5,10 +5,10 @@ use super::event::EventCounts;
 use crate::Offset;
 use crate::format::marks::{Mark, MarkEncoder, Position};
 
-/// An instant at which a thread was seen at a position of its chunk.
+/// A sample: the position of a thread in its chunk at an instant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sample {
-    /// Bytes of the chunk before that position, which ends an event.
+    /// Bytes of the chunk before that position, where an event ends.
     pub bytes: usize,
     /// All events before it had happened by then, in nanoseconds since the start of the trace.
     pub by_ns: u64,
@@ -82,8 +82,8 @@ impl EncodedMarks {
 }
 
 impl Canonicalizer {
-    /// Like [`push`](Self::push), and adds the marks in `raw`, in the order of their positions. Ticks are in
-    /// the order of their positions; those that are not in `raw` are left out.
+    /// Like [`push`](Self::push), and adds the marks in `raw`, in the order of their positions. Samples are
+    /// in the order of their positions; those beyond `raw` are left out.
     pub fn push_marked(
         &mut self,
         raw: &[u8],
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_stand_where_the_thread_was() {
+    fn samples_are_where_the_thread_was() {
         let raw = [0x81, 0xC0, 0x01, 0x00, 0x00, 0x82, 0x00];
         let (out, marks) = marks(&raw, &[0, 3, 4, 5, 6, 8]);
         assert_eq!(out, [0x81, 0xC0, 0x01, 0x01, 0x82, 0x00]);
@@ -166,8 +166,9 @@ mod tests {
     }
 
     #[test]
-    fn exits_by_exception_are_told_from_others_in_their_run() {
-        // Two by exception, a return, one by exception; then a constructor dies in a call of another one.
+    fn exits_by_exception_are_marked_within_their_run() {
+        // Two by exception, a return, one by exception; then a constructor is unwound in a call of another
+        // one.
         let raw = [
             0x81, 0x81, 0x81, 0x81, 0x7F, 0x7F, 0x00, 0x7F, 0x83, 0x84, 0x7B, 0x85, 0x85, 0x7F,
             0x7E,
@@ -200,7 +201,7 @@ mod tests {
     fn events_have_the_time_before_them_and_so_have_constructors_that_died() {
         let time = |ns: u16| [0x7A, ns.to_le_bytes()[0], ns.to_le_bytes()[1], 0, 0, 0, 0, 0];
         let timed = |ns, event: &[u8]| [&time(ns), event].concat();
-        // A constructor that dies in a call of another one, which the handler of the frame below shows.
+        // A constructor is unwound in a call of another one, as the handler of the frame below shows.
         let raw = [
             timed(1001, &[0x81]),
             timed(1002, &[0x82]),

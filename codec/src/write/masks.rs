@@ -6,7 +6,7 @@
 //! does not find it if a comparison could be a shift, if the bytes are first copied out of their array, if
 //! each result is shifted to its own place, or if these functions are optimised one by one before they are
 //! merged: hence `inline(always)`, for their callers too. Without the instruction there are ten times as many
-//! instructions, and the canonicalizer takes three times as long: run the benchmark after any change here.
+//! merged: hence `inline(always)`, for their callers too. Without the instruction there are ten times as many
 //! instructions, and the canonicalizer takes three times as long: run the benchmark after any change here.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     #[cfg_attr(miri, ignore = "slow there")]
-    fn every_byte_is_told_at_every_place() {
+    fn every_byte_is_classified_at_every_place() {
         for byte in 0..=u8::MAX {
             for at in 0..SIGHT {
                 for others in [0, 0x40, 0x80, 0xFF] {

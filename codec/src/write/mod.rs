@@ -1,4 +1,4 @@
-//! From what a recorder appends to what a trace holds. Bytes in, bytes out: nothing here opens a file.
+//! Raw chunks to canonical `.flow` and marks. Bytes in, bytes out: nothing here opens a file.
 
 mod block;
 mod canonicalize;

@@ -1,4 +1,4 @@
-//! HOT: which constructors are calling another one, and which of them must be dead.
+//! HOT: which constructors are calling another one, and which of them must have been unwound.
 //!
 //! [`raw`](crate::format::raw) states the rules and why they hold. Each function here is called before an
 //! event takes effect, or after it where its documentation says so, with the depth of the stack at that
@@ -34,18 +34,18 @@ impl PendingConstructors {
         self.pending.is_empty()
     }
 
-    /// Depth and call of each note, the topmost first.
+    /// Depth and callee of each, the topmost first.
     pub(super) fn topmost_first(&self) -> impl Iterator<Item = (i64, Callee)> {
         self.pending.iter().rev().map(|pending| (pending.depth, pending.callee))
     }
 
-    /// The depth of the topmost note.
+    /// The depth of the topmost one.
     pub(super) fn topmost_depth(&self) -> Option<i64> {
         self.pending.last().map(|top| top.depth)
     }
 
-    /// Removes the notes above a depth, and returns their depths, the lowest first. If frames above it will
-    /// be `entered` again, the call of the constructor at that depth becomes unknown.
+    /// Removes those above a depth, and returns their depths, the lowest first. If frames above it will be
+    /// `entered` again, the call of the constructor at that depth becomes unknown.
     pub(super) fn forget_above(&mut self, depth: i64, entered: bool) -> Vec<i64> {
         let kept = self.pending.iter().take_while(|pending| pending.depth <= depth).count();
         let forgotten = self.pending.drain(kept..).map(|pending| pending.depth).collect();
@@ -55,14 +55,14 @@ impl PendingConstructors {
         forgotten
     }
 
-    /// How many frames are above the topmost note.
+    /// How many frames are above the topmost one.
     #[inline]
     pub(super) fn frames_above(&self, depth: i64) -> u64 {
         self.pending.last().map_or(u64::MAX, |top| depth.abs_diff(top.depth))
     }
 
-    /// A constructor calls another one. The constructors that were unwound before are those that
-    /// [`below`](Self::below) finds; call that first.
+    /// A constructor calls another one. Call [`below`](Self::below) first, which finds the constructors that
+    /// were unwound before.
     pub(super) fn begin(&mut self, depth: i64, callee: Option<MethodId>) {
         let callee = callee.map_or(Callee::Unknown, Callee::Expected);
         self.pending.push(Pending { depth, callee });

@@ -1,10 +1,10 @@
-//! HOT: resolved constructor calls in a block: calls of which nothing is written.
+//! HOT: finds constructor calls within a block that returned: nothing is written for these.
 //!
-//! Nearly every BEGIN is soon followed by its END, and no constructor died in between. Such a pair is found
-//! by the bits of its block, without a depth, and cut while the block is written. It needs none of the rules
-//! in [`raw`](crate::format::raw) if
+//! Nearly every BEGIN is soon followed by its END, and no constructor was unwound in between. Such a pair is
+//! found by the bits of its block, without a depth, and skipped when the block is written. It needs none of
+//! the rules in [`raw`](crate::format::raw) if
 //!
-//! - the last event before the BEGIN, not counting pairs found before, is an ENTER: no frame has a note
+//! - the last event before the BEGIN, not counting pairs found before, is an ENTER: no frame is pending
 //!   there;
 //! - between BEGIN and END there are, not counting pairs found before, as many EXITs as ENTERs, all after
 //!   these: at most one call, which returned, and nothing left the constructor;

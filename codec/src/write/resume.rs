@@ -55,7 +55,8 @@ impl Canonicalizer {
         bytes
     }
 
-    /// A canonicalizer that continues where another one was; `None` if the bytes are not a valid state.
+    /// Creates a canonicalizer that continues where another one was; `None` if the bytes are not a valid
+    /// state.
     #[must_use]
     pub fn resume(state: &[u8]) -> Option<Self> {
         let mut rest = state;
@@ -84,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fold_goes_on_where_another_one_was() {
+    fn a_canonicalizer_continues_where_another_one_was() {
         // Two constructors in calls, one of which was seen, then exits that are held back.
         let first = [0x80, 0x81, 0x7B, 0x82, 0x82, 0x7B, 0xC0, 0x80, 0x80, 0x01, 0x84, 0x84, 0, 0];
         let second = [0x84, 0x7F, 0x7E, 0x00];
@@ -94,7 +95,7 @@ mod tests {
         whole.finish(&mut out[0]);
         parts.push(&first, &mut out[1]);
         let state = parts.state();
-        assert_eq!(state[..2], [2, 0], "two exits held, a note at the top");
+        assert_eq!(state[..2], [2, 0], "two exits held, a pending constructor at the top");
         let mut resumed = Canonicalizer::resume(&state).unwrap();
         assert_eq!(resumed.state(), state);
         resumed.push(&second, &mut out[1]);
@@ -103,13 +104,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_know_is_no_bytes() {
+    fn an_empty_state_has_no_bytes() {
         assert!(Canonicalizer::default().state().is_empty());
         assert!(Canonicalizer::resume(&[]).unwrap().state().is_empty());
     }
 
     #[test]
-    fn what_is_no_state_is_refused() {
+    fn an_invalid_state_is_refused() {
         let huge = [0xFF; 9];
         for bytes in [&[0x80][..], &[1, 2], &[0, 1, 1, 0, 1], &huge, &[0, 1, 0xFF]] {
             assert!(Canonicalizer::resume(bytes).is_none(), "{bytes:02X?}");

@@ -1,4 +1,4 @@
-//! HOT: folds the exit runs of a block, and removes its cuts.
+//! HOT: writes a block: joins the exits of each run, and removes the cuts.
 //!
 //! Programs produce short runs of random lengths, which no branch predictor can guess. So there is one round
 //! for each run of two or more exits or cuts, and no step of a round depends on a length: what comes before
@@ -20,7 +20,7 @@ const STEP: usize = block::MARGIN;
 /// Memory for a canonical block: a run that was held, the block, and the bytes that are copied too many.
 pub(super) type Room = [u8; MAX_RECORD_BYTES + WIDTH + 2 * STEP];
 
-/// Folds the first `len` bytes of a block after a run of `held` exits. Cuts are removed, as if the bytes
+/// Writes the first `len` bytes of a block after a run of `held` exits. Cuts are removed, as if the bytes
 /// before and after them were adjacent. Returns how many bytes of `room` are used, and how many exits are to
 /// be held.
 ///
@@ -42,7 +42,7 @@ pub(super) fn write_runs(
     }
     let mut end = write_run(held, room);
     let mut at = leading;
-    // What follows an exit, where carries pass over what is cut.
+    // The bytes after exits; carries move through what is cut.
     let after_exits = (exits << 1).wrapping_add(cuts);
     // All exits of a run except its first, and the cuts.
     let mut further = (exits & after_exits | cuts) & !block::first(leading);

@@ -1,4 +1,4 @@
-//! HOT: folds ENTERs and EXITs with a time each, and encodes their instants in the same pass.
+//! HOT: writes ENTERs and EXITs with a time each, and encodes their instants in the same pass.
 //!
 //! With `clock=exact` nearly all of a chunk has that form: a TIME, then such an event. No branch predictor
 //! can guess which of the two comes next, so both take the same steps: what only one of them needs is written
@@ -82,9 +82,9 @@ struct State<'a> {
 }
 
 impl State<'_> {
-    /// Folds an event. Returns where its record begins in the memory.
+    /// Writes an event. Returns where its record begins in the memory.
     #[inline(always)]
-    fn fold(&mut self, event: Timed) -> usize {
+    fn write(&mut self, event: Timed) -> usize {
         // All bits, or none.
         let if_enter = u64::from(event.is_enter).wrapping_neg();
         let mut run = self.held & if_enter;
@@ -119,8 +119,8 @@ impl State<'_> {
 }
 
 impl Canonicalizer {
-    /// Folds such events, as long as no constructor near the top of the stack can be dead. Returns the rest:
-    /// something else, or what is too near the end of `raw`.
+    /// Writes such events, until the depth is that of the topmost pending constructor. Returns the rest:
+    /// other events, or bytes too near the end of `raw`.
     pub(super) fn push_timed<'a>(
         &mut self,
         raw: &'a [u8],
@@ -129,9 +129,9 @@ impl Canonicalizer {
         marks: &mut EncodedMarks,
     ) -> &'a [u8] {
         // No stack is as deep as the depth that means "none".
-        let note = self.pending().topmost_depth().unwrap_or(i64::MIN);
+        let pending = self.pending().topmost_depth().unwrap_or(i64::MIN);
         let mut rest = raw;
-        while self.depth() != note
+        while self.depth() != pending
             && self.held() < LONG_RUN
             && let Some(first) = Timed::first(rest)
         {
@@ -140,20 +140,20 @@ impl Canonicalizer {
             let Some(room) = out.room() else { break };
             let mut state = State { room, len: 0, held: self.held(), depth: self.depth() };
             // Like any other mark: it may begin another record.
-            let mut at = state.fold(first);
+            let mut at = state.write(first);
             let at_ns = base.instant_ns(first.time);
             marks.add(state.position(base, start + at), &Mark::Instant { at_ns });
             rest = rest.get(TIME_BYTES + first.len..).unwrap_or_default();
             let (mut time, mut count) = (first.time, 1);
             let mut instants = marks.encoder.instants();
             while count < Instants::BATCH as u64
-                && state.depth != note
+                && state.depth != pending
                 && let Some(event) = Timed::first(rest)
                 && let Some(next) = rest.get(TIME_BYTES + event.len..)
             {
                 rest = next;
                 let last = at;
-                at = state.fold(event);
+                at = state.write(event);
                 time = event.time;
                 instants.push((at - last) as u64, base.instant_ns(time));
                 count += 1;

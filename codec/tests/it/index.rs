@@ -108,7 +108,7 @@ fn whatever_is_wrong_with_an_index_answers_stay_right() {
         assert!(matches!(origin, Origin::Rebuilt(_)), "byte {at}: {origin:?}");
     }
     let origin = check("of another thread", Some(&of_another));
-    assert_eq!(origin, Origin::Rebuilt("it is for other events"));
+    assert_eq!(origin, Origin::Rebuilt("it belongs to other events"));
     fs::remove_file(&place).expect("it was there");
     fs::create_dir(&place).expect("a folder in its place");
     assert_eq!(answers(&mut open(dir.path())), expected);

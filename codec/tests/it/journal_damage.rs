@@ -194,19 +194,19 @@ fn each_defect_is_named_with_its_place() {
         (slot([128, open, 1, 3, 89], &[]), "journal: offset 96: expected the length of a state", 3),
         (
             slot([128, open, 1, 3, 2], &[1, 2]),
-            "journal: offset 104: expected the state of a fold",
+            "journal: offset 104: expected the state of a canonicalizer",
             3,
         ),
         (gap, "journal: offset 112: expected zeros up to the end of the slot, found more", 5),
         (no_event, "journal: offset 105: expected an event, found 05", 4),
         (
             slot([128, open, 1, 4, 0], &[]),
-            "thread-1.flow: whole records end at offset 3, 1 bytes",
+            "thread-1.flow: whole records end at offset 3, but the journal continues at offset 4",
             3,
         ),
         (
             slot([128, open, 2, 9, 0], &[]),
-            "thread-2.flow: whole records end at offset 0, 9 bytes",
+            "thread-2.flow: whole records end at offset 0, but the journal continues at offset 9",
             3,
         ),
     ] {

@@ -122,7 +122,8 @@ fn a_file_that_is_cut_is_its_whole_records_and_the_gap_is_named() {
         fs::write(&path, &bytes[..len]).unwrap();
         let trace = Trace::open(dir.path()).unwrap();
         let error = trace.damage[0].to_string();
-        let gap = format!("end at offset {len}, {} bytes before", bytes.len() - len);
+        let next = bytes.len();
+        let gap = format!("end at offset {len}, but the journal continues at offset {next}");
         assert!(error.contains(THREAD_FILE) && error.contains(&gap), "{error}");
         let found = read_all(trace.files[0].events().unwrap());
         let ends = whole.records.iter().map(|(offset, _)| *offset).skip(1);

@@ -1,13 +1,13 @@
-//! Places in a thread by the time.
+//! Positions in a thread by time.
 
 use crate::format::marks::Mark;
 use crate::read::ThreadFile;
 use crate::{Error, Offset, Result};
 
 impl ThreadFile {
-    /// Where the last time mark stands that was not later than an instant, in nanoseconds since the start of the
-    /// trace. `None` where all of the thread was before, as far as its marks tell, or it has none. Reads marks,
-    /// and no events.
+    /// Returns the offset of the last time mark that was not later than an instant, in nanoseconds since the
+    /// start of the trace. `None` if all of the thread was before, as far as its marks show, or if it has no
+    /// marks. Reads marks, and no events.
     ///
     /// # Errors
     /// The marks cannot be read.
@@ -21,7 +21,7 @@ impl ThreadFile {
                 Ok(Some(_)) => continue,
                 Ok(None) => return Ok(None),
                 Err(error @ Error::Io { .. }) => return Err(error),
-                // What follows from the journal, if anything, is in order.
+                // Marks from the journal, if any follow, are in order.
                 Err(_) => continue,
             };
             if by_ns > at_ns {
@@ -44,7 +44,7 @@ mod tests {
     use crate::read::Trace;
 
     #[test]
-    fn a_time_is_found_behind_the_last_mark_before_it() {
+    fn a_time_is_found_at_the_last_mark_before_it() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("ids.properties"), "a.B#m()V=0\n").unwrap();
         let (mut encoder, mut marks) = (MarkEncoder::default(), HEADER.to_vec());

@@ -1,4 +1,4 @@
-//! The file with the marks of a thread, and what the journal holds of them.
+//! The file with the marks of a thread, and its marks in the journal.
 
 use std::fs::File;
 use std::io::{self, Chain, Cursor, Read, Take};
@@ -11,7 +11,7 @@ use crate::read::{OpenChunk, OpenMarks, ThreadFile, open_regular};
 use crate::{Error, Offset, Result};
 
 impl ThreadFile {
-    /// Its marks; `None` where it has none.
+    /// Opens its marks; `None` if it has none.
     ///
     /// # Errors
     /// Their file cannot be opened.
@@ -31,17 +31,17 @@ impl ThreadFile {
         };
         let len = file.as_ref().map_or(Ok(0), |file| file.metadata().map(|facts| facts.len()));
         let len = len.map_err(|source| Error::Io { path: path.clone(), source })?;
-        // They follow what the file should hold, and mean nothing behind something else.
+        // They continue what the file should hold, and mean nothing after anything else.
         let pending = if len < open.offset { Arc::default() } else { Arc::clone(&open.pending) };
         let input = MarksInput::new(file, open.offset, pending);
         Ok(Some(Marks::new(input, &path).and_then(Arc::clone(&open.marks))))
     }
 
-    /// How to complete its marks file: the number of bytes to keep, and the bytes that follow them. Everything
-    /// else in the file is the same once more. `None` if the journal holds none of its marks.
+    /// How to complete its marks file: the number of bytes to keep, and the bytes that follow them. Anything
+    /// else in the file is the same marks once more. `None` if the journal holds none of its marks.
     ///
     /// # Errors
-    /// The marks cannot be read, or the file does not reach to what the journal holds.
+    /// The marks cannot be read, or the file does not reach to those in the journal.
     pub fn marks_splice(&self) -> Result<Option<(u64, Vec<u8>)>> {
         let open = self.open.as_ref().map(OpenChunk::marks).filter(|open| !open.is_empty());
         let (Some(open), Some(mut marks)) = (open, self.marks()?) else { return Ok(None) };
@@ -65,7 +65,7 @@ impl ThreadFile {
     }
 }
 
-/// What counts of a file with marks, and what follows that.
+/// The bytes of a marks file that count, and those that follow them in the journal.
 #[derive(Debug)]
 pub struct MarksInput(Chain<Take<OptionalFile>, Cursor<Arc<[u8]>>>);
 
@@ -81,7 +81,7 @@ impl Read for MarksInput {
     }
 }
 
-/// A file; where there is none, no bytes.
+/// A file; without one, no bytes.
 #[derive(Debug)]
 struct OptionalFile(Option<File>);
 

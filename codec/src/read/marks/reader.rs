@@ -15,9 +15,9 @@ use crate::{Error, Offset, Result};
 const BUFFER_BYTES: usize = 64 * 1024;
 const EXPECTED: &str = "a mark: ";
 
-/// The marks of one thread, in order: those in its file, and behind them those that the journal held.
+/// The marks of one thread, in order: those in its file, then those that the journal held.
 ///
-/// Memory depends on the longest mark, not on how many there are.
+/// Memory depends on the longest mark, not on the number of marks.
 #[derive(Debug)]
 pub struct Marks<R> {
     input: R,
@@ -32,7 +32,7 @@ pub struct Marks<R> {
     has_begun: bool,
     at_end: bool,
     tail: Tail,
-    /// What the file does not hold yet, and how much of it has been handed out.
+    /// Marks that are not in the file yet, and how many of them have been returned.
     open: (Arc<[(Position, Mark)]>, usize),
 }
 
@@ -53,7 +53,7 @@ impl<R: Read> Marks<R> {
         }
     }
 
-    /// The same, and then these.
+    /// The same, followed by these marks.
     #[must_use]
     pub(crate) fn and_then(mut self, open: Arc<[(Position, Mark)]>) -> Self {
         self.open = (open, 0);
@@ -63,7 +63,7 @@ impl<R: Read> Marks<R> {
     /// The next mark, or `None` at the end.
     ///
     /// # Errors
-    /// The file cannot be read, or is not what the format says: then those follow that the journal held.
+    /// The file cannot be read, or violates the format: then the marks follow that the journal held.
     pub fn next_mark(&mut self) -> Result<Option<(Position, Mark)>> {
         let in_file = self.next_in_file().map_err(|error| self.failed(error))?;
         let (open, next) = &mut self.open;
@@ -86,7 +86,7 @@ impl<R: Read> Marks<R> {
         if self.has_begun { self.offset } else { Offset::new(HEADER_BYTES as u64) }
     }
 
-    /// What writes marks behind those that have been read.
+    /// Returns an encoder for marks after those that have been read.
     #[must_use]
     pub(crate) fn encoder(&self) -> MarkEncoder {
         self.decoder.encoder()
@@ -165,7 +165,7 @@ impl<R: Read> Marks<R> {
         self.offset = self.offset.plus(len);
     }
 
-    /// Reads more behind what is unread.
+    /// Reads more bytes after the unread ones.
     fn refill(&mut self) -> Result<()> {
         self.buffer.copy_within(self.unread.clone(), 0);
         self.unread = 0..self.unread.len();
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn those_of_the_journal_follow_whatever_the_file_holds() {
+    fn marks_of_the_journal_follow_those_of_any_file() {
         let (first, second) = ((position(1), note(1)), (position(2), note(2)));
         let bytes = file(std::slice::from_ref(&first));
         for end in 0..bytes.len() {

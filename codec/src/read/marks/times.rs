@@ -1,4 +1,4 @@
-//! When the events of a thread happened, as far as its marks tell.
+//! When the events of a thread happened, as far as its marks show.
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -14,7 +14,7 @@ use crate::{Error, Offset, Result};
 pub struct Bounds {
     /// Not before this.
     pub from_ns: u64,
-    /// By this; `u64::MAX` where nothing is known.
+    /// By this time; `u64::MAX` if nothing is known.
     pub by_ns: u64,
 }
 
@@ -28,13 +28,13 @@ impl Bounds {
         self.from_ns.midpoint(self.by_ns)
     }
 
-    /// How wrong the middle may be.
+    /// How far the middle may be from the true instant.
     #[must_use]
     pub const fn error_ns(self) -> u64 {
         self.by_ns.saturating_sub(self.from_ns).div_ceil(2)
     }
 
-    /// How long something duration that began within `self` and ended within `end`.
+    /// The duration of something that began within `self` and ended within `end`.
     #[must_use]
     pub const fn until(self, end: Self) -> Self {
         Self {
@@ -48,39 +48,39 @@ impl Bounds {
     }
 }
 
-/// The events between two time marks, of which only is known that they happened between these.
+/// The events between two time marks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TimeInterval {
-    /// When all of them happened.
+    /// The bounds of all of them.
     pub bounds: Bounds,
-    /// The instants at which they are thought to have begun and ended, evenly; `None` where nothing is known
-    /// before or behind them.
+    /// The estimates of the first and the last one, assuming that the events are evenly spaced; `None` if no
+    /// time is known before or after them.
     pub estimates: Option<(u64, u64)>,
-    /// How many bytes lie between these two.
+    /// How many bytes are between the two estimates.
     pub bytes: u64,
 }
 
-/// How time passes at records that have no mark, between two that may have one.
+/// How time passes at the records between two marks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
-    /// Up to this record.
+    /// Valid up to this record.
     pub(crate) until: Offset,
-    /// When all of them happened.
+    /// The bounds of all these records.
     pub(crate) bounds: Bounds,
-    /// The estimate at the time mark before, which is at `at`; `None` where nothing is known.
+    /// The estimate at the time mark before, and its offset `at`; `None` if nothing is known.
     from_ns: Option<u64>,
     at: Offset,
     /// No estimate is before this one.
     latest_ns: u64,
-    /// The estimate rises by this in this many bytes. Their product is less than 2^64.
+    /// The estimate rises by this much in this many bytes. Their product is less than 2^64.
     rise_ns: u64,
     bytes: NonZeroU64,
-    /// `u64::MAX / bytes`: a division takes longer than all else here.
+    /// `u64::MAX / bytes`, because a division takes longer than everything else here.
     inverse: u64,
 }
 
 impl Pace {
-    /// Of records of which nothing is known.
+    /// For records of which nothing is known.
     pub(crate) const UNKNOWN: Self = Self {
         until: Offset::new(u64::MAX),
         bounds: Bounds::UNKNOWN,
@@ -91,15 +91,15 @@ impl Pace {
         bytes: NonZeroU64::MIN,
         inverse: u64::MAX,
     };
-    /// Of no record.
+    /// For no record.
     pub(crate) const NONE: Self = Self { until: Offset::new(0), ..Self::UNKNOWN };
 
-    /// No estimates are further apart than this.
+    /// Estimates are never further apart than this.
     pub(crate) fn rise_ns(&self) -> u64 {
         self.rise_ns
     }
 
-    /// The estimate of a record that it is of.
+    /// The estimate for one of these records.
     #[inline(always)]
     pub(crate) fn estimate(&self, offset: Offset) -> Option<u64> {
         let from_ns = self.from_ns?;
@@ -113,23 +113,23 @@ impl Pace {
     }
 }
 
-/// Marks that are no times, read on the way to the next time, are kept up to this number: then times are
+/// Marks other than times that are read on the way to the next time are kept up to this number. Times are
 /// unknown until some of them are taken.
 const MOST_OTHERS: usize = 1 << 18;
 
-/// Tells times of positions, one behind the other.
+/// Returns the times of positions, in order.
 #[derive(Debug)]
 pub struct Times<R> {
     marks: Marks<R>,
-    /// The last time mark that is not behind the position asked for, and the first one that is.
+    /// The last time mark that is not after the requested position, and the first one that is.
     before: Option<Known>,
     after: Option<Known>,
     is_open: bool,
-    /// Where the last note stands by which a test begins or ends.
+    /// The position of the last note by which a test begins or ends.
     test_note: Option<Position>,
     /// The last estimate.
     estimate_ns: u64,
-    /// Marks that are no times, if they are kept.
+    /// Marks other than times, if they are kept.
     others: Option<VecDeque<(Position, Mark)>>,
 }
 
@@ -138,14 +138,14 @@ struct Known {
     position: Position,
     from_ns: u64,
     by_ns: u64,
-    /// Whether the event behind it happened at `from_ns`.
+    /// Whether the event after it happened at `from_ns`.
     is_instant: bool,
-    /// Whether it comes behind the note of a test that stands at the same place.
+    /// Whether it follows the note of a test at the same position.
     is_after_note: bool,
 }
 
 impl<R: Read> Times<R> {
-    /// By these marks. What they say beside times is passed over.
+    /// Uses these marks, and skips those that are no times.
     pub fn new(marks: Marks<R>) -> Self {
         Self {
             marks,
@@ -168,15 +168,15 @@ impl<R: Read> Times<R> {
         self.estimate_ns
     }
 
-    /// No estimate will be earlier than this one.
+    /// Makes no later estimate earlier than this one.
     pub(crate) fn begin_at(&mut self, latest_ns: u64) {
         self.estimate_ns = latest_ns;
     }
 
-    /// Takes the next mark that is no time, if it is before an event. Times up to there are passed.
+    /// Takes the next mark that is no time, if it is before an event. Times up to there are skipped.
     ///
     /// # Errors
-    /// The marks cannot be read further. Called again, it returns those before.
+    /// The marks cannot be read further. Called again, it returns the ones before.
     #[inline]
     pub(crate) fn next_other(
         &mut self,
@@ -196,23 +196,24 @@ impl<R: Read> Times<R> {
         }
     }
 
-    /// Since where times are those of the position asked for last: the position of the time mark before it.
+    /// The position of the time mark before the position requested last: the current times apply since then.
     pub(crate) fn since(&self) -> Option<Position> {
         self.before.map(|known| known.position)
     }
 
-    /// Returns whether the event at the position asked for last has a time of its own, which is of no other.
+    /// Returns whether the event at the position requested last has a time of its own, which no other event
+    /// shares.
     pub(crate) fn is_instant(&self, position: Position) -> bool {
         self.before.is_some_and(|known| known.is_instant && known.position == position)
     }
 
-    /// Where the next mark is that is no time, as far as it was read.
+    /// The position of the next mark that is no time, as far as it was read.
     pub(crate) fn other(&self) -> Option<Position> {
         self.others.as_ref()?.front().map(|(at, _)| *at)
     }
 
-    /// How time passes at the records after the position asked for last, which is the one at `offset`, up
-    /// to the next that has a mark; `None` where that is not known, or it has one right away.
+    /// How time passes at the records after the position requested last, which is the one at `offset`, up to
+    /// the next one that has a mark; `None` if that is not known, or if the next record has a mark.
     pub(crate) fn pace(&self, offset: Offset) -> Option<Pace> {
         let until = match self.after {
             Some(after) => after.position.offset,
@@ -220,7 +221,7 @@ impl<R: Read> Times<R> {
             None => Pace::UNKNOWN.until,
         };
         let until = self.other().map_or(until, |other| until.min(other.offset));
-        // There may be none in between.
+        // There may be no record in between.
         if until.get().saturating_sub(offset.get()) <= 1 {
             return None;
         }
@@ -232,7 +233,7 @@ impl<R: Read> Times<R> {
             (Some(before), Some(after)) => {
                 let bytes = NonZeroU64::new(distance(before.position, after.position))?;
                 let rise_ns = bounds.by_ns - bounds.from_ns;
-                // Nothing overflows on the way.
+                // Nothing here overflows.
                 rise_ns.checked_add(1)?.checked_mul(bytes.get())?;
                 let (from_ns, at) = (Some(bounds.from_ns), before.position.offset);
                 Pace { from_ns, at, rise_ns, bytes, inverse: u64::MAX / bytes, ..pace }
@@ -240,10 +241,10 @@ impl<R: Read> Times<R> {
         })
     }
 
-    /// When the event happened that stands at `position`: no position may be before one asked for earlier.
+    /// Returns when the event at `position` happened. Positions must be requested in order.
     ///
     /// # Errors
-    /// The marks cannot be read further. Asked again, it answers by those before.
+    /// The marks cannot be read further. Called again, it uses the marks before.
     pub fn at(&mut self, position: Position) -> Result<Bounds> {
         self.move_to(|mark| mark.position <= position)?;
         if let Some(before) = self.before.filter(|before| before.is_instant)
@@ -254,8 +255,8 @@ impl<R: Read> Times<R> {
         Ok(self.between())
     }
 
-    /// When a part of the thread ended that ends at `position`: before the event there, and by the first note
-    /// there that says so of a test, which has its time right before it.
+    /// When a range of the thread ended that ends at `position`: before the event there, and at the first
+    /// note there that ends a test, which has its time directly before it.
     fn at_end(&mut self, position: Position) -> Result<Bounds> {
         self.move_to(|mark| {
             let is_of_part = !mark.is_instant && !mark.is_after_note;
@@ -267,23 +268,22 @@ impl<R: Read> Times<R> {
         }
     }
 
-    /// Between the marks around the position asked for.
+    /// The bounds from the marks around the requested position.
     fn between(&self) -> Bounds {
         let from_ns = self.before.map_or(0, |known| known.from_ns);
         let by_ns = self.after.map_or(u64::MAX, |known| known.by_ns);
         Bounds { from_ns, by_ns: by_ns.max(from_ns) }
     }
 
-    /// Up to where times are those of the position asked for last: the position of the next time mark, if
-    /// there is one.
+    /// The position of the next time mark, up to which the current times apply, if there is one.
     #[must_use]
     pub fn until(&self) -> Option<Position> {
         self.after.map(|known| known.position)
     }
 
-    /// An instant for the event at `position`, where events between two marks are thought to have come
-    /// evenly, and those before the first one or behind the last one at that; `None` where there are no
-    /// marks. It never goes back.
+    /// Returns an estimated instant for the event at `position`. Events between two marks are assumed to be
+    /// evenly spaced; events before the first mark have its time, events after the last mark the time of
+    /// that. `None` if there are no marks. Estimates never decrease.
     ///
     /// # Errors
     /// As those of [`at`](Self::at).
@@ -294,13 +294,13 @@ impl<R: Read> Times<R> {
 
     fn evenly(&mut self, position: Position, Bounds { from_ns, by_ns }: Bounds) -> Option<u64> {
         let Some(before) = self.before else {
-            // Nothing says since when.
+            // The time of the beginning is not known.
             return self.after.map(|after| {
                 self.estimate_ns = self.estimate_ns.max(after.by_ns);
                 self.estimate_ns
             });
         };
-        // Behind the last mark, time stands still.
+        // After the last mark, time does not advance.
         let share = self.after.map_or(0, |after| {
             let all = distance(before.position, after.position);
             let part = distance(before.position, position).min(all);
@@ -312,13 +312,13 @@ impl<R: Read> Times<R> {
                 }
             }
         });
-        // The times around two neighbours may overlap.
+        // The times around two adjacent positions may overlap.
         self.estimate_ns = self.estimate_ns.max(from_ns.saturating_add(share));
         Some(self.estimate_ns)
     }
 
-    /// Both for the event at `position`. Damage of the marks is put into `damage`: then the answer is by
-    /// those before.
+    /// Returns both for the event at `position`. Errors in the marks are put into `damage`; then the times
+    /// come from the marks before.
     pub(crate) fn when(
         &mut self,
         position: Position,
@@ -327,7 +327,7 @@ impl<R: Read> Times<R> {
         self.ask(position, damage, Self::at)
     }
 
-    /// The same for the end of what stands before `position`.
+    /// The same for the end of everything before `position`.
     pub(crate) fn when_ended(
         &mut self,
         position: Position,
@@ -336,11 +336,11 @@ impl<R: Read> Times<R> {
         self.ask(position, damage, Self::at_end)
     }
 
-    /// Both for the mark that [`next_other`](Self::next_other) has returned.
+    /// Both for the mark that [`next_other`](Self::next_other) returned.
     pub(crate) fn when_marked(&mut self, position: Position) -> (Bounds, Option<u64>) {
         let (bounds, latest_ns) = (self.between(), self.estimate_ns);
         let Some(estimate_ns) = self.evenly(position, bounds) else { return (bounds, None) };
-        // Whatever the marks say, what follows at the same place is not earlier.
+        // Whatever the marks contain, what follows at the same position is not earlier.
         if let Some(after) = self.after.filter(|after| after.position <= position) {
             self.estimate_ns = latest_ns.max(estimate_ns.min(after.from_ns));
         }
@@ -360,8 +360,8 @@ impl<R: Read> Times<R> {
         bounds.map_or((Bounds::UNKNOWN, None), |bounds| (bounds, self.evenly(position, bounds)))
     }
 
-    /// What there is to know of all events from a position on, which is the first one asked for or that of
-    /// a time mark, up to [`until`](Self::until).
+    /// Returns the times of all events from a position on, which is the first one requested or that of a time
+    /// mark, up to [`until`](Self::until).
     ///
     /// # Errors
     /// As those of [`at`](Self::at).
@@ -379,7 +379,7 @@ impl<R: Read> Times<R> {
         })
     }
 
-    /// The same of what ends all at once before `position`.
+    /// The same for exits that happen at once before `position`.
     #[inline]
     pub(crate) fn interval_end(&mut self, position: Position) -> Result<TimeInterval> {
         let bounds = self.at_end(position)?;
@@ -387,7 +387,7 @@ impl<R: Read> Times<R> {
         Ok(TimeInterval { bounds, estimates: end.map(|end| (end, end)), bytes: 0 })
     }
 
-    /// Passes all marks up to the first one that is not.
+    /// Skips all marks up to the first one that is not passed.
     #[inline]
     fn move_to(&mut self, is_passed: impl Fn(&Known) -> bool) -> Result<()> {
         loop {
@@ -404,7 +404,7 @@ impl<R: Read> Times<R> {
     }
 
     fn next_time(&mut self) -> Result<Option<Known>> {
-        // Times never go back, whatever the marks say.
+        // Times never decrease, whatever the marks contain.
         let earliest = self.before.map_or(0, |before| before.from_ns);
         loop {
             if self.others.as_ref().is_some_and(|others| others.len() >= MOST_OTHERS) {
@@ -442,7 +442,7 @@ impl<R: Read> Times<R> {
     }
 }
 
-/// About how many bytes, or exits, lie between.
+/// The approximate distance, in bytes or exits.
 fn distance(from: Position, to: Position) -> u64 {
     match to.offset.get().saturating_sub(from.offset.get()) {
         0 => to.exits.saturating_sub(from.exits),
@@ -528,7 +528,7 @@ mod tests {
     }
 
     #[test]
-    fn before_the_first_mark_and_behind_the_last_one_time_stands_still() {
+    fn before_the_first_mark_and_after_the_last_one_time_does_not_advance() {
         let mut times = times(&[(4, 0, 50, 60), (8, 0, 100, 110)]);
         assert_eq!(times.at(position(1, 0)).unwrap(), Bounds { from_ns: 0, by_ns: 50 });
         let interval = times.interval(position(1, 0)).unwrap();

@@ -1,8 +1,7 @@
-//! Leaves calls out by when they happened: those that took too little, and what lies before or behind a
-//! stretch of time.
+//! Leaves out calls by their time: those that are too short, and what lies outside a window of time.
 //!
-//! Calls are held back until it is known that they are told, and then told as of when they were entered:
-//! the clock goes back for that moment. Their callers were told before, so what is told stays in order.
+//! A call is held back until it is known to be long enough, and then passed on with the time of its entry:
+//! the clock goes back for that moment. Its callers were passed on before, so the order is kept.
 
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
@@ -11,39 +10,38 @@ use super::clock::Moment;
 use crate::MethodId;
 use crate::read::{Clock, Visit};
 
-/// Which calls are told, by when they happened. Instants are nanoseconds since the start of the trace.
+/// Which calls are passed on, by their time. Instants are nanoseconds since the start of the trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TimeLimits {
-    /// What happened before is left out. Calls that began before and go on count from here.
+    /// Events before this are left out. Calls that began before and continue count from here.
     pub from_ns: u64,
-    /// What happened later is left out. Calls that go on count up to here.
+    /// Events after this are left out. Calls that continue count up to here.
     pub to_ns: u64,
-    /// Calls that took less are left out, however much of them lies between the two; what they called took
-    /// less too.
+    /// Shorter calls are left out, however much of them lies between the two; their callees are shorter
+    /// still.
     pub min_ns: u64,
 }
 
 impl TimeLimits {
-    /// Nothing is left out.
+    /// Leaves nothing out.
     pub const NONE: Self = Self { from_ns: 0, to_ns: u64::MAX, min_ns: 0 };
 }
 
-/// Hands on the calls that are within limits, by a clock that is kept around it. Times it tells are cut off
-/// at the limits, and so are bounds. One for each thread. Memory: 48 bytes for each open frame that is not
-/// told.
+/// Passes on the calls that are within limits. It sets the clock to times and bounds that are cut off at the
+/// limits. One for each thread. Memory: 48 bytes for each open frame that is held back.
 #[derive(Debug)]
 pub(crate) struct TimeLimited<'c, V> {
     clock: &'c Clock,
     limits: TimeLimits,
-    /// The same in parts of a nanosecond.
+    /// The limits in fractions of a nanosecond.
     from: u64,
     to: u64,
     min: u64,
     inner: V,
-    /// Open frames that are told, and those above that are not.
+    /// Open frames that were passed on, and those above that were not.
     emitted: u64,
     held: VecDeque<(MethodId, Moment)>,
-    /// Frames entered behind the end, while something before it is held.
+    /// Frames entered after the end, while an earlier frame is held back.
     later: u64,
     is_over: bool,
 }
@@ -86,7 +84,7 @@ impl<V: Visit> Visit for TimeLimited<'_, V> {
 impl<'c, V: Visit> TimeLimited<'c, V> {
     /// Begins a thread.
     pub(crate) fn new(inner: V, clock: &'c Clock, limits: TimeLimits) -> Self {
-        // The other way round there would be no instant at all.
+        // Otherwise there would be no instant at all.
         let limits = TimeLimits { to_ns: limits.to_ns.max(limits.from_ns), ..limits };
         Self {
             clock,
@@ -102,13 +100,13 @@ impl<'c, V: Visit> TimeLimited<'c, V> {
         }
     }
 
-    /// Whether all that comes is left out: then nothing more need be read.
+    /// Returns whether everything that follows is left out, so that nothing more need be read.
     #[must_use]
     pub(crate) fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// The thread has ended: frames that are open are told up to now, if that is long enough.
+    /// Ends the thread: open frames that are long enough are passed on up to now.
     pub(crate) fn end_thread(&mut self) {
         self.pass();
         self.held.clear();
@@ -118,7 +116,8 @@ impl<'c, V: Visit> TimeLimited<'c, V> {
         }
     }
 
-    /// Tells what has taken long enough by now, and ends what is told where its time is over.
+    /// Passes on the calls that are long enough by now, and ends those that were passed on where the window
+    /// ends.
     #[inline]
     fn pass(&mut self) {
         let now = self.clock.now();
@@ -146,7 +145,7 @@ impl<'c, V: Visit> TimeLimited<'c, V> {
         }
     }
 
-    /// Hands something on as of a moment, as far as that is within the limits.
+    /// Passes something on with the time of a moment, cut off at the limits.
     #[inline]
     fn emit(&mut self, moment: Moment, event: impl FnOnce(&mut V)) {
         let now = self.clock.moment();

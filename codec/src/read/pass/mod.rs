@@ -1,5 +1,6 @@
-//! Records with times, for sums over whole threads. Follows the rules of the [timeline](super::Timeline), several times as
-//! fast: from one time mark to the next, time passes by the byte. Tests compare the two.
+//! Records with times, for sums over whole threads. A pass follows the rules of the
+//! [timeline](super::Timeline) and is several times as fast: between two time marks, time advances by the
+//! byte. Tests compare the two.
 
 mod clock;
 mod limits;

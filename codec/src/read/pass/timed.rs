@@ -10,20 +10,20 @@ use crate::read::{
 };
 use crate::{Error, Offset, Result};
 
-/// The records of a thread, handed on while a [`Clock`] tells when they happened: from one time mark to the
-/// next as fast as without. Marks that are damaged leave the rest of the thread without times, and nothing
-/// else.
+/// Passes on the records of a thread while a [`Clock`] shows when they happened; between two time marks this
+/// is as fast as without a clock. If the marks are damaged, the rest of the thread has no times, and nothing
+/// else is lost.
 #[derive(Debug)]
 pub(crate) struct TimedEvents<'c> {
     events: Events,
-    /// `None` where there are no marks.
+    /// `None` if there are no marks.
     times: Option<Times<MarksInput>>,
     clock: &'c Clock,
-    /// A run of exits that a mark stands in: how many were handed on, and how many there are.
+    /// A run of exits with a mark inside: how many were passed on, and how many there are.
     run: Option<(Offset, u64, u64)>,
-    /// Whether not all of the thread is read.
+    /// Whether only ranges of the thread are read.
     in_parts: bool,
-    /// How far the interval reaches that has begun, if one has.
+    /// The end of the current interval, if one has begun.
     interval_end: Option<Option<Position>>,
     damage: Option<Error>,
 }
@@ -44,10 +44,10 @@ impl<'c> TimedEvents<'c> {
         Ok(Self { events, times, clock, run: None, in_parts, interval_end: None, damage })
     }
 
-    /// Hands on some further records, and answers whether there may be more.
+    /// Passes on some more records. Returns whether there may be more.
     ///
     /// # Errors
-    /// As those of [`ReadRecords::next_record`]; the records before were handed on.
+    /// As those of [`ReadRecords::next_record`]; the records before the error were passed on.
     pub(crate) fn visit_some(&mut self, visitor: &mut impl Visit) -> Result<bool> {
         if self.in_parts && self.run.is_none() {
             return self.visit_one(visitor);
@@ -73,7 +73,7 @@ impl<'c> TimedEvents<'c> {
             (None, Some(end)) if offset < end.offset => {
                 self.events.visit_until(end.offset, &mut visitor)
             }
-            // The mark stands in a run of exits: or that is what it says.
+            // The mark is inside a run of exits, or its position is wrong.
             (None, Some(_)) => match self.events.next_record()? {
                 Some((offset, Record::Exit(count))) => {
                     self.run = Some((offset, 0, count.get()));
@@ -88,7 +88,7 @@ impl<'c> TimedEvents<'c> {
         }
     }
 
-    /// Hands on the next record of a part: where that begins and ends, time does not go evenly.
+    /// Passes on the next record of a range; time does not pass evenly where a range begins or ends.
     fn visit_one(&mut self, visitor: &mut impl Visit) -> Result<bool> {
         match (self.events.next_record()?, self.events.part_end()) {
             (Some((offset, Record::Enter(method))), _) => {
@@ -107,7 +107,7 @@ impl<'c> TimedEvents<'c> {
         Ok(true)
     }
 
-    /// Sets the clock. Answers up to where it then goes evenly.
+    /// Sets the clock. Returns up to where it advances evenly.
     fn begin_interval(
         &mut self,
         interval: impl Fn(&mut Times<MarksInput>) -> Result<TimeInterval>,
@@ -125,13 +125,13 @@ impl<'c> TimedEvents<'c> {
                     }
                     return end;
                 }
-                // It goes on with what was read before.
+                // It continues with the marks read before.
                 Err(error) => self.damage = Some(error),
             }
         }
     }
 
-    /// What is wrong with the marks, if anything is.
+    /// The error of the marks, if there is one.
     #[must_use]
     pub(crate) fn into_damage(self) -> Option<Error> {
         self.damage
@@ -143,7 +143,7 @@ impl<'c> TimedEvents<'c> {
         self.events.position()
     }
 
-    /// How they ended.
+    /// How the records ended.
     #[must_use]
     pub(crate) fn tail(&self) -> Tail {
         self.events.tail()

@@ -19,7 +19,7 @@ enum Source<'a> {
     Timed(Box<TimedEvents<'a>>),
 }
 
-/// What is between the records and the visitor.
+/// The filter between the records and the visitor.
 #[derive(Debug)]
 enum Stage<'a, V> {
     All(&'a mut V),
@@ -41,8 +41,8 @@ impl ThreadFile {
         Ok(Pass { source, stage: Stage::new(selection, visitor) })
     }
 
-    /// Opens a pass that sets a clock before each record, over those of the calls that are within limits. Marks that
-    /// cannot be read are [kept](Pass::finish).
+    /// Opens a pass that sets a clock before each record, over the selected calls that are within limits. An
+    /// error in the marks is returned by [`finish`](Pass::finish).
     ///
     /// # Errors
     /// The events cannot be opened.
@@ -86,13 +86,13 @@ impl<V: Visit> Pass<'_, V> {
     /// Passes some more records to the visitor. Returns whether there may be more.
     ///
     /// # Errors
-    /// As those of [`ReadRecords::next_record`]; the records before were passed.
+    /// As those of [`ReadRecords::next_record`]; the records before the error were passed.
     pub fn visit_some(&mut self) -> Result<bool> {
         let Self { source, stage } = self;
         match stage {
             Stage::All(visitor) => source.visit_some(*visitor),
             Stage::Selected(visitor) => source.visit_some(visitor),
-            // What follows the end need not be read.
+            // Nothing after the end of the limits need be read.
             Stage::Limited(visitor) => {
                 Ok(source.visit_some(visitor)? && !visitor.inner().is_over())
             }
@@ -108,7 +108,7 @@ impl<V: Visit> Pass<'_, V> {
         }
     }
 
-    /// How they ended, once all are read.
+    /// How the records ended, once all are read.
     #[must_use]
     pub fn tail(&self) -> Tail {
         match &self.source {
@@ -117,14 +117,14 @@ impl<V: Visit> Pass<'_, V> {
         }
     }
 
-    /// Returns whether it ended at the end of its limits, before that of the thread.
+    /// Returns whether it ended at the end of its limits, before the end of the thread.
     #[must_use]
     pub fn is_past_end(&self) -> bool {
         matches!(&self.stage, Stage::Limited(visitor) if visitor.inner().is_over())
     }
 
-    /// Ends the thread: calls that are still open count up to here. Returns what is wrong with the marks, as far as they
-    /// were read.
+    /// Ends the thread: calls that are still open count up to here. Returns the error of the marks, if there
+    /// was one.
     pub fn finish(self) -> Option<Error> {
         if let Stage::Limited(visitor) = self.stage {
             visitor.into_inner().end_thread();

@@ -8,9 +8,9 @@ use crate::MethodId;
 use crate::format::flow::{encoded_enter_len, encoded_exits_len};
 use crate::read::Visit;
 
-/// Tells, without their bytes, whether the records of a thread are canonical: as long as they must be, and
-/// each run of exits in one. Much faster than asking a reader for
-/// [`non_canonical`](crate::read::ReadRecords::non_canonical), which says how many are not.
+/// Finds out, without their bytes, whether the records of a thread are canonical: of the shortest length, and
+/// each run of exits in one record. Much faster than
+/// [`non_canonical`](crate::read::ReadRecords::non_canonical) of a reader, which counts the others.
 ///
 /// ```
 /// use flow_codec::read::{CanonicalLen, FlowReader, ReadRecords};
@@ -31,7 +31,7 @@ pub struct CanonicalLen {
 }
 
 impl CanonicalLen {
-    /// Whether the records were canonical, of which the bytes are so many.
+    /// Returns whether the records were canonical, given the number of their bytes.
     #[must_use]
     pub fn is_that_of(&self, bytes: u64) -> bool {
         !self.has_cut_run && self.bytes == bytes
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
     use crate::read::{FlowReader, ReadRecords};
 
-    /// Whether a reader that looks at each record says so.
+    /// The same by a reader that inspects each record.
     fn naive(bytes: &[u8]) -> bool {
         let mut reader = FlowReader::new(bytes);
         while reader.next_record().unwrap().is_some() {}

@@ -1,4 +1,4 @@
-//! The bytes of one thread, from any place on.
+//! The bytes of one thread, readable from any position.
 
 use std::fs::File;
 use std::io::{self, Read, Take};
@@ -11,27 +11,27 @@ use crate::format::flow::{is_boundary, records};
 use crate::read::{FlowReader, ThreadFile};
 use crate::{Error, Offset, Result, ThreadId};
 
-/// The events of a thread as bytes of [`flow`](crate::format::flow): those in its file, and behind them what
-/// the journal held. Cheap to clone.
+/// The events of a thread as bytes of [`flow`](crate::format::flow): those in its file, then those that the
+/// journal held. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Content(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     thread: ThreadId,
-    /// Holds the first `in_file` bytes, from a place on.
+    /// Holds the first `in_file` bytes, from an offset on.
     file: Option<(Arc<File>, u64)>,
     in_file: u64,
-    /// The bytes behind those, and how many events they are.
+    /// The bytes after those, and how many events they contain.
     chunk: Arc<[u8]>,
     events: u64,
-    /// The start of the incomplete record that these events should have followed.
+    /// The start of an incomplete record in the file, after which these events cannot follow.
     cut: Option<Offset>,
 }
 
 impl Content {
-    /// Opens a thread, as it is when the trace was opened: what the file has grown by since is left
-    /// out.
+    /// Opens a thread as it was when the trace was opened, without the bytes by which the file has grown
+    /// since.
     ///
     /// # Errors
     /// The file cannot be opened.
@@ -52,18 +52,18 @@ impl Content {
         Ok(Self(Arc::new(content)))
     }
 
-    /// No events of a thread.
+    /// A thread without events.
     pub(crate) fn nothing(thread: ThreadId) -> Self {
         Self(Arc::new(Inner::nothing(thread)))
     }
 
-    /// Why the journal does not continue the file, if it does not: its events are then left out.
+    /// Returns why the journal does not continue the file, if it does not. Its events are left out then.
     #[must_use]
     pub fn gap(&self, path: &Path) -> Option<Error> {
         self.gap_after(Offset::new(self.0.in_file), path)
     }
 
-    /// The same where the bytes were read to their end, which is here.
+    /// The same, after the bytes were read to their end, which is here.
     pub(crate) fn gap_after(&self, end: Offset, path: &Path) -> Option<Error> {
         let Inner { in_file, events, cut, .. } = *self.0;
         let is_short = end.get() < in_file && events > 0;
@@ -71,7 +71,7 @@ impl Content {
         Some(Error::Gap { path: path.to_path_buf(), end, next, events })
     }
 
-    /// Whose events they are.
+    /// The thread of the events.
     #[must_use]
     pub(crate) fn thread(&self) -> ThreadId {
         self.0.thread
@@ -83,19 +83,19 @@ impl Content {
         self.0.in_file.saturating_add(self.0.chunk.len() as u64)
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no bytes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many of the bytes the thread's file holds.
+    /// How many of the bytes are in the thread's file.
     #[must_use]
     pub(crate) fn len_in_file(&self) -> u64 {
         self.0.in_file
     }
 
-    /// Reads some bytes from `offset` on; 0 is the end.
+    /// Reads some bytes from `offset` on. Returns 0 at the end.
     ///
     /// # Errors
     /// Those of the file.
@@ -112,13 +112,13 @@ impl Content {
         rest.read(buffer)
     }
 
-    /// Reads the bytes from the first one on.
+    /// Reads the bytes from the beginning.
     #[must_use]
     pub fn reader(&self) -> ContentReader {
         ContentReader { content: self.clone(), offset: Offset::default() }
     }
 
-    /// Reads bytes until the buffer is full, or there are no more.
+    /// Reads bytes until the buffer is full or no more are left.
     ///
     /// # Errors
     /// Those of the file.
@@ -138,13 +138,13 @@ impl Content {
         Ok(filled)
     }
 
-    /// Reads records from `offset` on, which must be where one begins.
+    /// Reads records from `offset` on, where a record must begin.
     #[must_use]
     pub(crate) fn records_at(&self, offset: Offset) -> FlowReader<ContentReader> {
         self.some_records_at(offset, self.len().saturating_sub(offset.get()))
     }
 
-    /// The same, of about so many bytes: for a short look.
+    /// The same for about this many bytes, with a small buffer.
     pub(crate) fn some_records_at(
         &self,
         offset: Offset,
@@ -153,7 +153,7 @@ impl Content {
         FlowReader::going_on(ContentReader { content: self.clone(), offset }, offset, expected)
     }
 
-    /// Reads records from where one begins to where one ends.
+    /// Reads records from the beginning of one to the end of another.
     #[must_use]
     pub fn records_in(&self, range: Range<Offset>) -> FlowReader<Take<ContentReader>> {
         let Range { start: offset, end } = range;
@@ -168,10 +168,10 @@ impl Inner {
         Self { thread, file: None, in_file: 0, chunk: Arc::default(), events: 0, cut: None }
     }
 
-    /// Where the last record in the file begins, if it is not whole.
+    /// Where the last record in the file begins, if it is incomplete.
     fn cut_record(&self) -> io::Result<Option<Offset>> {
         let Some((file, start)) = &self.file else { return Ok(None) };
-        // Back to a place where a record ends for sure, which is not far but in a recursion.
+        // Search backwards for a place that surely ends a record. It is not far, except in a recursion.
         for window in [64, 4096, 256 * 1024] {
             let mut bytes = vec![0; usize::try_from(self.in_file.min(window)).unwrap_or_default()];
             let first = self.in_file - bytes.len() as u64;
@@ -185,12 +185,12 @@ impl Inner {
             let whole = records(after).last().map_or(0, |(_, end)| end);
             return Ok((whole < after.len()).then(|| Offset::new(first).plus(begin + whole)));
         }
-        // Taken as whole.
+        // Counts as complete.
         Ok(None)
     }
 }
 
-/// The bytes of a [`Content`] one after the other.
+/// Reads the bytes of a [`Content`] from beginning to end.
 #[derive(Debug)]
 pub struct ContentReader {
     content: Content,

@@ -11,8 +11,8 @@ use crate::read::ThreadFile;
 use crate::{Error, Offset, Result};
 
 impl ThreadFile {
-    /// Opens the thread for reading its events. Whether they are still in the journal does not
-    /// show: offsets go on as if they stood in the file.
+    /// Opens the thread for reading its events. Events that are still in the journal are read as if they were
+    /// in the file; offsets continue.
     ///
     /// # Errors
     /// The file cannot be opened.
@@ -20,7 +20,7 @@ impl ThreadFile {
         self.events_from(Offset::default())
     }
 
-    /// The same from a place on where a record begins. Of parts nothing is left that was entered before.
+    /// The same from an offset on, where a record begins. Of ranges, frames entered before it are not left.
     ///
     /// # Errors
     /// As those of [`events`](Self::events).
@@ -33,7 +33,7 @@ impl ThreadFile {
         Ok(events)
     }
 
-    /// None of its events.
+    /// Opens none of its events.
     pub(crate) fn no_events(&self) -> Events {
         Events::of(Content::nothing(self.id), Offset::default(), self.path.clone())
     }
@@ -45,9 +45,9 @@ pub struct Events {
     reader: FlowReader<ContentReader>,
     content: Content,
     path: PathBuf,
-    /// Whether the end has been seen, and what is wrong there.
+    /// Whether the end has been reached, and the error to be reported there.
     is_over: bool,
-    /// Where only parts are read: which, and of what.
+    /// Where only ranges are read: their cursor, and the thread.
     parts: Option<Box<(PartCursor, ThreadFile)>>,
 }
 
@@ -63,7 +63,7 @@ impl Events {
         error.in_file(&self.path)
     }
 
-    /// There are no more records. Once, it may be that there should be.
+    /// Marks the end of the records. Once, returns an error if more should follow.
     #[cold]
     fn end(&mut self) -> Result<()> {
         let was_over = std::mem::replace(&mut self.is_over, true);
@@ -71,7 +71,7 @@ impl Events {
         gap.filter(|_| !was_over).map_or(Ok(()), Err)
     }
 
-    /// The next record of the parts that are read.
+    /// The next record of the ranges that are read.
     fn next_of_parts(&mut self) -> Result<Option<(Offset, Record)>> {
         let Some(mut parts) = self.parts.take() else { return Ok(None) };
         let (cursor, file) = &mut *parts;
@@ -108,27 +108,27 @@ impl Events {
 }
 
 impl Events {
-    /// Where a part of the thread ended, if what was handed on last are the exits of the frames that were
-    /// open there: no record of the thread, and all at once.
+    /// Returns where a range of the thread ended, if the last record passed on was the exits of the frames
+    /// open there. They are not a record of the thread, and happen at once.
     #[must_use]
     pub(crate) fn part_end(&self) -> Option<Position> {
         self.parts.as_ref().and_then(|parts| parts.0.left_at)
     }
 
-    /// The next records that begin before `until`, as far as they are whole in memory; `None` where they are
-    /// not read that way.
+    /// Returns the next records that begin before `until`, as far as they are complete in memory; `None` if
+    /// they are not read that way.
     #[inline]
     pub(crate) fn at_hand(&self, until: Offset) -> Option<AtHand<'_>> {
         self.parts.is_none().then(|| self.reader.at_hand(until))
     }
 
-    /// Passes records at hand.
+    /// Skips records in memory, up to `to`.
     #[inline]
     pub(crate) fn pass(&mut self, to: Offset) {
         self.reader.pass(to);
     }
 
-    /// Hands on one record.
+    /// Passes on one record.
     fn visit_next(&mut self, visitor: &mut impl Visit) -> Result<bool> {
         match self.next_record()? {
             Some((_, Record::Enter(method))) => visitor.enter(method),

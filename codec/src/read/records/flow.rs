@@ -13,18 +13,18 @@ use crate::{Error, MethodId, Offset, Result};
 pub enum Tail {
     /// After a whole record.
     Complete,
-    /// Inside a record, which begins at this offset: the writer was cut off.
+    /// Inside a record that begins at this offset: the writer was interrupted.
     Truncated {
         /// Where the unfinished record begins.
         offset: Offset,
     },
 }
 
-/// Records that are whole in memory, and where they begin.
+/// Records that are complete in memory, with their offsets.
 #[derive(Debug)]
 pub(crate) struct AtHand<'a> {
     rest: &'a [u8],
-    /// This many bytes are left at the end.
+    /// How many bytes are left over at the end.
     left: usize,
     /// Where the bytes end.
     end: Offset,
@@ -87,8 +87,8 @@ impl<R: Read> FlowReader<R> {
         Self::going_on(input, Offset::default(), u64::MAX)
     }
 
-    /// The same, where the start of `input` has this offset, and it has about so many bytes: a million
-    /// threads of a few events each want no large buffers.
+    /// The same, where the start of `input` has this offset and about this many bytes: a million threads of a
+    /// few events each need no large buffers.
     pub(crate) fn going_on(input: R, position: Offset, expected_bytes: u64) -> Self {
         let expected = usize::try_from(expected_bytes).unwrap_or(usize::MAX);
         Self {
@@ -103,7 +103,7 @@ impl<R: Read> FlowReader<R> {
         }
     }
 
-    /// Moves what is unread to the front and fills the space behind it.
+    /// Moves the unread bytes to the front and fills the space after them.
     fn refill(&mut self) -> Result<()> {
         self.buffer.copy_within(self.unread.clone(), 0);
         self.unread = 0..self.unread.len();
@@ -118,7 +118,7 @@ impl<R: Read> FlowReader<R> {
                 }
                 Ok(read) => {
                     self.unread.end += read;
-                    // One record is enough to go on with; a slow stream need not fill the buffer.
+                    // One record is enough to continue; a slow stream need not fill the buffer.
                     if self.unread.len() >= MAX_RECORD_BYTES {
                         break;
                     }
@@ -155,7 +155,7 @@ impl<R: Read> FlowReader<R> {
         }
     }
 
-    /// The next records that begin before `until`, as far as they are whole in memory.
+    /// The next records that begin before `until`, as far as they are complete in memory.
     #[inline]
     pub(crate) fn at_hand(&self, until: Offset) -> AtHand<'_> {
         let rest = self.buffer.get(self.unread.clone()).filter(|_| !self.failed);
@@ -166,7 +166,7 @@ impl<R: Read> FlowReader<R> {
         AtHand { rest, left: after.max(MAX_RECORD_BYTES - 1), end }
     }
 
-    /// Passes records at hand. Whether they are canonical is not counted.
+    /// Skips records in memory, up to `to`, without counting which are not canonical.
     pub(crate) fn pass(&mut self, to: Offset) {
         let read = to.get().saturating_sub(self.position.get());
         self.unread.start += usize::try_from(read).unwrap_or_default();
@@ -174,7 +174,7 @@ impl<R: Read> FlowReader<R> {
         self.last_was_exit = false;
     }
 
-    /// Goes on behind the next byte that ends a record for sure.
+    /// Continues after the next byte that surely ends a record.
     #[cold]
     fn skip_damage(&mut self) -> Result<Error> {
         let offset = self.position;
@@ -220,7 +220,7 @@ impl<R: Read> ReadRecords for FlowReader<R> {
         self.unread.start += read;
         self.position = self.position.plus(read);
         self.last_was_exit = false;
-        // What is left is damage, or a record that is cut off, at the end or for now.
+        // The rest is damage, or a record that is truncated, for good or for now.
         match self.next_record()? {
             Some((_, Record::Enter(method))) => visitor.enter(method),
             Some((_, Record::Exit(count))) => visitor.exit(count),
@@ -233,7 +233,7 @@ impl<R: Read> ReadRecords for FlowReader<R> {
         if self.failed || self.position >= end {
             return Ok(!self.failed);
         }
-        // What is at hand is enough: stretches are far shorter than the buffer.
+        // One buffer is enough: the intervals between marks are far shorter.
         if self.unread.len() < MAX_RECORD_BYTES
             && !self.at_end
             && let Err(error) = self.refill()
@@ -279,7 +279,7 @@ impl<R: Read> ReadRecords for FlowReader<R> {
 mod tests {
     use super::*;
 
-    /// Hands out one byte at a time, as a slow pipe does.
+    /// Returns one byte at a time, as a slow pipe does.
     struct OneByOne<'a>(&'a [u8]);
 
     impl Read for OneByOne<'_> {
@@ -325,10 +325,10 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_damage_is_read_from_the_next_boundary_on() {
+    fn records_after_damage_are_read_from_the_next_boundary_on() {
         let mut bytes = vec![0x81];
         bytes.extend([0xFF; 20]);
-        // Whether this byte ends a record or begins a run of exits cannot be told.
+        // Whether this byte ends a record or begins a run of exits cannot be known.
         bytes.push(0x41);
         bytes.extend([0x01, 0x82, 0xC0]);
         for input in [&mut &bytes[..] as &mut dyn Read, &mut OneByOne(&bytes)] {
@@ -347,7 +347,7 @@ mod tests {
     fn damage_up_to_the_end_is_left_out() {
         let mut reader = FlowReader::new(&[0xFF; 3000][..]);
         let error = reader.next_record().unwrap_err().to_string();
-        assert!(error.ends_with("left out up to offset 3000"), "{error}");
+        assert!(error.ends_with("skipped up to offset 3000"), "{error}");
         assert!(reader.next_record().unwrap().is_none());
         assert_eq!(reader.tail(), Tail::Complete);
     }

@@ -1,5 +1,5 @@
-//! Reads parts of a thread as if nothing else had happened: what is open where a part ends is left there, and
-//! exits of frames that were entered before it began are left out.
+//! Reads ranges of a thread as if nothing else had happened: frames that are open where a range ends are left
+//! there, and exits of frames that were entered before it began are left out.
 
 use std::num::NonZeroU64;
 use std::ops::Range;
@@ -11,35 +11,35 @@ use crate::format::flow::Record;
 use crate::format::marks::Position;
 use crate::read::Parts;
 
-/// What is read next of some parts.
+/// The progress of a reader of ranges.
 #[derive(Debug)]
 pub(crate) struct PartCursor {
     ranges: Arc<[Range<Position>]>,
-    /// The part that is being read, or will be.
+    /// The range that is being read, or is read next.
     current: usize,
     has_begun: bool,
-    /// Frames entered in the part and still open.
+    /// Frames entered in the range and still open.
     open: u64,
-    /// Between two parts, where the first of them ended.
+    /// Between two ranges: where the first of them ended.
     pub(crate) end: Option<Offset>,
-    /// The same, if what was handed on last are the exits of what was open there.
+    /// The same, if the last record passed on was the exits of the frames open there.
     pub(crate) left_at: Option<Position>,
-    /// How the thread ended, once that has been seen.
+    /// How the thread ended, once that has been read.
     pub(crate) tail: Tail,
 }
 
-/// What a record of the thread is for a reader of the part.
+/// What a record of the thread becomes in a range.
 pub(crate) enum Seen {
-    /// This.
+    /// This record.
     Record(Record),
-    /// Nothing.
+    /// It is not part of the range.
     Nothing,
-    /// It lies behind the part.
+    /// It is after the range.
     End,
 }
 
 impl PartCursor {
-    /// Of what lies behind an offset, as if the parts had begun there.
+    /// Starts after an offset, as if the ranges had begun there.
     pub(crate) fn new(parts: &Parts, from: Offset) -> Self {
         let from = Position::before(from);
         let ranges = parts.ranges.iter().filter(|range| range.end > from);
@@ -54,7 +54,7 @@ impl PartCursor {
         }
     }
 
-    /// Where a part begins that has not been begun, to be read from there on; `None` within one.
+    /// Returns where the next range begins, which is to be read from there on; `None` within a range.
     pub(crate) fn begin(&mut self) -> Option<Offset> {
         let start = self.ranges.get(self.current)?.start.offset;
         if std::mem::replace(&mut self.has_begun, true) {
@@ -65,12 +65,12 @@ impl PartCursor {
         Some(start)
     }
 
-    /// Whether there is nothing more to read.
+    /// Returns whether nothing more is to be read.
     pub(crate) fn is_done(&self) -> bool {
         self.current >= self.ranges.len()
     }
 
-    /// What a record is that begins at `offset`.
+    /// Returns what a record that begins at `offset` becomes.
     pub(crate) fn see(&mut self, offset: Offset, record: Record) -> Seen {
         let Some(range) = self.ranges.get(self.current) else { return Seen::End };
         if (Position { offset, exits: 0 }) >= range.end {
@@ -92,8 +92,8 @@ impl PartCursor {
         }
     }
 
-    /// The part has ended, while records were read up to `position`; answers how many frames are still to be
-    /// left there: before what happened behind the part.
+    /// Ends the range, after records were read up to `position`. Returns how many frames are still to be left
+    /// there, before anything that follows the range.
     pub(crate) fn end(&mut self, position: Offset) -> Option<(Offset, Record)> {
         let end = self.ranges.get(self.current)?.end;
         // The thread may have ended before.

@@ -1,32 +1,32 @@
-//! Leaves calls out: those of methods that are not selected. Their callees move up to the nearest
-//! caller that is shown.
+//! Leaves out the calls of methods that are not selected. Their callees move up to the nearest caller that is
+//! shown.
 //!
-//! A verdict is made once a method, and kept as a bit for each open frame: an exit says only how many
-//! frames are left.
+//! A method is checked once, and the result kept as a bit for each open frame, because an exit contains only
+//! the number of frames that are left.
 
 use std::num::NonZeroU64;
 
 use crate::read::{Clock, Methods, Visit};
 use crate::{Glob, MethodId, MethodMap, Name};
 
-/// Which methods of a trace are shown.
+/// The methods of a trace that are shown.
 #[derive(Clone, Debug)]
 pub struct Selection {
     named: MethodMap<bool>,
-    /// Of ids without a name.
+    /// Whether ids without a name are shown.
     nameless: bool,
     is_all: bool,
 }
 
 impl Selection {
-    /// All methods.
+    /// Selects all methods.
     #[must_use]
     pub fn all() -> Self {
         Self { named: MethodMap::default(), nameless: true, is_all: true }
     }
 
-    /// Methods whose names [are selected](Self::is_selected). An id without a name has an empty one, and is
-    /// also selected as `?#7`.
+    /// Selects methods whose names [are selected](Self::is_selected). An id without a name has an empty name,
+    /// and is also selected by `?#7`.
     #[must_use]
     pub fn new(methods: &Methods, include: &[Glob], exclude: &[Glob]) -> Self {
         if include.is_empty() && exclude.is_empty() {
@@ -45,20 +45,20 @@ impl Selection {
         Self { named, nameless: verdict(Name::parse("")), is_all: false }
     }
 
-    /// Whether one pattern of `include` matches, if there are any, and none of `exclude`.
+    /// Returns whether a pattern of `include` matches, if there are any, and none of `exclude`.
     #[must_use]
     pub fn is_selected(include: &[Glob], exclude: &[Glob], name: Name<'_>) -> bool {
         let matches = |glob: &Glob| glob.matches_name(name);
         (include.is_empty() || include.iter().any(matches)) && !exclude.iter().any(matches)
     }
 
-    /// Whether nothing is left out, whatever the method.
+    /// Returns whether all methods are selected.
     #[must_use]
     pub fn is_all(&self) -> bool {
         self.is_all
     }
 
-    /// Whether calls of this method are shown.
+    /// Returns whether calls of this method are shown.
     #[must_use]
     #[inline]
     pub fn contains(&self, method: MethodId) -> bool {
@@ -68,7 +68,7 @@ impl Selection {
 
 const WORD_BITS: u64 = u64::BITS as u64;
 
-/// Of each open frame of a thread, whether it is shown. Memory: a bit each.
+/// For each open frame of a thread, whether it is shown. Memory: one bit a frame.
 #[derive(Clone, Debug, Default)]
 pub struct ShownFrames {
     /// The topmost frame is the lowest bit of the last word; that word holds 1 to 64 frames, all others
@@ -79,7 +79,7 @@ pub struct ShownFrames {
 }
 
 impl ShownFrames {
-    /// A frame is entered.
+    /// Enters a frame.
     #[inline]
     pub fn enter(&mut self, is_shown: bool) {
         match self.words.last_mut() {
@@ -94,8 +94,8 @@ impl ShownFrames {
         }
     }
 
-    /// So many frames are left. Answers how many of them were shown, those included that had been entered
-    /// before the first one here: of these nobody knows.
+    /// Leaves this many frames. Returns how many of them were shown, including those entered before the first
+    /// one here, about which nothing is known.
     #[inline]
     pub fn exit(&mut self, count: NonZeroU64) -> Option<NonZeroU64> {
         let mut left = count.get();
@@ -116,7 +116,7 @@ impl ShownFrames {
     }
 }
 
-/// Leaves calls out of what a visitor receives.
+/// Leaves out the calls that are not selected, for a visitor.
 #[derive(Debug)]
 pub(crate) struct Filtered<'a, T> {
     inner: T,
@@ -135,7 +135,7 @@ impl<'a, T> Filtered<'a, T> {
         &self.inner
     }
 
-    /// Returns it, when all is read.
+    /// Returns the visitor, after everything was read.
     pub(crate) fn into_inner(self) -> T {
         self.inner
     }
@@ -189,7 +189,7 @@ mod tests {
     use crate::format::flow::{Encoded, Record};
     use crate::read::{FlowReader, ReadRecords};
 
-    /// Shows the methods with an even id, of those below 8; others have no name.
+    /// Shows methods with an even id below 8, and other ids if `nameless`: they have no name.
     fn even(nameless: bool) -> Selection {
         let mut named = MethodMap::default();
         for number in 0..8 {
@@ -204,7 +204,7 @@ mod tests {
         Exit,
     }
 
-    /// One event at a time, with a whole stack.
+    /// One event at a time, with a complete stack.
     fn naive(events: &[Event], shows: impl Fn(u64) -> bool) -> Vec<Event> {
         let mut stack = Vec::new();
         let is_shown = |event: &&Event| match event {
@@ -251,7 +251,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_left_is_what_a_whole_stack_leaves(records in records(), nameless: bool) {
+        fn filtered_calls_are_those_of_a_whole_stack(records in records(), nameless: bool) {
             let mut bytes = Vec::new();
             let mut all = Collect::default();
             for record in &records {
@@ -280,12 +280,12 @@ mod tests {
         assert!(frames.words.len() <= 10_000_000 / 64 + 1);
         let most = NonZeroU64::new(9_999_999).unwrap();
         assert_eq!(frames.exit(most).unwrap().get(), 3_333_333);
-        // The outermost frame, and all that a run can leave of those from before.
+        // The outermost frame, and as many frames from before as a run can leave.
         assert_eq!(frames.exit(NonZeroU64::MAX), Some(NonZeroU64::MAX));
     }
 
     #[test]
-    fn include_and_exclude_speak_of_names() {
+    fn include_and_exclude_match_names() {
         let dir = tempfile::tempdir().unwrap();
         let ids = "a.B#m()V=0\na.B#n()V=1\na.c.D#m()V=2\n";
         std::fs::write(dir.path().join("ids.properties"), ids).unwrap();

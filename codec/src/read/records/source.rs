@@ -1,26 +1,26 @@
-//! Where records come from.
+//! Sources of records.
 
 use super::{Tail, Visit};
 use crate::format::flow::Record;
 use crate::{Offset, Result};
 
-/// How many records are handed on at a time, where there is no buffer of them.
+/// How many records are passed on at a time where there is no buffer of them.
 pub(crate) const RECORDS_AT_ONCE: usize = 4096;
 
 /// A source of one thread's records.
 pub trait ReadRecords {
-    /// The next record and where it begins, or `None` at the end.
+    /// Returns the next record and where it begins, or `None` at the end.
     ///
     /// # Errors
-    /// The stream cannot be read: then there are no more records. Or it violates the format: then those
-    /// follow that can be told for sure.
+    /// The stream cannot be read: no more records follow. Or it violates the format: then the records follow
+    /// that can be decoded reliably.
     fn next_record(&mut self) -> Result<Option<(Offset, Record)>>;
 
-    /// Hands on as many further records as are at hand, much faster than one by one, and answers
-    /// whether there may be more.
+    /// Passes on all records that are in memory, much faster than one by one. Returns whether there may be
+    /// more.
     ///
     /// # Errors
-    /// As those of [`next_record`](Self::next_record); the records before were handed on.
+    /// As those of [`next_record`](Self::next_record); the records before the error were passed on.
     fn visit_some<V: Visit>(&mut self, visitor: &mut V) -> Result<bool>
     where
         Self: Sized,
@@ -35,10 +35,10 @@ pub trait ReadRecords {
         Ok(true)
     }
 
-    /// The same for records that begin before `end` only; there it has nothing to do.
+    /// The same for records that begin before `end`; does nothing at `end`.
     ///
     /// # Errors
-    /// As those of [`next_record`](Self::next_record); the records before were handed on.
+    /// As those of [`next_record`](Self::next_record); the records before the error were passed on.
     fn visit_until<V: Visit>(&mut self, end: Offset, visitor: &mut V) -> Result<bool>
     where
         Self: Sized,
@@ -56,10 +56,10 @@ pub trait ReadRecords {
         Ok(true)
     }
 
-    /// Hands on all records up to the end, or the first error.
+    /// Passes on all records up to the end, or to the first error.
     ///
     /// # Errors
-    /// As those of [`next_record`](Self::next_record): called again, it goes on behind damage.
+    /// As those of [`next_record`](Self::next_record). Called again, it continues after the damage.
     fn visit_all<V: Visit>(&mut self, visitor: &mut V) -> Result<()>
     where
         Self: Sized,
@@ -74,8 +74,8 @@ pub trait ReadRecords {
     /// Where the next record begins: how far the stream has been read.
     fn position(&self) -> Offset;
 
-    /// Records so far that flow would have written otherwise: exit runs in several records, numbers
-    /// with superfluous bytes. Those handed on together may be left out.
+    /// How many of the records so far flow would have written otherwise: exit runs in several records,
+    /// numbers with superfluous bytes. Records that were passed on together may be missing in this count.
     fn non_canonical(&self) -> u64 {
         0
     }

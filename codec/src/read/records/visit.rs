@@ -1,4 +1,4 @@
-//! HOT: records handed on as fast as they can be told apart.
+//! HOT: passes on records as fast as they can be decoded.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -8,25 +8,25 @@ use crate::MethodId;
 use crate::format::flow::{DecodedRecord, Record, decode};
 use crate::read::Clock;
 
-/// Receives the records of one thread, in order. For those that read traces of billions of calls;
-/// a [`Timeline`](crate::read::Timeline) is simpler.
+/// Receives the records of one thread, in order. For readers of traces with billions of calls; a
+/// [`Timeline`](crate::read::Timeline) is simpler.
 pub trait Visit {
     /// A method was entered.
     fn enter(&mut self, method: MethodId);
 
-    /// So many frames were left, the topmost first. There may be fewer: the others had been entered before
+    /// This many frames were left, the topmost first. Fewer may be open here: the others were entered before
     /// recording began.
     fn exit(&mut self, count: NonZeroU64);
 
-    /// A method was entered, called nothing, and then so many frames were left, its own the first of them.
-    /// Half of all calls are such; who needs not do both can save much.
+    /// A method was entered, made no calls, and then this many frames were left, its own first. Half of all
+    /// calls are of this form; a visitor that treats it specially can save much.
     #[inline(always)]
     fn call(&mut self, method: MethodId, exits: NonZeroU64) {
         self.enter(method);
         self.exit(exits);
     }
 
-    /// The same while a clock is kept, which has to go on behind each of the two.
+    /// The same with a clock, which must advance after the entry and after the exits.
     #[inline(always)]
     fn timed_call(&mut self, clock: &Clock, method: MethodId, exits: NonZeroU64) {
         self.enter(method);
@@ -36,7 +36,7 @@ pub trait Visit {
     }
 }
 
-/// Two that receive the same records.
+/// Two visitors that receive the same records.
 impl<A: Visit, B: Visit> Visit for (A, B) {
     #[inline]
     fn enter(&mut self, method: MethodId) {
@@ -51,14 +51,14 @@ impl<A: Visit, B: Visit> Visit for (A, B) {
     }
 }
 
-/// Hands on the records at the start of `bytes`, up to damage or a record that is cut off. Answers
-/// how many bytes they take.
-// A function of its own: among others the compiler runs out of registers.
+/// Passes on the records at the start of `bytes`, up to damage or a truncated record. Returns how many bytes
+/// they take.
+// A function of its own, because inlined into another one it runs out of registers.
 #[inline(never)]
 pub(crate) fn visit_records<V: Visit>(bytes: &[u8], visitor: &mut V) -> usize {
     let mut rest = bytes;
     loop {
-        // All but few records have one or two bytes.
+        // Nearly all records have one or two bytes.
         let (method, after) = match rest {
             [first @ 0x80..=0xBF, after @ ..] => (u64::from(first & 0x3F), after),
             [first @ 0xC0..=0xFF, second @ ..=0x7F, after @ ..] => {

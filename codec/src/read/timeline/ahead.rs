@@ -12,26 +12,26 @@ use crate::{Error, MethodId, Offset, Result};
 pub struct CallTimes {
     /// When it began.
     pub start: When,
-    /// How long it was for sure; at most `u64::MAX` where it was not left.
+    /// The bounds of its duration; at most `u64::MAX` if it was not left.
     pub duration: Bounds,
-    /// The estimate of that.
+    /// The estimate of its duration.
     pub duration_ns: u64,
     /// Whether it was left by an exception.
     pub unwound: Option<Unwound>,
 }
 
-/// At first, and in the end, this many calls are read ahead.
+/// How many calls are read ahead at the beginning, and at the end.
 const FIRST_CALLS: usize = 1 << 10;
 const MOST_CALLS: usize = 1 << 20;
 
-/// Reads ahead: the end of a call is known where it begins, however long it is. Memory: 100 bytes for each of a
-/// million calls, whatever the thread.
+/// Reads ahead, so that the end of a call is known where it begins, however long it is. Memory: 100 bytes for
+/// each of a million calls, whatever the thread.
 #[derive(Debug)]
 pub struct Lookahead {
     file: ThreadFile,
     /// Calls from here on have not been read.
     next: Offset,
-    /// The last estimate before: later ones are not earlier.
+    /// The last estimate so far; later ones are not earlier.
     latest_ns: u64,
     count: usize,
     calls: VecDeque<CallTimes>,
@@ -39,14 +39,14 @@ pub struct Lookahead {
 }
 
 impl Lookahead {
-    /// Of the calls of a thread from a record on.
+    /// Starts with the calls of a thread from a record on.
     #[must_use]
     pub fn new(file: &ThreadFile, from: Offset) -> Self {
         let (file, calls) = (file.clone(), VecDeque::new());
         Self { file, next: from, latest_ns: 0, count: FIRST_CALLS, calls, damage: None }
     }
 
-    /// The next call; `None` where there is none that could be read.
+    /// Returns the next call; `None` if no more can be read.
     ///
     /// # Errors
     /// The events cannot be opened again.
@@ -57,7 +57,7 @@ impl Lookahead {
         Ok(self.calls.pop_front())
     }
 
-    /// What is wrong with the marks, as far as they were read.
+    /// The error of the marks, as far as they were read.
     #[must_use]
     pub fn into_damage(self) -> Option<Error> {
         self.damage
@@ -84,13 +84,13 @@ impl Lookahead {
     }
 }
 
-/// The calls that are read ahead: first until there are enough, then until all of these were left.
+/// The calls that are read ahead: at first until there are enough, then until all of these were left.
 struct Ahead<'a> {
     most: usize,
     calls: &'a mut VecDeque<CallTimes>,
-    /// The calls that are open, by their places among those that were read.
+    /// The open calls, by their indexes among those that were read.
     open: Vec<usize>,
-    /// Of later calls only the number of those that are open matters.
+    /// Of later calls, only the number of open ones matters.
     above: u64,
 }
 
@@ -144,7 +144,7 @@ mod tests {
     use crate::read::Trace;
 
     #[test]
-    fn what_is_read_ahead_is_what_the_timeline_has() {
+    fn calls_read_ahead_are_those_of_the_timeline() {
         let mut state: u64 = 3;
         let mut random = |below: u64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

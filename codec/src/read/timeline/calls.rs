@@ -11,28 +11,28 @@ pub struct Call {
     pub number: u64,
     /// The method.
     pub method: MethodId,
-    /// Open frames below it, of those that are not left out.
+    /// Open frames below it, without those that are left out.
     pub depth: Depth,
     /// When it began.
     pub start: When,
-    /// When it was left, or the end up to which it was open.
+    /// When it was left, or the end of what is read, if it was still open.
     pub end: When,
     /// Whether it was open at the end.
     pub is_open: bool,
     /// Whether it was left by an exception.
     pub unwound: Option<Unwound>,
-    /// Calls made inside, its own included; up to the end where it was not left.
+    /// Calls made in it, including itself; up to the end if it was not left.
     pub calls: u64,
 }
 
 impl Call {
-    /// How long it was for sure.
+    /// The bounds of its duration.
     #[must_use]
     pub fn duration(&self) -> Bounds {
         self.start.bounds.until(self.end.bounds)
     }
 
-    /// The estimate of how long it was, in nanoseconds; `None` where no time is known.
+    /// The estimated duration in nanoseconds; `None` if no time is known.
     #[must_use]
     #[inline]
     pub fn duration_ns(&self) -> Option<u64> {
@@ -46,7 +46,7 @@ impl Call {
 pub struct Calls<'a> {
     timeline: Timeline<'a>,
     open: Vec<(MethodId, u64, When)>,
-    /// How the next frames are left, how many, and the calls made by then.
+    /// How the next frames are left, how many, and the number of calls made until then.
     end: When,
     unwound: Option<Unwound>,
     leaving: u64,
@@ -60,7 +60,7 @@ impl<'a> Calls<'a> {
         Self { timeline, open, end, unwound: None, leaving: 0, calls: 0, is_ended: false }
     }
 
-    /// The timeline, for how it ended.
+    /// Returns the timeline, which knows how it ended.
     #[must_use]
     pub fn into_timeline(self) -> Timeline<'a> {
         self.timeline

@@ -1,4 +1,4 @@
-//! What the marks of a thread tell of its positions, asked in order. Each mark is decoded once.
+//! What the marks of a thread show about its positions, requested in order. Each mark is decoded once.
 
 use std::sync::Arc;
 
@@ -8,22 +8,22 @@ use crate::read::ThreadFile;
 use crate::read::{MarksInput, Pace, Parts, Times};
 use crate::{Error, Offset};
 
-/// What is known of a thread.
+/// What is known about a thread.
 #[derive(Debug)]
 pub(super) struct Known {
-    /// `None` where there are no marks.
+    /// `None` if there are no marks.
     times: Option<Times<MarksInput>>,
-    /// What is read, if not all.
+    /// The ranges that are read, if not all.
     parts: Option<Parts>,
     /// Marks of earlier records are skipped.
     from: Offset,
     /// Exits by exception: the first one, how many of its run, and the class.
     unwound: Option<(Position, u64, Unwound)>,
-    /// The time of the record asked for last, and the time mark since which it holds.
+    /// The time of the position requested last, and the time mark since which it holds.
     last: Option<(Offset, Option<Position>, When)>,
-    /// How time passes from the last record on.
+    /// How time passes after the last record.
     pace: Pace,
-    /// What is wrong with the marks.
+    /// The error of the marks.
     pub(super) damage: Option<Error>,
 }
 
@@ -41,7 +41,7 @@ impl Known {
         }
     }
 
-    /// Opens the marks of a thread, for what follows from a record on.
+    /// Opens the marks of a thread, from a record on.
     pub(super) fn open(file: &ThreadFile, from: Offset) -> Self {
         let (times, damage) = match file.marks() {
             Ok(marks) => (marks.map(Times::with_others), None),
@@ -51,12 +51,12 @@ impl Known {
         Self { times, parts: file.parts.clone(), from, pace, damage, ..Self::nothing() }
     }
 
-    /// The last estimate, if there is any.
+    /// The last estimate, if there is one.
     pub(super) fn latest_ns(&self) -> u64 {
         self.times.as_ref().map_or(0, Times::latest_ns)
     }
 
-    /// No estimate will be earlier than this one.
+    /// Makes no later estimate earlier than this one.
     pub(super) fn begin_at(&mut self, latest_ns: u64) {
         self.times.iter_mut().for_each(|times| times.begin_at(latest_ns));
     }
@@ -67,8 +67,8 @@ impl Known {
         self.times.is_some()
     }
 
-    /// The next mark that is before an event and inside the parts that are read; no times, and no exits by
-    /// exception.
+    /// The next mark that is before an event and inside the ranges that are read, except for times and exits
+    /// by exception.
     #[inline]
     pub(super) fn next_mark(
         &mut self,
@@ -97,7 +97,7 @@ impl Known {
         }
     }
 
-    /// The record at `offset` is done. Finds out up to where none has a mark.
+    /// Ends the record at `offset`. Finds out up to where no record has a mark.
     #[inline]
     pub(super) fn record_done(&mut self, offset: Offset) {
         if let Some(times) = &self.times {
@@ -105,14 +105,14 @@ impl Known {
         }
     }
 
-    /// How time passes at the records that follow, up to the next that may have a mark.
+    /// How time passes at the next records, up to one that may have a mark.
     #[inline]
     pub(super) fn pace(&self) -> Pace {
         self.pace
     }
 
-    /// When the event at a position happened, which is not before one asked for earlier. All exits of a run up to
-    /// the next time mark happen at once.
+    /// Returns when the event at a position happened. Positions must be requested in order. All exits of a
+    /// run up to the next time mark happen at once.
     #[inline]
     pub(super) fn when(&mut self, position: Position) -> When {
         if let Some(when) = self.when_last(position) {
@@ -126,7 +126,7 @@ impl Known {
         when
     }
 
-    /// The same as long as it is what was answered last.
+    /// The same, if the last result still applies.
     #[inline]
     fn when_last(&self, position: Position) -> Option<When> {
         let times = self.times.as_ref()?;
@@ -136,7 +136,7 @@ impl Known {
         is_same.then_some(when)
     }
 
-    /// When the [mark](Self::next_mark) that was returned last was left, at this position.
+    /// Returns when the [mark](Self::next_mark) that was returned last was made, which is at this position.
     pub(super) fn when_marked(&mut self, position: Position) -> When {
         if let Some(when) = self.when_last(position) {
             return when;
@@ -146,7 +146,7 @@ impl Known {
         When { bounds, estimate_ns }
     }
 
-    /// When everything before a position had happened.
+    /// Returns when everything before a position had happened.
     pub(super) fn when_ended(&mut self, position: Position) -> When {
         let Some(times) = &mut self.times else { return When::UNKNOWN };
         self.last = None;
@@ -154,7 +154,8 @@ impl Known {
         When { bounds, estimate_ns }
     }
 
-    /// Whether the exit at a position was by exception, once there is no [mark](Self::next_mark) before it.
+    /// Returns whether the exit at a position was by exception, once there is no [mark](Self::next_mark)
+    /// before it.
     #[inline]
     pub(super) fn unwound(&self, position: Position) -> Option<Unwound> {
         let (first, exits, unwound) = self.unwound.as_ref()?;
@@ -163,8 +164,8 @@ impl Known {
         is_it.then(|| unwound.clone())
     }
 
-    /// How many exits of a run of `count` are done before the first one after `position` that differs from the one
-    /// there, in its time or otherwise.
+    /// Of a run of `count` exits, how many come before the first one after `position` that differs from the
+    /// one there in its time or in another way.
     #[inline]
     pub(super) fn same_until(&self, position: Position, count: u64) -> u64 {
         let Some(times) = &self.times else { return count };
@@ -182,7 +183,7 @@ impl Known {
     }
 }
 
-/// What is at the beginning or end of a part may belong to its neighbour.
+/// A mark at the beginning or end of a range may belong to the adjacent range.
 fn is_inside(parts: Option<&Parts>, at: Position) -> bool {
     let Some(parts) = parts else { return true };
     let is_in = |start, end| start < at && at < end;

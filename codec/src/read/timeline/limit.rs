@@ -1,4 +1,4 @@
-//! Leaves out calls by when they happened: those that were too short, and what is outside of a window of time.
+//! Leaves out calls by their time: those that are too short, and what is outside of a window of time.
 //!
 //! Calls are held back until they are long enough. Their callers were long enough before, so what is passed on
 //! stays in order.
@@ -9,7 +9,7 @@ use std::num::NonZeroU64;
 use super::{EventKind, TimelineEvent, When};
 use crate::read::TimeLimits;
 
-/// What is within limits. Memory: the open frames that are held back.
+/// The calls within limits. Memory: the open frames that are held back.
 #[derive(Debug)]
 pub(super) struct Limit {
     limits: TimeLimits,
@@ -22,9 +22,9 @@ pub(super) struct Limit {
 }
 
 impl Limit {
-    /// An event of which no time is known counts as of `start_ns`.
+    /// Events without a known time count as events at `start_ns`.
     pub(super) fn new(limits: TimeLimits, start_ns: u64) -> Self {
-        // The other way round there would be no instant at all.
+        // Otherwise there would be no instant at all.
         let limits = TimeLimits { to_ns: limits.to_ns.max(limits.from_ns), ..limits };
         Self { limits, start_ns, passed: 0, held: VecDeque::new(), later: 0 }
     }
@@ -34,7 +34,8 @@ impl Limit {
         self.at(now) > self.limits.to_ns && self.held.is_empty()
     }
 
-    /// Passes on what is left of an event, and before it what has become long enough by then.
+    /// Passes on an event if it is within the limits, after the entries of calls that have become long enough
+    /// by then.
     #[inline]
     pub(super) fn pass(&mut self, event: TimelineEvent, mut to: impl FnMut(TimelineEvent)) {
         let TimeLimits { from_ns, to_ns, .. } = self.limits;
@@ -75,8 +76,8 @@ impl Limit {
         }
     }
 
-    /// Passes on what is long enough at the end, of which `last` has the time; at the end of the limits all that is
-    /// open is left there.
+    /// Passes on the calls that are long enough at the end, whose time is that of `last`. At the end of the
+    /// limits, all calls that are open are left.
     pub(super) fn finish(
         &mut self,
         last: TimelineEvent,
@@ -90,7 +91,7 @@ impl Limit {
         }
     }
 
-    /// A time, or the end of the limits that is nearest to it.
+    /// A time, moved to the nearest limit if it is outside.
     pub(super) fn cut(&self, time: When) -> When {
         let TimeLimits { from_ns, to_ns, .. } = self.limits;
         let mut bounds = time.bounds;

@@ -6,14 +6,15 @@
 //! marks ──┘
 //! ```
 //!
-//! Exports, `flow replay`, the page, the longest calls and the tests of a thread are read this way. Sums over whole traces
-//! go by a [`Pass`](crate::read::Pass), which is faster and follows the same rules; tests compare the two.
+//! Exports, `flow replay`, the page, the longest calls and the tests of a thread are read this way. Sums over
+//! whole traces use a [`Pass`](crate::read::Pass), which is faster and follows the same rules; tests compare
+//! the two.
 //!
 //! **Time.** Times are bounds and an estimate, as `docs/time.md` defines them; estimates never go back. All exits of a run
 //! up to the next time mark happen at once, at the time of the first of them. A note, a gap or a pause has the time of the
 //! time mark before it, in the order of the marks.
 //!
-//! Memory: the marks up to the next time mark, and for each stage what it says.
+//! Memory: the marks up to the next time mark, and what each stage needs.
 
 mod ahead;
 mod calls;
@@ -44,14 +45,14 @@ use crate::{Error, MethodId, Offset, Result};
 /// When something happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct When {
-    /// Within these nanoseconds for sure.
+    /// The bounds.
     pub bounds: Bounds,
-    /// The estimate in nanoseconds since the start of the trace; `None` where nothing is known.
+    /// The estimate in nanoseconds since the start of the trace; `None` if nothing is known.
     pub estimate_ns: Option<u64>,
 }
 
 impl When {
-    /// Nothing is known.
+    /// No time is known.
     pub const UNKNOWN: Self = Self { bounds: Bounds::UNKNOWN, estimate_ns: None };
 }
 
@@ -63,7 +64,7 @@ pub struct TimelineEvent {
     pub position: Position,
     /// When it happened.
     pub time: When,
-    /// Calls of the thread made before, including those that are left out.
+    /// Calls made in the thread before this event, including those that are left out.
     pub calls: u64,
     /// What happened.
     pub kind: EventKind,
@@ -77,7 +78,7 @@ pub enum EventKind {
     Enter(MethodId),
     /// Frames were left, the topmost first, all in the same way.
     Exit {
-        /// How many. Of them, those entered before recording began have no entry.
+        /// How many. Frames entered before recording began count, though their entries are missing.
         count: NonZeroU64,
         /// Whether by an exception.
         unwound: Option<Unwound>,
@@ -93,7 +94,7 @@ pub enum EventKind {
     Note(String),
     /// Events are missing.
     Gap {
-        /// How many, where that is known.
+        /// How many, if known.
         events: Option<NonZeroU64>,
     },
     /// Recording was suspended.
@@ -105,20 +106,20 @@ pub enum EventKind {
 /// How frames were left by an exception.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unwound {
-    /// The class of the exception, where it is known.
+    /// The class of the exception, if known.
     pub class: Option<Arc<str>>,
 }
 
 impl ThreadFile {
-    /// Opens the timeline of the thread, or of the parts of it that are read.
+    /// Opens the timeline of the thread, or of the ranges of it that are read.
     ///
     /// # Errors
-    /// The events cannot be opened. Marks that cannot be read are [kept](Timeline::marks_damage).
+    /// The events cannot be opened. An error in the marks is [kept](Timeline::marks_damage).
     pub fn timeline(&self) -> Result<Timeline<'static>> {
         self.timeline_from(Offset::default())
     }
 
-    /// Opens the same from a record on.
+    /// Opens the timeline from a record on.
     ///
     /// # Errors
     /// As those of [`timeline`](Self::timeline).
@@ -126,7 +127,7 @@ impl ThreadFile {
         Ok(Timeline::new(self.events_from(offset)?, Known::open(self, offset)))
     }
 
-    /// Opens the timeline of the events alone: nothing is known of them but their order.
+    /// Opens the timeline of the events alone, without times and notes.
     ///
     /// # Errors
     /// As those of [`timeline`](Self::timeline).
@@ -143,8 +144,8 @@ impl ThreadFile {
 
 /// The events of a thread with everything known about them, in order.
 ///
-/// Damage of events is an `Err`, and what can be read after it follows. Damage of marks leaves the rest without
-/// times.
+/// Damaged events are an `Err`, after which the events follow that can be read. If the marks are damaged, the
+/// rest has no times.
 #[derive(Debug)]
 pub struct Timeline<'a> {
     events: Events,
@@ -166,7 +167,7 @@ pub struct Timeline<'a> {
 struct Pending {
     offset: Offset,
     record: Record,
-    /// Where a part of the thread ended, if these are the exits of the frames open there.
+    /// Where a range of the thread ended, if these are the exits of the frames open there.
     part_end: Option<Position>,
     done: u64,
 }
@@ -196,22 +197,22 @@ impl<'a> Timeline<'a> {
         }
     }
 
-    /// Leaves out calls of methods that are not selected: their callees move up to the nearest caller that is.
-    /// Exits of frames entered before recording began are left out too.
+    /// Leaves out calls of methods that are not selected; their callees move up to the nearest caller that
+    /// is. Exits of frames entered before recording began are left out too.
     #[must_use]
     pub fn select(self, selection: &'a Selection) -> Self {
         if selection.is_all() { self } else { self.select_outermost(selection, u64::MAX) }
     }
 
-    /// Leaves out the same, and of the others those with `depth` or more selected frames below them.
+    /// Like [`select`](Self::select); also leaves out calls with `depth` or more selected frames below them.
     #[must_use]
     pub fn select_outermost(mut self, selection: &'a Selection, depth: u64) -> Self {
         self.stages.select = Some(Box::new(Select::new(selection, depth)));
         self
     }
 
-    /// Leaves out what happened before or after the limits, and calls that were shorter; calls that begin before or
-    /// continue after them are cut there. An event of which no time is known counts as of `start_ns`.
+    /// Leaves out events outside the limits, and calls that are too short; calls that begin before the limits
+    /// or continue after them are cut there. An event without a known time counts as one at `start_ns`.
     ///
     /// Calls are held back until they are long enough.
     #[must_use]
@@ -227,15 +228,15 @@ impl<'a> Timeline<'a> {
         Calls::new(self)
     }
 
-    /// The time, and the calls made so far, of the last event that was read, left out or not; at the end, with calls
-    /// still open, that up to which the thread is known to have run.
+    /// Position, time and number of calls of the last event that was read, left out or not. At the end, with
+    /// calls still open: the time up to which the thread is known to have run.
     #[must_use]
     pub fn now(&self) -> Stamp {
         let time = self.stages.limit.as_ref().map_or(self.now, |limit| limit.cut(self.now));
         Stamp { position: Position::before(self.offset()), time, calls: self.calls }
     }
 
-    /// Returns whether it ended at the end of its limits, before that of the thread.
+    /// Returns whether the timeline ended at the end of its limits, before the end of the thread.
     #[must_use]
     pub fn is_past_end(&self) -> bool {
         self.progress == Progress::PastEnd
@@ -253,7 +254,7 @@ impl<'a> Timeline<'a> {
         self.events.tail()
     }
 
-    /// What is wrong with the marks, as far as they were read.
+    /// The error of the marks, if there was one in those that were read.
     #[must_use]
     pub fn marks_damage(self) -> Option<Error> {
         self.known.damage
@@ -271,7 +272,7 @@ impl<'a> Timeline<'a> {
         }
     }
 
-    /// The next event, where marks may be.
+    /// The next event, of a record that may have marks.
     #[inline(never)]
     fn next_by_marks(&mut self, limit: Option<&Limit>) -> Option<Result<TimelineEvent>> {
         let pending = match self.record.take() {
@@ -293,7 +294,7 @@ impl<'a> Timeline<'a> {
         };
         let Pending { offset, record, part_end, done } = pending;
         let position = part_end.unwrap_or(Position { offset, exits: done });
-        // What is at the end of a part may belong to its neighbour.
+        // A mark at the end of a range may belong to the adjacent range.
         let is_before = |at: Position| at < position || (at == position && part_end.is_none());
         if let Some(event) = self.next_mark(is_before) {
             self.record = Some(pending);
@@ -343,7 +344,7 @@ impl<'a> Timeline<'a> {
         Some(Ok(self.event(position, kind)))
     }
 
-    /// All is read. Calls that are open last as long as the thread is known to have run.
+    /// Ends the thread. Calls that are open last as long as the thread is known to have run.
     #[cold]
     fn end(&mut self) {
         if self.progress == Progress::Reading {
@@ -354,7 +355,7 @@ impl<'a> Timeline<'a> {
         }
     }
 
-    /// The next event that a mark tells of, if it comes before an event.
+    /// The next event that comes from a mark, if it is before an event.
     #[inline]
     fn next_mark(&mut self, is_before: impl Fn(Position) -> bool) -> Option<TimelineEvent> {
         while self.known.may_have_mark() {
@@ -489,7 +490,7 @@ mod tests {
         assert_eq!(show(file.timeline().unwrap()), expected);
         let order = ["enter 0", "enter 1", "enter 2", "enter 3", "enter 4", "enter 5", "exit 6"];
         assert_eq!(show(file.timeline_without_marks().unwrap()), order);
-        // From a record on, what was said before is not said again.
+        // From a record on, earlier notes are not repeated.
         assert_eq!(show(file.timeline_from(Offset::new(4)).unwrap()), expected[5..]);
     }
 
@@ -524,7 +525,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_at_the_ends_of_a_part_belong_to_its_neighbours() {
+    fn notes_at_the_ends_of_a_range_belong_to_the_adjacent_ranges() {
         let marks =
             [(at(1, 0), note("before")), (at(2, 0), note("inside")), (at(3, 0), note("after"))];
         let (_dir, file) = thread(&[0x80, 0x81, 0x82, 0x83], &marks);

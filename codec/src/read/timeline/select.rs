@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use super::{EventKind, TimelineEvent};
 use crate::read::{Selection, ShownFrames};
 
-/// The open frames of a thread, as far as they matter for what is selected. Memory: a bit each, unless all methods
+/// The open frames of a thread, as far as the selection needs them. Memory: a bit each, unless all methods
 /// are selected.
 #[derive(Debug)]
 pub(super) struct Select<'a> {
@@ -14,7 +14,7 @@ pub(super) struct Select<'a> {
     frames: ShownFrames,
     /// Open frames of selected methods, including those that are too deep.
     selected: u64,
-    /// An exception that has left no selected frame yet.
+    /// An exception that has not left a selected frame yet.
     throw: Option<TimelineEvent>,
 }
 
@@ -23,7 +23,7 @@ impl<'a> Select<'a> {
         Self { selection, depth, frames: ShownFrames::default(), selected: 0, throw: None }
     }
 
-    /// Passes on what is left of an event.
+    /// Passes on an event if it is selected.
     #[inline]
     pub(super) fn pass(&mut self, event: TimelineEvent, mut to: impl FnMut(TimelineEvent)) {
         match event.kind {
@@ -66,7 +66,7 @@ impl<'a> Select<'a> {
         }
     }
 
-    /// Frames are left. Returns how many of them were selected.
+    /// Leaves frames. Returns how many of them were selected.
     #[inline]
     fn exit(&mut self, count: NonZeroU64) -> Option<NonZeroU64> {
         let before = self.selected.min(self.depth);

@@ -1,4 +1,4 @@
-//! HOT: what is left out of a timeline, stage after stage.
+//! HOT: the stages of a timeline, each of which leaves something out.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -18,14 +18,14 @@ pub(super) struct Stages<'a> {
 }
 
 impl Stages<'_> {
-    /// Whether nothing is left out.
+    /// Returns whether nothing is left out.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.select.is_none() && self.limit.is_none()
     }
 }
 
-/// Receives what the stages leave.
+/// Receives what the stages pass on.
 pub(super) trait Sink {
     /// An event.
     fn put(&mut self, event: TimelineEvent);
@@ -35,7 +35,7 @@ pub(super) trait Sink {
     fn skips_within(&self, most_ns: u64) -> bool;
 }
 
-/// Takes what comes of one event.
+/// Collects the results of one event.
 impl Sink for VecDeque<TimelineEvent> {
     fn put(&mut self, event: TimelineEvent) {
         self.push_back(event);
@@ -113,7 +113,7 @@ impl<S: Sink> VisitTimeline for Staged<'_, '_, S> {
         self.stages.limit.as_ref().is_some_and(|limit| limit.is_over(time))
     }
 
-    // Limits need all calls: whether they are over depends on those that are held back.
+    // Limits need all calls, because whether the window is over depends on the calls that are held back.
     fn skips_within(&self, most_ns: u64) -> bool {
         self.stages.limit.is_none() && self.sink.skips_within(most_ns)
     }

@@ -1,7 +1,7 @@
 //! HOT: the events of a timeline passed to a visitor.
 //!
-//! Nearly all records have no mark. What is known of these is computed from their offsets alone, so that
-//! reading them takes little more than to decode them.
+//! Nearly all records have no mark. Their times are computed from their offsets alone, so reading them takes
+//! little more time than decoding them.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -15,17 +15,17 @@ use crate::read::Pace;
 use crate::read::ReadRecords;
 use crate::{MethodId, Offset, Result};
 
-/// This many events are passed at once, where marks may be.
+/// How many events are passed at once where there may be marks.
 const AT_ONCE: usize = 1 << 12;
 
-/// Where and when something happened.
+/// Where and when an event happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stamp {
-    /// Where it is in the thread.
+    /// The position in the thread.
     pub position: Position,
     /// When it happened.
     pub time: When,
-    /// Calls of the thread made before, including those that are left out.
+    /// Calls made in the thread before this event, including those that are left out.
     pub calls: u64,
 }
 
@@ -34,12 +34,12 @@ pub trait VisitTimeline {
     /// A method was entered.
     fn enter(&mut self, method: MethodId, at: Stamp) -> bool;
 
-    /// Frames were left, the topmost first, all in the same way; or the range that is read ends, and they
-    /// with it. There may be fewer: the others were entered before recording began.
+    /// Frames were left, the topmost first, all in the same way; or the range that is read ends, and these
+    /// frames with it. Fewer may be open here: the others were entered before recording began.
     fn exit(&mut self, count: NonZeroU64, at: Stamp, unwound: Option<&Unwound>) -> bool;
 
-    /// Returns whether calls that begin and end among the next events need not be passed, since each is known
-    /// to last no longer than this.
+    /// Returns whether calls that begin and end among the next events need not be passed. None of these calls
+    /// is longer than `_most_ns`.
     fn skips_within(&self, _most_ns: u64) -> bool {
         false
     }
@@ -49,7 +49,7 @@ pub trait VisitTimeline {
         false
     }
 
-    /// Something else happened, which takes no time.
+    /// Another event, which takes no time.
     fn other(&mut self, _event: TimelineEvent) -> bool {
         true
     }
@@ -70,27 +70,27 @@ impl TimelineEvent {
     }
 }
 
-/// Why a visit of some events ended.
+/// Why visiting some events ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Visited {
-    /// There may be more of them.
+    /// There may be more events.
     Some,
-    /// There are no more.
+    /// There are no more events.
     All,
     /// The visitor stopped it.
     Stopped,
 }
 
 impl Timeline<'_> {
-    /// Passes the further events to a visitor, until it stops. Damage is skipped.
+    /// Passes the remaining events to a visitor, until it stops. Damage is skipped.
     pub fn visit(&mut self, visitor: &mut impl VisitTimeline) {
         while matches!(self.visit_some(visitor), Ok(Visited::Some) | Err(_)) {}
     }
 
-    /// Passes some further events to a visitor: several times as fast as one by one.
+    /// Passes some more events to a visitor, several times as fast as one by one.
     ///
     /// # Errors
-    /// The events are damaged; the events before were passed, and more may follow.
+    /// The events are damaged. The events before were passed, and more may follow.
     pub fn visit_some(&mut self, visitor: &mut impl VisitTimeline) -> Result<Visited> {
         if self.stages.is_empty() && self.ready.is_empty() && !self.visit_quiet(visitor) {
             return Ok(Visited::Stopped);
@@ -104,7 +104,7 @@ impl Timeline<'_> {
         if sink.continues { self.visit_staged(&mut sink) } else { Ok(Visited::Stopped) }
     }
 
-    /// Passes some further events through the stages.
+    /// Passes some more events through the stages.
     pub(super) fn visit_staged(&mut self, sink: &mut impl Sink) -> Result<Visited> {
         let mut staged = Staged { stages: std::mem::take(&mut self.stages), sink };
         let visited = self.visit_stages(&mut staged);
@@ -159,8 +159,8 @@ impl Timeline<'_> {
             })
     }
 
-    /// Passes the records at hand that a pace is of.
-    // A function of its own: among others the compiler runs out of registers.
+    /// Passes the records in memory for which a pace holds.
+    // A function of its own, because inlined into another one it runs out of registers.
     #[inline(never)]
     fn visit_at_hand<V: VisitTimeline>(&mut self, pace: Pace, visitor: &mut V) -> bool {
         let Some(mut records) = self.events.at_hand(pace.until) else { return true };
@@ -199,7 +199,7 @@ impl Timeline<'_> {
         self.record.is_none() && self.events.position() < self.known.pace().until
     }
 
-    /// The next event, if it is of a record without a mark that is at hand, as nearly all are.
+    /// The next event, if its record has no mark and is in memory, as nearly all are.
     #[inline]
     pub(super) fn next_quiet(&mut self) -> Option<TimelineEvent> {
         let mut next = Next(None);
@@ -208,7 +208,7 @@ impl Timeline<'_> {
     }
 }
 
-/// When a record happened that a pace is of.
+/// The time of a record for which a pace holds.
 #[inline(always)]
 fn when(pace: &Pace, offset: Offset) -> When {
     When { bounds: pace.bounds, estimate_ns: pace.estimate(offset) }
@@ -217,7 +217,7 @@ fn when(pace: &Pace, offset: Offset) -> When {
 /// Leaves out calls that begin and end here.
 struct Outer<'a, V> {
     inner: &'a mut V,
-    /// Open calls that began here: the method, where, and the calls before.
+    /// Open calls that began here: the method, its stamp, and the calls made before.
     entered: Vec<(MethodId, Offset, u64)>,
 }
 

@@ -21,19 +21,19 @@ use crate::{Error, Result, ThreadId};
 pub struct Trace {
     /// The directory.
     pub dir: PathBuf,
-    /// `trace.json`; absent in traces of writers that have none.
+    /// `trace.json`; absent in traces of writers without one.
     pub manifest: Option<Manifest>,
     /// Names of methods.
     pub methods: Methods,
-    /// Names and lives of threads.
+    /// Names, starts and ends of threads.
     pub threads: Threads,
     /// The events of each thread, in the order of the threads.
     pub files: Vec<ThreadFile>,
-    /// How reading the journal went; `None` where there is none.
+    /// How reading the journal went; `None` if there is none.
     pub journal: Option<JournalReading>,
-    /// Where the journal should be and is not, so that the trace lacks what its threads recorded last.
+    /// Where a missing journal should be; without it, the trace lacks the last events of its threads.
     pub missing_journal: Option<PathBuf>,
-    /// What is wrong with the other files. What is whole in them was read all the same.
+    /// Errors in the other files. Everything valid in them was read.
     pub damage: Vec<Error>,
 }
 
@@ -41,36 +41,37 @@ pub struct Trace {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct JournalReading {
-    /// Whether all it holds could be read, and follows its files.
+    /// Whether all of it could be read, and follows its files.
     pub is_whole: bool,
-    /// Whether it changed all the while: the newest events of a thread may be missing.
+    /// Whether it kept changing while it was read, so that the newest events of a thread may be missing.
     pub is_restless: bool,
-    /// Whether it was the checkpoint that was read: what was recorded after it is missing.
+    /// Whether it was the checkpoint: what was recorded after it is missing.
     pub is_checkpoint: bool,
 }
 
 impl Trace {
-    /// Reads only the manifest of the trace in `dir`; `None` where there is none.
+    /// Reads only the manifest of the trace in `dir`; `None` if there is none.
     ///
     /// # Errors
-    /// It cannot be read, or is not what the format says.
+    /// It cannot be read, or violates the format.
     pub fn manifest_of(dir: &Path) -> Result<Option<Manifest>> {
         read_manifest(&dir.join(names::MANIFEST))
     }
 
-    /// Opens the trace in `dir`. Reads all but the events.
+    /// Opens the trace in `dir`. Reads everything except for the events.
     ///
     /// # Errors
-    /// The directory cannot be listed, holds no trace, or one of a newer format version.
+    /// The directory cannot be listed, contains no trace, or one of a newer format version.
     pub fn open(dir: impl AsRef<Path>) -> Result<Self> {
         Self::open_dir(dir.as_ref())
     }
 
     fn open_dir(dir: &Path) -> Result<Self> {
         let mut damage = Vec::new();
-        // Where the journal is does not change while a JVM records.
+        // The path of the journal does not change while a JVM records.
         let place = Self::manifest_of(dir).ok().flatten();
-        // First: what it builds on is there when it is there, and may not be a moment before.
+        // Read first, because everything on which it builds exists when it is read, and may not have existed
+        // a moment before.
         let mut journal = Journal::read(dir, place.as_ref());
         let manifest = match Self::manifest_of(dir) {
             Ok(manifest) => manifest,
@@ -81,7 +82,7 @@ impl Trace {
             }
         };
         if journal.is_some() && manifest.as_ref().is_some_and(|manifest| manifest.end.is_some()) {
-            // The recording may have ended since.
+            // The recording may have ended in the meantime.
             journal = Journal::read(dir, manifest.as_ref());
         }
         // It is removed after the end is written, so without an end it should be there.
@@ -93,7 +94,7 @@ impl Trace {
         };
         let mut listing = Listing::of(dir)?;
         if !listing.has_trace {
-            // What stands in the place of one says more.
+            // A file of another kind in place of a thread file says more.
             let none = Error::NoTrace { path: dir.to_path_buf() };
             return Err(listing.damage.into_iter().next().unwrap_or(none));
         }
@@ -119,8 +120,8 @@ impl Trace {
         })
     }
 
-    /// Returns how times were recorded: [`Timing::Off`] where no thread has any, whatever the manifest says.
-    /// Also what is wrong with marks read on the way to the first time.
+    /// Returns how times were recorded: [`Timing::Off`] if no thread has any, whatever the manifest contains.
+    /// Also returns the errors in marks that were read on the way to the first time.
     #[must_use]
     pub fn timing(&self) -> (Timing, Vec<Error>) {
         let mut damage = Vec::new();
@@ -145,7 +146,7 @@ impl Trace {
         elsewhere.unwrap_or_else(|| self.dir.join(names::JOURNAL))
     }
 
-    /// How many threads have a part of their events in the journal, and how many events these are.
+    /// How many threads have a part of their events in the journal, and how many events that are.
     #[must_use]
     pub fn in_journal(&self) -> (u64, u64) {
         let chunks = self.files.iter().filter_map(|file| file.open.as_ref());
@@ -154,7 +155,7 @@ impl Trace {
     }
 }
 
-/// The traces of a directory: its own, and those of further JVMs that found it in use.
+/// The traces of a directory: its own, and those of further JVMs that found the directory in use.
 #[derive(Debug)]
 pub struct TraceSet {
     /// The traces, the directory's own first.
@@ -171,8 +172,8 @@ impl TraceSet {
         Ok(Self { traces: traces.collect::<Result<_>>()? })
     }
 
-    /// The directories of all traces under `dir`, its own first. For those who want to go on where
-    /// one of them cannot be opened.
+    /// Returns the directories of all traces under `dir`, its own first, for callers that continue when one
+    /// of them cannot be opened.
     ///
     /// # Errors
     /// There is none, or `dir` cannot be listed.
@@ -183,7 +184,7 @@ impl TraceSet {
             directories.push(dir.to_path_buf());
         }
         for further in listing.further {
-            // Without a trace: a JVM that was killed before it wrote anything.
+            // A directory without a trace belongs to a JVM that was killed before it wrote anything.
             if Listing::of(&further).map_or(true, |listing| listing.has_trace) {
                 directories.push(further);
             }
@@ -195,12 +196,12 @@ impl TraceSet {
     }
 }
 
-/// What a directory holds of a trace.
+/// The files of a trace in a directory.
 struct Listing {
     has_trace: bool,
     files: Vec<ThreadFile>,
     further: Vec<PathBuf>,
-    /// What stands in the place of a thread's events, and cannot be read as such.
+    /// Errors for files in place of a thread's events that cannot be read as such.
     damage: Vec<Error>,
 }
 
@@ -214,7 +215,7 @@ impl Listing {
             let name = entry.file_name();
             let Some(name) = name.to_str() else { continue };
             let path = entry.path();
-            // Links are followed: a reader has nothing to fear from them.
+            // Links are followed: reading through a link is harmless.
             let found = fs::metadata(&path);
             let Some((id, format)) = names::parse_thread_file(name) else {
                 let Ok(found) = found else { continue };
@@ -229,13 +230,13 @@ impl Listing {
                     listing.has_trace = true;
                     listing.files.push(ThreadFile::new(id, format, path, bytes));
                 }
-                // It has gone since the directory was read.
+                // It has disappeared since the directory was listed.
                 Err(_) if fs::symlink_metadata(&path).is_err() => {}
                 Err(source) => listing.damage.push(Error::Io { path, source }),
             }
         }
         listing.files.sort_by(|a, b| (a.id, &a.path).cmp(&(b.id, &b.path)));
-        // A thread has one file. Should there be two, `.flow` comes before `.jsonl`.
+        // A thread has one file. If there are two, `.flow` comes before `.jsonl`.
         let Self { files, damage, .. } = &mut listing;
         files.dedup_by(|further, first| {
             let is_second = further.id == first.id;
@@ -249,7 +250,7 @@ impl Listing {
         Ok(listing)
     }
 
-    /// Adds the open chunks to the files they follow.
+    /// Adds the open chunks to the files that they continue.
     fn add(
         &mut self,
         chunks: BTreeMap<ThreadId, OpenChunk>,
@@ -284,7 +285,7 @@ impl Listing {
         self.files.sort_by_key(|file| file.id);
     }
 
-    /// Converts what is not written as `.flow`.
+    /// Converts the threads that are not written as `.flow`.
     fn convert(&mut self, damage: &mut Vec<Error>) -> Result<()> {
         let mut converter = None;
         let is_text = |file: &&mut ThreadFile| file.format == EventFormat::Jsonl;
@@ -298,7 +299,7 @@ impl Listing {
         Ok(())
     }
 
-    /// The format of a thread file that is not there yet.
+    /// The format of a thread file that does not exist yet.
     fn usual_format(&self, manifest: Option<&Manifest>) -> EventFormat {
         match (manifest, self.files.first()) {
             (Some(manifest), _) if manifest.event_format == EventFormat::Jsonl.name() => {
@@ -311,7 +312,7 @@ impl Listing {
 }
 
 impl ThreadFile {
-    /// What kind of times its first time mark has; `None` where it has none.
+    /// The kind of its first time mark; `None` if it has none.
     fn first_time(&self) -> Result<Option<Timing>> {
         let Some(mut marks) = self.marks()? else { return Ok(None) };
         while let Some((_, mark)) = marks.next_mark()? {
@@ -326,7 +327,7 @@ impl ThreadFile {
 }
 
 fn read_manifest(path: &Path) -> Result<Option<Manifest>> {
-    /// Read first: a newer version may have fields we cannot read.
+    /// Read first: a newer version may have other fields.
     #[derive(serde::Deserialize)]
     struct Version {
         format_version: u32,
@@ -359,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_without_our_files_is_none() {
+    fn a_directory_without_trace_files_is_not_a_trace() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("notes.txt"), "hello").unwrap();
         assert!(matches!(Trace::open(dir.path()), Err(Error::NoTrace { .. })));
@@ -395,7 +396,7 @@ mod tests {
     #[test]
     fn times_are_those_of_marks_whatever_the_manifest_says() {
         let dir = tempfile::tempdir().unwrap();
-        let tick = Timing::Sampled { period: Duration::from_millis(1) };
+        let sampled = Timing::Sampled { period: Duration::from_millis(1) };
         let unknown = Timing::Sampled { period: Duration::ZERO };
         let open = |marks: &[Mark], manifest: Option<Timing>| {
             let (mut encoder, mut bytes) = (MarkEncoder::with_header(), Vec::new());
@@ -411,8 +412,8 @@ mod tests {
         let time = Mark::Time { by_ns: 1, from_ns: 1 };
         let (paused, instant) = (Mark::Paused, Mark::Instant { at_ns: 3 });
         for (marks, manifest, expected) in [
-            (&[paused.clone()][..], Some(tick), Timing::Off),
-            (&[paused.clone(), time.clone()], Some(tick), tick),
+            (&[paused.clone()][..], Some(sampled), Timing::Off),
+            (&[paused.clone(), time.clone()], Some(sampled), sampled),
             (&[paused, time], None, unknown),
             (std::slice::from_ref(&instant), None, Timing::Exact),
             (std::slice::from_ref(&instant), Some(Timing::Off), Timing::Exact),
@@ -426,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_the_place_of_a_threads_events_is_told() {
+    fn a_file_in_place_of_a_thread_file_is_reported() {
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| dir.path().join(name);
         fs::write(path("thread-1.flow"), [0x80]).unwrap();

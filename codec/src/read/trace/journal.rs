@@ -1,17 +1,17 @@
-//! Reads the chunks that stand open in a [`journal`](crate::format::journal).
+//! Reads the open chunks of a [`journal`](crate::format::journal).
 //!
-//! Slot by slot, by plain reads: a journal may be mapped by a JVM that goes on writing, and a mapped
-//! file that somebody cuts short would end this process. Only the headers of slots are read, and what
-//! open ones hold.
+//! Reads slot by slot, with plain reads: a JVM may still be writing to the journal, and reading a mapping of
+//! a file that another process truncates would kill this process. Only the headers of slots and the content
+//! of open slots are read.
 //!
 //! # While a JVM writes
 //!
 //! - A slot counts only if its state is the same before and after it was read.
-//! - A thread may move from a slot in front of us to one behind us. So the states of all slots are
-//!   looked at once more, and if they changed, the journal is read again. What was found counts on:
-//!   each find is true of the instant it was made at.
-//! - Events are stored in order, but a read may copy the bytes of two in the other order. So the end
-//!   of a chunk is found first, and then the bytes in front of it are read, which are there by then.
+//! - A thread may move from a slot not read yet to one already read. So the states of all slots are read a
+//!   second time, and if they changed, the journal is read again. Chunks found before stay valid: each was
+//!   true at the instant when it was read.
+//! - Events are stored in order, but a read may copy two bytes in the other order. So the end of a chunk is
+//!   found first; the bytes before it are read after that, when they are certainly there.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -33,18 +33,18 @@ use crate::format::names;
 use crate::write::{Base, Canonicalizer, EncodedMarks, Sample, first_invalid};
 use crate::{Error, Offset, ThreadId};
 
-/// Headers are read in pieces of this size: several at once where slots are small.
+/// Headers are read in pieces of this size, several at once if slots are small.
 const WINDOW_BYTES: usize = 4096;
-/// The end of a chunk is looked for in pieces that grow up to this size.
+/// The end of a chunk is searched for in pieces that grow up to this size.
 const MAX_STEP_BYTES: u64 = 64 * 1024;
-/// So many bytes of zeros end a chunk: two words.
+/// This many zero bytes, two words, end a chunk.
 const GAP_BYTES: u64 = 2 * WORD_BYTES as u64;
-/// So far behind the end of a chunk we look for more of it, which should not be there.
+/// How far after the end of a chunk further content is searched for, which should not be there.
 const LOOK_AHEAD_BYTES: u64 = 64 * 1024;
-/// A journal that changes all the time is read so many times.
+/// How often a journal is read that keeps changing.
 const MAX_PASSES: usize = 8;
 
-/// What a journal holds.
+/// The content of a journal.
 #[derive(Debug, Default)]
 pub(crate) struct Journal {
     /// The open chunk of each thread that has one.
@@ -53,15 +53,14 @@ pub(crate) struct Journal {
     pub(crate) is_restless: bool,
     /// Whether it is the checkpoint.
     pub(crate) is_checkpoint: bool,
-    /// What is wrong with it. The rest was read.
+    /// The errors. Everything else was read.
     pub(crate) damage: Vec<Error>,
-    /// Chunks of threads that have one with a larger offset.
+    /// Chunks of threads that also have one with a larger offset.
     earlier: BTreeMap<ThreadId, BTreeMap<u64, OpenChunk>>,
 }
 
 impl Journal {
-    /// Reads the journal of the trace in `dir`, or the checkpoint where that counts; `None` where there is
-    /// neither.
+    /// Reads the journal of the trace in `dir`, or the checkpoint if that counts; `None` if there is neither.
     pub(crate) fn read(dir: &Path, manifest: Option<&Manifest>) -> Option<Self> {
         let elsewhere = manifest.and_then(|manifest| manifest.journal.as_deref());
         let path = elsewhere.map_or_else(|| dir.join(names::JOURNAL), Path::to_path_buf);
@@ -71,7 +70,7 @@ impl Journal {
         } else {
             None
         };
-        // With an end, files hold all that a checkpoint does.
+        // In a trace with an end, the files hold everything that the checkpoint does.
         let is_open = manifest.is_some_and(|manifest| manifest.end.is_none());
         journal.or_else(|| {
             let mut journal = Self::read_file(&dir.join(names::CHECKPOINT)).filter(|_| is_open)?;
@@ -94,8 +93,8 @@ impl Journal {
         Some(journal)
     }
 
-    /// Of two chunks of a thread the one with the larger offset counts, and of equal ones the one
-    /// found later, which holds no less.
+    /// Adds a chunk. Of two chunks of a thread the one with the larger offset counts, and of equal ones the
+    /// one found later, which holds no less.
     fn insert(&mut self, thread: ThreadId, chunk: OpenChunk) {
         let offset = chunk.offset;
         let smaller = match self.chunks.get(&thread) {
@@ -107,7 +106,8 @@ impl Journal {
         }
     }
 
-    /// Links chunks of a thread where one ends and the next begins: a queue has them, and the file may not.
+    /// Links chunks of a thread where one ends and the next begins: chunks that waited in a queue may not be
+    /// in the file.
     fn link_chunks(&mut self) {
         for (thread, mut earlier) in std::mem::take(&mut self.earlier) {
             let Some(last) = self.chunks.get_mut(&thread) else { continue };
@@ -122,9 +122,9 @@ impl Journal {
     }
 }
 
-/// Returns whether a journal was mapped when the system died, as far as that can be known: it was started
-/// again since. At the end of a recording a journal that stays, for what could not be written, is on the disk
-/// as a whole.
+/// Returns whether a journal was mapped when the system died, as far as that can be known: the system was
+/// started again since. A journal that stays after the end of a recording, because chunks could not be
+/// written, is completely on disk.
 fn may_be_a_mixture(manifest: &Manifest) -> bool {
     let durability = manifest.durability.as_ref().filter(|durability| !durability.boot.is_empty());
     let by_recorder = manifest.end.as_ref().filter(|end| end.repaired.is_none());
@@ -132,8 +132,8 @@ fn may_be_a_mixture(manifest: &Manifest) -> bool {
     !stays && durability.is_some_and(|then| boot_id().is_some_and(|now| now != then.boot))
 }
 
-/// Returns whether a path named by the manifest in `dir` is a journal of its writer: anybody may put a file
-/// into a directory such as `/dev/shm`, and a manifest may come from anywhere.
+/// Returns whether a path named by the manifest in `dir` is a journal of the manifest's writer: anybody may
+/// put a file into a directory such as `/dev/shm`, and a manifest may come from anywhere.
 #[must_use]
 pub fn is_journal_elsewhere(dir: &Path, path: &Path) -> bool {
     let name = path.file_name().and_then(OsStr::to_str);
@@ -141,24 +141,24 @@ pub fn is_journal_elsewhere(dir: &Path, path: &Path) -> bool {
         |path: &Path| fs::symlink_metadata(path).map(|found| (found.uid(), found.is_file()));
     name.is_some_and(|name| name.starts_with(names::JOURNAL_ELSEWHERE_PREFIX))
         && match (owner(path), fs::metadata(dir.join(names::MANIFEST))) {
-            // Servers of files may give what root writes to somebody else.
+            // File servers may map files of root to another user.
             (Ok((uid, is_file)), Ok(manifest)) => is_file && [manifest.uid(), 0].contains(&uid),
             _ => false,
         }
 }
 
-/// Reads a journal from anything that can be read at any place.
+/// Reads a journal from any seekable input.
 struct Reader<'a, R = File> {
     input: R,
     path: &'a Path,
     len: u64,
     window: Vec<u8>,
     window_start: u64,
-    /// What a TIME has to be reduced by.
+    /// Is subtracted from each TIME.
     zero_ns: u64,
-    /// The chunk at hand.
+    /// The raw chunk being read.
     raw: Vec<u8>,
-    /// What is wrong, as far as the last pass found.
+    /// Errors found by the last pass.
     damage: Vec<Error>,
 }
 
@@ -187,7 +187,7 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
         outcome
     }
 
-    /// Reads until nothing changes any more, for a limited number of times.
+    /// Reads until nothing changes any more, a limited number of times.
     fn read_slots(&mut self, journal: &mut Journal) -> io::Result<()> {
         for _ in 0..MAX_PASSES {
             self.damage.clear();
@@ -217,7 +217,7 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
         Ok(())
     }
 
-    /// Whether there are slots to be read.
+    /// Returns whether there are slots to be read.
     fn header_is_ours(&mut self) -> io::Result<bool> {
         let mut header = [0; HEADER_BYTES];
         self.read_at(0, &mut header)?;
@@ -227,7 +227,7 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
         let version = word(0);
         self.zero_ns = word(1);
         if *magic == [0; 8] || (*magic == MAGIC && version == 0) {
-            // The process died before it had written the header.
+            // The process died before it wrote the header.
             return Ok(false);
         }
         if *magic != MAGIC {
@@ -243,8 +243,8 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
         Ok(self.damage.is_empty())
     }
 
-    /// Hands each open slot to `each`: where it begins, its header, and where it ends. Returns the
-    /// states of all slots, summed up.
+    /// Calls `each` for each open slot with its offset, its header, and where it ends. Returns a checksum of
+    /// the states of all slots.
     fn pass(
         &mut self,
         mut each: impl FnMut(&mut Self, u64, &SlotHeader, u64) -> io::Result<()>,
@@ -269,7 +269,7 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
                 self.add_damage(at, expected, format!("{size} bytes; {} left", self.len - at));
                 end = self.len;
             }
-            // Order matters: two slots that change places differ from what they were.
+            // The order matters, so that two slots that exchange their states change the checksum.
             states = states.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(header.state);
             if is_open(header.state) {
                 each(self, at, &header, end)?;
@@ -279,7 +279,7 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
         Ok(states)
     }
 
-    /// The header at this place; what the file cuts off is zero.
+    /// Reads the header at an offset; bytes after the end of the file are zero.
     fn header_at(&mut self, at: u64) -> io::Result<SlotHeader> {
         let inside = |reader: &Self| {
             let start = usize::try_from(at.checked_sub(reader.window_start)?).ok()?;
@@ -297,21 +297,21 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
         Ok(inside(self).map_or_else(|| SlotHeader::decode(&[0; _]), |h| SlotHeader::decode(&h)))
     }
 
-    /// What an open slot holds.
+    /// Reads the chunk in an open slot.
     fn open_chunk(&mut self, at: u64, header: &SlotHeader, end: u64) -> io::Result<Found> {
         let damage_before = self.damage.len();
-        let found = self.fold_slot(at, header, end)?;
+        let found = self.canonicalize_slot(at, header, end)?;
         let mut state = [0; WORD_BYTES];
         self.read_at(at + SlotWord::State.offset() as u64, &mut state)?;
         if u64::from_le_bytes(state) == header.state {
             return Ok(found);
         }
-        // Whatever was read may be a mixture of two chunks.
+        // The bytes read may be a mixture of two chunks.
         self.damage.truncate(damage_before);
         Ok(Found::Changed)
     }
 
-    fn fold_slot(&mut self, at: u64, header: &SlotHeader, end: u64) -> io::Result<Found> {
+    fn canonicalize_slot(&mut self, at: u64, header: &SlotHeader, end: u64) -> io::Result<Found> {
         let lengths_at = at + SlotWord::Lengths.offset() as u64;
         let slot_end = at.saturating_add(header.size);
         let mut end = end;
@@ -323,7 +323,7 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
                 let expected = "the length of marks that fit in their slot";
                 self.add_damage(lengths_at, expected, header.marks.to_string());
             } else {
-                // Of a slot that is cut off they are not there.
+                // A slot that is cut off has none.
                 marks = (slot_end <= self.len).then_some(slot_end - header.marks);
                 end = end.min(slot_end - header.marks);
             }
@@ -340,8 +340,8 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
         let mut state = vec![0; resume];
         let state_start = at + SLOT_HEADER_BYTES as u64;
         self.read_at(state_start, &mut state)?;
-        let Some(mut fold) = Canonicalizer::resume(&state) else {
-            self.add_damage(state_start, "the state of a fold", text_of(&state));
+        let Some(mut canonicalizer) = Canonicalizer::resume(&state) else {
+            self.add_damage(state_start, "the state of a canonicalizer", text_of(&state));
             return Ok(Found::Nothing);
         };
         let start = at + chunk_start(resume) as u64;
@@ -358,10 +358,11 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
         let MarksArea { offset, pending, samples } = area;
         let (mut records, mut marks) = (Vec::new(), EncodedMarks::default());
         let base = Base { start: Offset::new(header.offset), zero_ns: self.zero_ns };
-        let mut events = fold.push_marked(&self.raw, &samples, base, &mut records, &mut marks);
+        let mut events =
+            canonicalizer.push_marked(&self.raw, &samples, base, &mut records, &mut marks);
         let marks = decode_all(marks.bytes()).unwrap_or_default();
         let whole = (records.len(), events);
-        let exits = fold.finish(&mut records);
+        let exits = canonicalizer.finish(&mut records);
         events.exits = events.exits.saturating_add(exits.exits);
         Ok(Found::Chunk(OpenChunk {
             offset: header.offset,
@@ -374,7 +375,7 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
         }))
     }
 
-    /// What stands at the end of a slot.
+    /// Reads the marks at the end of a slot.
     fn read_marks(&mut self, at: u64, len: u64) -> io::Result<MarksArea> {
         let mut bytes = vec![0; usize::try_from(len).unwrap_or_default()];
         self.read_at(at, &mut bytes)?;
@@ -385,7 +386,7 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
         Ok(area.unwrap_or_default())
     }
 
-    /// Where the chunk between these places ends: in front of two words of zeros.
+    /// Finds the end of the chunk between two offsets: the first two zero words.
     fn find_end(&mut self, start: u64, slot_end: u64) -> io::Result<u64> {
         let limit = start.saturating_add(MAX_CHUNK_BYTES);
         let scan_end = slot_end.min(limit);
@@ -393,7 +394,7 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
         if end == limit && end < slot_end {
             self.add_damage(end, "the end of a chunk of at most 128 MiB", "more of it".to_owned());
         } else if let Some(further) = self.find_more(end, slot_end)?
-            // While a JVM writes, more of the chunk may be there by now. Then the zeros are gone.
+            // While a JVM writes, more of the chunk may have been stored by now, so that the zeros are gone.
             && further - end >= GAP_BYTES
             && self.find_zeros(end, further)? == end
         {
@@ -403,7 +404,7 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
         Ok(end)
     }
 
-    /// The place of the first two words of zeros in a row between these places, or else the end.
+    /// The offset of the first two zero words in a row between two offsets, or else the end.
     fn find_zeros(&mut self, start: u64, end: u64) -> io::Result<u64> {
         let mut zeros = 0;
         let found = self.find_word(start, end, |word| {
@@ -413,13 +414,14 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
         Ok(found.map_or(end, |second| second - WORD_BYTES as u64))
     }
 
-    /// Where something stands again, not far behind the end of a chunk.
+    /// The offset of the first content shortly after the end of a chunk.
     fn find_more(&mut self, from: u64, slot_end: u64) -> io::Result<Option<u64>> {
         let end = slot_end.min(from.saturating_add(LOOK_AHEAD_BYTES));
         self.find_word(from, end, |word| word != 0)
     }
 
-    /// The place of the first word between these places that is wanted. The last one may be cut off.
+    /// The offset of the first word between two offsets for which `is_wanted` holds. The last word may be cut
+    /// off.
     fn find_word(
         &mut self,
         start: u64,
@@ -447,7 +449,7 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
         Ok(None)
     }
 
-    /// Reads the chunk between these places, up to its last event.
+    /// Reads the chunk between two offsets, up to its last event.
     fn read_raw(&mut self, start: u64, end: u64) -> io::Result<()> {
         let mut raw = std::mem::take(&mut self.raw);
         raw.resize(usize::try_from(end.saturating_sub(start)).unwrap_or(0), 0);
@@ -460,7 +462,7 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
         Ok(())
     }
 
-    /// Reads until `buffer` is full or the file ends, where zeros stand for what is missing.
+    /// Reads until `buffer` is full; after the end of the file it is filled with zeros.
     fn read_at(&mut self, at: u64, buffer: &mut [u8]) -> io::Result<usize> {
         self.input.seek(SeekFrom::Start(at))?;
         let mut filled = 0;
@@ -489,9 +491,9 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
 /// The marks at the end of a slot.
 #[derive(Default)]
 struct MarksArea {
-    /// Bytes of the marks file in front of them.
+    /// Bytes of the marks file before them.
     offset: u64,
-    /// Those that belong to chunks before this one.
+    /// Marks that belong to earlier chunks.
     pending: Vec<u8>,
     samples: Vec<Sample>,
 }
@@ -516,7 +518,7 @@ impl MarksArea {
             else {
                 break;
             };
-            // One that is just being written again may be out of order.
+            // A sample that is being overwritten at this moment may be out of order.
             if bytes >= last {
                 area.samples.push(Sample { bytes, by_ns, from_ns });
                 last = bytes;
@@ -526,16 +528,16 @@ impl MarksArea {
     }
 }
 
-/// What an open slot turned out to hold.
+/// The result of reading an open slot.
 enum Found {
     Chunk(OpenChunk),
-    /// Nothing that can be used.
+    /// Nothing usable.
     Nothing,
-    /// It was given to others while we read.
+    /// It was given to another thread during the read.
     Changed,
 }
 
-/// The first of some bytes, for a message.
+/// The first of these bytes, for a message.
 fn text_of(bytes: &[u8]) -> String {
     const SHOWN: usize = 8;
     let shown: Vec<_> = bytes.iter().take(SHOWN).map(|byte| format!("{byte:02X}")).collect();

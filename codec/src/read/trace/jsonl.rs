@@ -1,7 +1,8 @@
-//! Threads written as [`jsonl`]: converted to `.flow` when a trace is opened, and back where a file is completed.
+//! Threads written as [`jsonl`]: converted to `.flow` when a trace is opened, and back when a file is
+//! completed.
 //!
-//! What is converted is the `.flow` that the recorder would have written: a twentieth of the lines. It goes into one
-//! file without a name, in the directory for temporary files: in memory it could be more than there is.
+//! The result is the `.flow` that the recorder would have written, a twentieth of the lines. It is stored in
+//! an unnamed file in the directory for temporary files, because it may be larger than memory.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Cursor, Read};
@@ -19,17 +20,17 @@ use crate::read::ThreadFile;
 use crate::{Error, Result};
 
 const EXPECTED: &str = "{\"e\":\"enter\",\"method\":ID} or {\"e\":\"exit\"}";
-/// A record that is cut off, for a line that is.
+/// A truncated record, which represents a truncated line.
 const CUT_OFF: u8 = 0xC0;
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// The events of one thread, converted.
 #[derive(Clone, Debug)]
 pub(crate) struct Converted {
-    /// They are in this file, from this place on.
+    /// The file with them, and where they begin.
     pub(crate) file: Arc<File>,
     pub(crate) start: u64,
-    /// How many bytes of lines there are, and of whole ones.
+    /// Bytes of all lines, and of the complete ones.
     pub(crate) stored: u64,
     pub(crate) whole: u64,
 }
@@ -52,8 +53,8 @@ impl Converter {
         }
     }
 
-    /// Converts the lines of a thread, which are as many bytes as its file has for now. Lines that are no events go to
-    /// `damage`.
+    /// Converts the lines of a thread, up to the current end of its file. Lines that are not events are added
+    /// to `damage`.
     pub(crate) fn convert(
         &mut self,
         thread: &mut ThreadFile,
@@ -100,14 +101,14 @@ impl Converter {
     }
 }
 
-/// Appends a run of so many exits, if there are any.
+/// Appends a run of this many exits, if there are any.
 fn end_run(exits: &mut u64, bytes: &mut Vec<u8>) {
     if let Some(count) = NonZeroU64::new(std::mem::take(exits)) {
         bytes.extend_from_slice(Encoded::exits(count).as_bytes());
     }
 }
 
-/// A file that is gone when it is closed.
+/// Creates a file that disappears when it is closed.
 fn nameless_file_in(dir: &std::path::Path) -> io::Result<File> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     loop {
@@ -116,28 +117,28 @@ fn nameless_file_in(dir: &std::path::Path) -> io::Result<File> {
         let mut options = OpenOptions::new();
         match options.read(true).write(true).create_new(true).mode(0o600).open(&path) {
             Ok(file) => return fs::remove_file(&path).map(|()| file),
-            // Of an earlier process that was killed right here.
+            // The name is taken by an earlier process that was killed right here.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
     }
 }
 
-/// How many bytes the lines of some records have.
+/// How many bytes the lines of these records have.
 pub(crate) fn lines_bytes(flow: &[u8]) -> u64 {
     records(flow).map(|(record, _)| encoded_bytes(record)).fold(0, u64::saturating_add)
 }
 
-/// Exits whose lines are made at once.
+/// How many exits are converted to lines at once.
 const EXITS_AT_ONCE: u64 = 256;
 
-/// The lines of records, made as they are read: they take twenty times the space.
+/// The lines of records, converted as they are read, because they take twenty times the space.
 #[derive(Debug)]
 pub(crate) struct Lines {
     records: Arc<[u8]>,
-    /// Up to where the records have been looked at.
+    /// How far the records have been converted.
     at: usize,
-    /// What is left of the exit run in front of that.
+    /// The exits left of the run before that.
     exits: u64,
     lines: Cursor<Vec<u8>>,
 }
@@ -147,7 +148,7 @@ impl Lines {
         Self { records, at: 0, exits: 0, lines: Cursor::default() }
     }
 
-    /// Makes the next lines, if there are any.
+    /// Converts the next lines, if there are any.
     fn refill(&mut self) {
         if self.exits == 0 {
             let rest = self.records.get(self.at..).unwrap_or_default();
@@ -192,7 +193,7 @@ mod tests {
     const ENTER: &str = "{\"e\":\"enter\",\"method\":7}\n";
     const EXIT: &str = "{\"e\":\"exit\"}\n";
 
-    /// What these lines are converted to, what is wrong with them, and how they end.
+    /// The result of converting these lines: the bytes, the errors, and how they end.
     fn converted(lines: &str) -> (Vec<u8>, Vec<String>, Tail) {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("thread-1.jsonl"), lines).unwrap();
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_what_the_recorder_would_have_written_instead() {
+    fn lines_become_what_the_recorder_would_have_written() {
         let lines = [ENTER, "\n", &EXIT.repeat(70), ENTER].concat();
         assert_eq!(converted(&lines), (vec![0x87, 0x45, 0x01, 0x87], vec![], Tail::Complete));
         assert_eq!(converted(""), (vec![], vec![], Tail::Complete));
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_cut_off_is_a_record_that_is() {
+    fn a_truncated_line_becomes_a_truncated_record() {
         for end in 1..ENTER.len() {
             let (bytes, damage, tail) = converted(&[ENTER, &ENTER[..end]].concat());
             let offset = Offset::new(1);
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn other_lines_are_named_by_their_numbers_and_nothing_else_is_lost() {
+    fn other_lines_are_reported_by_number_and_nothing_else_is_lost() {
         let (bytes, damage, tail) = converted(&[ENTER, EXIT, "hello\n", EXIT, ENTER].concat());
         assert_eq!((bytes, tail), (vec![0x87, 0x01, 0x87], Tail::Complete));
         assert!(
@@ -241,15 +242,15 @@ mod tests {
 
     #[test]
     fn lines_are_made_as_they_are_read() {
-        let folded = [0x81, 0xC0, 0x01, 0x6B, 0x04, 0x82];
+        let flow = [0x81, 0xC0, 0x01, 0x6B, 0x04, 0x82];
         let mut expected = Vec::new();
-        for (record, _) in records(&folded) {
+        for (record, _) in records(&flow) {
             encode(record, &mut expected);
         }
         let mut lines = Vec::new();
-        Lines::new(folded[..].into()).read_to_end(&mut lines).unwrap();
+        Lines::new(flow[..].into()).read_to_end(&mut lines).unwrap();
         assert_eq!(lines, expected);
         assert_eq!(lines.iter().filter(|&&byte| byte == b'\n').count(), 303);
-        assert_eq!(lines_bytes(&folded), lines.len() as u64);
+        assert_eq!(lines_bytes(&flow), lines.len() as u64);
     }
 }

@@ -13,14 +13,14 @@ use crate::{Error, MethodId, Name};
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Method {
-    /// What is known of it. Without a line in `methods.jsonl`, only what its key says.
+    /// What is known about it; without a line in `methods.jsonl`, only its key.
     pub info: MethodInfo,
     /// Further class loaders that define the same class and method.
     pub other_loaders: Vec<String>,
     /// Whether it has a line in `ids.properties`.
     pub has_key: bool,
-    /// Whether it has a line in `methods.jsonl`. Methods of a reused mapping that this run has not
-    /// met have none.
+    /// Whether it has a line in `methods.jsonl`. Methods of a reused mapping that were not called in this run
+    /// have none.
     pub is_described: bool,
 }
 
@@ -38,8 +38,8 @@ pub struct Methods {
 }
 
 impl Methods {
-    /// Reads `ids.properties` and `methods.jsonl` of a directory. Files that are absent count as
-    /// empty, and so does a last line that is cut off. What is wrong with them goes to `damage`.
+    /// Reads `ids.properties` and `methods.jsonl` of a directory. Files that are absent count as empty, and a
+    /// truncated last line is ignored. Errors are added to `damage`.
     pub(crate) fn read(dir: &Path, damage: &mut Vec<Error>) -> Self {
         let mut methods = Self::default();
         for_each_line(&dir.join(names::METHODS), damage, |line| {
@@ -87,8 +87,8 @@ impl Methods {
         self.by_id.get(&id)
     }
 
-    /// The full form of the method's name; ids without a name show as `?#7`. [`MethodNames`](crate::MethodNames)
-    /// has other forms.
+    /// The full form of the method's name; ids without a name show as `?#7`.
+    /// [`MethodNames`](crate::MethodNames) has other forms.
     #[must_use]
     pub fn display(&self, id: MethodId) -> String {
         self.get(id).map_or_else(|| format!("?#{id}"), Method::to_string)
@@ -100,8 +100,8 @@ impl Methods {
         self.by_id.len()
     }
 
-    /// How many methods the recorded program met: those of a reused mapping that it did not are left
-    /// out. Where nothing tells them apart, all.
+    /// How many methods the recorded program met, without those of a reused mapping that it did not. All, if
+    /// the files do not distinguish them.
     #[must_use]
     pub fn met(&self) -> usize {
         match self.by_id.values().filter(|method| method.is_described).count() {
@@ -110,7 +110,7 @@ impl Methods {
         }
     }
 
-    /// Whether no method has a name.
+    /// Returns whether no method has a name.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.by_id.is_empty()
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_line_is_named_and_the_others_count() {
+    fn a_bad_line_is_reported_and_the_others_count() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join(names::IDS), "a.B#m()V=0\nrubbish\na.B#n()V=1\n").unwrap();
         let mut damage = Vec::new();

@@ -1,4 +1,4 @@
-//! What a trace directory holds, but for events and marks.
+//! The content of a trace directory, except for events and marks.
 
 mod directory;
 mod journal;

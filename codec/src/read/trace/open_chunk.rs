@@ -1,11 +1,11 @@
-//! The end of a thread's events, which its file does not hold yet.
+//! The end of a thread's events that is not in its file yet.
 
 use std::sync::Arc;
 
 use crate::format::marks::{Mark, Position};
 use crate::write::EventCounts;
 
-/// What the journal held of a thread, folded.
+/// The canonicalized chunk of a thread in the journal.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct OpenChunk {
@@ -15,29 +15,30 @@ pub struct OpenChunk {
     pub events: EventCounts,
     /// Whole records, in canonical form.
     pub(crate) records: Arc<[u8]>,
-    /// What it says of the thread's marks.
+    /// The marks in its slot.
     pub(crate) marks: OpenMarks,
-    /// How many of the records, and events, are those of a whole chunk. The exits behind them are held back.
+    /// How many of the records, and events, the chunk has if it is stored as a whole. The exits after them
+    /// are held back.
     pub(crate) whole: (usize, EventCounts),
-    /// Chunks that come right before it and wait to be written, the last one first.
+    /// Chunks directly before it that wait to be written, the last one first.
     pub(crate) before: Vec<Self>,
-    /// Whether it is of a checkpoint: what the file has behind `offset` does not count.
+    /// Whether it is from a checkpoint: then the file's content after `offset` does not count.
     pub(crate) is_all: bool,
 }
 
 /// The end of a thread's marks.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct OpenMarks {
-    /// Bytes of the thread's marks file that they follow.
+    /// Bytes of the thread's marks file before them.
     pub offset: u64,
-    /// Those of chunks before, as they will stand there.
+    /// Marks of earlier chunks, as they will be stored.
     pub(crate) pending: Arc<[u8]>,
     /// Those of the open chunk.
     pub(crate) marks: Arc<[(Position, Mark)]>,
 }
 
 impl OpenMarks {
-    /// Whether there are none.
+    /// Returns whether there are no marks.
     #[must_use]
     pub(crate) fn is_empty(&self) -> bool {
         self.pending.is_empty() && self.marks.is_empty()
@@ -45,12 +46,12 @@ impl OpenMarks {
 }
 
 impl OpenChunk {
-    /// Where the chunk that follows it begins.
+    /// Where the next chunk begins.
     pub(crate) fn end(&self) -> u64 {
         self.offset.saturating_add(self.whole.0 as u64)
     }
 
-    /// With the chunks before it that a file of this length lacks.
+    /// Joins it with the chunks before it that a file of this length lacks.
     pub(crate) fn joined(mut self, file_bytes: u64) -> Self {
         let mut before = std::mem::take(&mut self.before);
         let needed = before.iter().take_while(|chunk| file_bytes < chunk.end()).count();
@@ -69,19 +70,19 @@ impl OpenChunk {
         Self { records: records.into(), ..self }
     }
 
-    /// The marks that stand in the journal.
+    /// The marks in the journal.
     #[must_use]
     pub(crate) fn marks(&self) -> &OpenMarks {
         &self.marks
     }
 
-    /// Whether nothing was recorded.
+    /// Returns whether nothing was recorded.
     #[must_use]
     pub(crate) fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
 
-    /// How many entries and exits.
+    /// The number of entries and exits.
     #[must_use]
     pub fn event_count(&self) -> u64 {
         self.events.enters.saturating_add(self.events.exits)

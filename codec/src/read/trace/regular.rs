@@ -1,11 +1,11 @@
-//! Opens files of a trace: regular ones, and nothing else.
+//! Opens files of a trace, if they are regular files.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-/// Opens a file; `None` where there is none. What is no regular file is refused: a pipe would be
-/// waited for, a device might never end.
+/// Opens a file; `None` if it does not exist. Other kinds of file are refused: a pipe would block, a device
+/// might never end.
 pub(crate) fn open(path: &Path) -> io::Result<Option<File>> {
     let opened = fs::metadata(path).and_then(|metadata| {
         check(&metadata)?;
@@ -18,7 +18,7 @@ pub(crate) fn open(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// Refuses what is no regular file.
+/// Refuses anything but a regular file.
 pub(crate) fn check(found: &fs::Metadata) -> io::Result<()> {
     if found.is_file() { Ok(()) } else { Err(io::Error::other("not a regular file")) }
 }

@@ -1,4 +1,4 @@
-//! How the open chunk of a thread is written behind its file.
+//! How the open chunk of a thread is appended to its file.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::sync::Arc;
@@ -9,25 +9,26 @@ use crate::format::names::EventFormat;
 use crate::read::{OpenChunk, ThreadFile};
 use crate::{Error, Offset, Result};
 
-/// What makes of a thread's file one that holds all of its events.
+/// The change that makes a thread's file hold all of its events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Splice {
-    /// So many bytes of the file stay.
+    /// How many bytes of the file stay.
     pub kept: u64,
-    /// So many behind them do not: they are a run of exits that went on, or came after a checkpoint.
+    /// How many bytes after them are cut: a run of exits that became longer, or events later than a
+    /// checkpoint.
     pub cut: u64,
-    /// So many bytes of the open chunk are among those that stay.
+    /// How many bytes of the open chunk are already among those that stay.
     pub written: u64,
-    /// So many are to follow.
+    /// How many bytes must follow.
     pub missing: u64,
 }
 
 impl ThreadFile {
-    /// Finds out how much of the open chunk its file holds already: whoever wrote it may have died
-    /// meanwhile. `None` where there is no open chunk.
+    /// Finds out how much of the open chunk is already in its file: the process that wrote it may have died
+    /// while doing so. `None` if there is no open chunk.
     ///
     /// # Errors
-    /// The file cannot be read, or what it holds there is not the open chunk.
+    /// The file cannot be read, or differs from the open chunk.
     pub fn splice(&self) -> Result<Option<Splice>> {
         let Some(open) = &self.open else { return Ok(None) };
         let io_error = |source| Error::Io { path: self.path.clone(), source };
@@ -43,7 +44,7 @@ impl ThreadFile {
         splice.map(Some).map_err(conflict)
     }
 
-    /// What is to follow in its file.
+    /// The bytes that must follow in its file.
     ///
     /// # Errors
     /// None: reading from memory cannot fail.
@@ -58,7 +59,7 @@ impl ThreadFile {
 }
 
 impl OpenChunk {
-    /// Its bytes as they will be stored.
+    /// The bytes of the chunk as they will be stored.
     fn stored(&self, format: EventFormat) -> Box<dyn Read> {
         let records = Arc::clone(&self.records);
         match format {
@@ -67,7 +68,7 @@ impl OpenChunk {
         }
     }
 
-    /// How many these are.
+    /// How many bytes that are.
     pub(crate) fn stored_bytes(&self, format: EventFormat) -> u64 {
         match format {
             EventFormat::Binary => self.records.len() as u64,
@@ -76,7 +77,7 @@ impl OpenChunk {
     }
 }
 
-/// `Err` is where file and chunk contradict each other.
+/// `Err` if file and chunk contradict each other, with the offset.
 fn splice(
     file: &mut (impl Read + Seek),
     offset: u64,
@@ -122,8 +123,8 @@ fn common_bytes(mut one: impl BufRead, mut other: impl BufRead) -> io::Result<u6
     }
 }
 
-/// Where a run of exits begins that ends the file, and is longer in the chunk. That happens when a
-/// recording ends while the thread goes on: another one wrote the run as it was then.
+/// Where a run of exits begins that ends the file and is longer in the chunk. That happens when a recording
+/// ends while the thread continues: another thread wrote the run as it was at that moment.
 fn grown_run(
     file: &mut (impl Read + Seek),
     open: &OpenChunk,
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_file_holds_already_is_not_written_again() {
+    fn bytes_in_the_file_are_not_written_again() {
         let chunk = [0x01, 0xC0, 0x01, 0x82];
         for written in 0..=chunk.len() as u64 {
             let file = &chunk[..usize::try_from(written).unwrap()];
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_exits_that_went_on_is_written_anew() {
+    fn a_run_of_exits_that_grew_is_written_anew() {
         assert_eq!(of(&[0x82, 0x01], &[0x82, 0x03, 0x84], EventFormat::Binary), Ok([3, 1, 1, 2]));
         assert_eq!(of(&[0x3F], &[0x40, 0x01], EventFormat::Binary), Ok([2, 1, 0, 2]));
     }

@@ -8,20 +8,20 @@ use super::regular;
 use crate::error::quoted;
 use crate::{Error, Result};
 
-/// Longer lines are refused before they are kept in memory. A class file cannot hold names for an
-/// eighth of this.
+/// Longer lines are refused before they are kept in memory. The names in a class file cannot take an eighth
+/// of this.
 const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
 /// A larger manifest is refused.
 const MAX_WHOLE_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The text of a whole file; `None` where there is none.
+/// Reads a file; `None` if it does not exist.
 pub(crate) fn read_whole(path: &Path) -> Result<Option<String>> {
     let read = || {
         let Some(file) = regular::open(path)? else {
             return Ok(None);
         };
         let mut text = String::new();
-        // One byte more tells a file that is too large from one that just fits.
+        // One more byte distinguishes a file that is too large from one that just fits.
         let read = file.take(MAX_WHOLE_BYTES + 1).read_to_string(&mut text)?;
         if read as u64 > MAX_WHOLE_BYTES {
             return Err(io::Error::other("larger than 64 MiB"));
@@ -31,10 +31,10 @@ pub(crate) fn read_whole(path: &Path) -> Result<Option<String>> {
     read().map_err(|source| Error::Io { path: path.to_path_buf(), source })
 }
 
-/// More damage than this in one file is not listed: a file of another kind has a bad line a line.
+/// More errors than this in one file are not listed: in a file of another kind every line is an error.
 pub(crate) const MAX_DAMAGE: usize = 20;
 
-/// How much of a file its whole lines are.
+/// How many complete lines a file has.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct LinesRead {
     /// Their bytes.
@@ -43,9 +43,8 @@ pub(crate) struct LinesRead {
     pub(crate) is_cut: bool,
 }
 
-/// Calls `each` for every whole line. What cannot be read, and lines that `each` refuses, go to
-/// `damage`; the other lines count. A file that is absent has no lines, and a last line without LF
-/// is left out.
+/// Calls `each` for every complete line. Errors of reading, and those that `each` returns, are added to
+/// `damage`; the other lines count. A missing file has no lines, and a last line without LF is left out.
 pub(crate) fn for_each_line(
     path: &Path,
     damage: &mut Vec<Error>,
@@ -54,7 +53,7 @@ pub(crate) fn for_each_line(
     for_each_line_before(u64::MAX, path, damage, each);
 }
 
-/// The same of the first `limit` bytes of the file.
+/// The same for the first `limit` bytes of the file.
 pub(crate) fn for_each_line_before(
     limit: u64,
     path: &Path,
@@ -104,7 +103,7 @@ pub(crate) fn for_each_line_before(
             break;
         };
         lines.bytes += read as u64;
-        // Twice as fast as `from_utf8_lossy`, where nothing is to be replaced.
+        // Twice as fast as `from_utf8_lossy` if nothing has to be replaced.
         let line =
             std::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
         if let Err(expected) = each(&line) {

@@ -1,4 +1,4 @@
-//! A thread of a trace: its file, and what the journal holds of its events.
+//! A thread of a trace: its file, and its events in the journal.
 
 use std::fs::File;
 use std::io;
@@ -13,8 +13,8 @@ use crate::format::marks::Position;
 use crate::format::names::EventFormat;
 use crate::{Error, Offset, Result, ThreadId};
 
-/// A run of exits is one record, but a line for each of them. A chunk with more lines than this is not
-/// from us: no stack is so deep.
+/// An exit run is one record, but one line for each exit. A chunk with more lines than this is not from flow:
+/// no stack is so deep.
 const MAX_LINES: u64 = 1 << 28;
 
 /// The events of one thread.
@@ -23,31 +23,32 @@ const MAX_LINES: u64 = 1 << 28;
 pub struct ThreadFile {
     /// The thread.
     pub id: ThreadId,
-    /// The file. It may not be there yet, where there is an open chunk.
+    /// The file. It may not exist yet if there is an open chunk.
     pub path: PathBuf,
-    /// How many bytes of [`flow`](crate::format::flow) its events have: those of the file when the trace was
-    /// opened, and of the open chunk.
+    /// How many bytes of [`flow`](crate::format::flow) its events have: those in the file when the trace was
+    /// opened, and those of the open chunk.
     pub bytes: u64,
-    /// What the file does not hold yet. Then only as much of it counts as stands before the chunk.
+    /// The events that are not in the file yet. If present, only the bytes of the file before the chunk
+    /// count.
     pub open: Option<OpenChunk>,
-    /// What of it is read, if not all.
+    /// The ranges that are read, if not all.
     pub parts: Option<Parts>,
-    /// How its events are stored, and what they were converted to.
+    /// How its events are stored, and the result of converting them.
     pub(crate) format: EventFormat,
     pub(crate) converted: Option<Converted>,
 }
 
-/// Some parts of a thread, one behind the other.
+/// Ranges of a thread, in order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Parts {
-    /// What they are, for people.
+    /// Their name for people.
     pub title: String,
-    /// Where they are, in order and without a common place.
+    /// The ranges, in order and without overlaps.
     pub ranges: Arc<[Range<Position>]>,
 }
 
 impl Parts {
-    /// All of a thread.
+    /// The range of a whole thread.
     pub const ALL: Range<Position> = Position { offset: Offset::new(0), exits: 0 }..Position {
         offset: Offset::new(u64::MAX),
         exits: 0,
@@ -55,49 +56,49 @@ impl Parts {
 }
 
 impl ThreadFile {
-    /// A thread of which nothing is known but its file.
+    /// A thread of which only the file is known.
     pub(crate) fn new(id: ThreadId, format: EventFormat, path: PathBuf, bytes: u64) -> Self {
         Self { id, path, bytes, open: None, parts: None, format, converted: None }
     }
 
-    /// Only some parts of it, which are called `title`.
+    /// Restricts it to ranges, which are called `title`.
     #[must_use]
     pub fn only(&self, title: &str, ranges: &[Range<Position>]) -> Self {
         let parts = Parts { title: title.to_owned(), ranges: ranges.into() };
         Self { parts: Some(parts), ..self.clone() }
     }
 
-    /// All of it.
+    /// The thread without restriction to ranges.
     pub(crate) fn whole(&self) -> Self {
         Self { parts: None, ..self.clone() }
     }
 
-    /// How many bytes of its events the file holds.
+    /// How many bytes of its events are in the file.
     #[must_use]
     pub fn bytes_in_file(&self) -> u64 {
         self.open.as_ref().map_or(self.bytes, |open| open.offset)
     }
 
-    /// How many bytes its events have as they are stored, or with an open chunk will be.
+    /// How many bytes its events take as they are stored, including those of an open chunk once it is stored.
     #[must_use]
     pub fn stored_bytes(&self) -> u64 {
         let open = self.open.as_ref().map_or(0, |open| open.stored_bytes(self.format));
         self.stored_in_file().saturating_add(open)
     }
 
-    /// How many of these the file holds.
+    /// How many of these bytes are in the file.
     #[must_use]
     pub fn stored_in_file(&self) -> u64 {
         self.converted.as_ref().map_or(self.bytes_in_file(), |converted| converted.stored)
     }
 
-    /// Where in the file the record begins that its events end in, which is at `offset` of them.
+    /// Where, in the file, the truncated record begins that ends its events, which is at `offset` of them.
     #[must_use]
     pub fn stored_offset(&self, offset: Offset) -> Offset {
         self.converted.as_ref().map_or(offset, |converted| Offset::new(converted.whole))
     }
 
-    /// Adds what the journal holds, if the file reaches to where that begins.
+    /// Adds an open chunk, if the file reaches to where the chunk begins.
     pub(crate) fn attach(&mut self, open: OpenChunk) -> Result<()> {
         let open = open.joined(self.bytes);
         let (path, events) = (&self.path, open.event_count());
@@ -116,7 +117,7 @@ impl ThreadFile {
         Ok(())
     }
 
-    /// Opens its file; `None` where it has none, since all of its events are in the journal.
+    /// Opens its file; `None` if it has none, because all of its events are in the journal.
     pub(crate) fn open_file(&self) -> Result<Option<File>> {
         let file = regular::open(&self.path).map_err(|source| self.io_error(source))?;
         if file.is_none() && self.bytes_in_file() > 0 {
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_marks_file_is_completed_whatever_of_it_was_written() {
+    fn a_marks_file_is_completed_however_much_of_it_was_written() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("thread-1.flow");
         let at = |offset| Position::before(Offset::new(offset));
@@ -159,7 +160,7 @@ mod tests {
             encoder.encode(*position, mark, &mut bytes);
             ends.push(bytes.len());
         }
-        // One in the file, one pending, one of the open chunk; or less of it in the file.
+        // One in the file, one pending, one of the open chunk; or fewer of them in the file.
         for (written, pending) in [(ends[0], ends[1]), (0, ends[1]), (0, ends[0]), (0, 0)] {
             let open_marks = if pending == 0 { &all[..] } else { &all[2..] };
             let open_marks = if pending == ends[0] { &all[1..] } else { open_marks };
@@ -179,7 +180,7 @@ mod tests {
             let id = ThreadId::new(1);
             let file = ThreadFile::new(id, EventFormat::Binary, path.clone(), 4);
             let file = ThreadFile { open: Some(open), ..file };
-            // Whatever follows was on its way when the thread died.
+            // Whatever follows was being written when the thread died.
             for there in written..=bytes.len() {
                 fs::write(dir.path().join("thread-1.marks"), &bytes[..there]).unwrap();
                 let mut marks = file.marks().unwrap().unwrap();
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_from_a_record_on_is_reading_all_but_those_before() {
+    fn reading_from_a_record_on_leaves_out_those_before() {
         let dir = tempfile::tempdir().unwrap();
         let enter = Record::Enter(MethodId::new(1).unwrap());
         let exits = Record::Exit(NonZeroU64::new(2).unwrap());
@@ -220,7 +221,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Against one event after the other.
+        /// Compares with reading one event after the other.
         #[test]
         fn parts_are_what_happens_between_their_places(
             // Each ENTER, and how many exits follow it.
@@ -229,7 +230,7 @@ mod tests {
             from in 0_usize..60,
         ) {
             let mut bytes = Vec::new();
-            // All events, and in front of each its position.
+            // All events, each with its position.
             let mut events: Vec<(Position, Option<u64>)> = Vec::new();
             for (method, exits) in calls {
                 let at = |bytes: &Vec<u8>, exits| Position { offset: Offset::new(bytes.len() as u64), exits };
@@ -244,7 +245,7 @@ mod tests {
             let place = |index: usize| events.get(index).map_or(end, |event| event.0);
             let cuts: Vec<_> = cuts.into_iter().filter(|cut| *cut <= events.len()).collect();
             let parts: Vec<_> = cuts.chunks_exact(2).map(|pair| pair[0]..pair[1]).collect();
-            // Also as if they began with a record: nothing is left then that was entered before.
+            // Also as if they began with a record: then no frame is left that was entered before.
             let from = events.get(from).map_or(Offset::default(), |event| event.0.offset);
             let mut expected = Vec::new();
             for part in parts.clone() {

@@ -1,4 +1,4 @@
-//! Names and lives of threads.
+//! Names, starts and ends of threads.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,11 +8,11 @@ use crate::format::threads::ThreadLine;
 use crate::format::{ids, names};
 use crate::{Error, ThreadId};
 
-/// What `threads.jsonl` tells of a thread.
+/// What `threads.jsonl` contains about a thread.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Thread {
-    /// Its last name; empty where it has none or the file does not tell.
+    /// Its last name; empty if it has none, or if the file has no line with it.
     pub name: String,
     /// The names it had before, oldest first.
     pub earlier_names: Vec<String>,
@@ -24,9 +24,9 @@ pub struct Thread {
     pub start_ns: Option<u64>,
     /// When it ended, since the start of the trace.
     pub end_ns: Option<u64>,
-    /// Processor time it has taken in its whole life, where that was told when it ended.
+    /// Processor time in its whole life, if that was known when it ended.
     pub cpu_ns: Option<u64>,
-    /// What it had entered before recording began.
+    /// The frames it had entered before recording began.
     pub open: OpenFrames,
 }
 
@@ -35,12 +35,12 @@ pub struct Thread {
 pub struct OpenFrames {
     /// The innermost ones as `pkg.Outer$Inner.method(I)V`, outermost first.
     pub frames: Vec<String>,
-    /// How many outside these are not named.
+    /// How many frames outside these are not named.
     pub omitted: u64,
 }
 
 impl OpenFrames {
-    /// How many there are, named or not.
+    /// How many frames there are, named or not.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.omitted.saturating_add(self.frames.len() as u64)
@@ -54,8 +54,8 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// Reads `threads.jsonl` of a directory. A file that is absent counts as empty, and so does a
-    /// last line that is cut off. What is wrong with it goes to `damage`.
+    /// Reads `threads.jsonl` of a directory. A missing file counts as empty, and a truncated last line is
+    /// ignored. Errors are added to `damage`.
     pub(crate) fn read(dir: &Path, damage: &mut Vec<Error>) -> Self {
         let mut threads = Self::default();
         for_each_line(&dir.join(names::THREADS), damage, |line| {
@@ -99,7 +99,7 @@ impl Threads {
         }
     }
 
-    /// What is known of a thread.
+    /// What is known about a thread.
     #[must_use]
     pub fn get(&self, id: ThreadId) -> Option<&Thread> {
         self.by_id.get(&id)
@@ -111,7 +111,7 @@ impl Threads {
     }
 }
 
-/// A key as people read it; what is none stays as it is.
+/// A key in its readable form; text that is not a key is not changed.
 fn readable(key: &str) -> String {
     match ids::split_key(key) {
         ("", ..) => key.to_owned(),
