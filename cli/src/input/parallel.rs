@@ -133,7 +133,7 @@ struct Part {
 
 /// Reads a part of a thread. `None` if it is damaged.
 fn report_part(content: &Content, cut: &Cut, end: Offset, read: &AtomicU64) -> Option<Part> {
-    let mut report = Report::going_on(&cut.open);
+    let mut report = Report::continuing(&cut.open);
     let mut records = content.records_in(cut.offset..end);
     let mut position = cut.offset.get();
     loop {

@@ -70,6 +70,7 @@ impl Deepest {
     #[inline]
     fn keep(&mut self) {
         if !self.is_kept && self.depth > 0 {
+            debug_assert!(self.same <= self.open.len(), "common frames are open");
             self.deepest.truncate(self.same);
             self.deepest.extend_from_slice(self.open.get(self.same..).unwrap_or_default());
             self.same = self.open.len();

@@ -124,8 +124,8 @@ pub struct Edges<S, F> {
     total: u128,
 }
 
-/// The label under which the report counts a call that is no edge; a caller's or callee's label is the number
-/// of its method plus one.
+/// The report counts calls under labels: this one for calls without a recorded caller, [`OTHERS`] for calls
+/// between other methods, and for a caller or callee the number of its method plus one.
 const NOBODY: u64 = 0;
 const OTHERS: u64 = 1;
 
@@ -195,6 +195,7 @@ impl<S: Sums, F: FnMut(MethodId) -> bool> Edges<S, F> {
 
     #[inline]
     fn is_chosen(&self, method: NonZeroU32) -> bool {
+        debug_assert!(index(method) < self.calls.len(), "a method that was met");
         matches!(self.calls.get(index(method)), Some(Some(_)))
     }
 

@@ -155,6 +155,7 @@ impl<W: Weight> Graph<W> {
     fn meet(&mut self, path: u32, passed: u64) {
         if path != BEYOND {
             self.self_weight.resize(self.paths.nodes().len(), 0);
+            debug_assert!(at(path) < self.self_weight.len(), "there is a weight for each path");
             if let Some(self_weight) = self.self_weight.get_mut(at(path)) {
                 *self_weight += u128::from(passed);
             }

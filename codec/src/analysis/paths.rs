@@ -60,6 +60,7 @@ impl<C: Default> Paths<C> {
     /// is no room, or if `parent` is `u32::MAX`.
     #[inline]
     pub fn child(&mut self, parent: u32, method: NonZeroU32) -> u32 {
+        debug_assert!(parent == BEYOND || self.node(parent).is_some(), "a path of these");
         let Some(last) = self.node(parent).map(|node| node.last) else { return BEYOND };
         let guess = self.node(last).map_or(ROOT, |node| node.after);
         // The root has no number, so it is never mistaken for a child.
@@ -151,6 +152,7 @@ impl<C: Default> Paths<C> {
                 continue;
             }
             let place = u32::try_from(self.nodes.len()).unwrap_or(BEYOND);
+            debug_assert!(path == 0 || at(node.parent) < path, "parents come first");
             let parent = places.get(at(node.parent)).copied().unwrap_or(ROOT);
             self.nodes.push(PathNode { parent, last: ROOT, after: ROOT, ..node });
             if place != ROOT {
@@ -191,6 +193,7 @@ impl<C> Paths<C> {
 fn insert<C>(known: &mut HashTable<u32>, nodes: &[PathNode<C>], seed: u64, path: u32) {
     let hash =
         |&path: &u32| nodes.get(at(path)).map_or(0, |node| hash(seed, node.parent, node.method));
+    debug_assert!(at(path) < nodes.len(), "a path of these");
     known.insert_unique(hash(&path), path, hash);
 }
 

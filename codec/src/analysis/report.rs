@@ -150,7 +150,7 @@ impl Report {
     /// themselves count in another report, to which [`add`](Self::add) adds this one; this one counts the
     /// calls made in them from now on. So a thread can be cut into parts that are read at the same time.
     #[must_use]
-    pub fn going_on(open: &[MethodId]) -> Self {
+    pub fn continuing(open: &[MethodId]) -> Self {
         let mut report = Self::default();
         for &method in open {
             report.enter(method);
@@ -188,6 +188,7 @@ impl Report {
         {
             let number = index(self.numbering.number(*method));
             make_room(&mut self.far, number);
+            debug_assert!(2 * number + 1 < self.far.len(), "there is room for both sums");
             let sums_of_method = self.far.get_mut(2 * number..).unwrap_or_default();
             sums_of_method.iter_mut().zip(sums).for_each(|(sum, other)| sum.add(other));
         }
@@ -259,6 +260,7 @@ impl Report {
 fn enter_at(sums: &mut Vec<Sum>, number: usize) -> usize {
     make_room(sums, number);
     let outermost = 2 * number;
+    debug_assert!(outermost + 1 < sums.len(), "there is room for both sums");
     outermost + sums.get_mut(outermost).map_or(0, Sum::enter)
 }
 
@@ -276,6 +278,7 @@ fn sum_at<'a>(near: &'a mut [Sum], far: &'a mut [Sum], place: usize) -> Option<&
 /// Leaves a frame whose sum is in `far`, at the complement of `place`.
 #[cold]
 fn leave_far(far: &mut [Sum], place: usize, calls: u64) {
+    debug_assert!(!place < far.len(), "an open frame has a sum");
     if let Some(sum) = far.get_mut(!place) {
         sum.leave(calls);
     }
@@ -329,7 +332,7 @@ mod tests {
             cuts.sort_unstable();
             let (mut sum, mut open) = (Report::default(), Vec::new());
             for cut in cuts.windows(2) {
-                let mut part = Report::going_on(&open);
+                let mut part = Report::continuing(&open);
                 take(&mut part, &records[cut[0]..cut[1]]);
                 open = part.open_methods();
                 sum.add(part);

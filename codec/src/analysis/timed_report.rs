@@ -83,6 +83,7 @@ impl Visit for TimedReport<'_> {
             self.sums.resize(number + 1, Sum::default());
         }
         self.pass();
+        debug_assert!(number < self.sums.len(), "there is a sum for each number");
         let Some(sum) = self.sums.get_mut(number) else { return };
         sum.calls += 1;
         if sum.open == 0 {
@@ -107,6 +108,7 @@ impl Visit for TimedReport<'_> {
         let entered_at = self.last;
         clock.pass_enter(method);
         self.last = clock.now();
+        debug_assert!(number < self.sums.len(), "there is a sum for each number");
         if let Some(sum) = self.sums.get_mut(number) {
             let duration = u128::from(self.last.saturating_sub(entered_at));
             sum.calls += 1;
@@ -128,6 +130,7 @@ impl Visit for TimedReport<'_> {
         let count = usize::try_from(count.get()).unwrap_or(usize::MAX);
         let rest = self.stack.len().saturating_sub(count);
         for &number in self.stack.get(rest..).unwrap_or_default() {
+            debug_assert!(number < self.sums.len(), "there is a sum for each number");
             let Some(sum) = self.sums.get_mut(number) else { continue };
             sum.open -= 1;
             if sum.open > 0 {

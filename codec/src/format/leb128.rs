@@ -31,6 +31,7 @@ pub(crate) fn put_at(room: &mut [u8], at: usize, number: u64) -> usize {
 fn put_long(room: &mut [u8], number: u64) -> usize {
     let mut bytes = Vec::new();
     put(&mut bytes, number);
+    debug_assert!(bytes.len() <= room.len(), "the caller leaves room for the longest number");
     room.iter_mut().zip(&bytes).for_each(|(to, from)| *to = *from);
     bytes.len()
 }

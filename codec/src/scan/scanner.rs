@@ -64,6 +64,7 @@ pub(super) fn scan_depths<const IF_HIGH: bool>(
             at += block.len;
             continue;
         }
+        debug_assert!(at <= bytes.len(), "blocks end in the bytes");
         let (len, stop) = one_by_one(bytes.get(at..).unwrap_or_default(), enough - at, summary);
         at += len;
         if stop != Stop::Enough {
@@ -112,6 +113,7 @@ fn one_by_one(bytes: &[u8], enough: usize, summary: &mut Summary) -> (usize, Sto
     let enough = enough.min(BLOCK);
     let mut at = 0;
     while at < enough {
+        debug_assert!(at <= bytes.len(), "records end in the bytes");
         match decode(bytes.get(at..).unwrap_or_default()) {
             DecodedRecord::Record(record, len) => {
                 match record {

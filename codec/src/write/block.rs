@@ -23,6 +23,8 @@ pub(super) const MARGIN: usize = 32;
 /// The bytes of a block and those after it; zeros after the end of the chunk.
 pub(super) type Window = [u8; WIDTH + MARGIN];
 
+const _: () = assert!(size_of::<Window>() >= SIGHT, "a window has the bytes of a block's word");
+
 /// What the next block must know about the bytes before it. The default: it begins with an event.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Before {

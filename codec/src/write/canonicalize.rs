@@ -218,6 +218,7 @@ impl Canonicalizer {
             if ends_unwound {
                 self.note_unwound(out.len(), self.held.saturating_sub(1), 1);
             }
+            debug_assert!(len <= rest.len(), "a block ends in the chunk");
             rest = rest.get(len..).unwrap_or_default();
             if len < block::WIDTH / 4 {
                 return rest;
@@ -231,6 +232,7 @@ impl Canonicalizer {
     #[inline]
     fn step<'a>(&mut self, raw: &'a [u8], out: &mut Output<'_>) -> &'a [u8] {
         let (event, len) = Event::first(raw);
+        debug_assert!(len <= raw.len(), "an event ends in the chunk");
         let (bytes, rest) = raw.split_at_checked(len).unwrap_or((raw, &[]));
         let depth = self.depth();
         match event {

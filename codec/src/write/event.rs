@@ -110,6 +110,7 @@ pub fn count_events(raw: &[u8]) -> EventCounts {
             Event::Exit | Event::UnwoundExit => counts.exits += 1,
             Event::Begin(_) | Event::End | Event::Catch | Event::Time(_) | Event::Invalid => {}
         }
+        debug_assert!(0 < len && len <= rest.len(), "an event is some of the bytes");
         rest = rest.get(len..).unwrap_or(&[]);
     }
     counts
@@ -121,6 +122,7 @@ pub(crate) fn first_invalid(raw: &[u8]) -> Option<usize> {
     let mut rest = raw;
     while !rest.is_empty() {
         let (event, len) = Event::first(rest);
+        debug_assert!(0 < len && len <= rest.len(), "an event is some of the bytes");
         let next = rest.get(len..).unwrap_or(&[]);
         let may_be_cut_off =
             rest.first() == Some(&TIME) || flow::decode(rest) == DecodedRecord::Incomplete;

@@ -34,7 +34,7 @@ impl<'a> Output<'a> {
         // There is always memory now.
         let room = self.bytes.get_mut(self.end..)?.first_chunk_mut()?;
         let (len, result) = write(room);
-        self.end += len;
+        self.used(len);
         Some(result)
     }
 
@@ -47,7 +47,9 @@ impl<'a> Output<'a> {
     }
 
     /// Records that this many bytes have been written.
+    #[inline]
     pub(super) fn used(&mut self, bytes: usize) {
+        debug_assert!(self.end + bytes <= self.bytes.len(), "written beyond the reserved memory");
         self.end += bytes;
     }
 

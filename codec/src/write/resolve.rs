@@ -79,6 +79,7 @@ impl Block {
         let unresolved = open & open.wrapping_neg() & (self.others & self.others.wrapping_neg());
         let below = unresolved.wrapping_sub(1);
         if unresolved != 0 && self.enters & below > self.exits & below {
+            debug_assert!(self.enters & below != 0, "more than the exits is not nothing");
             let entered = 1 << (self.enters & below).checked_ilog2().unwrap_or_default();
             // Unless this is such a block.
             self.others |= entered & !1;

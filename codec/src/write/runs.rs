@@ -70,6 +70,7 @@ pub(super) fn write_runs(
     } else {
         exits > block::first(len) & !(exits | cuts)
     };
+    debug_assert!(0 < end && end <= room.len(), "a block fits in its memory");
     let last = room.get(end - 1).copied().unwrap_or_default();
     let held = if is_open { u64::from(last) + 1 } else { 0 };
     (end - usize::from(is_open), held)
@@ -96,6 +97,7 @@ fn write_long_run(count: u64, room: &mut [u8]) -> usize {
         return 0;
     };
     let record = Encoded::exits(count);
+    debug_assert!(record.as_bytes().len() <= room.len(), "a record fits in its memory");
     for (to, &from) in room.iter_mut().zip(record.as_bytes()) {
         *to = from;
     }
@@ -106,6 +108,7 @@ fn write_long_run(count: u64, room: &mut [u8]) -> usize {
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "a record of one byte is below 64")]
 fn add(room: &mut Room, at: usize, exits: u64) {
+    debug_assert!(at < room.len(), "a block fits in its memory");
     if let Some(byte) = room.get_mut(at) {
         *byte += exits as u8;
     }
@@ -114,6 +117,7 @@ fn add(room: &mut Room, at: usize, exits: u64) {
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "a record of one byte is below 64")]
 fn put(room: &mut [u8], at: usize, record: u64) {
+    debug_assert!(at < room.len(), "a block fits in its memory");
     if let Some(byte) = room.get_mut(at) {
         *byte = record as u8;
     }
@@ -130,6 +134,7 @@ fn copy(window: &Window, from: Range<usize>, room: &mut Room, to: usize) {
 
 #[inline]
 fn copy_step(window: &Window, from: usize, room: &mut Room, to: usize) {
+    debug_assert!(from + STEP <= window.len() && to + STEP <= room.len(), "a step fits");
     if let (Some(from), Some(to)) = (window.get(from..from + STEP), room.get_mut(to..to + STEP)) {
         to.copy_from_slice(from);
     }

@@ -96,7 +96,9 @@ impl State<'_> {
         let has_run = run > 0;
         let bytes = u64::from(event.bytes) << (u32::from(has_run) * u8::BITS);
         let bytes = bytes | (run - u64::from(has_run));
-        if let Some(to) = self.room.get_mut(self.len..self.len + size_of::<u64>()) {
+        let to = self.room.get_mut(self.len..self.len + size_of::<u64>());
+        debug_assert!(to.is_some(), "a batch fits in its memory");
+        if let Some(to) = to {
             to.copy_from_slice(&bytes.to_le_bytes());
         }
         let at = self.len + usize::from(has_run);
@@ -108,6 +110,7 @@ impl State<'_> {
 
     #[cold]
     fn write_exits(&mut self) {
+        debug_assert!(self.len <= self.room.len(), "a batch fits in its memory");
         let room = self.room.get_mut(self.len..).unwrap_or_default();
         self.len += write_run(std::mem::take(&mut self.held), room);
     }
@@ -143,6 +146,7 @@ impl Canonicalizer {
             let mut at = state.write(first);
             let at_ns = base.instant_ns(first.time);
             marks.add(state.position(base, start + at), &Mark::Instant { at_ns });
+            debug_assert!(TIME_BYTES + first.len <= rest.len(), "the first event was read whole");
             rest = rest.get(TIME_BYTES + first.len..).unwrap_or_default();
             let (mut time, mut count) = (first.time, 1);
             let mut instants = marks.encoder.instants();

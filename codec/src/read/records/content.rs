@@ -150,7 +150,7 @@ impl Content {
         offset: Offset,
         expected: u64,
     ) -> FlowReader<ContentReader> {
-        FlowReader::going_on(ContentReader { content: self.clone(), offset }, offset, expected)
+        FlowReader::continuing(ContentReader { content: self.clone(), offset }, offset, expected)
     }
 
     /// Reads records from the beginning of one to the end of another.
@@ -159,7 +159,7 @@ impl Content {
         let Range { start: offset, end } = range;
         let len = end.get().saturating_sub(offset.get());
         let input = ContentReader { content: self.clone(), offset }.take(len);
-        FlowReader::going_on(input, offset, len)
+        FlowReader::continuing(input, offset, len)
     }
 }
 

@@ -84,12 +84,12 @@ pub struct FlowReader<R> {
 impl<R: Read> FlowReader<R> {
     /// Reads from the start of `input`. No further buffering is needed.
     pub fn new(input: R) -> Self {
-        Self::going_on(input, Offset::default(), u64::MAX)
+        Self::continuing(input, Offset::default(), u64::MAX)
     }
 
     /// The same, where the start of `input` has this offset and about this many bytes: a million threads of a
     /// few events each need no large buffers.
-    pub(crate) fn going_on(input: R, position: Offset, expected_bytes: u64) -> Self {
+    pub(crate) fn continuing(input: R, position: Offset, expected_bytes: u64) -> Self {
         let expected = usize::try_from(expected_bytes).unwrap_or(usize::MAX);
         Self {
             input,

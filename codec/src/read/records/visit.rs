@@ -75,6 +75,7 @@ pub(crate) fn visit_records<V: Visit>(bytes: &[u8], visitor: &mut V) -> usize {
                     Record::Enter(method) => visitor.enter(method),
                     Record::Exit(count) => visitor.exit(count),
                 }
+                debug_assert!(len <= rest.len(), "a record is some of the bytes");
                 rest = rest.get(len..).unwrap_or_default();
                 continue;
             }
