@@ -36,8 +36,8 @@ pub(crate) fn library(given: Option<&Path>) -> Result<PathBuf, Failure> {
     })
 }
 
-/// Refuses a library for another machine than this program, because the JVM's own message is confusing. Files that cannot
-/// be read or are not libraries are left to the JVM.
+/// Refuses a library for another machine than this program, because the JVM's own message is confusing. Files
+/// that cannot be read or are not libraries are left to the JVM.
 fn expect_same_machine(library: &Path) -> Result<(), Failure> {
     let ours = std::env::current_exe().ok().and_then(|program| machine(&program));
     match (ours, machine(library)) {

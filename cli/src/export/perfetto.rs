@@ -1,9 +1,10 @@
 //! Perfetto's native format: a protobuf `Trace` of packets, as `protos/perfetto/trace` of the Perfetto project
 //! specifies them. Each thread is a separate sequence with its track, which names a method at its first call.
 //!
-//! A call is a slice: `SLICE_BEGIN` and `SLICE_END`. Frames that are open at the end have no `SLICE_END`, and Perfetto
-//! shows them as unfinished. Notes and exceptions are instants. A call that an exception ended has the exception as
-//! an argument. Without a clock [a call takes a microsecond](Unit::explained), which the name of the process explains.
+//! A call is a slice: `SLICE_BEGIN` and `SLICE_END`. Frames that are open at the end have no `SLICE_END`, and
+//! Perfetto shows them as unfinished. Notes and exceptions are instants. A call that an exception ended has
+//! the exception as an argument. Without a clock [a call takes a microsecond](Unit::explained), which the
+//! name of the process explains.
 
 use flow_codec::MethodId;
 use flow_codec::read::{ThreadFile, Trace};

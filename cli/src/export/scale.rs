@@ -8,9 +8,9 @@ use crate::output::Unit;
 const NANOS_PER_CALL: u64 = 1000;
 
 impl Unit {
-    /// The time of an event in this unit: nanoseconds since the start of the trace, or the number of earlier `calls` of
-    /// the thread, including those that are left out, so that a call is as long as the number of calls in it. Events
-    /// of unknown time happen at `start_ns`.
+    /// The time of an event in this unit: nanoseconds since the start of the trace, or the number of earlier
+    /// `calls` of the thread, including those that are left out, so that a call is as long as the number of
+    /// calls in it. Events of unknown time happen at `start_ns`.
     #[inline]
     pub(crate) fn at(self, time: When, calls: u64, start_ns: u64) -> u64 {
         match self {

@@ -37,8 +37,8 @@ pub(crate) struct Viewer {
 
 const MIB: u64 = 1 << 20;
 
-/// The usual viewer of a format; `None` if there is no limit. The figures are cautious readings of what the makers and
-/// users of these viewers report.
+/// The usual viewer of a format; `None` if there is no limit. The figures are cautious readings of what the
+/// makers and users of these viewers report.
 pub(crate) fn viewer(target: Target) -> Option<Viewer> {
     let any_frames = |limit, bytes| Some(Viewer { limit, bytes, frames: usize::MAX });
     match target {

@@ -80,8 +80,8 @@ impl Flame {
         self.fit(std::iter::empty());
     }
 
-    /// The number of calls for each pair of caller and callee. The caller of outermost calls is [`NO_METHOD`]. Calls on
-    /// dropped paths are missing.
+    /// The number of calls for each pair of caller and callee. The caller of outermost calls is
+    /// [`NO_METHOD`]. Calls on dropped paths are missing.
     pub(super) fn edges(&self) -> HashMap<(u32, u32), u64> {
         let mut edges = HashMap::new();
         for node in self.paths.nodes().iter().skip(1) {

@@ -1,7 +1,7 @@
 //! Gathers what the page shows of calls, in one pass over all threads.
 //!
-//! Times are in a unit of the caller's choice. Memory: the open frames, the budgets of [`Timeline`] and [`Flame`], and
-//! a few bytes for each method.
+//! Times are in a unit of the caller's choice. Memory: the open frames, the budgets of [`Timeline`] and
+//! [`Flame`], and a few bytes for each method.
 
 use std::num::NonZeroU64;
 

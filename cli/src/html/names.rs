@@ -49,8 +49,8 @@ impl Serialize for Row {
 }
 
 impl Names {
-    /// The names of methods, which have the numbers of their places in `methods`. Those whose numbers are in `shown` come
-    /// first.
+    /// The names of methods, which have the numbers of their places in `methods`. Those whose numbers are in
+    /// `shown` come first.
     pub(super) fn new(
         known: &Methods,
         methods: &[(MethodId, Sums)],

@@ -1,8 +1,8 @@
 //! The calls of one thread as the boxes of a chart, in bounded memory.
 //!
-//! A call keeps its box while it is at least as wide as a minimum; narrower calls are merged with adjacent ones into
-//! *more* boxes. The minimum grows whenever there are too many boxes. So a small trace is kept completely, and a large
-//! one looks the same, with less to zoom into.
+//! A call keeps its box while it is at least as wide as a minimum; narrower calls are merged with adjacent
+//! ones into *more* boxes. The minimum grows whenever there are too many boxes. So a small trace is kept
+//! completely, and a large one looks the same, with less to zoom into.
 //!
 //! A box is stored after the boxes inside it, so a call that turns out to be too narrow removes them from the end.
 
@@ -10,8 +10,8 @@ use super::chart::{ChartBox, FRAMES, Kind, between, wider, width_at};
 
 /// While a thread is read, up to this many times the budget is kept.
 const WHILE_READ: usize = 4;
-/// A *more* box grows up to this many times the minimum width, so that a long loop becomes a row of boxes instead of a
-/// single one.
+/// A *more* box grows up to this many times the minimum width, so that a long loop becomes a row of boxes
+/// instead of a single one.
 const MORE_WIDTH: f64 = 8.0;
 
 /// A box, and the number of boxes inside it, which are stored before it.

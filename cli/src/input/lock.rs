@@ -1,7 +1,7 @@
 //! Locks of a trace directory. The process that holds the lock on `.lock` writes there: a JVM, or a repair.
 //!
-//! A JVM that starts tries the lock, and records elsewhere if it is taken. A program that only checks the lock must not
-//! cause that, so it does so under the lock on `.gate`, for which a JVM waits.
+//! A JVM that starts tries the lock, and records elsewhere if it is taken. A program that only checks the
+//! lock must not cause that, so it does so under the lock on `.gate`, for which a JVM waits.
 
 use std::fs::{File, TryLockError};
 use std::io;

@@ -54,8 +54,8 @@ pub(crate) fn sweep_thread(
     })
 }
 
-/// Reads a thread in parts, on all cores, into a report for each part. `None` if the thread is too small, or if anything
-/// is unusual: then it must be read from beginning to end.
+/// Reads a thread in parts, on all cores, into a report for each part. `None` if the thread is too small, or
+/// if anything is unusual: then it must be read from beginning to end.
 pub(crate) fn report_thread(
     file: &ThreadFile,
     progress: &mut Progress,

@@ -263,8 +263,8 @@ pub(crate) fn count_thread(file: &ThreadFile, progress: &mut Progress) -> (Summa
     }
 }
 
-/// Passes the events of a timeline to a visitor, to its end or until the visitor stops. The caller reports damage of the
-/// marks.
+/// Passes the events of a timeline to a visitor, to its end or until the visitor stops. The caller reports
+/// damage of the marks.
 pub(crate) fn read_timeline(
     file: &ThreadFile,
     timeline: &mut Timeline<'_>,

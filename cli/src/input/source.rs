@@ -233,8 +233,8 @@ pub(crate) fn file_title(trace: &Trace, file: &ThreadFile) -> String {
     }
 }
 
-/// Returns whether a thread matches: by its id, or by a name that it has or had. A number that is an id never matches a
-/// name.
+/// Returns whether a thread matches: by its id, or by a name that it has or had. A number that is an id never
+/// matches a name.
 fn matches(trace: &Trace, id: ThreadId, pattern: &str) -> bool {
     let number = pattern.parse().ok().map(ThreadId::new);
     if number.is_some_and(|number| number == id || trace.threads.get(number).is_some()) {

@@ -53,8 +53,8 @@ pub(super) fn connect(process: &Process) -> Result<UnixStream, Failure> {
     }
 }
 
-/// Connects if the process listens. A socket that an earlier process with the same id left refuses the connection; a JVM
-/// that gets the signal replaces it.
+/// Connects if the process listens. A socket that an earlier process with the same id left refuses the
+/// connection; a JVM that gets the signal replaces it.
 fn listening(process: &Process) -> Result<Option<UnixStream>, Failure> {
     let name = format!(".java_pid{}", process.own_pid());
     let tmp = process.tmp()?;

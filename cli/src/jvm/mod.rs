@@ -65,8 +65,8 @@ fn broken(process: &Process, error: &std::io::Error) -> Failure {
     Failure::Failed(format!("process {}: while waiting for the JVM: {error}", process.pid()))
 }
 
-/// The protocol's version, the command, and its three arguments, each followed by a NUL. `true` means that the library
-/// is a path, not a name to search for.
+/// The protocol's version, the command, and its three arguments, each followed by a NUL. `true` means that
+/// the library is a path, not a name to search for.
 fn request(library: &str, options: &str) -> Vec<u8> {
     let parts = ["1", "load", library, "true", options];
     parts.iter().flat_map(|part| part.bytes().chain([0])).collect()

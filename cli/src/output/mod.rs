@@ -94,8 +94,8 @@ impl Out {
         }
     }
 
-    /// Prints a remark on the results. In text it is one of the lines, with `… ` in front if something is left out. JSON
-    /// and CSV are read by programs, so there it goes to stderr, with the `place` it is about.
+    /// Prints a remark on the results. In text it is one of the lines, with `… ` in front if something is
+    /// left out. JSON and CSV are read by programs, so there it goes to stderr, with the `place` it is about.
     pub(crate) fn remark(
         &mut self,
         format: Format,

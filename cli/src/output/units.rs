@@ -85,8 +85,8 @@ fn eight_digits(number: u64) -> u64 {
     tens | ((twos - tens * 10) << 8)
 }
 
-/// Appends the last `count` of eight digits. It writes all eight and truncates, because a copy of constant length takes no
-/// call of `memcpy`.
+/// Appends the last `count` of eight digits. It writes all eight and truncates, because a copy of constant
+/// length takes no call of `memcpy`.
 #[inline]
 fn push_last(line: &mut Vec<u8>, digits: u64, count: usize) {
     let end = line.len() + count;

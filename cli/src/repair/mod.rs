@@ -8,8 +8,8 @@
 //! 3. `trace.json` is replaced by one with an end.
 //! 4. The journal is moved away, the last sign of a kill.
 //!
-//! Everything that is replaced, moved or cut off is in `before-repair` first. Files that contradict each other are not
-//! changed, and then steps 3 and 4 are omitted, so that the defect stays visible.
+//! Everything that is replaced, moved or cut off is in `before-repair` first. Files that contradict each
+//! other are not changed, and then steps 3 and 4 are omitted, so that the defect stays visible.
 
 mod end;
 mod finding;

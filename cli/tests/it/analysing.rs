@@ -1,4 +1,4 @@
-//! The verbs that add up calls, on sound traces: what they print, to the byte.
+//! The exact output of the verbs that add up calls, on sound traces.
 
 use std::fs;
 
@@ -35,13 +35,13 @@ fn a_report_of_a_large_thread_is_the_same_however_many_cores_read_it() {
     let mut bytes = large();
     let trace = bare(&bytes);
     let report = |args: &[&str]| flow(&[&["report"], args].concat(), trace.path());
-    // A filter is for one core.
+    // With a filter, one core reads the thread.
     let one = report(&["--include", "**"]);
     assert!(one.code == Some(0), "{one:?}");
     let all = report(&[]);
     assert_eq!((&all.out, all.code, all.err.as_str()), (&one.out, Some(0), ""));
 
-    // With an index that says that a frame more is open in the second half.
+    // With an index that has one frame too many open in the second half.
     let path = trace.path().join("thread-1.idx");
     assert_eq!(flow(&["index"], trace.path()).code, Some(0));
     assert_eq!(report(&[]).out, one.out, "with an index");
@@ -51,7 +51,7 @@ fn a_report_of_a_large_thread_is_the_same_however_many_cores_read_it() {
     fs::write(&path, index.encode()).unwrap();
     assert_eq!(report(&[]).out, one.out, "with a wrong index");
 
-    // Cut off, and damaged, it is read as far as by one.
+    // Truncated or damaged, it is read exactly as by one core.
     for end in [&[0xC0][..], &[0xFF; 20]] {
         bytes.extend_from_slice(end);
         fs::write(trace.path().join("thread-1.flow"), &bytes).unwrap();
@@ -86,7 +86,7 @@ calls  total       %  self  method
 }
 
 #[test]
-fn graph_says_what_it_leaves_out_and_why() {
+fn graph_shows_how_much_it_leaves_out_and_why() {
     let trace = trace();
     for (args, end) in [
         (&["--depth", "1"][..], "… 2 more paths with 4 calls (57.1%) left out (--depth 1)\n"),
@@ -100,7 +100,7 @@ fn graph_says_what_it_leaves_out_and_why() {
         let run = flow(&[&["graph"], args].concat(), trace.path());
         assert!(run.out.ends_with(end), "{args:?}: {}", run.out);
     }
-    // What is exactly at the border is in.
+    // A share that equals the minimum is shown.
     let run = flow(&["graph", "--max", "4", "--min", "28", "--depth", "3"], trace.path());
     assert!(!run.out.contains('…'), "{}", run.out);
 }
@@ -183,7 +183,7 @@ fn graph_for_programs_names_the_parent_of_each_path() {
 }
 
 #[test]
-fn report_tells_callers_and_callees() {
+fn report_shows_callers_and_callees() {
     let trace = trace();
     let run = flow(&["report", "--callers", "com.app.Main#work"], trace.path());
     assert_eq!(
@@ -240,7 +240,7 @@ fn overloads_differ_and_every_name_that_is_shown_is_a_pattern() {
     ];
     let ids = methods.iter().enumerate().map(|(id, (key, _))| format!("a.B#{key}={id}\n"));
     fs::write(trace.path().join("ids.properties"), ids.collect::<String>()).unwrap();
-    // Each once, and one without a name.
+    // Each path once, and one method without a name.
     let events = [0x80, 0, 0x81, 0, 0x82, 0, 0x83, 0, 0x84, 0, 0x85, 0];
     fs::write(trace.path().join("thread-1.flow"), events).unwrap();
     let (mut short, mut full) = (0, 0);
@@ -265,13 +265,13 @@ fn overloads_differ_and_every_name_that_is_shown_is_a_pattern() {
         assert!(shown.contains(&"?#5"), "{}", run.out);
     }
     assert_eq!((short, full), (methods.len(), methods.len()));
-    // Without parameters a name is that of all overloads.
+    // A name without parameters means all overloads.
     let run = flow(&["report", "--include", "B.total"], trace.path());
     assert!(run.out.starts_with("2 calls of 2 methods in 1 thread\n"), "{}", run.out);
 }
 
 #[test]
-fn report_tells_paths() {
+fn report_shows_paths() {
     let trace = trace();
     let run = flow(&["report", "--paths", "longest"], trace.path());
     assert_eq!(
@@ -336,9 +336,9 @@ depth  method
 }
 
 #[test]
-fn diff_tells_what_appeared_vanished_and_changed() {
+fn diff_shows_paths_that_appeared_vanished_and_changed() {
     let (before, after) = (trace(), trace());
-    // main > (init, init > work): under other ids.
+    // main > (init, init > work), with other ids.
     fs::write(
         after.path().join("ids.properties"),
         "com.app.Main$Job#<init>()V=0\ncom.app.Main#work(I)I=1\n\
@@ -369,7 +369,7 @@ change  before  after         method
     );
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
 
-    // Only of one thread; it needs not be in both.
+    // Of one thread only, which may be in one of the traces.
     let run = diff(&["--thread", "main", "--format", "csv", "--max", "1"], &before, &after);
     assert!(
         run.out
@@ -439,7 +439,7 @@ fn traces_that_do_not_differ_are_said_to_be_the_same() {
 }
 
 #[test]
-fn damage_is_told_and_what_is_whole_counts() {
+fn damage_is_reported_and_everything_else_counts() {
     // A number of more than 63 bits, then work.
     let mut bytes = vec![0x80];
     bytes.extend([0xFF; 20]);
@@ -459,7 +459,7 @@ fn damage_is_told_and_what_is_whole_counts() {
     let run = diff(&[], &sound, &damaged);
     assert_eq!(run.code, Some(1));
     assert!(run.err.contains("offset 1:") && run.out.contains("after   4 calls"), "{}", run.out);
-    // One cannot be read at all.
+    // One thread cannot be read at all.
     let nothing = tempfile::tempdir().unwrap();
     assert_eq!(diff(&[], &sound, &nothing).code, Some(1));
     // A record is cut off at the end.
@@ -507,7 +507,7 @@ fn several_traces_have_a_tree_each_and_are_compared_together() {
 }
 
 #[test]
-fn misuse_is_told_with_status_2() {
+fn misuse_is_reported_with_status_2() {
     for args in [
         &["diff", "one"][..],
         &["graph", "--depth", "0"],
@@ -539,9 +539,9 @@ fn a_very_deep_stack_is_a_tree_like_any() {
     assert!(run.out.contains("-199,999"), "{}", run.out);
 }
 
-/// What text says among results is said on stderr where programs read those.
+/// Remarks are lines of text, and messages on stderr with JSON and CSV.
 #[test]
-fn what_is_cut_is_told_in_every_format() {
+fn limits_are_reported_in_every_format() {
     let (one, other) = (trace(), bare(&[0x81, 0x82]));
     let tests = trace_of_tests();
     let verbs: &[(&[&str], &TempDir, &str)] = &[
@@ -594,17 +594,17 @@ fn what_is_cut_is_told_in_every_format() {
         (&["dump", "--marks", "--max", "1"], &tests, "stopped after 1 mark (--max 1)"),
         (&["index"], &one, "3 threads of less than 4.0 MB need no index"),
     ];
-    for (args, dir, told) in verbs {
+    for (args, dir, remark) in verbs {
         let text = flow(args, dir.path());
         let lines = text.out.lines().map(|line| line.trim_start_matches([' ', '…']));
-        assert_eq!(lines.filter(|line| line == told).count(), 1, "{args:?}: {}", text.out);
-        assert!(!text.err.contains(told), "{args:?}: {}", text.err);
+        assert_eq!(lines.filter(|line| line == remark).count(), 1, "{args:?}: {}", text.out);
+        assert!(!text.err.contains(remark), "{args:?}: {}", text.err);
         for format in ["json", "csv"] {
             let run = flow(&[args, &["--format", format][..]].concat(), dir.path());
-            // A replay names the thread.
+            // Messages of a replay name the thread.
             let err = run.err.replace("thread 1 main: ", "");
-            assert!(err.contains(&format!("flow: {told}\n")), "{args:?}: {}", run.err);
-            assert!(!run.out.contains(told), "{args:?}: {}", run.out);
+            assert!(err.contains(&format!("flow: {remark}\n")), "{args:?}: {}", run.err);
+            assert!(!run.out.contains(remark), "{args:?}: {}", run.out);
             assert_eq!(run.code, text.code, "{args:?}");
             let limit = args.iter().position(|arg| ["--max", "--min"].contains(arg));
             let Some(at) = limit else { continue };
@@ -627,7 +627,7 @@ fn what_is_cut_is_told_in_every_format() {
 }
 
 #[test]
-fn what_is_cut_of_several_traces_is_told_with_the_trace() {
+fn limits_of_several_traces_are_reported_with_the_trace() {
     let dir = tempfile::tempdir().unwrap();
     for name in ["jvm-1", "jvm-2"] {
         write_trace(&dir.path().join(name));

@@ -1,4 +1,4 @@
-//! `flow attach` and `flow detach`, with shells in the place of JVMs.
+//! `flow attach` and `flow detach`, with shells in place of JVMs.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -15,32 +15,32 @@ use signal_hook::iterator::Signals;
 use tempfile::TempDir;
 
 const DEADLINE: Duration = Duration::from_secs(30);
-/// Tells of each signal, which ends a `read`. It reads what never comes, so it costs nothing, and ends with its
-/// input.
+/// Prints a line for each signal, which interrupts `read`. Its input never has data, so waiting costs
+/// nothing, and it ends with its input.
 const JVM: &str = "trap 'echo quit; heard=1' QUIT; echo ready; \
     while heard=; read -r line || [ \"$heard\" ]; do :; done";
 
-/// A shell that is mapped as `libjvm.so`, and agent libraries that are none.
+/// A shell that is mapped as `libjvm.so`, and files in place of agent libraries.
 struct Jvm {
     dir: TempDir,
     child: Child,
-    /// What it tells, a line at a time.
+    /// Its output, line by line.
     told: BufReader<std::process::ChildStdout>,
-    /// The protocol leaves no choice of the place; the id keeps tests apart.
+    /// The protocol prescribes the path; the process id makes it unique among tests.
     socket: PathBuf,
 }
 
 impl Jvm {
     fn start(script: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        // Copied by another process: what this one has open for writing while another test forks
+        // Copied by another process: a file that this one has open for writing while another test forks
         // cannot be run.
         let shell = dir.path().join("libjvm.so");
         let sh = fs::canonicalize("/bin/sh").unwrap();
         assert!(Command::new("cp").arg(sh).arg(&shell).status().unwrap().success());
         fs::write(dir.path().join("libflowagent.so"), "").unwrap();
-        // Whoever runs tests in the background may have made them ignore it, as no shell can undo; what is
-        // handled here is as usual in a child.
+        // A test run in the background may ignore the signal, which a shell cannot undo. A signal that is
+        // handled here has its default action in a child.
         drop(Signals::new([SIGQUIT]).unwrap());
         let mut child = Command::new(&shell)
             .arg0("sh")
@@ -70,7 +70,7 @@ impl Jvm {
         flow.output().unwrap().into()
     }
 
-    /// Runs `flow attach`, and answers in the JVM's place once it has been asked to listen.
+    /// Runs `flow attach`, and answers in place of the JVM after the request to listen.
     fn attach(&mut self, args: &[&str], answer: &str, refusal: &str) -> (Run, Vec<String>) {
         let trigger = self.dir.path().join(format!(".attach_pid{}", self.child.id()));
         let (socket, answer, refusal) =
@@ -81,7 +81,7 @@ impl Jvm {
             serve(&socket, &answer, &refusal)
         });
         let run = self.flow("attach", &[&["--agent", "libflowagent.so"], args].concat());
-        // Should nobody have asked, that ends the wait for it.
+        // If there was no request, this ends the wait for it.
         drop(UnixStream::connect(&self.socket));
         let _ = fs::remove_file(&self.socket);
         assert!(!trigger.exists(), "{run:?}");
@@ -106,9 +106,9 @@ fn wait_for(path: &Path) {
     }
 }
 
-/// Takes one request, says in the file that it names why the agent refuses, and answers.
+/// Accepts one request, writes the agent's reason to the file that it names, and answers.
 fn serve(socket: &Path, answer: &str, refusal: &str) -> Vec<String> {
-    // Of an earlier process of this id.
+    // Left by an earlier process with this id.
     let _ = fs::remove_file(socket);
     let listener = UnixListener::bind(socket).unwrap();
     let (mut stream, _) = listener.accept().unwrap();
@@ -127,7 +127,7 @@ fn serve(socket: &Path, answer: &str, refusal: &str) -> Vec<String> {
     parts
 }
 
-/// The file that a request named for the agent's words.
+/// The file that a request names for the agent's reason.
 fn answer_file(request: &[String]) -> &Path {
     Path::new(request.last().unwrap().split_once("answer=").unwrap().1)
 }
@@ -159,7 +159,7 @@ fn a_jvm_is_asked_to_load_the_library_with_absolute_paths() {
 }
 
 #[test]
-fn the_agents_reason_for_refusing_is_told() {
+fn the_agents_reason_for_refusing_is_shown() {
     let mut jvm = Jvm::start(JVM);
     let pid = jvm.child.id();
     let (run, request) =
@@ -174,7 +174,7 @@ fn the_agents_reason_for_refusing_is_told() {
 }
 
 #[test]
-fn options_that_are_too_long_are_told_from_a_jvm_that_hangs_up() {
+fn options_that_are_too_long_are_distinguished_from_a_jvm_that_hangs_up() {
     let mut jvm = Jvm::start(JVM);
     let (run, _) = jvm.attach(&["--target", &"x".repeat(1_000)], "", "");
     assert!(
@@ -199,7 +199,7 @@ fn a_jvm_that_listens_is_sent_no_signal() {
 }
 
 #[test]
-fn what_is_no_jvm_is_left_alone() {
+fn a_process_that_is_no_jvm_gets_no_signal() {
     let mut sleeper = Command::new("sleep").arg("60").spawn().unwrap();
     let pid = sleeper.id().to_string();
     for verb in ["attach", "detach"] {

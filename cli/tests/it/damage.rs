@@ -1,4 +1,4 @@
-//! The verbs on traces that are cut short, damaged or hostile.
+//! The verbs on traces that are truncated, damaged or hostile.
 
 use std::fs;
 
@@ -64,7 +64,7 @@ fn a_record_cut_off_makes_the_result_partial() {
 }
 
 #[test]
-fn nobody_waits_for_a_pipe_in_place_of_a_file() {
+fn a_pipe_in_place_of_a_file_blocks_no_verb() {
     for name in [
         "thread-1.flow",
         "thread-1.marks",
@@ -78,13 +78,13 @@ fn nobody_waits_for_a_pipe_in_place_of_a_file() {
         ".gate",
     ] {
         let trace = trace();
-        // Whoever asks whether a JVM still records tries the lock.
+        // Checking whether a JVM still records takes the lock.
         fs::write(trace.path().join("trace.json"), manifest(0, None)).unwrap();
         let pipe = trace.path().join(name);
         let _ = fs::remove_file(&pipe);
         rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).unwrap();
         let [checked, reported] = ["check", "report"].map(|verb| flow(&[verb], trace.path()));
-        // An index is taken or left, and a lock says nothing of what was recorded.
+        // Indexes are optional, and a lock has no content.
         if name.starts_with('.') || name.ends_with(".idx") {
             assert_eq!(checked.code, Some(0), "{name}: {}", checked.out);
         } else {
@@ -92,14 +92,14 @@ fn nobody_waits_for_a_pipe_in_place_of_a_file() {
             assert!(checked.out.contains(&finding), "{name}: {}", checked.out);
             assert_eq!(checked.code, Some(1), "{name}");
         }
-        // Threads 12 and 13 are whole, whatever is missing of thread 1 and the names.
+        // Threads 12 and 13 are whole, no matter what is missing of thread 1 and the names.
         let calls = if name == "thread-1.flow" { "2 calls" } else { "7 calls" };
         assert!(reported.out.contains(calls), "{name}: {}", reported.out);
     }
 }
 
 #[test]
-fn what_a_cut_explains_is_not_damage_and_what_it_cannot_is() {
+fn totals_that_truncation_explains_are_missing_and_others_are_damage() {
     let trace = trace();
     let file = trace.path().join("thread-1.flow");
     // The last exit run now lacks its second byte.
@@ -108,13 +108,13 @@ fn what_a_cut_explains_is_not_damage_and_what_it_cannot_is() {
     assert_eq!(run.code, Some(3), "{}", run.out);
     assert!(run.out.contains("missing: 6 method exits, but 8 in trace.json"), "{}", run.out);
 
-    // What is cut off between two records is missing as well.
+    // Events are also missing if the file is cut between two records.
     fs::write(&file, &MAIN[..7]).unwrap();
     let run = flow(&["check"], trace.path());
     assert_eq!(run.code, Some(3), "{}", run.out);
     assert!(run.out.contains("missing: 6 method exits, but 8 in trace.json"), "{}", run.out);
 
-    // As long as it was, and yet other events.
+    // The same length, but other events.
     fs::write(&file, [&MAIN[..7], &[0x00]].concat()).unwrap();
     let run = flow(&["check"], trace.path());
     assert_eq!(run.code, Some(1), "{}", run.out);
@@ -122,7 +122,7 @@ fn what_a_cut_explains_is_not_damage_and_what_it_cannot_is() {
 }
 
 #[test]
-fn files_that_end_too_early_are_told_by_every_verb() {
+fn every_verb_reports_files_that_end_too_early() {
     let trace = trace();
     let file = trace.path().join("thread-1.flow");
     fs::write(&file, &MAIN[..7]).unwrap();
@@ -135,7 +135,7 @@ fn files_that_end_too_early_are_told_by_every_verb() {
             assert_eq!(run.code, Some(3), "{}", run.err);
             assert!(run.err.contains("1 byte of events are missing (flow check"), "{}", run.err);
         }
-        // Which thread it is of is not known.
+        // Its thread is unknown.
         let run = flow(&[verb, "--thread", "12"], trace.path());
         assert_eq!(run.code, Some(3), "{verb}: {}", run.err);
     }
@@ -150,23 +150,23 @@ fn files_that_end_too_early_are_told_by_every_verb() {
 }
 
 #[test]
-fn a_replay_from_behind_damage_tells_of_it() {
+fn a_replay_that_begins_after_damage_reports_it() {
     let damage = [&[0x80, 0x81, 0x01][..], &[0xFF; 20], &[0x01]].concat();
     let trace = bare(&[&damage[..], &[0x80, 0x81, 0x81, 0x02]].concat());
     for from in ["3", "event:5", "offset:25", "com.app.Main#main > com.app.Main#work", "77"] {
         let run = flow(&["replay", "--from", from], trace.path());
         assert_eq!(run.code, Some(1), "{from}: {}", run.err);
         let told = run.err.matches("thread-1.flow: offset 3: number of more than").count();
-        // The first call on that path is before it; only what is read of the events is told.
+        // The first call on that path is before the damage; only damage in the part that is read is reported.
         assert_eq!(told, 1, "{from}: {}", run.err);
     }
 }
 
 #[test]
-fn a_replay_from_behind_much_damage_counts_all_of_it() {
+fn a_replay_that_begins_after_much_damage_counts_all_of_it() {
     let damage = [&[0xFF; 20][..], &[0x01]].concat().repeat(12);
     let trace = bare(&[&[0x80, 0x81, 0x01][..], &damage, &[0x80, 0x81, 0x01], &damage].concat());
-    // Of each side of the call the first eight are named.
+    // The first eight places before and after the call are named.
     for (from, named, more) in [("2", 16, 8), ("900", 8, 16)] {
         let run = flow(&["replay", "--from", from], trace.path());
         assert_eq!(run.err.matches("number of more than").count(), named, "{}", run.err);
@@ -175,7 +175,7 @@ fn a_replay_from_behind_much_damage_counts_all_of_it() {
 }
 
 #[test]
-fn a_dump_shows_what_it_leaves_out() {
+fn a_dump_shows_which_bytes_it_leaves_out() {
     let trace = bare(&[&[0x80, 0x81, 0x01][..], &[0xFF; 20], &[0x01, 0x81]].concat());
     let run = flow(&["dump"], trace.path());
     assert!(
@@ -186,7 +186,7 @@ fn a_dump_shows_what_it_leaves_out() {
     let trace = bare(&[&[0x80, 0x81, 0x01][..], &[0xFF; 20]].concat());
     let run = flow(&["dump"], trace.path());
     assert!(run.out.ends_with("\n         3  20 bytes     left out\n"), "{}", run.out);
-    // Between lines of text there may be empty ones.
+    // There may be empty lines.
     let trace = tempfile::tempdir().unwrap();
     fs::write(
         trace.path().join("thread-1.jsonl"),
@@ -215,7 +215,7 @@ fn damaged_threads_have_no_stored_index() {
     assert!(run.out.contains("damaged; no index is stored"), "{}", run.out);
     assert!(!trace.path().join("thread-1.idx").exists());
 
-    // One of what was there before stays of use.
+    // The index of the earlier events is still used.
     let file = trace.path().join("thread-1.flow");
     fs::write(&file, call.repeat(1 << 21)).unwrap();
     assert_eq!(flow(&["index"], trace.path()).code, Some(0));
@@ -229,7 +229,7 @@ fn damaged_threads_have_no_stored_index() {
 }
 
 #[test]
-fn damage_is_told_with_its_offset_and_what_is_whole_is_shown() {
+fn damage_is_reported_with_its_offset_and_everything_else_is_shown() {
     let trace = bare(&[&[0x80, 0x81, 0x01][..], &[0xFF; 20]].concat());
     for verb in ["replay", "report", "info", "dump"] {
         let run = flow(&[verb], trace.path());
@@ -243,7 +243,7 @@ fn damage_is_told_with_its_offset_and_what_is_whole_is_shown() {
 }
 
 #[test]
-fn damaged_lines_do_not_hide_what_is_whole() {
+fn damaged_lines_do_not_hide_valid_ones() {
     let trace = trace();
     fs::write(trace.path().join("ids.properties"), format!("rubbish\n{IDS}")).unwrap();
     let run = flow(&["report"], trace.path());
@@ -274,7 +274,7 @@ fn ids_without_a_name_show_their_number() {
 }
 
 #[test]
-fn losses_and_threads_that_are_not_told_of_make_a_trace_partial() {
+fn losses_and_threads_without_a_line_make_a_trace_partial() {
     let trace = trace();
     let lossy = manifest(0, Some((7, 8, 12)))
         .replace(r#""events":0,"reasons":[]"#, r#""events":1234,"reasons":["disk full"]"#);
@@ -386,7 +386,7 @@ fn every_verb_refuses_a_trace_of_a_newer_version() {
         &["export", "--to", "jsonl"],
         &["report", "--html", "page.html"],
     ];
-    // One of a run that ended, and one of a run that was killed.
+    // The trace of a run that ended, and one of a killed run.
     for end in [Some((7, 8, 12)), None] {
         let trace = trace();
         let newer = manifest(0, end).replacen("\"format_version\":1", "\"format_version\":2", 1);
@@ -445,7 +445,7 @@ fn names_cannot_move_the_cursor_or_break_a_line() {
     assert!(run.err.contains("no thread 'no\\u{1b}[2Jne'"), "{}", run.err);
 }
 
-/// The calls that the lines of a replay stand for: those shown, and those said to be below.
+/// The number of calls that the lines of a replay represent: shown, collapsed or below.
 fn calls_of(out: &str) -> u64 {
     let number = |text: &str| text.replace(',', "").parse::<u64>().unwrap();
     let mut calls = 0;
@@ -464,7 +464,7 @@ fn calls_of(out: &str) -> u64 {
 }
 
 #[test]
-fn whatever_the_bytes_a_replay_accounts_for_every_call_and_following_says_the_same() {
+fn a_replay_of_any_bytes_accounts_for_every_call_and_following_prints_the_same() {
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
     let mut random = || {
         state ^= state << 13;

@@ -1,5 +1,5 @@
-//! Exports, as independent readers of their formats understand them, against a naive account of what was
-//! recorded.
+//! Exports, decoded by independent readers of their formats, compared with a simple model of the
+//! recorded calls.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ const METHODS: &str = r#"{"id":0,"class":"com.app.Main","name":"main","descripto
 {"id":3,"class":"odd.\"Q\\","name":"<a&b>;\u0007","descriptor":"()V"}
 "#;
 
-/// What the methods are called in other tools; the last one has no name.
+/// The names of the methods in exports; the last method has no name.
 const NAMES: [&str; 5] = [
     "com.app.Main.main(String[])",
     "com.app.Main.work(int, long[][], Map$Entry)",
@@ -37,14 +37,14 @@ const IDS: [(u64, &str); 4] = [
     (99_999_999_999, "\"far\" (virtual)"),
 ];
 
-/// A method is entered, or so many frames are left.
+/// A method is entered, or this many frames are left.
 #[derive(Clone, Copy)]
 enum Event {
     Enter(usize),
     Exit(usize),
 }
 
-/// Some calls of all methods, always the same, ending with some open; the first exits find no frame.
+/// Pseudo-random calls of all methods. Some frames are open at the end, and the first exits find no frame.
 fn events(seed: u64, count: usize) -> Vec<Event> {
     let mut state = seed;
     let mut next = |below: u64| {
@@ -69,7 +69,7 @@ fn bytes(events: &[Event]) -> Vec<u8> {
     events.iter().map(byte).collect()
 }
 
-/// What of a trace is exported.
+/// The part of a trace that is exported.
 struct Case {
     args: &'static [&'static str],
     methods: &'static [usize],
@@ -84,10 +84,10 @@ const CASES: [Case; 4] = [
 ];
 
 impl Case {
-    /// The calls of a thread, with the method in the place of a name.
+    /// The calls of a thread, with the method in place of a name.
     fn calls(&self, events: &[Event]) -> Vec<Call> {
         let mut stack = Stack::default();
-        // Of each open frame, whether it is selected, and whether it is shown.
+        // For each open frame, whether it is selected, and whether it is shown.
         let mut frames: Vec<(bool, bool)> = Vec::new();
         let mut now = 0;
         for event in events {
@@ -162,7 +162,7 @@ fn large_trace() -> TempDir {
     dir
 }
 
-/// What a timeline is to show.
+/// The calls that a timeline must show.
 fn timeline(case: &Case) -> Threads {
     let threads = recorded().into_iter().zip(IDS).map(|((_, events), (_, thread))| {
         let named = |call: Call| Call { name: name(&call).to_owned(), ..call };
@@ -172,7 +172,7 @@ fn timeline(case: &Case) -> Threads {
 }
 
 #[test]
-fn timelines_tell_each_call_with_its_begin_and_end() {
+fn timelines_show_each_call_with_its_start_and_end() {
     let dir = large_trace();
     for case in &CASES {
         let expected = timeline(case);
@@ -279,7 +279,7 @@ fn a_flame_graph_has_a_rectangle_for_each_path_as_wide_as_its_calls() {
         let mut frames = crate::readers::svg::read(&case.export("svg", dir.path()));
         frames.sort();
         assert_eq!(frames, expected);
-        // What makes pictures of collapsed stacks makes the same one of ours.
+        // Inferno draws the same picture from our folded stacks.
         let collapsed = case.export("collapsed", dir.path());
         let mut picture = Vec::new();
         let mut options = inferno::flamegraph::Options::default();
@@ -328,7 +328,7 @@ fn only_the_threads_that_are_asked_for_are_exported() {
 }
 
 #[test]
-fn a_file_has_what_standard_output_would_get() {
+fn a_file_has_the_same_bytes_as_standard_output() {
     let dir = trace();
     let file = dir.path().join("out.json");
     fs::write(&file, "an earlier one, which is longer".repeat(1000)).unwrap();
@@ -341,7 +341,7 @@ fn a_file_has_what_standard_output_would_get() {
 }
 
 #[test]
-fn an_estimate_is_about_what_is_written() {
+fn an_estimate_is_close_to_the_written_size() {
     let dir = large_trace();
     for to in ["perfetto", "chrome", "speedscope", "firefox", "jsonl", "csv", "collapsed", "pprof"]
     {
@@ -358,13 +358,13 @@ fn an_estimate_is_about_what_is_written() {
     }
 }
 
-/// A chain of calls so deep that all its stacks together are too long for anything.
+/// A chain of calls so deep that its stacks as text are too large for every viewer.
 fn deep_trace(frames: usize) -> TempDir {
     bare(&vec![0x81; frames])
 }
 
 #[test]
-fn what_no_viewer_opens_is_refused_with_what_makes_it_small_enough() {
+fn a_file_too_large_for_its_viewer_is_refused_with_a_depth_that_fits() {
     let dir = deep_trace(30_000);
     for (to, words) in [
         (
@@ -390,7 +390,7 @@ fn what_no_viewer_opens_is_refused_with_what_makes_it_small_enough() {
 
 #[test]
 fn a_timeline_that_is_too_large_is_refused_unless_it_is_forced() {
-    // main > (work > 500 inits), ten times; a name so long is legal.
+    // main > (work > 500 inits), ten times. Names of this length are legal.
     let dir = bare(
         &[&[0x80][..], &[&[0x81][..], &[0x82, 0x00].repeat(500), &[0x00]].concat().repeat(10)]
             .concat(),
@@ -410,8 +410,8 @@ fn a_timeline_that_is_too_large_is_refused_unless_it_is_forced() {
 }
 
 #[test]
-fn damage_is_told_and_the_rest_is_exported() {
-    // work; a number that is too large; init, which is cut off behind a first byte.
+fn damage_is_reported_and_the_rest_is_exported() {
+    // work; a number that is too large; init, which is cut off after a first byte.
     let mut bytes = vec![0x81, 0x00];
     bytes.extend([0xFF; 12]);
     bytes.extend([0x00, 0x82, 0x00, 0xC0]);

@@ -1,4 +1,4 @@
-//! `flow replay --follow`, with a hand that writes as a JVM does.
+//! `flow replay --follow`, while the test writes as a JVM does.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -36,7 +36,7 @@ impl Live {
         file.write_all(bytes).unwrap();
     }
 
-    /// Replaces the journal as a whole, which a JVM does not, for a look at an instant in between.
+    /// Replaces the whole journal, to test an instant between two steps of a JVM.
     fn journal(&self, slots: &[Slot<'_>]) {
         let aside = self.path().join("aside");
         fs::create_dir_all(&aside).unwrap();
@@ -44,7 +44,7 @@ impl Live {
         fs::rename(aside.join("journal"), self.path().join("journal")).unwrap();
     }
 
-    /// Ends the recording without a word, as a kill does.
+    /// Ends the recording as a kill does, without an end in the manifest.
     fn kill(self) -> TempDir {
         self.dir
     }
@@ -69,8 +69,8 @@ impl Following {
         Self { child, lines }
     }
 
-    /// The next lines, which come without any more being written. There is no deadline but the one of
-    /// whoever runs the tests.
+    /// Reads the next lines, which appear without further events. There is no deadline except that of
+    /// the test run.
     fn expect(&mut self, expected: &[&str]) {
         for expected in expected {
             let mut line = String::new();
@@ -79,7 +79,7 @@ impl Following {
         }
     }
 
-    /// Waits for the end; what comes until then on stdout and stderr.
+    /// Waits for the end. Returns the exit status, and the rest of stdout and stderr.
     fn end(mut self) -> (Option<i32>, String, String) {
         let (mut out, mut err) = (String::new(), String::new());
         self.lines.read_to_string(&mut out).unwrap();
@@ -177,7 +177,7 @@ fn methods_that_appear_later_have_their_names_and_filters() {
 }
 
 #[test]
-fn max_and_ctrl_c_and_a_closed_pipe_end_it_while_the_recording_goes_on() {
+fn max_and_ctrl_c_and_a_closed_pipe_end_it_while_the_recording_continues() {
     let live = Live::new();
     live.append(1, &[0x80, 0x81, 0x00]);
     let mut run = Following::start(live.path(), &["--max", "2"]);
@@ -196,20 +196,20 @@ fn max_and_ctrl_c_and_a_closed_pipe_end_it_while_the_recording_goes_on() {
     let mut run = Following::start(live.path(), &[]);
     run.expect(&["thread 1", MAIN]);
     let Following { mut child, lines } = run;
-    // Nothing is written any more, so no write would tell.
+    // Nothing is written any more, so no failing write would show it.
     drop(lines);
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
 #[test]
-fn a_newer_recording_in_the_same_place_is_not_mixed_in() {
+fn a_newer_recording_in_the_same_directory_is_not_mixed_in() {
     let live = Live::new();
     live.append(1, &[0x80, 0x81]);
     let mut run = Following::start(live.path(), &[]);
     run.expect(&["thread 1", MAIN, WORK]);
     fs::write(live.path().join("trace.json"), manifest(1, None)).unwrap();
     let (code, out, err) = run.end();
-    // The names of its methods have gone with it.
+    // The names of its methods are gone too.
     assert_eq!((code, out.as_str()), (Some(3), ""));
     assert!(err.starts_with("flow: another recording has begun in /"), "{err}");
 }

@@ -1,5 +1,5 @@
-//! The page of `flow report --html`, without a browser: what it says, what it must not hold, how
-//! large it gets.
+//! The page of `flow report --html`, without a browser: its data, what it must not contain, and its
+//! size.
 
 use std::fs;
 use std::path::Path;
@@ -33,7 +33,7 @@ fn numbers(value: &Value) -> Vec<i64> {
 #[derive(Clone, PartialEq, Debug)]
 struct Drawn {
     depth: usize,
-    /// `None` where it stands for several.
+    /// `None` for several calls.
     method: Option<usize>,
     at: i64,
     width: i64,
@@ -59,7 +59,7 @@ fn boxes(flat: &Value) -> Vec<Drawn> {
     drawn
 }
 
-/// Some events of so many methods, always the same.
+/// Pseudo-random events of this many methods.
 fn events(count: usize, methods: u16) -> Vec<u8> {
     let mut state: u64 = 3;
     let mut next = |below: u64| {
@@ -82,7 +82,7 @@ fn events(count: usize, methods: u16) -> Vec<u8> {
 }
 
 #[test]
-fn the_page_tells_what_the_report_tells() {
+fn the_page_and_the_report_agree() {
     let dir = trace();
     let data = data_of(&[], dir.path());
     let report = flow(&["report", "--format", "json"], dir.path()).out;
@@ -197,7 +197,7 @@ fn only_our_own_code_may_run_and_nothing_is_loaded() {
 }
 
 #[test]
-fn a_page_has_a_size_whatever_the_trace() {
+fn a_page_has_a_limited_size_for_any_trace() {
     let dir = tempfile::tempdir().unwrap();
     let class = "long.name.".repeat(60);
     let methods =
@@ -253,7 +253,7 @@ fn flags_of_the_report_apply() {
 }
 
 #[test]
-fn what_is_missing_is_said_on_the_page_too() {
+fn the_page_mentions_missing_events() {
     let dir = trace();
     // Cut between two records.
     fs::write(dir.path().join("thread-1.flow"), &crate::common::MAIN[..7]).unwrap();
@@ -357,7 +357,7 @@ fn where_the_trace_has_a_clock_the_axis_is_time() {
     let clock = r#""event_format":"binary","clock":{"kind":"tick","period_ns":100000}"#;
     fs::write(dir.path().join("trace.json"), manifest.replace(r#""event_format":"binary""#, clock))
         .unwrap();
-    // main > work > (init, init); main > work. The two exits behind the second init are at 7000.
+    // main > work > (init, init); main > work. The two exits after the second init are at 7000.
     let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
     for (offset, exits, ns) in
         [(0, 0, 1000), (2, 0, 2000), (5, 0, 6000), (5, 1, 7000), (7, 1, 9000)]
@@ -381,13 +381,13 @@ fn where_the_trace_has_a_clock_the_axis_is_time() {
         "main, work, init"
     );
     assert_eq!(boxes[4], (1, 7666, 667, 1), "the second work");
-    // Marks that make no sense are damage, and no reason to show nothing.
+    // Invalid marks are damage, but the calls are shown.
     bytes.extend([0xFF; 20]);
     fs::write(dir.path().join("thread-1.marks"), &bytes).unwrap();
     let (page, run) = page(&[], dir.path());
     assert_eq!(run.code, Some(1), "{}", run.err);
     assert_eq!(page_data(&page)["unit"], "ns");
-    // The report and its page agree on whether there are times, whatever the manifest says.
+    // The report and its page agree on whether there are times, with any manifest.
     fs::write(dir.path().join("trace.json"), "{").unwrap();
     let report = flow(&["report", "--format", "json"], dir.path());
     assert!(report.out.contains("\"unit\":\"ns\""), "{}", report.out);

@@ -1,5 +1,5 @@
-//! Completions and manual pages: made from the definition of the command line, so what can be wrong
-//! is the making.
+//! Completions and manual pages. They are generated from the definition of the command line, so only the
+//! generation is tested.
 
 use std::fs;
 use std::io::Write;
@@ -21,7 +21,7 @@ fn verbs() -> Vec<String> {
 }
 
 #[test]
-fn every_verb_has_its_page_and_stands_in_the_manual() {
+fn every_verb_has_its_page_and_is_in_the_manual() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("share/man/man1");
     let run_out = run(&["man", "--out", out.to_str().unwrap()]);

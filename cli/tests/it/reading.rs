@@ -1,4 +1,4 @@
-//! The verbs that read, on sound traces: what they print, to the byte.
+//! The exact output of the verbs that read, on sound traces.
 
 use std::fs;
 use std::process::Stdio;
@@ -33,7 +33,7 @@ com.app.Main.work(int)
 }
 
 #[test]
-fn replay_says_what_it_leaves_out() {
+fn replay_shows_how_much_it_leaves_out() {
     let trace = trace();
     let run = flow(&["replay", "--depth", "2", "--thread", "main"], trace.path());
     assert_eq!(
@@ -53,7 +53,7 @@ com.app.Main.main(String[])
         run.out.ends_with("    com.app.Main$Job.<init>()\n… stopped after 3 calls (--max 3)\n")
     );
 
-    // Exactly as many as there are is all of them.
+    // A limit equal to the number of calls leaves nothing out.
     let run = flow(&["replay", "--max", "7"], trace.path());
     assert!(!run.out.contains("--max"), "{}", run.out);
 }
@@ -72,7 +72,7 @@ com.app.Main.main(String[])
   com.app.Main.work(int)
 "
     );
-    // With the calls inside hidden, the two around them are alike.
+    // With their callees hidden, the two calls are equal.
     let run = flow(&["replay", "--collapse", "--depth", "2", "--thread", "main"], trace.path());
     assert!(
         run.out.contains("  com.app.Main.work(int)  ×2  … 2 calls below\n… 2 deeper"),
@@ -121,7 +121,7 @@ call 4 at offset 6, called by com.app.Main.main(String[])
 … 2 deeper calls left out (--depth 1)
 "
     );
-    // One after the other they are one line, where the first one is.
+    // Consecutive calls are one line, at the position of the first one.
     let run = flow(&["replay", "--method", "**#<init>", "--collapse"], trace.path());
     assert_eq!(
         run.out,
@@ -152,7 +152,7 @@ fn a_misspelt_pattern_is_no_answer() {
         assert_eq!((run.code, run.out.as_str()), (Some(1), ""), "{verb:?}");
         assert!(run.err.starts_with("flow: no method like 'no.Such' in the trace"), "{}", run.err);
     }
-    // A frame that recording found open is known by its name only.
+    // Of a frame entered before recording, only the name is known.
     let attached = attached();
     let run = flow(&["replay", "--include", "a.Boot#run"], attached.path());
     assert_eq!(run.code, Some(0), "{}", run.err);
@@ -185,7 +185,7 @@ fn an_id_is_no_name() {
     assert_eq!(run.code, Some(0), "{}", run.err);
     let whole = flow(&["info", "--thread", "1", "--format", "csv"], trace.path());
     assert_eq!(whole.out.lines().count(), 2, "{}", whole.out);
-    // As it is shown.
+    // The name as flow shows it.
     fs::write(trace.path().join("threads.jsonl"), threads.replace("pool-1", "new\\nline")).unwrap();
     let run = flow(&["report", "--thread", "new\\u{a}line"], trace.path());
     assert_eq!(run.code, Some(0), "{}", run.err);
@@ -211,7 +211,7 @@ call 3 at offset 4
 }
 
 #[test]
-fn calls_that_are_filtered_out_give_their_place_to_their_callees() {
+fn callees_of_filtered_calls_move_up_to_their_callers() {
     let trace = trace();
     let lines = |args: &[&str]| {
         let run = flow(&[&["replay", "--thread", "main"], args].concat(), trace.path());
@@ -230,7 +230,7 @@ com.app.Main.main(String[])
     let inits = "thread 1 main\ncom.app.Main$Job.<init>()  ×2\n";
     assert_eq!(lines(&["--include", "**.Main$*", "--collapse"]), inits);
     assert_eq!(lines(&["--include", "**", "--exclude", "**.Main", "--collapse"]), inits);
-    // Calls keep their number, and callers that are left out are no callers.
+    // Calls keep their numbers, and hidden callers are skipped.
     assert_eq!(
         lines(&["--exclude", "**#main", "--method", "**#work", "--depth", "1", "--max", "1"]),
         "\
@@ -347,7 +347,7 @@ fn an_unknown_thread_is_named_and_so_are_those_that_exist() {
 }
 
 #[test]
-fn report_counts_calls_and_what_happened_in_them() {
+fn report_counts_calls_total_and_self() {
     let trace = trace();
     let run = flow(&["report"], trace.path());
     assert_eq!(
@@ -427,14 +427,14 @@ fn events_written_as_json_lines_read_the_same() {
         run.out
     );
     assert!(run.out.contains("EXIT          1       1\n"), "{}", run.out);
-    // It takes place in the directory for temporary files.
+    // The conversion uses the directory for temporary files.
     let run = command().arg("info").arg(trace.path()).env("TMPDIR", "/nowhere").output().unwrap();
     let err = String::from_utf8_lossy(&run.stderr);
     assert!(!run.status.success() && err.contains("/nowhere"), "{err}");
 }
 
 #[test]
-fn info_tells_what_was_run_and_lists_threads() {
+fn info_shows_what_was_run_and_lists_threads() {
     let trace = trace();
     let run = flow(&["info", "--verbose"], trace.path());
     assert_eq!(run.code, Some(0), "{}", run.err);
@@ -469,7 +469,7 @@ thread  kind     calls  max frames  bytes  state         name
     assert_eq!(object["threads"][1]["name"], "pool-1");
     let run = flow(&["info", "--format", "csv"], trace.path());
     assert!(run.out.ends_with(".,13,,virtual,1,1,1,alive at end,\n"), "{}", run.out);
-    // Where threads ended, it may be known what they cost.
+    // The processor time of threads that ended may be known.
     let threads = fs::read_to_string(trace.path().join("threads.jsonl")).unwrap();
     let told = threads.replace(r#""id":1,"at_ns":9}"#, r#""id":1,"at_ns":9,"cpu_ns":1234567}"#);
     fs::write(trace.path().join("threads.jsonl"), told).unwrap();
@@ -526,7 +526,7 @@ fn check_names_how_many_findings_it_cuts() {
 }
 
 /// A trace of a JVM that was running when recording began: thread 1 had two frames open, thread 12
-/// more than were named, and thread 40 made no call.
+/// more than have names, and thread 40 made no call.
 fn attached() -> TempDir {
     let trace = trace();
     let path = trace.path().join("threads.jsonl");
@@ -613,7 +613,7 @@ fn info_counts_the_frames_that_were_open_before_and_no_verb_minds_them() {
 }
 
 #[test]
-fn several_traces_are_told_apart() {
+fn several_traces_are_shown_separately() {
     let dir = tempfile::tempdir().unwrap();
     write_trace(dir.path());
     write_trace(&dir.path().join("jvm-8-20260131T000000Z"));
@@ -685,7 +685,7 @@ fn colour_is_for_terminals_or_on_demand() {
 }
 
 #[test]
-fn misuse_is_told_with_status_2_and_help_with_0() {
+fn misuse_exits_with_status_2_and_help_with_0() {
     for (args, code) in [
         (&["replay", "--bogus"][..], 2),
         (&["report", "--sort", "sideways"], 2),

@@ -1,4 +1,4 @@
-//! `flow record`, with shell scripts in the place of JVMs.
+//! `flow record`, with shell scripts in place of JVMs.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -9,8 +9,8 @@ use crate::common::{FLOW, Run, command, manifest, script, text, trace};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-/// A directory with an agent library that is none.
-fn place() -> (TempDir, PathBuf) {
+/// A directory with a file in place of the agent library.
+fn library() -> (TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let agent = dir.path().join("libflowagent.so");
     fs::write(&agent, "").unwrap();
@@ -34,7 +34,7 @@ exit 7
 
 #[test]
 fn java_itself_gets_the_agent_as_its_first_argument() {
-    let (dir, agent) = place();
+    let (dir, agent) = library();
     let java = script(dir.path(), "java", PRINTS);
     let run = run(&mut record(
         dir.path(),
@@ -101,7 +101,7 @@ fn java_itself_gets_the_agent_as_its_first_argument() {
 
 #[test]
 fn other_commands_get_it_through_the_environment() {
-    let (dir, agent) = place();
+    let (dir, agent) = library();
     let tool = script(dir.path(), "mvn", PRINTS);
     let here = text(fs::canonicalize(dir.path()).unwrap());
     let run_ = run(record(dir.path(), &agent, &["--", &text(&tool), "test"])
@@ -122,7 +122,7 @@ fn other_commands_get_it_through_the_environment() {
 
 #[test]
 fn gradle_is_reached_by_an_init_script_when_its_daemon_keeps_its_environment() {
-    let (dir, agent) = place();
+    let (dir, agent) = library();
     let prints = r#"for last; do :; done
 echo "$1 $2 $JAVA_TOOL_OPTIONS$FLOW_SESSION$FLOW_API"
 cat "$last"
@@ -135,7 +135,7 @@ cat "$last"
         "                jvmArgs '-agentpath:{}=out={here}/it\\'s,include=a$b.**'\n",
         agent.display()
     );
-    // Nothing that a daemon which this starts would go on with.
+    // No variables, which a daemon that this starts would keep.
     assert!(run_.out.starts_with("test --init-script \n"), "{}", run_.out);
     assert!(run_.out.contains(&argument), "{}", run_.out);
     for name in ["FLOW_API", "FLOW_ONLY_MAIN", "FLOW_EXCLUDE", "FLOW_SESSION"] {
@@ -146,14 +146,14 @@ cat "$last"
         run(&mut record(dir.path(), &agent, &["--gradle", "--", "sh", "-c", "./gradlew test"]));
     assert_eq!(run_.code, Some(2));
     assert!(run_.err.contains("--gradle: expected a command that runs gradle"), "{}", run_.err);
-    // And where it would have helped, it is named.
+    // The flag is mentioned where it would have helped.
     let run_ = run(&mut record(dir.path(), &agent, &["--", &text(&gradlew), "/dev/null"]));
     assert!(run_.err.contains("flow record --gradle"), "{}", run_.err);
 }
 
 #[test]
 fn the_command_ends_as_it_would_without_us() {
-    let (dir, agent) = place();
+    let (dir, agent) = library();
     for (script, code) in [("exit 0", 0), ("exit 255", 255), ("kill -9 $$", 137), ("kill $$", 143)]
     {
         let run = run(&mut record(dir.path(), &agent, &["--", "sh", "-c", script]));
@@ -170,16 +170,16 @@ fn the_command_ends_as_it_would_without_us() {
 }
 
 #[test]
-fn a_missing_agent_library_is_told_with_a_remedy() {
-    let (dir, _) = place();
+fn a_missing_agent_library_is_reported_with_a_remedy() {
+    let (dir, _) = library();
     let run_ = run(&mut record(dir.path(), Path::new("/no/lib.so"), &["--", "true"]));
     assert_eq!(run_.code, Some(1));
     assert!(run_.err.contains("--agent /no/lib.so: no such file; expected the agent library"));
 
-    // A program of its own directory, without the library beside it.
+    // A copy of the program in a directory without the library.
     let alone = dir.path().join("bin/flow");
     fs::create_dir(dir.path().join("bin")).unwrap();
-    // By another process, as in `script`.
+    // Copied by another process, as in `script`.
     assert!(Command::new("cp").arg(FLOW).arg(&alone).status().unwrap().success());
     let run_ = run(Command::new(&alone).args(["record", "--", "true"]).current_dir(dir.path()));
     assert_eq!(run_.code, Some(1));
@@ -194,7 +194,7 @@ fn a_missing_agent_library_is_told_with_a_remedy() {
 
 #[test]
 fn an_agent_for_other_processors_is_refused_before_anything_runs() {
-    let (dir, agent) = place();
+    let (dir, agent) = library();
     let mut bytes = fs::read(FLOW).unwrap();
     bytes[18] ^= 0xFF;
     fs::write(&agent, bytes).unwrap();
@@ -207,7 +207,7 @@ fn an_agent_for_other_processors_is_refused_before_anything_runs() {
 
 #[test]
 fn options_that_contradict_each_other_are_misuse() {
-    let (dir, agent) = place();
+    let (dir, agent) = library();
     for args in [
         &["--log", "info", "-O", "log=warn"][..],
         &["-O", "out=x"],
@@ -221,7 +221,7 @@ fn options_that_contradict_each_other_are_misuse() {
     }
 }
 
-/// A `java` that leaves the trace of `common`, as if written now.
+/// A `java` that writes the trace of `common`, with the current time.
 fn recording_java(dir: &Path, manifest: &str) -> (PathBuf, TempDir) {
     let source = trace();
     let manifest = manifest.replace("\"start_unix_ns\":0", "\"start_unix_ns\":'$(date +%s%N)'");
@@ -235,7 +235,7 @@ fn recording_java(dir: &Path, manifest: &str) -> (PathBuf, TempDir) {
 
 #[test]
 fn the_summary_counts_and_names_the_next_step() {
-    let (dir, agent) = place();
+    let (dir, agent) = library();
     let (java, _source) = recording_java(dir.path(), &manifest(0, Some((5210, 5210, 12_400))));
     let run_ = run(&mut record(dir.path(), &agent, &["--", &text(&java)]));
     assert_eq!(run_.code, Some(0));
@@ -247,7 +247,7 @@ flow:   flow report flow-trace     calls per method
 flow:   flow replay flow-trace     calls in order
 "
     );
-    // A run that records nothing does not claim the trace that is there.
+    // A run that records nothing does not claim an earlier trace.
     let run_ = run(&mut record(dir.path(), &agent, &["--", "true"]));
     assert!(run_.err.contains("JVMs of build tools are not recorded; -O 'only-main=**'"));
     assert!(run_.err.ends_with("; the directory holds an older trace\n"));
@@ -255,8 +255,8 @@ flow:   flow replay flow-trace     calls in order
 }
 
 #[test]
-fn a_killed_jvm_leaves_what_it_wrote() {
-    let (dir, agent) = place();
+fn the_trace_of_a_killed_jvm_can_be_read() {
+    let (dir, agent) = library();
     let (java, _source) = recording_java(dir.path(), &manifest(0, None));
     let run_ = run(&mut record(dir.path(), &agent, &["--", &text(&java)]));
     assert!(
@@ -269,10 +269,10 @@ fn a_killed_jvm_leaves_what_it_wrote() {
     assert!(run_.err.contains("flow replay flow-trace"), "{}", run_.err);
 }
 
-/// Starts a script and waits until it says that it is ready.
+/// Starts a script and waits until it prints that it is ready.
 fn start(dir: &Path, agent: &Path, script: &str) -> (Child, BufReader<std::process::ChildStdout>) {
     let record = record(dir, agent, &["--", "sh", "-c", script]);
-    // Whoever runs the tests may ignore some signals (nohup does), and the command would too.
+    // The test run may ignore some signals (nohup does), and so would the command.
     let mut child = Command::new("env")
         .args(["--default-signal=HUP,INT,QUIT,TERM", FLOW])
         .args(record.get_args())
@@ -293,7 +293,7 @@ fn start(dir: &Path, agent: &Path, script: &str) -> (Child, BufReader<std::proce
 
 #[test]
 fn a_misspelt_flag_is_no_command() {
-    let (dir, agent) = place();
+    let (dir, agent) = library();
     let run = run(&mut record(dir.path(), &agent, &["--otu", "x", "--", "true"]));
     assert_eq!(run.code, Some(2), "{}", run.err);
     assert!(run.err.contains("unexpected argument '--otu'"), "{}", run.err);
@@ -303,7 +303,7 @@ fn a_misspelt_flag_is_no_command() {
 
 #[test]
 fn termination_is_handed_on() {
-    let (dir, agent) = place();
+    let (dir, agent) = library();
     for (signal, code) in [(Signal::TERM, 42), (Signal::HUP, 43)] {
         let script = "trap 'exit 42' TERM; trap 'exit 43' HUP; echo ready; read line; exit 1";
         let (mut child, _out) = start(dir.path(), &agent, script);
@@ -316,7 +316,7 @@ fn termination_is_handed_on() {
 
 #[test]
 fn an_interrupt_is_for_the_command_to_decide() {
-    let (dir, agent) = place();
+    let (dir, agent) = library();
     let (mut child, _out) = start(dir.path(), &agent, "echo ready; read line; exit 5");
     for signal in [Signal::INT, Signal::QUIT] {
         kill_process(Pid::from_child(&child), signal).unwrap();
@@ -328,7 +328,7 @@ fn an_interrupt_is_for_the_command_to_decide() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_hang_up_that_is_ignored_stays_ignored() {
-    let (dir, agent) = place();
+    let (dir, agent) = library();
     let line = format!(
         "trap '' HUP; exec {FLOW} record --agent {} -- grep SigIgn /proc/self/status",
         agent.display()

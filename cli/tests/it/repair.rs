@@ -1,4 +1,4 @@
-//! Traces of killed JVMs: what `flow check` tells of them, and what `--repair` makes of them.
+//! Traces of killed JVMs: the findings of `flow check`, and the result of `--repair`.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 /// Of thread 1: two exits that are held back, main > work. Its file lacks the last two exits of `MAIN`.
 const MAIN_SLOT: Slot<'static> =
     Slot { thread: 1, offset: 7, held: 2, raw: &[0x80, 0x81, 0x00, 0x00] };
-/// What that is folded.
+/// The canonical form of that.
 const MAIN_TAIL: &[u8] = &[0x01, 0x80, 0x81, 0x01];
 /// Of thread 14: init, open. It has no file.
 const NEW_SLOT: Slot<'static> = Slot { thread: 14, offset: 0, held: 0, raw: &[0x82] };
@@ -60,7 +60,7 @@ fn repair(dir: &Path) -> Run {
     flow(&["check", "--repair"], dir)
 }
 
-/// What the verbs that read make of a trace.
+/// The output of the verbs that read.
 fn readings(dir: &Path) -> Vec<String> {
     let verbs: [&[&str]; 5] = [
         &["replay"],
@@ -78,7 +78,7 @@ fn readings(dir: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_killed_trace_is_sound_and_tells_of_its_journal() {
+fn a_killed_trace_is_sound_with_a_note_about_its_journal() {
     let trace = killed();
     let run = flow(&["check"], trace.path());
     assert_eq!(run.code, Some(0), "{}", run.out);
@@ -138,7 +138,7 @@ fn a_repaired_trace_is_plain_and_reads_as_before() {
 }
 
 #[test]
-fn a_repair_tells_programs_what_it_did() {
+fn a_repair_lists_its_changes_in_json_and_csv() {
     let run = flow(&["check", "--repair", "--format", "csv"], killed().path());
     assert_eq!(run.code, Some(0), "{}", run.err);
     assert!(run.out.starts_with("trace,verdict,severity,place,finding,state\n"), "{}", run.out);
@@ -155,7 +155,7 @@ fn a_repair_that_was_stopped_is_completed_by_the_next() {
     assert_eq!(repair(whole.path()).code, Some(0));
     let expected = files(whole.path());
 
-    // Within the writing of a thread, and behind it.
+    // During the writing of a thread, and after it.
     let mut stopped: Vec<TempDir> = Vec::new();
     for written in 0..=MAIN_TAIL.len() {
         let trace = killed();
@@ -163,7 +163,7 @@ fn a_repair_that_was_stopped_is_completed_by_the_next() {
         fs::write(trace.path().join("thread-1.flow"), bytes).unwrap();
         stopped.push(trace);
     }
-    // Within the keeping of the manifest, behind it, and behind its replacement.
+    // While the manifest is kept, after that, and after its replacement.
     for last in ["part", "before-repair/trace.json", "trace.json"] {
         let trace = killed();
         let kept = trace.path().join("before-repair");
@@ -188,7 +188,7 @@ fn a_repair_that_was_stopped_is_completed_by_the_next() {
 }
 
 #[test]
-fn a_live_trace_is_told_of_and_not_repaired() {
+fn a_trace_that_is_still_recorded_is_not_repaired() {
     let trace = killed();
     let lock = File::open(trace.path().join(".lock")).unwrap();
     lock.lock().unwrap();
@@ -206,8 +206,8 @@ fn a_live_trace_is_told_of_and_not_repaired() {
 }
 
 #[test]
-fn what_does_not_fit_is_left_alone() {
-    // Another event than the journal has, or more of them.
+fn files_that_contradict_the_journal_are_not_changed() {
+    // Another event than in the journal, or more events.
     for (behind, offset) in [(&[0x01, 0x82][..], 8), (&[0x01, 0x80, 0x81, 0x01, 0x82], 11)] {
         let trace = killed();
         let bytes = [&MAIN[..7], behind].concat();
@@ -230,7 +230,7 @@ fn what_does_not_fit_is_left_alone() {
 }
 
 #[test]
-fn a_file_that_does_not_reach_the_journal_is_read_as_far_as_it_goes() {
+fn a_file_with_a_gap_before_the_journal_is_read_up_to_the_gap() {
     let trace = killed();
     fs::write(trace.path().join("thread-1.flow"), &MAIN[..3]).unwrap();
     let told = "thread-1.flow: whole records end at offset 3, but the journal continues at \
@@ -245,11 +245,11 @@ fn a_file_that_does_not_reach_the_journal_is_read_as_far_as_it_goes() {
 }
 
 #[test]
-fn a_damaged_journal_stays_and_what_is_sound_of_it_is_used() {
+fn a_damaged_journal_stays_and_its_valid_slots_are_used() {
     let trace = killed();
     let path = trace.path().join("journal");
     let mut bytes = fs::read(&path).unwrap();
-    // The length of the state of the fold, in the slot of thread 1.
+    // The length of the encoder's state, in the slot of thread 1.
     bytes[journal::HEADER_BYTES + 32] = 0xFF;
     fs::write(&path, bytes).unwrap();
     let run = repair(trace.path());
@@ -283,7 +283,7 @@ fn an_unfinished_record_is_cut_off_and_kept() {
 #[test]
 fn a_run_of_exits_that_went_on_is_written_anew() {
     let trace = killed();
-    // As it was when the recording was about to end, one exit ago.
+    // The state shortly before the end of the recording, one exit earlier.
     let slot = Slot { raw: &[0x00], ..MAIN_SLOT };
     write_journal(trace.path(), &[slot]);
     fs::write(trace.path().join("thread-1.flow"), [&MAIN[..7], &[0x01]].concat()).unwrap();
@@ -305,7 +305,7 @@ fn json_lines_are_repaired_too() {
     }
     let enter = "{\"e\":\"enter\",\"method\":0}\n";
     let exit = "{\"e\":\"exit\"}\n";
-    // The last line was just being written.
+    // The last line was being written.
     fs::write(dir.join("thread-1.jsonl"), format!("{enter}{enter}{}", &exit[..5])).unwrap();
     let slot = Slot { offset: 2 * enter.len() as u64, ..MAIN_SLOT };
     write_journal(dir, &[slot, NEW_SLOT]);
@@ -321,7 +321,7 @@ fn json_lines_are_repaired_too() {
 }
 
 #[test]
-fn a_journal_behind_an_end_is_taken_over_too() {
+fn a_journal_of_a_recording_that_ended_is_written_to_the_files_too() {
     // As after a full disk: the end counts the events of the journal, but not its bytes.
     let trace = killed();
     fs::write(trace.path().join("trace.json"), manifest(0, Some((10, 10, 11)))).unwrap();
@@ -364,7 +364,7 @@ fn traces_of_other_writers_are_left_alone() {
     assert!(run.out.contains("nothing to repair: there is neither a journal"), "{}", run.out);
     assert_eq!(files(trace.path()), before);
 
-    // But for what only we write.
+    // Except for fields that only flow writes.
     write_journal(trace.path(), &[Slot { offset: 2, held: 0, ..MAIN_SLOT }]);
     fs::write(trace.path().join("thread-1.flow"), [0x80, 0x81]).unwrap();
     let run = repair(trace.path());

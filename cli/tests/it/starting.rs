@@ -33,7 +33,7 @@ thread 1 main
 }
 
 #[test]
-fn a_place_that_is_not_there_is_named() {
+fn a_position_that_does_not_exist_is_named() {
     let trace = trace();
     let run = flow(&["replay", "--thread", "main", "--from", "5000"], trace.path());
     assert_eq!(
@@ -42,7 +42,7 @@ fn a_place_that_is_not_there_is_named() {
     );
     let run = flow(&["replay", "--from", "**#nothing"], trace.path());
     assert!(run.err.contains("there is no such call"), "{}", run.err);
-    // A number counts within a thread.
+    // A number is a position in one thread.
     let run = flow(&["replay", "--from", "1"], trace.path());
     assert!(run.err.contains("choose one with --thread"), "{}", run.err);
     assert_eq!(run.code, Some(2));

@@ -9,7 +9,7 @@ use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
 use tempfile::TempDir;
 
-/// Marks of a thread: each with its offset, the exits before it, and the time where it has one.
+/// Notes of a thread: each with its offset, the exits before it, and its time if it has one.
 fn write_marks(dir: &Path, thread: u64, marks: &[(u64, u64, Option<u64>, &str)]) {
     let marks = marks.iter().flat_map(|(offset, exits, ns, note)| {
         let position = Position { offset: Offset::new(*offset), exits: *exits };
@@ -29,12 +29,12 @@ fn write_any_marks(dir: &Path, thread: u64, marks: impl IntoIterator<Item = (Pos
     fs::write(dir.join(format!("thread-{thread}.marks")), bytes).unwrap();
 }
 
-/// The time is known for sure.
+/// A time that is known exactly.
 fn time(ns: u64) -> Mark {
     Mark::Time { by_ns: ns, from_ns: ns }
 }
 
-/// A second.
+/// A second in nanoseconds.
 const NS: u64 = 1_000_000_000;
 
 /// The trace of `common`, where thread 1 runs a test in its first `work`, and one in its second.
@@ -59,7 +59,7 @@ fn trace(second: &str) -> TempDir {
 const FAILED: &str = "test failed a.T.two(int)[1]\tjava.lang.AssertionError: \u{1b}[31mno";
 
 #[test]
-fn tests_are_listed_with_what_they_called() {
+fn tests_are_listed_with_their_calls_and_new_methods() {
     let dir = trace(FAILED);
     let run = flow(&["tests"], dir.path());
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
@@ -78,7 +78,7 @@ failed       1  6.00 ms    0  a.T.two(int)[1]
     assert!(run.out.contains("\nfailed") && !run.out.contains("\npassed"), "{}", run.out);
     assert!(run.out.ends_with("… 2 more tests left out (--max 1; 0 for all)\n"), "{}", run.out);
     let run = flow(&["tests", "--verbose", "--test", "*two*"], dir.path());
-    // What tests display is not for terminals.
+    // Text of tests may contain escape sequences.
     assert!(!run.out.contains('\u{1b}'), "{}", run.out);
     assert!(run.out.contains("java.lang.AssertionError: "), "{}", run.out);
     let run = flow(&["tests", "--format", "json"], dir.path());
@@ -92,7 +92,7 @@ failed       1  6.00 ms    0  a.T.two(int)[1]
 }
 
 #[test]
-fn every_verb_can_be_told_which_test() {
+fn every_verb_can_select_a_test() {
     let dir = trace(FAILED);
     let run = flow(&["replay", "--test", "a.T.one"], dir.path());
     assert_eq!(
@@ -168,7 +168,7 @@ fn many_slow_calls_are_found_in_one_pass_where_few_are_looked_up() {
             assert_eq!(few, many);
         }
         for row in &all {
-            // Two begin in the middle of a test's thread, below a call from before.
+            // Two tests begin in the middle of their thread, inside a call from before.
             let is_cut = part[0] == "--test" && [4, 10].iter().any(|call| row["call"] == *call);
             let frames = usize::from(row["name"] != "work" && !is_cut);
             assert_eq!(row["stack"].as_array().unwrap().len(), frames, "{row}");
@@ -176,7 +176,7 @@ fn many_slow_calls_are_found_in_one_pass_where_few_are_looked_up() {
     }
 }
 
-/// The objects of a run's lines.
+/// The JSON objects of a run's lines.
 fn objects(args: &[&str], dir: &Path) -> Vec<serde_json::Value> {
     let run = flow(args, dir);
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
@@ -231,7 +231,7 @@ fn calls_of_a_test_have_the_times_they_have_in_their_thread() {
     };
     assert_eq!(calls(&one), calls(&whole)[1..3]);
     let open = calls(&two);
-    // Both last up to the end of the test, and not of what follows.
+    // Both last up to the end of the test, not of the events after it.
     assert_eq!(
         open,
         [
@@ -252,10 +252,10 @@ fn calls_of_a_test_have_the_times_they_have_in_their_thread() {
 }
 
 #[test]
-fn what_is_open_where_a_test_ends_is_left_then_and_by_no_exception() {
+fn frames_open_at_the_end_of_a_test_end_there_without_an_exception() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("ids.properties"), crate::common::IDS).unwrap();
-    // Two of three exits of a run are in the test: the first of them by an exception, as the one behind it.
+    // Two of the three exits of a run are in the test: the first by an exception, like the one after the test.
     fs::write(dir.path().join("thread-1.flow"), [0x80, 0x81, 0x82, 0x02]).unwrap();
     let place = |exits| Position { offset: Offset::new(3), exits };
     let unwound = || Mark::Unwound { exits: NonZeroU64::MIN, thrown: Some("x.Oops".to_owned()) };
@@ -284,7 +284,7 @@ fn what_is_open_where_a_test_ends_is_left_then_and_by_no_exception() {
     let main = report.iter().find(|row| row["name"] == "main").unwrap();
     assert_eq!(main["total"], 5 * NS, "{main}");
 
-    // The test ends behind an entry.
+    // The test ends after an entry.
     fs::write(dir.path().join("thread-1.flow"), [0x80, 0x81, 0x82]).unwrap();
     let second = Position::before(Offset::new(1));
     let end = Position::before(Offset::new(2));
@@ -308,7 +308,7 @@ fn what_is_open_where_a_test_ends_is_left_then_and_by_no_exception() {
 }
 
 #[test]
-fn what_a_test_waits_for_before_it_ends_is_its_time() {
+fn a_wait_before_the_end_of_a_test_counts_as_its_time() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("ids.properties"), crate::common::IDS).unwrap();
     fs::write(dir.path().join("thread-1.flow"), [0x80, 0x81, 0x02]).unwrap();
@@ -316,7 +316,7 @@ fn what_a_test_waits_for_before_it_ends_is_its_time() {
     let started = Mark::Note("test started x".to_owned());
     let waits = Mark::Time { by_ns: NS, from_ns: 60 * NS };
     let passed = [time(61 * NS), Mark::Note("test passed x".to_owned()), time(90 * NS)];
-    // In main it waits for a minute, and then ends; or nothing is heard of it any more.
+    // In main it waits for a minute and then ends, or its end is missing.
     for (rest, took) in [(&passed[..], 61), (&[], 60)] {
         let first = [time(0), started.clone()].map(|mark| (Position::default(), mark));
         let last = [&waits].into_iter().chain(rest).map(|mark| (end, mark.clone()));
@@ -337,7 +337,7 @@ fn what_a_test_waits_for_before_it_ends_is_its_time() {
 }
 
 #[test]
-fn timelines_tell_tests_of_a_thread_apart() {
+fn timelines_separate_the_tests_of_a_thread() {
     let dir = trace(FAILED);
     let export = |to| {
         let run = flow(
@@ -351,7 +351,7 @@ fn timelines_tell_tests_of_a_thread_apart() {
     assert_eq!(profiles[0]["name"], "main, test a.T.one (passed) (calls)");
     assert_eq!(profiles[1]["name"], "main, test a.T.two(int)[1] (failed) (calls)");
     assert_eq!(export("firefox")["threads"][1]["name"], "main, test a.T.two(int)[1] (failed)");
-    // By calls each begins with 0: as one thread they would lie on top of each other.
+    // By calls each begins with 0: as one thread they would overlap.
     let events = export("chrome")["traceEvents"].as_array().unwrap().clone();
     let begins: Vec<_> = events.iter().filter(|event| event["ph"] == "B").collect();
     let places: Vec<_> =
@@ -382,7 +382,7 @@ fn a_page_shows_each_test_that_was_asked_for() {
         (&"main, test a.T.two(int)[1] (failed)".into(), &1.into())
     );
     assert_eq!(rows[0]["state"], "");
-    // What replay counts from is the thread's first call, not the test's.
+    // Replay counts calls from the first of the thread, not of the test.
     assert_eq!(data["is_filtered"], true);
     let notes = data["facts"]["notes"].to_string();
     assert!(notes.contains("only the selected tests: *.one, *.two*"), "{notes}");
@@ -409,7 +409,7 @@ fn a_page_of_many_tests_of_a_thread_has_its_size() {
 }
 
 #[test]
-fn a_test_that_is_not_there_is_told_with_those_that_are() {
+fn a_test_that_does_not_exist_is_reported_with_those_that_do() {
     let dir = trace(FAILED);
     let run = flow(&["replay", "--test", "*Nothing*"], dir.path());
     assert_eq!(run.code, Some(1));

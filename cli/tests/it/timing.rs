@@ -1,4 +1,4 @@
-//! Times, exceptions and notes: a thread of which every event's time is known exactly, and marks that are cut,
+//! Times, exceptions and notes: a thread whose events all have exact times, and marks that are truncated,
 //! damaged or missing.
 
 use std::fs;
@@ -13,12 +13,12 @@ use tempfile::TempDir;
 
 const MS: u64 = 1_000_000;
 
-/// When event `number` of [`MAIN`] happens; none on a whole microsecond.
+/// The time of event `number` of [`MAIN`]; never a whole microsecond.
 fn at(number: u64) -> u64 {
     (number + 1) * MS + 7
 }
 
-/// Where the events of [`MAIN`] stand: main > work > (init, init); main > work.
+/// The positions of the events of [`MAIN`]: main > work > (init, init); main > work.
 const EVENTS: [(u64, u64); 10] =
     [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (5, 0), (5, 1), (6, 0), (7, 0), (7, 1)];
 
@@ -32,7 +32,7 @@ fn encoded(marks: &[(u64, u64, Mark)]) -> Vec<u8> {
     bytes
 }
 
-/// A time mark before each event: it had not happened before its time, and had by the mark behind it.
+/// A time mark before each event. The event happened at its time: neither before it, nor after the next mark.
 fn exact_marks() -> Vec<u8> {
     let mut marks = Vec::new();
     for (number, (offset, exits)) in (0..).zip(EVENTS) {
@@ -87,7 +87,7 @@ fn export(to: &str, args: &[&str], dir: &Path) -> Vec<u8> {
 }
 
 #[test]
-fn timelines_have_the_times_of_the_clock_and_what_else_is_known() {
+fn timelines_have_the_times_and_the_other_marks() {
     let dir = exact();
     let expected = calls(&ALL);
     let instant = |at, what: &str| ("thread 1".to_owned(), at, what.to_owned());
@@ -130,7 +130,7 @@ fn rows_have_times_and_their_bounds() {
     ]
     .map(|(name, times)| (name.to_owned(), times));
     assert_eq!(crate::readers::rows::times(&export("csv", &[], dir.path())), expected);
-    // By calls nothing is said of times.
+    // By calls there are no times.
     let by_calls = export("csv", &["--by", "calls"], dir.path());
     assert_eq!(by_calls, export("csv", &[], bare(MAIN).path()));
 }
@@ -154,7 +154,7 @@ fn paths_weigh_as_long_as_they_took() {
 }
 
 #[test]
-fn only_what_is_asked_for_by_its_time_is_told() {
+fn exports_are_limited_to_a_range_of_time() {
     let dir = exact();
     let told = |args: &[&str]| {
         let speedscope = crate::readers::speedscope::timed(&export("speedscope", args, dir.path()));
@@ -192,7 +192,7 @@ fn only_what_is_asked_for_by_its_time_is_told() {
 }
 
 #[test]
-fn what_is_added_up_is_only_what_is_asked_for_by_its_time() {
+fn sums_are_limited_to_a_range_of_time() {
     let dir = exact();
     let name = |name: &str| format!("com.app.{name}");
     let (main, work, init) = (name(MAIN_NAME), name(WORK), name(INIT));
@@ -208,7 +208,7 @@ fn what_is_added_up_is_only_what_is_asked_for_by_its_time() {
     assert_eq!(weights, [MS, 1_750_000, MS]);
     let by_calls = collapsed(&["--time", &window, "--by", "calls"]);
     assert_eq!(by_calls, format!("{main} 1\n{main};{work} 2\n{main};{work};{init} 1\n"));
-    // What is short belongs to its caller.
+    // The time of a short call belongs to its caller.
     let expected = format!("{main} 4000000\n{main};{work} 5000000\n");
     assert_eq!(collapsed(&["--min-duration", "2ms"]), expected);
     let numbers = |args: &[&str]| -> Vec<String> {
@@ -219,7 +219,7 @@ fn what_is_added_up_is_only_what_is_asked_for_by_its_time() {
         run.out.lines().skip(1).map(of_row).collect()
     };
     let report = ["report", "--format", "csv", "--time", &window];
-    // Calls, total and self; total for sure, and at most.
+    // Calls, total and self; the least and the most total.
     let expected = [
         "1,3750000,1000000,ns,3750000,3750000",
         "2,2750000,1750000,ns,2750000,2750000",
@@ -236,7 +236,7 @@ fn what_is_added_up_is_only_what_is_asked_for_by_its_time() {
         format!("{begin},{begin},{begin},2500000,2500000,2500000,false,1"),
     ];
     assert_eq!(numbers(&slowest), expected);
-    // What is behind the end is not read, and is no damage.
+    // Events after the end of the range are not read, so their damage does not matter.
     let early = format!("..{}ns", at(2));
     let early = ["report", "--format", "csv", "--time", &early];
     let expected = [
@@ -277,7 +277,7 @@ fn report_weighs_by_time_where_there_is_one() {
 }
 
 #[test]
-fn callers_callees_and_paths_tell_how_long_calls_took() {
+fn callers_callees_and_paths_show_durations() {
     let dir = exact();
     let shows = |args: &[&str], expected: &str| {
         let run = flow(args, dir.path());
@@ -318,7 +318,7 @@ fn callers_callees_and_paths_tell_how_long_calls_took() {
     let line: serde_json::Value = serde_json::from_str(&run.out).unwrap();
     let numbers = ["calls", "total", "self", "total_from", "total_by"];
     assert_eq!(numbers.map(|key| line[key].as_u64().unwrap()), [2, 2 * MS, 2 * MS, 2 * MS, 2 * MS]);
-    // What is counted is the same as without times.
+    // Counts are the same as without times.
     for args in [["--callers", "**#work"], ["--callees", "**#main"], ["--paths", "longest"]] {
         let by_calls = flow(&[&["report", "--by", "calls"][..], &args].concat(), dir.path());
         assert_eq!(by_calls.out, flow(&[&["report"][..], &args].concat(), bare(MAIN).path()).out);
@@ -361,7 +361,7 @@ fn replay_shows_when_calls_began_how_long_they_took_and_how_they_ended() {
     0.008000 s             1.00 ms    com.app.Main.work(int)
 ";
     assert_eq!((run.out.as_str(), run.code), (expected, Some(0)));
-    // Below the first line stands the second one, and below that a note.
+    // The second line is below the first one, and a note below that.
     let run = flow(&["replay", "--min-duration", "2ms"], dir.path());
     let expected = "thread 1
     0.001000 s             9.00 ms  com.app.Main.main(String[])
@@ -373,7 +373,7 @@ fn replay_shows_when_calls_began_how_long_they_took_and_how_they_ended() {
     let run = flow(&["replay", "--from", "7.5ms", "--format", "csv", "--time"], dir.path());
     let begun = format!(",6,{},{},{},1000000,1000000,1000000,,,", at(7), at(7), at(7));
     assert!(run.out.lines().nth(1).is_some_and(|line| line.ends_with(&begun)), "{}", run.out);
-    // What the program said stands before the call it was said before, for programs too.
+    // A note comes before the call before which the program left it, also in CSV and JSON.
     let run = flow(&["replay", "--time", "--format", "csv"], dir.path());
     let fields: Vec<_> = run.out.lines().map(|line| line.split(',').count()).collect();
     assert!(fields.iter().all(|count| *count == fields[0]), "{}", run.out);
@@ -395,7 +395,7 @@ fn replay_shows_when_calls_began_how_long_they_took_and_how_they_ended() {
 
 #[test]
 fn between_two_marks_times_are_bounded() {
-    // Main, in which two calls follow one another, at 1 ms and 3 ms.
+    // Main, with two consecutive calls, at 1 ms and 3 ms.
     let marks = [
         (0, 0, Mark::Time { by_ns: MS, from_ns: MS }),
         (5, 0, Mark::Time { by_ns: 3 * MS, from_ns: 3 * MS }),
@@ -420,7 +420,7 @@ fn times_of_two_runs_are_compared_on_request() {
     };
     let run = diff(&exact(), &["--by", "time"]);
     assert!(run.out.ends_with("no difference: 3 paths took as long\n"), "{}", run.out);
-    // The first run makes one more call, behind the last mark: it took no time that is known.
+    // The first run makes one more call, after the last mark: its duration is unknown.
     let longer = with_marks(&[MAIN, &[0x82, 0x00]].concat(), &exact_marks());
     let run = diff(&longer, &["--by", "time", "--format", "csv"]);
     assert!(
@@ -440,14 +440,14 @@ fn times_of_two_runs_are_compared_on_request() {
 }
 
 #[test]
-fn marks_that_cannot_be_read_at_all_are_told_of() {
+fn marks_that_cannot_be_read_at_all_are_reported() {
     let dir = with_marks(MAIN, b"flow-mrk\x09");
     let run = flow(&["report"], dir.path());
     assert!(run.err.contains("format version 9"), "{}", run.err);
     assert_eq!(run.out, flow(&["report"], bare(MAIN).path()).out);
 }
 
-/// The calls as rows, without what is said of times.
+/// The calls as rows without times.
 fn rows(dir: &Path) -> (Option<i32>, String) {
     let run = flow(&["export", "--to", "csv"], dir);
     assert!(run.code != Some(101) && run.code.is_some(), "{}", run.err);
@@ -459,7 +459,7 @@ fn rows(dir: &Path) -> (Option<i32>, String) {
 }
 
 #[test]
-fn whatever_becomes_of_marks_the_calls_are_the_same() {
+fn calls_do_not_depend_on_marks() {
     let marks = exact_marks();
     let (code, expected) = rows(bare(MAIN).path());
     assert_eq!(code, Some(0));
@@ -496,7 +496,7 @@ fn whatever_becomes_of_marks_the_calls_are_the_same() {
 }
 
 #[test]
-fn check_names_what_is_wrong_with_marks() {
+fn check_names_errors_in_marks() {
     let found = |marks: &[u8]| flow(&["check"], with_marks(MAIN, marks).path());
     let run = flow(&["check"], exact().path());
     assert!(run.code == Some(0) && !run.out.contains("marks"), "{}", run.out);
@@ -519,7 +519,7 @@ fn check_names_what_is_wrong_with_marks() {
     assert_eq!(run.code, Some(1));
     assert!(run.out.contains("the time goes back at offset 16"), "{}", run.out);
     assert!(run.out.contains("1 mark after the end of the events"), "{}", run.out);
-    // Instants follow each other by how long it was; but not what the thread was inside of before.
+    // Instants are relative to each other, but not across a part that is left out.
     let instants = |at_ns| {
         let inside = (0, 0, Mark::Time { by_ns: 5, from_ns: 9 });
         encoded(&[inside, (5, 1, Mark::Instant { at_ns }), (6, 0, Mark::Instant { at_ns: 11 })])
@@ -532,7 +532,7 @@ fn check_names_what_is_wrong_with_marks() {
 }
 
 #[test]
-fn info_and_dump_tell_of_marks() {
+fn info_and_dump_show_marks() {
     let dir = exact();
     let text = manifest(0, None)
         .replace(r#""engine""#, r#""clock":{"kind":"tick","period_ns":100000},"engine""#);
@@ -552,7 +552,7 @@ fn info_and_dump_tell_of_marks() {
     );
     let run = flow(&["report"], dir.path());
     assert!(run.out.contains("estimates: events are known to within 0 ns (median)"), "{}", run.out);
-    // As precise as its marks, whatever the period of the clock.
+    // The precision is that of the marks, not the period of the clock.
     let time = |offset, by_ns, from_ns| (offset, 0, Mark::Time { by_ns, from_ns });
     let marks = [time(0, 0, MS), time(4, 3 * MS, 4 * MS), time(7, 6 * MS, 6 * MS)];
     let late = with_marks(MAIN, &encoded(&marks));

@@ -188,8 +188,8 @@ impl Dump<'_> {
     }
 }
 
-/// Reads the bytes of records once more, next to the reader that decodes them, because a record may be stored in another
-/// form than it would be encoded today.
+/// Reads the bytes of records once more, next to the reader that decodes them, because a record may be stored
+/// in another form than it would be encoded today.
 struct RawBytes {
     input: BufReader<ContentReader>,
     position: u64,

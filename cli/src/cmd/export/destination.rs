@@ -15,8 +15,8 @@ pub(super) struct Destination<'a> {
 }
 
 impl<'a> Destination<'a> {
-    /// Creates the file, or replaces it. Also returns a progress bar for a read of `bytes`, which does not disturb the
-    /// output.
+    /// Creates the file, or replaces it. Also returns a progress bar for a read of `bytes`, which does not
+    /// disturb the output.
     pub(super) fn new(
         path: Option<&Path>,
         bytes: u64,

@@ -31,8 +31,8 @@ pub(super) struct Selected {
     pub(super) is_cut_at_max: bool,
 }
 
-/// Selects the paths that the limits allow. A path that is left out takes all longer ones with it, because their totals are
-/// not larger.
+/// Selects the paths that the limits allow. A path that is left out takes all longer ones with it, because
+/// their totals are not larger.
 pub(super) fn select(
     tree: &PathTree,
     methods: &Methods,

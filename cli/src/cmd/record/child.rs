@@ -1,7 +1,7 @@
 //! Runs the command with unchanged streams, signals and exit status.
 //!
-//! The terminal sends Ctrl-C and Ctrl-\ to the command too, because it is in the same process group; this process only
-//! has to survive them. Signals that are sent to this process alone (TERM, HUP) are forwarded.
+//! The terminal sends Ctrl-C and Ctrl-\ to the command too, because it is in the same process group; this
+//! process only has to survive them. Signals that are sent to this process alone (TERM, HUP) are forwarded.
 
 use std::ffi::OsStr;
 use std::io::ErrorKind;

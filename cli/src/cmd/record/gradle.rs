@@ -33,9 +33,9 @@ pub(super) fn expect_gradle(command: &[OsString]) -> Result<(), Failure> {
     )))
 }
 
-/// An init script that loads the agent into each JVM that runs tests or a program, with these environment variables. It
-/// works with Gradle 4.4 to 9. While a task runs, it accesses neither the project nor the script, as a configuration
-/// cache requires.
+/// An init script that loads the agent into each JVM that runs tests or a program, with these environment
+/// variables. It works with Gradle 4.4 to 9. While a task runs, it accesses neither the project nor the
+/// script, as a configuration cache requires.
 pub(super) fn init_script(agent: &str, variables: &[(&str, OsString)]) -> Result<String, Failure> {
     let mut environment = String::new();
     for (name, value) in variables {

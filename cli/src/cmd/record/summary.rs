@@ -47,8 +47,8 @@ enum End {
 }
 
 impl Summary {
-    /// Searches the directories that `pattern` can match for traces recorded since `started`. `out` is the pattern as the
-    /// user wrote it, `child` the process that was run.
+    /// Searches the directories that `pattern` can match for traces recorded since `started`. `out` is the
+    /// pattern as the user wrote it, `child` the process that was run.
     pub(super) fn of(out: &Path, pattern: &str, started: Duration, child: u32) -> Self {
         let started_ns = u64::try_from(started.as_nanos()).unwrap_or(u64::MAX);
         let mut summary = Self::default();

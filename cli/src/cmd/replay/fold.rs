@@ -61,8 +61,8 @@ impl Fold {
         self.below_last = 0;
     }
 
-    /// A call is entered that is too deep to be shown. It counts for the pending line, if that is the line of one of its
-    /// callers.
+    /// A call is entered that is too deep to be shown. It counts for the pending line, if that is the line of
+    /// one of its callers.
     #[inline]
     pub(super) fn below(&mut self) {
         if let Some(line) = self.held.as_mut().filter(|_| self.open) {
@@ -130,8 +130,8 @@ impl Fold {
 mod tests {
     use super::*;
 
-    /// A letter enters a method, `.` leaves, `-` enters a call that is too deep, `!` shows the pending lines. A line has
-    /// a blank for each level, name, count, and the number of calls below if there are any.
+    /// A letter enters a method, `.` leaves, `-` enters a call that is too deep, `!` shows the pending lines.
+    /// A line has a blank for each level, name, count, and the number of calls below if there are any.
     fn fold(events: &str) -> Vec<String> {
         let mut fold = Fold::default();
         let mut depth = 0;

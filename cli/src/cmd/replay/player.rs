@@ -1,5 +1,5 @@
-//! Replays the records of one thread as lines. All state about earlier records is in one value, so reading may begin and
-//! continue at any record.
+//! Replays the records of one thread as lines. All state about earlier records is in one value, so reading
+//! may begin and continue at any record.
 
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -178,8 +178,8 @@ impl Player {
         Ok(())
     }
 
-    /// Prints the frames that were entered before recording. The calls that follow are not indented below them, because it
-    /// is unknown when these frames end.
+    /// Prints the frames that were entered before recording. The calls that follow are not indented below
+    /// them, because it is unknown when these frames end.
     pub(super) fn entered_before(
         &mut self,
         open: &OpenFrames,

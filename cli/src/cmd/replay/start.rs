@@ -18,8 +18,8 @@ pub(super) struct Start {
 }
 
 impl From {
-    /// Finds the position in a thread; `None` if the thread does not have it. Also returns the errors in the events before
-    /// it, on which numbers and open frames depend.
+    /// Finds the position in a thread; `None` if the thread does not have it. Also returns the errors in the
+    /// events before it, on which numbers and open frames depend.
     pub(super) fn find(
         &self,
         trace: &Trace,

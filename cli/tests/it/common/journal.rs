@@ -10,16 +10,16 @@ use flow_codec::format::{journal, names};
 pub(crate) struct Slot<'a> {
     pub(crate) thread: u64,
     pub(crate) offset: u64,
-    /// Exits held back.
+    /// The number of pending exits.
     pub(crate) held: u8,
-    /// As a probe appends it.
+    /// The raw bytes that probes appended.
     pub(crate) raw: &'a [u8],
 }
 
-/// Bytes of a slot of these tests.
+/// The size of a slot in these tests.
 pub(crate) const SLOT_BYTES: usize = 128;
 
-/// Writes a journal with these chunks open, and behind each a slot that is closed.
+/// Writes a journal with these chunks open, each followed by a closed slot.
 pub(crate) fn write_journal(dir: &Path, slots: &[Slot<'_>]) {
     let mut bytes = journal::MAGIC.to_vec();
     bytes.extend(journal::VERSION.to_le_bytes());

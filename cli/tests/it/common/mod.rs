@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 pub(crate) const FLOW: &str = env!("CARGO_BIN_EXE_flow");
 
-/// What a run of the binary came to.
+/// The outcome of a run of the binary.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) code: Option<i32>,
@@ -59,7 +59,7 @@ const THREADS: &str = r#"{"event":"start","id":1,"name":"main","daemon":false,"v
 {"event":"end","id":1,"at_ns":9}
 "#;
 
-/// What the script of a page of `report --html` gets.
+/// The data of a page of `report --html`.
 pub(crate) fn page_data(page: &str) -> serde_json::Value {
     let (_, behind) = page.split_once(r#"<script type="application/json" id="data">"#).unwrap();
     let (data, _) = behind.split_once("</script>").unwrap();
@@ -68,7 +68,7 @@ pub(crate) fn page_data(page: &str) -> serde_json::Value {
 
 /// Thread 1: main > work > (init, init); main > work.
 pub(crate) const MAIN: &[u8] = &[0x80, 0x81, 0x82, 0x00, 0x82, 0x01, 0x81, 0x01];
-/// Thread 12: two frames from before are left; work.
+/// Thread 12: exits of two frames entered before recording; work.
 pub(crate) const POOL: &[u8] = &[0x01, 0x81, 0x00];
 /// Thread 13: work, still open.
 pub(crate) const VIRTUAL: &[u8] = &[0x81];
@@ -83,7 +83,7 @@ pub(crate) fn trace() -> TempDir {
 pub(crate) fn write_trace(dir: &Path) {
     fs::create_dir_all(dir).unwrap();
     fs::write(dir.join("ids.properties"), IDS).unwrap();
-    // As after a run with a reused mapping: the names stand in ids.properties only.
+    // As after a run with `ids=`: these names are in ids.properties only.
     fs::write(dir.join("methods.jsonl"), "").unwrap();
     fs::write(dir.join("threads.jsonl"), THREADS).unwrap();
     fs::write(dir.join("trace.json"), manifest(0, Some((7, 8, 12)))).unwrap();
@@ -104,7 +104,7 @@ pub(crate) fn manifest(start_unix_ns: u64, end: Option<(u64, u64, u64)>) -> Stri
     )
 }
 
-/// A directory with a bare thread file, as other writers of the format make them.
+/// A directory with only a thread file, as other writers of the format create it.
 pub(crate) fn bare(bytes: &[u8]) -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("ids.properties"), IDS).unwrap();

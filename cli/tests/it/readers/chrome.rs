@@ -1,4 +1,4 @@
-//! The Trace Event format, as far as a timeline has it.
+//! Reads the Trace Event format, as far as a timeline uses it.
 
 use std::collections::BTreeMap;
 

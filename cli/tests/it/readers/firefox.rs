@@ -1,4 +1,4 @@
-//! The processed profile of the Firefox Profiler, version 55, as far as a trace of calls has it.
+//! Reads the processed profile of the Firefox Profiler, version 55, as far as a trace of calls uses it.
 
 use std::collections::HashMap;
 
@@ -61,12 +61,12 @@ struct Thread {
     string_array: Vec<String>,
 }
 
-/// Milliseconds, as they are written.
+/// Milliseconds as text.
 #[derive(Deserialize, Clone, PartialEq, PartialOrd, Debug)]
 struct Ms(f64);
 
 impl Ms {
-    /// In steps of which a millisecond has so many.
+    /// Converts to an integer, with this many steps per millisecond.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]
     fn steps(&self, of_one: f64) -> u64 {
         let steps = (self.0 * of_one).round();
@@ -113,7 +113,7 @@ struct Table {
 }
 
 impl Table {
-    /// With these columns and no others.
+    /// A table with exactly these columns.
     fn check(&self, names: &str) {
         let mut found: Vec<_> = self.columns.keys().map(String::as_str).collect();
         let mut names: Vec<_> = names.split(' ').collect();
@@ -185,7 +185,7 @@ impl Thread {
         names
     }
 
-    /// What samples weigh is the time of the calls, each without those that it made.
+    /// Checks that the weights of samples are the self times of calls.
     fn check_weights(&self, calls: &[Call], of_one: f64) {
         let mut of_samples: HashMap<Vec<&str>, u64> = HashMap::new();
         for (stack, weight) in self.samples.stack.iter().zip(self.samples.weight.iter().flatten()) {
@@ -208,7 +208,7 @@ impl Thread {
         assert_eq!(of_samples, of_calls);
     }
 
-    /// The calls that markers tell: an end belongs to the last beginning of that name.
+    /// The calls according to the markers: an end belongs to the last start with that name.
     fn calls(&self, of_one: f64) -> (Vec<Call>, Instants) {
         let mut instants = Instants::new();
         let mut calls: Vec<Call> = Vec::new();
@@ -239,7 +239,7 @@ impl Thread {
     }
 }
 
-/// The name of the product, and the threads, as markers and samples tell them alike.
+/// The name of the product, and the threads, about which markers and samples agree.
 pub(crate) fn read(bytes: &[u8]) -> (String, Threads) {
     let (product, threads, instants) = told(bytes, 1.0, 1.0);
     assert_eq!(instants, []);

@@ -1,5 +1,5 @@
-//! Reads exported files as their viewers do, with the means of others: protobuf by prost, JSON by serde, which
-//! knows these fields and no others, CSV by its crate, pictures as XML. Each reader tells what the file says:
+//! Reads exported files as their viewers do, with independent libraries: protobuf by prost, JSON by serde, which
+//! refuses unknown fields, CSV by its crate, pictures as XML. Each reader returns
 //! calls with their times, or paths with their weights.
 
 #![allow(clippy::unwrap_used, reason = "what cannot be read is wrong")]
@@ -17,9 +17,9 @@ use std::collections::BTreeMap;
 /// A call as a timeline shows it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Call {
-    /// When it begins, in calls, or in nanoseconds.
+    /// Its start, in calls or in nanoseconds.
     pub(crate) begin: u64,
-    /// `None`: not before the end of the thread.
+    /// `None` if it was open at the end of the thread.
     pub(crate) end: Option<u64>,
     pub(crate) depth: usize,
     pub(crate) name: String,
@@ -28,17 +28,17 @@ pub(crate) struct Call {
 /// The calls of each thread, in order, by the thread's name.
 pub(crate) type Threads = BTreeMap<String, Vec<Call>>;
 
-/// What happened at an instant: thread, time, and what it is called.
+/// An instant: its thread, time and name.
 pub(crate) type Instants = Vec<(String, u64, String)>;
 
 /// The calls of each path, outermost method first.
 pub(crate) type Paths = BTreeMap<Vec<String>, u64>;
 
-/// Puts together the calls of one thread from where they begin and end.
+/// Builds the calls of one thread from their starts and ends.
 #[derive(Default)]
 pub(crate) struct Stack {
     calls: Vec<Call>,
-    /// Places of calls that are open.
+    /// The indexes of open calls.
     open: Vec<usize>,
 }
 
@@ -48,14 +48,14 @@ impl Stack {
         self.calls.push(Call { begin, end: None, depth: self.open.len() - 1, name });
     }
 
-    /// Ends the topmost call. Answers its name.
+    /// Ends the topmost call. Returns its name.
     pub(crate) fn end(&mut self, end: u64) -> String {
         let call = &mut self.calls[self.open.pop().unwrap()];
         call.end = Some(end);
         call.name.clone()
     }
 
-    /// No two calls begin at once, unless there are times that say so.
+    /// Two calls may begin at the same time only if there is a clock.
     pub(crate) fn finish(self) -> Vec<Call> {
         assert!(self.calls.is_sorted_by(|a, b| a.begin <= b.begin));
         self.calls

@@ -1,5 +1,5 @@
-//! The messages of `protos/perfetto/trace`, as far as a timeline has them. What is not among them ends the
-//! test: prost passes over unknown fields, so a message has to have the size of what was understood.
+//! The messages of `protos/perfetto/trace` that a timeline uses. An unknown field fails the
+//! test: prost skips it, so the size of the decoded message differs.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -111,7 +111,7 @@ struct ThreadDescriptor {
     thread_name: Option<String>,
 }
 
-/// What a sequence has said so far.
+/// The state of a sequence.
 #[derive(Default)]
 struct Sequence {
     names: HashMap<u64, String>,

@@ -75,7 +75,7 @@ pub(crate) fn timed(bytes: &[u8]) -> Paths {
     told(bytes, ("time", "nanoseconds")).0
 }
 
-/// The paths; and of each method its full name, file and line.
+/// The paths, and the full name, file and line of each method.
 pub(crate) fn read(bytes: &[u8]) -> (Paths, HashMap<String, (String, String, i64)>) {
     told(bytes, ("calls", "count"))
 }

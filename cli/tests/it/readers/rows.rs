@@ -26,7 +26,7 @@ struct Row {
     descriptor: Option<String>,
 }
 
-/// The times of each call as far as a row has them: start, end, shortest and longest duration, and the exception.
+/// The times of each call in a row: start, end, shortest and longest duration; and its exception.
 pub(crate) type Times = (Option<u64>, Option<u64>, Option<u64>, Option<u64>, Option<String>);
 
 /// Calls by name, in the order of their rows.
@@ -48,7 +48,7 @@ pub(crate) fn csv(bytes: &[u8]) -> BTreeMap<u64, Vec<Call>> {
     calls(csv::Reader::from_reader(bytes).deserialize().map(Result::unwrap))
 }
 
-/// The calls of each thread, by its id; their names are what `ids.properties` has.
+/// The calls of each thread, by its id, with the names in `ids.properties`.
 fn calls(rows: impl Iterator<Item = Row>) -> BTreeMap<u64, Vec<Call>> {
     let mut threads: BTreeMap<u64, Vec<(Option<u64>, Call)>> = BTreeMap::new();
     for row in rows {

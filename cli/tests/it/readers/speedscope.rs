@@ -1,4 +1,4 @@
-//! The file format of speedscope, as far as its evented profiles go.
+//! Reads evented profiles in the file format of speedscope.
 
 use serde::Deserialize;
 
@@ -49,10 +49,10 @@ struct Event {
     at: u64,
 }
 
-/// Where a method comes from: file and line.
+/// The file and line of a method.
 pub(crate) type Origin = (Option<String>, Option<u32>);
 
-/// The threads, and where the method of each frame comes from.
+/// The threads, and the origin of the method of each frame.
 pub(crate) fn read(bytes: &[u8]) -> (Threads, Vec<Origin>) {
     told(bytes, "none", " (calls)")
 }

@@ -1,9 +1,9 @@
-//! Flame graphs: what stands in the titles of their rectangles.
+//! Reads flame graphs, from the titles of their rectangles.
 
 use quick_xml::Reader;
 use quick_xml::events::Event;
 
-/// The frames, with the calls that each is wide.
+/// The frames, with their widths in calls.
 pub(crate) fn read(bytes: &[u8]) -> Vec<(String, u64)> {
     let text = std::str::from_utf8(bytes).unwrap();
     let mut reader = Reader::from_str(text);
