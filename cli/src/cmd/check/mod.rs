@@ -1,5 +1,5 @@
-//! `flow check`: checks whether a trace is whole and how its recording ended. On request it repairs the trace of a killed
-//! JVM.
+//! `flow check`: checks whether a trace is whole and how its recording ended. On request it repairs the trace
+//! of a killed JVM.
 //!
 //! | verdict | reason | exit status |
 //! |---|---|---:|
