@@ -34,7 +34,7 @@ fn main() {
     let outcome = match Args::try_parse() {
         Ok(args) => {
             let mut out = Out::new(args.color);
-            if args.verb.is_for_people() {
+            if args.verb.prints_text() {
                 out.fit_lines();
             }
             run(&args.verb, &mut out).and_then(|status| {

@@ -13,7 +13,7 @@ pub(crate) enum SortKey {
     Calls,
     Total,
     #[value(name = "self")]
-    Own,
+    SelfWeight,
     Name,
 }
 

@@ -81,7 +81,7 @@ pub(crate) enum Verb {
 
 impl Verb {
     /// Returns whether results are text for people.
-    pub(crate) fn is_for_people(&self) -> bool {
+    pub(crate) fn prints_text(&self) -> bool {
         let format = match self {
             Self::Info(args) => args.source.format,
             Self::Replay(args) => args.source.format,

@@ -4,7 +4,7 @@ use crate::args::AttachArgs;
 use crate::cmd::agent::{self, AgentOptions, TraceDir, as_text};
 use crate::failure::{Failure, Status};
 use crate::jvm::{self, Process, Refusal};
-use crate::output::{message, shell_word};
+use crate::output::{message, shell_quoted};
 
 pub(crate) fn run(args: &AttachArgs) -> Result<Status, Failure> {
     let library = agent::library(args.agent.library.as_deref())?;
@@ -15,7 +15,7 @@ pub(crate) fn run(args: &AttachArgs) -> Result<Status, Failure> {
     let (key, file) = refusal.option();
     options.add(key, file)?;
     jvm::load(&process, as_text(&library)?, &options.encode()?, &refusal)?;
-    let out = shell_word(&dir.out.to_string_lossy());
+    let out = shell_quoted(&dir.out.to_string_lossy());
     let pid = args.pid;
     message(&format!("recording process {pid} into {out}; stop with: flow detach {pid}"));
     Ok(Status::Done)

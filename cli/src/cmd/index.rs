@@ -59,7 +59,7 @@ pub(crate) fn run(args: &IndexArgs, out: &mut Out) -> Result<Status, Failure> {
 
 /// The outcome for one thread.
 #[derive(Serialize)]
-struct Row {
+struct IndexRow {
     trace: String,
     thread: ThreadId,
     calls: u64,
@@ -70,7 +70,11 @@ struct Row {
 }
 
 /// Stores the index of a thread, unless the events are damaged: a reader of the index would not see the damage.
-fn store(file: &ThreadFile, trace: &str, progress: &mut Progress) -> Result<(Row, Reading), Error> {
+fn store(
+    file: &ThreadFile,
+    trace: &str,
+    progress: &mut Progress,
+) -> Result<(IndexRow, Reading), Error> {
     let tree = open_tree(file, progress)?;
     let path = Index::path(file);
     let reading = Reading::of_content(&file.path, tree.index().damage(), tree.content());
@@ -89,7 +93,7 @@ fn store(file: &ThreadFile, trace: &str, progress: &mut Progress) -> Result<(Row
             (index_bytes, "created again")
         }
     };
-    let row = Row {
+    let row = IndexRow {
         trace: trace.to_owned(),
         thread: file.id,
         calls: tree.end().enters,
@@ -110,7 +114,7 @@ fn remove(file: &ThreadFile) -> Result<(), Error> {
 }
 
 fn print(
-    rows: &[Row],
+    rows: &[IndexRow],
     (small, place): (u64, Option<&str>),
     trace: &Trace,
     format: Format,

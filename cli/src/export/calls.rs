@@ -17,7 +17,7 @@ use flow_codec::read::{ThreadFile, Trace};
 use flow_codec::{MethodId, ThreadId};
 
 use super::emit::{Exit, Exporter, Moment};
-use super::json::quoted;
+use super::labels::quoted;
 use crate::output::{Format, Labels, Unit, csv_fields, push_number};
 
 const THREAD: &str = "thread";
@@ -47,18 +47,18 @@ pub(super) struct Calls<'a> {
     scale: Unit,
     is_json: bool,
     /// The text before each of the [numbers](NUMBERS) of a row.
-    before: [Short; NUMBERS.len()],
+    before: [ShortText; NUMBERS.len()],
     thread: ThreadId,
     open: Vec<Open>,
 }
 
 /// A short text. It is copied with a constant length, which takes no call of `memcpy`.
-struct Short {
+struct ShortText {
     bytes: [u8; Self::MAX],
     len: usize,
 }
 
-impl Short {
+impl ShortText {
     const MAX: usize = 24;
 
     fn new(text: &str) -> Self {
@@ -81,10 +81,10 @@ impl<'a> Calls<'a> {
         let labels = Labels::new(&trace.methods, format, false).brief();
         let is_json = format == Format::Json;
         let before = NUMBERS.map(|title| match title {
-            THREAD if is_json => Short::new("{\"thread\":"),
-            THREAD => Short::new(""),
-            title if is_json => Short::new(&format!(",\"{title}\":")),
-            _ => Short::new(","),
+            THREAD if is_json => ShortText::new("{\"thread\":"),
+            THREAD => ShortText::new(""),
+            title if is_json => ShortText::new(&format!(",\"{title}\":")),
+            _ => ShortText::new(","),
         });
         Self { labels, scale, is_json, before, thread: ThreadId::new(0), open: Vec::new() }
     }
@@ -97,7 +97,7 @@ impl<'a> Calls<'a> {
         let depth = self.open.len() as u64;
         let is_timed = self.scale == Unit::Nanos;
         let end = exit.filter(|_| is_timed).map(|exit| exit.now);
-        let took = end.map(|end| entered.bounds.until(end.bounds));
+        let duration = end.map(|end| entered.bounds.until(end.bounds));
         let values = [
             Some(self.thread.get()),
             Some(call),
@@ -106,8 +106,8 @@ impl<'a> Calls<'a> {
             total,
             is_timed.then_some(entered.at),
             end.map(|end| end.at),
-            took.map(|took| took.from_ns),
-            took.map(|took| took.by_ns).filter(|by_ns| *by_ns != u64::MAX),
+            duration.map(|duration| duration.from_ns),
+            duration.map(|duration| duration.by_ns).filter(|by_ns| *by_ns != u64::MAX),
         ];
         for (before, value) in self.before.iter().zip(&values) {
             before.push_to(out);

@@ -8,17 +8,16 @@
 use flow_codec::MethodId;
 use flow_codec::read::{ThreadFile, Trace};
 
-use super::emit::{Exit, Exporter, Instant, Moment};
-use super::json::quoted;
-use super::names::Names;
-use super::words::{GENERATOR, kind, label, process, program, thread_name};
+use super::emit::{Exit, Exporter, InstantEvent, Moment};
+use super::labels::{GENERATOR, kind, label, process, program, quoted, thread_name};
+use super::names::ExportNames;
 use crate::output::{Unit, push_digits, push_number};
 
 /// A trace in the format that Chrome writes.
 pub(super) struct Chrome<'a> {
     trace: &'a Trace,
     scale: Unit,
-    names: Names<'a>,
+    names: ExportNames<'a>,
     /// `,"pid":4711,"tid":1` of the current thread.
     place: String,
     /// The number of threads so far.
@@ -28,7 +27,7 @@ pub(super) struct Chrome<'a> {
 
 impl<'a> Chrome<'a> {
     pub(super) fn new(trace: &'a Trace, scale: Unit) -> Self {
-        let names = Names::new(&trace.methods, quoted);
+        let names = ExportNames::new(&trace.methods, quoted);
         Self { trace, scale, names, place: String::new(), threads: 0, open: Vec::new() }
     }
 
@@ -105,7 +104,7 @@ impl Exporter for Chrome<'_> {
         out.push(b'}');
     }
 
-    fn instant(&mut self, what: Instant<'_>, at: u64, out: &mut Vec<u8>) {
+    fn instant(&mut self, what: InstantEvent<'_>, at: u64, out: &mut Vec<u8>) {
         out.extend_from_slice(b",\n{\"ph\":\"i");
         self.when(at, out);
         let (kind, name) = (kind(&what), quoted(&label(&what)));

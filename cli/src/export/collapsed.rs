@@ -5,16 +5,16 @@ use std::io::{self, Write};
 
 use flow_codec::read::Trace;
 
-use super::names::Names;
-use super::paths::Paths;
+use super::names::ExportNames;
+use super::path_format::PathFormat;
 use super::stacks::Stacks;
 
 /// Writes stacks as text.
 pub(super) struct Collapsed;
 
-impl Paths for Collapsed {
+impl PathFormat for Collapsed {
     fn size(&self, stacks: &Stacks<'_>, trace: &Trace) -> u64 {
-        let mut names = Names::new(&trace.methods, form);
+        let mut names = ExportNames::new(&trace.methods, form);
         let weight = if stacks.tree().is_timed() { " 1000000\n" } else { " 1000\n" };
         stacks.size(weight.len() as u64, |method| names.get(method).len() as u64 + 1)
     }
@@ -32,7 +32,7 @@ impl Paths for Collapsed {
 
 /// Passes each stack that has a self weight to `each`, as text.
 pub(super) fn lines(stacks: &Stacks<'_>, trace: &Trace, mut each: impl FnMut(&str, u64)) {
-    let mut names = Names::new(&trace.methods, form);
+    let mut names = ExportNames::new(&trace.methods, form);
     let mut line = String::new();
     // The end of each frame in the line.
     let mut ends: Vec<usize> = Vec::new();

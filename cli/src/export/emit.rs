@@ -11,7 +11,7 @@ use flow_codec::read::{
 
 use crate::failure::{Failure, Status};
 use crate::input::reading::{Chosen, Ending, Reading, read_timeline, start_ns};
-use crate::output::{Progress, Unit, neutral};
+use crate::output::{Progress, Unit, escaped};
 
 /// A buffer of at least this size is written out.
 pub(super) const FULL_BYTES: usize = 64 * 1024;
@@ -39,13 +39,13 @@ impl Exit<'_> {
     /// The class of the exception that ended the call, `?` if the class is unknown.
     #[inline]
     pub(crate) fn thrown(&self) -> Option<Cow<'_, str>> {
-        self.unwound.map(|class| neutral(class.unwrap_or("?")))
+        self.unwound.map(|class| escaped(class.unwrap_or("?")))
     }
 }
 
 /// An event of a timeline that takes no time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Instant<'a> {
+pub(crate) enum InstantEvent<'a> {
     /// A note of the program.
     Note(&'a str),
     /// An exception of this class ends the topmost frame, and perhaps frames below it.
@@ -73,7 +73,7 @@ pub(crate) trait Exporter {
     fn exit(&mut self, exit: Exit<'_>, out: &mut Vec<u8>);
 
     /// Something happened that takes no time. Formats without a form for it omit it.
-    fn instant(&mut self, _what: Instant<'_>, _at: u64, _out: &mut Vec<u8>) {}
+    fn instant(&mut self, _what: InstantEvent<'_>, _at: u64, _out: &mut Vec<u8>) {}
 
     /// The topmost frame is still open at the end of the thread's events. Formats that can express this leave it
     /// open.
@@ -167,7 +167,7 @@ impl Emit<'_> {
         let start_ns = start_ns(trace, file);
         let (scale, max_calls, stopped) = (self.scale, self.max_calls, Ok(()));
         let mut thread =
-            Thread { exporter, out, scale, start_ns, max_calls, calls: 0, open: 0, stopped };
+            ThreadEmitter { exporter, out, scale, start_ns, max_calls, calls: 0, open: 0, stopped };
         let mut now = thread.moment(When::UNKNOWN, 0);
         let reading = match self.timeline(file, start_ns) {
             Err(error) => Reading::failed(error),
@@ -179,7 +179,7 @@ impl Emit<'_> {
                 reading
             }
         };
-        let Thread { exporter, out, calls, open, stopped, .. } = thread;
+        let ThreadEmitter { exporter, out, calls, open, stopped, .. } = thread;
         stopped?;
         for _ in 0..open {
             if reading.ending == Ending::Stopped {
@@ -234,7 +234,7 @@ impl VisitTimeline for Count<'_> {
 }
 
 /// A thread that is being emitted.
-struct Thread<'a, 'o> {
+struct ThreadEmitter<'a, 'o> {
     exporter: &'a mut dyn Exporter,
     out: &'a mut Buffer<'o>,
     scale: Unit,
@@ -247,7 +247,7 @@ struct Thread<'a, 'o> {
     stopped: Result<(), Failure>,
 }
 
-impl Thread<'_, '_> {
+impl ThreadEmitter<'_, '_> {
     #[inline]
     fn moment(&self, time: When, calls: u64) -> Moment {
         Moment { at: self.scale.at(time, calls, self.start_ns), calls, bounds: time.bounds }
@@ -262,7 +262,7 @@ impl Thread<'_, '_> {
     }
 }
 
-impl VisitTimeline for Thread<'_, '_> {
+impl VisitTimeline for ThreadEmitter<'_, '_> {
     fn enter(&mut self, method: MethodId, at: Stamp) -> bool {
         if self.calls >= self.max_calls {
             return false;
@@ -285,11 +285,11 @@ impl VisitTimeline for Thread<'_, '_> {
 
     fn other(&mut self, event: TimelineEvent) -> bool {
         let instant = match &event.kind {
-            EventKind::Throw(unwound) => Instant::Thrown(class(unwound)),
-            EventKind::Note(text) => Instant::Note(text),
-            EventKind::Gap { events } => Instant::Gap(events.map(NonZeroU64::get)),
-            EventKind::Pause => Instant::Paused,
-            EventKind::Resume => Instant::Resumed,
+            EventKind::Throw(unwound) => InstantEvent::Thrown(class(unwound)),
+            EventKind::Note(text) => InstantEvent::Note(text),
+            EventKind::Gap { events } => InstantEvent::Gap(events.map(NonZeroU64::get)),
+            EventKind::Pause => InstantEvent::Paused,
+            EventKind::Resume => InstantEvent::Resumed,
             _ => return true,
         };
         let at = self.scale.at(event.time, event.calls, self.start_ns);

@@ -20,10 +20,9 @@ use flow_codec::read::{ThreadFile, Trace};
 use flow_codec::{MethodId, MethodNames};
 use serde::{Serialize, Serializer};
 
-use super::emit::{Buffer, Exit, Exporter, FULL_BYTES, Instant, Moment};
-use super::json::quoted;
-use super::names::{Numbers, name};
-use super::words::{GENERATOR, label, process, program, thread_name};
+use super::emit::{Buffer, Exit, Exporter, FULL_BYTES, InstantEvent, Moment};
+use super::labels::{GENERATOR, label, process, program, quoted, thread_name};
+use super::names::{MethodNumbers, name};
 use crate::failure::Failure;
 use crate::output::{Unit, push_digits, push_number};
 
@@ -35,7 +34,7 @@ const SCALE: &str = "1 ms is 1 call";
 /// The phases of markers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
-    Instant = 0,
+    InstantEvent = 0,
     IntervalStart = 2,
     IntervalEnd = 3,
 }
@@ -55,19 +54,19 @@ pub(super) struct Firefox<'a> {
     scale: Unit,
     names: MethodNames<'a>,
     is_first_thread: bool,
-    thread: Thread,
+    thread: ThreadTables,
 }
 
 /// The tables of the current thread.
 #[derive(Default)]
-struct Thread {
+struct ThreadTables {
     samples: Samples,
     markers: Markers,
     /// Methods are functions and frames at once.
-    methods: Numbers,
+    methods: MethodNumbers,
     /// The names of the methods, as numbers of strings.
     method_names: Vec<u64>,
-    paths: Paths,
+    paths: StackTable,
     /// The open frames: their paths, and the numbers of their names.
     open: Vec<(u32, u64)>,
     strings: Strings,
@@ -113,7 +112,7 @@ impl Markers {
         self.name.number(Some(name));
         let (times, others) = match phase {
             Phase::IntervalEnd => (&mut self.end, &mut self.start),
-            Phase::Instant | Phase::IntervalStart => (&mut self.start, &mut self.end),
+            Phase::InstantEvent | Phase::IntervalStart => (&mut self.start, &mut self.end),
         };
         times.time(at, scale);
         others.number(None);
@@ -224,12 +223,12 @@ impl Strings {
 
 /// Stacks, numbered from 0: each is another stack and one more frame.
 #[derive(Default)]
-struct Paths {
+struct StackTable {
     numbers: HashMap<(Option<u32>, u32), u32>,
     nodes: Vec<(Option<u32>, u32)>,
 }
 
-impl Paths {
+impl StackTable {
     fn child(&mut self, prefix: Option<u32>, frame: u32) -> u32 {
         *self.numbers.entry((prefix, frame)).or_insert_with(|| {
             self.nodes.push((prefix, frame));
@@ -241,12 +240,12 @@ impl Paths {
 impl<'a> Firefox<'a> {
     pub(super) fn new(trace: &'a Trace, scale: Unit) -> Self {
         let names = MethodNames::new(&trace.methods);
-        Self { trace, scale, names, is_first_thread: true, thread: Thread::default() }
+        Self { trace, scale, names, is_first_thread: true, thread: ThreadTables::default() }
     }
 
     /// The tables that samples and markers refer to, as JSON, and the end of the thread.
     fn tables(&mut self, end: u64) -> String {
-        let Thread { methods, method_names, paths, strings, .. } = &mut self.thread;
+        let ThreadTables { methods, method_names, paths, strings, .. } = &mut self.thread;
         let info = |method: &MethodId| self.trace.methods.get(*method).map(|method| &method.info);
         let count = methods.methods().len();
         let all = |value: Option<i64>| array(vec![value; count]);
@@ -330,11 +329,11 @@ impl Exporter for Firefox<'_> {
             quoted(&program(self.trace)),
         );
         out.extend_from_slice(head.as_bytes());
-        self.thread = Thread::default();
+        self.thread = ThreadTables::default();
     }
 
     fn enter(&mut self, method: MethodId, now: Moment, _out: &mut Vec<u8>) {
-        let Thread { samples, markers, methods, method_names, paths, open, strings } =
+        let ThreadTables { samples, markers, methods, method_names, paths, open, strings } =
             &mut self.thread;
         let (frame, is_new) = methods.get(method);
         if is_new {
@@ -348,7 +347,7 @@ impl Exporter for Firefox<'_> {
     }
 
     fn exit(&mut self, exit: Exit<'_>, _out: &mut Vec<u8>) {
-        let Thread { samples, markers, open, .. } = &mut self.thread;
+        let ThreadTables { samples, markers, open, .. } = &mut self.thread;
         let Some((_, name)) = open.pop() else { return };
         if self.scale == Unit::Nanos {
             samples.add(open.last().map(|(path, _)| *path), exit.now.at, self.scale);
@@ -356,13 +355,13 @@ impl Exporter for Firefox<'_> {
         markers.add(name, Phase::IntervalEnd, exit.now.at, self.scale);
     }
 
-    fn instant(&mut self, what: Instant<'_>, at: u64, _out: &mut Vec<u8>) {
+    fn instant(&mut self, what: InstantEvent<'_>, at: u64, _out: &mut Vec<u8>) {
         let name = self.thread.strings.number(&label(&what));
-        self.thread.markers.add(name, Phase::Instant, at, self.scale);
+        self.thread.markers.add(name, Phase::InstantEvent, at, self.scale);
     }
 
     fn end_thread(&mut self, at: u64, out: &mut Buffer<'_>) -> Result<(), Failure> {
-        let Thread { samples, markers, .. } = &mut self.thread;
+        let ThreadTables { samples, markers, .. } = &mut self.thread;
         let (samples_len, markers_len) = (samples.stack.len, markers.name.len);
         if self.scale == Unit::Nanos {
             samples.stack.write("\"samples\":{\"weightType\":\"tracing-ms\",\"stack\":[", out)?;

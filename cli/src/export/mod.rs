@@ -14,9 +14,9 @@ mod chrome;
 mod collapsed;
 mod emit;
 mod firefox;
-mod json;
+mod labels;
 mod names;
-mod paths;
+mod path_format;
 mod perfetto;
 mod pprof;
 mod proto;
@@ -25,15 +25,14 @@ mod speedscope;
 mod stacks;
 mod svg;
 mod target;
-mod words;
 
 use flow_codec::read::Trace;
 
 use crate::output::{Format, Unit};
 
 pub(crate) use emit::{Emit, Exporter};
-pub(crate) use names::Numbers;
-pub(crate) use paths::Paths;
+pub(crate) use names::MethodNumbers;
+pub(crate) use path_format::PathFormat;
 pub(crate) use stacks::Stacks;
 pub(crate) use target::{Target, Viewer, is_binary, viewer};
 
@@ -42,7 +41,7 @@ pub(crate) enum Writer<'a> {
     /// It writes calls one by one.
     Timeline(Box<dyn Exporter + 'a>),
     /// It writes sums by path.
-    Paths(&'static dyn Paths),
+    Paths(&'static dyn PathFormat),
 }
 
 /// Creates the writer of a format.

@@ -9,10 +9,10 @@
 use flow_codec::MethodId;
 use flow_codec::read::{ThreadFile, Trace};
 
-use super::emit::{Exit, Exporter, Instant, Moment};
-use super::names::{Names, Numbers};
+use super::emit::{Exit, Exporter, InstantEvent, Moment};
+use super::labels::{kind, label, process, program, thread_name};
+use super::names::{ExportNames, MethodNumbers};
 use super::proto::Fields;
-use super::words::{kind, label, process, program, thread_name};
 use crate::output::Unit;
 
 /// Field numbers, each after the name of its message.
@@ -70,17 +70,17 @@ const PROCESS_TRACK: u64 = 1;
 pub(super) struct Perfetto<'a> {
     trace: &'a Trace,
     scale: Unit,
-    names: Names<'a>,
+    names: ExportNames<'a>,
     /// The methods that the current thread has named.
-    numbers: Numbers,
+    numbers: MethodNumbers,
     /// The sequence of the current thread, and its track.
     sequence: u64,
 }
 
 impl<'a> Perfetto<'a> {
     pub(super) fn new(trace: &'a Trace, scale: Unit) -> Self {
-        let names = Names::new(&trace.methods, str::to_owned);
-        Self { trace, scale, names, numbers: Numbers::default(), sequence: PROCESS_TRACK }
+        let names = ExportNames::new(&trace.methods, str::to_owned);
+        Self { trace, scale, names, numbers: MethodNumbers::default(), sequence: PROCESS_TRACK }
     }
 }
 
@@ -113,7 +113,7 @@ impl Exporter for Perfetto<'_> {
 
     fn begin_thread(&mut self, file: &ThreadFile, out: &mut Vec<u8>) {
         self.sequence += 1;
-        self.numbers = Numbers::default();
+        self.numbers = MethodNumbers::default();
         let name = thread_name(self.trace, file);
         out.message(field::TRACE_PACKET, |packet| {
             packet.number(field::PACKET_SEQUENCE, self.sequence);
@@ -177,7 +177,7 @@ impl Exporter for Perfetto<'_> {
         });
     }
 
-    fn instant(&mut self, what: Instant<'_>, at: u64, out: &mut Vec<u8>) {
+    fn instant(&mut self, what: InstantEvent<'_>, at: u64, out: &mut Vec<u8>) {
         self.event(at, out, |event| {
             event.number(field::EVENT_TYPE, INSTANT);
             event.bytes(field::EVENT_CATEGORY, kind(&what).as_bytes());

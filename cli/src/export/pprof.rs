@@ -7,12 +7,12 @@ use flow_codec::format::ids;
 use flow_codec::read::Trace;
 use flow_codec::{MethodId, MethodMap, MethodNames};
 
+use super::labels::GENERATOR;
 use super::names::name;
-use super::paths::Paths;
+use super::path_format::PathFormat;
 use super::proto::Fields;
 use super::stacks::Stacks;
 use super::svg::scale_of;
-use super::words::GENERATOR;
 use crate::output::Unit;
 
 /// Field numbers, each after the name of its message.
@@ -44,7 +44,7 @@ mod field {
 /// A profile for pprof.
 pub(super) struct Pprof;
 
-impl Paths for Pprof {
+impl PathFormat for Pprof {
     fn size(&self, stacks: &Stacks<'_>, trace: &Trace) -> u64 {
         let mut numbers = MethodMap::<u64>::default();
         for (index, method) in stacks.tree().methods().iter().enumerate() {

@@ -5,9 +5,8 @@ use flow_codec::read::{ThreadFile, Trace};
 use flow_codec::{MethodId, MethodNames};
 
 use super::emit::{Buffer, Exit, Exporter, Moment};
-use super::json::quoted;
-use super::names::{Numbers, name};
-use super::words::{GENERATOR, program, thread_name};
+use super::labels::{GENERATOR, program, quoted, thread_name};
+use super::names::{MethodNumbers, name};
 use crate::failure::Failure;
 use crate::output::{Unit, push_number};
 
@@ -18,7 +17,7 @@ pub(super) struct Speedscope<'a> {
     trace: &'a Trace,
     scale: Unit,
     /// The frames of the file: one for each method.
-    frames: Numbers,
+    frames: MethodNumbers,
     /// The numbers of open frames.
     open: Vec<u32>,
     /// The first of its kind has no comma before it.
@@ -31,7 +30,7 @@ impl<'a> Speedscope<'a> {
         Self {
             trace,
             scale,
-            frames: Numbers::default(),
+            frames: MethodNumbers::default(),
             open: Vec::new(),
             is_first_thread: true,
             is_first_event: true,

@@ -6,9 +6,9 @@ use flow_codec::read::Trace;
 use inferno::flamegraph::{self, Options};
 
 use super::collapsed;
-use super::paths::Paths;
+use super::labels::program;
+use super::path_format::PathFormat;
 use super::stacks::Stacks;
-use super::words::program;
 use crate::output::Unit;
 
 /// A picture with search and zoom.
@@ -22,7 +22,7 @@ const MIN_PART: u64 = 10_000;
 /// The size of a frame in the file.
 const RECTANGLE_BYTES: u64 = 300;
 
-impl Paths for Svg {
+impl PathFormat for Svg {
     fn size(&self, stacks: &Stacks<'_>, _trace: &Trace) -> u64 {
         let mut frames: u64 = 0;
         drawn(stacks).for_each(|_| frames += 1);

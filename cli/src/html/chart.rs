@@ -49,6 +49,6 @@ pub(super) fn wider(min: f64) -> f64 {
 
 /// The width from one time to another, to be compared with a minimum width.
 #[expect(clippy::cast_precision_loss, reason = "a pixel is rounded more than that")]
-pub(super) fn between(at: u64, end: u64) -> f64 {
+pub(super) fn width(at: u64, end: u64) -> f64 {
     end.saturating_sub(at) as f64
 }

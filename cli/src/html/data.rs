@@ -21,9 +21,9 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Serialize;
 
 use super::chart::{ChartBox, Kind, NO_METHOD};
-use super::facts::Facts;
-use super::names::Names;
-use super::threads::{More, ThreadRow};
+use super::facts::Head;
+use super::names::PageMethods;
+use super::threads::{More, PageThread};
 
 /// The largest number that JavaScript represents exactly.
 const MAX: u64 = (1 << 53) - 1;
@@ -36,11 +36,11 @@ pub(super) struct Data<'a> {
     pub(super) unit: &'static str,
     /// Whether calls were left out, so that the numbers of calls differ from those of `flow replay`.
     pub(super) is_filtered: bool,
-    pub(super) facts: Facts,
-    pub(super) threads: Vec<ThreadRow>,
+    pub(super) facts: Head,
+    pub(super) threads: Vec<PageThread>,
     pub(super) more_threads: More,
     #[serde(flatten)]
-    pub(super) names: &'a Names,
+    pub(super) names: &'a PageMethods,
     pub(super) flame: Vec<i64>,
     /// The width of the flame graph: all threads, one after another.
     pub(super) flame_end: u64,
@@ -48,7 +48,7 @@ pub(super) struct Data<'a> {
 }
 
 /// Encodes boxes as numbers.
-pub(super) fn flat_boxes(boxes: &[ChartBox], names: &Names) -> Vec<i64> {
+pub(super) fn flat_boxes(boxes: &[ChartBox], names: &PageMethods) -> Vec<i64> {
     let mut flat = Vec::with_capacity(5 * boxes.len());
     // For each depth, the end of the last box, or the start of the box around it.
     let mut next = vec![0];
@@ -74,7 +74,7 @@ pub(super) fn flat_boxes(boxes: &[ChartBox], names: &Names) -> Vec<i64> {
 }
 
 /// Encodes the edges of the call graph as numbers. Only the most frequent ones are kept.
-pub(super) fn flat_edges(edges: &HashMap<(u32, u32), u64>, names: &Names) -> Vec<i64> {
+pub(super) fn flat_edges(edges: &HashMap<(u32, u32), u64>, names: &PageMethods) -> Vec<i64> {
     let mut order: Vec<_> = edges.iter().map(|(&(from, to), &calls)| (calls, from, to)).collect();
     order.sort_by_key(|&(calls, from, to)| (Reverse(calls), from, to));
     let mut flat = Vec::new();

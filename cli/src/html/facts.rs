@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use super::names::cut;
 use crate::input::state::State;
-use crate::input::times::caution;
-use crate::output::{lost, plural, shell_word};
+use crate::input::times::precision_note;
+use crate::output::{lost, plural, shell_quoted};
 
 /// The most characters of a command or a note.
 const TEXT_CHARS: usize = 2000;
@@ -18,7 +18,7 @@ const NOTES: usize = 50;
 
 /// The head of the page.
 #[derive(Serialize)]
-pub(super) struct Facts {
+pub(super) struct Head {
     tool: &'static str,
     /// The directory, quoted for a shell.
     dir: String,
@@ -60,7 +60,7 @@ impl Note {
     }
 }
 
-impl Facts {
+impl Head {
     /// The head for a trace, with further notes.
     pub(super) fn new(trace: &Trace, mut notes: Vec<Note>) -> Self {
         let manifest = trace.manifest.as_ref();
@@ -96,7 +96,7 @@ impl Facts {
         let of = |value: Option<String>| value.map(text).unwrap_or_default();
         Self {
             tool: concat!("flow ", env!("CARGO_PKG_VERSION")),
-            dir: text(shell_word(&trace.dir.display().to_string())),
+            dir: text(shell_quoted(&trace.dir.display().to_string())),
             command: of(manifest.map(|manifest| manifest.command.join(" "))),
             jvm: of(manifest.map(|manifest| {
                 let jvm = &manifest.jvm;
@@ -119,7 +119,7 @@ impl Facts {
 
     /// Adds a note about the precision of times.
     pub(super) fn timing(&mut self, trace: &Trace, timing: Timing) {
-        let text = caution(trace);
+        let text = precision_note(trace);
         match timing {
             Timing::Off => {}
             Timing::Exact => self.notes.push(Note::info(&text)),

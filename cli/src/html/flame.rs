@@ -10,7 +10,7 @@ use std::num::NonZeroU32;
 
 use flow_codec::analysis::{Paths, ROOT};
 
-use super::chart::{ChartBox, Kind, NO_METHOD, between, wider, width_at};
+use super::chart::{ChartBox, Kind, NO_METHOD, wider, width, width_at};
 
 /// The most paths kept at once: about 20 MB.
 const PATHS: usize = 1 << 18;
@@ -172,7 +172,7 @@ impl Flame {
         let stays = loop {
             self.min = wider(self.min);
             let sizes = nodes.iter().zip(&depths).map(|(node, depth): (_, &usize)| {
-                between(0, node.counts.total) >= width_at(depth.saturating_sub(1), self.min)
+                width(0, node.counts.total) >= width_at(depth.saturating_sub(1), self.min)
             });
             let stays: Vec<_> =
                 sizes.zip(&is_open).map(|(is_large, is_open)| is_large || *is_open).collect();

@@ -11,16 +11,16 @@ use flow_codec::analysis::ROOT;
 use super::chart::{ChartBox, FRAMES, Kind};
 use super::flame::Flame;
 use super::timeline::Timeline;
-use crate::export::Numbers;
+use crate::export::MethodNumbers;
 
 /// The sums of one method.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Sums {
+pub(super) struct MethodSums {
     pub(super) calls: u64,
     /// The durations of its outermost frames, callees included.
     pub(super) total: u64,
     /// The durations of all its frames without their callees.
-    pub(super) own: u64,
+    pub(super) self_weight: u64,
     /// The number of open frames.
     open: u64,
 }
@@ -69,8 +69,8 @@ pub(super) struct Charts {
 /// Adds up the calls of any number of threads, one after another.
 #[derive(Default, Debug)]
 pub(super) struct Gather {
-    numbers: Numbers,
-    sums: Vec<Sums>,
+    numbers: MethodNumbers,
+    sums: Vec<MethodSums>,
     /// The flame graph of the threads that have ended.
     flame: Flame,
     of_thread: Flame,
@@ -114,7 +114,7 @@ impl Gather {
     }
 
     /// Returns the methods in the order of their numbers, with their sums, and the flame graph of all threads.
-    pub(super) fn finish(self) -> (Vec<(MethodId, Sums)>, Flame) {
+    pub(super) fn finish(self) -> (Vec<(MethodId, MethodSums)>, Flame) {
         let methods = self.numbers.methods().iter().copied();
         (methods.zip(self.sums).collect(), self.flame)
     }
@@ -130,7 +130,7 @@ impl Gather {
         self.begin.get_or_insert(at);
         let (method, is_new) = self.numbers.get(method);
         if is_new {
-            self.sums.push(Sums::default());
+            self.sums.push(MethodSums::default());
         }
         if let Some(sums) = sums_mut(&mut self.sums, method) {
             sums.calls += 1;
@@ -162,17 +162,17 @@ impl Gather {
     /// The topmost frame ends.
     fn leave_at(&mut self, end: u64) {
         let Some(frame) = self.open.pop() else { return };
-        let took = end.saturating_sub(frame.at);
+        let duration = end.saturating_sub(frame.at);
         if let Some(sums) = sums_mut(&mut self.sums, frame.method) {
             sums.open -= 1;
-            sums.own += took.saturating_sub(frame.inside);
+            sums.self_weight += duration.saturating_sub(frame.inside);
             // Recursive calls lie within the outermost one.
             if sums.open == 0 {
-                sums.total += took;
+                sums.total += duration;
             }
         }
         if let Some(caller) = self.open.last_mut() {
-            caller.inside += took;
+            caller.inside += duration;
         }
         let depth = self.open.len();
         if depth > FRAMES {
@@ -180,9 +180,9 @@ impl Gather {
         }
         self.of_thread.count(frame.path, |counts| {
             if depth < FRAMES {
-                (counts.calls, counts.total) = (counts.calls + 1, counts.total + took);
+                (counts.calls, counts.total) = (counts.calls + 1, counts.total + duration);
             } else {
-                counts.more_total += took;
+                counts.more_total += duration;
             }
         });
         if let Some(timeline) = &mut self.timeline {
@@ -194,7 +194,7 @@ impl Gather {
     }
 }
 
-fn sums_mut(sums: &mut [Sums], method: u32) -> Option<&mut Sums> {
+fn sums_mut(sums: &mut [MethodSums], method: u32) -> Option<&mut MethodSums> {
     sums.get_mut(usize::try_from(method).ok()?)
 }
 
@@ -243,7 +243,10 @@ mod tests {
         assert_eq!(flame.finish(1000).iter().map(|cell| cell.end).max(), Some(report.calls()));
         for row in report.rows() {
             let (_, sums) = methods.iter().find(|(method, _)| *method == row.method).unwrap();
-            assert_eq!((sums.calls, sums.total, sums.own), (row.calls, row.total, row.self_weight));
+            assert_eq!(
+                (sums.calls, sums.total, sums.self_weight),
+                (row.calls, row.total, row.self_weight)
+            );
         }
     }
 
@@ -261,7 +264,7 @@ mod tests {
         for id in 0..128 {
             gather.numbers.get(MethodId::new(id).unwrap());
         }
-        gather.sums.resize(128, Sums::default());
+        gather.sums.resize(128, MethodSums::default());
         let mut now = 0;
         for c in program.bytes() {
             if c != b')' {

@@ -12,7 +12,7 @@
 //! exceeds a budget is counted and shown as such. The page is one file that loads nothing. `page/` has the scripts
 //! that draw and react.
 //!
-//! Names come from class files, so they are not trusted. They reach the page as JSON that cannot end the script
+//! PageMethods come from class files, so they are not trusted. They reach the page as JSON that cannot end the script
 //! element, the scripts turn them into text nodes only, and the page's policy forbids all other code.
 
 mod chart;
@@ -35,10 +35,10 @@ use crate::input::reading::{Chosen, Ending, Reading, read_timeline, start_ns};
 use crate::input::times::timing;
 use crate::output::{Progress, Unit};
 use data::{Data, flat_boxes, flat_edges};
-use facts::Facts;
+use facts::Head;
 pub(crate) use facts::Note;
 use gather::{Gather, ThreadSums};
-use names::Names;
+use names::PageMethods;
 use threads::Threads;
 
 /// The most boxes of the flame graph of all threads.
@@ -70,8 +70,8 @@ pub(crate) fn page(
     let (edges, more_calls) = (flame.edges(), flame.more_calls());
     let flame = flame.finish(FLAME_BOXES);
     let shown = threads.boxes().chain(&flame).map(|cell| cell.method);
-    let names = Names::new(&trace.methods, &methods, shown);
-    let mut facts = Facts::new(trace, notes);
+    let names = PageMethods::new(&trace.methods, &methods, shown);
+    let mut facts = Head::new(trace, notes);
     facts.timing(trace, timing);
     if more_calls > 0 {
         facts.many_paths(more_calls);

@@ -9,8 +9,8 @@ use flow_codec::{MethodId, MethodNames, NameForm};
 use serde::{Serialize, Serializer};
 
 use super::chart::NO_METHOD;
-use super::gather::Sums;
-use crate::output::neutral;
+use super::gather::MethodSums;
+use crate::output::escaped;
 
 /// The most methods that are named.
 const METHODS: usize = 8000;
@@ -21,7 +21,7 @@ const NAME_CHARS: usize = 400;
 
 /// The methods of the page and their places on it.
 #[derive(Serialize)]
-pub(super) struct Names {
+pub(super) struct PageMethods {
     /// Classes, with and without their packages.
     classes: Vec<[String; 2]>,
     methods: Vec<Row>,
@@ -32,7 +32,7 @@ pub(super) struct Names {
 }
 
 /// A method: the index of its class; its name, its readable name without the class, and its descriptor; its sums.
-struct Row(u32, [String; 3], Sums);
+struct Row(u32, [String; 3], MethodSums);
 
 /// Methods that are not named.
 #[derive(Default, Serialize)]
@@ -43,17 +43,18 @@ struct MoreMethods {
 
 impl Serialize for Row {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let Self(class, [name, label, descriptor], Sums { calls, total, own, .. }) = self;
-        (class, name, label, descriptor, calls, total, own).serialize(to)
+        let Self(class, [name, label, descriptor], MethodSums { calls, total, self_weight, .. }) =
+            self;
+        (class, name, label, descriptor, calls, total, self_weight).serialize(to)
     }
 }
 
-impl Names {
+impl PageMethods {
     /// The names of methods, which have the numbers of their places in `methods`. Those whose numbers are in
     /// `shown` come first.
     pub(super) fn new(
         known: &Methods,
-        methods: &[(MethodId, Sums)],
+        methods: &[(MethodId, MethodSums)],
         shown: impl Iterator<Item = u32>,
     ) -> Self {
         let mut is_shown = vec![false; methods.len()];
@@ -125,8 +126,8 @@ fn words(known: &MethodNames<'_>, id: MethodId) -> (String, [String; 3]) {
 /// Escaped text of at most about `chars` characters.
 pub(super) fn cut(text: &str, chars: usize) -> String {
     let mut shown = match text.char_indices().nth(chars) {
-        Some((end, _)) => neutral(text.get(..end).unwrap_or_default()).into_owned() + "…",
-        None => neutral(text).into_owned(),
+        Some((end, _)) => escaped(text.get(..end).unwrap_or_default()).into_owned() + "…",
+        None => escaped(text).into_owned(),
     };
     // Escaped characters are longer.
     if let Some((end, _)) = shown.char_indices().nth(2 * chars) {

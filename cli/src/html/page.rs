@@ -9,7 +9,7 @@ const MARKUP: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/style.css");
 /// In order: each may use what the scripts before it define.
 const SCRIPTS: [&str; 11] = [
-    include_str!("page/words.js"),
+    include_str!("page/format.js"),
     include_str!("page/data.js"),
     include_str!("page/colours.js"),
     include_str!("page/chart.js"),

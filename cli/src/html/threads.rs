@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::chart::ChartBox;
 use super::data::flat_boxes;
 use super::gather::{Budget, ThreadSums};
-use super::names::{Names, cut};
+use super::names::{PageMethods, cut};
 use crate::input::reading::{Ending, Reading};
 
 /// The boxes of all timelines together, and the most and the least of one.
@@ -43,7 +43,7 @@ struct Read<'a> {
 
 /// A thread in the list of the page.
 #[derive(Serialize)]
-pub(super) struct ThreadRow {
+pub(super) struct PageThread {
     id: ThreadId,
     name: String,
     kind: &'static str,
@@ -119,7 +119,7 @@ impl<'a> Threads<'a> {
     }
 
     /// The threads that are listed, those with the most calls first.
-    pub(super) fn rows(&mut self, names: &Names) -> Vec<ThreadRow> {
+    pub(super) fn rows(&mut self, names: &PageMethods) -> Vec<PageThread> {
         self.threads.sort_by_key(|Read { file, sums, .. }| {
             (sums.charts.is_none(), Reverse(sums.calls), file.id)
         });
@@ -129,14 +129,14 @@ impl<'a> Threads<'a> {
         rows
     }
 
-    fn row(&self, Read { file, sums, state }: &Read<'_>, names: &Names) -> ThreadRow {
+    fn row(&self, Read { file, sums, state }: &Read<'_>, names: &PageMethods) -> PageThread {
         let thread = self.trace.threads.get(file.id);
         let name =
             thread.map(|thread| cut(&thread.name, NAME_CHARS)).filter(|name| !name.is_empty());
         let parts = file.parts.as_ref().map(|parts| cut(&parts.title, NAME_CHARS));
         let charts = sums.charts.as_ref();
         let flame = charts.filter(|_| self.threads.len() > 1);
-        ThreadRow {
+        PageThread {
             id: file.id,
             name: name.into_iter().chain(parts).collect::<Vec<_>>().join(", "),
             kind: match thread {

@@ -6,7 +6,7 @@
 //!
 //! A box is stored after the boxes inside it, so a call that turns out to be too narrow removes them from the end.
 
-use super::chart::{ChartBox, FRAMES, Kind, between, wider, width_at};
+use super::chart::{ChartBox, FRAMES, Kind, wider, width, width_at};
 
 /// While a thread is read, up to this many times the budget is kept.
 const WHILE_READ: usize = 4;
@@ -90,7 +90,7 @@ impl Timeline {
 
     /// Keeps a call, whose boxes begin at `first`, or merges it.
     fn add(&mut self, cell: ChartBox, first: usize) {
-        if between(cell.at, cell.end) >= width_at(cell.depth, self.min) {
+        if width(cell.at, cell.end) >= width_at(cell.depth, self.min) {
             let inside = self.done.len() - first;
             self.done.push(Done { cell, inside, widest: 0 });
         } else {
@@ -106,8 +106,8 @@ impl Timeline {
         if let Some(last) = self.done.last_mut()
             && last.cell.kind == Kind::More
             && last.cell.depth == more.depth
-            && between(last.cell.end, more.at) <= min
-            && between(last.cell.at, more.end) <= MORE_WIDTH * min
+            && width(last.cell.end, more.at) <= min
+            && width(last.cell.at, more.end) <= MORE_WIDTH * min
         {
             last.cell.end = more.end;
             last.cell.calls += more.calls;

@@ -1,6 +1,6 @@
 //! From flags to the selected threads, tests, methods and times of a trace, and their events.
 
-pub(crate) mod by_path;
+pub(crate) mod context_tree;
 pub(crate) mod flags;
 pub(crate) mod lock;
 pub(crate) mod parallel;

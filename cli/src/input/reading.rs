@@ -1,6 +1,6 @@
 //! Reads a thread to its end, with a progress bar, and collects errors instead of stopping at them.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::path::Path;
 
 use flow_codec::format::flow::Record;
@@ -87,15 +87,15 @@ impl Reading {
     }
 
     /// Keeps an error. Returns whether reading can continue after it.
-    pub(crate) fn note(&mut self, error: Error) -> Flow {
+    pub(crate) fn note(&mut self, error: Error) -> ControlFlow<()> {
         let flow = match error {
             Error::Io { .. } => {
                 self.ending = Ending::Failed;
-                Flow::Stop
+                ControlFlow::Break(())
             }
-            _ => Flow::Continue,
+            _ => ControlFlow::Continue(()),
         };
-        if self.damage.len() < NAMED_DAMAGE || flow == Flow::Stop {
+        if self.damage.len() < NAMED_DAMAGE || flow == ControlFlow::Break(()) {
             self.damage.push(error);
         } else {
             self.more_damage += 1;
@@ -137,13 +137,6 @@ impl Reading {
             Ending::Whole | Ending::Stopped | Ending::Failed => Status::Done,
         }
     }
-}
-
-/// Returns whether to continue.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Flow {
-    Continue,
-    Stop,
 }
 
 /// The selection of calls.
@@ -235,7 +228,7 @@ fn read_pass<V: Visit>(
                 break;
             }
             Err(error) => {
-                if reading.note(error) == Flow::Stop {
+                if reading.note(error) == ControlFlow::Break(()) {
                     break;
                 }
             }
@@ -292,7 +285,7 @@ pub(crate) fn read_timeline(
             }
             // Notes may follow even if events cannot be read any further.
             Err(error) => {
-                reading.note(error);
+                let _ = reading.note(error);
             }
         }
     }
@@ -305,7 +298,7 @@ pub(crate) fn read_records(
     file: &ThreadFile,
     from: Offset,
     progress: &mut Progress,
-    mut each: impl FnMut(Range<u64>, Record) -> Result<Flow, Failure>,
+    mut each: impl FnMut(Range<u64>, Record) -> Result<ControlFlow<()>, Failure>,
 ) -> Result<Reading, Failure> {
     let mut events = match file.events_from(from) {
         Ok(events) => events,
@@ -317,7 +310,7 @@ pub(crate) fn read_records(
         match events.next_record() {
             Ok(Some((offset, record))) => {
                 let range = offset.get()..events.position().get();
-                if each(range, record)? == Flow::Stop {
+                if each(range, record)? == ControlFlow::Break(()) {
                     reading.ending = Ending::Stopped;
                     break;
                 }
@@ -327,7 +320,7 @@ pub(crate) fn read_records(
                 break;
             }
             Err(error) => {
-                if reading.note(error) == Flow::Stop {
+                if reading.note(error) == ControlFlow::Break(()) {
                     break;
                 }
             }

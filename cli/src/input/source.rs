@@ -10,7 +10,7 @@ use flow_codec::{Error, Glob, Name, ThreadId};
 use super::flags::{FilterArgs, PartArgs, SourceArgs, ThreadArgs};
 use super::pattern::globs;
 use crate::failure::{Failure, Status};
-use crate::output::{Format, Out, lost, message, neutral, plural};
+use crate::output::{Format, Out, escaped, lost, message, plural};
 
 /// The traces of a directory. More than one if several JVMs wrote into it.
 #[derive(Debug)]
@@ -243,7 +243,7 @@ fn matches(trace: &Trace, id: ThreadId, pattern: &str) -> bool {
     trace.threads.get(id).is_some_and(|thread| {
         let mut names = thread.earlier_names.iter().chain([&thread.name]);
         // Also as it is shown, with escapes.
-        names.any(|name| is_like(name, pattern) || is_like(&neutral(name), pattern))
+        names.any(|name| is_like(name, pattern) || is_like(&escaped(name), pattern))
     })
 }
 

@@ -62,10 +62,10 @@ impl Source {
 pub(crate) fn files(trace: &Trace, run: &TestRun) -> Vec<ThreadFile> {
     let file = |id: ThreadId| trace.files.iter().find(|file| file.id == id);
     let title = format!("test {} ({})", run.name, outcome(run));
-    let own = file(run.thread).map(|file| file.only(&title, &run.ranges));
+    let of_test = file(run.thread).map(|file| file.only(&title, &run.ranges));
     let helpers =
         run.helpers.iter().filter_map(|id| file(*id)).map(|file| file.only(&title, &[Parts::ALL]));
-    own.into_iter().chain(helpers).collect()
+    of_test.into_iter().chain(helpers).collect()
 }
 
 /// The result of a test, as a word.

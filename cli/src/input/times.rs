@@ -37,7 +37,7 @@ pub(crate) fn no_clock(trace: &Trace) -> Failure {
 }
 
 /// Describes the precision of times that were added up.
-pub(crate) fn caution(trace: &Trace) -> String {
+pub(crate) fn precision_note(trace: &Trace) -> String {
     if trace.timing().0 == Timing::Exact {
         return "times are exact, and include the cost of measuring them".to_owned();
     }

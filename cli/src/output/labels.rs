@@ -6,7 +6,7 @@ use flow_codec::read::{Method, Methods};
 use flow_codec::{MethodId, MethodMap, MethodNames, Name, NameForm};
 use serde::Serialize;
 
-use super::{Format, neutral};
+use super::{Format, escaped};
 
 /// A cache of one text for each method of a trace, rendered on first use.
 #[derive(Debug)]
@@ -137,7 +137,7 @@ fn text(
     let form = if is_verbose { NameForm::Full } else { NameForm::Readable };
     let mut text = names.get(id, form);
     text.extend(origin.and_then(|origin| origin.text()));
-    neutral(&text).into_owned()
+    escaped(&text).into_owned()
 }
 
 /// The fields of a method in JSON and CSV.
@@ -231,11 +231,11 @@ impl<'a> Origin<'a> {
     }
 }
 
-/// Fields of a CSV line, [escaped](neutral), quoted where necessary, and [harmless to spreadsheets](defused), without
+/// Fields of a CSV line, [escaped](escaped), quoted where necessary, and [harmless to spreadsheets](defused), without
 /// the line break.
 pub(crate) fn csv_fields<'a>(fields: impl IntoIterator<Item = &'a str>) -> String {
     let mut writer = csv::WriterBuilder::new().from_writer(Vec::new());
-    let fields = fields.into_iter().map(|field| defused(neutral(field)));
+    let fields = fields.into_iter().map(|field| defused(escaped(field)));
     // Writing to memory cannot fail.
     let _ = writer.write_record(fields.map(Cow::into_owned));
     let line = writer.into_inner().unwrap_or_default();

@@ -1,33 +1,34 @@
 //! All printing: results to stdout through [`Out`], messages and progress to stderr.
 //!
-//! Names come from class files and threads, and may contain anything. [`neutral()`] is the only place that escapes
+//! Names come from class files and threads, and may contain anything. [`escaped()`] is the only place that escapes
 //! characters that could control a terminal or mislead a reader.
 
+mod escape;
 mod fit;
 mod format;
 mod labels;
 mod lost;
-mod neutral;
 mod path;
 mod progress;
 mod screen;
+mod shell;
 mod table;
 mod units;
 mod weight;
-mod words;
 
+pub(crate) use escape::escaped;
 pub(crate) use format::{ColorWhen, Format};
 pub(crate) use labels::{Labels, Memo, csv_fields};
 pub(crate) use lost::lost;
-pub(crate) use neutral::neutral;
 pub(crate) use path::{chain, indent, indentation, more};
 pub(crate) use progress::Progress;
+pub(crate) use shell::shell_quoted;
 pub(crate) use table::{Align, Table};
 pub(crate) use units::{
-    between, bytes, duration, grouped, instant, percent, plural, push_digits, push_number, seconds,
+    bounded_duration, bytes, duration, grouped, instant, percent, plural, push_digits, push_number,
+    seconds,
 };
 pub(crate) use weight::{Unit, Weight};
-pub(crate) use words::shell_word;
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
@@ -86,7 +87,7 @@ impl Out {
 
     /// Prints a heading, in bold if allowed.
     pub(crate) fn heading(&mut self, text: &str) -> io::Result<()> {
-        let text = neutral(text);
+        let text = escaped(text);
         if self.styled {
             writeln!(self, "\u{1b}[1m{text}\u{1b}[0m")
         } else {
@@ -103,7 +104,7 @@ impl Out {
         text: &str,
     ) -> io::Result<()> {
         if format == Format::Text {
-            return writeln!(self, "{}", neutral(text));
+            return writeln!(self, "{}", escaped(text));
         }
         // On a terminal that shows both, the remark follows the results it is about.
         if self.terminal {
@@ -153,5 +154,5 @@ impl Write for Out {
 /// Prints a message to stderr.
 pub(crate) fn message(text: &str) {
     // If stderr is closed, there is no other place to report to.
-    let _ = writeln!(io::stderr(), "flow: {}", neutral(text));
+    let _ = writeln!(io::stderr(), "flow: {}", escaped(text));
 }

@@ -6,7 +6,7 @@ use comfy_table::Cell;
 pub(crate) use comfy_table::CellAlignment as Align;
 use comfy_table::presets::NOTHING;
 
-use super::{Out, neutral};
+use super::{Out, escaped};
 
 /// Rows of cells, all of one width per column.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl Table {
         table
     }
 
-    /// Adds a row. Cells are [escaped](neutral).
+    /// Adds a row. Cells are [escaped](escaped).
     pub(crate) fn row<S: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = S>) {
         let cells = self.cells(cells);
         self.rows.add_row(cells);
@@ -41,7 +41,7 @@ impl Table {
         cells
             .into_iter()
             .zip(&self.alignment)
-            .map(|(text, align)| Cell::new(neutral(text.as_ref())).set_alignment(*align))
+            .map(|(text, align)| Cell::new(escaped(text.as_ref())).set_alignment(*align))
             .collect()
     }
 

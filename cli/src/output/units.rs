@@ -133,7 +133,7 @@ pub(crate) fn duration(ns: u64) -> String {
 
 /// A duration as precisely as it is known: `12.3 ms ± 0.1`; `≤ 90 µs` if it may be zero; `≥ 2.00 s` if the end is
 /// unknown.
-pub(crate) fn between(bounds: Bounds) -> String {
+pub(crate) fn bounded_duration(bounds: Bounds) -> String {
     let Bounds { from_ns, by_ns } = bounds;
     if by_ns == u64::MAX {
         return format!("≥ {}", duration(from_ns));
@@ -184,7 +184,7 @@ mod tests {
             (10_000 * ms, 10_000 * ms + 1, "10.000 s ± 0.001"),
             (1, 4, "2 ns ± 2"),
         ] {
-            assert_eq!(between(Bounds { from_ns, by_ns }), text);
+            assert_eq!(bounded_duration(Bounds { from_ns, by_ns }), text);
         }
         assert_eq!(instant(12_034_567_891), "12.034568 s");
     }

@@ -20,11 +20,13 @@ impl Work<'_> {
         for file in &self.trace.files {
             let end = self.count(file);
             match (file.splice(), end) {
-                (Ok(Some(splice)), End::At(_) | End::Damaged) => self.append(file, splice)?,
-                (Ok(None), End::At(Tail::Truncated { offset })) => {
+                (Ok(Some(splice)), ThreadEnd::At(_) | ThreadEnd::Damaged) => {
+                    self.append(file, splice)?
+                }
+                (Ok(None), ThreadEnd::At(Tail::Truncated { offset })) => {
                     self.cut_record(file, offset)?;
                 }
-                (Ok(_), End::At(_) | End::Damaged) => {}
+                (Ok(_), ThreadEnd::At(_) | ThreadEnd::Damaged) => {}
                 // The check reports it.
                 _ => self.is_whole = false,
             }
@@ -59,8 +61,8 @@ impl Work<'_> {
     }
 
     /// Reads a thread to its end.
-    fn count(&mut self, file: &ThreadFile) -> End {
-        let Ok(mut events) = file.events() else { return End::Unreadable };
+    fn count(&mut self, file: &ThreadFile) -> ThreadEnd {
+        let Ok(mut events) = file.events() else { return ThreadEnd::Unreadable };
         let (mut is_empty, mut is_damaged) = (true, false);
         let counted = &mut self.counted;
         let end = loop {
@@ -69,11 +71,11 @@ impl Work<'_> {
                 Ok(Some((_, Record::Exit(count)))) => {
                     counted.exits = counted.exits.saturating_add(count.get());
                 }
-                Ok(None) if is_damaged => break End::Damaged,
-                Ok(None) => break End::At(events.tail()),
+                Ok(None) if is_damaged => break ThreadEnd::Damaged,
+                Ok(None) => break ThreadEnd::At(events.tail()),
                 // Damage stays, and more may follow it.
                 Err(Error::OversizedNumber { .. }) => is_damaged = true,
-                Err(_) => break End::Unreadable,
+                Err(_) => break ThreadEnd::Unreadable,
             }
             is_empty = false;
         };
@@ -126,7 +128,7 @@ impl Work<'_> {
 }
 
 /// How the reading of a thread ended.
-enum End {
+enum ThreadEnd {
     At(Tail),
     /// At bytes that violate the format.
     Damaged,

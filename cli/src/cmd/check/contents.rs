@@ -1,6 +1,7 @@
 //! Reads a thread file for a check: quickly if it has no defects, otherwise record by record.
 
 use std::num::NonZeroU64;
+use std::ops::ControlFlow;
 
 use flow_codec::format::flow::Record;
 use flow_codec::read::{CanonicalLen, ThreadFile, Visit};
@@ -8,9 +9,7 @@ use flow_codec::scan::Summary;
 use flow_codec::{MethodId, MethodMap, Offset};
 
 use crate::failure::Failure;
-use crate::input::reading::{
-    Chosen, Ending, Flow, Reading, count_thread, read_records, visit_thread,
-};
+use crate::input::reading::{Chosen, Ending, Reading, count_thread, read_records, visit_thread};
 use crate::output::Progress;
 
 /// If there are more ids without a name than this, the others are only counted.
@@ -77,7 +76,7 @@ impl Contents {
                 }
                 Record::Exit(count) => contents.total.exit(count),
             }
-            Ok(Flow::Continue)
+            Ok(ControlFlow::Continue(()))
         })?;
         Ok((contents, reading))
     }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::inspect::Check;
 use crate::failure::Failure;
-use crate::output::{Out, bytes, csv_fields, left_out, neutral, plural};
+use crate::output::{Out, bytes, csv_fields, escaped, left_out, plural};
 use crate::repair::Finding;
 
 /// Findings shown in text by default; the more severe ones come first.
@@ -19,7 +19,7 @@ pub(super) const CSV_TITLES: &str = "trace,verdict,severity,place,finding,state"
 impl Check {
     pub(super) fn print(&self, dir: &Path, max: usize, out: &mut Out) -> Result<(), Failure> {
         out.heading(&format!("{}: {}", dir.display(), self.worst().verdict()))?;
-        writeln!(out, "  {}", neutral(&self.state.text()))?;
+        writeln!(out, "  {}", escaped(&self.state.text()))?;
         let Totals { threads, methods, enters, bytes: size, .. } = self.counted;
         writeln!(
             out,
@@ -36,7 +36,7 @@ impl Check {
             } else {
                 format!("{place}: ")
             };
-            writeln!(out, "  {}: {}{}", severity.word(), neutral(&place), neutral(text))?;
+            writeln!(out, "  {}: {}{}", severity.word(), escaped(&place), escaped(text))?;
         }
         Ok(())
     }

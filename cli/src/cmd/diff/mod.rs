@@ -12,15 +12,15 @@ use flow_codec::read::Selection;
 use crate::args::{By, DiffArgs, Format, SourceArgs, TestArgs};
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
-use crate::input::by_path::ByPath;
+use crate::input::context_tree::ContextTree;
 use crate::input::pattern::globs;
 use crate::input::reading::Chosen;
 use crate::input::source::Source;
 use crate::input::times::by_time;
 use crate::output::{
-    Out, Progress, Unit, chain, csv_fields, duration, grouped, left_out, neutral, plural,
+    Out, Progress, Unit, chain, csv_fields, duration, escaped, grouped, left_out, plural,
 };
-use test_runs::Tests;
+use test_runs::TestPairs;
 
 /// Differences shown in text by default.
 const DEFAULT_MAX: u64 = 40;
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     let bytes = sources.iter().fold(0_u64, |sum, (_, source)| sum.saturating_add(source.bytes()));
     let mut progress = Progress::new(bytes, out);
     let mut status = Status::Done;
-    let mut paired = Tests::default();
+    let mut paired = TestPairs::default();
     match (&args.after, &args.part.tests.patterns[..]) {
         (Some(_), _) => {
             for (run, source) in &mut sources {
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
         for trace in &source.traces {
             let (chosen, all) = (Chosen::of(args.part.filter.selection(trace)), Selection::all());
             let is_timed = by_time(Some(args.by), trace)?;
-            let read = ByPath::read(&trace.files, &chosen, &all, is_timed, &mut progress);
+            let read = ContextTree::read(&trace.files, &chosen, &all, is_timed, &mut progress);
             status = status.and(read.status);
             diff.add(*run, &read.tree, &trace.methods);
         }
@@ -139,7 +139,7 @@ fn heading(diff: &Diff, changes: &[Change], args: &DiffArgs, out: &mut Out) -> R
         [(0, "before", calls.before, &args.before), (1, "after", calls.after, after)]
     {
         let dir = dir.display().to_string() + &of_test(index).unwrap_or_default();
-        writeln!(out, "{what:<6}  {:>width$}  {}", amount(calls), neutral(&dir))?;
+        writeln!(out, "{what:<6}  {:>width$}  {}", amount(calls), escaped(&dir))?;
     }
     let count = |kind| changes.iter().filter(|change| change.kind == kind).count() as u64;
     if changes.is_empty() {
@@ -216,11 +216,11 @@ fn text(diff: &Diff, shown: &[&Change], args: &DiffArgs, out: &mut Out) -> Resul
             0 => String::new(),
             below => format!("  and {} below", plural(below, "path")),
         };
-        writeln!(out, "{cells}{}{below}", neutral(&method))?;
+        writeln!(out, "{cells}{}{below}", escaped(&method))?;
         if !callers.is_empty() {
             let blank = " ".repeat(cells.chars().count());
             let callers = chain(&callers, CHAIN_ENDS, String::clone);
-            writeln!(out, "{blank}  in {}", neutral(&callers))?;
+            writeln!(out, "{blank}  in {}", escaped(&callers))?;
         }
     }
     Ok(())

@@ -15,7 +15,7 @@ use crate::input::source::Source;
 use crate::input::test_runs::{Called, files};
 use crate::output::{Align, Out, Progress, Table, grouped, left_out, plural};
 
-/// Tests shown in text by default.
+/// TestPairs shown in text by default.
 const DEFAULT_MAX: u64 = 40;
 
 /// A test in one run.
@@ -37,13 +37,13 @@ struct Pair {
 
 /// The tests of two runs.
 #[derive(Default)]
-pub(super) struct Tests {
+pub(super) struct TestPairs {
     pairs: BTreeMap<String, Pair>,
     numbers: HashMap<String, usize>,
     names: Vec<String>,
 }
 
-impl Tests {
+impl TestPairs {
     /// Adds the selected tests of a run, from traces with all their threads.
     pub(super) fn add(
         &mut self,

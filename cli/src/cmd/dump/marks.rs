@@ -8,7 +8,7 @@ use flow_codec::read::{Tail, ThreadFile};
 use crate::args::{DumpArgs, Format};
 use crate::failure::{Failure, Status};
 use crate::input::source::{Source, thread_title};
-use crate::output::{Out, csv_fields, message, neutral, plural};
+use crate::output::{Out, csv_fields, escaped, message, plural};
 
 /// The columns of a mark. A mark has some of them.
 struct Parts<'a> {
@@ -127,7 +127,7 @@ fn text(offset: u64, position: Position, parts: &Parts<'_>, out: &mut Out) -> Re
         }
     }
     if let Some(text) = parts.text {
-        write!(out, "  {}", neutral(text))?;
+        write!(out, "  {}", escaped(text))?;
     }
     Ok(writeln!(out)?)
 }

@@ -4,7 +4,7 @@ mod marks;
 
 use std::fmt::Write as _;
 use std::io::{self, BufReader, Read, Write};
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 use flow_codec::Offset;
 use flow_codec::format::flow::Record;
@@ -12,7 +12,7 @@ use flow_codec::read::{Content, ContentReader, ThreadFile, Trace};
 
 use crate::args::{DumpArgs, Format};
 use crate::failure::{Failure, Status};
-use crate::input::reading::{Ending, Flow, Reading, read_records};
+use crate::input::reading::{Ending, Reading, read_records};
 use crate::input::source::{Source, thread_title};
 use crate::output::{Labels, Out, Progress, csv_fields, plural};
 
@@ -96,14 +96,14 @@ impl Dump<'_> {
         let mut end = 0;
         let reading = read_records(file, Offset::default(), progress, |range, record| {
             if *printed == max {
-                return Ok(Flow::Stop);
+                return Ok(ControlFlow::Break(()));
             }
             *printed += 1;
             self.left_out(end..range.start, out)?;
             end = range.end;
             let bytes = raw.show(range.clone())?;
             self.record(file, range.start, &bytes, record, out)?;
-            Ok(Flow::Continue)
+            Ok(ControlFlow::Continue(()))
         })?;
         if reading.ending == Ending::Whole {
             self.left_out(end..file.bytes, out)?;

@@ -7,9 +7,11 @@ use flow_codec::analysis::PathTree;
 use flow_codec::read::{Selection, TimeLimits, Trace};
 
 use crate::args::{ExportArgs, Format, SourceArgs};
-use crate::export::{Emit, Exporter, Paths, Stacks, Viewer, Writer, is_binary, viewer, writer};
+use crate::export::{
+    Emit, Exporter, PathFormat, Stacks, Viewer, Writer, is_binary, viewer, writer,
+};
 use crate::failure::{Failure, Status};
-use crate::input::by_path::ByPath;
+use crate::input::context_tree::ContextTree;
 use crate::input::reading::Chosen;
 use crate::input::source::Source;
 use crate::input::times::by_time;
@@ -95,7 +97,7 @@ impl Export<'_> {
         Ok(status)
     }
 
-    fn paths(&self, format: &dyn Paths, out: &mut Out) -> Result<Status, Failure> {
+    fn paths(&self, format: &dyn PathFormat, out: &mut Out) -> Result<Status, Failure> {
         let (tree, status) = self.tree();
         let depth = self.args.depth.and_then(|depth| usize::try_from(depth).ok());
         let stacks = Stacks::new(&tree, depth.unwrap_or(usize::MAX));
@@ -125,8 +127,8 @@ impl Export<'_> {
     fn tree(&self) -> (PathTree, Status) {
         let mut progress = Progress::without_results(self.bytes());
         let (is_timed, all) = (self.scale == Unit::Nanos, Selection::all());
-        let ByPath { tree, mut status, .. } =
-            ByPath::read(&self.trace.files, &self.chosen, &all, is_timed, &mut progress);
+        let ContextTree { tree, mut status, .. } =
+            ContextTree::read(&self.trace.files, &self.chosen, &all, is_timed, &mut progress);
         if tree.beyond() > 0 {
             let calls = plural(tree.beyond(), "call");
             progress.message(&format!("{calls} on paths after the first 2^32 are left out"));

@@ -8,7 +8,7 @@ use flow_codec::analysis::PathTree;
 use flow_codec::read::{ThreadFile, Trace};
 
 use super::Export;
-use crate::export::{Paths, Stacks, Viewer, Writer, writer};
+use crate::export::{PathFormat, Stacks, Viewer, Writer, writer};
 use crate::failure::{Failure, Status};
 use crate::input::reading::count_thread;
 use crate::output::{Out, Progress, bytes, plural};
@@ -113,7 +113,7 @@ impl Export<'_> {
 
 /// The largest `--depth` below `frames` with which a format becomes small enough, and its size then.
 pub(super) fn frames_that_fit(
-    format: &dyn Paths,
+    format: &dyn PathFormat,
     tree: &PathTree,
     trace: &Trace,
     viewer: &Viewer,

@@ -9,13 +9,13 @@ use flow_codec::read::Selection;
 
 use crate::args::{Format, GraphArgs};
 use crate::failure::{Failure, Status};
-use crate::input::by_path::ByPath;
+use crate::input::context_tree::ContextTree;
 use crate::input::pattern::globs;
 use crate::input::reading::Chosen;
 use crate::input::source::{Source, file_title};
 use crate::input::times::by_time;
 use crate::output::{Labels, Out, Progress, Weight};
-use print::Print;
+use print::GraphPrinter;
 
 pub(crate) fn run(args: &GraphArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &GraphArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     for trace in &source.traces {
-        let mut print = Print::new(args, &source, trace);
+        let mut print = GraphPrinter::new(args, &source, trace);
         let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
         let roots = Selection::new(&trace.methods, &roots, &[]);
         let is_timed = by_time(args.by, trace)?;
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &GraphArgs, out: &mut Out) -> Result<Status, Failure> {
             false => vec![&trace.files[..]],
         };
         for files in groups {
-            let read = ByPath::read(files, &chosen, &roots, is_timed, &mut progress);
+            let read = ContextTree::read(files, &chosen, &roots, is_timed, &mut progress);
             status = status.and(read.status);
             let title = match files {
                 [file] if args.per_thread => Some((file.id, file_title(trace, file))),

@@ -11,7 +11,7 @@ use crate::args::{Format, GraphArgs};
 use crate::cmd::{line_limit, trace_field};
 use crate::failure::Failure;
 use crate::input::source::Source;
-use crate::input::times::caution;
+use crate::input::times::precision_note;
 use crate::output::{Labels, Out, Unit, Weight, grouped, indent, percent, plural};
 
 /// The limits of text by default.
@@ -19,7 +19,7 @@ const DEFAULT_MAX: u64 = 100;
 const DEFAULT_MIN_PERCENT: f64 = 1.0;
 
 /// Prints the trees of one trace.
-pub(super) struct Print<'a> {
+pub(super) struct GraphPrinter<'a> {
     args: &'a GraphArgs,
     trace: &'a Trace,
     /// The name of the trace, as a field.
@@ -30,7 +30,7 @@ pub(super) struct Print<'a> {
     begun: bool,
 }
 
-impl<'a> Print<'a> {
+impl<'a> GraphPrinter<'a> {
     pub(super) fn new(args: &'a GraphArgs, source: &Source, trace: &'a Trace) -> Self {
         let name = trace_field(source, trace, args.source.format);
         let labels = Labels::new(&trace.methods, args.source.format, args.verbose);
@@ -80,7 +80,7 @@ impl<'a> Print<'a> {
     /// Ends the trace, with a note about the precision of its times.
     pub(super) fn end(&self, is_timed: bool, out: &mut Out) -> Result<(), Failure> {
         if self.args.source.format == Format::Text && is_timed {
-            writeln!(out, "\n{}", caution(self.trace))?;
+            writeln!(out, "\n{}", precision_note(self.trace))?;
         }
         Ok(())
     }

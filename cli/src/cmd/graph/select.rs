@@ -82,7 +82,9 @@ fn order(children: &mut [PathId], tree: &PathTree, methods: &Methods, sort: Sort
     match sort {
         SortKey::Total => children.sort_by_key(|path| Reverse(row(path).map(|row| row.total))),
         SortKey::Calls => children.sort_by_key(|path| Reverse(row(path).map(|row| row.calls))),
-        SortKey::Own => children.sort_by_key(|path| Reverse(row(path).map(|row| row.self_weight))),
+        SortKey::SelfWeight => {
+            children.sort_by_key(|path| Reverse(row(path).map(|row| row.self_weight)))
+        }
         SortKey::Name => {
             children.sort_by_cached_key(|path| row(path).map(|row| methods.display(row.method)));
         }

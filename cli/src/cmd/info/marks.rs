@@ -10,7 +10,7 @@ use crate::output::{duration, plural};
 
 /// The marks of all threads that are shown, counted.
 #[derive(Serialize, Debug, Default)]
-pub(super) struct MarkFacts {
+pub(super) struct MarkCounts {
     /// Marks with a time.
     times: u64,
     /// The usual interval between two of them, in nanoseconds: half of all are shorter.
@@ -23,7 +23,7 @@ pub(super) struct MarkFacts {
     gaps: u64,
 }
 
-impl MarkFacts {
+impl MarkCounts {
     /// Reads the marks of a trace. Damage is left to `flow check`.
     pub(super) fn read(trace: &Trace) -> Self {
         let mut facts = Self::default();

@@ -18,10 +18,10 @@ use crate::input::reading::{Ending, count_thread};
 use crate::input::source::Source;
 use crate::input::state::State;
 use crate::output::{
-    Align, Out, Progress, Table, bytes, csv_fields, duration, grouped, left_out, lost, neutral,
+    Align, Out, Progress, Table, bytes, csv_fields, duration, escaped, grouped, left_out, lost,
     plural,
 };
-use marks::MarkFacts;
+use marks::MarkCounts;
 
 /// Threads shown in text by default.
 const DEFAULT_ROWS: u64 = 40;
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
     for trace in &source.traces {
         let (mut threads, of_threads) = threads(args, trace, &mut progress);
         status = status.and(of_threads);
-        let facts = Facts::new(args, trace, &threads);
+        let facts = TraceSums::new(args, trace, &threads);
         sort(&mut threads, args.sort);
         let name = source.name(&trace.dir);
         let all = threads.len();
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
                 print_threads(&threads, out)?;
             }
             Format::Json => {
-                let line = Line {
+                let line = TraceLine {
                     trace: &name,
                     state: state_word(trace),
                     methods: trace.methods.met(),
@@ -87,13 +87,13 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
 
 /// A trace in JSON.
 #[derive(Serialize)]
-struct Line<'a> {
+struct TraceLine<'a> {
     trace: &'a str,
     state: &'static str,
     methods: usize,
     calls: u64,
     bytes: u64,
-    marks: &'a MarkFacts,
+    marks: &'a MarkCounts,
     manifest: Option<&'a Manifest>,
     threads: &'a [ThreadRow],
 }
@@ -113,11 +113,11 @@ struct ThreadRow {
     cpu_ns: Option<u64>,
     /// The frames that were entered before recording began; absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    open: Option<Open>,
+    open: Option<OpenFrameNames>,
 }
 
 #[derive(Serialize)]
-struct Open {
+struct OpenFrameNames {
     frames: Vec<String>,
     omitted: u64,
 }
@@ -138,22 +138,22 @@ impl ThreadRow {
 }
 
 /// The sums of all threads.
-struct Facts {
+struct TraceSums {
     calls: u64,
     bytes: u64,
     threads: u64,
-    marks: MarkFacts,
+    marks: MarkCounts,
     /// The number of frames entered before recording, and the number of their threads.
     open: (u64, u64),
 }
 
-impl Facts {
+impl TraceSums {
     fn new(args: &InfoArgs, trace: &Trace, threads: &[ThreadRow]) -> Self {
         Self {
             calls: threads.iter().fold(0, |sum, thread| sum + thread.calls),
             bytes: trace.files.iter().fold(0, |sum, file| sum + file.stored_bytes()),
             threads: threads.iter().filter(|thread| thread.calls > 0).count() as u64,
-            marks: MarkFacts::read(trace),
+            marks: MarkCounts::read(trace),
             open: trace
                 .threads
                 .iter()
@@ -231,7 +231,7 @@ fn row(trace: &Trace, id: ThreadId) -> ThreadRow {
             Some(_) => "not ended",
         },
         cpu_ns: thread.and_then(|thread| thread.cpu_ns),
-        open: thread.filter(|thread| thread.open.count() > 0).map(|thread| Open {
+        open: thread.filter(|thread| thread.open.count() > 0).map(|thread| OpenFrameNames {
             frames: thread.open.frames.clone(),
             omitted: thread.open.omitted,
         }),
@@ -246,8 +246,8 @@ fn state_word(trace: &Trace) -> &'static str {
     }
 }
 
-fn print(args: &InfoArgs, trace: &Trace, facts: &Facts, out: &mut Out) -> Result<(), Failure> {
-    let mut fact = |key: &str, value: &str| writeln!(out, "{key:<9} {}", neutral(value));
+fn print(args: &InfoArgs, trace: &Trace, facts: &TraceSums, out: &mut Out) -> Result<(), Failure> {
+    let mut fact = |key: &str, value: &str| writeln!(out, "{key:<9} {}", escaped(value));
     if let Some(manifest) = &trace.manifest {
         if !manifest.command.is_empty() {
             fact("command", &manifest.command.join(" "))?;
@@ -308,17 +308,17 @@ fn print_not_recorded(args: &InfoArgs, end: &End, out: &mut Out) -> Result<(), F
         .collect();
     let hint = if args.verbose { "" } else { " (--verbose names the methods)" };
     let text = format!("by the engine: {}{hint}", reasons.join(", "));
-    writeln!(out, "{:<9} {}", "left out", neutral(&text))?;
+    writeln!(out, "{:<9} {}", "left out", escaped(&text))?;
     if args.verbose {
         for group in &end.not_recorded {
             for method in &group.methods {
                 let line = format!("{}: {method}", group.reason);
-                writeln!(out, "{:<9} {}", "", neutral(&line))?;
+                writeln!(out, "{:<9} {}", "", escaped(&line))?;
             }
             let more = group.count.saturating_sub(group.methods.len() as u64);
             if more > 0 {
                 let line = format!("{}: and {} more", group.reason, grouped(more));
-                writeln!(out, "{:<9} {}", "", neutral(&line))?;
+                writeln!(out, "{:<9} {}", "", escaped(&line))?;
             }
         }
     }
@@ -337,7 +337,7 @@ fn print_asked_loaders(args: &InfoArgs, end: &End, out: &mut Out) -> Result<(), 
     if args.verbose {
         for AskedLoader { class, requests } in &end.asked_loaders {
             let line = format!("{class}: {}", grouped(*requests));
-            writeln!(out, "{:<9} {}", "", neutral(&line))?;
+            writeln!(out, "{:<9} {}", "", escaped(&line))?;
         }
     }
     Ok(())

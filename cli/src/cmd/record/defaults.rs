@@ -12,7 +12,7 @@ use super::argument::is_java;
 use super::packages;
 use crate::args::AgentArgs;
 use crate::failure::Failure;
-use crate::output::{message, neutral};
+use crate::output::{escaped, message};
 
 /// The jar of the Java API, with the listeners that mark tests. `scripts/api.sh` builds it.
 const API_JAR: &[u8] = include_bytes!("../../../java/flow-api.jar");
@@ -79,7 +79,7 @@ impl Defaults {
         }
         message(&format!(
             "recording {}, the packages of this project (--include GLOB for others, '**' for all)",
-            neutral(&globs.join(" "))
+            escaped(&globs.join(" "))
         ));
         self.variables.push(("FLOW_INCLUDE", globs.join(";").into()));
     }

@@ -17,7 +17,7 @@ const HEAD_BYTES: u64 = 8 * 1024;
 
 /// The packages, such as `com.app.order`; an empty name for classes without a package.
 pub(super) fn of_projects(dirs: &[PathBuf]) -> BTreeSet<String> {
-    let mut search = Search { packages: BTreeSet::new(), dirs_left: MAX_DIRS };
+    let mut search = PackageSearch { packages: BTreeSet::new(), dirs_left: MAX_DIRS };
     for dir in dirs {
         search.project(dir);
     }
@@ -51,12 +51,12 @@ pub(super) fn globs(packages: &BTreeSet<String>) -> Vec<String> {
     named.chain(has_default.then(|| "*".to_owned())).collect()
 }
 
-struct Search {
+struct PackageSearch {
     packages: BTreeSet<String>,
     dirs_left: usize,
 }
 
-impl Search {
+impl PackageSearch {
     /// Searches for folders of classes and sources.
     fn project(&mut self, root: &Path) {
         let mut to_do = vec![(root.to_path_buf(), 0)];

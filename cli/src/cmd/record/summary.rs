@@ -9,7 +9,7 @@ use flow_codec::read::{TestRun, Trace, TraceSet};
 
 use crate::cmd::test_runs::summary as tests_summary;
 use crate::input::source::is_like;
-use crate::output::{bytes, lost, message, plural, shell_word};
+use crate::output::{bytes, lost, message, plural, shell_quoted};
 
 /// If there are more directories than this, only the first are named.
 const SHOWN_DIRECTORIES: usize = 4;
@@ -32,13 +32,13 @@ struct Recorded {
     /// The size of the trace. Without an end, only `bytes` is known.
     totals: Totals,
     lost: Option<String>,
-    end: End,
+    end: RunEnd,
     /// The results of the tests that it ran.
     tests: Vec<Option<Outcome>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum End {
+enum RunEnd {
     Clean,
     /// No clean end, and the process is gone.
     Killed,
@@ -75,7 +75,7 @@ impl Summary {
                 }
             }
             if any {
-                summary.shown.push(shell_word(&shown.to_string_lossy()));
+                summary.shown.push(shell_quoted(&shown.to_string_lossy()));
             }
         }
         summary
@@ -95,7 +95,7 @@ impl Summary {
             place.push_str(&format!(" and {} more", self.shown.len() - SHOWN_DIRECTORIES));
         }
         let (clean, unfinished): (Vec<_>, Vec<_>) =
-            self.traces.iter().partition(|trace| trace.end == End::Clean);
+            self.traces.iter().partition(|trace| trace.end == RunEnd::Clean);
         self.print_clean(&clean, &place);
         self.print_unfinished(&unfinished, &place);
         for lost in self.traces.iter().filter_map(|trace| trace.lost.as_ref()) {
@@ -138,7 +138,7 @@ impl Summary {
             (some, all) => format!("{some} of {}", plural(all as u64, "JVM")),
         };
         let what = match unfinished {
-            [Recorded { end: End::Killed, .. }] => "was killed",
+            [Recorded { end: RunEnd::Killed, .. }] => "was killed",
             [_] => "has not finished (killed, or still running)",
             _ => "have not finished (killed, or still running)",
         };
@@ -166,11 +166,11 @@ impl Recorded {
         let (tests, _) = TestRun::read_all(trace);
         let tests = tests.into_iter().map(|test| test.outcome).collect();
         let Some(end) = &manifest.end else {
-            let end = if manifest.pid == child { End::Killed } else { End::Unknown };
+            let end = if manifest.pid == child { RunEnd::Killed } else { RunEnd::Unknown };
             return Self { totals: written, lost: None, end, tests };
         };
         let lost = lost(&end.lost).map(|lost| format!("lost: {lost}"));
-        Self { totals: end.totals, lost, end: End::Clean, tests }
+        Self { totals: end.totals, lost, end: RunEnd::Clean, tests }
     }
 }
 

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,12 +18,12 @@ use flow_codec::{Error, Offset, ThreadId};
 use signal_hook::consts::SIGINT;
 
 use super::lines::{Lines, Printed};
-use super::player::Player;
 use super::selections;
+use super::thread::ThreadReplay;
 use crate::args::ReplayArgs;
 use crate::failure::{Failure, Status};
 use crate::input::lock;
-use crate::input::reading::{Ending, Flow, Reading};
+use crate::input::reading::{Ending, Reading};
 use crate::input::source::{Source, thread_title};
 use crate::output::{Out, Progress, message};
 
@@ -47,12 +48,12 @@ pub(super) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
             ));
             return Ok(Status::Partial);
         }
-        let look = follower.look(&source, out)?;
+        let pass = follower.pass(&source, out)?;
         out.finish()?;
-        if is_over || look == Look::Enough || follower.is_stopped() {
+        if is_over || pass == Pass::Enough || follower.is_stopped() {
             return follower.end(&source, &unreadable, out);
         }
-        if look == Look::Nothing {
+        if pass == Pass::Nothing {
             // The recording is over if no JVM records any more. One more pass reads the last events.
             is_over = !source.traces.iter().any(is_recording);
             if is_over {
@@ -80,9 +81,9 @@ fn is_recording(trace: &Trace) -> bool {
 
 /// The result of a pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Look {
+enum Pass {
     Nothing,
-    News,
+    Events,
     /// The limit has been reached.
     Enough,
 }
@@ -124,8 +125,8 @@ impl<'a> Follower<'a> {
     }
 
     /// Prints the new events of all threads.
-    fn look(&mut self, source: &Source, out: &mut Out) -> Result<Look, Failure> {
-        let mut look = Look::Nothing;
+    fn pass(&mut self, source: &Source, out: &mut Out) -> Result<Pass, Failure> {
+        let mut pass = Pass::Nothing;
         for trace in &source.traces {
             let methods = trace.methods.len();
             if self.selections.get(&trace.dir).is_none_or(|(known, ..)| *known != methods) {
@@ -142,19 +143,19 @@ impl<'a> Follower<'a> {
                     .entry((trace.dir.clone(), file.id))
                     .or_insert_with(|| Followed::new(self.args, source, trace, file, number));
                 if self.stop.load(Ordering::Relaxed) {
-                    return Ok(Look::Enough);
+                    return Ok(Pass::Enough);
                 }
-                match thread.look(self.args, (trace, file), &mut lines, &self.stop)? {
-                    Look::Enough => return Ok(Look::Enough),
-                    Look::News => look = Look::News,
-                    Look::Nothing => {}
+                match thread.pass(self.args, (trace, file), &mut lines, &self.stop)? {
+                    Pass::Enough => return Ok(Pass::Enough),
+                    Pass::Events => pass = Pass::Events,
+                    Pass::Nothing => {}
                 }
             }
         }
-        if look == Look::Nothing {
+        if pass == Pass::Nothing {
             self.pause(source, out)?;
         }
-        Ok(look)
+        Ok(pass)
     }
 
     fn for_each_thread(
@@ -177,7 +178,7 @@ impl<'a> Follower<'a> {
     }
 
     fn pause(&mut self, source: &Source, out: &mut Out) -> Result<(), Failure> {
-        self.for_each_thread(source, out, |thread, _, _, lines| thread.player.pause(lines))
+        self.for_each_thread(source, out, |thread, _, _, lines| thread.replay.pause(lines))
     }
 
     fn end(
@@ -197,7 +198,7 @@ impl<'a> Follower<'a> {
                 return Ok(());
             }
             let before = args.part.filter.open_frames(trace, file.id);
-            thread.player.end(thread.reading.ending, &before, lines)?;
+            thread.replay.end(thread.reading.ending, &before, lines)?;
             status = status.and(thread.reading.report(file, &progress));
             Ok(())
         })?;
@@ -207,7 +208,7 @@ impl<'a> Follower<'a> {
 
 /// A thread that is being followed.
 struct Followed {
-    player: Player,
+    replay: ThreadReplay,
     reading: Reading,
     /// The start of its title, if there are several traces.
     place: String,
@@ -230,7 +231,7 @@ impl Followed {
         let name = source.name(&trace.dir);
         let prefix = Lines::prefix(args, &name, file.id);
         Self {
-            player: Player::new(args, number, String::new(), prefix),
+            replay: ThreadReplay::new(args, number, String::new(), prefix),
             reading: Reading::default(),
             place: if source.several { format!("trace {name}, ") } else { String::new() },
             next: Offset::default(),
@@ -240,20 +241,20 @@ impl Followed {
     }
 
     /// Prints the new events.
-    fn look(
+    fn pass(
         &mut self,
         args: &ReplayArgs,
         (trace, file): (&Trace, &ThreadFile),
         lines: &mut Lines<'_>,
         stop: &AtomicBool,
-    ) -> Result<Look, Failure> {
+    ) -> Result<Pass, Failure> {
         let size = (file.bytes, file.open.as_ref().map_or(0, OpenChunk::event_count));
         if self.size == Some(size) || self.reading.ending == Ending::Failed {
-            return Ok(Look::Nothing);
+            return Ok(Pass::Nothing);
         }
-        self.player.title = format!("{}thread {}", self.place, thread_title(trace, file.id));
+        self.replay.title = format!("{}thread {}", self.place, thread_title(trace, file.id));
         if self.size.replace(size).is_none() {
-            self.player.entered_before(&args.part.filter.open_frames(trace, file.id), lines)?;
+            self.replay.entered_before(&args.part.filter.open_frames(trace, file.id), lines)?;
         }
         self.read_on(file, lines, stop)
     }
@@ -263,13 +264,13 @@ impl Followed {
         file: &ThreadFile,
         lines: &mut Lines<'_>,
         stop: &AtomicBool,
-    ) -> Result<Look, Failure> {
-        let mut look = Look::Nothing;
+    ) -> Result<Pass, Failure> {
+        let mut pass = Pass::Nothing;
         let mut events = match file.events_from(self.next) {
             Ok(events) => events,
             Err(error) => {
-                self.reading.note(error);
-                return Ok(look);
+                let _ = self.reading.note(error);
+                return Ok(pass);
             }
         };
         loop {
@@ -286,23 +287,23 @@ impl Followed {
                 }
                 Ok(None) => {
                     self.reading.ending = events.tail().into();
-                    return Ok(look);
+                    return Ok(pass);
                 }
                 Err(error) => {
                     (self.next, self.exits) = (events.position(), 0);
-                    if self.reading.note(error) == Flow::Stop {
-                        return Ok(look);
+                    if self.reading.note(error) == ControlFlow::Break(()) {
+                        return Ok(pass);
                     }
                     None
                 }
             };
             let Some((offset, record)) = record else { continue };
-            look = Look::News;
-            if self.player.record(offset, record, lines)? == Flow::Stop
+            pass = Pass::Events;
+            if self.replay.record(offset, record, lines)? == ControlFlow::Break(())
                 || stop.load(Ordering::Relaxed)
             {
                 self.reading.ending = Ending::Stopped;
-                return Ok(Look::Enough);
+                return Ok(Pass::Enough);
             }
         }
     }

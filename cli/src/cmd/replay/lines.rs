@@ -5,11 +5,11 @@ use std::io::Write;
 use flow_codec::Depth;
 use flow_codec::read::{Selection, Trace};
 
-use super::fold::Line;
-use super::times::{self, Aside};
+use super::pending::Line;
+use super::timed::{self, MarkRow};
 use crate::args::{Format, ReplayArgs};
 use crate::failure::Failure;
-use crate::output::{Labels, Out, csv_fields, grouped, indentation, neutral, plural, push_number};
+use crate::output::{Labels, Out, csv_fields, escaped, grouped, indentation, plural, push_number};
 
 /// The progress of printing, over all traces and threads.
 #[derive(Debug, Default)]
@@ -56,7 +56,7 @@ impl<'a> Lines<'a> {
     /// The columns of CSV.
     pub(super) fn titles(args: &ReplayArgs) -> String {
         let origin = if args.verbose { ",source,line,loaders" } else { "" };
-        let times = if args.is_timed() { times::CSV_TITLES } else { "" };
+        let times = if args.is_timed() { timed::CSV_TITLES } else { "" };
         format!("trace,thread,depth,{}{origin},offset{times}\n", Labels::COLUMNS)
     }
 
@@ -100,7 +100,7 @@ impl<'a> Lines<'a> {
         match self.format {
             Format::Text => {
                 if let Some(times) = &call.times {
-                    times::push_columns(line, Some(times).filter(|_| call.count > 0));
+                    timed::push_columns(line, Some(times).filter(|_| call.count > 0));
                 }
                 if call.count > 0 {
                     push_indent(indent, line);
@@ -111,10 +111,10 @@ impl<'a> Lines<'a> {
                 if call.count != 1 || call.below > 0 {
                     push_counts(line, call);
                 }
-                match call.times.as_ref().and_then(times::thrown) {
+                match call.times.as_ref().and_then(timed::thrown) {
                     Some("?") => line.extend_from_slice(b"  !"),
                     Some(class) => {
-                        line.extend_from_slice(format!("  ! {}", neutral(class)).as_bytes());
+                        line.extend_from_slice(format!("  ! {}", escaped(class)).as_bytes());
                     }
                     None => {}
                 }
@@ -127,7 +127,7 @@ impl<'a> Lines<'a> {
                 line.extend_from_slice(b",\"offset\":");
                 push_number(line, call.offset.get());
                 if let Some(times) = &call.times {
-                    times::push_json(line, times);
+                    timed::push_json(line, times);
                 }
                 line.extend_from_slice(b"}\n");
             }
@@ -138,7 +138,7 @@ impl<'a> Lines<'a> {
                 line.push(b',');
                 push_number(line, call.offset.get());
                 if let Some(times) = &call.times {
-                    times::push_csv(line, times);
+                    timed::push_csv(line, times);
                 }
                 line.push(b'\n');
             }
@@ -147,11 +147,11 @@ impl<'a> Lines<'a> {
     }
 
     /// Prints a mark as a row without a method, in JSON and CSV.
-    pub(super) fn beside(
+    pub(super) fn mark_row(
         &mut self,
         prefix: &[u8],
         depth: Depth,
-        aside: &Aside,
+        mark: &MarkRow,
     ) -> Result<(), Failure> {
         let line = &mut self.line;
         line.clear();
@@ -159,25 +159,25 @@ impl<'a> Lines<'a> {
         push_number(line, depth.get());
         if self.format == Format::Json {
             line.extend_from_slice(b",\"offset\":");
-            push_number(line, aside.offset.get());
-            aside.push_json(line);
+            push_number(line, mark.offset.get());
+            mark.push_json(line);
             line.push(b'}');
         } else {
             let nothing: &[u8] = if self.with_origin { b",,,,,,,,," } else { b",,,,,," };
             line.extend_from_slice(nothing);
-            push_number(line, aside.offset.get());
-            aside.push_csv(line);
+            push_number(line, mark.offset.get());
+            mark.push_csv(line);
         }
         line.push(b'\n');
         Ok(self.out.write_all(line)?)
     }
 
     /// Prints a line of text that is not a call, after empty columns of times.
-    pub(super) fn aside(&mut self, indent: usize, text: &str) -> Result<(), Failure> {
+    pub(super) fn timed_text(&mut self, indent: usize, text: &str) -> Result<(), Failure> {
         self.line.clear();
-        times::push_columns(&mut self.line, None);
+        timed::push_columns(&mut self.line, None);
         push_indent(indent, &mut self.line);
-        self.line.extend_from_slice(neutral(text).as_bytes());
+        self.line.extend_from_slice(escaped(text).as_bytes());
         self.line.push(b'\n');
         Ok(self.out.write_all(&self.line)?)
     }
@@ -191,7 +191,7 @@ impl<'a> Lines<'a> {
     pub(super) fn text(&mut self, indent: usize, text: &str) -> Result<(), Failure> {
         self.line.clear();
         push_indent(indent, &mut self.line);
-        self.line.extend_from_slice(neutral(text).as_bytes());
+        self.line.extend_from_slice(escaped(text).as_bytes());
         self.line.push(b'\n');
         Ok(self.out.write_all(&self.line)?)
     }

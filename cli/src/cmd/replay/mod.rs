@@ -1,16 +1,16 @@
 //! `flow replay`: calls in order, indented by depth.
 //!
 //! ```text
-//! events of a thread ─▶ Player (selects) ─▶ Fold (pending lines) ─▶ Lines (prints)
+//! events of a thread ─▶ ThreadReplay (selects) ─▶ Pending (pending lines) ─▶ Lines (prints)
 //! ```
 
-mod fold;
 mod follow;
 mod lines;
-mod notes;
-mod player;
+mod pending;
+mod remarks;
 mod start;
-mod times;
+mod thread;
+mod timed;
 
 use std::io::Write;
 
@@ -18,8 +18,8 @@ use flow_codec::read::{OpenFrames, Selection, ThreadFile, Trace};
 use flow_codec::{Glob, Offset};
 
 use self::lines::{Lines, Printed};
-use self::player::{Player, Playing};
 use self::start::Start;
+use self::thread::{ThreadReplay, TimedReplay};
 use crate::args::{Format, ReplayArgs};
 use crate::failure::{Failure, Status};
 use crate::input::pattern::globs;
@@ -71,17 +71,17 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
             let title = format!("thread {}", file_title(trace, file));
             let prefix = Lines::prefix(args, &source.name(&trace.dir), file.id);
             threads += 1;
-            let mut player = Player::new(args, threads, title, prefix);
+            let mut replay = ThreadReplay::new(args, threads, title, prefix);
             let reading = match &args.from {
-                None => replay(args, (trace, file), &mut player, &mut lines, &mut progress)?,
+                None => whole_thread(args, (trace, file), &mut replay, &mut lines, &mut progress)?,
                 Some(from) => match from.find(trace, file, &mut progress) {
                     Ok((Some(start), before)) => {
                         found = true;
-                        let after = replay_from(
+                        let after = from_position(
                             args,
                             file,
                             &start,
-                            &mut player,
+                            &mut replay,
                             &mut lines,
                             &mut progress,
                         )?;
@@ -121,32 +121,32 @@ fn selections(args: &ReplayArgs, trace: &Trace) -> (Selection, Option<Selection>
 }
 
 /// Replays a whole thread.
-fn replay(
+fn whole_thread(
     args: &ReplayArgs,
     (trace, file): (&Trace, &ThreadFile),
-    player: &mut Player,
+    replay: &mut ThreadReplay,
     lines: &mut Lines<'_>,
     progress: &mut Progress,
 ) -> Result<Reading, Failure> {
     let before = args.part.filter.open_frames(trace, file.id);
-    player.entered_before(&before, lines)?;
-    let reading = events(args, (file, Offset::default()), player, lines, progress)?;
-    player.end(reading.ending, &before, lines)?;
+    replay.entered_before(&before, lines)?;
+    let reading = events(args, (file, Offset::default()), replay, lines, progress)?;
+    replay.end(reading.ending, &before, lines)?;
     Ok(reading)
 }
 
 /// Replays a thread from a position on.
-fn replay_from(
+fn from_position(
     args: &ReplayArgs,
     file: &ThreadFile,
     start: &Start,
-    player: &mut Player,
+    replay: &mut ThreadReplay,
     lines: &mut Lines<'_>,
     progress: &mut Progress,
 ) -> Result<Reading, Failure> {
-    player.start_at(start, args.is_timed(), lines)?;
-    let reading = events(args, (file, start.place.offset), player, lines, progress)?;
-    player.end(reading.ending, &OpenFrames::default(), lines)?;
+    replay.start_at(start, args.is_timed(), lines)?;
+    let reading = events(args, (file, start.place.offset), replay, lines, progress)?;
+    replay.end(reading.ending, &OpenFrames::default(), lines)?;
     Ok(reading)
 }
 
@@ -154,23 +154,23 @@ fn replay_from(
 fn events(
     args: &ReplayArgs,
     (file, from): (&ThreadFile, Offset),
-    player: &mut Player,
+    replay: &mut ThreadReplay,
     lines: &mut Lines<'_>,
     progress: &mut Progress,
 ) -> Result<Reading, Failure> {
     if !args.is_timed() {
         return read_records(file, from, progress, |range, record| {
-            player.record(Offset::new(range.start), record, lines)
+            replay.record(Offset::new(range.start), record, lines)
         });
     }
     let mut timeline = match file.timeline_from(from) {
         Ok(timeline) => timeline,
         Err(error) => return Ok(Reading::failed(error)),
     };
-    player.keep_time(file, from);
-    let mut playing = Playing { player, lines, stopped: Ok(()) };
-    let mut reading = read_timeline(file, &mut timeline, progress, &mut playing);
-    playing.stopped?;
-    reading.marks = timeline.marks_damage().or(player.marks_damage());
+    replay.keep_time(file, from);
+    let mut timed = TimedReplay { replay, lines, stopped: Ok(()) };
+    let mut reading = read_timeline(file, &mut timeline, progress, &mut timed);
+    timed.stopped?;
+    reading.marks = timeline.marks_damage().or(replay.marks_damage());
     Ok(reading)
 }

@@ -74,7 +74,7 @@ fn first_like(
     reading: &mut Reading,
 ) -> Result<Option<u64>, Error> {
     let pattern = |glob: &Glob| Selection::new(&trace.methods, std::slice::from_ref(glob), &[]);
-    let mut search = Search {
+    let mut search = PathSearch {
         path: path.iter().map(pattern).collect(),
         depths: Vec::new(),
         frames: 0,
@@ -90,7 +90,7 @@ fn first_like(
             Err(error @ Error::Io { .. }) => return Err(error),
             // The replay reports damage after the call.
             Err(error) if search.found.is_none() => {
-                reading.note(error);
+                let _ = reading.note(error);
             }
             Err(_) => {}
         }
@@ -98,7 +98,7 @@ fn first_like(
     Ok(search.found)
 }
 
-struct Search {
+struct PathSearch {
     path: Vec<Selection>,
     /// The depths of the open frames that match the first parts of the path.
     depths: Vec<u64>,
@@ -107,7 +107,7 @@ struct Search {
     found: Option<u64>,
 }
 
-impl Visit for Search {
+impl Visit for PathSearch {
     #[inline]
     fn enter(&mut self, method: MethodId) {
         if self.path.get(self.depths.len()).is_some_and(|part| part.contains(method)) {

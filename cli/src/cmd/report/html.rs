@@ -19,7 +19,7 @@ const STDOUT: &str = "-";
 /// Writes the page of a trace to a file.
 pub(super) fn run(to: &Path, args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     // Checked before reading, which may take long.
-    let place = if to == Path::new(STDOUT) { None } else { Some(Place::find(to)?) };
+    let place = if to == Path::new(STDOUT) { None } else { Some(PageFile::find(to)?) };
     let mut source = Source::open(&args.source)?;
     source.choose_part(&args.part)?;
     source.report_losses();
@@ -67,14 +67,14 @@ fn limits_text(limits: TimeLimits) -> Option<String> {
 }
 
 /// The destination of the page.
-enum Place {
+enum PageFile {
     /// A new file, or a file to replace.
     File(PathBuf),
     /// A pipe or a device, which is written to.
     Stream(PathBuf),
 }
 
-impl Place {
+impl PageFile {
     fn find(path: &Path) -> Result<Self, Failure> {
         match fs::metadata(path) {
             Ok(meta) if meta.is_dir() => {

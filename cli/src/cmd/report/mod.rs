@@ -1,7 +1,7 @@
 //! `flow report`: calls, total and self of each method; and other tables about calls.
 
+mod edges;
 mod html;
-mod neighbours;
 mod paths;
 mod slowest;
 
@@ -17,7 +17,7 @@ use crate::failure::{Failure, Status};
 use crate::input::parallel::report_thread;
 use crate::input::reading::{Chosen, Reading, visit_thread, visit_timed};
 use crate::input::source::Source;
-use crate::input::times::{by_time, caution};
+use crate::input::times::{by_time, precision_note};
 use crate::output::{self, Labels, Out, Progress, Unit, Weight, plural};
 
 /// Lines shown in text by default.
@@ -31,10 +31,10 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     source.choose_part(&args.part)?;
     source.report_losses();
     if !args.callers.is_empty() {
-        return neighbours::run(Side::Callers, &args.callers, &source, args, out);
+        return edges::run(Side::Callers, &args.callers, &source, args, out);
     }
     if !args.callees.is_empty() {
-        return neighbours::run(Side::Callees, &args.callees, &source, args, out);
+        return edges::run(Side::Callees, &args.callees, &source, args, out);
     }
     if let Some(kind) = args.paths {
         return paths::run(kind, &source, args, out);
@@ -51,7 +51,7 @@ fn max_lines(args: &ReportArgs) -> usize {
 }
 
 /// The sums of the calls of a trace.
-struct Sums {
+struct ReportSums {
     rows: Vec<ReportRow>,
     /// The calls of all methods together, and their total.
     calls: u64,
@@ -83,7 +83,7 @@ fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<Status, Fa
         match args.sort {
             SortKey::Total => {}
             SortKey::Calls => rows.sort_by_key(|row| Reverse(row.calls)),
-            SortKey::Own => rows.sort_by_key(|row| Reverse(row.self_weight)),
+            SortKey::SelfWeight => rows.sort_by_key(|row| Reverse(row.self_weight)),
             SortKey::Name => rows.sort_by_cached_key(|row| trace.methods.display(row.method)),
         }
         let (methods, max) = (rows.len() as u64, max_lines(args));
@@ -120,13 +120,13 @@ fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<Status, Fa
             out.remark(format, source.place(&trace.dir).as_deref(), &text)?;
         }
         if format == Format::Text && unit == Unit::Nanos {
-            writeln!(out, "\n{}; --format json has bounds", caution(trace))?;
+            writeln!(out, "\n{}; --format json has bounds", precision_note(trace))?;
         }
     }
     Ok(status)
 }
 
-fn counted(trace: &Trace, chosen: &Chosen, progress: &mut Progress) -> Sums {
+fn counted(trace: &Trace, chosen: &Chosen, progress: &mut Progress) -> ReportSums {
     let mut report = Report::default();
     let (mut threads, mut status) = (0, Status::Done);
     for file in &trace.files {
@@ -136,10 +136,10 @@ fn counted(trace: &Trace, chosen: &Chosen, progress: &mut Progress) -> Sums {
         status = status.and(reading.report(file, progress));
     }
     let calls = report.calls();
-    Sums { rows: report.rows(), calls, total: calls, threads, status }
+    ReportSums { rows: report.rows(), calls, total: calls, threads, status }
 }
 
-fn timed(trace: &Trace, chosen: &Chosen, progress: &mut Progress) -> Sums {
+fn timed(trace: &Trace, chosen: &Chosen, progress: &mut Progress) -> ReportSums {
     let clock = Clock::default();
     let mut report = TimedReport::new(&clock);
     let (mut threads, mut status) = (0, Status::Done);
@@ -151,7 +151,7 @@ fn timed(trace: &Trace, chosen: &Chosen, progress: &mut Progress) -> Sums {
         status = status.and(reading.report(file, progress));
     }
     let (calls, total) = (report.calls(), report.total_ns());
-    Sums { rows: report.rows(), calls, total, threads, status }
+    ReportSums { rows: report.rows(), calls, total, threads, status }
 }
 
 /// Counts the calls of a thread.

@@ -10,13 +10,13 @@ use super::max_lines;
 use crate::args::{By, Format, PathsKind, ReportArgs};
 use crate::cmd::trace_field;
 use crate::failure::{Failure, Status};
-use crate::input::by_path::ByPath;
+use crate::input::context_tree::ContextTree;
 use crate::input::reading::{Chosen, visit_thread};
 use crate::input::source::{Source, file_title};
-use crate::input::times::{by_time, caution};
+use crate::input::times::{by_time, precision_note};
 use crate::output::{
-    Align, Labels, Out, Progress, Table, Unit, Weight, chain, csv_fields, duration, grouped,
-    left_out, neutral, percent, plural,
+    Align, Labels, Out, Progress, Table, Unit, Weight, chain, csv_fields, duration, escaped,
+    grouped, left_out, percent, plural,
 };
 
 /// The frames that are named at each end of a stack.
@@ -45,7 +45,7 @@ pub(super) fn run(
     let mut status = source.status;
     for trace in &source.traces {
         let shown = Chosen::new(trace, &args.part.filter, &args.when)?;
-        let mut paths = Paths {
+        let mut paths = PathPrinter {
             trace,
             name: trace_field(source, trace, args.source.format),
             place: source.place(&trace.dir),
@@ -69,7 +69,7 @@ pub(super) fn run(
         // Frequent means by calls, unless --by is given.
         let by = if kind == PathsKind::Frequent { args.by.or(Some(By::Calls)) } else { args.by };
         let (all, is_timed) = (Selection::all(), by_time(by, trace)?);
-        let read = ByPath::read(&trace.files, &shown, &all, is_timed, &mut progress);
+        let read = ContextTree::read(&trace.files, &shown, &all, is_timed, &mut progress);
         status = status.and(read.status);
         let tree = read.tree;
         source.begin(trace, args.source.format, out)?;
@@ -78,14 +78,14 @@ pub(super) fn run(
             _ => paths.frequent(&tree, out)?,
         }
         if is_timed && args.source.format == Format::Text {
-            writeln!(out, "\n{}", caution(trace))?;
+            writeln!(out, "\n{}", precision_note(trace))?;
         }
     }
     Ok(status)
 }
 
 /// Prints the paths of one trace.
-struct Paths<'a> {
+struct PathPrinter<'a> {
     trace: &'a Trace,
     /// The name of the trace, as a field.
     name: String,
@@ -96,7 +96,7 @@ struct Paths<'a> {
     max: usize,
 }
 
-impl Paths<'_> {
+impl PathPrinter<'_> {
     fn deepest(
         &mut self,
         deepest: &Deepest,
@@ -117,15 +117,15 @@ impl Paths<'_> {
                 }
                 None => format!("{frames}, in thread {title}"),
             };
-            writeln!(out, "{}\n", neutral(&line))?;
+            writeln!(out, "{}\n", escaped(&line))?;
         }
         let nothing = if self.format == Format::Json { "null" } else { "" };
         let event = event.map_or(nothing.to_owned(), |event| event.to_string());
         let mut table = Table::new(&[("depth", Align::Right), ("method", Align::Left)]);
         for frame in ends(stack, self.max) {
             let (depth, method) = match frame {
-                Frame::Shown(depth, method) => (depth, method),
-                Frame::Hidden(count) => {
+                StackLine::Shown(depth, method) => (depth, method),
+                StackLine::Hidden(count) => {
                     let text = self.hidden(count);
                     match self.format {
                         Format::Text => table.row(["", &text]),
@@ -159,8 +159,8 @@ impl Paths<'_> {
         let mut table = Unit::table("method");
         for frame in ends(&path, self.max) {
             let (depth, path) = match frame {
-                Frame::Shown(depth, path) => (depth, path),
-                Frame::Hidden(count) => {
+                StackLine::Shown(depth, path) => (depth, path),
+                StackLine::Hidden(count) => {
                     let text = self.hidden(count);
                     match self.format {
                         Format::Text => table.row(["", "", "", "", "", &text]),
@@ -217,9 +217,9 @@ impl Paths<'_> {
         if shown.len() < tree.len() {
             let more = plural((tree.len() - shown.len()) as u64, "more path");
             let calls = plural(tree.calls() - shown_calls, "call");
-            let took = tree.weight().saturating_sub(shown_weight);
+            let left = tree.weight().saturating_sub(shown_weight);
             let took = if tree.is_timed() {
-                format!(" that took {}", duration(took))
+                format!(" that took {}", duration(left))
             } else {
                 String::new()
             };
@@ -248,18 +248,18 @@ impl Paths<'_> {
         match self.format {
             Format::Text => {
                 let percent = percent(row.self_weight, tree.weight());
-                let own = unit.show(row.self_weight);
+                let weight = unit.show(row.self_weight);
                 let calls = match unit {
                     Unit::Calls => String::new(),
                     Unit::Nanos => format!("  ({})", plural(row.calls, "call")),
                 };
-                writeln!(out, "\n{own:>width$}  {percent:>6}  {label}{calls}")?;
+                writeln!(out, "\n{weight:>width$}  {percent:>6}  {label}{calls}")?;
                 if let Some((_, callers)) =
                     stack.split_last().filter(|(_, callers)| !callers.is_empty())
                 {
                     let callers = chain(callers, CHAIN_ENDS, |id| self.labels.short(*id));
                     let blank = " ".repeat(width + 10);
-                    writeln!(out, "{blank}in {}", neutral(&callers))?;
+                    writeln!(out, "{blank}in {}", escaped(&callers))?;
                 }
             }
             Format::Json => {
@@ -281,7 +281,7 @@ impl Paths<'_> {
 }
 
 /// One line of a stack.
-enum Frame<'a, T> {
+enum StackLine<'a, T> {
     /// A frame and its depth.
     Shown(usize, &'a T),
     /// This many frames are left out.
@@ -289,11 +289,11 @@ enum Frame<'a, T> {
 }
 
 /// The outermost and innermost frames of a stack, `max` in all.
-fn ends<T>(frames: &[T], max: usize) -> impl Iterator<Item = Frame<'_, T>> {
+fn ends<T>(frames: &[T], max: usize) -> impl Iterator<Item = StackLine<'_, T>> {
     let hidden = frames.len().saturating_sub(max);
     let outer = max.div_ceil(2).min(frames.len());
-    let shown = frames.iter().enumerate().map(|(depth, frame)| Frame::Shown(depth, frame));
+    let shown = frames.iter().enumerate().map(|(depth, frame)| StackLine::Shown(depth, frame));
     let inner = shown.clone().skip(outer + hidden);
-    let gap = (hidden > 0).then_some(Frame::Hidden(hidden as u64));
+    let gap = (hidden > 0).then_some(StackLine::Hidden(hidden as u64));
     shown.take(outer).chain(gap).chain(inner)
 }

@@ -14,7 +14,7 @@ use crate::input::parallel::{find_stacks, open_tree};
 use crate::input::reading::{Chosen, Reading, read_timeline, start_ns};
 use crate::input::source::{Source, file_title};
 use crate::input::times::{has_clock, no_clock};
-use crate::output::{Align, Labels, Out, Progress, Table, Unit, between, chain, instant};
+use crate::output::{Align, Labels, Out, Progress, Table, Unit, bounded_duration, chain, instant};
 
 /// The number of intervals of the index that a lookup in the tree reads, for the call and for its frames.
 const INTERVALS_A_LOOKUP: usize = 4;
@@ -116,7 +116,7 @@ fn stacks(
 }
 
 /// A call, and the place for its stack.
-type Row<'a> = (&'a mut SlowCall, &'a mut Vec<MethodId>);
+type CallAndStack<'a> = (&'a mut SlowCall, &'a mut Vec<MethodId>);
 
 /// Returns whether finding the calls one by one would read more than the whole thread.
 fn is_for_one_pass(file: &ThreadFile, rows: usize) -> bool {
@@ -128,7 +128,7 @@ fn is_for_one_pass(file: &ThreadFile, rows: usize) -> bool {
 
 fn stacks_in_one_pass(
     file: &ThreadFile,
-    rows: &mut [Row<'_>],
+    rows: &mut [CallAndStack<'_>],
     progress: &mut Progress,
 ) -> Result<(), Error> {
     let numbers: Vec<_> = rows.iter().map(|(call, _)| call.call.number).collect();
@@ -141,7 +141,7 @@ fn stacks_in_one_pass(
 
 fn stacks_one_by_one(
     file: &ThreadFile,
-    rows: &mut [Row<'_>],
+    rows: &mut [CallAndStack<'_>],
     progress: &mut Progress,
 ) -> Result<(), Error> {
     let mut tree = open_tree(file, progress)?;
@@ -175,7 +175,7 @@ fn print(
         let call = &call.call;
         let open = if call.is_open { ", still open" } else { "" };
         table.row([
-            &format!("{}{open}", between(call.duration())),
+            &format!("{}{open}", bounded_duration(call.duration())),
             &instant(call.start.estimate_ns.unwrap_or(0)),
             &thread.unwrap_or_default(),
             labels.get(call.method),
@@ -198,32 +198,32 @@ fn lines(
 ) -> Result<(), Failure> {
     for (call, stack) in calls.iter().zip(stacks) {
         let Some(file) = trace.files.get(call.thread) else { continue };
-        let took_ns = call.duration_ns();
+        let duration_ns = call.duration_ns();
         let call = &call.call;
         let (thread, depth) = (file.id, stack.len());
         let label = labels.get(call.method).to_owned();
-        let (number, start, took, is_open) =
+        let (number, start, duration, is_open) =
             (call.number, call.start, call.duration(), call.is_open);
         let start_ns = start.estimate_ns.unwrap_or(0);
         let (start_from, start_by) = (start.bounds.from_ns, start.bounds.by_ns);
-        let took_from = took.from_ns;
+        let duration_from = duration.from_ns;
         if format == Format::Json {
-            let took_by = known(took.by_ns).map_or("null".to_owned(), |ns| ns.to_string());
+            let duration_by = known(duration.by_ns).map_or("null".to_owned(), |ns| ns.to_string());
             let stack: Vec<_> = stack.iter().map(|method| labels.name(*method)).collect();
             let stack = serde_json::Value::from(stack);
             writeln!(
                 out,
                 "{{\"trace\":{name},\"thread\":{thread},\"call\":{number},{label},\
                  \"start_ns\":{start_ns},\"start_from_ns\":{start_from},\"start_by_ns\":{start_by},\
-                 \"duration_ns\":{took_ns},\"duration_from_ns\":{took_from},\
-                 \"duration_by_ns\":{took_by},\"open\":{is_open},\"depth\":{depth},\"stack\":{stack}}}"
+                 \"duration_ns\":{duration_ns},\"duration_from_ns\":{duration_from},\
+                 \"duration_by_ns\":{duration_by},\"open\":{is_open},\"depth\":{depth},\"stack\":{stack}}}"
             )?;
         } else {
-            let took_by = known(took.by_ns).map_or(String::new(), |ns| ns.to_string());
+            let duration_by = known(duration.by_ns).map_or(String::new(), |ns| ns.to_string());
             writeln!(
                 out,
-                "{name},{thread},{number},{label},{start_ns},{start_from},{start_by},{took_ns},\
-                 {took_from},{took_by},{is_open},{depth}"
+                "{name},{thread},{number},{label},{start_ns},{start_from},{start_by},{duration_ns},\
+                 {duration_from},{duration_by},{is_open},{depth}"
             )?;
         }
     }

@@ -8,7 +8,7 @@ use flow_codec::MethodId;
 use flow_codec::format::test_notes::Outcome;
 use flow_codec::read::TestRun;
 
-use self::print::Print;
+use self::print::TestPrinter;
 pub(crate) use self::print::summary;
 use super::line_limit;
 use crate::args::{TestKey, TestsArgs};
@@ -23,7 +23,7 @@ const DEFAULT_MAX: u64 = 100;
 
 /// A test, and what it called.
 #[derive(Debug)]
-struct Row {
+struct TestRow {
     run: TestRun,
     calls: u64,
     /// Methods that no earlier test had called, in the order of their calls.
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
     source.report_losses();
     let mut status = source.status;
     let mut progress = Progress::new(source.bytes(), out);
-    let mut print = Print::new(args, &source, out)?;
+    let mut print = TestPrinter::new(args, &source, out)?;
     let mut any = false;
     for trace in &source.traces {
         let runs = Source::tests(trace, &mut status);
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
                 let reading = visit_thread(&file, &chosen, &mut progress, &mut seen);
                 status = status.and(reading.report(&file, &progress));
             }
-            rows.push(Row { run, calls: seen.calls, new: std::mem::take(&mut seen.new) });
+            rows.push(TestRow { run, calls: seen.calls, new: std::mem::take(&mut seen.new) });
         }
         // Only now: the new methods of a test depend on all tests before it.
         rows.retain(|row| args.tests.include(&row.run.name));
@@ -72,7 +72,7 @@ fn max(args: &TestsArgs) -> usize {
 }
 
 /// Sorts tests that are ordered by their start.
-fn sort(rows: &mut [Row], key: TestKey) {
+fn sort(rows: &mut [TestRow], key: TestKey) {
     match key {
         TestKey::Start => {}
         TestKey::Result => rows.sort_by_key(|row| match row.run.outcome {

@@ -6,21 +6,21 @@ use flow_codec::format::test_notes::Outcome;
 use flow_codec::read::Trace;
 use serde_json::json;
 
-use super::{Row, max};
+use super::{TestRow, max};
 use crate::args::{Format, TestsArgs};
 use crate::failure::Failure;
 use crate::input::source::Source;
 use crate::input::test_runs::outcome;
-use crate::output::{Align, Out, Table, csv_fields, duration, grouped, left_out, neutral, plural};
+use crate::output::{Align, Out, Table, csv_fields, duration, escaped, grouped, left_out, plural};
 
 /// Prints the tests of one trace after another.
-pub(super) struct Print<'a> {
+pub(super) struct TestPrinter<'a> {
     args: &'a TestsArgs,
     source: &'a Source,
     begun: bool,
 }
 
-impl<'a> Print<'a> {
+impl<'a> TestPrinter<'a> {
     pub(super) fn new(
         args: &'a TestsArgs,
         source: &'a Source,
@@ -37,7 +37,7 @@ impl<'a> Print<'a> {
     pub(super) fn trace(
         &mut self,
         trace: &Trace,
-        rows: &[Row],
+        rows: &[TestRow],
         out: &mut Out,
     ) -> Result<(), Failure> {
         let name = self.source.name(&trace.dir);
@@ -67,8 +67,8 @@ impl<'a> Print<'a> {
     fn text(
         &self,
         trace: &Trace,
-        shown: &[Row],
-        rows: &[Row],
+        shown: &[TestRow],
+        rows: &[TestRow],
         out: &mut Out,
     ) -> Result<(), Failure> {
         writeln!(out, "{}", summary(rows.iter().map(|row| row.run.outcome)))?;
@@ -122,30 +122,30 @@ pub(crate) fn summary(outcomes: impl Iterator<Item = Option<Outcome>>) -> String
 }
 
 /// The duration of a test; empty if it is unknown.
-fn time(row: &Row) -> String {
+fn time(row: &TestRow) -> String {
     row.run.elapsed_ns().map(duration).unwrap_or_default()
 }
 
-fn verbose(trace: &Trace, row: &Row, out: &mut Out) -> Result<(), Failure> {
+fn verbose(trace: &Trace, row: &TestRow, out: &mut Out) -> Result<(), Failure> {
     let run = &row.run;
     let (calls, time) = (plural(row.calls, "call"), time(row));
     let time = if time.is_empty() { time } else { format!(", {time}") };
-    out.heading(&neutral(&format!("{} {}", outcome(run), run.name)))?;
+    out.heading(&escaped(&format!("{} {}", outcome(run), run.name)))?;
     writeln!(out, "  {calls}{time}")?;
     for text in [&run.title, &run.detail].into_iter().filter(|text| !text.is_empty()) {
-        writeln!(out, "  {}", neutral(text))?;
+        writeln!(out, "  {}", escaped(text))?;
     }
     if !run.helpers.is_empty() {
         let threads = plural(run.helpers.len() as u64, "thread");
         writeln!(out, "  with {threads} that lived only in it")?;
     }
     for method in &row.new {
-        writeln!(out, "  new {}", neutral(&trace.methods.display(*method)))?;
+        writeln!(out, "  new {}", escaped(&trace.methods.display(*method)))?;
     }
     Ok(())
 }
 
-fn json(name: &str, trace: &Trace, row: &Row, out: &mut Out) -> Result<(), Failure> {
+fn json(name: &str, trace: &Trace, row: &TestRow, out: &mut Out) -> Result<(), Failure> {
     let run = &row.run;
     let new: Vec<_> = row.new.iter().map(|method| trace.methods.display(*method)).collect();
     let line = json!({
@@ -158,7 +158,7 @@ fn json(name: &str, trace: &Trace, row: &Row, out: &mut Out) -> Result<(), Failu
     Ok(())
 }
 
-fn csv(name: &str, row: &Row, out: &mut Out) -> Result<(), Failure> {
+fn csv(name: &str, row: &TestRow, out: &mut Out) -> Result<(), Failure> {
     let run = &row.run;
     let ns = run.elapsed_ns().map_or_else(String::new, |ns| ns.to_string());
     let [calls, new, thread, helpers] =

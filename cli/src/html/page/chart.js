@@ -226,8 +226,8 @@ class Chart {
     const method = boxes.method[box];
     const marked = this.isMarked(box);
     const faded = (this.found || this.chosen !== NO_METHOD) && !marked;
-    const own = faded ? colours.faded[method] : colours.boxes[method];
-    context.fillStyle = marked ? colours.marked : (own ?? colours.none);
+    const colour = faded ? colours.faded[method] : colours.boxes[method];
+    context.fillStyle = marked ? colours.marked : (colour ?? colours.none);
     context.fillRect(left, y, width, ROW - 1);
     if (boxes.isMore[box] && width > 2) this.drawStripes(left, y, width);
     if (box === this.selected || (box === this.hovered && width > 2)) {

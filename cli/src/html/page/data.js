@@ -13,7 +13,7 @@ const SHORTEST = 1;
 
 // The methods. Boxes refer to them by their places here.
 const methods = data.methods.map((row, place) => {
-  const [classPlace, name, label, descriptor, calls, total, own] = row;
+  const [classPlace, name, label, descriptor, calls, total, self] = row;
   const [className, simpleName] = data.classes[classPlace];
   const dot = className ? "." : "";
   return {
@@ -24,7 +24,7 @@ const methods = data.methods.map((row, place) => {
     label,
     calls,
     total,
-    own,
+    self,
     // The labels of a box, the longest first.
     forms: [`${className}${dot}${label}`, `${simpleName}${dot}${name}`, name],
     // The text that is searched.
@@ -40,7 +40,7 @@ methods.push({
   label: "",
   calls: 0,
   total: 0,
-  own: 0,
+  self: 0,
   forms: ["(a method that is not on this page)", "(not on this page)", "…"],
   text: "",
 });
@@ -105,7 +105,7 @@ class Boxes {
   }
 
   // The width of a box without those directly inside it.
-  own(box) {
+  selfWidth(box) {
     let inside = 0;
     for (let next = box + 1; next < this.count && this.depth[next] > this.depth[box]; next++) {
       if (this.parent[next] === box) inside += this.width[next];

@@ -32,11 +32,11 @@ function fact(boxes, box) {
     return `${share}${within}: ${why}${widest}`;
   }
   if (boxes.isFlame) {
-    const sums = `total ${amount(width)}, ${share}, self ${amount(boxes.own(box))}`;
+    const sums = `total ${amount(width)}, ${share}, self ${amount(boxes.selfWidth(box))}`;
     return `called ${grouped(calls)}× on this path, ${sums}`;
   }
   if (isTime) return `${nanos(width)}, ${share}, ${plural(calls, "call")} in it`;
-  return `${plural(width, "call")} in it, its own included, ${share}`;
+  return `${plural(width, "call")} in it, itself included, ${share}`;
 }
 
 const faint = (...children) => element("div", { class: "sub" }, ...children);

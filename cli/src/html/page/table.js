@@ -24,10 +24,10 @@ const COLUMNS = [
     hint: "Share of the total",
   },
   {
-    key: "own",
+    key: "self",
     title: "self",
-    value: (method) => method.own,
-    show: (method) => cell(method.own),
+    value: (method) => method.self,
+    show: (method) => cell(method.self),
     hint: "Excluding its callees",
   },
   { key: "name", title: "method", value: (method) => method.forms[0], show: null, hint: "Name" },
@@ -136,7 +136,7 @@ class Table {
       return;
     }
     const method = methods[this.chosen];
-    const list = (pairs, rest, nobody, all) => {
+    const list = (pairs, rest, noMethod) => {
       const items = pairs
         .slice(0, 40)
         .map(({ method: other, calls }) =>
@@ -144,12 +144,12 @@ class Table {
             "li",
             {},
             element("span", {}, grouped(calls)),
-            other === NO_METHOD ? nobody : nameButton(methods[other], () => this.onchoose(other)),
+            other === NO_METHOD ? noMethod : nameButton(methods[other], () => this.onchoose(other)),
           ),
         );
       const cut = pairs.slice(40).reduce((sum, pair) => sum + pair.calls, 0) + rest;
       if (cut > 0)
-        items.push(element("li", {}, element("span", {}, grouped(cut)), `… others${all}`));
+        items.push(element("li", {}, element("span", {}, grouped(cut)), "… others"));
       return items.length ? element("ul", {}, ...items) : element("p", { class: "rest" }, "none");
     };
     const from = callers.get(method.place) ?? [];
@@ -161,15 +161,15 @@ class Table {
       element(
         "div",
         {},
-        `called ${grouped(method.calls)}×, total ${total}, self ${amount(method.own)}`,
+        `called ${grouped(method.calls)}×, total ${total}, self ${amount(method.self)}`,
       ),
       element("code", {}, method.descriptor),
       " ",
       element("button", { type: "button", onclick: () => this.onchoose(NO_METHOD) }, "Clear"),
       element("h4", {}, "Called by"),
-      list(from, method.calls - sum(from), "(no recorded caller)", ""),
+      list(from, method.calls - sum(from), "(no recorded caller)"),
       element("h4", {}, `Calls ${grouped(sum(to))}×`),
-      list(to, 0, "… others", ""),
+      list(to, 0, "… others"),
     );
   }
 }

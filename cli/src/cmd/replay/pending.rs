@@ -29,7 +29,7 @@ impl Line {
 
 /// Keeps the last line until no event can change it any more.
 #[derive(Debug, Default)]
-pub(super) struct Fold {
+pub(super) struct Pending {
     held: Option<Line>,
     /// Whether the last call of the pending line is still open.
     open: bool,
@@ -37,7 +37,7 @@ pub(super) struct Fold {
     below_last: u64,
 }
 
-impl Fold {
+impl Pending {
     /// A visible call is entered. Returns whether it joins the pending line. If not, the caller takes that line, and
     /// calls [`hold`](Self::hold).
     #[inline]
@@ -133,7 +133,7 @@ mod tests {
     /// A letter enters a method, `.` leaves, `-` enters a call that is too deep, `!` shows the pending lines.
     /// A line has a blank for each level, name, count, and the number of calls below if there are any.
     fn fold(events: &str) -> Vec<String> {
-        let mut fold = Fold::default();
+        let mut fold = Pending::default();
         let mut depth = 0;
         let mut lines = Vec::new();
         for event in events.chars() {

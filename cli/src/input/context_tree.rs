@@ -9,14 +9,14 @@ use crate::failure::Status;
 use crate::output::Progress;
 
 /// Calls added up by path.
-pub(crate) struct ByPath {
+pub(crate) struct ContextTree {
     pub(crate) tree: PathTree,
     /// The number of threads with calls.
     pub(crate) threads: u64,
     pub(crate) status: Status,
 }
 
-impl ByPath {
+impl ContextTree {
     /// Reads the selected calls of some threads, if they are calls of the roots or inside one.
     pub(crate) fn read(
         files: &[ThreadFile],
@@ -55,7 +55,7 @@ fn add<W: Weight>(
     files: &[ThreadFile],
     progress: &mut Progress,
     visit: impl Fn(&ThreadFile, &mut Progress, &mut Graph<W>) -> Reading,
-) -> ByPath {
+) -> ContextTree {
     let (mut threads, mut status) = (0, Status::Done);
     for file in files {
         let before = graph.calls();
@@ -64,5 +64,5 @@ fn add<W: Weight>(
         threads += u64::from(graph.calls() > before);
         status = status.and(reading.report(file, progress));
     }
-    ByPath { tree: graph.into_tree(), threads, status }
+    ContextTree { tree: graph.into_tree(), threads, status }
 }

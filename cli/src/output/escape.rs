@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// Returns `text` with control characters, line breaks and invisible characters that reorder or hide text escaped, as
 /// `\u{1b}`.
-pub(crate) fn neutral(text: &str) -> Cow<'_, str> {
+pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
     let Some(first) = text.find(acts) else {
         return Cow::Borrowed(text);
     };
@@ -40,14 +40,14 @@ mod tests {
 
     #[test]
     fn control_and_invisible_characters_are_escaped() {
-        assert_eq!(neutral("a\u{1b}[31mb\nc\td\u{9b}e"), r"a\u{1b}[31mb\u{a}c\u{9}d\u{9b}e");
-        assert_eq!(neutral("user\u{202e}nimda\u{2066}\u{7f}"), r"user\u{202e}nimda\u{2066}\u{7f}");
+        assert_eq!(escaped("a\u{1b}[31mb\nc\td\u{9b}e"), r"a\u{1b}[31mb\u{a}c\u{9}d\u{9b}e");
+        assert_eq!(escaped("user\u{202e}nimda\u{2066}\u{7f}"), r"user\u{202e}nimda\u{2066}\u{7f}");
     }
 
     #[test]
     fn visible_characters_stay() {
         for text in ["com.app.Grüße.naïve(Lλ;)V", "名前 😀", r"back\slash", ""] {
-            assert!(matches!(neutral(text), Cow::Borrowed(same) if same == text));
+            assert!(matches!(escaped(text), Cow::Borrowed(same) if same == text));
         }
     }
 }

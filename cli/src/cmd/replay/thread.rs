@@ -2,6 +2,7 @@
 //! may begin and continue at any record.
 
 use std::num::NonZeroU64;
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use flow_codec::format::flow::Record;
@@ -10,14 +11,14 @@ use flow_codec::read::{
 };
 use flow_codec::{Depth, Error, MethodId, Offset};
 
-use super::fold::{Fold, Line};
 use super::lines::Lines;
-use super::notes::{entered_before, left_unseen, path, still_open};
+use super::pending::{Line, Pending};
+use super::remarks::{entered_before, left_unseen, path, still_open};
 use super::start::Start;
-use super::times::Aside;
+use super::timed::MarkRow;
 use crate::args::{Format, ReplayArgs};
 use crate::failure::Failure;
-use crate::input::reading::{Ending, Flow};
+use crate::input::reading::Ending;
 use crate::output::{grouped, plural};
 
 /// If more frames are open than this, only the outermost and the innermost are named.
@@ -25,7 +26,7 @@ const NAMED_FRAMES: usize = 64;
 
 /// The state of one thread's replay.
 #[derive(Debug)]
-pub(super) struct Player {
+pub(super) struct ThreadReplay {
     /// The text of the thread's heading.
     pub(super) title: String,
     /// Distinguishes it from the other threads.
@@ -44,7 +45,7 @@ pub(super) struct Player {
     /// The depth of the call that is being shown with all its callees. Without `--method` everything is
     /// inside such a call.
     root: Option<usize>,
-    fold: Fold,
+    pending: Pending,
     /// The number of calls so far, shown or not.
     calls: u64,
     /// The number of calls that were too deep.
@@ -59,43 +60,43 @@ pub(super) struct Player {
     shorter: u64,
 }
 
-/// A player that receives a timeline.
-pub(super) struct Playing<'a, 'l> {
-    pub(super) player: &'a mut Player,
+/// A replay that receives a timeline.
+pub(super) struct TimedReplay<'a, 'l> {
+    pub(super) replay: &'a mut ThreadReplay,
     pub(super) lines: &'a mut Lines<'l>,
     /// Why it stopped.
     pub(super) stopped: Result<(), Failure>,
 }
 
-impl Playing<'_, '_> {
-    fn goes_on(&mut self, outcome: Result<Flow, Failure>) -> bool {
+impl TimedReplay<'_, '_> {
+    fn continues(&mut self, outcome: Result<ControlFlow<()>, Failure>) -> bool {
         let flow = outcome.unwrap_or_else(|failure| {
             self.stopped = Err(failure);
-            Flow::Stop
+            ControlFlow::Break(())
         });
-        flow == Flow::Continue
+        flow == ControlFlow::Continue(())
     }
 }
 
-impl VisitTimeline for Playing<'_, '_> {
+impl VisitTimeline for TimedReplay<'_, '_> {
     fn enter(&mut self, method: MethodId, at: Stamp) -> bool {
-        let outcome = self.player.enter(at.position.offset, method, self.lines);
-        self.goes_on(outcome)
+        let outcome = self.replay.enter(at.position.offset, method, self.lines);
+        self.continues(outcome)
     }
 
     fn exit(&mut self, count: NonZeroU64, _at: Stamp, _: Option<&Unwound>) -> bool {
-        let outcome = self.player.exit(count, self.lines);
-        self.goes_on(outcome.map(|()| Flow::Continue))
+        let outcome = self.replay.exit(count, self.lines);
+        self.continues(outcome.map(|()| ControlFlow::Continue(())))
     }
 
     fn other(&mut self, event: TimelineEvent) -> bool {
-        let Some(aside) = Aside::of(event) else { return true };
-        let outcome = self.player.aside(&aside, self.lines);
-        self.goes_on(outcome.map(|()| Flow::Continue))
+        let Some(mark) = MarkRow::of(event) else { return true };
+        let outcome = self.replay.mark(&mark, self.lines);
+        self.continues(outcome.map(|()| ControlFlow::Continue(())))
     }
 }
 
-impl Player {
+impl ThreadReplay {
     /// Begins with no frame open.
     pub(super) fn new(args: &ReplayArgs, number: u64, title: String, prefix: Vec<u8>) -> Self {
         let is_text = args.source.format == Format::Text;
@@ -113,7 +114,7 @@ impl Player {
             stack: Vec::new(),
             shown: ShownFrames::default(),
             root: args.method.is_empty().then_some(0),
-            fold: Fold::default(),
+            pending: Pending::default(),
             calls: 0,
             deeper: 0,
             unseen: 0,
@@ -168,11 +169,11 @@ impl Player {
         for (depth, frame) in self.stack.iter().enumerate().take(shown) {
             if depth == hidden.start && !hidden.is_empty() {
                 let more = plural(hidden.len() as u64, "more frame");
-                beside(depth, &format!("… {more}"), is_timed, lines)?;
+                text_line(depth, &format!("… {more}"), is_timed, lines)?;
             }
             if !hidden.contains(&depth) {
                 let frame = lines.labels.name(*frame);
-                beside(depth, &format!("… {frame}"), is_timed, lines)?;
+                text_line(depth, &format!("… {frame}"), is_timed, lines)?;
             }
         }
         Ok(())
@@ -215,12 +216,12 @@ impl Player {
         offset: Offset,
         record: Record,
         lines: &mut Lines<'_>,
-    ) -> Result<Flow, Failure> {
+    ) -> Result<ControlFlow<()>, Failure> {
         match record {
             Record::Enter(method) => self.enter(offset, method, lines),
             Record::Exit(count) => {
                 self.exit(count, lines)?;
-                Ok(Flow::Continue)
+                Ok(ControlFlow::Continue(()))
             }
         }
     }
@@ -231,7 +232,7 @@ impl Player {
         offset: Offset,
         method: MethodId,
         lines: &mut Lines<'_>,
-    ) -> Result<Flow, Failure> {
+    ) -> Result<ControlFlow<()>, Failure> {
         self.calls += 1;
         let times = match &mut self.times {
             Some(times) => times.next_call()?,
@@ -241,7 +242,7 @@ impl Player {
             let is_shown = lines.selection.contains(method);
             self.shown.enter(is_shown);
             if !is_shown {
-                return Ok(Flow::Continue);
+                return Ok(ControlFlow::Continue(()));
             }
         }
         let top = self.stack.len();
@@ -249,36 +250,36 @@ impl Player {
         let root = self.root.unwrap_or(top);
         if is_root && lines.wanted.is_some_and(|wanted| !wanted.contains(method)) {
             self.stack.push(method);
-            return Ok(Flow::Continue);
+            return Ok(ControlFlow::Continue(()));
         }
         let depth = Depth::new(top as u64);
         let is_short = times.as_ref().is_some_and(|times| times.duration_ns < self.min_ns);
         if is_short && top - root < self.max_depth {
             self.shorter += 1;
-            self.fold.below();
+            self.pending.below();
         } else if top - root >= self.max_depth {
             self.deeper += 1;
-            self.fold.below();
-        } else if !(self.collapses && self.fold.joins(depth, method)) {
+            self.pending.below();
+        } else if !(self.collapses && self.pending.joins(depth, method)) {
             if lines.printed.calls == self.max {
-                return Ok(Flow::Stop);
+                return Ok(ControlFlow::Break(()));
             }
             lines.printed.calls += 1;
-            self.take_held(lines)?;
+            self.take_pending(lines)?;
             lines.head(self.number, &self.title)?;
             if is_root && self.is_text {
                 self.say_where(offset, lines)?;
             }
             let line = Line { times, ..Line::new(depth, method, offset) };
             if self.holds {
-                self.fold.hold(line);
+                self.pending.hold(line);
             } else {
                 lines.call(&self.prefix, indent(top, root, lines), &line)?;
             }
         }
         self.root = Some(root);
         self.stack.push(method);
-        Ok(Flow::Continue)
+        Ok(ControlFlow::Continue(()))
     }
 
     #[inline]
@@ -287,12 +288,12 @@ impl Player {
         let count = count.map_or(0, NonZeroU64::get);
         let open = self.stack.len();
         let left = open - usize::try_from(count).unwrap_or(usize::MAX).min(open);
-        if let Some(held) = self.fold.depth() {
+        if let Some(held) = self.pending.depth() {
             // Only its own exit and the next can affect the line.
             let matter = left..open.min(held.as_usize().saturating_add(1));
             for depth in matter.rev().take(2) {
-                let held = self.fold.leave(Depth::new(depth as u64));
-                self.print(held, lines)?;
+                let pending = self.pending.leave(Depth::new(depth as u64));
+                self.print(pending, lines)?;
             }
         }
         self.stack.truncate(left);
@@ -311,7 +312,7 @@ impl Player {
             self.unseen = self.unseen.saturating_add(count);
             return Ok(());
         }
-        self.take_held(lines)?;
+        self.take_pending(lines)?;
         if lines.wanted.is_some() {
             return Ok(());
         }
@@ -332,17 +333,17 @@ impl Player {
 
     /// Prints the pending lines, because no events follow for now.
     pub(super) fn pause(&mut self, lines: &mut Lines<'_>) -> Result<(), Failure> {
-        let held = self.fold.show();
-        self.print(held, lines)
+        let pending = self.pending.show();
+        self.print(pending, lines)
     }
 
     #[inline]
-    fn take_held(&mut self, lines: &mut Lines<'_>) -> Result<(), Failure> {
+    fn take_pending(&mut self, lines: &mut Lines<'_>) -> Result<(), Failure> {
         if !self.holds {
             return Ok(());
         }
-        let held = self.fold.take();
-        self.print(held, lines)
+        let pending = self.pending.take();
+        self.print(pending, lines)
     }
 
     #[inline]
@@ -360,16 +361,16 @@ impl Player {
     }
 
     /// Prints a mark between calls.
-    fn aside(&mut self, aside: &Aside, lines: &mut Lines<'_>) -> Result<(), Failure> {
+    fn mark(&mut self, mark: &MarkRow, lines: &mut Lines<'_>) -> Result<(), Failure> {
         let Some(root) = self.root else { return Ok(()) };
         let open = self.stack.len();
         if !self.is_text {
-            return lines.beside(&self.prefix, Depth::new(open as u64), aside);
+            return lines.mark_row(&self.prefix, Depth::new(open as u64), mark);
         }
-        self.take_held(lines)?;
+        self.take_pending(lines)?;
         lines.head(self.number, &self.title)?;
         let depth = open.min(root.saturating_add(self.max_depth));
-        lines.aside(indent(depth, root, lines), &aside.text())
+        lines.timed_text(indent(depth, root, lines), &mark.text())
     }
 
     /// Ends the thread with the remaining remarks.
@@ -379,7 +380,7 @@ impl Player {
         before: &OpenFrames,
         lines: &mut Lines<'_>,
     ) -> Result<(), Failure> {
-        self.take_held(lines)?;
+        self.take_pending(lines)?;
         let mut notes = Vec::new();
         if !self.is_text && before.count() > 0 {
             notes.push(entered_before(before, &lines.labels));
@@ -415,8 +416,13 @@ impl Player {
 }
 
 /// Prints a line of text between calls.
-fn beside(depth: usize, text: &str, is_timed: bool, lines: &mut Lines<'_>) -> Result<(), Failure> {
-    if is_timed { lines.aside(depth, text) } else { lines.text(depth, text) }
+fn text_line(
+    depth: usize,
+    text: &str,
+    is_timed: bool,
+    lines: &mut Lines<'_>,
+) -> Result<(), Failure> {
+    if is_timed { lines.timed_text(depth, text) } else { lines.text(depth, text) }
 }
 
 /// The indentation of a call at this depth: calls shown with all their callees are below the line with their

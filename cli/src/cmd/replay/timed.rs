@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use flow_codec::Offset;
 use flow_codec::read::{Bounds, CallTimes, EventKind, TimelineEvent, Unwound, When};
 
-use crate::output::{between, csv_fields, instant, neutral, plural};
+use crate::output::{bounded_duration, csv_fields, escaped, instant, plural};
 
 /// The widths of the columns of text, start and duration.
 const START_WIDTH: usize = 14;
@@ -16,7 +16,7 @@ pub(super) const CSV_TITLES: &str = ",start_ns,start_from_ns,start_by_ns,duratio
 
 /// A mark between calls.
 #[derive(Debug)]
-pub(super) struct Aside {
+pub(super) struct MarkRow {
     /// `note`, `gap`, `paused` or `resumed`.
     kind: &'static str,
     /// The offset of the record before which, or in which, it is.
@@ -28,7 +28,7 @@ pub(super) struct Aside {
     start: When,
 }
 
-impl Aside {
+impl MarkRow {
     /// The mark of an event; `None` for events that are shown otherwise.
     pub(super) fn of(event: TimelineEvent) -> Option<Self> {
         let (kind, text, events) = match event.kind {
@@ -57,7 +57,7 @@ impl Aside {
         let [start_ns, start_from_ns, start_by_ns, ..] = numbers(&only_start(self.start));
         push_csv_numbers([start_ns, start_from_ns, start_by_ns, None, None, None], line);
         let events = self.events.map(|events| events.to_string());
-        let text = self.text.as_deref().map(neutral).or(events.map(Into::into));
+        let text = self.text.as_deref().map(escaped).or(events.map(Into::into));
         let text = csv_fields([&*text.unwrap_or_default()]);
         line.extend_from_slice(format!(",,{},{text}", self.kind).as_bytes());
     }
@@ -65,7 +65,7 @@ impl Aside {
     /// The fields after the offset.
     pub(super) fn push_json(&self, line: &mut Vec<u8>) {
         push_json_numbers(numbers(&only_start(self.start)).get(..3).unwrap_or_default(), line);
-        let text = serde_json::Value::from(self.text.as_deref().map(neutral));
+        let text = serde_json::Value::from(self.text.as_deref().map(escaped));
         let events = serde_json::Value::from(self.events);
         let kind = self.kind;
         let fields = format!(",\"mark\":\"{kind}\",\"text\":{text},\"events\":{events}");
@@ -86,7 +86,7 @@ pub(super) fn push_columns(line: &mut Vec<u8>, times: Option<&CallTimes>) {
         None => String::new(),
     };
     let start = or_unknown(times.and_then(|times| times.start.estimate_ns).map(instant));
-    let duration = or_unknown(times.map(|times| between(times.duration)));
+    let duration = or_unknown(times.map(|times| bounded_duration(times.duration)));
     // The padding of `format!` would take 25 % of the time of a line.
     for (text, width) in [(start, START_WIDTH), (duration, DURATION_WIDTH)] {
         let blanks = width.saturating_sub(text.chars().count());
@@ -135,7 +135,7 @@ fn push_csv_numbers(numbers: [Option<u64>; 6], line: &mut Vec<u8>) {
 
 pub(super) fn push_json(line: &mut Vec<u8>, times: &CallTimes) {
     push_json_numbers(&numbers(times), line);
-    let thrown = serde_json::Value::from(thrown(times).map(neutral));
+    let thrown = serde_json::Value::from(thrown(times).map(escaped));
     line.extend_from_slice(format!(",\"thrown\":{thrown}").as_bytes());
 }
 
@@ -143,7 +143,7 @@ pub(super) fn push_csv(line: &mut Vec<u8>, times: &CallTimes) {
     push_csv_numbers(numbers(times), line);
     line.push(b',');
     if let Some(class) = thrown(times) {
-        line.extend_from_slice(csv_fields([&*neutral(class)]).as_bytes());
+        line.extend_from_slice(csv_fields([&*escaped(class)]).as_bytes());
     }
     // A call is no mark: two empty columns.
     line.extend_from_slice(b",,");

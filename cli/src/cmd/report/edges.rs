@@ -13,9 +13,9 @@ use crate::failure::{Failure, Status};
 use crate::input::pattern::globs;
 use crate::input::reading::{Chosen, Reading, visit_thread, visit_timed};
 use crate::input::source::Source;
-use crate::input::times::{by_time, caution};
+use crate::input::times::{by_time, precision_note};
 use crate::output::{
-    Labels, Out, Progress, Unit, Weight, duration, grouped, left_out, neutral, plural,
+    Labels, Out, Progress, Unit, Weight, duration, escaped, grouped, left_out, plural,
 };
 
 /// The caller of outermost calls.
@@ -44,16 +44,16 @@ pub(super) fn run(
         let is_asked = |method| asked.contains(method);
         let found = match unit {
             Unit::Calls => {
-                let neighbours = Edges::new(Report::default(), side, is_asked);
-                Found::read(neighbours, trace, &mut progress, |file, progress, neighbours| {
-                    visit_thread(file, &shown, progress, neighbours)
+                let edges = Edges::new(Report::default(), side, is_asked);
+                Found::read(edges, trace, &mut progress, |file, progress, edges| {
+                    visit_thread(file, &shown, progress, edges)
                 })
             }
             Unit::Nanos => {
                 let clock = Clock::default();
-                let neighbours = Edges::new(TimedReport::new(&clock), side, is_asked);
-                Found::read(neighbours, trace, &mut progress, |file, progress, neighbours| {
-                    visit_timed(file, &shown, progress, &clock, neighbours)
+                let edges = Edges::new(TimedReport::new(&clock), side, is_asked);
+                Found::read(edges, trace, &mut progress, |file, progress, edges| {
+                    visit_timed(file, &shown, progress, &clock, edges)
                 })
             }
         };
@@ -76,19 +76,19 @@ struct Found {
 
 impl Found {
     fn read<S: Sums, F: FnMut(MethodId) -> bool>(
-        mut neighbours: Edges<S, F>,
+        mut edges: Edges<S, F>,
         trace: &Trace,
         progress: &mut Progress,
         visit: impl Fn(&ThreadFile, &mut Progress, &mut Edges<S, F>) -> Reading,
     ) -> Self {
         let mut status = Status::Done;
         for file in &trace.files {
-            let reading = visit(file, progress, &mut neighbours);
-            neighbours.end_thread();
+            let reading = visit(file, progress, &mut edges);
+            edges.end_thread();
             status = status.and(reading.report(file, progress));
         }
-        let (chosen, total) = (neighbours.chosen(), neighbours.total());
-        Self { chosen, total, rows: neighbours.rows(), status }
+        let (chosen, total) = (edges.chosen(), edges.total());
+        Self { chosen, total, rows: edges.rows(), status }
     }
 
     fn print(
@@ -105,9 +105,9 @@ impl Found {
         if format == Format::Text {
             if self.chosen.is_empty() {
                 let patterns = if side == Side::Callers { &args.callers } else { &args.callees };
-                return Ok(writeln!(out, "no call matches {}", neutral(&patterns.join(", ")))?);
+                return Ok(writeln!(out, "no call matches {}", escaped(&patterns.join(", ")))?);
             }
-            writeln!(out, "{}", neutral(&self.heading((side, unit), &labels)))?;
+            writeln!(out, "{}", escaped(&self.heading((side, unit), &labels)))?;
             if self.rows.is_empty() {
                 return Ok(());
             }
@@ -139,7 +139,7 @@ impl Found {
             out.remark(format, source.place(&trace.dir).as_deref(), &text)?;
         }
         if format == Format::Text && unit == Unit::Nanos {
-            writeln!(out, "\n{}; --format json has bounds", caution(trace))?;
+            writeln!(out, "\n{}; --format json has bounds", precision_note(trace))?;
         }
         Ok(())
     }
@@ -151,19 +151,19 @@ impl Found {
         };
         let calls = self.chosen.iter().map(|(_, calls)| calls).sum();
         let made = plural(self.rows.iter().map(|row| row.calls).sum(), "call");
-        let took = duration(self.total);
+        let total = duration(self.total);
         match (side, unit) {
             (Side::Callers, Unit::Calls) => {
                 format!("callers of {methods}: {}", plural(calls, "call"))
             }
             (Side::Callers, Unit::Nanos) => {
-                format!("callers of {methods}: {} took {took}", plural(calls, "call"))
+                format!("callers of {methods}: {} took {total}", plural(calls, "call"))
             }
             (Side::Callees, Unit::Calls) => {
                 format!("{methods}, called {}×, made {made}", grouped(calls))
             }
             (Side::Callees, Unit::Nanos) => {
-                format!("{methods}, called {}×, took {took} and made {made}", grouped(calls))
+                format!("{methods}, called {}×, took {total} and made {made}", grouped(calls))
             }
         }
     }

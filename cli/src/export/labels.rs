@@ -2,11 +2,17 @@
 
 use flow_codec::read::{ThreadFile, Trace};
 
-use super::emit::Instant;
-use crate::output::{neutral, plural};
+use super::emit::InstantEvent;
+use crate::output::{escaped, plural};
 
 /// The program that wrote the file, for formats that name it.
 pub(super) const GENERATOR: &str = concat!("flow ", env!("CARGO_PKG_VERSION"));
+
+/// Text as a JSON string, with its quotes.
+pub(super) fn quoted(text: &str) -> String {
+    // A string can always be serialized.
+    serde_json::to_string(text).unwrap_or_default()
+}
 
 /// The name of the recorded program: its command line.
 pub(super) fn program(trace: &Trace) -> String {
@@ -35,27 +41,27 @@ pub(super) fn thread_name(trace: &Trace, file: &ThreadFile) -> String {
 }
 
 /// The text of an instant in a timeline.
-pub(super) fn label(what: &Instant<'_>) -> String {
+pub(super) fn label(what: &InstantEvent<'_>) -> String {
     let text = match what {
-        Instant::Note(text) => return neutral(text).into_owned(),
-        Instant::Thrown(Some(class)) => format!("exception {class}"),
-        Instant::Thrown(None) => "exception".to_owned(),
-        Instant::Gap(Some(events)) => {
+        InstantEvent::Note(text) => return escaped(text).into_owned(),
+        InstantEvent::Thrown(Some(class)) => format!("exception {class}"),
+        InstantEvent::Thrown(None) => "exception".to_owned(),
+        InstantEvent::Gap(Some(events)) => {
             format!("{} missing", plural(*events, "event"))
         }
-        Instant::Gap(None) => "events missing".to_owned(),
-        Instant::Paused => "recording paused".to_owned(),
-        Instant::Resumed => "recording resumed".to_owned(),
+        InstantEvent::Gap(None) => "events missing".to_owned(),
+        InstantEvent::Paused => "recording paused".to_owned(),
+        InstantEvent::Resumed => "recording resumed".to_owned(),
     };
-    neutral(&text).into_owned()
+    escaped(&text).into_owned()
 }
 
 /// The category of an instant, for formats that distinguish categories.
-pub(super) fn kind(what: &Instant<'_>) -> &'static str {
+pub(super) fn kind(what: &InstantEvent<'_>) -> &'static str {
     match what {
-        Instant::Note(_) => "note",
-        Instant::Thrown(_) => "exception",
-        Instant::Gap(_) => "gap",
-        Instant::Paused | Instant::Resumed => "recording",
+        InstantEvent::Note(_) => "note",
+        InstantEvent::Thrown(_) => "exception",
+        InstantEvent::Gap(_) => "gap",
+        InstantEvent::Paused | InstantEvent::Resumed => "recording",
     }
 }

@@ -7,7 +7,7 @@ use flow_codec::read::Trace;
 use super::stacks::Stacks;
 
 /// A format that adds up calls by path.
-pub(crate) trait Paths {
+pub(crate) trait PathFormat {
     /// Estimates the size of the file in bytes.
     fn size(&self, stacks: &Stacks<'_>, trace: &Trace) -> u64;
 
