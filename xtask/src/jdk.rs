@@ -41,6 +41,11 @@ impl Jdk {
         clean(self.home.join("bin").join(name))
     }
 
+    /// Returns whether it has `javac`; runtimes have none.
+    pub(crate) fn has_compiler(&self) -> bool {
+        is_executable(&self.home.join("bin/javac"))
+    }
+
     /// Returns the full version of the virtual machine, such as `17.0.9+9`.
     pub(crate) fn vm_version(&self) -> String {
         let settings = self.tool("java").args(["-XshowSettings:properties", "-version"]).output();
@@ -55,6 +60,11 @@ impl Jdk {
 /// Returns one JDK of each version: the first in `JAVA_HOME`, on the PATH, or under `/usr/lib/jvm`.
 pub(crate) fn installed() -> Vec<Jdk> {
     first_of_each_version(homes().iter().filter_map(|home| Jdk::at(home)))
+}
+
+/// Returns all JDKs that have a compiler, in the order in which they are preferred.
+pub(crate) fn with_compiler() -> impl Iterator<Item = Jdk> {
+    homes().into_iter().filter_map(|home| Jdk::at(&home)).filter(Jdk::has_compiler)
 }
 
 /// Returns where JDKs may be, in the order in which they are preferred.

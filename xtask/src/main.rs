@@ -3,12 +3,15 @@
 //!
 //! - [`bench`]: what recording costs
 //! - [`bench_read`]: how fast traces are read
+//! - [`compare_output`]: whether two builds of flow print the same
+//! - [`verify_corpus`]: whether JVMs accept rewritten classes
 
 #![forbid(unsafe_code)]
 
 mod arguments;
 mod bench;
 mod bench_read;
+mod compare_output;
 mod failure;
 mod jdk;
 mod machine;
@@ -17,6 +20,7 @@ mod process;
 mod project;
 mod report;
 mod stats;
+mod verify_corpus;
 
 use std::env;
 use std::process::ExitCode;
@@ -47,9 +51,11 @@ impl Outcome {
     }
 }
 
-const VERBS: [Verb; 2] = [
+const VERBS: [Verb; 4] = [
     Verb { name: bench::NAME, usage: bench::USAGE, run: bench::run },
     Verb { name: bench_read::NAME, usage: bench_read::USAGE, run: bench_read::run },
+    Verb { name: compare_output::NAME, usage: compare_output::USAGE, run: compare_output::run },
+    Verb { name: verify_corpus::NAME, usage: verify_corpus::USAGE, run: verify_corpus::run },
 ];
 
 fn main() -> ExitCode {

@@ -1,0 +1,259 @@
+//! `xtask verify-corpus`: whether JVMs accept rewritten classes.
+//!
+//! `verified` rewrites classes and has JVMs verify them, `compiled` has their compilers compile code that
+//! runs with the agent.
+
+mod compiled;
+mod verified;
+
+use std::collections::BTreeSet;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::arguments::{Argument, Arguments};
+use crate::failure::{Context, Failure, Result};
+use crate::jdk::{self, Jdk, jars_in};
+use crate::process::{on_path, run as run_command};
+use crate::project::{self, Project, absolute};
+use crate::{Outcome, report};
+
+pub(crate) const NAME: &str = "verify-corpus";
+
+pub(crate) const USAGE: &str = "\
+Rewrites real classes and has JVMs verify and compile them.
+
+usage: scripts/verify-corpus.sh [--fast] [DIR]
+
+  --fast   only java.base of one JDK, two jars of java-harness, and one method with a `synchronized` block
+           as Kotlin compiles it; needs no network
+  DIR      where everything is left (target/corpus)
+
+The corpus: every class of JDK 17 and 25, and of the jars that tests/corpus/pom.xml names. The new classes
+of a JDK replace its own, so that the JVM also runs on them; their probes do nothing. The JVMs verify all
+classes, with checks that they omit for classes they trust; the verifier in the library of JDK 25 verifies
+them again. What fails with the original classes too does not count.
+
+Then real code runs with and without the agent, each method compiled at its first call, by C1, then by C2. A
+method that a compiler refuses only with the agent is a failure.
+
+Environment: JAVA17_HOME, JAVA25_HOME if these JDKs are neither in JAVA_HOME, nor on the PATH, nor under
+/usr/lib/jvm.
+
+Prints a line for each part of the corpus. Exit status: 0 nothing new fails, 1 something does, 2 something
+is missing.
+";
+
+/// Columns of the names and of the numbers that are printed.
+const NAME_WIDTH: usize = 24;
+
+/// What the command line asks for.
+#[derive(Debug, PartialEq, Eq)]
+struct Request {
+    is_fast: bool,
+    dir: Option<PathBuf>,
+}
+
+fn parse(mut arguments: Arguments) -> Result<Request> {
+    let mut request = Request { is_fast: false, dir: None };
+    while let Some(argument) = arguments.next() {
+        match argument {
+            Argument::Option(option) if option == "--fast" => request.is_fast = true,
+            Argument::Operand(dir) if request.dir.is_none() => request.dir = Some(absolute(&dir)?),
+            Argument::Option(word) | Argument::Operand(word) => return Arguments::unknown(&word),
+        }
+    }
+    Ok(request)
+}
+
+/// What all parts of the corpus need.
+#[derive(Debug)]
+struct Corpus {
+    work: PathBuf,
+    java17: Jdk,
+    /// Not of the fast form.
+    java25: Option<Jdk>,
+    /// The example of the agent that rewrites classes.
+    rewriter: PathBuf,
+    agent: PathBuf,
+    /// What classes of the corpus need from one another.
+    libraries: Vec<PathBuf>,
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
+    let request = parse(arguments)?;
+    let project = Project::enter()?;
+    if on_path("unzip").is_none() {
+        let message = "unzip is missing; install it: apt-get install unzip";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    let java17 = match find_jdk(17) {
+        // A few classes of any JDK will do for the fast form.
+        Err(_) if request.is_fast && jdk::with_compiler().next().is_some() => {
+            jdk::with_compiler().next().expect("it was there just now")
+        }
+        found => found?,
+    };
+    let java25 = if request.is_fast { None } else { Some(find_jdk(25)?) };
+    let work = match request.dir {
+        Some(dir) => dir,
+        None => project.target.join("corpus"),
+    };
+    fs::create_dir_all(&work).context(work.display())?;
+    project::build(["--package", "flow-agent", "--example", "rewrite", "--lib"])?;
+    let mut corpus = Corpus {
+        rewriter: project.target.join("debug/examples/rewrite"),
+        agent: project.target.join("debug/libflowagent.so"),
+        libraries: Vec::new(),
+        work,
+        java17,
+        java25,
+    };
+    fs::write(corpus.work.join("warnings.txt"), "").context("warnings.txt")?;
+    corpus.compile_helpers()?;
+
+    report::print(&verified::title());
+    let mut passed = true;
+    if corpus.java25.is_none() {
+        passed &= corpus.verify_jdk("jdk-17", &corpus.java17, r"java\.base")?;
+        for name in ["clojure", "junit-platform-console-standalone"] {
+            let path = PathBuf::from(format!("java-harness/target/lib/{name}.jar"));
+            if path.is_file() {
+                passed &= corpus.verify_jar(&path)?;
+            }
+        }
+    } else {
+        corpus.fetch_jars()?;
+        for jdk in corpus.jdks() {
+            passed &= corpus.verify_jdk(&format!("jdk-{}", jdk.version), jdk, ".*")?;
+        }
+        for path in &corpus.libraries {
+            passed &= corpus.verify_jar(path)?;
+        }
+    }
+
+    report::print(&compiled::title());
+    for jdk in corpus.jdks() {
+        passed &= corpus.compile_locked(jdk)?;
+    }
+    if corpus.java25.is_some() {
+        for jdk in corpus.jdks() {
+            passed &= corpus.compile_libraries(jdk)?;
+        }
+    }
+    Ok(Outcome::passed_if(passed))
+}
+
+/// Returns the JDK of a version with a compiler: in `JAVA17_HOME` or the like, or one of those installed.
+fn find_jdk(version: u32) -> Result<Jdk> {
+    let variable = format!("JAVA{version}_HOME");
+    if let Some(home) = env::var_os(&variable) {
+        return Jdk::named(&home.to_string_lossy());
+    }
+    let found = jdk::with_compiler().find(|jdk| jdk.version == version);
+    found.ok_or_else(|| Failure::Usage(format!("no JDK {version} was found; set {variable}")))
+}
+
+impl Corpus {
+    /// Compiles the Java programs that load, verify and run classes.
+    fn compile_helpers(&self) -> Result<()> {
+        let mut javac = self.java17.tool("javac");
+        javac.arg("-d").arg(self.work.join("load"));
+        run_command(
+            javac.args(
+                ["Load", "Locked", "Compile"].map(|name| format!("tests/corpus/{name}.java")),
+            ),
+        )?;
+        let mut javac = self.java17.tool("javac");
+        javac.arg("-d").arg(self.work.join("probe"));
+        javac.args(["--patch-module", "java.base=tests/corpus", "tests/corpus/FlowProbe.java"]);
+        run_command(&mut javac)?;
+        if let Some(java25) = &self.java25 {
+            let mut javac = java25.tool("javac");
+            run_command(
+                javac.arg("-d").arg(self.work.join("verify")).arg("tests/corpus/Verify.java"),
+            )?;
+        }
+        Ok(())
+    }
+
+    fn fetch_jars(&mut self) -> Result<()> {
+        let jars = self.work.join("jars");
+        let mut maven = Command::new("mvn");
+        maven.args([
+            "-q",
+            "-B",
+            "-Dstyle.color=never",
+            "-f",
+            "tests/corpus/pom.xml",
+            "dependency:copy",
+        ]);
+        run_command(maven.arg(format!("-Dcorpus={}", jars.display())))?;
+        self.libraries = jars_in(&jars);
+        Ok(())
+    }
+
+    /// Returns the JDKs on which everything runs.
+    fn jdks(&self) -> impl Iterator<Item = &Jdk> {
+        [&self.java17].into_iter().chain(&self.java25)
+    }
+
+    /// Lets a command append its messages to the file for them.
+    fn keep_warnings(&self, command: &mut Command) -> Result<()> {
+        let file = self.work.join("warnings.txt");
+        let warnings = fs::File::options().append(true).open(&file).context(file.display())?;
+        command.stderr(warnings);
+        Ok(())
+    }
+
+    /// Runs a command, whatever its exit status, and returns its output, which it also writes to a file.
+    fn output_to(&self, file: &Path, command: &mut Command) -> Result<String> {
+        self.keep_warnings(command)?;
+        command.stdin(Stdio::null()).stdout(fs::File::create(file).context(file.display())?);
+        command.status().map_err(|error| crate::process::cannot_run(command, &error))?;
+        let output = fs::read(file).context(file.display())?;
+        Ok(String::from_utf8_lossy(&output).into_owned())
+    }
+}
+
+/// Returns the entries of `new` that are not in `old`.
+fn added<'a>(old: &BTreeSet<&str>, new: &BTreeSet<&'a str>) -> Vec<&'a str> {
+    new.iter().copied().filter(|entry| !old.contains(entry)).collect()
+}
+
+/// Writes lines to a file.
+fn write_lines(file: &Path, lines: &[&str]) -> Result<()> {
+    let text: String = lines.iter().flat_map(|line| [line, "\n"]).collect();
+    fs::write(file, text).context(file.display())
+}
+
+/// Makes a directory empty.
+fn empty_dir(dir: &Path) -> Result<()> {
+    let _ = fs::remove_dir_all(dir);
+    fs::create_dir_all(dir).context(dir.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fast_form_and_a_directory_may_be_given() {
+        let parsed = |words: &[&str]| {
+            parse(Arguments::new(words.iter().map(|&word| word.to_owned()).collect()))
+        };
+        assert_eq!(parsed(&[]).unwrap(), Request { is_fast: false, dir: None });
+        let request = parsed(&["--fast", "/dir"]).unwrap();
+        assert_eq!(request, Request { is_fast: true, dir: Some("/dir".into()) });
+        for words in [&["--slow"][..], &["/a", "/b"]] {
+            assert_eq!(parsed(words).unwrap_err().status(), 2);
+        }
+    }
+
+    #[test]
+    fn only_new_entries_count() {
+        let old = BTreeSet::from(["a", "b"]);
+        assert_eq!(added(&old, &BTreeSet::from(["b", "c"])), ["c"]);
+    }
+}
