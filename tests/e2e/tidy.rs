@@ -37,22 +37,14 @@ fn the_library_exports_the_entry_points_and_nothing_else() {
 }
 
 #[test]
-fn unsafe_code_is_in_two_rooms_only() {
+fn only_two_rooms_lift_the_ban_on_unsafe_code() {
     let root = root();
     let rooms = ["agent/src/sys", "agent/src/jvm"].map(|room| root.join(room));
-    for part in ["agent/src", "codec/src", "cli/src", "tests/support"] {
+    for part in ["agent/src", "codec/src", "cli/src", "tests/support", "tests/model"] {
         for (path, text) in sources(&root.join(part)) {
-            if rooms.iter().any(|room| path.starts_with(room)) {
-                continue;
-            }
-            for (number, line) in (1..).zip(text.lines()) {
-                let code = line.split("//").next().unwrap();
-                let unsafe_here =
-                    ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern", "unsafe("]
-                        .iter()
-                        .any(|word| code.contains(word));
-                assert!(!unsafe_here, "{}:{number}: {line}", path.display());
-            }
+            let names_lint = |line: &str| line.contains("unsafe_code") && !line.contains("forbid");
+            let is_in_room = rooms.iter().any(|room| path.starts_with(room));
+            assert!(is_in_room || !text.lines().any(names_lint), "{}", path.display());
         }
     }
 }

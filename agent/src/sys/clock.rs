@@ -20,12 +20,19 @@ fn read(clock: ClockId) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
 
     #[test]
-    fn clocks_advance() {
-        let (time, cpu) = (nano_time(), cpu_time());
-        while cpu_time() == cpu {}
-        assert!(nano_time() > time);
+    fn both_clocks_count_nanoseconds() {
+        let outer = Instant::now();
+        let start = nano_time();
+        let (inner, cpu_start) = (Instant::now(), cpu_time());
+        while cpu_time() - cpu_start < 1_000_000 {}
+        let (cpu, inner) = (cpu_time() - cpu_start, inner.elapsed());
+        let elapsed = Duration::from_nanos(nano_time() - start);
+        assert!(inner <= elapsed && elapsed <= outer.elapsed(), "{inner:?}, {elapsed:?}");
+        assert!(Duration::from_nanos(cpu) <= elapsed, "{cpu} ns, {elapsed:?}");
     }
 }

@@ -2,10 +2,10 @@
 
 use flow_e2e::{Program, check, jdks};
 
-use super::times;
+use super::{is_long, times};
 
 #[test]
-fn at_twenty_million_events_a_second_none_is_lost() {
+fn however_fast_calls_come_none_is_lost() {
     let seconds = times("SPEED_SECONDS", 2);
     // Each call is two events.
     let rate = times("SPEED_CALLS", 5_000_000);
@@ -25,6 +25,8 @@ fn at_twenty_million_events_a_second_none_is_lost() {
     let calls = number("calls") + 1 + threads;
     assert_eq!(found["totals"]["enters"], calls, "{found}");
     assert_eq!(found["totals"]["exits"], calls, "{found}");
-    let millions = 2 * calls / 1000 / number("ms");
-    println!("torture: {} events in {} ms, {millions} M a second: 0 lost", 2 * calls, number("ms"));
+    let calls_per_second = 1000 * calls / number("ms");
+    println!("torture: {calls} calls in {} ms, {calls_per_second} a second: 0 lost", number("ms"));
+    // The short form also runs on busy machines.
+    assert!(!is_long() || calls_per_second >= threads * rate / 2, "{calls_per_second} a second");
 }

@@ -1,7 +1,7 @@
 //! The messages of `protos/perfetto/trace` that a timeline uses. An unknown field fails the
 //! test: prost skips it, so the size of the decoded message differs.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use prost::Message;
 
@@ -139,7 +139,7 @@ fn told(bytes: &[u8], unit_ns: u64) -> (String, Threads, Instants) {
         "all fields are known, and encoded the shortest way"
     );
     let mut sequences: HashMap<u32, Sequence> = HashMap::new();
-    let mut process = None;
+    let (mut process, mut tids) = (None, HashSet::new());
     let mut tracks: BTreeMap<u64, (String, Stack)> = BTreeMap::new();
     for packet in trace.packet {
         let sequence = sequences.entry(packet.trusted_packet_sequence_id.unwrap()).or_default();
@@ -161,7 +161,10 @@ fn told(bytes: &[u8], unit_ns: u64) -> (String, Threads, Instants) {
                 let (uuid, pid, _) = process.as_ref().unwrap();
                 let name = match track.thread {
                     Some(thread) => {
-                        assert!(thread.pid == *pid && thread.tid.unwrap() >= 0);
+                        assert!(
+                            thread.pid == *pid && tids.insert(thread.tid.unwrap()),
+                            "{thread:?}"
+                        );
                         thread.thread_name.unwrap()
                     }
                     None => {
