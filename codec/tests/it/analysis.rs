@@ -1,4 +1,4 @@
-//! The analyses against deliberately naive ones: the same of any calls.
+//! The analyses, compared with naive ones on arbitrary calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
@@ -10,7 +10,7 @@ use flow_codec::read::{Methods, Visit};
 use flow_codec::{MethodId, NameForm};
 use proptest::prelude::*;
 
-/// A record: a method that is entered, or so many exits.
+/// A record: a method that is entered, or a number of exits.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Enter(u64),
@@ -18,7 +18,7 @@ enum Event {
 }
 use Event::{Enter, Exit};
 
-/// Records of several threads, with ids near and far, and more exits than frames.
+/// Records of several threads, with small and large ids, and with more exits than frames.
 fn threads() -> impl Strategy<Value = Vec<Vec<Event>>> {
     let id = prop_oneof![9 => 0_u64..4, 1 => prop::sample::select(vec![5_000, 70_000, 1 << 18, 1 << 40])];
     let exits = prop_oneof![9 => 1_u64..4, 1 => Just(u64::MAX)];
@@ -39,7 +39,7 @@ fn play(events: &[Event], visitor: &mut impl Visit) {
     }
 }
 
-/// The whole stack at each call, the called method on top.
+/// The whole stack at each call, with the called method on top.
 fn stacks(events: &[Event]) -> Vec<Vec<u64>> {
     let mut open = Vec::new();
     let mut stacks = Vec::new();
@@ -125,7 +125,7 @@ proptest! {
         prop_assert_eq!(tree.calls(), all_stacks(&threads).len() as u64);
         prop_assert_eq!(&paths_of(&tree), &expected);
 
-        // Each path is the child of one other, and siblings come in the order of their first calls.
+        // Each path is the child of another one, and siblings are in the order of their first calls.
         let mut children = 0;
         for path in tree.rows().map(|(path, _)| path).chain([tree.root()]) {
             let below: Vec<_> = tree.children(path).collect();
@@ -178,7 +178,7 @@ proptest! {
     }
 
     #[test]
-    fn neighbours_are_those_next_to_each_other_on_the_stack(threads in threads()) {
+    fn callers_and_callees_are_adjacent_on_the_stack(threads in threads()) {
         let chosen = |method: u64| method == 1 || method == 70_000;
         let neighbours = |side| {
             let chosen = |method: MethodId| chosen(method.get());
@@ -251,7 +251,7 @@ proptest! {
     }
 
     #[test]
-    fn a_diff_tells_each_difference_once(before in threads(), after in threads()) {
+    fn a_diff_reports_each_difference_once(before in threads(), after in threads()) {
         let methods = Methods::default();
         let mut diff = Diff::default();
         diff.add(Run::Before, &graph(&before).into_tree(), &methods);
@@ -317,7 +317,7 @@ fn ten_million_frames_are_no_deeper_than_any() {
 
 #[test]
 fn a_stack_that_grows_and_shrinks_is_not_copied_each_time() {
-    // Two up, one down: each call is deeper than any before, on top of all those that stay.
+    // Two up, one down: each call is deeper than all before, above frames that remain.
     let mut deepest = Deepest::default();
     for _ in 0..300_000 {
         deepest.enter(id(1));

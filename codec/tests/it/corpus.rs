@@ -1,4 +1,4 @@
-//! What the fuzzer has found worth keeping, through the same checks, without a fuzzer.
+//! Runs the checks on the inputs that the fuzzer found and that are kept, without a fuzzer.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -36,7 +36,7 @@ fn every_file_of_the_corpus_passes_its_check() {
         let (mut files, mut bytes) = (0, 0);
         for entry in fs::read_dir(fuzz_dir("corpus").join(name)).unwrap() {
             let path = entry.unwrap().path();
-            // Shown where the check fails.
+            // Shown if the check fails.
             println!("{}", path.display());
             let content = fs::read(path).unwrap();
             check(&content);

@@ -1,5 +1,4 @@
-//! Damaged traces: what is whole is read, what is not is named, and nothing panics, hangs or eats
-//! memory.
+//! Damaged traces: whole records are read, damage is reported, and nothing panics, hangs or uses much memory.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -18,7 +17,7 @@ use flow_codec::scan::Summary;
 use flow_codec::{Error, MethodId, Result};
 use flow_model::{End, Stream, decode};
 
-/// Small thread files of every kind: canonical or not, balanced or not, short and long numbers.
+/// Small thread files of all kinds: canonical or not, balanced or not, with short and long numbers.
 const TRACES: [&[u8]; 6] = [
     &[],
     &[0x80, 0x81, 0x82, 0x01, 0x83, 0x00, 0x84, 0x01],
@@ -27,9 +26,9 @@ const TRACES: [&[u8]; 6] = [
         0x80, 0xEC, 0x04, 0xC0, 0x80, 0x01, 0x6C, 0x04, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
         0xFF, 0xFF, 0x01,
     ],
-    // Exits without enters, the longest run there is, and what follows it.
+    // Exits without enters, the longest possible run, and a record after it.
     &[0x00, 0x05, 0x81, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01, 0x82, 0x00],
-    // Not canonical: exits apart, superfluous groups.
+    // Not canonical: adjacent exit records, superfluous groups.
     &[0x81, 0x82, 0x00, 0x00, 0xC1, 0x80, 0x80, 0x00, 0x40, 0x80, 0x00, 0x00],
     &[0xC1, 0x01, 0xC1, 0x01, 0xC1, 0x01, 0x02],
 ];
@@ -49,7 +48,7 @@ fn report(mut records: impl ReadRecords) -> (u64, bool) {
     (report.calls(), sound)
 }
 
-/// Everything a reader can do with a thread file agrees with the naive decoder.
+/// Asserts that all readers of a thread file agree with the model.
 fn survey(bytes: &[u8]) -> Stream {
     let expected = decode(bytes);
     assert_eq!(read_all(FlowReader::new(bytes)), expected, "{bytes:02X?}");
@@ -83,7 +82,7 @@ fn every_prefix_is_its_whole_records_and_then_truncated() {
 }
 
 #[test]
-fn any_changed_byte_leaves_what_stands_before_it() {
+fn a_changed_byte_leaves_everything_before_it() {
     for trace in TRACES {
         let whole = survey(trace);
         for at in 0..trace.len() {
@@ -98,7 +97,7 @@ fn any_changed_byte_leaves_what_stands_before_it() {
     }
 }
 
-/// What lines are converted to, its length, and the numbers of lines that are no events.
+/// The bytes that lines are converted to, their length, and the numbers of lines that are not events.
 fn converted(dir: &Path, lines: &[u8]) -> (Stream, u64, Vec<u64>) {
     fs::write(dir.join("thread-1.jsonl"), lines).expect("a folder");
     let trace = Trace::open(dir).expect("a trace");
@@ -135,7 +134,7 @@ fn any_changed_byte_of_json_lines_is_read_or_named_by_its_line() {
             let mut bytes = JSONL.as_bytes().to_vec();
             bytes[at] ^= change;
             let line = 1 + bytes[..at].iter().filter(|&&byte| byte == b'\n').count() as u64;
-            // A line that lost its LF is one with the next; one cut in two fails later.
+            // A line that lost its LF continues with the next; one that is cut in two fails later.
             let (.., bad) = converted(dir.path(), &bytes);
             let is_near = |named: &u64| *named == line || *named == line + 1;
             assert!(bad.iter().all(is_near), "byte {at} ^ {change:02x}: {bad:?}");
@@ -191,7 +190,7 @@ fn write_small_trace(dir: &Path) {
     }
 }
 
-/// Opens a directory in both ways and reads all of it. An error names the file that is damaged.
+/// Opens a directory in both ways and reads all of it. Errors must name the damaged file.
 fn read_dir(dir: &Path, damaged: &str) -> Result<()> {
     let checked = |result: Result<()>| {
         if let Err(error) = &result {
@@ -224,7 +223,7 @@ fn read_dir(dir: &Path, damaged: &str) -> Result<()> {
     outcome
 }
 
-/// The one thing that is wrong with the files beside the events.
+/// The only damage in the files other than the events.
 fn damage(dir: &Path) -> String {
     let trace = Trace::open(dir).expect("the trace opens");
     assert_eq!(trace.damage.len(), 1, "{:?}", trace.damage);
@@ -372,7 +371,7 @@ fn ten_million_nested_frames_need_no_deep_stack() {
     assert_eq!(tail, Tail::Complete);
 }
 
-/// What hostile files may use of address space, and of time.
+/// The address space and the time that hostile files may use.
 const LIMIT_KIB: u64 = 512 * 1024;
 const LIMIT_SECONDS: u64 = 120;
 
@@ -393,7 +392,7 @@ fn read_hostile_files() {
     let mut reader = FlowReader::new(io::repeat(0x00).take(1 << 24));
     while reader.next_record().expect("exits are no error").is_some() {}
 
-    // A hole of a gigabyte in the place of each file: what a crash of the machine can leave.
+    // A hole of a gigabyte instead of each file, as a crash of the machine can leave.
     for name in [names::MANIFEST, names::IDS, names::METHODS, names::THREADS, "thread-2.jsonl"] {
         let dir = tempfile::tempdir().expect("a temporary directory");
         write_small_trace(dir.path());

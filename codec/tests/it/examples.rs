@@ -1,4 +1,4 @@
-//! What the examples print of a small trace.
+//! The output of the examples for a small trace.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! The programs that `examples/generate` makes up are what they are said to be: measurements of readers
-//! stand on them.
+//! The programs that `examples/generate` generates are as described, because measurements of readers depend
+//! on them.
 
 #[path = "../../examples/generate/clock.rs"]
 #[expect(dead_code, reason = "traces are made without times here")]
@@ -32,7 +32,7 @@ fn bytes(shape: Shape, seed: u64) -> Vec<u8> {
     bytes
 }
 
-/// The totals, and how many calls made none themselves.
+/// The totals, and the number of calls that make none.
 fn survey(bytes: &[u8]) -> (Summary, u64) {
     let mut summary = Summary::default();
     FlowReader::new(bytes).visit_all(&mut summary).expect("sound bytes");
@@ -47,7 +47,7 @@ fn survey(bytes: &[u8]) -> (Summary, u64) {
 }
 
 #[test]
-fn every_shape_has_as_many_calls_as_wanted_and_leaves_them_all() {
+fn every_shape_has_the_requested_calls_and_leaves_them_all() {
     for (name, shape) in
         [("real", Shape::Real), ("fib", Shape::Fib), ("deep", Shape::Deep), ("wide", Shape::Wide)]
     {

@@ -1,7 +1,7 @@
-//! The formats did not move: every byte of the golden files, written and read.
+//! The formats have not changed: every byte of the golden files, written and read.
 //!
-//! `FLOW_BLESS=1 cargo test -p flow-codec --test it golden` rewrites the files; the diff is reviewed as
-//! a change of the format.
+//! `FLOW_BLESS=1 cargo test -p flow-codec --test it golden` rewrites the files; the diff is reviewed as a
+//! change of the format.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -48,7 +48,7 @@ fn golden(name: &str, written: &str) -> String {
     text
 }
 
-/// The bytes of a hex file: what stands before the `#` of each line.
+/// The bytes of a hex file, which are before the `#` of each line.
 fn parse_hex(text: &str) -> Vec<u8> {
     text.lines()
         .flat_map(|line| line.split('#').next().unwrap_or_default().split_whitespace())
@@ -66,7 +66,7 @@ fn commented(bytes: &[u8], comment: &str) -> String {
     format!("{:<30} # {comment}\n", hex(bytes))
 }
 
-/// One line of a hex file: the bytes of a record, what it is, and the bits of the value in each byte,
+/// One line of a hex file: the bytes of a record, its description, and the bits of the value in each byte,
 /// the lowest first.
 fn hex_line(bytes: &[u8], record: Record) -> String {
     let mut comment = match record {
@@ -103,7 +103,7 @@ fn encode(record: Record) -> Encoded {
     }
 }
 
-/// Reads all records, and how they end: `Err` is the offset of a number that is too large.
+/// Reads all records, and how they end: `Err` has the offset of a number that is too large.
 fn decode(bytes: &[u8]) -> (Vec<Record>, Result<Tail, u64>) {
     let mut reader = FlowReader::new(bytes);
     let mut records = Vec::new();
@@ -117,14 +117,14 @@ fn decode(bytes: &[u8]) -> (Vec<Record>, Result<Tail, u64>) {
     }
 }
 
-/// The records of `flow.hex`, by section. Exits never follow exits, so the whole file is one
-/// canonical stream.
+/// The records of `flow.hex`, by section. Exits never follow exits, so the whole file is one canonical
+/// stream.
 fn canonical_sections() -> Vec<(&'static str, Vec<Record>)> {
     let pairs = |values: &[u64]| {
         values.iter().flat_map(|&value| [enter(value), exits(value + 1)]).collect()
     };
-    // main calls 1 three times; 1 calls 2 and 3; then a recursion of 70 frames that is left at
-    // once, as by an exception; a method with a three-byte id; two frames open at the end.
+    // main calls 1 three times; 1 calls 2 and 3; then a recursion of 70 frames that is left at once, as by an
+    // exception; a method with a three-byte id; two frames open at the end.
     let mut thread = vec![enter(0)];
     for _ in 0..3 {
         thread.extend([enter(1), enter(2), exits(1), enter(3), exits(2)]);
@@ -176,8 +176,8 @@ fn flow_bytes_are_as_they_were() {
 }
 
 #[test]
-fn folding_raw_events_writes_the_same_bytes() {
-    // The longest runs are left out: raw, an exit is a byte.
+fn raw_events_become_the_same_bytes() {
+    // Not the longest runs: in raw chunks, every exit is a byte.
     let records: Vec<_> = canonical_records()
         .into_iter()
         .filter(|record| !matches!(record, Record::Exit(count) if count.get() > 100_000))
@@ -226,7 +226,7 @@ fn the_table_of_the_specification_is_true() {
 struct Foreign {
     title: &'static str,
     records: Vec<(&'static [u8], Record)>,
-    /// What follows the records.
+    /// The reader's result after the records.
     rest: &'static [u8],
 }
 
@@ -239,7 +239,7 @@ fn foreign(
     Foreign { title, records, rest }
 }
 
-/// The text of a file of streams, and the bytes of each as they are read back from it.
+/// The text of a file of streams, and the bytes of each, parsed from it.
 fn foreign_text(head: &str, streams: &[Foreign], end: impl Fn(&Foreign) -> String) -> String {
     let mut text = String::from(head);
     for stream in streams {
@@ -579,7 +579,7 @@ fn the_journal_of_the_specification_is_read() {
     let bytes = parse_hex(&golden("journal.hex", &written));
     assert_eq!(bytes.len(), journal::HEADER_BYTES + 256);
 
-    // The rows of the specification stand in it one after the other.
+    // The rows of the specification's table, one after the other.
     let mut rest = &bytes[journal::HEADER_BYTES..];
     let rows = include_str!("../../src/format/journal.rs")
         .lines()
@@ -631,12 +631,12 @@ fn the_golden_trace_opens_as_a_whole() {
     assert_eq!(killed.manifest, Some(manifest(None)));
 }
 
-/// The bytes in the example of a specification, which a golden file has too.
+/// The bytes of a specification's example, which are in a golden file too.
 fn example(spec: &str, golden: &str) -> Vec<u8> {
     example_of(spec, "", golden)
 }
 
-/// The same of an example of something.
+/// The same of a named example.
 fn example_of(spec: &str, what: &str, golden: &str) -> Vec<u8> {
     let title = format!("//! # Example{what}\n");
     let example = spec.split(&title).nth(1).expect("an example");
@@ -653,7 +653,7 @@ fn example_of(spec: &str, what: &str, golden: &str) -> Vec<u8> {
 }
 
 #[test]
-fn the_example_of_instants_is_what_the_specification_says() {
+fn the_example_of_instants_is_that_of_the_specification() {
     use flow_codec::Offset;
     use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position, decode_all};
     use flow_codec::write::{Base, Canonicalizer, EncodedMarks};
@@ -672,25 +672,25 @@ fn the_example_of_instants_is_what_the_specification_says() {
     encoder.finish(&mut written);
     assert_eq!(written, bytes);
 
-    // And from a raw chunk.
+    // The same from a raw chunk.
     let mut raw = Vec::new();
     for (time, event) in times.into_iter().zip([0x81, 0x82, 0x00, 0x83, 0x00, 0x00]) {
         raw.extend(((time + 1000) << 8 | 0x7A_u64).to_le_bytes());
         raw.push(event);
     }
     let (mut fold, mut folded) = (Canonicalizer::default(), Vec::new());
-    let mut told = EncodedMarks::of_file();
+    let mut marks = EncodedMarks::of_file();
     let base = Base { zero_ns: 1000, ..Base::default() };
-    fold.push_marked(&raw, &[], base, &mut folded, &mut told);
+    fold.push_marked(&raw, &[], base, &mut folded, &mut marks);
     fold.finish(&mut folded);
     assert_eq!(
-        (folded.as_slice(), told.bytes()),
+        (folded.as_slice(), marks.bytes()),
         (&[0x81, 0x82, 0x00, 0x83, 0x01][..], &bytes[..])
     );
 }
 
 #[test]
-fn the_example_of_marks_is_what_the_specification_says() {
+fn the_example_of_marks_is_that_of_the_specification() {
     use flow_codec::Offset;
     use flow_codec::format::marks::{
         DecodedMark, HEADER, Mark, MarkDecoder, MarkEncoder, Position,
@@ -721,7 +721,7 @@ fn the_example_of_marks_is_what_the_specification_says() {
 }
 
 #[test]
-fn the_example_of_an_index_is_what_the_specification_says() {
+fn the_example_of_an_index_is_that_of_the_specification() {
     use flow_codec::format::index::{IndexFile, IntervalSums, sample};
     let thread = [0x81, 0x82, 0x01, 0x83];
     let bytes = example(include_str!("../../src/format/index.rs"), "index.hex");

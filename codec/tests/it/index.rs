@@ -1,4 +1,4 @@
-//! The index of a thread: whatever happens to its file, answers are those of the events.
+//! The index of a thread: whatever happens to its file, results are those of the events.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use flow_codec::read::{ThreadFile, Trace};
 use flow_codec::tree::LazyTree;
 use flow_codec::{MethodId, ThreadId};
 
-/// A program of so many rounds, each of them a little different.
+/// A program of this many rounds, each a little different.
 fn events(rounds: u64, seed: u64) -> Vec<u8> {
     let mut bytes = vec![0x81];
     for round in 0..rounds {
@@ -40,7 +40,7 @@ fn open(dir: &Path) -> LazyTree {
     LazyTree::open(&file(dir), &AtomicU64::new(0)).expect("the thread opens")
 }
 
-/// Some answers about a thread, from its first call to its last.
+/// Some results about a thread, from its first call to its last.
 fn answers(tree: &mut LazyTree) -> Vec<String> {
     let calls = tree.end().enters;
     let numbers = (0..calls).step_by(1 + usize::try_from(calls / 50).expect("few"));
@@ -58,7 +58,7 @@ fn index_path(dir: &Path) -> std::path::PathBuf {
     Index::path(&file(dir))
 }
 
-/// A trace with a stored index; how it answers, and the index.
+/// A trace with a stored index; its results, and the index.
 fn indexed(dir: &Path, rounds: u64, seed: u64) -> (Vec<String>, Vec<u8>) {
     fs::write(dir.join("thread-1.flow"), events(rounds, seed)).expect("written");
     let mut tree = open(dir);
@@ -80,7 +80,7 @@ fn a_stored_index_is_found_and_small() {
 }
 
 #[test]
-fn whatever_is_wrong_with_an_index_answers_stay_right() {
+fn a_wrong_index_never_changes_a_result() {
     let dir = tempfile::tempdir().expect("a folder");
     let (expected, index) = indexed(dir.path(), 50_000, 1);
     let other = tempfile::tempdir().expect("a folder");
@@ -115,13 +115,13 @@ fn whatever_is_wrong_with_an_index_answers_stay_right() {
 }
 
 #[test]
-fn an_index_goes_on_with_its_file() {
+fn an_index_is_extended_with_its_file() {
     let dir = tempfile::tempdir().expect("a folder");
     let all = events(100_000, 2);
     let path = dir.path().join("thread-1.flow");
     let mut stored = 0;
     for part in [2, 3, 5, 10] {
-        // It may end anywhere, inside a record too.
+        // It may end anywhere, even inside a record.
         let len = all.len().min(all.len() * part / 10 + part % 2);
         fs::write(&path, &all[..len]).expect("written");
         let tree = open(dir.path());
@@ -184,7 +184,7 @@ fn a_call_that_a_wrong_index_gave_is_the_one_that_begins_there() {
     let dir = tempfile::tempdir().expect("a folder");
     let events = [0x81, 0x82, 0x00, 0x83, 0x84];
     fs::write(dir.path().join("thread-1.flow"), events).expect("written");
-    // No calls, and frames that nobody entered.
+    // No calls, and frames that were never entered.
     let wrong = IntervalSums { bytes: 3, fall: 2, ..IntervalSums::default() };
     let right = IntervalSums { bytes: 2, enters: 2, ..IntervalSums::default() };
     let (thread, sample) = (ThreadId::new(1), crc32fast::hash(&events));

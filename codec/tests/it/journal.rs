@@ -1,15 +1,15 @@
-//! Whatever instant a recorder is killed at, its trace holds all that was recorded until then.
+//! A recorder may be killed at any instant: its trace has everything that was recorded until then.
 
 use std::io::Read;
 use std::path::Path;
 
-use crate::support::naive_journal::{Action, Recorder};
+use crate::support::recorder::{Action, Recorder};
 use flow_codec::format::names::EventFormat;
 use flow_codec::read::{Content, ReadRecords, Tail, Trace};
 use flow_model::{RawEvent, encode, open_chunks, read_thread};
 use proptest::prelude::*;
 
-/// What the trace in `dir` holds of each thread.
+/// The content of each thread in the trace in `dir`.
 fn contents(dir: &Path) -> Vec<(u64, Vec<u8>)> {
     let trace = Trace::open(dir).expect("a trace");
     assert!(trace.damage.is_empty(), "{:?}", trace.damage);
@@ -23,7 +23,7 @@ fn contents(dir: &Path) -> Vec<(u64, Vec<u8>)> {
     trace.files.iter().map(of).collect()
 }
 
-/// The trace holds what was recorded, and its records are those of its bytes.
+/// Asserts that the trace has what was recorded, and that its records are those of its bytes.
 fn verify(recorder: &Recorder) {
     let dir = tempfile::tempdir().expect("a folder");
     recorder.save(dir.path());
@@ -69,14 +69,14 @@ fn run(
     recorder
 }
 
-/// How many steps there are.
+/// The number of steps.
 fn steps(actions: &[(u64, Action)], format: EventFormat, chunk_bytes: usize) -> usize {
     const MANY: usize = 1 << 30;
     let mut recorder = Recorder::new(format, chunk_bytes, MANY);
     MANY - recorder.run(actions).expect("nobody kills it")
 }
 
-/// Two threads: constructors that die, exits in a row over several chunks, an id of three bytes.
+/// Two threads: constructors that are unwound, runs of exits over several chunks, an id of three bytes.
 fn example() -> Vec<(u64, Action)> {
     use RawEvent::{Begin, Catch, End, Enter, Exit, UnwoundExit};
     let main = [
@@ -160,7 +160,7 @@ proptest! {
     })]
 
     #[test]
-    fn killed_anywhere_a_recorder_leaves_all_it_recorded(
+    fn a_recorder_killed_anywhere_leaves_everything_it_recorded(
         actions in actions(), chunk_bytes in 12..80_usize, lines in any::<bool>(), at in 0.0..1.0_f64,
     ) {
         let format = if lines { EventFormat::Jsonl } else { EventFormat::Binary };

@@ -9,17 +9,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::limited::run_limited;
-use crate::support::naive_journal::{Action, Recorder};
+use crate::support::recorder::{Action, Recorder};
 use flow_codec::format::flow::Record;
 use flow_codec::format::names::{self, EventFormat};
 use flow_codec::format::{journal, manifest};
 use flow_codec::read::{ReadRecords, Trace};
 use flow_model::RawEvent;
 
-/// What a thread did: ids that were entered, and `None` for exits.
+/// The events of a thread: ids that were entered, and `None` for exits.
 type Event = Vec<Option<u64>>;
 
-/// All that can be read of a trace. What is wrong is named.
+/// Reads as much of a trace as possible, and the errors.
 fn read(dir: &Path) -> (BTreeMap<u64, Event>, usize) {
     let trace = Trace::open(dir).expect("a trace");
     let mut damage = trace.damage.len();
@@ -53,7 +53,7 @@ fn read(dir: &Path) -> (BTreeMap<u64, Event>, usize) {
     (found, damage)
 }
 
-/// Two threads that call, hand over and go on.
+/// Two threads that call, hand over and continue.
 fn actions(rounds: u64) -> Vec<(u64, Action)> {
     use RawEvent::{Begin, End, Enter, Exit};
     let round = |number: u64| {
@@ -120,10 +120,10 @@ fn any_changed_byte_of_a_journal_is_read_or_named() {
         recorder.save(dir.path());
         let path = dir.path().join(names::JOURNAL);
         let bytes = fs::read(&path).unwrap();
-        // In place: whole files are slow on some disks.
+        // In place, because rewriting whole files is slow on some disks.
         let file = File::options().write(true).open(&path).unwrap();
         assert!((150..600).contains(&bytes.len()), "{}", bytes.len());
-        // Nobody reads the rest of the header.
+        // The rest of the header is not read.
         for at in (0..16).chain(journal::HEADER_BYTES..bytes.len()) {
             for change in 1..=u8::MAX {
                 let changed = bytes[at] ^ change;
@@ -131,7 +131,7 @@ fn any_changed_byte_of_a_journal_is_read_or_named() {
                 let (found, damage) = read(dir.path());
                 let events: usize = found.values().map(Vec::len).sum();
                 assert!(events < 10_000, "byte {at} ^ {change:02X}");
-                // The magic and the version. Many others make sense, too.
+                // The magic and the version. Many other changes are valid.
                 assert!(damage > 0 || at >= 16 || changed == 0, "byte {at} ^ {change:02X}");
             }
             file.write_all_at(&bytes[at..=at], at as u64).unwrap();
@@ -151,7 +151,7 @@ fn one_slot(words: [u64; 5], state: &[u8], memory: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// What is wrong with this journal, and the events of thread 1, whose file has three bytes.
+/// The errors of this journal, and the events of thread 1, whose file has three bytes.
 fn tell(bytes: &[u8]) -> (Vec<String>, usize) {
     let dir = tempfile::tempdir().expect("a folder");
     fs::write(dir.path().join("thread-1.flow"), [0x80, 0x81, 0x82]).expect("room");
@@ -180,7 +180,7 @@ fn each_defect_is_named_with_its_place() {
     newer[8] = 2;
     let mut no_event = sound.clone();
     no_event[105] = !0x05;
-    for (bytes, told, events) in [
+    for (bytes, message, events) in [
         (other_magic, "journal: offset 0: expected the magic \"flow-jnl\", found \"flo!-jnl\"", 3),
         (newer, "journal: format version 2; this build reads up to 1", 3),
         (slot([129, open, 1, 3, 0], &[]), "journal: offset 64: expected the size of a slot", 3),
@@ -211,10 +211,10 @@ fn each_defect_is_named_with_its_place() {
         ),
     ] {
         let (damage, found) = tell(&bytes);
-        assert!(damage.len() == 1 && damage[0].contains(told), "{told}: {damage:?}");
-        assert_eq!(found, events, "{told}");
+        assert!(damage.len() == 1 && damage[0].contains(message), "{message}: {damage:?}");
+        assert_eq!(found, events, "{message}");
     }
-    // Before the first event there is nothing to be wrong.
+    // Without any event, nothing can be wrong.
     for nothing in [&[][..], &[0; 7], &[0; 64], &[0; 4096], &sound[..8], &sound[..64]] {
         assert_eq!(tell(nothing), (vec![], 3), "{nothing:?}");
     }
@@ -276,7 +276,7 @@ fn a_journal_can_be_read_while_it_is_written() {
     assert_eq!(read(dir.path()).0, whole);
 }
 
-/// What hostile journals may use of address space, and of time.
+/// The address space and the time that hostile journals may use.
 const LIMIT_KIB: u64 = 640 * 1024;
 const LIMIT_SECONDS: u64 = 120;
 
@@ -303,22 +303,22 @@ fn read_hostile_journals() {
         }
         (Trace::open(dir.path()).expect("a trace"), dir)
     };
-    // A slot of a terabyte, all of it a hole.
+    // A slot of a terabyte, which is a hole.
     let huge = 1 << 40;
     let (trace, _dir) = at(&one_slot([huge - 64, open, 1, 0, 0], &[], &[0x7E]), huge, None);
     assert!(trace.damage.is_empty() && trace.files[0].bytes == 1, "{trace:?}");
-    // A state and a chunk as long as the numbers say.
+    // A state and a chunk that are as long as their numbers claim.
     let (trace, _dir) = at(&one_slot([GIB - 64, open, 1, 0, GIB], &[], &[]), GIB, None);
     assert_eq!((trace.damage.len(), trace.files.len()), (1, 0));
     let notes: Vec<u8> = std::iter::once(0).chain([1, 1].repeat((1 << 23) - 1)).collect();
     let words = [GIB - 64, open, 1, 0, notes.len() as u64];
     let (trace, _dir) = at(&one_slot(words, &notes, &[0xFF]), GIB, None);
     assert!(trace.damage.is_empty(), "{:?}", trace.damage);
-    // Marks as long as the number says.
+    // Marks that are as long as their number claims.
     let (size, marks) = ((6 << 30) - 64, u64::from(u32::MAX - 7) << 32);
     let (trace, _dir) = at(&one_slot([size, open, 1, 0, marks], &[], &[0x7E]), size + 64, None);
     assert_eq!((trace.damage.len(), trace.files[0].bytes), (1, 1), "{:?}", trace.damage);
-    // More of one chunk than any recorder writes.
+    // A chunk larger than any recorder writes.
     for (byte, bytes) in [(!0x81, journal::MAX_CHUNK_BYTES), (!0x01, 0), (!0xC1, 0)] {
         let size = 130 << 20;
         let (trace, _dir) = at(&one_slot([size, open, 1, 0, 0], &[], &[]), size, Some(byte));

@@ -1,5 +1,5 @@
-//! Every kind of input, as large, deep and odd as it may come, in little memory and time: each in a process
-//! of its own that has no more.
+//! Inputs of every kind, as large, deep and odd as possible, are read in little memory and time: each in a
+//! process of its own with these limits.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
@@ -18,8 +18,8 @@ use tempfile::TempDir;
 
 const MIB: u64 = 1024;
 
-/// A test that may use so much address space and CPU time. Of the space some 130 MiB are the process itself:
-/// its code, two stacks, and what the allocator sets aside for a thread.
+/// A test with limits for address space and CPU time. About 130 MiB of the space are the process itself: its
+/// code, two stacks, and what the allocator reserves for a thread.
 macro_rules! limited {
     ($name:ident, $memory_kib:expr, $seconds:expr, $body:expr) => {
         #[test]
@@ -173,7 +173,7 @@ impl Visit for Counted {
     }
 }
 
-/// The same bytes again and again, up to a length.
+/// The same bytes, repeated up to a length.
 fn over_and_over(pattern: &[u8], len: u64) -> impl Read {
     struct Endless(io::Cursor<Vec<u8>>);
     impl Read for Endless {

@@ -1,6 +1,6 @@
-//! The reader against a deliberately naive one: the same of any bytes.
+//! The reader, compared with the model on arbitrary bytes.
 
-use crate::support::naive_tree::{naive_report, rows};
+use crate::support::calls::{naive_report, rows};
 use crate::support::pieces::Pieces;
 use crate::support::readers::{read_all, visit_all};
 use flow_codec::analysis::Report;
@@ -8,7 +8,7 @@ use flow_codec::read::{FlowReader, ReadRecords};
 use flow_model::{End, Record, Stream, decode};
 use proptest::prelude::*;
 
-/// Bytes at the borders of the format, where random ones seldom fall.
+/// Bytes at the limits of the format, which random ones rarely reach.
 fn border_byte() -> impl Strategy<Value = u8> {
     prop::sample::select(vec![
         0x00, 0x01, 0x02, 0x3F, 0x40, 0x41, 0x7F, 0x80, 0x81, 0xBF, 0xC0, 0xFE, 0xFF,
@@ -27,7 +27,7 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// In Miri, which is slow, one.
+/// Only one in Miri, which is slow.
 const CASES: u32 = if cfg!(miri) { 1 } else { 2_000 };
 
 proptest! {
@@ -67,7 +67,8 @@ fn all_streams_of_up_to_two_bytes_are_read_alike() {
         assert_eq!(read_all(FlowReader::new(&bytes[..])), decode(&bytes));
         for second in 0..=u8::MAX {
             let bytes = [first, second];
-            // No buffer a stream: 65 536 of them would take longer than all else together.
+            // Without a buffer for each stream: 65 536 of them would take longer than everything else
+            // together.
             let mut left = &bytes[..];
             let mut offset = 0;
             let mut records = Vec::new();

@@ -1,5 +1,5 @@
-//! Raw chunks are folded as the specification says: its rules one by one, against a fold that is
-//! plain and slow, and against what happened in random programs.
+//! Raw chunks become the events that the specification requires: its rules one by one, then compared with the
+//! model, and with random programs.
 
 use crate::support::marked::assert_marked;
 use crate::support::program::Program;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 const GOLDEN: &str = include_str!("../golden/raw.hex");
 
-/// Folds chunks; what was counted, too.
+/// Canonicalizes chunks. Returns the bytes and the sum of the counts.
 fn fold<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> (Vec<u8>, EventCounts) {
     let (mut fold, mut out) = (Canonicalizer::default(), Vec::new());
     let mut sum = EventCounts::default();
@@ -29,7 +29,7 @@ fn counts(happened: &[Event]) -> EventCounts {
     EventCounts { enters: happened.len() as u64 - exits, exits }
 }
 
-/// Events in chunks of so many each, over and over; 0 is an empty chunk.
+/// Chunks with these numbers of events, repeated; 0 is an empty chunk.
 fn chunks(events: &[RawEvent], sizes: &[usize]) -> Vec<Vec<u8>> {
     let (mut chunks, mut rest) = (Vec::new(), events);
     let mut sizes = sizes.iter().cycle();
@@ -85,7 +85,7 @@ fn the_golden_chunks_are_what_their_comments_say() {
 
 const BEGIN_3: &[u8] = &[0x7B, 0x83];
 
-/// Folds to these bytes, as one chunk and with a chunk for each part.
+/// Asserts the result, for one chunk and for a chunk for each part.
 #[track_caller]
 fn folds(parts: &[&[u8]], expected: &[u8]) {
     assert_eq!(fold([&parts.concat()[..]]).0, expected);
@@ -93,7 +93,7 @@ fn folds(parts: &[&[u8]], expected: &[u8]) {
 }
 
 #[test]
-fn a_chain_of_constructors_dies_at_once() {
+fn a_chain_of_constructors_is_unwound_at_once() {
     let chain: &[u8] = &[0x80, 0x81, 0x7B, 0x82, 0x82, 0x7B, 0x83, 0x83, 0x7C];
     for proof in [0x00, 0x7E, 0x7F] {
         let left = if proof == 0x7E { 0x02 } else { 0x03 };
@@ -103,7 +103,7 @@ fn a_chain_of_constructors_dies_at_once() {
 
 #[test]
 fn this_calls_are_chains_of_one_class() {
-    // The same constructor twice, as overloads of one id never are, but recursion is.
+    // The same constructor twice: overloads have different ids, but this may be a recursion.
     folds(
         &[&[0x83], BEGIN_3, &[0x83], BEGIN_3, &[0x83, 0x7F, 0x84]],
         &[0x83, 0x83, 0x83, 0x02, 0x84],
@@ -111,8 +111,9 @@ fn this_calls_are_chains_of_one_class() {
 }
 
 #[test]
-fn a_second_call_proves_a_constructor_dead() {
-    // The constructor called dies of one that nobody records; its caller cannot go on either.
+fn a_second_call_proves_that_a_constructor_was_unwound() {
+    // An exception out of a constructor that is not recorded ends the callee, so its caller cannot continue
+    // either.
     let raw: &[u8] = &[0x81, 0x7B, 0x83, 0x83, 0x00];
     folds(&[raw, &[0x84, 0x00]], &[0x81, 0x83, 0x01, 0x84, 0x00]);
     folds(&[raw, &[0x83, 0x00]], &[0x81, 0x83, 0x01, 0x83, 0x00]);
@@ -150,13 +151,13 @@ fn notes_last_over_chunks() {
 }
 
 #[test]
-fn a_call_of_another_constructor_proves_those_in_one_dead() {
+fn a_call_of_another_constructor_proves_pending_ones_unwound() {
     folds(&[&[0x81, 0x82, 0x7C, 0x7C, 0x84, 0x00, 0x7D, 0x00]], &[0x81, 0x82, 0x00, 0x84, 0x01]);
 }
 
 #[test]
-fn a_constructor_is_dead_once_the_one_it_calls_is_unwound() {
-    // 82 dies of 83; code that is not recorded catches that, and 81 goes on after its own call.
+fn a_constructor_is_unwound_with_the_one_it_calls() {
+    // 83 ends 82; code that is not recorded catches that, and 81 continues after its own call.
     let raw: &[u8] = &[0x81, 0x7C, 0x82, 0x7B, 0x83, 0x83, 0x7F, 0x7D, 0x84, 0x00, 0x00];
     folds(&[raw], &[0x81, 0x82, 0x83, 0x01, 0x84, 0x01]);
 }
@@ -171,8 +172,8 @@ fn exits_of_all_kinds_are_one_run() {
 }
 
 #[test]
-fn a_run_stops_at_a_dead_constructor_in_its_midst() {
-    // Twenty frames above the note return, then nobody can but those below it.
+fn a_run_includes_a_constructor_that_is_unwound_in_its_middle() {
+    // Twenty frames above the note return; the next exits can only be of frames below it.
     let mut raw = vec![0x80, 0x81, 0x7C];
     raw.extend([0x82; 20]);
     raw.extend([0x00; 21]);
@@ -183,7 +184,7 @@ fn a_run_stops_at_a_dead_constructor_in_its_midst() {
 }
 
 #[test]
-fn what_is_no_event_is_passed_over() {
+fn bytes_that_are_no_event_are_skipped() {
     folds(&[&[0x81, 0x01, 0x79, 0x00]], &[0x81, 0x00]);
     let cut_off: [&[u8]; 3] = [&[0x81, 0xC0], &[0x82, 0xC0, 0x80, 0x80], &[0x00]];
     assert_eq!(fold(cut_off).0, [0x81, 0x82, 0x00]);
@@ -234,7 +235,7 @@ fn constructors_may_lie_anywhere() {
         &[0x00, 0x00, 0x7D, 0x80, 0x7E, 0x7C, 0x7C, 0x7D, 0x7D],
         &[0x81, 0x7B, 0x82, 0x00, 0x7D],
     ];
-    // With nothing below, and with a note in reach, out of it, or just in between.
+    // With nothing below, and with a note within reach, out of reach, or just between.
     let below = [0, 1, 9, 30, 59, 60, 61, 62, 63, 70].map(|frames| match frames {
         0 => vec![],
         frames => [vec![0x81, 0x7C], vec![0x86; frames]].concat(),
@@ -259,7 +260,7 @@ fn constructors_may_lie_anywhere() {
 
 fn id() -> impl Strategy<Value = u64> {
     let ending = (any::<u64>(), 0x7B..=0x7F_u64, 1..9_u32).prop_map(|(low, last, groups)| {
-        // An id of so many bytes that ends in one of the private ones.
+        // An id of this many bytes that ends in one of the private ones.
         let bits = 7 * groups - 1;
         (low % (1 << bits)) | (last << bits)
     });
@@ -280,19 +281,19 @@ fn raw_event() -> impl Strategy<Value = RawEvent> {
     ]
 }
 
-/// Events with long runs among them, and stretches in which the fold can be fast.
+/// Events with long runs among them, and passages that have a fast path.
 fn raw_events() -> impl Strategy<Value = Vec<RawEvent>> {
-    let stretch = prop_oneof![
+    let passage = prop_oneof![
         4 => prop::collection::vec(raw_event(), 1..20),
         2 => prop::collection::vec(
             prop_oneof![id().prop_map(RawEvent::Enter), Just(RawEvent::Exit)], 1..60),
         1 => (1..100_usize).prop_map(|count| vec![RawEvent::Exit; count]),
         1 => (id(), 1..100_usize).prop_map(|(id, count)| vec![RawEvent::Enter(id); count]),
     ];
-    prop::collection::vec(stretch, 0..12).prop_map(|stretches| stretches.concat())
+    prop::collection::vec(passage, 0..12).prop_map(|passages| passages.concat())
 }
 
-/// The same with a time before most of them: a little later than the last one, much later, or earlier.
+/// The same with a time before most of them: a little later than the previous one, much later, or earlier.
 fn timed_events() -> impl Strategy<Value = Vec<RawEvent>> {
     let elapsed = prop_oneof![
         1 => Just(None),
@@ -323,7 +324,7 @@ fn sizes() -> impl Strategy<Value = Vec<usize>> {
     })
 }
 
-/// Bytes that are events more often than by chance.
+/// Bytes that are events more often than random ones.
 fn garbage() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![
         4 => prop::sample::select(vec![0x00, 0x01, 0x7B, 0x7C, 0x7D, 0x7E, 0x7F, 0x80, 0xC0, 0xFF]),
@@ -332,7 +333,7 @@ fn garbage() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(byte, 0..120)
 }
 
-/// In Miri, which is slow, one.
+/// Only one in Miri, which is slow.
 const CASES: u32 = if cfg!(miri) { 1 } else { 2_000 };
 
 proptest! {
@@ -341,21 +342,21 @@ proptest! {
     })]
 
     #[test]
-    fn any_events_are_folded_as_the_rules_say(events in raw_events(), sizes in sizes()) {
+    fn any_events_are_canonicalized_like_the_model(events in raw_events(), sizes in sizes()) {
         let chunks = chunks(&events, &sizes);
         let expected = canonicalize(slices(&chunks));
         let (folded, counted) = fold(slices(&chunks));
         prop_assert_eq!(folded, encode(&expected));
         prop_assert_eq!(counted, counts(&expected));
-        let told = |event: &&RawEvent| matches!(
+        let is_counted = |event: &&RawEvent| matches!(
             event, RawEvent::Enter(_) | RawEvent::Exit | RawEvent::UnwoundExit);
         let counted = slices(&chunks).map(count_events);
         let counted: u64 = counted.map(|counts| counts.enters + counts.exits).sum();
-        prop_assert_eq!(counted, events.iter().filter(told).count() as u64);
+        prop_assert_eq!(counted, events.iter().filter(is_counted).count() as u64);
     }
 
     #[test]
-    fn any_bytes_are_folded_as_the_rules_say(chunks in prop::collection::vec(garbage(), 0..4)) {
+    fn any_bytes_are_canonicalized_like_the_model(chunks in prop::collection::vec(garbage(), 0..4)) {
         let expected = canonicalize(slices(&chunks));
         let (folded, counted) = fold(slices(&chunks));
         prop_assert_eq!(folded, encode(&expected));
@@ -363,14 +364,14 @@ proptest! {
     }
 
     #[test]
-    fn times_and_exceptions_are_told_of_each_event(
+    fn times_and_exceptions_of_each_event_are_marked(
         events in timed_events(), sizes in sizes(), zero_ns in prop_oneof![0..2000_u64, any::<u64>()],
     ) {
         assert_marked(slices(&chunks(&events, &sizes)), zero_ns);
     }
 
     #[test]
-    fn what_happened_in_a_program_is_what_is_folded(
+    fn the_events_of_a_program_are_those_that_happened(
         seed in any::<u64>(), calls in 1..200_usize, sizes in sizes(),
     ) {
         let program = Program::run(seed, calls);

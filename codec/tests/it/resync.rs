@@ -1,21 +1,19 @@
-//! Damage in a thread file of a whole directory: it is named with its place; what stands before it is
-//! there, and so is what stands behind the next byte that ends a record for sure. That holds by every way
-//! to read.
+//! Damage in a thread file of a whole directory: the error has its offset; everything before it is read, and
+//! everything after the next byte that certainly ends a record. Every way to read does so.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use crate::support::naive_journal::{Action, Recorder};
 use crate::support::readers::{read_all, visit_all};
+use crate::support::recorder::{Action, Recorder};
 use flow_codec::format::names::{EventFormat, JOURNAL};
 use flow_codec::read::{ThreadFile, Trace};
 use flow_model::{RawEvent, Record, Stream, decode};
 
 const THREAD_FILE: &str = "thread-1.flow";
 
-/// A thread that has handed over a chunk, and recorded more since: a part of its events stands in the
-/// journal.
+/// A thread that has handed over a chunk, and recorded more since: some of its events are in the journal.
 fn write_trace(dir: &Path) {
     use RawEvent::{Enter, Exit};
     let events = [
@@ -48,7 +46,7 @@ fn thread(dir: &Path) -> ThreadFile {
     trace.files[0].clone()
 }
 
-/// The events by each way to read, which must agree.
+/// The events, read in every way. All ways must agree.
 fn read(dir: &Path) -> Stream {
     let file = thread(dir);
     let stream = read_all(file.events().expect("it opens"));
@@ -65,7 +63,7 @@ fn between(stream: &Stream, from: u64, to: u64) -> Vec<(u64, Record)> {
 }
 
 #[test]
-fn a_changed_byte_costs_no_more_than_up_to_the_next_sure_end_of_a_record() {
+fn a_changed_byte_damages_at_most_up_to_the_next_certain_end_of_a_record() {
     let dir = tempfile::tempdir().unwrap();
     write_trace(dir.path());
     let whole = read(dir.path());
@@ -79,7 +77,7 @@ fn a_changed_byte_costs_no_more_than_up_to_the_next_sure_end_of_a_record() {
     for at in 0..bytes.len() {
         let record = whole.records.iter().rfind(|(offset, _)| *offset <= at as u64);
         let (start, _) = *record.expect("the first one begins the file");
-        // Of the bytes behind `at`, none of which is changed.
+        // Counts bytes after `at`, none of which is changed.
         let boundary = bytes[at + 1..].iter().position(|&byte| byte < 0x40);
         let behind = boundary.map_or(bytes.len(), |further| at + 1 + further + 1) as u64;
         for change in 1..=u8::MAX {
@@ -92,13 +90,13 @@ fn a_changed_byte_costs_no_more_than_up_to_the_next_sure_end_of_a_record() {
             let in_file = decode(&in_file).records;
             assert_eq!(between(&changed, 0, bytes.len() as u64), in_file, "{context}");
             for &(from, to) in &changed.damage {
-                // Either that of a number, or one that says the journal does not follow.
+                // Either damage of a number, or a gap before the journal.
                 let is_gap = to == bytes.len() as u64;
                 assert!(start <= from && from <= to && (to <= behind || is_gap), "{context}");
                 damaged += 1;
             }
             if boundary.is_some() {
-                // What the journal holds follows too.
+                // The events in the journal follow too.
                 assert_eq!(
                     between(&changed, behind, all),
                     between(&whole, behind, all),
@@ -112,7 +110,7 @@ fn a_changed_byte_costs_no_more_than_up_to_the_next_sure_end_of_a_record() {
 }
 
 #[test]
-fn a_file_that_is_cut_is_its_whole_records_and_the_gap_is_named() {
+fn a_truncated_file_has_its_whole_records_and_the_gap_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     write_trace(dir.path());
     let whole = read(dir.path());

@@ -1,4 +1,4 @@
-//! Whatever is written comes back the same, however it was cut on the way in and on the way out.
+//! Written events are read back unchanged, however they are cut into pieces for writing and for reading.
 
 use std::io::Read;
 use std::num::NonZeroU64;
@@ -16,7 +16,7 @@ use proptest::prelude::*;
 const MAX: u64 = i64::MAX as u64;
 
 fn method_id() -> impl Strategy<Value = MethodId> {
-    // The borders between lengths, and their neighbours.
+    // Limits between lengths, and the numbers next to them.
     let border = (0..10_u32, 0..3_u64).prop_map(|(groups, beside)| {
         let border = match groups {
             0 => 0,
@@ -34,7 +34,7 @@ fn exit_count() -> impl Strategy<Value = NonZeroU64> {
         .prop_map(|count| NonZeroU64::new(count).expect("at least 1"))
 }
 
-/// Records as they happen: exits may follow exits.
+/// Records as they are recorded: exits may follow exits.
 fn happenings() -> impl Strategy<Value = Vec<Record>> {
     prop::collection::vec(
         prop_oneof![
@@ -45,7 +45,7 @@ fn happenings() -> impl Strategy<Value = Vec<Record>> {
     )
 }
 
-/// Exits that follow each other as one record.
+/// Joins exits that follow each other into one record.
 fn canonical(happenings: &[Record]) -> Vec<Record> {
     let mut records: Vec<Record> = Vec::new();
     for &next in happenings {
@@ -59,7 +59,7 @@ fn canonical(happenings: &[Record]) -> Vec<Record> {
     records
 }
 
-/// The same with a record for each single exit.
+/// The same with a record for each exit.
 fn singly(happenings: &[Record]) -> Vec<Record> {
     let mut events = Vec::new();
     for &next in happenings {
@@ -73,7 +73,7 @@ fn singly(happenings: &[Record]) -> Vec<Record> {
     events
 }
 
-/// The events in raw chunks of so many events each, over and over; 0 is an empty chunk.
+/// Raw chunks with these numbers of events, repeated; 0 is an empty chunk.
 fn raw_chunks(events: &[Record], sizes: &[usize]) -> Vec<Vec<u8>> {
     let mut chunks = Vec::new();
     let mut rest = events;
@@ -120,7 +120,7 @@ fn all(mut reader: impl ReadRecords) -> Vec<Record> {
     records
 }
 
-/// Records as they are handed on together.
+/// Records as a visitor gets them.
 #[derive(Default)]
 struct Visited(Vec<Record>);
 
@@ -133,7 +133,7 @@ impl Visit for Visited {
     }
 }
 
-/// The same records, of which by turns one is asked for and some are handed on together, as `turns` say.
+/// The same records, alternately one by one and together, as `turns` require.
 fn by_turns(mut reader: impl ReadRecords, turns: &[bool]) -> Vec<Record> {
     let mut visited = Visited::default();
     for one in turns.iter().chain(&[false]).cycle() {
@@ -152,7 +152,7 @@ fn by_turns(mut reader: impl ReadRecords, turns: &[bool]) -> Vec<Record> {
     visited.0
 }
 
-/// The fewest bytes a value needs: six bits in the first, seven in each further one.
+/// The fewest bytes for a value: six bits in the first, seven in each further one.
 fn fewest_bytes(record: Record) -> usize {
     let value = match record {
         Record::Enter(method) => method.get(),
@@ -161,7 +161,7 @@ fn fewest_bytes(record: Record) -> usize {
     (1..).find(|bytes| u128::from(value) < 1 << (7 * bytes - 1)).expect("some length is enough")
 }
 
-/// Names with much of what a line or a key could stumble over.
+/// Names with many characters that lines and keys must escape.
 fn name() -> impl Strategy<Value = String> {
     let character = prop_oneof![
         3 => prop::sample::select("=\n\r\\#(nr \t\"/.;:!\0\u{2028}\u{feff}".chars().collect::<Vec<_>>()),
@@ -174,7 +174,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn folded_chunks_hold_exactly_the_events_in_canonical_form(
+    fn canonical_chunks_have_exactly_the_events(
         happenings in happenings(),
         chunk_sizes in sizes(300),
         read_sizes in sizes(40),
@@ -210,7 +210,7 @@ proptest! {
         let lines = std::str::from_utf8(&text).unwrap().lines();
         let read: Vec<_> = lines.map(|line| jsonl::decode_line(line).unwrap().unwrap()).collect();
         prop_assert_eq!(&read, &events);
-        // They are converted to what the same events are written as.
+        // They are converted to the bytes that flow writes for the same events.
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("thread-1.jsonl"), &text).unwrap();
         let file = Trace::open(dir.path()).unwrap().files.remove(0);

@@ -1,11 +1,11 @@
-//! Times of methods, paths and calls against deliberately naive ones, of any calls and any marks.
+//! Times of methods, paths and calls, compared with naive ones on arbitrary calls and marks.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZeroU64;
 
-use crate::support::naive_times::check_times;
+use crate::support::times::check_times;
 use flow_codec::analysis::{EdgeRow, Edges, Graph, Report, Side, Slowest, TimeWeight, TimedReport};
 use flow_codec::format::flow::Encoded;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
@@ -17,7 +17,7 @@ use flow_codec::scan::Summary;
 use flow_codec::{Glob, MethodId, Offset};
 use proptest::prelude::*;
 
-/// A record, and how many nanoseconds pass before each of its events.
+/// A record, and the nanoseconds before each of its events.
 #[derive(Clone, Debug)]
 enum Record {
     Enter(u64, u64),
@@ -36,7 +36,7 @@ fn records() -> impl Strategy<Value = Vec<Record>> {
     })
 }
 
-/// An event with its position, method if it enters one, and true time.
+/// An event with its position, its method if it is an entry, and its true time.
 struct Event {
     position: Position,
     enters: Option<u64>,
@@ -74,7 +74,7 @@ fn thread(records: &[Record]) -> Thread {
     thread
 }
 
-/// Marks that are true: at some events, between the time of the event before and its own.
+/// True marks: at some events, between the time of the previous event and its self_ns.
 fn marks(thread: &Thread, picks: &[bool], lies: &[(u64, u64)]) -> Vec<u8> {
     let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
     let mut before = 1_000;
@@ -91,7 +91,7 @@ fn marks(thread: &Thread, picks: &[bool], lies: &[(u64, u64)]) -> Vec<u8> {
     bytes
 }
 
-/// The estimate of each event, and of the end: of a run of exits, those up to a mark within it happen at once.
+/// The estimate of each event, and of the end. In a run of exits, those up to a mark happen at once.
 fn estimates(file: &ThreadFile, thread: &Thread) -> Vec<(u64, Bounds)> {
     let mut times = file.marks().expect("a file").map(Times::new);
     let mut at = Position::default();
@@ -105,7 +105,7 @@ fn estimates(file: &ThreadFile, thread: &Thread) -> Vec<(u64, Bounds)> {
             continue;
         };
         let _ = times.at(at);
-        // Whether a mark stands at this exit.
+        // Whether a mark is at this exit.
         while let Some(mark) = times.until()
             && mark <= event.position
         {
@@ -121,11 +121,11 @@ fn estimates(file: &ThreadFile, thread: &Thread) -> Vec<(u64, Bounds)> {
     estimates
 }
 
-/// Total and own of each method, own of each path, and the time of each call that was left.
+/// Total and self of each method, self of each path, and the duration of each call that was left.
 #[derive(Default, Debug)]
 struct Naive {
     total: BTreeMap<u64, u64>,
-    own: BTreeMap<u64, u64>,
+    self_ns: BTreeMap<u64, u64>,
     paths: BTreeMap<Vec<u64>, u64>,
     calls: Vec<(u64, u64)>,
 }
@@ -138,7 +138,7 @@ fn naive(thread: &Thread, estimates: &[(u64, Bounds)]) -> Naive {
     let mut step = |naive: &mut Naive, stack: &[(u64, u64, usize)], now: u64| {
         let methods: Vec<_> = stack.iter().map(|(method, ..)| *method).collect();
         if let Some(method) = methods.last() {
-            *naive.own.entry(*method).or_default() += now - last;
+            *naive.self_ns.entry(*method).or_default() += now - last;
             *naive.paths.entry(methods.clone()).or_default() += now - last;
         }
         let distinct: std::collections::BTreeSet<_> = methods.iter().collect();
@@ -165,7 +165,7 @@ fn naive(thread: &Thread, estimates: &[(u64, Bounds)]) -> Naive {
     naive
 }
 
-/// Parts of nanoseconds are dropped at each event.
+/// Fractions of nanoseconds are dropped at each event.
 fn is_about(a: u64, b: u64, events: usize) -> bool {
     a.abs_diff(b) <= 2 + events as u64
 }
@@ -189,7 +189,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn what_is_within_limits_is_what_the_calls_one_by_one_leave(
+    fn limits_of_time_keep_the_calls_that_a_list_keeps(
         records in records(),
         picks in prop::collection::vec(any::<bool>(), 1..7),
         lies in lies(),
@@ -199,7 +199,7 @@ proptest! {
     ) {
         let thread = thread(&records);
         let (_dir, file) = written(&thread, &marks(&thread, &picks, &lies));
-        // A part of the time there is.
+        // A part of the whole time.
         let last = thread.events.last().map_or(0, |event| event.at_ns);
         let part = |percent: u64| last * percent / 100;
         check_times(&file, TimeLimits { from_ns: part(from), to_ns: part(to), min_ns });
@@ -208,7 +208,7 @@ proptest! {
     }
 
     #[test]
-    fn times_are_those_that_marks_tell_event_by_event(
+    fn times_are_those_of_the_marks_event_by_event(
         records in records(),
         picks in prop::collection::vec(any::<bool>(), 1..7),
         lies in lies(),
@@ -235,17 +235,17 @@ proptest! {
             for row in rows {
                 let of = |map: &BTreeMap<u64, u64>| map.get(&row.method.get()).copied().unwrap_or(0);
                 prop_assert!(is_about(row.total, of(&expected.total), count), "{row:?}");
-                prop_assert!(is_about(row.self_weight, of(&expected.own), count), "{row:?}");
+                prop_assert!(is_about(row.self_weight, of(&expected.self_ns), count), "{row:?}");
                 prop_assert!(row.total_from <= row.total + 2 + count as u64, "{row:?}");
             }
             for (path, row) in tree.rows() {
                 let methods: Vec<_> = tree.stack(path).iter().map(|method| method.get()).collect();
-                let own = expected.paths.get(&methods).copied().unwrap_or(0);
-                prop_assert!(is_about(row.self_weight, own, count), "{methods:?}");
+                let self_ns = expected.paths.get(&methods).copied().unwrap_or(0);
+                prop_assert!(is_about(row.self_weight, self_ns, count), "{methods:?}");
             }
         }
 
-        // Each call, in order; with true marks the true times are within the bounds.
+        // Each call, in order. With true marks, the true times are within the bounds.
         let slow = slowest(&file, usize::MAX);
         let longest: Vec<_> = slow.iter().take(3).map(|call| call.number).collect();
         let few: Vec<_> = slowest(&file, 3).iter().map(|call| call.number).collect();
@@ -256,10 +256,10 @@ proptest! {
         prop_assert_eq!(slow.len(), expected.calls.len());
         let mut calls = Lookahead::new(&file, Offset::default());
         let begun = thread.events.iter().filter(|event| event.enters.is_some());
-        for ((slow, (start, took)), event) in slow.iter().zip(&expected.calls).zip(begun) {
+        for ((slow, (start, duration)), event) in slow.iter().zip(&expected.calls).zip(begun) {
             let call = calls.next_call().expect("sound").expect("a call");
             prop_assert_eq!(slow.start.estimate_ns.unwrap_or(0), *start);
-            prop_assert_eq!(slow.duration_ns().unwrap_or(0), *took);
+            prop_assert_eq!(slow.duration_ns().unwrap_or(0), *duration);
             prop_assert_eq!((call.start, call.duration), (slow.start, slow.duration()));
             if lies.is_empty() {
                 let bounds = slow.start.bounds;
@@ -279,26 +279,26 @@ fn slowest(file: &ThreadFile, count: usize) -> Vec<Call> {
     slowest.into_calls().into_iter().map(|slow| slow.call).collect()
 }
 
-/// What a timeline yields, event by event.
+/// An item of a timeline.
 #[derive(Clone, PartialEq, Debug)]
-enum Told {
+enum Item {
     Enter(u64),
     Exit(bool),
     Note(String),
 }
 
-fn told(timeline: Timeline<'_>) -> Vec<(Told, When)> {
+fn items(timeline: Timeline<'_>) -> Vec<(Item, When)> {
     let mut all = Vec::new();
     for event in timeline {
         let event = event.expect("sound");
-        let (told, count) = match event.kind {
-            EventKind::Enter(method) => (Told::Enter(method.get()), 1),
-            EventKind::Exit { count, unwound } => (Told::Exit(unwound.is_some()), count.get()),
-            EventKind::RangeEnd { frames } => (Told::Exit(false), frames.get()),
-            EventKind::Note(text) => (Told::Note(text), 1),
+        let (item, count) = match event.kind {
+            EventKind::Enter(method) => (Item::Enter(method.get()), 1),
+            EventKind::Exit { count, unwound } => (Item::Exit(unwound.is_some()), count.get()),
+            EventKind::RangeEnd { frames } => (Item::Exit(false), frames.get()),
+            EventKind::Note(text) => (Item::Note(text), 1),
             _ => continue,
         };
-        all.extend((0..count).map(|_| (told.clone(), event.time)));
+        all.extend((0..count).map(|_| (item.clone(), event.time)));
     }
     all
 }
@@ -309,26 +309,26 @@ struct NaiveCall {
     method: u64,
     depth: usize,
     begin: u64,
-    /// `None` where it is not left.
+    /// `None` if it is not left.
     end: Option<u64>,
 }
 
 /// The calls of some events, in the order in which they begin.
-fn naive_calls(events: &[(Told, u64)]) -> Vec<NaiveCall> {
+fn naive_calls(events: &[(Item, u64)]) -> Vec<NaiveCall> {
     let (mut calls, mut open) = (Vec::<NaiveCall>::new(), Vec::new());
-    for (told, now) in events {
-        match told {
-            Told::Enter(method) => {
+    for (item, now) in events {
+        match item {
+            Item::Enter(method) => {
                 let depth = open.len();
                 open.push(calls.len());
                 calls.push(NaiveCall { method: *method, depth, begin: *now, end: None });
             }
-            Told::Exit(_) => {
+            Item::Exit(_) => {
                 if let Some(call) = open.pop() {
                     calls[call].end = Some(*now);
                 }
             }
-            Told::Note(_) => {}
+            Item::Note(_) => {}
         }
     }
     calls
@@ -342,14 +342,14 @@ proptest! {
         records in records(),
         picks in prop::collection::vec(any::<bool>(), 1..7),
         lies in lies(),
-        // Whether a note stands before an event, and how many exits from there on are by exception.
+        // Whether a note is before an event, and how many exits from there on are by exception.
         others in prop::collection::vec((any::<bool>(), 0_u64..3), 1..9),
         depth in 0_u64..5,
         (from, to) in (0_u64..120, 0_u64..120),
         min_ns in prop_oneof![1 => Just(0_u64), 1 => 1_u64..2_000_000],
     ) {
         let thread = thread(&records);
-        // Marks one by one, as the format orders them.
+        // Single marks, in the order of the format.
         let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
         let (mut before, mut unwound_to) = (1_000, Position::default());
         let mut expected = Vec::new();
@@ -364,10 +364,10 @@ proptest! {
             if notes {
                 let text = format!("note {number}");
                 encoder.encode(event.position, &Mark::Note(text.clone()), &mut bytes);
-                expected.push(Told::Note(text));
+                expected.push(Item::Note(text));
             }
             if let Some(method) = event.enters {
-                expected.push(Told::Enter(method));
+                expected.push(Item::Enter(method));
                 continue;
             }
             let is_known = unwound_to.offset == event.position.offset && event.position < unwound_to;
@@ -378,22 +378,22 @@ proptest! {
                 unwound_to = Position { exits, ..event.position };
             }
             let is_unwound = unwound_to.offset == event.position.offset && event.position < unwound_to;
-            expected.push(Told::Exit(is_unwound));
+            expected.push(Item::Exit(is_unwound));
         }
         let (_dir, file) = written(&thread, &bytes);
-        let all = told(file.timeline().expect("a file"));
-        let kinds: Vec<_> = all.iter().map(|(told, _)| told.clone()).collect();
+        let all = items(file.timeline().expect("a file"));
+        let kinds: Vec<_> = all.iter().map(|(item, _)| item.clone()).collect();
         prop_assert_eq!(&kinds, &expected);
 
-        // The times of events are those that the model has.
+        // The times of events are those of the model.
         let estimates = estimates(&file, &thread);
-        let times = all.iter().filter(|(told, _)| !matches!(told, Told::Note(_)));
+        let times = all.iter().filter(|(item, _)| !matches!(item, Item::Note(_)));
         for ((_, time), (estimate, bounds)) in times.zip(&estimates) {
             prop_assert_eq!(time.bounds, *bounds);
             prop_assert_eq!(time.estimate_ns.unwrap_or(0), *estimate);
         }
-        let flat = |all: &[(Told, When)]| -> Vec<(Told, u64)> {
-            all.iter().map(|(told, time)| (told.clone(), time.estimate_ns.unwrap_or(0))).collect()
+        let flat = |all: &[(Item, When)]| -> Vec<(Item, u64)> {
+            all.iter().map(|(item, time)| (item.clone(), time.estimate_ns.unwrap_or(0))).collect()
         };
         let naive = naive_calls(&flat(&all));
 
@@ -412,20 +412,20 @@ proptest! {
             prop_assert_eq!(found, *naive);
         }
 
-        // Calls that are left out by their depth.
+        // Calls that are hidden by their depth.
         let outermost = file.timeline().expect("a file").select_outermost(&ALL, depth);
-        let outermost = naive_calls(&flat(&told(outermost)));
+        let outermost = naive_calls(&flat(&items(outermost)));
         let shallow: Vec<_> =
             naive.iter().filter(|call| (call.depth as u64) < depth).copied().collect();
         prop_assert_eq!(outermost, shallow);
 
-        // Calls that are left out by their time.
+        // Calls that are hidden by their duration.
         let last = thread.events.last().map_or(0, |event| event.at_ns);
         let (from_ns, to_ns) = (last * from / 100, (last * to / 100).max(last * from / 100));
         let limits = TimeLimits { from_ns, to_ns, min_ns };
         let end = all.last().map_or(0, |(_, time)| time.estimate_ns.unwrap_or(0));
         let limited = file.timeline().expect("a file").limit(limits, 0);
-        let limited = naive_calls(&flat(&told(limited)));
+        let limited = naive_calls(&flat(&items(limited)));
         let mut callers: Vec<usize> = Vec::new();
         let within: Vec<_> = naive
             .iter()
@@ -451,19 +451,19 @@ proptest! {
 
 static ALL: std::sync::LazyLock<Selection> = std::sync::LazyLock::new(Selection::all);
 
-/// What the calls of a timeline add up to.
+/// The sums of the calls of a timeline.
 #[derive(Default, PartialEq, Eq, Debug)]
 struct Sums {
-    /// Of each method: calls, and the total and self of its calls, in calls and in nanoseconds.
+    /// For each method: calls, and the total and self of its calls, in calls and in nanoseconds.
     methods: BTreeMap<MethodId, (u64, [u64; 2], [u64; 2])>,
-    /// Of each path: calls, and the self of its calls in nanoseconds.
+    /// For each path: calls, and the self of its calls in nanoseconds.
     paths: BTreeMap<Vec<MethodId>, (u64, u64)>,
     callers: BTreeMap<Option<MethodId>, u64>,
     callees: BTreeMap<Option<MethodId>, u64>,
     calls: u64,
 }
 
-/// Callers and callees are those of these methods.
+/// The methods whose callers and callees are counted.
 fn is_chosen(method: MethodId) -> bool {
     method.get().is_multiple_of(2)
 }
@@ -473,12 +473,13 @@ fn sums(timeline: Timeline<'_>) -> Sums {
     calls.sort_by_key(|call| call.number);
     let (mut sums, mut stack) = (Sums::default(), Vec::new());
     for (place, call) in calls.iter().enumerate() {
-        // Of calls that are left out, `Call::calls` counts too.
+        // `Call::calls` includes hidden calls.
         let inside = calls[place + 1..].iter().take_while(|inner| inner.depth > call.depth);
         let inner = inside.clone().filter(|inner| inner.depth.get() == call.depth.get() + 1);
         let inside_ns: u64 = inner.map(|inner| inner.duration_ns().unwrap_or(0)).sum();
         let duration_ns = call.duration_ns().unwrap_or(0);
-        let (total, own) = ([inside.count() as u64 + 1, duration_ns], [1, duration_ns - inside_ns]);
+        let (total, self_ns) =
+            ([inside.count() as u64 + 1, duration_ns], [1, duration_ns - inside_ns]);
         stack.truncate(call.depth.as_usize());
         let caller = stack.last().copied();
         let is_outermost = !stack.contains(&call.method);
@@ -487,10 +488,10 @@ fn sums(timeline: Timeline<'_>) -> Sums {
         of_method.0 += 1;
         for unit in 0..2 {
             of_method.1[unit] += if is_outermost { total[unit] } else { 0 };
-            of_method.2[unit] += own[unit];
+            of_method.2[unit] += self_ns[unit];
         }
         let path = sums.paths.entry(stack.clone()).or_default();
-        *path = (path.0 + 1, path.1 + own[1]);
+        *path = (path.0 + 1, path.1 + self_ns[1]);
         if is_chosen(call.method) {
             *sums.callers.entry(caller).or_default() += 1;
         }
@@ -534,8 +535,8 @@ fn analyses(file: &ThreadFile, selection: &Selection, limits: TimeLimits) -> Sum
     for row in report.rows() {
         let timed = timed.get(&row.method).expect("a row");
         assert_eq!(timed.calls, row.calls);
-        let (total, own) = ([row.total, timed.total], [row.self_weight, timed.self_weight]);
-        sums.methods.insert(row.method, (row.calls, total, own));
+        let (total, self_ns) = ([row.total, timed.total], [row.self_weight, timed.self_weight]);
+        sums.methods.insert(row.method, (row.calls, total, self_ns));
     }
     let (tree, timed_tree) = (graph.into_tree(), timed_graph.into_tree());
     for (path, row) in tree.rows() {
@@ -568,7 +569,7 @@ proptest! {
         to in 0_u64..120,
         min_ns in prop_oneof![1 => Just(0_u64), 1 => 1_u64..2000],
     ) {
-        // Each event has its own time, and cuts stand where events do, so no estimate is between two marks.
+        // Each event has its self_ns time, and cuts are at events, so no estimate is between two marks.
         let thread = thread(&records);
         let (mut encoder, mut marks) = (MarkEncoder::with_header(), Vec::new());
         for event in &thread.events {

@@ -1,6 +1,7 @@
-//! Any bytes as calls: added up as a plain stack does it.
+//! Arbitrary bytes as calls: the sums are those of a plain stack.
 //!
-//! As they stand, damage and all; and each byte as an event, so that few methods meet often.
+//! Once as they are, with damage; and once with an event for each byte, so that a few methods call each other
+//! often.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +9,9 @@ use flow_codec::analysis::{Graph, Report};
 use flow_codec::read::{FlowReader, ReadRecords};
 use flow_model::decode;
 
-use crate::support::naive_tree::{naive_paths, naive_report, rows};
+use crate::support::calls::{naive_paths, naive_report, rows};
 
-/// A naive report looks through the stack at each call.
+/// A naive report searches the whole stack at each call.
 const MOST_EVENTS: usize = 1_000;
 
 pub(super) fn check(bytes: &[u8]) {

@@ -1,4 +1,4 @@
-//! Any bytes as a thread file: what the naive decoder sees, one by one, together, and in pieces.
+//! Arbitrary bytes as a thread file: readers agree with the model, record by record, together, and in pieces.
 
 use flow_codec::read::FlowReader;
 use flow_model::{Stream, decode};

@@ -1,6 +1,6 @@
-//! Any bytes as raw chunks: folded as the plain fold does it, to a whole and canonical stream.
+//! Arbitrary bytes as raw chunks: the result is that of the model, whole and canonical.
 //!
-//! The first byte says how many bytes a chunk holds.
+//! The first byte is the number of bytes of a chunk.
 
 use flow_codec::read::FlowReader;
 use flow_codec::write::Canonicalizer;
@@ -36,7 +36,7 @@ pub(super) fn check(bytes: &[u8]) {
 
     assert_marked(chunks(), 1000);
 
-    // Cut at events instead, chunks leave no trace.
+    // Cut between events, chunks do not change the result.
     let events: Vec<Vec<u8>> = chunks().flat_map(parse).flatten().map(RawEvent::bytes).collect();
     let (mut fold, mut again) = (Canonicalizer::default(), Vec::new());
     for event in &events {

@@ -1,4 +1,4 @@
-//! Any bytes as `ids.properties`: each line counts for itself, and what it says can be written again.
+//! Arbitrary bytes as `ids.properties`: each line counts by itself, and its content can be written again.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub(super) fn check(bytes: &[u8]) {
                 assert_eq!(again.pop(), Some('\n'));
                 assert!(!again.contains('\n'));
                 assert_eq!(ids::decode_line(&again), Ok(Some((key.clone(), id))));
-                // Of two lines with one id the first one counts.
+                // Of two lines with the same id, the first one counts.
                 expected.entry(id).or_insert(key);
             }
         }

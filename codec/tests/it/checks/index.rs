@@ -1,7 +1,7 @@
-//! Any bytes as an index: it is refused, or what it says of the events is found out when it is wrong.
+//! Arbitrary bytes as an index: it is refused, or its errors are found when the events are read.
 //!
-//! Where the first byte is even, as they stand; where it is odd, as the numbers of intervals, which a
-//! check and a sample make believable.
+//! If the first byte is even, the others are used as they are; if it is odd, they are the numbers of
+//! intervals, with a valid checksum and sample.
 
 use std::sync::atomic::AtomicU64;
 
@@ -11,7 +11,7 @@ use flow_codec::tree::LazyTree;
 use flow_model::{Stream, decode};
 
 use super::lazy_tree::{assert_same, naive_index, open};
-use crate::support::naive_tree::naive_calls;
+use crate::support::calls::naive_calls;
 
 /// Down and up again, an exit too many, a long run.
 const EVENTS: [u8; 24] = [
@@ -34,7 +34,7 @@ pub(super) fn check(bytes: &[u8]) {
     let intervals: Vec<_> = bytes.chunks_exact(4).map(interval).collect();
     let covered = intervals.iter().map(|interval| interval.bytes).sum::<u64>();
     let covered = usize::try_from(covered).expect("bytes are few");
-    // Of a file of so many bytes the sample is right, whatever the intervals say.
+    // For a file of this many bytes the sample is right, whatever the intervals are.
     let events = &EVENTS[..covered.min(EVENTS.len())];
     let sample = naive_index(events, &decode(events), u64::MAX).sample;
     let thread = flow_codec::ThreadId::new(1);
@@ -66,7 +66,7 @@ fn ask(index: &[u8], stream: &Stream) {
         let _ = tree.subtree(&node).expect("readable");
         let _ = tree.next_sibling(&node).expect("readable");
         let _ = tree.children(Some(&node), 0, 9).expect("readable");
-        // Asked again, once the index is one of ours.
+        // Again, now that the index has been replaced.
         if let Origin::Built | Origin::Rebuilt(_) = tree.origin() {
             let node = tree.call(number as u64).expect("readable").expect("there are as many");
             assert_same(&node, call);

@@ -1,5 +1,5 @@
-//! Any bytes as a journal beside two thread files: whatever it adds to them is whole and canonical, and
-//! what is wrong is named with its place.
+//! Arbitrary bytes as a journal of two thread files: what it adds to them is whole and canonical, and errors
+//! have their offset.
 
 use std::io::Read;
 use std::path::Path;
@@ -29,7 +29,7 @@ pub(super) fn check(bytes: &[u8]) {
     trace.files.iter().for_each(check_file);
 }
 
-/// Whatever its marks are, they come to an end, and what completes their file gives the same.
+/// Its marks end, and the marks that complete the file give the same.
 fn check_marks(file: &ThreadFile) {
     let Some(mut marks) = file.marks().expect("it is there") else { return };
     let mut seen = Vec::new();
@@ -56,7 +56,8 @@ fn check_marks(file: &ThreadFile) {
                     (next, _) => break next,
                 }
             };
-            // The journal may say that marks go back. A file cannot, but to where instants before it began.
+            // Marks of the journal may go back. Those of a file cannot, except to before the start of
+            // instants.
             assert_eq!(next.exits, position.exits);
             assert!((position.offset..=reached).contains(&next.offset), "{next:?}, {position:?}");
         }
@@ -68,11 +69,11 @@ fn check_file(file: &ThreadFile) {
     let content = Content::open(file).expect("it is there");
     let mut bytes = Vec::new();
     content.reader().read_to_end(&mut bytes).expect("plain files");
-    // What does not fit after the file is left out.
+    // Marks that do not fit after the file are skipped.
     let is_whole = content.gap(&file.path).is_none();
     assert_eq!(bytes.len() as u64, if is_whole { file.bytes } else { file.bytes_in_file() });
 
-    // From where the journal goes on: enters and exits.
+    // Enters and exits in the journal.
     let (mut found, mut has_failed) = ((0_u64, 0_u64), false);
     let mut events = file.events().expect("it is there");
     let mut in_file = 0;

@@ -1,5 +1,4 @@
-//! Any bytes as a thread file of JSON lines: they are converted to what each line says by itself, and every other line
-//! is named.
+//! Arbitrary bytes as a thread file of JSON lines: each line is converted by itself, or reported.
 
 use flow_codec::Error;
 use flow_codec::format::{flow, jsonl};
@@ -30,7 +29,7 @@ pub(super) fn check(bytes: &[u8]) {
     assert_eq!(file.stored_bytes(), bytes.len() as u64);
 }
 
-/// Line by line. The bytes of a fuzzer are fewer than a line may have.
+/// Line by line. A fuzzer's input is shorter than the longest line.
 fn naive(bytes: &[u8]) -> (Vec<Record>, Vec<u64>, bool) {
     let (mut events, mut bad) = (Vec::new(), Vec::new());
     let mut lines: Vec<_> = bytes.split(|&byte| byte == b'\n').collect();

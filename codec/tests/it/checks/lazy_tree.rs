@@ -1,7 +1,6 @@
-//! Any bytes as a thread file with an index: whatever is asked of a call, the answer is that of a plain
-//! stack.
+//! Arbitrary bytes as a thread file with an index: every result is that of a plain stack.
 //!
-//! The first byte says how long the intervals of the index are: a little more than that.
+//! The first byte determines the length of the index's intervals, which is a little larger.
 
 use std::sync::atomic::AtomicU64;
 
@@ -14,11 +13,11 @@ use flow_codec::{Offset, ThreadId};
 use flow_model::{End, Record, Stream, decode};
 
 use super::scratch;
-use crate::support::naive_tree::{NaiveCall, naive_calls};
+use crate::support::calls::{NaiveCall, naive_calls};
 
-/// As many calls are asked about, evenly spread.
+/// The number of calls that are checked, evenly spread.
 const ASKED: usize = 24;
-/// An index of more intervals is refused for a file as small as ours.
+/// An index with more intervals is refused for such a small file.
 const INTERVALS: usize = 100;
 const FAR_FROM_THE_END: u128 = 1 << 62;
 
@@ -32,7 +31,7 @@ pub(super) fn check(bytes: &[u8]) {
     let encoded = index.encode();
     assert_eq!(IndexFile::decode(&encoded).as_ref(), Ok(&index));
 
-    // An index holds sums, and those of more events than there can be stop at the largest number.
+    // An index has sums, and sums of too many events stop at the largest number.
     let trace = open(bytes, if index.intervals.is_empty() { &[] } else { &encoded });
     let is_usual = exits(&stream) < FAR_FROM_THE_END && !index.intervals.is_empty();
     let mut tree = LazyTree::open(&trace.files[0], &AtomicU64::new(0)).expect("it can be read");
@@ -52,7 +51,7 @@ fn exits(stream: &Stream) -> u128 {
     exits.sum()
 }
 
-/// An index that was stored is the one that was made.
+/// A stored index is loaded unchanged.
 fn store_and_load(file: &ThreadFile) {
     let content = Content::open(file).expect("it can be read");
     let made = Index::build(file, &content, &AtomicU64::new(0)).expect("it can be read");
@@ -66,7 +65,7 @@ pub(super) fn open(events: &[u8], index: &[u8]) -> Trace {
     scratch::opened(&[("thread-1.flow", events), ("thread-1.idx", index)])
 }
 
-/// The index of sound intervals, each of at least so many bytes but for the last.
+/// The index of whole intervals, each of at least this many bytes except the last.
 pub(super) fn naive_index(bytes: &[u8], stream: &Stream, size: u64) -> IndexFile {
     let records = stream.records.iter().map(|&(offset, seen)| (offset, Some(seen)));
     let damage = stream.damage.iter().map(|&(offset, _)| (offset, None));
@@ -90,7 +89,7 @@ pub(super) fn naive_index(bytes: &[u8], stream: &Stream, size: u64) -> IndexFile
             Some(Record::Exits(count)) => {
                 interval.exits = interval.exits.saturating_add(count);
                 depth -= i128::from(count);
-                // Depths end where a number of 64 bits does.
+                // Depths are limited to 64 bits.
                 depth = depth.max(i64::MIN.into());
                 let fall = u64::try_from(-depth).unwrap_or_default();
                 interval.fall = interval.fall.max(fall);
@@ -116,8 +115,8 @@ fn ask(tree: &mut LazyTree, stream: &Stream) {
     assert_eq!(tree.end().enters, calls.len() as u64);
     let offsets = |nodes: &[Node]| nodes.iter().map(|node| node.place.offset.get()).collect();
     let children = |of: Option<usize>, skip: usize, max: usize| -> Vec<u64> {
-        let own = calls.iter().filter(|call| call.parent == of);
-        own.skip(skip).take(max).map(|call| call.offset).collect()
+        let direct = calls.iter().filter(|call| call.parent == of);
+        direct.skip(skip).take(max).map(|call| call.offset).collect()
     };
     let found: Vec<u64> = offsets(&tree.children(None, 0, 10).expect("readable"));
     assert_eq!(found, children(None, 0, 10));
@@ -140,7 +139,7 @@ fn ask(tree: &mut LazyTree, stream: &Stream) {
         assert_eq!(sibling.map(|node| node.place.offset.get()), next.map(|next| next.offset));
         let frames = tree.frames(node.place).expect("readable");
         assert_eq!(frames.len() as u64, call.depth);
-        // Two bytes further there may be the middle of a record.
+        // The offset two bytes later may be in the middle of a record.
         let at = Offset::new(call.offset + 2);
         let next = stream.records.iter().find(|(offset, _)| *offset >= at.get());
         let found = tree.offset(at).expect("readable").map(|place| place.offset.get());
@@ -149,7 +148,7 @@ fn ask(tree: &mut LazyTree, stream: &Stream) {
     assert_eq!(tree.call(calls.len() as u64).expect("readable"), None);
 }
 
-/// Of two parts, each of which begins and ends with a call.
+/// Checks two parts, each of which begins and ends with a call.
 fn ask_in_parts(tree: &mut LazyTree, stream: &Stream) {
     let calls = naive_calls(stream);
     let cut = |eighths: usize| calls.len() * eighths / 8;
@@ -177,7 +176,7 @@ fn ask_in_parts(tree: &mut LazyTree, stream: &Stream) {
     }
 }
 
-/// A node is the call that it should be.
+/// Asserts that a node is this call.
 pub(super) fn assert_same(node: &Node, call: &NaiveCall) {
     let place = node.place;
     assert_eq!(

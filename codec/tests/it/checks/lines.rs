@@ -1,8 +1,8 @@
-//! A text file as its lines.
+//! Splits a text file into lines.
 
 use flow_codec::Error;
 
-/// So much damage of a file is listed.
+/// At most this much damage of a file is listed.
 const LISTED: usize = 20;
 
 /// The lines that end in LF.
@@ -12,7 +12,7 @@ pub(super) fn whole_lines(bytes: &[u8]) -> Vec<String> {
     lines.into_iter().map(|line| String::from_utf8_lossy(line).into_owned()).collect()
 }
 
-/// The damage is these lines of this file, those counted from 1.
+/// Asserts that these lines of this file are reported, counted from 1.
 pub(super) fn assert_damaged(damage: &[Error], file: &str, lines: &[usize]) {
     let named: Vec<_> = damage.iter().map(ToString::to_string).collect();
     assert_eq!(named.len(), lines.len().min(LISTED), "{named:?}");

@@ -1,4 +1,4 @@
-//! Any bytes as `trace.json`: it is what its JSON says, or refused by name.
+//! Arbitrary bytes as `trace.json`: it has the content of its JSON, or is refused by name.
 
 use flow_codec::Error;
 use flow_codec::format::manifest::{Manifest, VERSION};

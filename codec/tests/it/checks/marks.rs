@@ -1,4 +1,4 @@
-//! Any bytes as marks: those that are decoded can be written again, and are read from any stream alike.
+//! Arbitrary bytes as marks: those that are decoded can be written again, and are the same from any stream.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ pub(super) fn check(bytes: &[u8]) {
     let Some((&size, bytes)) = bytes.split_first() else {
         return;
     };
-    // Behind a header, or it takes long to find one.
+    // After a header, which a fuzzer would take long to find.
     let file = [&HEADER, bytes].concat();
     let (expected, end) = decode_all(bytes);
 

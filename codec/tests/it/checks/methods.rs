@@ -1,4 +1,4 @@
-//! Any bytes as `methods.jsonl`: each line counts for itself, and what it says can be written again.
+//! Arbitrary bytes as `methods.jsonl`: each line counts by itself, and its content can be written again.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
-//! What must hold of any bytes, for each decoder: one file each. The fuzz targets run these checks on
-//! what they make up, and `corpus.rs` on what they have found so far.
+//! What must hold for arbitrary bytes, one file for each decoder. The fuzz targets run these checks on random
+//! input, and `corpus.rs` on the input that was worth keeping.
 //!
-//! Another decoder: a file here, a line in [`CHECKS`], a target of that name in `codec/fuzz`, and a first
-//! file in its corpus. `corpus.rs` fails until all of it is there.
+//! A new decoder needs a file here, a line in [`CHECKS`], a target of that name in `codec/fuzz`, and a first
+//! file in its corpus. `corpus.rs` fails until all of them exist.
 
 mod analyses;
 mod flow_reader;
@@ -22,7 +22,7 @@ mod threads;
 mod times;
 mod trace_dir;
 
-/// A check of any bytes. It panics where something does not hold.
+/// A check of arbitrary bytes. It panics if something does not hold.
 pub(crate) type Check = fn(&[u8]);
 
 /// All checks, by the names of their fuzz targets.

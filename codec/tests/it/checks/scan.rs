@@ -1,11 +1,11 @@
-//! Any bytes through the scanner: what record by record comes of them, as a whole and in pieces.
+//! Arbitrary bytes through the scanner: the sums are those of single records, as a whole and in pieces.
 //!
-//! The first byte says how long a piece is.
+//! The first byte is the length of a piece.
 
 use flow_codec::scan::{Stop, Summary, scan};
 use flow_model::{End, Record, Stream, decode};
 
-/// Sums below this are not near the largest number, where they stop.
+/// Smaller sums are far from the largest number, where sums stop.
 const FAR_FROM_THE_END: i128 = 1 << 62;
 
 pub(super) fn check(bytes: &[u8]) {
@@ -40,7 +40,7 @@ pub(super) fn check(bytes: &[u8]) {
     }
 }
 
-/// Up to where there is no damage, and what stops a scan there.
+/// The length of the bytes before any damage, and why a scan stops there.
 fn sound_part(stream: &Stream, len: usize) -> (usize, Stop) {
     let (offset, stop) = match (stream.damage.first(), stream.end) {
         (Some(&(offset, _)), _) => (offset, Stop::Damage),
@@ -50,7 +50,7 @@ fn sound_part(stream: &Stream, len: usize) -> (usize, Stop) {
     (usize::try_from(offset).expect("within the bytes"), stop)
 }
 
-/// The same without any limit, by a stack and by its height.
+/// The same without limits, from the depth and from a stack.
 #[derive(Default)]
 struct Naive {
     enters: i128,

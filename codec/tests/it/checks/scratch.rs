@@ -15,7 +15,7 @@ thread_local! {
     };
 }
 
-/// Files that a check may have.
+/// Files that a check may create.
 const FILES: [&str; 9] = [
     names::MANIFEST,
     names::IDS,
@@ -28,7 +28,7 @@ const FILES: [&str; 9] = [
     "thread-2.jsonl",
 ];
 
-/// A directory of these files and no others, up to the next call.
+/// A directory with exactly these files, until the next call.
 pub(super) fn filled(files: &[(&str, &[u8])]) -> PathBuf {
     DIR.with(|dir| {
         for name in FILES {
@@ -42,7 +42,7 @@ pub(super) fn filled(files: &[(&str, &[u8])]) -> PathBuf {
     })
 }
 
-/// The trace of these files.
+/// The trace with these files.
 pub(super) fn opened(files: &[(&str, &[u8])]) -> Trace {
     Trace::open(filled(files)).expect("a trace, damaged or not")
 }

@@ -1,4 +1,4 @@
-//! Any bytes as `threads.jsonl`: each line counts for itself, and what it says can be written again.
+//! Arbitrary bytes as `threads.jsonl`: each line counts by itself, and its content can be written again.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use flow_codec::format::threads::ThreadLine;
 use super::lines::{assert_damaged, whole_lines};
 use super::scratch;
 
-/// What the lines of a thread amount to.
+/// The content of a thread's lines.
 #[derive(Default)]
 struct Life {
     name: String,
     start_ns: Option<u64>,
     end_ns: Option<u64>,
     renames: usize,
-    /// Frames named, and those omitted, of the first line that has any.
+    /// Frames named, and those omitted, in the first line that has any.
     open: Option<(usize, u64)>,
 }
 

@@ -1,16 +1,17 @@
-//! Any bytes as the calls of a thread and its marks: what is added up with a clock is what each call took.
+//! Arbitrary bytes as the calls of a thread and its marks: sums of times are those of the durations of each
+//! call.
 //!
-//! The first five bytes say how many bytes the calls have, and what is left out by its time: instants are
-//! powers of two. The others are events, and behind them marks as they stand.
+//! The first five bytes are the number of bytes of the calls, and the limits of time, which are powers of
+//! two. Then follow events, and after them marks.
 
 use flow_codec::format::marks::HEADER;
 use flow_codec::read::TimeLimits;
 
 use super::analyses::event;
 use super::scratch;
-use crate::support::naive_times::check_times;
+use crate::support::times::check_times;
 
-/// Sums are looked up in the whole stack at each call.
+/// A naive sum searches the whole stack at each call.
 const MOST_EVENTS: usize = 1_000;
 
 pub(super) fn check(bytes: &[u8]) {

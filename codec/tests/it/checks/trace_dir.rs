@@ -1,8 +1,8 @@
-//! Any bytes as the files of a trace directory: it opens or is refused by name, and each thread is the same
-//! read in any way.
+//! Arbitrary bytes as the files of a trace directory: it opens or is refused by name, and each thread is the
+//! same however it is read.
 //!
-//! The byte FF, which no text holds, ends a text file; behind the fourth, the next byte is the length of
-//! a thread file, and what follows that is the journal.
+//! The byte FF, which no text contains, ends a text file. After the fourth, the next byte is the length of a
+//! thread file, and the rest is the journal.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ pub(super) fn check(bytes: &[u8]) {
         let (events, journal) = rest.split_at(rest.len().min(len.into()));
         files.extend([("thread-1.flow", events), (names::JOURNAL, journal)]);
     }
-    // No bytes, no file: otherwise a trace without a manifest would never be tried.
+    // An empty file is left out: otherwise a trace without a manifest would never be tried.
     files.retain(|(_, bytes)| !bytes.is_empty());
 
     let dir = scratch::filled(&files);

@@ -1,10 +1,10 @@
-//! Independent, simple models of the formats, and helpers. Also compiled by the fuzz targets.
+//! Adapters and naive models for comparison, and helpers. The fuzz targets compile them too.
 
+pub(crate) mod calls;
 pub(crate) mod limited;
 pub(crate) mod marked;
-pub(crate) mod naive_journal;
-pub(crate) mod naive_times;
-pub(crate) mod naive_tree;
 pub(crate) mod pieces;
 pub(crate) mod program;
 pub(crate) mod readers;
+pub(crate) mod recorder;
+pub(crate) mod times;

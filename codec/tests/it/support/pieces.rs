@@ -1,8 +1,8 @@
-//! A stream that comes in small pieces and is interrupted now and then, as a slow pipe is.
+//! A stream in small pieces, with an interrupted call now and then, as from a slow pipe.
 
 use std::io::{self, Read};
 
-/// Hands out `bytes` in pieces of the given sizes, over and over; 0 is an interrupted call.
+/// Yields `bytes` in pieces of the given sizes, repeated; 0 is an interrupted call.
 #[derive(Debug)]
 pub(crate) struct Pieces<'a> {
     bytes: &'a [u8],

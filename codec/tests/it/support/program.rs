@@ -1,18 +1,18 @@
-//! A random program: what happens in it, and what its probes append.
+//! A random program: its true events, and what its probes append.
 //!
-//! It does all that the specification says is folded exactly, and nothing that it says is not. So
-//! code that is not recorded passes an exception on where the fold cannot know who is dead, unless
-//! the next event tells.
+//! It does everything that the specification calls exact, and nothing that it calls inexact. So code that is
+//! not recorded passes an exception on where nothing shows which constructors it ended, unless the next event
+//! does.
 
 use flow_model::{Event, RawEvent};
 
-/// Ids of methods, of each length; some end in a byte that is an event of its own elsewhere.
+/// Ids of methods, of each length; some end in a byte that is an event elsewhere.
 const METHODS: [u64; 10] = [0, 1, 63, 64, 127, 7931, 8191, 8192, 1_007_616 + 63, (1 << 20) + 5];
 const CONSTRUCTORS: [u64; 8] = [2, 62, 65, 7999, 8190, 8193, 1 << 34, i64::MAX as u64];
 
 /// Something was thrown.
 struct Thrown {
-    /// Constructors were left of which no event so far tells.
+    /// Constructors were left, and no event has shown it so far.
     untold: bool,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Program {
     left: usize,
 }
 
-/// What a frame has called directly, while it is in the call of another constructor.
+/// The direct calls of a frame during its call of another constructor.
 #[derive(Default)]
 struct Calls {
     first: Option<u64>,
@@ -101,15 +101,15 @@ impl Program {
         }
     }
 
-    /// Sometimes, code that is not recorded catches whatever a call throws. To be followed by an
-    /// event that tells who is dead.
+    /// Sometimes, code that is not recorded catches the exception of a call. An event must follow that shows
+    /// which constructors it ended.
     fn swallow(&mut self) {
         if self.percent(15) {
             let _ = self.call(&mut Calls::default());
         }
     }
 
-    /// The end of a frame whose code our handler covers.
+    /// The end of a frame whose code the handler of its probes covers.
     fn leave(&mut self, result: Result<(), Thrown>) -> Result<(), Thrown> {
         if result.is_ok() {
             self.swallow();
@@ -118,7 +118,7 @@ impl Program {
         result.map_err(|_| THROWN)
     }
 
-    /// Some code of a frame that our handler covers, with handlers of its own.
+    /// Some code of a frame that the handler of its probes covers, with handlers of the program.
     fn body(&mut self) -> Result<(), Thrown> {
         while self.percent(55) {
             let result =
@@ -128,7 +128,7 @@ impl Program {
                     return Err(thrown);
                 }
                 self.raw.push(RawEvent::Catch);
-                // As `finally` does.
+                // Like `finally`.
                 if self.percent(30) {
                     return Err(THROWN);
                 }
@@ -154,7 +154,7 @@ impl Program {
         self.leave(result)
     }
 
-    /// `super(…)` or `this(…)`. If it throws, no event tells that the caller is left.
+    /// `super(…)` or `this(…)`. If it throws, no event shows that the caller is left.
     fn call_another_constructor(&mut self) -> Result<(), Thrown> {
         self.swallow();
         self.left = self.left.saturating_sub(1);
@@ -173,7 +173,7 @@ impl Program {
     }
 
     fn recorded_constructor(&mut self, callee: u64, calls: &mut Calls) -> Result<(), Thrown> {
-        // A class loader that is recorded finds its class.
+        // A recorded class loader finds its class.
         if self.percent(10) {
             let id = self.one_of(&METHODS);
             calls.first = Some(id);

@@ -7,7 +7,7 @@ use flow_codec::read::{ReadRecords, Tail, Visit};
 use flow_codec::{Error, MethodId};
 use flow_model::{End, Record, Stream};
 
-/// What a reader of the crate makes of its input, in the same terms.
+/// Reads everything from a reader of the crate.
 pub(crate) fn read_all(mut reader: impl ReadRecords) -> Stream {
     let mut records = Vec::new();
     let mut damage = Vec::new();
@@ -34,14 +34,14 @@ pub(crate) fn read_all(mut reader: impl ReadRecords) -> Stream {
                 assert_eq!(reader.position(), next);
                 damage.push((offset.get(), next.get()));
             }
-            // The file does not reach to where the journal goes on.
+            // The file does not reach to where the journal continues.
             Err(Error::Gap { end, next, .. }) => damage.push((end.get(), next.get())),
             Err(error) => panic!("bytes in memory cannot fail with: {error}"),
         }
     }
 }
 
-/// The same of the records as they are handed on together, where they begin left out.
+/// Reads the same records through a visitor, which gets no offsets.
 pub(crate) fn visit_all(mut reader: impl ReadRecords) -> (Vec<Record>, Vec<(u64, u64)>, End) {
     struct All(Vec<Record>);
     impl Visit for All {
@@ -60,7 +60,7 @@ pub(crate) fn visit_all(mut reader: impl ReadRecords) -> (Vec<Record>, Vec<(u64,
             Err(Error::OversizedNumber { offset, next, .. }) => {
                 damage.push((offset.get(), next.get()));
             }
-            // The file does not reach to where the journal goes on.
+            // The file does not reach to where the journal continues.
             Err(Error::Gap { end, next, .. }) => damage.push((end.get(), next.get())),
             Err(error) => panic!("bytes in memory cannot fail with: {error}"),
         }

@@ -1,11 +1,11 @@
-//! Calls as a plain stack sees them, for comparison: slow and obvious. The fuzz targets use it too.
+//! Calls from a plain stack, for comparison: slow and obvious. The fuzz targets use it too.
 
 use std::collections::BTreeMap;
 
 use flow_codec::analysis::Report;
 use flow_model::{Record, Stream};
 
-/// Calls and total of each method: every call looks through the whole stack.
+/// Calls and total of each method: every call searches the whole stack.
 pub(crate) fn naive_report(stream: &Stream) -> BTreeMap<u64, (u64, u64)> {
     let mut open: Vec<u64> = Vec::new();
     let mut rows: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
@@ -36,20 +36,20 @@ pub(crate) fn rows(report: &Report) -> BTreeMap<u64, (u64, u64)> {
     rows.iter().map(|row| (row.method.get(), (row.calls, row.total))).collect()
 }
 
-/// One call, with all that can be asked of it.
+/// One call, with everything that can be asked about it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct NaiveCall {
     pub(crate) offset: u64,
     pub(crate) method: u64,
     pub(crate) depth: u64,
     pub(crate) parent: Option<usize>,
-    /// Calls in it, its own included.
+    /// Calls in it, including itself.
     pub(crate) calls: u64,
-    /// Where the record begins that leaves it.
+    /// The offset of the record that leaves it.
     pub(crate) left: Option<u64>,
 }
 
-/// All calls in order, however long that takes.
+/// All calls in order.
 pub(crate) fn naive_calls(stream: &Stream) -> Vec<NaiveCall> {
     let mut calls: Vec<NaiveCall> = Vec::new();
     let mut open: Vec<usize> = Vec::new();
@@ -72,7 +72,7 @@ pub(crate) fn naive_calls(stream: &Stream) -> Vec<NaiveCall> {
     calls
 }
 
-/// The methods on the stack at each call, the outermost first, and how often it was the same.
+/// The methods on the stack at each call, the outermost first, with the number of calls.
 pub(crate) fn naive_paths(stream: &Stream) -> BTreeMap<Vec<u64>, u64> {
     let mut open: Vec<u64> = Vec::new();
     let mut paths = BTreeMap::new();

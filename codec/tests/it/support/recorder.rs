@@ -1,5 +1,5 @@
-//! A recorder as the specification of the journal has it, as plainly as it can be: it may be killed
-//! between any two of its stores.
+//! A plain recorder that follows the specification of the journal. It may be killed between any two of its
+//! stores.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ use flow_codec::format::{journal, jsonl, names};
 use flow_codec::write::Canonicalizer;
 use flow_model::{RawEvent, canonicalize, encode};
 
-/// What threads do.
+/// An action of a thread.
 #[derive(Clone, Debug)]
 pub(crate) enum Action {
     Record(RawEvent),
@@ -21,11 +21,11 @@ pub(crate) enum Action {
     End,
 }
 
-/// The process is gone.
+/// The process was killed.
 #[derive(Debug)]
 pub(crate) struct Killed;
 
-/// What a process leaves behind.
+/// A recording process, or what it left.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     pub(crate) format: EventFormat,
@@ -35,7 +35,7 @@ pub(crate) struct Recorder {
     threads: BTreeMap<u64, Thread>,
     /// Steps until it is killed.
     steps: usize,
-    /// Where each step is to be seen at once.
+    /// A directory that shows each step at once.
     live: Option<Live>,
 }
 
@@ -47,7 +47,7 @@ struct Live {
 }
 
 impl Live {
-    /// Writes what has changed, in order.
+    /// Writes the changes, in order.
     fn follow(&mut self, journal: &[u8], files: impl Iterator<Item = (String, Vec<u8>)>) {
         let append = |name: &str| {
             File::options().append(true).create(true).open(self.dir.join(name)).expect("a folder")
@@ -62,7 +62,7 @@ impl Live {
         self.journal.resize(journal.len(), 0);
         let mut file =
             File::options().write(true).open(self.dir.join(names::JOURNAL)).expect("made");
-        // A step changes bytes that follow each other, with one store.
+        // A step changes adjacent bytes, with one store.
         let differs = |at: &usize| self.journal[*at] != journal[*at];
         let (first, last) = ((0..journal.len()).find(differs), (0..journal.len()).rfind(differs));
         if let (Some(first), Some(last)) = (first, last) {
@@ -75,11 +75,11 @@ impl Live {
 
 #[derive(Default, Debug)]
 struct Thread {
-    /// Where its slot begins, and the place of its next event.
+    /// The offset of its slot, and that of its next event.
     slot: Option<usize>,
     position: usize,
     fold: Canonicalizer,
-    /// All that it recorded, and what it is recording now.
+    /// Everything that it recorded, and the event that it is recording.
     recorded: Vec<RawEvent>,
     recording: Option<RawEvent>,
     has_ended: bool,
@@ -91,13 +91,13 @@ impl Recorder {
         Self { format, chunk_bytes, journal, files, threads, steps, live: None }
     }
 
-    /// Shows each step in `dir`.
+    /// Writes each step to `dir`.
     pub(crate) fn watched(mut self, dir: &Path) -> Self {
         self.live = Some(Live { dir: dir.to_path_buf(), journal: Vec::new() });
         self
     }
 
-    /// Runs until it is killed. Returns the steps it had left.
+    /// Runs until it is killed. Returns the number of steps that were left.
     pub(crate) fn run(&mut self, actions: &[(u64, Action)]) -> Result<usize, Killed> {
         self.step()?;
         self.journal.resize(journal::HEADER_BYTES, 0);
@@ -169,7 +169,7 @@ impl Recorder {
         self.thread(id).slot.expect("it has one")
     }
 
-    /// Folds the chunk and writes it, in two parts: a process may be killed within a write.
+    /// Canonicalizes the chunk and writes it, in two parts: a process may be killed within a write.
     fn write_chunk(&mut self, id: u64, is_last: bool) -> Result<(), Killed> {
         let slot = self.slot(id);
         let start =
@@ -212,7 +212,7 @@ impl Recorder {
         self.store(slot + 8, journal::closed(self.load(slot + 8)))
     }
 
-    /// The first slot that is not open and large enough, or else a new one.
+    /// Returns the first slot that is not open and large enough, or else a new one.
     fn free_slot(&mut self, bytes: usize) -> Result<usize, Killed> {
         let mut at = journal::HEADER_BYTES;
         while at < self.journal.len() {
@@ -249,7 +249,7 @@ impl Recorder {
         self.store(slot + 8, journal::opened(self.load(slot + 8)))
     }
 
-    /// Writes what is left behind.
+    /// Writes its files.
     pub(crate) fn save(&self, dir: &Path) {
         let manifest = format!(
             "{{\"format_version\":1,\"tool\":\"t\",\"engine\":\"e\",\"event_format\":\"{}\",\"options\":{{}},\
@@ -265,8 +265,7 @@ impl Recorder {
         }
     }
 
-    /// What each thread's events would be if all had ended: without and with the event that was just
-    /// being recorded.
+    /// The events of each thread as if it had ended: without and with the event that was being recorded.
     pub(crate) fn expected(&self) -> BTreeMap<u64, [Vec<u8>; 2]> {
         let content = |events: &[RawEvent]| {
             let raw: Vec<u8> = events.iter().copied().flat_map(RawEvent::bytes).collect();
