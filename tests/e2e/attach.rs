@@ -1,4 +1,4 @@
-//! Recording that begins and ends while the program runs.
+//! Recordings that begin and end while the program runs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,7 +24,7 @@ impl Session {
         Self::of(Program::harness(jdk, "Attached"))
     }
 
-    /// The same, of a program that has been prepared.
+    /// The same, with a program that has been prepared.
     pub(crate) fn of(program: Program) -> Self {
         Self::start_as(program, Program::command_without_agent)
     }
@@ -85,7 +85,7 @@ impl Session {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 
-    /// Ends the program, which has nothing to complain of.
+    /// Ends the program, and asserts that it has no complaints.
     pub(crate) fn exit(mut self) -> Program {
         self.say("exit 5");
         let output = self.child.wait_with_output().unwrap();
@@ -95,7 +95,7 @@ impl Session {
     }
 }
 
-/// `flow check` finds a whole trace with a clean end.
+/// Asserts that `flow check` finds a whole trace with a clean end.
 pub(crate) fn assert_clean(dir: &Path) {
     let check = Command::new(flow()).arg("check").arg(dir).output().unwrap();
     let text = String::from_utf8_lossy(&check.stdout).into_owned();
@@ -103,7 +103,7 @@ pub(crate) fn assert_clean(dir: &Path) {
     assert!(decode_trace(dir).manifest["end"].is_object(), "{text}");
 }
 
-/// The number of steps in each call of `work` in a thread that calls nothing else; all calls have
+/// The number of steps in each call of `work`, in a thread that calls nothing else and whose calls have all
 /// ended.
 fn steps(trace: &Decoded, thread: &DecodedThread) -> Vec<usize> {
     let mut steps = Vec::new();
@@ -130,7 +130,7 @@ fn workers(jdk: &Jdk) -> usize {
     if jdk.version >= 21 { 6 } else { 3 }
 }
 
-/// What is recorded of these commands is exactly what they do.
+/// Asserts that exactly what these commands do is recorded.
 pub(crate) fn assert_recorded(
     jdk: &Jdk,
     session: &mut Session,
@@ -184,14 +184,14 @@ fn what_happens_between_attach_and_detach_is_recorded_exactly() {
             assert_clean(&session.dir("first"));
         });
 
-        // The program goes on, unrecorded.
+        // The program continues, unrecorded.
         let before = fs::read(first.join("trace.json")).unwrap();
         session.command("work 5000");
         session.command("start 2");
         assert_eq!(fs::read(first.join("trace.json")).unwrap(), before);
         assert_eq!(steps_of_workers(&decode_trace(&first)).len(), workers(jdk));
 
-        // And can be recorded again, this time to its end.
+        // It can be recorded again, this time to its end.
         session.attach("second");
         let second = session.dir("second");
         assert_recorded(jdk, &mut session, &second, |session| session.detach());
@@ -267,7 +267,8 @@ fn attaching_to_threads_that_call_all_the_time_keeps_their_trees_whole() {
             assert_clean(&session.dir(&dir));
             session.wait_for("work 30000000");
 
-            // Attached in the middle of `work`, the steps stand at depth 0; then all is as usual.
+            // Attached in the middle of `work`, the trace has steps at depth 0; from then on, all is as
+            // usual.
             let dir = format!("whole-{round}");
             session.say("work 3000000");
             session.attach(&dir);
@@ -325,7 +326,7 @@ fn jcmd_loads_the_agent_too() {
         let output = Command::new(jdk.tool("jcmd"))
             .args([&pid, "JVMTI.agent_load"])
             .arg(library())
-            // Quoted for jcmd, which would else take it for an option of its own.
+            // Quoted, because jcmd would take it for an option of its own.
             .arg(format!("\"out={}\"", out.display()))
             .output()
             .unwrap();
@@ -343,7 +344,7 @@ fn a_recording_that_stops_by_itself_takes_its_probes_out() {
         let log = program.workspace().join("redefined.log");
         let log_changes = format!("-Xlog:redefine+class+load=info:file={}", log.display());
         let mut session = Session::of(program.jvm_arg(log_changes.as_str()));
-        // Each time the code of the class is replaced.
+        // Each time, the code of the class is replaced.
         let changes = || {
             let lines = fs::read_to_string(&log).unwrap();
             lines.lines().filter(|line| line.contains("harness.Attached,")).count()
@@ -376,7 +377,7 @@ fn a_recording_that_stops_by_itself_takes_its_probes_out() {
 }
 
 #[test]
-fn what_cannot_be_attached_to_is_refused_with_its_reason() {
+fn an_attach_that_fails_reports_its_reason() {
     on_every_jdk(|jdk| {
         let mut session = Session::start(jdk);
         let library = library();
@@ -399,7 +400,7 @@ fn what_cannot_be_attached_to_is_refused_with_its_reason() {
         assert_eq!(again.status.code(), Some(1), "one recording at a time");
         session.command("work 4");
         session.child.stdin.as_mut().unwrap().flush().unwrap();
-        // What the agent refused it may have said on the program's error stream, too.
+        // The agent may also have written its refusal to the program's error stream.
         session.say("exit 5");
         let output = session.child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(5));

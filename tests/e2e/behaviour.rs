@@ -1,4 +1,4 @@
-//! The program behaves as it does without us.
+//! The program behaves as without the agent.
 
 use flow_e2e::{Program, golden};
 
@@ -39,7 +39,7 @@ fn messages_go_to_stderr_only() {
     });
 }
 
-/// The JVM's ways to run a program, and its ways to check it.
+/// Ways in which the JVM runs a program, and ways in which it checks it.
 const AXES: [&str; 10] = [
     "-Xcheck:jni",
     "-Xint",
@@ -74,8 +74,8 @@ fn the_jvms_own_checks_find_nothing() {
         for axis in AXES {
             for (name, args) in [("Threads", Some("40")), ("SuperThrows", None), ("Leaves", None)] {
                 let unlocked = "-XX:+UnlockDiagnosticVMOptions";
-                // ZGC warns where the memory of the machine is too large for it.
-                // On JDK 11 ZGC is an experiment.
+                // ZGC warns if the memory of the machine is too large for it.
+                // On JDK 11 ZGC is experimental.
                 let experimental = "-XX:+UnlockExperimentalVMOptions";
                 let options = [unlocked, experimental, axis, "-Xmx512m"];
                 let program = || {

@@ -1,7 +1,7 @@
-//! Builds that run tests, recorded: `java-harness/suite` under Maven. Its methods log what they call, each
-//! test into a file, so that what flow shows of a test has something to be compared with.
+//! Recorded builds that run tests: `java-harness/suite` under Maven. Its methods log what they call, a file
+//! for each test, for comparison with what flow shows of that test.
 //!
-//! With `FLOW_BUILDS=all` (`scripts/builds.sh`) in many ways, else in the usual one.
+//! `FLOW_BUILDS=all` (`scripts/builds.sh`) tries many ways, otherwise only the usual one.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -31,13 +31,13 @@ fn on_some_jdks(mut body: impl FnMut(&Jdk)) {
     });
 }
 
-/// Builds take turns: they share a directory, which saves compiling once more.
+/// Builds take turns, because they share a directory, which saves compiling again.
 fn turn() -> MutexGuard<'static, ()> {
     static SUITE: Mutex<()> = Mutex::new(());
     SUITE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Maven on a JDK, with an empty place for what the methods say.
+/// Maven on a JDK, with an empty directory for the logs of the methods.
 fn maven(jdk: &Jdk, oracle: &Path, args: &[&str]) -> Vec<String> {
     let _ = fs::remove_dir_all(oracle);
     let _ = fs::remove_dir_all(suite().join("target/surefire-reports"));
@@ -54,11 +54,11 @@ fn run(command: &[String]) -> Output {
         run.env_remove(name);
     }
     run.output().unwrap_or_else(|error| {
-        panic!("cannot run {}: {error}; scripts/setup.sh tells what is missing", command[0])
+        panic!("cannot run {}: {error}; scripts/setup.sh shows what is missing", command[0])
     })
 }
 
-/// Each test case of the reports, and what it came to.
+/// The result of each test case in the reports.
 fn reported() -> BTreeMap<String, &'static str> {
     let mut cases = BTreeMap::new();
     let reports = fs::read_dir(suite().join("target/surefire-reports")).expect("there are reports");
@@ -100,7 +100,7 @@ fn trees(trace: &Path) -> BTreeMap<String, Vec<String>> {
                 Some((method, rest)) => format!("{method}{}", rest.split_once(')').unwrap().1),
                 None => name.to_owned(),
             };
-            // What its other threads did comes behind what it did itself.
+            // The calls of other threads come after those of the test's own thread.
             let is_new = !trees.contains_key(&name);
             current = is_new.then_some(name);
             if let Some(name) = &current {
@@ -118,7 +118,7 @@ fn trees(trace: &Path) -> BTreeMap<String, Vec<String>> {
     trees
 }
 
-/// A build in one way, without flow and with it.
+/// Builds in one way, without flow and with it, and compares.
 fn compare(jdk: &Jdk, args: &[&str]) {
     let work = tempfile::tempdir().unwrap();
     let (oracle, trace) = (work.path().join("oracle"), work.path().join("trace"));
@@ -152,10 +152,10 @@ fn compare(jdk: &Jdk, args: &[&str]) {
         compared += 1;
     }
     assert!(compared >= 30, "{compared}");
-    // And nothing that was not there.
+    // And nothing else.
     trees.retain(|_, calls| !calls.is_empty());
     assert!(trees.is_empty(), "{trees:?}");
-    // Threads that a test waits for are its own.
+    // Threads that a test waits for belong to it.
     let tests = Command::new(flow()).args(["tests", "--format", "csv"]).arg(&trace).output();
     let tests = String::from_utf8(tests.unwrap().stdout).unwrap();
     let helpers = |test: &str| {
@@ -189,7 +189,7 @@ fn each_test_of_a_build_shows_exactly_the_calls_it_made() {
     });
 }
 
-/// What JaCoCo reports of a build: counters of every class, method and line, without the run's own id and time.
+/// JaCoCo's report of a build: counters of every class, method and line, without the run's id and time.
 fn coverage(jdk: &Jdk, command: &[String]) -> String {
     let _ = fs::remove_file(suite().join("target/jacoco.exec"));
     let output = run(command);
@@ -209,29 +209,29 @@ fn coverage(jdk: &Jdk, command: &[String]) -> String {
 }
 
 #[test]
-fn coverage_and_results_under_jacoco_are_the_same_whoever_comes_first() {
+fn coverage_and_results_under_jacoco_are_the_same_in_either_order() {
     let _turn = turn();
     on_some_jdks(|jdk| {
         let work = tempfile::tempdir().unwrap();
         let (oracle, trace) = (work.path().join("oracle"), work.path().join("trace"));
-        // The report comes behind the tests, some of which fail.
-        let go_on = ["-Pcoverage", "-Dmaven.test.failure.ignore=true"];
-        let plain = coverage(jdk, &maven(jdk, &oracle, &go_on));
+        // The report comes after the tests, some of which fail.
+        let flags = ["-Pcoverage", "-Dmaven.test.failure.ignore=true"];
+        let plain = coverage(jdk, &maven(jdk, &oracle, &flags));
         let expected = reported();
 
         let mut before = vec![flow().display().to_string(), "record".to_owned()];
         before.extend(["--agent".to_owned(), library().display().to_string()]);
         before.extend(["--out".to_owned(), trace.display().to_string(), "--".to_owned()]);
-        before.extend(maven(jdk, &oracle, &go_on));
-        assert!(coverage(jdk, &before) == plain, "JDK {}: JaCoCo behind us", jdk.version);
+        before.extend(maven(jdk, &oracle, &flags));
+        assert!(coverage(jdk, &before) == plain, "JDK {}: JaCoCo after us", jdk.version);
         assert_eq!(reported(), expected);
 
-        // JaCoCo's own argument comes before what `argLine` was.
+        // JaCoCo puts its argument before the previous `argLine`.
         let after = work.path().join("after");
         let (library, out) = (library().display().to_string(), after.display().to_string());
         let agent = format!("-DargLine=-agentpath:{library}=out={out},include=suite.**");
-        let behind = maven(jdk, &oracle, &[&go_on[..], &[agent.as_str()]].concat());
-        assert!(coverage(jdk, &behind) == plain, "JDK {}: JaCoCo before us", jdk.version);
+        let build = maven(jdk, &oracle, &[&flags[..], &[agent.as_str()]].concat());
+        assert!(coverage(jdk, &build) == plain, "JDK {}: JaCoCo before us", jdk.version);
         assert_eq!(reported(), expected);
         for trace in [trace, after] {
             let calls = flow_e2e::decode_trace(&trace).enters_by_key();
@@ -241,7 +241,7 @@ fn coverage_and_results_under_jacoco_are_the_same_whoever_comes_first() {
     });
 }
 
-/// The blocks of a language in the page about tests.
+/// The code blocks of a language in the page about tests.
 fn documented(language: &str) -> Vec<String> {
     let page = harness().join("../docs/tests.md");
     let text = fs::read_to_string(page).unwrap();
@@ -249,7 +249,7 @@ fn documented(language: &str) -> Vec<String> {
     text.split(&fence).skip(1).map(|block| block.split("```").next().unwrap().to_owned()).collect()
 }
 
-/// The example of Maven with the documented configuration, as it stands there, for both plugins.
+/// The Maven example with the documented configuration, verbatim, for both plugins.
 fn configured_by_hand(dir: &Path) {
     let blocks = documented("xml");
     let block = |with: &str| blocks.iter().find(|block| block.starts_with(with)).expect(with);
@@ -293,7 +293,7 @@ fn the_documented_configuration_records_every_jvm_of_surefire_and_failsafe() {
     let work = tempfile::tempdir().unwrap();
     configured_by_hand(work.path());
     let traces = work.path().join("target/flow");
-    // How many JVMs at least: two classes for Surefire, one for Failsafe.
+    // The least number of JVMs: two classes for Surefire, one for Failsafe.
     let ways = [
         (&["-DforkCount=2", "-DreuseForks=false"][..], 3),
         (&["-DforkCount=1"], 2),
@@ -322,7 +322,7 @@ fn the_documented_configuration_records_every_jvm_of_surefire_and_failsafe() {
                 .output()
                 .unwrap();
             let report = String::from_utf8_lossy(&report.stdout).into_owned();
-            // A line for each trace and method, with calls and five more numbers at its end.
+            // A line for each trace and method, which ends with calls and five more numbers.
             let calls = |class: &str, method: &str| -> u64 {
                 let part = format!(",com.example.orders.{class},{method},");
                 let lines = report.lines().filter(|line| line.contains(&part));
@@ -337,7 +337,7 @@ fn the_documented_configuration_records_every_jvm_of_surefire_and_failsafe() {
     });
 }
 
-/// Stands for Gradle: takes from the init script what it would add to a JVM that runs tests, and runs one.
+/// Replaces Gradle: takes from the init script what it would add to a JVM that runs tests, and runs one.
 const GRADLE: &str = r#"#!/bin/sh
 for script; do :; done
 eval "$(sed -n "s/^ *environment '\([A-Z_]*\)', \('.*'\)$/export \1=\2/p" "$script")"

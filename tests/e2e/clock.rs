@@ -1,4 +1,4 @@
-//! When events happened, and which exits were by exception.
+//! Times of events, and exits by exception.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use flow_e2e::{Decoded, DecodedThread, Event, Mark, Program, decode_trace, flow}
 
 use crate::on_every_engine;
 
-/// A call of a thread: its method, and which of the thread's events its entry and exit are.
+/// A call of a thread: its method, and the numbers of its entry and exit among the thread's events.
 struct Span<'a> {
     method: &'a str,
     depth: usize,
@@ -30,7 +30,7 @@ fn spans<'a>(trace: &'a Decoded, thread: &DecodedThread) -> Vec<Span<'a>> {
     spans
 }
 
-/// Times at which an event is uncertain, one behind the other.
+/// Uncertainty of times that follow each other.
 fn assert_in_order(thread: &DecodedThread) {
     let times = thread.times();
     for (from, by) in &times {
@@ -49,10 +49,10 @@ fn durations_are_right_within_their_resolution() {
         let main = trace.thread("main");
         assert_in_order(main);
         let (times, spans) = (main.times(), spans(&trace, main));
-        let told = String::from_utf8(run.stdout.clone()).unwrap();
+        let printed = String::from_utf8(run.stdout.clone()).unwrap();
         let mut calls = spans.iter().filter(|span| span.depth == 1);
         let (mut known, mut taken, mut uncertain) = (0, 0, 0);
-        for line in told.lines() {
+        for line in printed.lines() {
             let [name, inside, outside] = line.split(' ').collect::<Vec<_>>()[..] else { panic!() };
             let [inside, outside] = [inside, outside].map(|ns| ns.parse::<u64>().unwrap());
             let call = calls
@@ -61,7 +61,7 @@ fn durations_are_right_within_their_resolution() {
             let (start, end) = (times[call.entry], times[call.exit]);
             let shortest = end.0.saturating_sub(start.1);
             let longest = end.1.saturating_sub(start.0);
-            // The two clocks are one, but a store is seen a little later than it is made.
+            // Both read the same clock, but the sampler sees a store a little later than it is made.
             let late = 1_000_000;
             assert!(shortest <= outside + late, "{line}: {shortest}..{longest}");
             assert!(longest + late >= inside, "{line}: {shortest}..{longest}");
@@ -69,14 +69,14 @@ fn durations_are_right_within_their_resolution() {
             taken += inside;
             uncertain += longest - shortest;
         }
-        // A clock that did not tick would say nothing. On a busy machine it now and then does not.
+        // A clock that does not sample would prove nothing. On a busy machine that happens now and then.
         assert!(known > taken / 4 && uncertain < 2 * taken, "{known} of {taken} ± {uncertain}");
         assert!(trace.manifest["clock"]["period_ns"] == 100_000);
     });
 }
 
 #[test]
-fn exact_times_are_those_the_program_measures() {
+fn exact_times_match_those_that_the_program_measures() {
     on_every_engine(|jdk, engine| {
         let run = Program::harness(jdk, "Clocked").engine(engine).options("clock=exact").run();
         assert_eq!(run.code(), Some(0), "{}", run.errors());
@@ -88,9 +88,9 @@ fn exact_times_are_those_the_program_measures() {
         }
         let main = trace.thread("main");
         let (times, spans) = (main.times(), spans(&trace, main));
-        let told = String::from_utf8(run.stdout.clone()).unwrap();
+        let printed = String::from_utf8(run.stdout.clone()).unwrap();
         let mut calls = spans.iter().filter(|span| span.depth == 1);
-        for line in told.lines() {
+        for line in printed.lines() {
             let [name, inside, outside] = line.split(' ').collect::<Vec<_>>()[..] else { panic!() };
             let [inside, outside] = [inside, outside].map(|ns| ns.parse::<u64>().unwrap());
             let call = calls.find(|call| call.method.starts_with(&format!("{name}("))).unwrap();
@@ -103,7 +103,7 @@ fn exact_times_are_those_the_program_measures() {
 #[test]
 fn exits_by_exception_are_marked() {
     on_every_engine(|jdk, engine| {
-        // The smallest chunks: some run of exits lies in several of them.
+        // The smallest chunks, so that some run of exits is spread over several.
         for options in ["clock=off", "clock=tick,chunk=64", "clock=exact,chunk=64"] {
             let run = Program::harness(jdk, "Deep").args(["500"]).engine(engine).options(options);
             let run = run.run();

@@ -1,4 +1,4 @@
-//! Other tools that change classes, or watch the JVM, in the same process.
+//! Other tools in the same process that change classes or watch the JVM.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,7 +14,7 @@ use flow_e2e::{
 use crate::attach::{Session, assert_clean, assert_recorded};
 use crate::on_every_jdk;
 
-/// The probes of one class in a file that JaCoCo wrote: its name and which were reached.
+/// The probes of one class in a file that JaCoCo wrote: its name, and which probes were reached.
 type Coverage = BTreeMap<u64, (String, Vec<bool>)>;
 
 /// Reads a file of JaCoCo's execution data.
@@ -71,7 +71,7 @@ fn coverage(path: &Path) -> Coverage {
     coverage
 }
 
-/// Where JaCoCo stands on the command line.
+/// The position of JaCoCo on the command line.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     BeforeUs,
@@ -106,7 +106,7 @@ fn jacoco_measures_the_same_coverage() {
                 assert_eq!(run.errors(), String::from_utf8_lossy(&plain.stderr));
                 assert!(measured(&run) == expected, "{name}, {place:?}: coverage differs");
 
-                // And what we record is the program, beside the methods that JaCoCo adds.
+                // The recording shows the program, and also the methods that JaCoCo adds.
                 let trace = decode_trace(&run.out());
                 for (thread, lines) in golden(name).threads {
                     let found = trace.threads.values().find(|t| escaped(&t.name) == thread);
@@ -120,7 +120,7 @@ fn jacoco_measures_the_same_coverage() {
     });
 }
 
-/// The JUnit console's summary, without durations.
+/// The summary of the JUnit console, without durations.
 fn summary(run: &Finished) -> Vec<String> {
     let text = String::from_utf8_lossy(&run.stdout).into_owned();
     let lines = text.lines().filter(|line| line.starts_with('[') && line.ends_with(']'));
@@ -158,14 +158,14 @@ fn mockito_changes_classes_that_are_recorded() {
                 .filter(|(key, _)| key.starts_with("harness.MockingTest$Die#value("))
                 .map(|(_, calls)| calls)
                 .sum();
-            // Two calls, one of them on a mock: there what runs is not the method's own code.
+            // Two calls, one of them on a mock, which does not run the method's own code.
             assert_eq!(calls, 1, "{filter}");
         }
     });
 }
 
 #[test]
-fn flight_recordings_go_on_beside_ours() {
+fn a_flight_recording_runs_at_the_same_time() {
     on_every_jdk(|jdk| {
         if !jdk.has_module("jdk.jfr") {
             println!("this JDK has no flight recorder");
@@ -193,10 +193,10 @@ fn flight_recordings_go_on_beside_ours() {
     });
 }
 
-/// The version in the name of the tool that `trace.json` has, as long as ours.
+/// The version in the name of the tool in `trace.json`, as long as the real one.
 const OTHER_TOOL: &str = "flow-agent 9.9.9";
 
-/// Copies our library to a folder of its own, as another installation of another version would have it.
+/// Copies the library to a folder of its own and changes its version, like another installation.
 fn other_copy(folder: &Path) -> PathBuf {
     let mut bytes = fs::read(library()).unwrap();
     let tool = concat!("flow-agent ", env!("CARGO_PKG_VERSION")).as_bytes();
@@ -259,7 +259,8 @@ fn another_version_records_a_jvm_that_was_recorded_before() {
             assert!(!session.dir("refused").exists());
             String::from_utf8(output.stderr).unwrap()
         };
-        // First ours, then the other one, then ours again, which has its class by now.
+        // First the usual copy, then the other one, then the usual one again, whose probe class exists by
+        // now.
         let copies = [library(), copy.clone(), library()];
         for (number, recording) in copies.iter().enumerate() {
             let other = if *recording == copy { library() } else { copy.clone() };
@@ -269,7 +270,7 @@ fn another_version_records_a_jvm_that_was_recorded_before() {
             let text = refusal(&session, &other);
             assert!(text.contains("another copy of flow, "), "{text}");
             assert!(text.contains(&format!(", into {}", dir.display())), "{text}");
-            // Either copy can be asked to end it.
+            // Either copy can be asked to end the recording.
             assert_recorded(jdk, &mut session, &dir, |session| {
                 let output = session.flow("detach", &["--agent", other.to_str().unwrap()]);
                 assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -297,7 +298,7 @@ fn a_class_loader_that_refuses_the_probes_has_its_classes_left_out_by_name() {
             "reason": "loader-refuses-probes", "count": 1, "methods": ["harness.Picky$Guest#*"],
         });
         assert!(not_recorded.as_array().unwrap().contains(&refused), "{not_recorded}");
-        // The other loader, which is asked once, has its class recorded.
+        // The other loader is asked once, and its class is recorded.
         let calls = trace.enters_by_key();
         let calls_of = |key: &str| calls.get(key).copied().unwrap_or_default();
         assert_eq!(calls_of("harness.Picky$Guest#twice(I)I"), 1);
@@ -333,7 +334,7 @@ fn calls_of_a_class_loader_that_the_agent_has_caused_are_counted() {
     });
 }
 
-/// What `flow info --verbose` shows.
+/// The output of `flow info --verbose`.
 fn info(dir: &Path) -> String {
     let output = Command::new(flow()).args(["info", "--verbose"]).arg(dir).output().unwrap();
     assert!(output.status.success());

@@ -1,4 +1,4 @@
-//! Real programs of others, recorded whole while an independent agent counts along in the same JVM.
+//! Large programs by others, recorded completely while an independent agent counts in the same JVM.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,8 +7,7 @@ use flow_e2e::{Counter, Decoded, Engine, Jdk, Program, escaped, harness, lib};
 
 use crate::on_every_engine;
 
-/// Runs a program with both agents and compares every count, but for what the trace says it leaves
-/// out.
+/// Runs a program with both agents and compares every count, except for what the trace names as not recorded.
 fn compare(jdk: &Jdk, engine: Engine, program: Program, at_least: u64) -> Decoded {
     let counter = Counter::build(jdk);
     let run = program.engine(engine).jvm_arg(counter.jvm_arg()).run();
@@ -46,7 +45,7 @@ fn compare(jdk: &Jdk, engine: Engine, program: Program, at_least: u64) -> Decode
         enters += thread_enters;
         exits += thread_exits;
     }
-    // The JVM tells of the end of the thread that calls System.exit, inside that call.
+    // The JVM reports the end of the thread that calls System.exit inside that call.
     assert!(ended_inside <= 1, "ended threads have left all frames");
     assert_eq!(totals["enters"], enters);
     assert_eq!(totals["exits"], exits);

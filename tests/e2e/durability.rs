@@ -1,4 +1,4 @@
-//! `durability=system`: what is left after a power failure.
+//! `durability=system`: what remains after a power failure.
 
 use std::fs;
 use std::process::Command;
@@ -23,7 +23,7 @@ fn after_a_power_failure_all_is_there_that_is_older_than_the_period() {
         let mut running = program.launch();
         let reached = |rounds: u64| rounds_of(&program, rounds);
         assert!(running.wait_for(|| reached(500)), "it has ended by itself");
-        // The first round that begins after this instant has reached the disk when two have ended.
+        // The first round that begins after this instant has reached the disk after two more synchronisations.
         let (acknowledged, synced) = (rounds.acknowledged(&program), program.synced());
         assert!(running.wait_for(|| program.synced() >= synced + 2), "it has ended by itself");
         assert!(running.kill().is_some(), "it has ended by itself");

@@ -50,7 +50,7 @@ fn a_killed_jvm_leaves_a_readable_prefix() {
         assert!(trace.manifest["end"].is_null(), "no clean end");
         let main = trace.thread("main");
         let ticks = trace.tree(main).calls.iter().filter(|c| c.method.starts_with("tick(")).count();
-        // With chunks of 64 bytes at most that much of the last events is missing.
+        // With chunks of 64 bytes, at most this many of the last events are missing.
         assert!(ticks > 400, "{ticks}");
         let check = Command::new(flow()).arg("check").arg(program.out()).output().unwrap();
         assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stdout));

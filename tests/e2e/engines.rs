@@ -1,8 +1,9 @@
 //! The same program under both engines: the same calls, in the same order, with the same names.
 //!
-//! What `engine=instrument` cannot see its trace names; such calls are taken out of both trees, and what
-//! they call moves up. One thing `engine=events` cannot see: the JVM does not enter an empty method that
-//! it would call by itself, such as an empty static initialiser. With probes it is not empty.
+//! A trace of `engine=instrument` names the methods that it cannot record; their calls are removed from both
+//! trees, and the calls inside them move up. `engine=events` misses one thing: the JVM does not enter an
+//! empty method that it would call by itself, such as an empty static initialiser. With probes it is not
+//! empty.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsStr;
@@ -14,8 +15,8 @@ use flow_e2e::{Decoded, DecodedThread, Engine, Event, Jdk, Program, harness, lib
 
 use crate::on_every_jdk;
 
-/// Programs of the harness of which no two runs are the same, that need arguments, that do not end by
-/// themselves, or whose class loaders are asked for the probe class.
+/// Programs of the harness whose runs differ, that need arguments, that do not end by themselves, or whose
+/// class loaders are asked for the probe class.
 const DIFFERENT_EACH_TIME: [&str; 20] = [
     "Attached",
     "Busy",
@@ -39,13 +40,13 @@ const DIFFERENT_EACH_TIME: [&str; 20] = [
     "Unloading",
 ];
 
-/// A call: how many are around it, the key of the method, and whether it was left by an exception.
+/// A call: the number of calls around it, the key of the method, and whether it was left by an exception.
 type Call<'a> = (usize, &'a str, bool);
 
-/// The calls of each thread, by its name. Several threads of one name are in no order.
+/// The calls of each thread, by its name. Threads with the same name are in no order.
 type Calls<'a> = BTreeMap<&'a str, Vec<Vec<Call<'a>>>>;
 
-/// The keys of the methods of a trace, by id, without those that are not to be compared.
+/// The keys of the methods of a trace, by id, without those that are not compared.
 type Visible<'a> = HashMap<u64, Option<&'a str>>;
 
 fn visible(trace: &Decoded, compared: impl Fn(&str) -> bool) -> Visible<'_> {
@@ -94,15 +95,15 @@ fn all_calls<'a>(trace: &'a Decoded, visible: &Visible<'a>) -> Calls<'a> {
     threads
 }
 
-/// The calls where two trees part.
+/// The calls where two trees differ first.
 fn around<'a, 'b>(calls: &'b [Call<'a>], at: usize) -> &'b [Call<'a>] {
     &calls[at.saturating_sub(5).min(calls.len())..calls.len().min(at + 3)]
 }
 
-/// Runs a program under both engines, and compares call by call. Answers how many calls there were.
+/// Runs a program under both engines, and compares call by call. Returns the number of calls.
 fn compare(name: &str, program: impl Fn() -> Program) -> usize {
     let [instrument, events] = Engine::ALL.map(|engine| {
-        // Identity hash codes give maps their order: with all of them alike, two runs are the same.
+        // Identity hash codes determine the order of maps: with all of them equal, two runs are the same.
         let program = program().jvm_arg("-XX:+UnlockExperimentalVMOptions");
         let run = program.jvm_arg("-XX:hashCode=2").engine(engine).run();
         (flow_e2e::decode_trace(&run.out()), run.status, run.stdout, run.stderr)
@@ -141,7 +142,7 @@ fn compare(name: &str, program: impl Fn() -> Program) -> usize {
     expected.values().flatten().map(Vec::len).sum()
 }
 
-/// The arguments with which a program is worth comparing and short.
+/// The arguments with which a program is short and worth comparing.
 fn harness_program(jdk: &Jdk, name: &str) -> Program {
     let program = Program::harness(jdk, name).stdin(b"some input\n");
     match name {
@@ -179,8 +180,8 @@ fn javac_gives_the_same_calls() {
         }
         let sources = ["Hello", "Shapes", "Initialisers"]
             .map(|name| harness().join(format!("src/main/java/harness/{name}.java")));
-        // The same paths in both runs: the compiler keeps them in hash tables, and walks these. Even
-        // so it does not always do the same twice, with one engine either: once out of three must do.
+        // The same paths in both runs, because the compiler iterates over hash tables of them. Even so, two
+        // runs with the same engine may differ: one of three attempts must succeed.
         let class_path = harness().join("target/classes");
         let once = || {
             let classes = tempfile::tempdir().unwrap();
@@ -207,14 +208,14 @@ fn a_clojure_script_gives_the_same_calls() {
         let compared = compare("clojure", || {
             Program::new(jdk, [OsStr::new("-cp"), &class_path])
                 .args(["clojure.main", "-e", script])
-                // Each class loader is asked once for the class of the probes.
+                // Each class loader is asked once for the probe class.
                 .options("exclude=clojure.lang.DynamicClassLoader")
         });
         assert!(compared > 1_000_000, "{compared}");
     });
 }
 
-/// A class file with a `main` that only returns, and as many constants of a kind nobody knows.
+/// A class file with a `main` that only returns, and this many constants of an unknown kind.
 fn class_file(name: &str, version: [u8; 4], unknown: u16) -> Vec<u8> {
     let utf8 = |text: &str| {
         [&[1], &u16::try_from(text.len()).unwrap().to_be_bytes()[..], text.as_bytes()].concat()

@@ -1,4 +1,4 @@
-//! What goes wrong around the recording does not reach the program.
+//! Failures around the recording do not reach the program.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use flow_e2e::{Engine, Jdk, Program, decode_trace, flow, remove_in_use};
 
 use crate::on_every_engine;
 
-/// `flow check`: exit status and what it says.
+/// Runs `flow check`. Returns its exit status and its output.
 fn check(dir: &Path) -> (Option<i32>, String) {
     let output = Command::new(flow()).arg("check").arg(dir).output().unwrap();
     (output.status.code(), String::from_utf8(output.stdout).unwrap())
@@ -47,13 +47,13 @@ fn a_directory_removed_meanwhile_stops_the_recording_only() {
         let mut lines = running.lines();
         lines.next().unwrap().unwrap();
         remove_in_use(&program.out());
-        // More than a pipe holds (64 KiB): the last ones were made after the removal.
+        // More than a pipe holds (64 KiB): the last lines were printed after the removal.
         let ticks = lines.by_ref().take(20_000).filter(Result::is_ok).count();
-        assert_eq!(ticks, 20_000, "the program goes on");
+        assert_eq!(ticks, 20_000, "the program continues");
         assert!(running.kill().is_some());
         let errors = fs::read_to_string(program.workspace().join("stderr")).unwrap();
         assert_eq!(errors.lines().count(), 1, "{errors}");
-        // The file goes first, which ends a thread; without a directory all ends. Which one is seen?
+        // The removed file ends one thread, the removed directory ends all. Either may be noticed first.
         let stopped = errors.replacen("recording stopped: ", "", 1);
         assert!(stopped.starts_with("[flowagent] error: thread-"), "{errors}");
     });
@@ -73,7 +73,7 @@ fn jvms_that_start_together_each_get_a_place() {
             assert!(output.status.success());
             assert_eq!(String::from_utf8_lossy(&output.stderr), "");
         }
-        // One after the other some may take over the directory: then the traces are in `.old` too.
+        // If they do not overlap, some may take over the directory: then traces are in `.old` too.
         let mut dirs = vec![program.out(), program.workspace().join("trace.old")];
         for dir in dirs.clone() {
             let inside =

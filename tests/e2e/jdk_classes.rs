@@ -40,7 +40,7 @@ fn programs_behave_the_same_while_the_jdk_is_recorded() {
     });
 }
 
-/// What the main method of a program calls, without what the other trace left out.
+/// The calls of a program's main method, without what the other trace did not record.
 fn below_main(trace: &Decoded, left_out: &LeftOut) -> Vec<Call> {
     let tree = trace.tree(trace.thread("main"));
     let calls = tree.only(|call| !call.hidden && !left_out.names(&call.class, &call.method)).calls;
@@ -56,11 +56,11 @@ fn the_jdks_collections_give_the_same_calls_with_both_engines() {
         let [instrument, events] = Engine::ALL.map(|engine| {
             Program::harness(jdk, "Collections")
                 .engine(engine)
-                // From JDK 24 on the archive of the JDK's classes holds calls that are resolved already:
-                // they lead to the code a method had before it was changed.
+                // From JDK 24 on, the archive of the JDK's classes contains resolved calls, which lead to the
+                // code that a method had before it was changed.
                 .jvm_arg("-Xshare:off")
-                // Not java.util.concurrent: class loaders keep their locks there, and they are asked
-                // for one class more, that of the probes.
+                // Not java.util.concurrent, which has the locks of class loaders: these are asked for one
+                // class more, that of the probes.
                 .options("include=java.util.*;harness.**")
                 .run()
                 .trace()

@@ -1,4 +1,4 @@
-//! A journal that is not in the trace directory.
+//! A journal outside the trace directory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ fn after_a_kill_every_verb_and_the_repair_find_it() {
     let acknowledged = rounds.acknowledged(&program);
     rounds.assert_followed(&trace, |player| Reach::Killed(acknowledged[player]));
     assert_verbs_agree(&program.out(), &trace);
-    // The trace may move.
+    // The trace may be moved.
     let moved = program.workspace().join("moved");
     fs::rename(program.out(), &moved).unwrap();
     let (code, found) = check(&moved);
@@ -83,7 +83,7 @@ fn without_it_the_loss_is_visible() {
     let program = rounds.program(jdks().last().unwrap()).options(&options);
     killed(&program, &rounds);
     let [journal] = journals(place.path()).try_into().unwrap();
-    // What a restart of the machine does to a memory file system.
+    // Like a memory file system after a restart of the machine.
     fs::remove_file(&journal).unwrap();
     let (code, found) = check(&program.out());
     assert_eq!(code, Some(3), "{found}");
@@ -96,7 +96,7 @@ fn without_it_the_loss_is_visible() {
 }
 
 #[test]
-fn it_goes_with_the_trace_that_gives_way() {
+fn it_moves_with_the_earlier_trace() {
     let place = tempfile::tempdir().unwrap();
     let options = format!("journal={}", place.path().display());
     let rounds = Rounds::endless(29);

@@ -1,4 +1,4 @@
-//! A real JVM under the agent, on every JDK found.
+//! Real JVMs under the agent, on every JDK found.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "all of this is tests")]
 

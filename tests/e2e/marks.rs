@@ -1,4 +1,4 @@
-//! What programs tell the agent through the Java API: notes, pauses.
+//! The Java API: notes and pauses.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -33,7 +33,7 @@ fn shown(args: &[&str], dir: &Path) -> String {
 fn calls_of_main(dir: &Path) -> Vec<String> {
     let text = shown(&["replay", "--max", "0", "--thread", "main"], dir);
     let calls = text.lines().skip(1).filter_map(|line| line.split('(').next());
-    // Those that were entered before recording are told by a dot of their own.
+    // Frames that were entered before recording have a dot of their own.
     let is_call = |call: &&str| !call.trim().is_empty() && !call.starts_with('…');
     calls.filter(is_call).map(str::to_owned).collect()
 }
@@ -45,7 +45,7 @@ const FILTER: &str = "include=harness.Pauses#step;harness.Pauses#leaf;harness.Pa
 fn calls_nest_whatever_happened_in_a_pause() {
     on_every_jdk(|jdk| {
         for seed in 1..=3 {
-            // Chunks that end now and then, too.
+            // Also with chunks that end now and then.
             let options = format!("{FILTER},chunk={}", if seed % 2 == 0 { "64k" } else { "256" });
             let args = [seed.to_string(), "3000".to_owned()];
             let run = program(jdk, "Pauses").args(args).options(&options).run();
@@ -98,13 +98,13 @@ fn all_frames_that_were_entered_in_a_pause_can_be_left_after_it() {
     });
 }
 
-/// A program that is told what to do.
-struct Told {
+/// A program that follows commands.
+struct Controlled {
     child: Child,
     answers: BufReader<std::process::ChildStdout>,
 }
 
-impl Told {
+impl Controlled {
     fn start(mut command: Command) -> Self {
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -112,7 +112,7 @@ impl Told {
         Self { child, answers }
     }
 
-    fn tell(&mut self, line: &str) -> String {
+    fn send(&mut self, line: &str) -> String {
         writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
         let mut answer = String::new();
         self.answers.read_line(&mut answer).unwrap();
@@ -128,8 +128,8 @@ impl Told {
 #[test]
 fn without_the_agent_the_api_does_nothing() {
     on_every_jdk(|jdk| {
-        let program = program(jdk, "Told");
-        let mut told = Told::start(program.command_without_agent());
+        let program = program(jdk, "Controlled");
+        let mut controlled = Controlled::start(program.command_without_agent());
         for (line, answer) in [
             ("is", "false"),
             ("mark x", "marked"),
@@ -137,34 +137,34 @@ fn without_the_agent_the_api_does_nothing() {
             ("resume", "resumed"),
             ("is", "false"),
         ] {
-            assert_eq!(told.tell(line), answer);
+            assert_eq!(controlled.send(line), answer);
         }
-        told.end();
+        controlled.end();
     });
 }
 
 #[test]
 fn a_note_survives_a_kill() {
     on_every_engine(|jdk, engine| {
-        let program = program(jdk, "Told").engine(engine);
-        let mut told = Told::start(program.command());
-        assert_eq!(told.tell("is"), "true");
+        let program = program(jdk, "Controlled").engine(engine);
+        let mut controlled = Controlled::start(program.command());
+        assert_eq!(controlled.send("is"), "true");
         for line in
             ["step", "mark test started a.B.c", "step", "step", "mark test passed a.B.c", "step"]
         {
-            told.tell(line);
+            controlled.send(line);
         }
-        told.tell("mark test started a.B.d");
-        told.tell("step");
-        told.child.kill().unwrap();
-        told.child.wait().unwrap();
+        controlled.send("mark test started a.B.d");
+        controlled.send("step");
+        controlled.child.kill().unwrap();
+        controlled.child.wait().unwrap();
         let tests = shown(&["tests", "--format", "csv"], &program.out());
         let rows: Vec<Vec<&str>> =
             tests.lines().skip(1).map(|line| line.split(',').collect()).collect();
         // trace,test,title,result,detail,calls,…
         let rows: Vec<_> = rows.iter().map(|row| (row[1], row[3], row[5])).collect();
         assert_eq!(rows, [("a.B.c", "passed", "2"), ("a.B.d", "unfinished", "1")]);
-        // Of our own classes nothing is recorded.
+        // Our own classes are not recorded.
         let calls = shown(&["report", "--format", "csv"], &program.out());
         assert!(!calls.contains("dev.flow"), "{calls}");
     });
@@ -173,50 +173,53 @@ fn a_note_survives_a_kill() {
 #[test]
 fn a_recording_may_begin_paused() {
     on_every_engine(|jdk, engine| {
-        let program = program(jdk, "Told").engine(engine).options("start=paused");
-        let mut told = Told::start(program.command());
-        assert_eq!(told.tell("is"), "false");
-        told.tell("step");
-        told.tell("mark not to be seen");
-        told.tell("resume");
-        assert_eq!(told.tell("is"), "true");
-        told.tell("step");
-        told.end();
-        assert_eq!(calls_of_main(&program.out()), ["harness.Told.step"]);
+        let program = program(jdk, "Controlled").engine(engine).options("start=paused");
+        let mut controlled = Controlled::start(program.command());
+        assert_eq!(controlled.send("is"), "false");
+        controlled.send("step");
+        controlled.send("mark not to be seen");
+        controlled.send("resume");
+        assert_eq!(controlled.send("is"), "true");
+        controlled.send("step");
+        controlled.end();
+        assert_eq!(calls_of_main(&program.out()), ["harness.Controlled.step"]);
     });
 }
 
 #[test]
-fn an_agent_that_comes_later_is_found() {
+fn the_api_finds_an_agent_that_is_attached_later() {
     on_every_jdk(|jdk| {
-        let program = program(jdk, "Told");
-        let mut told = Told::start(program.command_without_agent());
-        assert_eq!(told.tell("is"), "false");
+        let program = program(jdk, "Controlled");
+        let mut controlled = Controlled::start(program.command_without_agent());
+        assert_eq!(controlled.send("is"), "false");
         let attached = Command::new(flow())
-            .args(["attach", &told.child.id().to_string(), "--agent"])
+            .args(["attach", &controlled.child.id().to_string(), "--agent"])
             .arg(flow_e2e::library())
             .arg("--out")
             .arg(program.out())
             .status();
         assert!(attached.unwrap().success());
-        assert_eq!(told.tell("is"), "true");
-        told.tell("mark test started a.B.c");
-        told.tell("step");
-        told.tell("pause");
-        told.tell("step");
-        told.tell("resume");
-        told.tell("step");
-        told.end();
-        assert_eq!(calls_of_main(&program.out()), ["harness.Told.step", "harness.Told.step"]);
+        assert_eq!(controlled.send("is"), "true");
+        controlled.send("mark test started a.B.c");
+        controlled.send("step");
+        controlled.send("pause");
+        controlled.send("step");
+        controlled.send("resume");
+        controlled.send("step");
+        controlled.end();
+        assert_eq!(
+            calls_of_main(&program.out()),
+            ["harness.Controlled.step", "harness.Controlled.step"]
+        );
     });
 }
 
 #[test]
-fn a_jvm_that_is_not_the_point_is_left_alone() {
+fn jvms_that_mains_does_not_select_are_not_recorded() {
     on_every_jdk(|jdk| {
         for (options, recorded) in [
             ("only-main=!tools", true),
-            ("only-main=harness.*;!harness.Told", true),
+            ("only-main=harness.*;!harness.Controlled", true),
             ("only-main=!harness.H*", false),
             ("only-main=com.app.**", false),
         ] {

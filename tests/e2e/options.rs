@@ -8,7 +8,7 @@ use flow_e2e::{Engine, Finished, Program, decode_trace, flow};
 
 use crate::on_every_jdk;
 
-/// Our lines on the error stream.
+/// The agent's lines on the error stream.
 fn our_lines(run: &Finished) -> Vec<String> {
     run.errors().lines().filter(|l| l.starts_with("[flowagent]")).map(str::to_owned).collect()
 }
@@ -65,7 +65,7 @@ fn an_unusable_directory_is_refused_with_its_reason() {
         assert_eq!(lines.len(), 1);
         assert!(lines[0].ends_with("trace: is not a directory"), "{lines:?}");
 
-        // Not even root can make a directory there.
+        // Not even root can create a directory there.
         let program = Program::harness(jdk, "Hello").env("FLOW_OUT", "/proc/no/place");
         let mut command = program.command_without_agent();
         command.env("JAVA_TOOL_OPTIONS", format!("-agentpath:{}", flow_e2e::library().display()));
@@ -266,11 +266,11 @@ fn optimize_gives_the_shortest_ids_to_the_most_called() {
         let program = Program::harness(jdk, "Recursion");
         assert!(program.command().output().unwrap().status.success());
         let calls = decode_trace(&program.out()).enters_by_key();
-        // Into the same directory: the earlier trace is read before it moves away.
+        // Into the same directory: the earlier trace is read before it is moved away.
         let options = format!("optimize={}", program.out().display());
         let trace = program.options(&options).run().trace();
         assert_eq!(trace.enters_by_key(), calls);
-        // Methods have ids from when their class is loaded, so there are some that were never called.
+        // Methods get ids when their class is loaded, so some were never called.
         let by_id = |id: u64| calls.get(&trace.keys[&id]).copied().unwrap_or(0);
         let counts: Vec<u64> = (0..trace.keys.len() as u64).map(by_id).collect();
         assert!(counts.is_sorted_by(|a, b| a >= b), "{counts:?}");

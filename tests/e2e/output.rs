@@ -46,7 +46,7 @@ fn report_check_info_and_dump_agree_with_the_trace() {
 }
 
 #[test]
-fn record_runs_a_program_and_says_what_is_next() {
+fn record_runs_a_program_and_suggests_the_next_command() {
     on_every_jdk(|jdk| {
         let dir = tempfile::tempdir().unwrap();
         let output = Command::new(flow())
@@ -87,7 +87,7 @@ fn record_reaches_jvms_that_other_programs_start() {
             .unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{errors}");
-        // One after the other, they keep each other's traces.
+        // They run one after the other, and keep each other's traces.
         let out = dir.path().join("t,r a'c\"e");
         let further: Vec<_> = std::fs::read_dir(&out)
             .unwrap()

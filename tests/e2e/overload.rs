@@ -1,12 +1,12 @@
-//! A disk that is slower than the program, with `overload=drop`.
+//! `overload=drop` with a disk that is slower than the program.
 
 use std::fs;
 
 use flow_e2e::{Fault, Finished, Program, check, jdks};
 use serde_json::Value;
 
-/// One thread, chunks of which 512 may wait, and a disk that takes 200 ms for each: with `overload=wait` this
-/// program runs for minutes.
+/// One thread, whose chunks may fill a queue of 512, and a disk that takes 200 ms for each: with
+/// `overload=wait` this program runs for minutes.
 fn program(fault: Fault, seconds: u64) -> Program {
     let args = ["1".to_owned(), "300000".to_owned(), seconds.to_string()];
     Program::harness(jdks().last().unwrap(), "Busy")
@@ -15,7 +15,7 @@ fn program(fault: Fault, seconds: u64) -> Program {
         .fault(fault)
 }
 
-/// The events that the program has made: those of `Busy`'s `calls`, of main and of the constructor.
+/// The events of the program: those of `Busy`'s `calls`, of main and of the constructor.
 fn made(run: &Finished) -> u64 {
     let text = String::from_utf8(run.stdout.clone()).unwrap();
     let calls = text.lines().find_map(|line| line.strip_prefix("calls "));
@@ -43,20 +43,20 @@ fn assert_all_accounted_for(run: &Finished) {
 }
 
 #[test]
-fn a_slow_disk_costs_events_that_are_counted_and_the_program_no_time() {
+fn a_slow_disk_loses_counted_events_and_does_not_delay_the_program() {
     assert_all_accounted_for(&program(Fault::Slow(200), 4).run());
 }
 
 #[test]
-fn a_disk_that_hangs_costs_events_that_are_counted_and_the_program_ends() {
+fn a_disk_that_hangs_loses_counted_events_and_the_program_ends() {
     assert_all_accounted_for(&program(Fault::Hang(3), 4).run());
 }
 
 #[test]
-fn a_kill_finds_the_chunks_that_wait() {
+fn after_a_kill_the_queued_chunks_are_read() {
     let program = program(Fault::Slow(50), 3600);
     let (mut running, out) = (program.launch(), program.out());
-    // More than the first chunks are there, and some wait all the time.
+    // More than the first chunks are in the file, and some are always in the queue.
     let is_long = || {
         let entries = fs::read_dir(&out).into_iter().flatten().flatten();
         let mut files = entries.filter(|entry| {

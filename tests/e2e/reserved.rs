@@ -1,11 +1,11 @@
-//! Address space that is reserved: the program has its limits, and its locks, as without the agent.
+//! Reserved address space: a program's limits and locked memory are as without the agent.
 
 use flow_e2e::{Finished, Jdk, Program, check, decode_trace};
 
 use crate::attach::{Session, assert_clean};
 use crate::on_every_jdk;
 
-/// A small JVM under a limit: all of its memory counts, and it can lock it.
+/// A small JVM under a limit, where all of its memory counts, and can be locked.
 fn limited(jdk: &Jdk, program: &str, limit: &str, heap: &'static str) -> Program {
     let small = ["-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=64m", heap];
     small
@@ -15,7 +15,7 @@ fn limited(jdk: &Jdk, program: &str, limit: &str, heap: &'static str) -> Program
         .shell(&format!("ulimit {limit}; exec \"$@\""))
 }
 
-/// A number that the program has printed.
+/// Reads a number that the program printed.
 fn printed(run: &Finished, what: &str) -> i64 {
     let text = String::from_utf8_lossy(&run.stdout);
     let line = text.lines().find_map(|line| line.strip_prefix(what)?.strip_prefix(' '));
@@ -28,7 +28,7 @@ fn locking_all_memory_locks_what_is_used() {
         if jdk.version < 22 {
             return;
         }
-        // The limit is for the day this fails: or all memory of the machine would be filled.
+        // A limit, so that a failure of this test does not fill the memory of the machine.
         let program = || {
             limited(jdk, "Locked", "-v 11500000", "-Xmx64m")
                 .jvm_arg("--enable-native-access=ALL-UNNAMED")

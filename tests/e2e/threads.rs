@@ -40,7 +40,7 @@ fn carriers_stay_balanced_when_the_jdk_itself_is_recorded() {
         for thread in trace.threads.values().filter(|thread| thread.is_virtual) {
             let (enters, exits) = Decoded::balance(thread);
             assert!(enters >= exits, "thread {}", thread.id);
-            // Panics where an exit has no frame.
+            // This panics where an exit has no frame.
             let tree = trace.tree(thread);
             assert_eq!(tree.calls.iter().filter(|call| call.method == "body(I)I").count(), 1);
         }

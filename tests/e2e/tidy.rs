@@ -1,4 +1,4 @@
-//! Rules of the house that no compiler checks.
+//! House rules that no compiler checks.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -126,7 +126,7 @@ fn rooms_import_only_rooms_below_them() {
                 for import in code.split("crate::").skip(1) {
                     let end = import.find(|c: char| !c.is_alphanumeric() && c != '_');
                     let used = &import[..end.unwrap_or(import.len())];
-                    // What the root itself has, such as macros and re-exports, is on no floor.
+                    // Items of the crate root, such as macros and re-exports, are on no floor.
                     let is_below = floor(used).is_none_or(|used| used <= own);
                     assert!(is_below, "{}:{number}: {used} is above {name}", path.display());
                 }

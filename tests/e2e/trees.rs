@@ -1,4 +1,4 @@
-//! Recorded trees against expected ones.
+//! Recorded trees, compared with expected ones.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -42,7 +42,7 @@ fn recorded(trace: &Decoded) -> BTreeMap<String, Vec<String>> {
         .collect()
 }
 
-/// A program as its golden file has it run.
+/// A program with the arguments and options of its golden file.
 fn program(jdk: &Jdk, engine: Engine, name: &str, golden: &Golden) -> Program {
     let program = Program::harness(jdk, name).engine(engine).args(&golden.args);
     match &golden.options {
@@ -60,7 +60,7 @@ fn every_program_has_its_expected_tree() {
             assert_eq!(run.code(), Some(expected.exit_code), "{name}: {}", run.errors());
             let trace = flow_e2e::decode_trace(&run.out());
             let threads = recorded(&trace);
-            // Halted, it could not say what it left out.
+            // A halted JVM could not name what it did not record.
             let expected = match trace.manifest["end"].is_object() {
                 true => expected.without_left_out(&trace.left_out(&[])),
                 false => expected,
@@ -77,7 +77,7 @@ fn every_program_has_its_expected_tree() {
     });
 }
 
-/// The events of a thread of a golden file, by the ids of a trace.
+/// The events of a thread of a golden file, with the ids of a trace.
 fn events(lines: &[String], ids: &HashMap<String, u64>) -> Vec<Event> {
     let mut events = Vec::new();
     let mut open: Vec<bool> = Vec::new();
@@ -165,7 +165,7 @@ fn an_overflowing_stack_does_not_shift_the_tree() {
     });
 }
 
-/// Asserts that nothing is missing of a program which calls `after` once after each overflow of the stack.
+/// Asserts that nothing is missing from a program that calls `after` once after each overflow of the stack.
 fn assert_not_shifted(trace: &Decoded, overflows: usize, what: &str) {
     let main = trace.thread("main");
     let calls = trace.tree(main).of_harness().calls;
@@ -202,7 +202,7 @@ fn unloaded_classes_are_never_mixed_up() {
         for method in &trace.methods {
             *lines.entry(method["id"].as_u64().unwrap()).or_default() += 1;
         }
-        assert!(lines.values().any(|lines| *lines >= 2), "the loaders are told apart");
+        assert!(lines.values().any(|lines| *lines >= 2), "the loaders are distinguished");
     });
 }
 

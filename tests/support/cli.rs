@@ -1,4 +1,4 @@
-//! What the command line says of a trace, against the decoder here.
+//! Compares what the command line reports about a trace with the decoder here.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use crate::{Decoded, Event, flow};
 
-/// Traces with more events are not dumped: text of them takes long.
+/// Traces with more events are not dumped: printing them takes long.
 const DUMPED_EVENTS: usize = 100_000;
 
-/// A verb with `--format json`: its exit status and its lines.
+/// Runs a verb with `--format json`. Returns its exit status and its lines.
 fn lines(verb: &str, dir: &Path) -> (Option<i32>, Vec<Value>) {
     let output = Command::new(flow())
         .args([verb, "--format", "json"])
@@ -26,7 +26,7 @@ fn lines(verb: &str, dir: &Path) -> (Option<i32>, Vec<Value>) {
     (output.status.code(), parsed)
 }
 
-/// `flow check`: its exit status and what it found.
+/// Runs `flow check`. Returns its exit status and what it found.
 ///
 /// # Panics
 /// It cannot be run.
@@ -40,7 +40,7 @@ fn number(value: &Value) -> u64 {
     value.as_u64().expect("a number")
 }
 
-/// Asserts that all verbs read a trace, and find in it what the decoder has found.
+/// Asserts that all verbs read a trace, and agree with the decoder.
 ///
 /// # Panics
 /// One does not.

@@ -55,7 +55,7 @@ impl Counter {
         arg
     }
 
-    /// What it counted, after the JVM has ended.
+    /// Reads what it counted, after the JVM has ended.
     ///
     /// # Panics
     /// It wrote nothing, or something else.

@@ -17,20 +17,20 @@ pub struct DecodedThread {
     pub id: u64,
     /// Its last name.
     pub name: String,
-    /// Whether `threads.jsonl` says that it is a virtual thread.
+    /// Whether `threads.jsonl` marks it as a virtual thread.
     pub is_virtual: bool,
-    /// Whether `threads.jsonl` says that it ended.
+    /// Whether `threads.jsonl` has its end.
     pub ended: bool,
     /// Its events in order.
     pub events: Vec<Event>,
     /// The bytes of its file.
     pub bytes: Vec<u8>,
-    /// What is known of places between its events: how many come before each.
+    /// Its marks, each with the number of events before it.
     pub marks: Vec<(usize, Mark)>,
 }
 
 impl DecodedThread {
-    /// Which of the events are exits by exception.
+    /// The events that are exits by exception.
     #[must_use]
     pub fn unwound(&self) -> HashSet<usize> {
         let unwound = self.marks.iter().filter_map(|(place, mark)| match mark {
@@ -40,7 +40,8 @@ impl DecodedThread {
         unwound.flatten().collect()
     }
 
-    /// Between which two instants each event happened, in nanoseconds since the trace began.
+    /// The earliest and the latest time at which each event can have happened, in nanoseconds since the trace
+    /// began.
     #[must_use]
     pub fn times(&self) -> Vec<(u64, u64)> {
         let mut times = vec![(0, u64::MAX); self.events.len()];
@@ -74,14 +75,14 @@ pub struct Decoded {
     pub has_journal: bool,
 }
 
-/// The methods that a trace names as not recorded: those the engine leaves out by itself.
+/// The methods that a trace names as not recorded, because the engine cannot record them.
 #[derive(Clone, Debug, Default)]
 pub struct LeftOut {
     keys: HashSet<String>,
 }
 
 impl LeftOut {
-    /// Whether a method is named, or its class as a whole.
+    /// Returns whether a method is named, or its class as a whole.
     #[must_use]
     pub fn names(&self, class: &str, method: &str) -> bool {
         let (without_number, _) = class.split_once('/').unwrap_or((class, ""));
@@ -89,7 +90,7 @@ impl LeftOut {
             || self.keys.contains(&format!("{without_number}#*"))
     }
 
-    /// Whether it names nothing.
+    /// Returns whether nothing is named.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
@@ -97,7 +98,7 @@ impl LeftOut {
 }
 
 impl Decoded {
-    /// What the trace says it left out, for these reasons or, if none is given, for any.
+    /// Returns what the trace names as not recorded, for these reasons, or for any if none is given.
     ///
     /// # Panics
     /// The manifest is not as described.
@@ -115,7 +116,7 @@ impl Decoded {
         LeftOut { keys: keys.collect() }
     }
 
-    /// The tree of a thread, with names.
+    /// Builds the tree of a thread, with names.
     ///
     /// # Panics
     /// An id has no name, or an exit no frame.
@@ -136,7 +137,7 @@ impl Decoded {
         self.methods.iter().find(|method| method["id"] == id)
     }
 
-    /// Entries by key, over all threads.
+    /// Counts entries by key, over all threads.
     ///
     /// # Panics
     /// An id has no key.
@@ -156,7 +157,7 @@ impl Decoded {
         by_key
     }
 
-    /// Entries and exits of a thread.
+    /// Counts entries and exits of a thread.
     #[must_use]
     pub fn balance(thread: &DecodedThread) -> (usize, usize) {
         let exits = thread.events.iter().filter(|event| **event == Event::Exit).count();
@@ -176,26 +177,26 @@ impl Decoded {
     }
 }
 
-/// Reads a trace directory, also of a JVM that was killed.
+/// Reads a trace directory, even of a JVM that was killed.
 ///
 /// # Panics
-/// Anything in it is not as the format says.
+/// Something in it is not as specified.
 #[must_use]
 pub fn decode_trace(dir: &Path) -> Decoded {
     decode(dir, None)
 }
 
-/// Reads a trace directory, but for the calls of one thread, whose file is known to be damaged.
+/// Reads a trace directory, except for the calls of one thread, whose file is known to be damaged.
 ///
 /// # Panics
-/// Anything else in it is not as the format says.
+/// Anything else in it is not as specified.
 #[must_use]
 pub fn decode_trace_without(dir: &Path, damaged: &str) -> Decoded {
     decode(dir, Some(damaged))
 }
 
 fn decode(dir: &Path, damaged: Option<&str>) -> Decoded {
-    // The manifest comes first, and the journal last: without an end there may be either, both or none.
+    // The manifest is read first, and the journal last: without an end there may be either, both or none.
     let manifest: Value =
         serde_json::from_str(&read_text(&dir.join("trace.json"))).expect("trace.json is JSON");
     let journal = manifest["journal"].as_str().map_or_else(|| dir.join("journal"), PathBuf::from);
@@ -210,7 +211,7 @@ fn decode(dir: &Path, damaged: Option<&str>) -> Decoded {
         }
         let mut text = read_text(&path);
         if !is_clean {
-            // The last line may have been in the making.
+            // The last line may be incomplete.
             text.truncate(text.rfind('\n').map_or(0, |last| last + 1));
         }
         assert!(text.is_empty() || text.ends_with('\n'), "{name} ends inside a line");
@@ -302,7 +303,7 @@ fn read_text(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// `\n`, `\r` and `\\` stand for one character; another `\` stands for itself.
+/// `\n`, `\r` and `\\` represent one character; any other `\` is itself.
 fn unescaped(key: &str) -> String {
     let pairs = [("\\n", '\n'), ("\\r", '\r'), ("\\\\", '\\')];
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! The library `faults.c`, which lets calls on the trace directory go wrong.
+//! The library `faults.c`, which makes system calls on the trace directory fail.
 
 use std::fmt;
 use std::fs;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::Program;
 
-/// What goes wrong with the system; `faults.c` has the details.
+/// What goes wrong; `faults.c` has the details.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
     /// Nothing: calls are counted.
@@ -21,27 +21,27 @@ pub enum Fault {
     KillAfter(u64),
     /// Killed half-way through this write.
     KillHalf(u64),
-    /// The disk has room for so many bytes.
+    /// The disk has room for this many bytes.
     Full(u64),
-    /// From this write on all fail with an error number.
+    /// This write and all later ones fail with an error number.
     Error(u64, i32),
-    /// This call fails with an error number, the others do not.
+    /// This call fails with an error number, the others succeed.
     Once(u64, i32),
-    /// No write writes more.
+    /// Each write writes at most this many bytes.
     Short(u64),
-    /// Every so many writes and openings one is interrupted by a signal.
+    /// Of this many writes and openings, one is interrupted by a signal.
     Interrupt(u64),
-    /// From this opening on there are no descriptors.
+    /// This opening and all later ones find no descriptor.
     Files(u64),
-    /// This allocation of the agent fails, the others do not.
+    /// This allocation of the agent fails, the others succeed.
     NoMemoryOnce(u64),
-    /// From this allocation of the agent on all fail.
+    /// This allocation of the agent and all later ones fail.
     NoMemoryFrom(u64),
     /// Each write to a file of a thread takes this many milliseconds.
     Slow(u64),
-    /// From this write to a file of a thread on, none comes back.
+    /// This write to a file of a thread and all later ones never return.
     Hang(u64),
-    /// Nothing: what has reached the disk is kept, see [`Program::after_power_failure`].
+    /// Nothing: what has reached the disk is copied, see [`Program::after_power_failure`].
     KeepSynced,
 }
 
@@ -68,7 +68,7 @@ impl fmt::Display for Fault {
 }
 
 impl Program {
-    /// The program with a fault in its way.
+    /// Runs the program with a fault.
     ///
     /// # Panics
     /// The workspace cannot be written.
@@ -84,7 +84,7 @@ impl Program {
             .env("FAULTS_PLAN", fault.to_string())
     }
 
-    /// What the faults have told: the call that the process was killed at, or how many it made.
+    /// The report of the faults: the call at which the process was killed, or how many calls it made.
     #[must_use]
     pub fn fault_met(&self) -> String {
         fs::read_to_string(fault_log(self.workspace())).unwrap_or_default()
@@ -102,8 +102,8 @@ impl Program {
         text.lines().next().map_or(0, |times| times.parse().expect("a number"))
     }
 
-    /// Makes the trace directory that a disk would have after a power failure now, with [`Fault::KeepSynced`]. Of a
-    /// file that never was synchronised it has the name; of a journal anything.
+    /// Creates the trace directory that a disk would have after a power failure now, with
+    /// [`Fault::KeepSynced`]. A file that was never synchronised is empty; a journal has arbitrary content.
     ///
     /// # Panics
     /// Nothing was synchronised.
@@ -118,7 +118,7 @@ impl Program {
             };
             fs::write(to.join(name), content).expect("a new directory");
         }
-        // The system was started again.
+        // The system was restarted.
         let manifest = to.join("trace.json");
         let text = fs::read_to_string(&manifest).expect("the first that is synchronised");
         let (before, boot) = text.split_once("\"boot\": \"").expect("durability=system");
@@ -135,7 +135,7 @@ fn fault_log(workspace: &Path) -> PathBuf {
     workspace.join("faults.log")
 }
 
-/// Compiled once a process.
+/// Compiled once per process.
 fn library() -> PathBuf {
     static DIR: OnceLock<TempDir> = OnceLock::new();
     let dir = DIR.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! The Java programs, compiled once for all tests.
+//! The Java programs of the harness, compiled once for all tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -41,13 +41,13 @@ pub fn harness() -> &'static Path {
     })
 }
 
-/// A library of others that the harness brings as a test subject.
+/// A library by others, which the harness has as a test subject.
 #[must_use]
 pub fn lib(name: &str) -> PathBuf {
     harness().join("target/lib").join(name)
 }
 
-/// The expected tree of a harness program.
+/// Reads the expected tree of a harness program.
 ///
 /// # Panics
 /// There is none of this name.

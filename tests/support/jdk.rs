@@ -15,18 +15,18 @@ pub struct Jdk {
 }
 
 impl Jdk {
-    /// Whether the JDK has a module. Some builds come without a compiler.
+    /// Returns whether the JDK has a module. Some builds come without a compiler.
     #[must_use]
     pub fn has_module(&self, name: &str) -> bool {
         let release = fs::read_to_string(self.home.join("release")).unwrap_or_default();
         let modules = release.lines().find_map(|line| line.strip_prefix("MODULES="));
-        // Full JDKs of some packagers do not list their modules, but have a file for each.
+        // Full JDKs of some distributions do not list their modules, but have a file for each.
         modules.is_some_and(|list| list.trim_matches('"').split(' ').any(|module| module == name))
             || self.home.join("jmods").join(format!("{name}.jmod")).is_file()
     }
 
-    /// Where the JDK's C headers are: its own, or those of another JDK on this machine, which are
-    /// the same.
+    /// The directory of the JDK's C headers: its own, or those of another JDK on this machine, which are the
+    /// same.
     ///
     /// # Panics
     /// No JDK has headers.
@@ -59,8 +59,8 @@ impl Jdk {
     }
 }
 
-/// All JDKs found, one of each version: those of `FLOW_TEST_JDKS` (directories separated by `:`), or
-/// else `JAVA_HOME`, the `java` on the PATH, and what is installed under `/usr/lib/jvm`.
+/// Finds JDKs, one of each version: those of `FLOW_TEST_JDKS` (directories separated by `:`), or else
+/// `JAVA_HOME`, the `java` on the PATH, and those installed under `/usr/lib/jvm`.
 ///
 /// # Panics
 /// There is none: a test run without a JVM would prove nothing.

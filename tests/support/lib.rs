@@ -1,5 +1,5 @@
-//! What the end-to-end tests share: JDKs, the harness, runs under the agent, and a reader of traces
-//! that shares no code with the one that is tested.
+//! Shared by the end-to-end tests: JDKs, the harness, runs under the agent, and a reader of traces that
+//! shares no code with the tested one.
 
 mod cli;
 mod counter;

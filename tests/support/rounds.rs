@@ -1,4 +1,4 @@
-//! What the program `harness.Rounds` calls, worked out a second time, and how far a trace follows it.
+//! Computes what the program `harness.Rounds` calls, and how much of it a trace must have.
 
 use std::collections::HashMap;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::{Decoded, Event, Jdk, Program};
 
-/// Where the number of a player's complete rounds stands in the file, in bytes.
+/// Offset in the file of the number of rounds that a player has completed.
 const APART: usize = 64;
 
 /// How the program ends.
@@ -14,23 +14,23 @@ const APART: usize = 64;
 pub enum Way {
     /// `main` returns.
     Return,
-    /// It does when its standard input ends, and so do the rounds of the workers.
+    /// `main` returns when its standard input ends, and so do the workers.
     Wait,
-    /// It does, and a hook does rounds while the JVM ends.
+    /// `main` returns, and a shutdown hook does rounds while the JVM ends.
     Hook,
     /// `System.exit(3)`.
     Exit,
     /// `Runtime.halt(4)`.
     Halt,
-    /// An exception that nobody catches.
+    /// An uncaught exception.
     Uncaught,
-    /// The heap is exhausted: an error that nobody catches.
+    /// The heap is exhausted: an uncaught error.
     OutOfMemory,
-    /// The heap is exhausted, and the JVM has been told to end then.
+    /// The heap is exhausted, and an option makes the JVM exit then.
     OutOfMemoryEnd,
-    /// It kills itself with SIGABRT.
+    /// The program kills itself with SIGABRT.
     Abort,
-    /// It sends itself SIGTERM. A hook does rounds while the JVM ends.
+    /// The program sends itself SIGTERM. A shutdown hook does rounds while the JVM ends.
     Term,
 }
 
@@ -58,7 +58,7 @@ impl Way {
     }
 }
 
-/// How long the workers go on.
+/// How long the workers run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Workers {
     /// As long as `main`, which waits for them.
@@ -70,32 +70,32 @@ pub enum Workers {
 /// A run of the program.
 #[derive(Clone, Debug)]
 pub struct Rounds {
-    /// What the calls follow from.
+    /// The seed of the calls.
     pub seed: u64,
-    /// How many threads beside `main`.
+    /// The number of threads besides `main`.
     pub threads: usize,
-    /// How many rounds; `None` for no end.
+    /// The number of rounds; `None` for endless.
     pub rounds: Option<u64>,
-    /// How long the workers go on.
+    /// How long the workers run.
     pub workers: Workers,
     /// How it ends.
     pub way: Way,
 }
 
-/// How far a trace must follow a player.
+/// How much of a player's calls a trace must have.
 ///
 /// Where recording stops because a class cannot be named, that class is not rewritten: its calls are missing,
-/// and exits of the frames around them may follow. So the first call of a class without names is taken for
-/// the end where recording has stopped.
+/// and exits of the frames around them may follow. So where recording has stopped, the first call of a class
+/// without names counts as the end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reach {
-    /// So many rounds are there, and recording ended somewhere behind them.
+    /// This many rounds; recording ended some time after them.
     AtLeast(u64),
-    /// So many are there, and one more at most: the process was killed.
+    /// This many rounds, or one more: the process was killed.
     Killed(u64),
-    /// So many are there and no more, and what follows them.
+    /// Exactly this many rounds, and what follows them.
     Whole(u64),
-    /// Recording stopped somewhere.
+    /// Any number: recording stopped.
     Stopped,
 }
 
@@ -236,7 +236,7 @@ fn mix(z: u64) -> u64 {
 }
 
 impl Rounds {
-    /// Two workers and no end.
+    /// Two workers, endless.
     #[must_use]
     pub const fn endless(seed: u64) -> Self {
         Self { seed, threads: 2, rounds: None, workers: Workers::Daemons, way: Way::Return }
@@ -248,7 +248,7 @@ impl Rounds {
         Self { seed, threads: 2, rounds: Some(rounds), workers: Workers::Joined, way }
     }
 
-    /// The program.
+    /// Returns the program.
     #[must_use]
     pub fn program(&self, jdk: &Jdk) -> Program {
         let program = Program::harness(jdk, "Rounds");
@@ -264,7 +264,7 @@ impl Rounds {
             .args([file])
     }
 
-    /// The rounds that each player has acknowledged so far: `main`, the workers, the hook.
+    /// Reads the rounds that each player has acknowledged so far: `main`, the workers, the hook.
     #[must_use]
     pub fn acknowledged(&self, program: &Program) -> Vec<u64> {
         let bytes = fs::read(words(program)).unwrap_or_default();
@@ -275,7 +275,7 @@ impl Rounds {
         (0..self.threads + 2).map(|player| word(player * APART)).collect()
     }
 
-    /// The rounds of each player in the line that the program prints before it ends.
+    /// Reads the rounds of each player from the line that the program prints before it ends.
     ///
     /// # Panics
     /// It printed none.
@@ -287,7 +287,7 @@ impl Rounds {
         line.split(' ').map(|number| number.parse().expect("a number")).collect()
     }
 
-    /// The players' threads.
+    /// Returns the players' threads.
     #[must_use]
     pub fn thread_names(&self) -> Vec<String> {
         let workers = (1..=self.threads).map(|worker| format!("worker-{worker}"));
@@ -295,10 +295,10 @@ impl Rounds {
         names.chain(self.way.has_hook().then(|| "hook".to_owned())).collect()
     }
 
-    /// Asserts that the trace has of each player's calls the first ones, as many as `reach` says.
+    /// Asserts that the trace has the first calls of each player, as far as `reach` requires, and no others.
     ///
     /// # Panics
-    /// A call is missing, is another one, or is too much.
+    /// A call is missing, wrong, or superfluous.
     pub fn assert_followed(&self, trace: &Decoded, reach: impl Fn(usize) -> Reach) {
         let names = self.thread_names();
         for thread in trace.threads.values() {
@@ -337,7 +337,7 @@ impl Rounds {
         let mut at = 0;
         let mut ends = events.len();
         let may_end = reach == Reach::Stopped;
-        // Takes what the player has called since; whether the trace holds all of it.
+        // Reads what the player has called since; returns whether the trace has all of it.
         let mut take = |player: &mut Player<'_>, ends: &mut usize| -> Result<bool, String> {
             for (step, event) in std::mem::take(&mut player.steps).iter().zip(&events[at..]) {
                 let found = match event {
@@ -367,7 +367,7 @@ impl Rounds {
             }
             _ => self.rounds,
         };
-        // Whether the round before was there to its end shows with the next event only.
+        // Only the next event shows whether the round before was complete.
         if index == 0 {
             player.enter("harness.Rounds#main([Ljava/lang/String;)V");
             player.call("harness.Templates#read(Ljava/lang/String;)[B");
@@ -414,7 +414,7 @@ impl Rounds {
     }
 }
 
-/// Whether the trace names no method of the class of this one.
+/// Returns whether the trace names no method of this class.
 fn has_no_names(trace: &Decoded, key: &str) -> bool {
     let (class, _) = key.split_once('#').expect("a key");
     !trace.keys.values().any(|key| key.split_once('#').is_some_and(|(other, _)| other == class))

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::{Decoded, Jdk, decode_trace, harness};
 
-/// Where cargo put the test binary, the library and the command line.
+/// The directory into which cargo put the test binary, the library and the command line.
 ///
 /// # Panics
 /// The test binary is not where cargo puts it.
@@ -33,7 +33,7 @@ pub fn library() -> PathBuf {
     library
 }
 
-/// The command line tool, built if need be.
+/// The command line, built if necessary.
 ///
 /// # Panics
 /// It does not build.
@@ -42,7 +42,7 @@ pub fn flow() -> &'static Path {
     static FLOW: OnceLock<PathBuf> = OnceLock::new();
     FLOW.get_or_init(|| {
         let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        // Not the agent: cargo would replace the library under the tests that run just now.
+        // Not the agent: cargo would replace the library while other tests use it.
         build.args(["build", "-q", "-p", "flow-cli"]);
         if !cfg!(debug_assertions) {
             build.arg("--release");
@@ -57,7 +57,7 @@ pub fn flow() -> &'static Path {
 pub enum Engine {
     /// Classes are rewritten: the default.
     Instrument,
-    /// The JVM tells of each call: slow, and sees everything. The oracle.
+    /// The JVM reports each call: slow, but complete. The oracle.
     Events,
 }
 
@@ -75,7 +75,7 @@ impl Engine {
     }
 }
 
-/// A Java program to be run under the agent.
+/// A Java program to run under the agent.
 #[derive(Debug)]
 pub struct Program {
     jdk: Jdk,
@@ -98,10 +98,10 @@ impl Program {
         Self::new(jdk, [OsStr::new("-cp"), classes.as_os_str(), OsStr::new(&main)])
     }
 
-    /// What `java` is to run: class path and main class, `-jar`, or `-m`.
+    /// Creates a program from what `java` is to run: class path and main class, `-jar`, or `-m`.
     ///
     /// # Panics
-    /// There is no place for temporary files.
+    /// No temporary directory can be created.
     #[must_use]
     pub fn new<S: AsRef<OsStr>>(jdk: &Jdk, main: impl IntoIterator<Item = S>) -> Self {
         Self {
@@ -131,7 +131,7 @@ impl Program {
         self
     }
 
-    /// Adds options of the agent, behind `out`.
+    /// Adds options of the agent, after `out`.
     #[must_use]
     pub fn options(mut self, options: &str) -> Self {
         self.options.push(',');
@@ -152,40 +152,40 @@ impl Program {
         self
     }
 
-    /// Has a shell run this first, in the workspace, such as `ulimit`: `\"$@\"` is the JVM.
+    /// Makes a shell run this first, in the workspace, such as `ulimit`: `\"$@\"` is the JVM.
     #[must_use]
     pub fn shell(mut self, script: &str) -> Self {
         self.shell = Some(script.to_owned());
         self
     }
 
-    /// What the program reads.
+    /// Sets the program's standard input.
     #[must_use]
     pub fn stdin(mut self, bytes: &[u8]) -> Self {
         self.stdin = bytes.to_vec();
         self
     }
 
-    /// Has the trace go elsewhere than into the workspace.
+    /// Writes the trace to another place than the workspace.
     #[must_use]
     pub fn record_into(mut self, out: PathBuf) -> Self {
         self.out = Some(out);
         self
     }
 
-    /// Where the trace goes.
+    /// The directory of the trace.
     #[must_use]
     pub fn out(&self) -> PathBuf {
         self.out.clone().unwrap_or_else(|| self.workspace.path().join("trace"))
     }
 
-    /// A directory of this run, for whatever else it needs.
+    /// A directory for other files of this run.
     #[must_use]
     pub fn workspace(&self) -> &Path {
         self.workspace.path()
     }
 
-    /// The command with the agent, its streams not yet set.
+    /// The command with the agent, without streams.
     #[must_use]
     pub fn command(&self) -> Command {
         let mut agent = OsString::from("-agentpath:");
@@ -212,7 +212,7 @@ impl Program {
         };
         command.args(&self.jvm_args).args(agent).args(&self.main);
         command.current_dir(self.workspace.path());
-        // What the caller's environment says of Java must not change the test.
+        // Options in the caller's environment must not change the test.
         for name in ["JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS"] {
             command.env_remove(name);
         }
@@ -244,7 +244,7 @@ impl Program {
     }
 
     fn launch_as(&self, mut command: Command) -> Running {
-        // Through files: a program that fills a pipe nobody reads yet would stop.
+        // Into files, because a program stops when it fills a pipe that nobody reads yet.
         command.stdin(Stdio::piped()).stdout(self.stream("stdout")).stderr(self.stream("stderr"));
         Running { child: command.spawn().expect("java starts") }
     }
@@ -260,7 +260,7 @@ impl Program {
         Running { child: command.spawn().expect("java starts") }
     }
 
-    /// A file of the workspace for what a stream gets.
+    /// Creates a file of the workspace for a stream.
     fn stream(&self, name: &str) -> File {
         File::create(self.workspace.path().join(name)).expect("the workspace can be written")
     }
@@ -273,7 +273,7 @@ impl Program {
         self.finished(status)
     }
 
-    /// The program, launched before, that has ended so.
+    /// A program that was started elsewhere and has ended.
     ///
     /// # Panics
     /// Its streams are gone.
@@ -285,17 +285,17 @@ impl Program {
     }
 }
 
-/// A program that runs. Dropped it is killed, so that a test that fails leaves nothing behind.
+/// A running program. Dropping it kills it, so that a failed test leaves nothing running.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
 }
 
-/// Longer than anything takes that is waited for.
+/// Longer than any wait of a test.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 impl Running {
-    /// Waits until a condition holds; whether it did before the program ended.
+    /// Waits until a condition holds. Returns whether it did before the program ended.
     ///
     /// # Panics
     /// It takes too long.
@@ -311,10 +311,10 @@ impl Running {
         true
     }
 
-    /// What it prints, where it was [started](Program::start) for that.
+    /// The lines it prints, if it was [started](Program::start) for that.
     ///
     /// # Panics
-    /// It was not, or this has been asked before.
+    /// It was not, or this was called before.
     pub fn lines(&mut self) -> Lines<BufReader<ChildStdout>> {
         BufReader::new(self.child.stdout.take().expect("its output is on a pipe")).lines()
     }
@@ -367,7 +367,7 @@ impl Drop for Running {
     }
 }
 
-/// Removes a directory into which others may still put files.
+/// Removes a directory into which others may still be writing files.
 ///
 /// # Panics
 /// The system refuses.
@@ -377,7 +377,7 @@ pub fn remove_in_use(dir: &Path) {
     }
 }
 
-/// A program that has run.
+/// A program that has ended.
 #[derive(Debug)]
 pub struct Finished {
     /// How it ended.
@@ -386,7 +386,7 @@ pub struct Finished {
     pub stdout: Vec<u8>,
     /// What it and the JVM printed on the error stream.
     pub stderr: Vec<u8>,
-    /// The program; its files stay until this is dropped.
+    /// The program; its files exist until this is dropped.
     pub program: Program,
 }
 
@@ -403,14 +403,14 @@ impl Finished {
         String::from_utf8_lossy(&self.stderr).into_owned()
     }
 
-    /// Our lines on the error stream.
+    /// The agent's lines on the error stream.
     #[must_use]
     pub fn our_lines(&self) -> Vec<String> {
         let errors = self.errors();
         errors.lines().filter(|l| l.starts_with("[flowagent]")).map(str::to_owned).collect()
     }
 
-    /// The error stream without our lines.
+    /// The error stream without the agent's lines.
     #[must_use]
     pub fn other_errors(&self) -> String {
         let errors = self.errors();
@@ -418,13 +418,13 @@ impl Finished {
         others.flat_map(|line| [line, "\n"]).collect()
     }
 
-    /// Where the trace is.
+    /// The directory of the trace.
     #[must_use]
     pub fn out(&self) -> PathBuf {
         self.program.out()
     }
 
-    /// The trace, by the independent decoder.
+    /// Reads the trace with the independent decoder.
     ///
     /// # Panics
     /// It is damaged.

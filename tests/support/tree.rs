@@ -7,7 +7,7 @@ use crate::{Event, LeftOut};
 /// One call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Call {
-    /// Calls around it.
+    /// The number of calls around it.
     pub depth: usize,
     /// Binary class name.
     pub class: String,
@@ -15,7 +15,7 @@ pub struct Call {
     pub method: String,
     /// Whether the class is hidden.
     pub hidden: bool,
-    /// Whether it had not ended when the recording did.
+    /// Whether it was still open when the recording ended.
     pub open: bool,
 }
 
@@ -55,7 +55,7 @@ impl ThreadTree {
         Self { thread: thread.to_owned(), calls }
     }
 
-    /// The tree without some calls; what those call moves up.
+    /// Removes some calls; the calls inside them move up.
     #[must_use]
     pub fn only(&self, keep: impl Fn(&Call) -> bool) -> Self {
         let mut kept_around = Vec::new();
@@ -72,13 +72,13 @@ impl ThreadTree {
         Self { thread: self.thread.clone(), calls }
     }
 
-    /// As the golden files have it: classes of the harness, without hidden ones.
+    /// Only classes of the harness, without hidden ones, as in the golden files.
     #[must_use]
     pub fn of_harness(&self) -> Self {
         self.only(|call| call.class.starts_with("harness.") && !call.hidden)
     }
 
-    /// One line a call.
+    /// One line per call.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         self.calls
@@ -91,7 +91,7 @@ impl ThreadTree {
     }
 }
 
-/// A name as the golden files write it: control characters as `\u001B`.
+/// A name as in the golden files: control characters as `\u001B`.
 #[must_use]
 pub fn escaped(name: &str) -> String {
     name.chars()
@@ -104,7 +104,7 @@ pub fn escaped(name: &str) -> String {
 pub struct Golden {
     /// The program's arguments.
     pub args: Vec<String>,
-    /// Options of the agent, without which the tree is another one.
+    /// Options of the agent that the tree depends on.
     pub options: Option<String>,
     /// Its exit code.
     pub exit_code: i32,
@@ -157,7 +157,7 @@ impl Golden {
         golden
     }
 
-    /// The same without constructors and static initialisers: what `constructors=false` records.
+    /// Removes constructors and static initialisers, as `constructors=false` does.
     #[must_use]
     pub fn without_initialisers(&self) -> Self {
         self.without(|class_and_method| {
@@ -165,10 +165,10 @@ impl Golden {
         })
     }
 
-    /// The same without what a trace says it left out.
+    /// Removes what a trace names as not recorded.
     ///
     /// # Panics
-    /// A line is no call.
+    /// A line is not a call.
     #[must_use]
     pub fn without_left_out(&self, left_out: &LeftOut) -> Self {
         self.without(|class_and_method| {
@@ -178,7 +178,7 @@ impl Golden {
         })
     }
 
-    /// The same without some methods; what those call moves up.
+    /// Removes some methods; the calls inside them move up.
     fn without(&self, leaves_out: impl Fn(&str) -> bool) -> Self {
         let strip = |lines: &Vec<String>| {
             let mut kept_around = Vec::new();

@@ -1,4 +1,4 @@
-//! Threads in great numbers: their calls are all there, and what they cost stays small.
+//! Many threads: all their calls are recorded, and their cost stays small.
 
 use flow_e2e::{Decoded, Event, Program, decode_trace, jdks};
 
@@ -13,7 +13,7 @@ fn entered<'a>(trace: &'a Decoded, events: &[Event]) -> Vec<&'a str> {
     ids.map(|id| trace.keys[id].rsplit_once('#').unwrap().1.split_once('(').unwrap().0).collect()
 }
 
-/// A number that the program has printed.
+/// Reads a number that the program printed.
 fn printed(stdout: &[u8], what: &str) -> u64 {
     let text = String::from_utf8_lossy(stdout);
     let line = text.lines().find_map(|line| line.strip_prefix(what)?.strip_prefix(' '));
@@ -25,7 +25,7 @@ fn short_threads_cost_neither_descriptors_nor_memory() {
     let threads = times("THREADS", 5000);
     for jdk in jdks() {
         let program = || {
-            // A heap that is there from the beginning, so that memory can be compared.
+            // A heap of fixed size, so that memory can be compared.
             let program = Program::harness(jdk, "Crowd").args([threads.to_string()]);
             let args = ["-Xms64m", "-Xmx64m", "-XX:+AlwaysPreTouch", "-XX:+UseSerialGC"];
             args.into_iter().fold(program, Program::jvm_arg).shell("ulimit -n 256; exec \"$@\"")
@@ -60,7 +60,7 @@ fn virtual_threads_in_great_numbers_are_all_there() {
         let run = Program::harness(jdk, "VirtualThreads").args([threads.to_string()]).run();
         assert_eq!(run.code(), Some(0), "{}", run.errors());
         if threads > 200_000 {
-            // Too many for the decoder here, which holds them all.
+            // Too many for the decoder here, which keeps them all in memory.
             let (code, found) = flow_e2e::check(&run.out());
             assert_eq!((code, &found["verdict"]), (Some(0), &"sound".into()), "{found}");
             let main = 3 + threads.div_ceil(10) + threads;
@@ -90,7 +90,7 @@ fn the_blocks_of_virtual_threads_that_ended_are_used_again() {
         let program = || {
             let program = Program::harness(jdk, "Passing").args([threads.to_string()]);
             let args = ["-Xms64m", "-Xmx64m", "-XX:+AlwaysPreTouch", "-XX:+UseSerialGC"];
-            // Of which each has probes, and none records.
+            // Each runs probes, and none records.
             args.into_iter().fold(program, Program::jvm_arg).options("start=paused")
         };
         let plain = program().run_without_agent();

@@ -1,4 +1,4 @@
-//! Recording begins and ends again and again in one program, and leaves nothing behind.
+//! Recordings begin and end many times in one program, and leave nothing behind.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use super::times;
 use crate::attach::{Session, assert_clean};
 use crate::on_every_jdk;
 
-/// What a process holds.
+/// What a process has of recordings.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Held {
     /// Descriptors of files of a trace.
@@ -32,7 +32,7 @@ impl Held {
             line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
         };
         let maps = fs::read_to_string(format!("{process}/maps")).unwrap();
-        // A thread may end, and a file be closed, while we look.
+        // A thread may end, or a file be closed, meanwhile.
         let entries = |directory: &str| fs::read_dir(format!("{process}/{directory}")).unwrap();
         let files = entries("fd").flatten().filter_map(|entry| fs::read_link(entry.path()).ok());
         let threads = entries("task").flatten();
@@ -54,7 +54,7 @@ impl Held {
         }
     }
 
-    /// Waits until nothing is held that belongs to a recording.
+    /// Waits until nothing is left of a recording.
     fn after_recording(session: &Session) -> Self {
         let deadline = Instant::now() + Duration::from_secs(60);
         loop {
@@ -70,7 +70,7 @@ impl Held {
 
 fn cycles(jdk: &Jdk, count: u64) {
     const WARM_UP: u64 = 5;
-    // Little but recordings should make this process larger.
+    // Recordings should be the main thing that makes this process larger.
     let program = Program::harness(jdk, "Attached").jvm_arg("-Xmx64m").jvm_arg("-XX:+UseSerialGC");
     let mut session = Session::of(program);
     let mut first = None;
@@ -98,7 +98,7 @@ fn cycles(jdk: &Jdk, count: u64) {
     }
     assert_clean(&session.dir("trace"));
     let (first, last) = (first.unwrap(), Held::by(&session));
-    // Each recording reserves more than this, and the JVM itself some for each of its threads.
+    // Each recording reserves more than this; the JVM itself reserves some for each of its threads.
     let more = last.address_space_mib.saturating_sub(first.address_space_mib);
     assert!(more < 2048, "{first:?} {last:?}");
     let more = last.resident_mib.saturating_sub(first.resident_mib);
@@ -106,7 +106,8 @@ fn cycles(jdk: &Jdk, count: u64) {
     drop(session.exit());
 }
 
-/// A recording from the start ends, which there is only one of in a process, and recordings of another engine follow.
+/// A recording from the start ends, of which a process has only one, and recordings with another engine
+/// follow.
 #[test]
 fn a_recording_by_events_holds_no_file_and_no_lock_after_its_end() {
     on_every_jdk(|jdk| {
@@ -128,7 +129,7 @@ fn a_recording_by_events_holds_no_file_and_no_lock_after_its_end() {
             assert_clean(&session.dir("trace"));
             Held::after_recording(&session);
         }
-        // Nobody holds the lock: another JVM takes the directory over.
+        // The lock is free: another JVM takes the directory over.
         let next = Program::harness(jdk, "Recursion").record_into(out.clone()).run();
         assert_eq!(next.code(), Some(0), "{}", next.errors());
         let inside = fs::read_dir(&out).unwrap().flatten().filter(|entry| entry.path().is_dir());

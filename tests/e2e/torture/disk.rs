@@ -1,4 +1,4 @@
-//! A disk that is full, broken or forbidden stops the recording only.
+//! A disk that is full, broken or read-only stops only the recording.
 
 use std::fs;
 
@@ -26,12 +26,12 @@ fn program(jdk: &Jdk, engine: Engine) -> Program {
     rounds().program(jdk).engine(engine).options("chunk=1k,onerror=continue")
 }
 
-/// What became of a recording.
+/// The outcome of a recording.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Outcome {
-    /// It did not begin, and said so.
+    /// It did not begin, with a message.
     NotBegun,
-    /// It stopped, and said so: in its line, and in the trace as far as there was room for it.
+    /// It stopped, with a message, and a note in the trace as far as there was room.
     Partial { has_end: bool },
     /// Nothing is missing.
     Whole,
@@ -41,14 +41,14 @@ const fn all_rounds(_player: usize) -> Reach {
     Reach::Whole(ROUNDS)
 }
 
-/// Asserts that the program did not notice, and that whatever is missing was told, once.
+/// Asserts that the program did not notice, and that each loss was reported once.
 pub(super) fn judge(run: &Finished, what: &str) -> Outcome {
     let lines = run.our_lines();
     assert_eq!(run.code(), Some(0), "{what}: {}", run.errors());
     let printed = format!("acknowledged {ROUNDS} {ROUNDS} {ROUNDS} 0\n");
     assert_eq!(String::from_utf8_lossy(&run.stdout), printed, "{what}: {lines:?}");
     assert_eq!(run.other_errors(), "", "{what}");
-    // One line for each thing that recording begins without, and one where it stops.
+    // One line for each optional thing that recording does without, and one where it stops.
     let lacks = |line: &String, what| line.contains(&format!(" warn: no {what}"));
     for lacking in ["journal", "clock"] {
         assert!(lines.iter().filter(|line| lacks(line, lacking)).count() <= 1, "{what}: {lines:?}");
@@ -74,7 +74,7 @@ pub(super) fn judge(run: &Finished, what: &str) -> Outcome {
         let reasons = lost["reasons"].as_array().unwrap();
         let only_marks = |reason: &Value| reason.as_str().unwrap().contains(".marks: ");
         if !reasons.is_empty() && reasons.iter().all(only_marks) {
-            // The events are worth more, and go on without.
+            // Events are worth more, and are recorded without them.
             rounds().assert_followed(&trace, all_rounds);
         } else if lost["events"] == 0 && lost["stopped_at_ns"].is_null() {
             // The last chunk of a thread could not be written, and stays in the journal.
@@ -102,7 +102,7 @@ fn a_disk_that_fills_up_stops_the_recording_only() {
         for _ in 0..tries {
             let room = 4096 * random.below(64);
             let outcome = with_fault(jdk, engine, Fault::Full(room));
-            // The place for the end is set aside at the beginning, if there is as much.
+            // The space for the end is reserved at the beginning, if there is enough.
             if room >= 32 * 1024 {
                 assert_ne!(outcome, Outcome::Partial { has_end: false }, "{room}");
             }
@@ -123,7 +123,7 @@ fn a_disk_that_breaks_stops_the_recording_only() {
 }
 
 #[test]
-fn a_call_that_fails_once_is_borne() {
+fn a_call_that_fails_once_does_not_disturb_the_program() {
     let mut random = Random::new("once");
     let tries = times("ONCE", 8);
     on_every_jdk(|jdk| {
@@ -156,7 +156,7 @@ fn interrupted_calls_lose_nothing() {
 }
 
 #[test]
-fn a_program_without_descriptors_goes_on() {
+fn a_program_without_descriptors_continues() {
     let mut random = Random::new("files");
     let tries = times("DISKS", 4);
     on_every_engine(|jdk, engine| {
@@ -177,7 +177,7 @@ fn sixty_four_descriptors_are_enough() {
 #[test]
 fn a_limit_on_the_size_of_files_stops_the_recording_only() {
     on_every_engine(|jdk, engine| {
-        // Blocks of 512 bytes. With none at all not even the program's own output could be written.
+        // Blocks of 512 bytes. With none at all, not even the program's own output could be written.
         for blocks in [8, 16, 64, 256] {
             let limit = format!("ulimit -f {blocks}; exec \"$@\"");
             let run = program(jdk, engine).jvm_arg("-XX:-UsePerfData").shell(&limit).run();
@@ -186,8 +186,8 @@ fn a_limit_on_the_size_of_files_stops_the_recording_only() {
     });
 }
 
-/// Runs the program with its trace on a small file system of its own, made writable or not, and copies
-/// the trace away before it is gone. `None` where nothing can be mounted.
+/// Runs the program with its trace on a small file system of its own, writable or not, and copies the trace
+/// before the file system is removed. Returns `None` if nothing can be mounted.
 fn on_small_disk(jdk: &Jdk, engine: Engine, kib: u64, before: &str) -> Option<Finished> {
     let can_mount = std::process::Command::new("unshare")
         .args(["-Urm", "sh", "-c", "mount -t tmpfs -o size=64k none /mnt"])
@@ -226,7 +226,7 @@ fn a_small_file_system_that_fills_up_stops_the_recording_only() {
 #[test]
 fn a_file_system_that_cannot_be_written_is_refused() {
     on_every_jdk(|jdk| {
-        // With `bind`: else only root may.
+        // With `bind` only root may.
         let read_only = "mount -o remount,bind,ro disk &&";
         let Some(run) = on_small_disk(jdk, Engine::Instrument, 64, read_only) else { return };
         assert_eq!(judge(&run, "read-only"), Outcome::NotBegun);

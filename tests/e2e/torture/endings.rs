@@ -1,4 +1,5 @@
-//! The ways a program can end: its exit status is its own, and everything that was complete is there.
+//! Ways in which a program can end: its exit status is unchanged, and everything that was complete is
+//! recorded.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -11,7 +12,7 @@ use flow_e2e::{
 use super::{Random, times};
 use crate::on_every_jdk;
 
-/// A way to end, and whether the JVM tells us.
+/// A way to end, and whether the JVM reports it to the agent.
 struct Ending {
     way: Way,
     workers: Workers,
@@ -56,7 +57,7 @@ impl Ending {
         program.shell("ulimit -c 0; exec \"$@\"")
     }
 
-    /// What the two runs print differs: how far daemons came, or the JVM's words at a crash.
+    /// Returns whether two runs print the same. How far daemons get differs, and the JVM's report of a crash.
     fn prints_the_same(&self) -> bool {
         self.workers == Workers::Joined
     }
@@ -108,7 +109,7 @@ fn however_a_program_ends_what_was_complete_is_there() {
     println!("torture: {} ways to end, {runs} runs, all exact", ENDINGS.len());
 }
 
-/// How long the program takes from its line `ready` to its end.
+/// Measures the time from the program's line `ready` to its end.
 fn ends_within(command: &mut Command) -> Duration {
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -130,11 +131,11 @@ fn the_chunks_of_a_thousand_live_threads_are_written_at_the_end() {
         let trace = decode_trace(&program.out());
         assert!(!trace.has_journal);
         let waiting = trace.threads.values().filter(|thread| thread.name.starts_with("waiting-"));
-        // Each: run and ten steps, of which run has not ended.
+        // Each: run and ten steps; run has not ended.
         let lengths: Vec<_> = waiting.map(|thread| thread.events.len()).collect();
         assert_eq!(lengths, vec![21; threads]);
     }
-    // Never a test of time: it is printed, and judged by whoever reads it.
+    // Time is not tested but printed, for a person to judge.
     println!(
         "torture: the end with {threads} open chunks: {:?}, without the agent {:?}",
         best[1], best[0]

@@ -1,10 +1,10 @@
-//! A process that copies itself without telling Java.
+//! A process that forks without Java's knowledge.
 
 use flow_e2e::{Engine, Program, decode_trace, jdks};
 
 use super::times;
 
-/// Calls of each stretch, and how often the process copies itself.
+/// Calls between two forks, and the number of forks.
 const CALLS: usize = 1000;
 const CHILDREN: usize = 3;
 
@@ -17,7 +17,7 @@ fn what_a_forked_child_calls_is_not_in_its_parents_trace() {
                 for _ in 0..times("FORKS", 1) {
                     let run = Program::harness(jdk, "Forked")
                         .args([CALLS.to_string(), CHILDREN.to_string()])
-                        // A forked JVM has no threads that compile or collect.
+                        // A forked JVM has no compiler and no collector threads.
                         .jvm_arg("-Xint")
                         .jvm_arg("-XX:+UseSerialGC")
                         .jvm_arg("--enable-native-access=ALL-UNNAMED")

@@ -1,4 +1,4 @@
-//! Killed at any instant, a program leaves every call that was complete, and none that was not made.
+//! A program that is killed at any instant leaves every call that was complete, and no other.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,10 +11,10 @@ use flow_e2e::{
 
 use super::{Random, times};
 
-/// Chunks of few events, so that the end of one is near at any instant; and the chunk of the default.
+/// Chunks of few events, so that each instant is close to the end of one; and the default size.
 const CHUNKS: [&str; 5] = ["chunk=64", "chunk=256", "chunk=1k", "chunk=4k", "chunk=64k"];
 
-/// Asserts that the trace of a program that was killed has what was acknowledged; whether there is one.
+/// Asserts that the trace of a killed program has all acknowledged calls. Returns whether there is a trace.
 fn assert_nothing_is_missing(program: &Program, rounds: &Rounds) -> bool {
     let acknowledged = rounds.acknowledged(program);
     if !program.out().join("trace.json").exists() {
@@ -34,13 +34,13 @@ fn killed_at_random_instants_no_acknowledged_call_is_missing() {
     let kills = times("KILLS", 8);
     let mut traces = 0;
     for number in 0..kills {
-        // Mostly the default engine.
+        // Mostly with the default engine.
         let engine = Engine::ALL[usize::from(number % 8 == 7)];
         for jdk in jdks() {
             let chunk = random.pick(&CHUNKS);
             let rounds = Rounds::endless(random.next() >> 1);
             let program = rounds.program(jdk).engine(engine).options(chunk);
-            // Some while the JVM starts, the others far into the calls, or not so far.
+            // Some while the JVM starts, the others early or late among the calls.
             let at_start = number % 8 == 3;
             let target = if at_start { 0 } else { 1 << random.below(15) };
             let delay = Duration::from_micros(random.below(if at_start { 500_000 } else { 1000 }));
@@ -55,14 +55,14 @@ fn killed_at_random_instants_no_acknowledged_call_is_missing() {
             assert!(running.kill().is_some(), "it has ended by itself");
             traces += u64::from(assert_nothing_is_missing(&program, &rounds));
             let stdout = fs::read_to_string(program.workspace().join("stdout")).unwrap();
-            let told = stdout.lines().filter_map(|line| line.parse().ok()).max().unwrap_or(0);
-            assert!(told <= rounds.acknowledged(&program)[0]);
+            let printed = stdout.lines().filter_map(|line| line.parse().ok()).max().unwrap_or(0);
+            assert!(printed <= rounds.acknowledged(&program)[0]);
         }
     }
     println!("torture: {kills} kills on each JDK: {traces} traces, all exact");
 }
 
-/// Runs until a call kills the program; which one that was.
+/// Runs until a call kills the program. Returns the number of that call.
 fn killed_by_call(jdk: &Jdk, engine: Engine, fault: Fault) -> String {
     let rounds = Rounds { rounds: Some(20_000), way: Way::Halt, ..Rounds::endless(7) };
     let program = rounds.program(jdk).engine(engine).options("chunk=256").fault(fault);
@@ -77,7 +77,7 @@ fn killed_by_call(jdk: &Jdk, engine: Engine, fault: Fault) -> String {
 #[test]
 fn killed_at_any_call_that_touches_the_trace_no_acknowledged_call_is_missing() {
     let calls = times("CALLS", 500);
-    // All of the first ones, then as many as are wanted.
+    // All of the first ones, then as many as requested.
     let tried = times("CALLS_TRIED", 16);
     let mut random = Random::new("calls");
     let mut met: BTreeMap<String, u64> = BTreeMap::new();
@@ -98,7 +98,7 @@ fn killed_at_any_call_that_touches_the_trace_no_acknowledged_call_is_missing() {
     println!("torture: killed at {tried} of {calls} calls, three times each: {met:?}");
 }
 
-/// All files of a trace, and what is in them.
+/// All files of a trace, with their content.
 fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let files = entries.filter(|entry| entry.path().is_file());

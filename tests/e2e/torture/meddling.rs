@@ -11,7 +11,7 @@ use flow_e2e::{
 
 use crate::on_every_engine;
 
-/// A change, and whose calls may be missing after it.
+/// A change, and the threads whose calls may be missing after it.
 struct Change {
     what: &'static str,
     make: fn(&Path),
@@ -21,7 +21,7 @@ struct Change {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Reaches {
     Nothing,
-    /// The thread `worker-1`, whose file is given to the change.
+    /// The thread `worker-1`, whose file is changed.
     Worker,
     Everything,
 }
@@ -93,13 +93,13 @@ fn file_of_worker(out: &Path) -> std::path::PathBuf {
 }
 
 #[test]
-fn who_changes_the_trace_meanwhile_spoils_no_more_than_what_he_changed() {
+fn a_change_to_the_trace_damages_only_what_was_changed() {
     on_every_engine(|jdk, engine| {
         for change in &CHANGES {
             let what = change.what;
             println!("{what}");
             let rounds = Rounds { rounds: Some(100), way: Way::Wait, ..Rounds::endless(5) };
-            // Some chunks small, so that all threads hand over often.
+            // Some small chunks, so that all threads hand over often.
             let program = rounds.program(jdk).engine(engine).options("chunk=1k");
             let mut running = program.launch();
             let worker_has = |more: u64| rounds.acknowledged(&program)[1] >= more;
@@ -107,7 +107,7 @@ fn who_changes_the_trace_meanwhile_spoils_no_more_than_what_he_changed() {
             let file = file_of_worker(&program.out());
             (change.make)(&file);
             let then = rounds.acknowledged(&program)[1];
-            assert!(running.wait_for(|| worker_has(then + 1000)), "the program goes on: {what}");
+            assert!(running.wait_for(|| worker_has(then + 1000)), "the program continues: {what}");
             let status = running.end();
             let acknowledged = rounds.acknowledged(&program);
             let run = program.finished(status);
@@ -149,7 +149,7 @@ fn assert_rounds(rounds: &Rounds, trace: &Decoded, acknowledged: &[u64], without
     });
 }
 
-/// What a reader does that looks at the trace of a JVM that runs.
+/// Does what a reader does with the trace of a running JVM.
 #[test]
 fn a_trace_can_be_read_while_it_is_written() {
     on_every_engine(|jdk, engine| {

@@ -1,4 +1,4 @@
-//! An allocation of the agent that fails stops the recording only.
+//! A failed allocation of the agent stops only the recording.
 
 use flow_e2e::{Engine, Fault, Program, check, jdks, library};
 
@@ -6,7 +6,7 @@ use super::disk::{Outcome, judge, rounds};
 use super::{Random, is_long, times};
 use crate::attach::Session;
 
-/// What is recorded with, and how many of a hundred tries it gets.
+/// Ways to record, each with its share of a hundred attempts.
 const WAYS: [(Engine, &str, u64); 5] = [
     (Engine::Instrument, "chunk=1k", 40),
     (Engine::Instrument, "chunk=1k,clock=exact", 20),
@@ -15,7 +15,8 @@ const WAYS: [(Engine, &str, u64); 5] = [
     (Engine::Events, "chunk=1k", 20),
 ];
 
-/// Which allocations are to fail: `tries` of those that a run of the program has made, or all if that is 0.
+/// Selects allocations that are to fail: `tries` of those that a run of the program has made, or all if that
+/// is 0.
 fn chosen(random: &mut Random, tries: u64, run: &Program) -> Vec<u64> {
     let met = run.fault_met();
     let count = met.split(' ').next().and_then(|count| count.parse().ok()).unwrap_or_default();
@@ -58,7 +59,7 @@ fn a_program_without_memory_for_us_is_not_disturbed() {
     each_way(Fault::NoMemoryFrom);
 }
 
-/// Attaches to a program, and detaches; returns the program, which has not been disturbed.
+/// Attaches to a program, and detaches. Returns the program, which must not have been disturbed.
 fn attached(fault: Fault, options: &str) -> Program {
     let jdk = jdks().last().unwrap();
     let mut session = Session::of(Program::harness(jdk, "Attached").fault(fault));
@@ -79,7 +80,7 @@ fn attached(fault: Fault, options: &str) -> Program {
     let lines: Vec<_> = errors.lines().filter(|line| !line.contains("] warn: no ")).collect();
     assert!(lines.iter().all(|line| line.starts_with("[flowagent] error: ")), "{errors}");
     assert!(lines.len() <= 1, "{errors}");
-    // Both commands say what is the matter, in one line.
+    // Both commands report the problem in one line.
     for output in [&attached, &detached] {
         let text = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success() || text.lines().count() == 1, "{text}");
@@ -131,7 +132,7 @@ fn a_limit_on_address_space_stops_the_recording_only() {
         let run = program().run();
         let (code, errors) = (run.code(), run.errors());
         println!("{mib} MiB: {code:?}, {errors}");
-        // The program itself may find no memory for a thread. It ends in its own way then, as the JVM does.
+        // The program itself may find no memory for a thread. Then it ends as any JVM does.
         assert!(!errors.contains("memory allocation of"), "{mib} MiB: {errors}");
         if code == Some(0) {
             assert!(run.stdout.starts_with(b"calls 12"), "{mib} MiB: {errors}");

@@ -1,6 +1,6 @@
-//! What may happen to a program while it is recorded: it is killed, the disk is full, there are threads
-//! by the hundred thousand. Programs and faults follow from a seed; how often each test tries is an
-//! environment variable, few times unless `scripts/torture.sh` says more.
+//! What may happen to a recorded program: it is killed, the disk is full, there are hundreds of thousands of
+//! threads. Programs and faults follow from a seed. Environment variables set the number of attempts of each
+//! test, which is small unless `scripts/torture.sh` sets it.
 
 mod crowds;
 mod cycles;
@@ -14,7 +14,7 @@ mod overflows;
 mod sharing;
 mod speed;
 
-/// How often a test tries: the environment variable `TORTURE_<name>`, or else this.
+/// The number of attempts of a test: the environment variable `TORTURE_<name>`, or else this.
 fn times(name: &str, short: u64) -> u64 {
     let name = format!("TORTURE_{name}");
     std::env::var(&name).map_or(short, |text| {
@@ -22,12 +22,12 @@ fn times(name: &str, short: u64) -> u64 {
     })
 }
 
-/// Whether this is not the short form.
+/// Returns whether this is the long form.
 fn is_long() -> bool {
     times("LONG", 0) > 0
 }
 
-/// Numbers that follow from `TORTURE_SEED` and the name of the test.
+/// Random numbers that follow from `TORTURE_SEED` and the name of the test.
 struct Random(u64);
 
 impl Random {

@@ -1,15 +1,15 @@
-//! The stack overflows at random depths, in random code, however that is run.
+//! The stack overflows at random depths, in random code, interpreted or compiled.
 
 use flow_e2e::{Decoded, Engine, Event, Jdk, Program};
 
 use super::{Random, is_long, times};
 use crate::on_every_jdk;
 
-/// How code is run: interpreted, compiled by C1 only, by C2 only, and as the JVM likes it.
+/// How code is run: interpreted, compiled by C1 only, by C2 only, and the JVM's default.
 const MODES: [&str; 4] =
     ["-Xint", "-XX:TieredStopAtLevel=1", "-XX:-TieredCompilation", "-XX:+TieredCompilation"];
 
-/// Plain probes and timed ones, with room in the chunk and with nearly none.
+/// Plain probes and timed ones, with much room in the chunk and with hardly any.
 const OPTIONS: [&str; 4] = ["", "clock=exact", "chunk=64", "clock=exact,chunk=64"];
 
 /// Sizes of stacks, in KiB.
@@ -27,7 +27,7 @@ fn no_overflow_shifts_the_tree() {
             let mode = MODES[runs % MODES.len()];
             let options = random.pick(&OPTIONS);
             let stack = random.pick(if is_long() { &STACKS } else { &STACKS[..4] });
-            // A stack of 8 MiB takes half a million calls.
+            // A stack of 8 MiB holds half a million calls.
             let rounds = if is_long() { 512 * 100 / stack.max(512) } else { 20 };
             overflow(jdk, Engine::Instrument, options, mode, stack, (rounds, random.next()));
             done += rounds;
@@ -37,7 +37,7 @@ fn no_overflow_shifts_the_tree() {
     });
 }
 
-/// Records a program, and compares the depths of its markers with what it says itself.
+/// Records a program, and compares the depths of its markers with those it prints.
 fn overflow(
     jdk: &Jdk,
     engine: Engine,
@@ -47,7 +47,7 @@ fn overflow(
     (rounds, seed): (u64, u64),
 ) {
     let thread = if jdk.version >= 21 && seed % 3 == 0 { "virtual" } else { "platform" };
-    // The program takes a `long`.
+    // The program parses it as a `long`.
     let seed = (seed >> 1).to_string();
     let rounds = rounds.to_string();
     let what = format!(

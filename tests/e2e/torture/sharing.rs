@@ -1,4 +1,4 @@
-//! Several JVMs and one directory; who may read it; and what others have put there.
+//! Several JVMs and one directory; who may read it; and what others have planted there.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -93,10 +93,10 @@ fn whatever_the_umask_only_the_owner_may_read() {
             let program = rounds
                 .program(jdk)
                 .options("chunk=256")
-                // Files of the JVM's own, which may need more.
+                // Files of the JVM itself may need more.
                 .jvm_arg("-XX:-UsePerfData")
                 .shell(&format!("umask {umask}; exec \"$@\""));
-            // The program's own file is not to suffer from it.
+            // The program's own file must not be affected.
             fs::write(program.workspace().join("acknowledged"), [0; 256]).unwrap();
             let mut running = program.launch();
             assert!(running.wait_for(|| rounds.acknowledged(&program)[1] > 100), "{umask}");
@@ -107,14 +107,14 @@ fn whatever_the_umask_only_the_owner_may_read() {
                 let modes: Vec<_> = files
                     .map(|file| (file.file_name().into_string().unwrap(), mode(&file.path())))
                     .collect();
-                // At no instant, not even when a file has just been made.
+                // At no instant, not even when a file has just been created.
                 assert!(modes.iter().all(|(_, mode)| mode & !0o600 == 0), "{umask}: {modes:?}");
-                // The journal is read-only, so that nobody cuts it short by accident.
+                // The journal is read-only, so that nobody truncates it by accident.
                 let expected = |name: &str| if name == "journal" { 0o400 } else { 0o600 };
                 modes.into_iter().filter(|(name, mode)| *mode != expected(name)).collect()
             };
             assert!(program.out().join("journal").exists());
-            // A thread's file may just have been made as the umask wants it.
+            // A thread's file may just have been created with the mode that the umask allows.
             assert!(running.wait_for(|| modes().is_empty()), "{umask}: {:?}", modes());
             assert_eq!(running.end().code(), Some(0));
             assert_eq!(modes(), [], "{umask}, afterwards");

@@ -5,8 +5,8 @@ import java.lang.reflect.InvocationTargetException;
 /**
  * Class files of old versions, with subroutines and without frames, and methods near every limit of the format.
  *
- * <p>Tree: {@code main} calls, for each version, {@code run}; under it stand the methods of the class
- * {@code harness.VersionN}, as {@link Versions} describes them. How the classes are made is not shown.
+ * <p>Tree: {@code main} calls, for each version, {@code run}; under it are the methods of the class {@code
+ * harness.VersionN}, as {@link Versions} describes them. The code that makes the classes is not recorded.
  */
 public final class Assembled {
     private Assembled() {}

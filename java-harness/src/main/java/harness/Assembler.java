@@ -6,7 +6,7 @@ import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;
 
-/** Writes class files with bytecode that no Java compiler makes: classes of static methods, byte by byte. */
+/** Writes class files with bytecode that no Java compiler generates: classes of static methods, byte by byte. */
 final class Assembler {
     private static final int PUBLIC_STATIC = 0x0009;
     private static final int PUBLIC_SUPER = 0x0021;
@@ -113,7 +113,7 @@ final class Assembler {
         return bytes.toByteArray();
     }
 
-    /** The code of one method. Jumps are given by where they lead to, in bytes from the start of the method. */
+    /** The code of one method. Jump targets are in bytes from the start of the method. */
     static final class Code {
         private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         private final ByteArrayOutputStream handlers = new ByteArrayOutputStream();
@@ -157,7 +157,7 @@ final class Assembler {
             return this;
         }
 
-        /** The whole of a range is covered by a handler for every exception. */
+        /** Covers a range with a handler for every exception. */
         Code handler(int from, int to, int handler) {
             for (int part : new int[] {from, to, handler, 0}) {
                 handlers.write(part >> 8);
@@ -166,7 +166,7 @@ final class Assembler {
             return this;
         }
 
-        /** Here the locals are the arguments, and the stack is empty. */
+        /** Adds a frame: the locals are the arguments, and the stack is empty. */
         Code frame() {
             int delta = frameCount == 0 ? size() : size() - lastFrame - 1;
             frames.write(251);

@@ -11,17 +11,17 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 
 /**
- * A program that lives until it is told to end, so that recording can begin and end in the middle.
+ * A program that runs until a command ends it, so that recording can begin and end in between.
  *
- * <p>Commands, one a line on the standard input, each answered by a line that repeats it once it is done: {@code work N}
- * has every worker call {@code work > step} (N times); {@code start N} runs N new threads, of which each calls
- * {@code Passing.run > step, step}, virtual ones where there are any; {@code fail} has {@code main} throw and catch;
- * {@code deep N} has {@code main} call {@code down} N + 1 times, within each other, and take further commands there;
- * {@code exit N} ends with exit code N.
+ * <p>Reads commands, one per line, from the standard input, and repeats each in a line when it is done: {@code work N}
+ * makes every worker call {@code work > step} (N times); {@code start N} runs N new threads, each of which calls {@code
+ * Passing.run > step, step}, virtual ones if the JDK has them; {@code fail} makes {@code main} throw and catch; {@code
+ * deep N} makes {@code main} call {@code down} N + 1 times, nested, and read further commands there; {@code exit N}
+ * ends with exit code N.
  *
- * <p>Workers are the threads {@code worker-0} to {@code worker-2}, and where there are virtual threads
- * {@code virtual-0} to {@code virtual-2}. Between commands the main thread is in {@code main > serve}, each worker in
- * {@code Worker.run}.
+ * <p>Workers are the threads {@code worker-0} to {@code worker-2}, and, if the JDK has virtual threads, {@code
+ * virtual-0} to {@code virtual-2}. Between commands the main thread is in {@code main > serve}, each worker in {@code
+ * Worker.run}.
  */
 public final class Attached {
     private static final int WORKERS = 3;
@@ -115,7 +115,10 @@ public final class Attached {
         return number * 31 + 7;
     }
 
-    /** Starts a virtual thread with a compiler that does not know it; null where there are none. */
+    /**
+     * Starts a virtual thread by reflection, because older compilers do not know them; returns null if the JDK has
+     * none.
+     */
     private static Thread startVirtual(String name, Runnable body) throws ReflectiveOperationException {
         Method ofVirtual;
         try {

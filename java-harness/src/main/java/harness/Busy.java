@@ -3,9 +3,10 @@ package harness;
 /**
  * Threads that call at a given rate for a given time.
  *
- * <p>Arguments: the number of threads (2), calls a second on each (5,000,000), seconds (2). Tree of each {@code busy-N}:
- * {@code Busy.run > batch > call > leaf}; each {@code batch} has 500 {@code call} of one {@code leaf} each. Prints the calls
- * of all threads together, {@code main} and the constructors excluded, and the milliseconds they took.
+ * <p>Arguments: the number of threads (2), calls per second on each (5,000,000), seconds (2). Tree of each {@code
+ * busy-N}: {@code Busy.run > batch > call > leaf}; each {@code batch} has 500 {@code call} of one {@code leaf} each.
+ * Prints the number of calls of all threads, without {@code main} and the constructors, and their duration in
+ * milliseconds.
  */
 public final class Busy implements Runnable {
     private static final int CALLS = 500;

@@ -3,10 +3,10 @@ package harness;
 import java.nio.file.Path;
 
 /**
- * Starts JVMs that run {@link Recursion}, in the same environment, two at a time, and calls methods meanwhile.
+ * Starts JVMs that run {@link Recursion}, in the same environment, two at a time, and calls methods at the same time.
  *
- * <p>Arguments: the number of JVMs (4). Tree: {@code main > start, step} for each, and {@code await} for each. Prints their
- * exit codes.
+ * <p>Arguments: the number of JVMs (4). Tree: {@code main > start, step} for each, and {@code await} for each. Prints
+ * their exit codes.
  */
 public final class Children {
     private static int steps;

@@ -1,11 +1,11 @@
 package harness;
 
 /**
- * Calls that take known times, and measures them itself.
+ * Calls of known duration, which the program also measures.
  *
- * <p>Tree of {@code main}: {@code sleep}, {@code spin > step…}, {@code wait1 > sleep}, {@code fail} ten deep, left by an
- * exception, {@code sleep}. For each but {@code fail} prints its name, and the nanoseconds it took as measured inside and
- * outside of it: the truth is between these.
+ * <p>Tree of {@code main}: {@code sleep}, {@code spin > step…}, {@code wait1 > sleep}, {@code fail} ten deep, left by
+ * an exception, {@code sleep}. Prints the name of each call except {@code fail}, and its duration in nanoseconds as
+ * measured inside and outside of it: the true duration is between these.
  */
 public final class Clocked {
     private static final long MILLISECOND = 1_000_000;
@@ -39,7 +39,7 @@ public final class Clocked {
         inside = System.nanoTime() - start;
     }
 
-    /** Without a call for as long. */
+    /** Spins without a call. */
     private static void wait1(long milliseconds) throws InterruptedException {
         long start = System.nanoTime();
         while (System.nanoTime() - start < milliseconds * MILLISECOND / 2) {
@@ -49,7 +49,7 @@ public final class Clocked {
         inside = System.nanoTime() - start;
     }
 
-    /** With as many calls as fit in. */
+    /** Spins with as many calls as fit. */
     private static void spin(long milliseconds) {
         long start = System.nanoTime();
         int sum = 0;

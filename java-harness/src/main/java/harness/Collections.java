@@ -7,9 +7,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A user of the JDK's collections, to be recorded with them.
+ * Uses the JDK's collections, which are recorded too.
  *
- * <p>Tree, of this class alone: {@code main > fill, count, sorted > compare…}, the last as often as the JDK's sort asks.
+ * <p>Tree, of this class alone: {@code main > fill, count, sorted > compare…}, the last as often as the JDK's sort
+ * compares.
  */
 public final class Collections {
     private Collections() {}

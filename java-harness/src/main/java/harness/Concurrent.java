@@ -6,18 +6,21 @@ import java.util.concurrent.CyclicBarrier;
 import java.util.function.IntConsumer;
 
 /**
- * Eight threads that at the same moment call the same 200 methods for the first time, in
- * different orders, 20 times over.
+ * Eight threads that at the same moment call the same 200 methods for the first time, in different orders, 20 times
+ * over.
  *
- * <p>For each round the class {@link TwoHundred} is defined anew, so that its methods are new to the JVM, although by name
- * they are the same. Tree of each {@code caller-N}: {@code Caller.run}, under it 20 {@code round}, under each of these
- * 200 times {@code TwoHundred.accept > mK}, each {@code K} once. In all, each {@code mK} is called 160 times.
+ * <p>For each round the class {@link TwoHundred} is defined again, so that its methods are new to the JVM, although
+ * they have the same names. Tree of each {@code caller-N}: {@code Caller.run}, under it 20 {@code round}, under each of
+ * these 200 times {@code TwoHundred.accept > mK}, each {@code K} once. In all, each {@code mK} is called 160 times.
  */
 public final class Concurrent {
     private static final int ROUNDS = 20;
     private static final int METHODS = 200;
 
-    /** One thread a stride; all have no divisor in common with the number of methods, so each meets every method once. */
+    /**
+     * One thread for each stride. No stride has a common divisor with the number of methods, so each thread reaches
+     * every method once.
+     */
     private static final int[] STRIDES = {1, 3, 7, 9, 11, 13, 17, 199};
 
     private Concurrent() {}

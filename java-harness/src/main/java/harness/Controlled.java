@@ -6,11 +6,11 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 
 /**
- * Does what the lines on its input say, and answers each with a line: {@code is} whether it is being
- * recorded, {@code mark TEXT}, {@code pause}, {@code resume}, {@code step}: the call of a method.
+ * Executes the lines on its input, and prints a line after each: {@code is}, whether it is being recorded, {@code mark
+ * TEXT}, {@code pause}, {@code resume}, {@code step}: the call of a method.
  */
-public final class Told {
-    private Told() {}
+public final class Controlled {
+    private Controlled() {}
 
     public static void main(String[] args) throws IOException {
         BufferedReader input = new BufferedReader(new InputStreamReader(System.in));

@@ -6,11 +6,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * A great many short threads, fifty at a time.
+ * Many short threads, fifty at a time.
  *
- * <p>Arguments: the number of threads (5000). Tree of every thread but {@code main}: {@code Crowd.run > work > step} three
- * times. Prints {@code done} and the number of threads; then the most open files of the process seen between the threads,
- * and the memory it has, in KiB.
+ * <p>Arguments: the number of threads (5000). Tree of every thread but {@code main}: {@code Crowd.run > work > step}
+ * three times. Prints {@code done} and the number of threads; then the largest number of open files that the process
+ * had between the threads, and its memory, in KiB.
  */
 public final class Crowd implements Runnable {
     private static final int AT_ONCE = 50;

@@ -3,7 +3,7 @@ package harness;
 /**
  * Frames that are left by an exception, in every way the language has.
  *
- * <p>Tree: {@code main} calls one method a case, in the order below; what each gives stands with it.
+ * <p>Tree: {@code main} calls one method for each case, in the order below; the comment of the method has its calls.
  */
 public final class Exceptions {
     private Exceptions() {}
@@ -74,7 +74,9 @@ public final class Exceptions {
 
     private static void cleanup() {}
 
-    /** The exception is caught, wrapped in another and thrown on: two {@code Failure.<init>} in different frames. */
+    /**
+     * The exception is caught, wrapped in another one and thrown again: two {@code Failure.<init>} in different frames.
+     */
     private static void wrapped() {
         try {
             wrap();
@@ -91,7 +93,7 @@ public final class Exceptions {
         }
     }
 
-    /** Five turns, of which turns 1 and 3 are left by an exception that the loop catches. */
+    /** Five iterations, of which 1 and 3 are left by an exception that the loop catches. */
     private static void inLoop() {
         for (int turn = 0; turn < 5; turn++) {
             try {
@@ -109,8 +111,8 @@ public final class Exceptions {
     }
 
     /**
-     * A static initialiser fails: the first use gives {@code touch > Broken.<clinit> > Broken.fail > Failure.<init>},
-     * the second use gives {@code touch} alone, because the class is marked erroneous.
+     * A static initialiser fails: the first use has {@code touch > Broken.<clinit> > Broken.fail > Failure.<init>}, the
+     * second use has {@code touch} alone, because the class is marked erroneous.
      */
     private static void staticInitializer() {
         try {

@@ -5,12 +5,13 @@ import java.lang.reflect.Array;
 import java.util.Optional;
 
 /**
- * Copies itself with {@code fork}, as native code may, and calls methods in both processes. Needs JDK 22 and
- * {@code --enable-native-access=ALL-UNNAMED}; prints {@code no foreign functions} where the JDK has none.
+ * Copies itself with {@code fork}, as native code may, and calls methods in both processes. Needs JDK 22 and {@code
+ * --enable-native-access=ALL-UNNAMED}; prints {@code no foreign functions} if the JDK has none.
  *
- * <p>Arguments: calls before, in each child, between and after (1000 each), children (3). Tree of {@code main}:
- * {@code main > foreign} three times, {@code before > leaf}…, for each child {@code between > leaf}…, {@code after > leaf}….
- * What the children do, {@code child > leaf}…, is another process and not to be seen. Prints {@code child N ended} for each.
+ * <p>Arguments: calls before, in each child, between and after (1000 each), children (3). Tree of {@code main}: {@code
+ * main > foreign} three times, {@code before > leaf}…, for each child {@code between > leaf}…, {@code after > leaf}….
+ * The calls of the children, {@code child > leaf}…, happen in other processes and must not be recorded. Prints {@code
+ * child N ended} for each.
  */
 public final class Forked {
     private static int sum;
@@ -68,7 +69,10 @@ public final class Forked {
         sum += number;
     }
 
-    /** A function of the C library that takes and gives numbers, for a compiler that does not know java.lang.foreign. */
+    /**
+     * Calls a function of the C library with numbers as parameters and result, by reflection, because older compilers
+     * do not know java.lang.foreign.
+     */
     static MethodHandle foreign(String name, int arguments) throws ReflectiveOperationException {
         Class<?> linkerType;
         try {

@@ -10,7 +10,7 @@ package harness;
  * <p>The class is made at run time from {@link HostilePlaceholder}.
  */
 public final class HostileNames {
-    /** Names in {@link HostilePlaceholder} and what takes their place, of the same length in modified UTF-8. */
+    /** Names in {@link HostilePlaceholder} and their replacements, of the same length in modified UTF-8. */
     private static final String[][] NAMES = {
         {"HostilePlaceholder", "a b\nc=d\u001b'\"`#$ \u009b1m"},
         {"newline_", "new\nline"},

@@ -3,7 +3,7 @@ package harness;
 /**
  * Classes, interfaces and enums at the moment they are initialised, with and without exceptions.
  *
- * <p>Tree: {@code main} calls one method a case, in the order below; what each gives stands with it.
+ * <p>Tree: {@code main} calls one method for each case, in the order below; the comment of the method has its calls.
  */
 public final class Initialisers {
     private static int order;
@@ -83,15 +83,15 @@ public final class Initialisers {
         use(Careful.value);
     }
 
-    /** Two classes that need each other: the second one's initialiser runs inside the first one's. */
+    /** Two classes that use each other: the initialiser of the second one runs inside that of the first one. */
     private static void circular() {
         use(Ping.VALUE);
         use(Pong.VALUE);
     }
 
     /**
-     * With a class is initialised an interface that has a default method, but not one that has none: that happens when
-     * its field is read.
+     * With a class, an interface that has a default method is initialised, too. An interface without one is initialised
+     * when its field is read.
      */
     private static void interfaces() {
         new Implementation();

@@ -3,10 +3,10 @@ package harness;
 import java.io.PrintStream;
 
 /**
- * Runs until it is killed, and says how far it came.
+ * Runs until it is killed, and prints how far it got.
  *
- * <p>Tree: {@code main > tick > tock}, again and again. Once the line {@code n} has been printed, the calls of
- * {@code tick(0)} to {@code tick(n)} are complete and must be in the trace, however the process ends.
+ * <p>Tree: {@code main > tick > tock}, endlessly. Once the line {@code n} has been printed, the calls of {@code
+ * tick(0)} to {@code tick(n)} are complete and must be in the trace, however the process ends.
  */
 public final class Kill {
     private static long sum;

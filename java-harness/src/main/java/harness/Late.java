@@ -9,11 +9,11 @@ import java.util.concurrent.CountDownLatch;
 import java.util.function.IntSupplier;
 
 /**
- * A program with a class whose definition takes as long as somebody wants.
+ * A program with a class whose definition takes until a command ends it.
  *
- * <p>Commands, one a line on the standard input, each answered by a line that repeats it once it is done: {@code define}
- * has a thread begin to define {@code Guest}, whose superclass is found only after {@code resume}, which waits for the
- * end of the definition; {@code call} calls {@code Guest.getAsInt > twice}; {@code exit N} ends with exit code N.
+ * <p>Reads commands, one per line, from the standard input, and repeats each in a line when it is done: {@code define}
+ * makes a thread begin to define {@code Guest}, whose superclass is found only after {@code resume}, which waits for
+ * the end of the definition; {@code call} calls {@code Guest.getAsInt > twice}; {@code exit N} ends with exit code N.
  */
 public final class Late {
     private Late() {}
@@ -46,7 +46,7 @@ public final class Late {
     /** The superclass. */
     public abstract static class Base implements IntSupplier {}
 
-    /** What is defined late. */
+    /** The class that is defined late. */
     public static final class Guest extends Base {
         @Override
         public int getAsInt() {

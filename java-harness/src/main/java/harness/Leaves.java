@@ -1,11 +1,11 @@
 package harness;
 
 /**
- * Methods that call nothing: those that cannot fail, and those that look like it and can.
+ * Methods that call nothing: some cannot fail, others look like that but can.
  *
- * <p>Tree: {@code main} calls one method a case, in the order below; what each gives stands with it. The thread
- * {@code Finalizer} has one {@code Closing.finalize > closed}, and nothing of {@code Empty}, whose finalizer has no code and is
- * therefore never called by the JVM.
+ * <p>Tree: {@code main} calls one method for each case, in the order below; the comment of the method has its calls.
+ * The thread {@code Finalizer} has one {@code Closing.finalize > closed}, and nothing of {@code Empty}: the JVM never
+ * calls a finalizer without code.
  */
 public final class Leaves {
     private static int shared;
@@ -78,7 +78,7 @@ public final class Leaves {
         }
     }
 
-    /** Leaves that are left by an exception of the JVM, each once; and once not. */
+    /** Leaves that an exception of the JVM ends once each; and the same without an exception. */
     private static void failing() {
         for (int divisor = 1; divisor >= 0; divisor--) {
             try {
@@ -124,7 +124,7 @@ public final class Leaves {
         }
     }
 
-    /** Constructors with nothing but fields, of three levels; and one whose field access fails. */
+    /** Constructors that only set fields, of three levels; and one whose field access fails. */
     private static void constructors() {
         new Three(1, 2, 3);
         try {

@@ -6,10 +6,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * Locks all its memory, as databases do. Needs JDK 22 and {@code --enable-native-access=ALL-UNNAMED}; prints
- * {@code no foreign functions} where the JDK has none.
+ * Locks all its memory, as databases do. Needs JDK 22 and {@code --enable-native-access=ALL-UNNAMED}; prints {@code no
+ * foreign functions} if the JDK has none.
  *
- * <p>Prints {@code locked} and what {@code mlockall} returned, then the memory that made resident, in KiB.
+ * <p>Prints {@code locked} and what {@code mlockall} returned, then the memory that became resident, in KiB.
  */
 public final class Locked {
     private static final int MCL_CURRENT = 1;

@@ -3,9 +3,9 @@ package harness;
 /**
  * More methods than fit into one or two bytes of an id.
  *
- * <p>Arguments: the number of classes (9000, at most 9999). Tree: for each number {@code N} a {@code loadAndCall}, under
- * which stand, besides the methods of {@link Templates}, {@code TemplateN.<init>} and twice {@code TemplateN.run > mN}.
- * 9000 classes have 27,000 methods: one byte suffices for 64 ids, two bytes for 8192.
+ * <p>Arguments: the number of classes (9000, at most 9999). Tree: for each number {@code N} a {@code loadAndCall},
+ * under which are, besides the methods of {@link Templates}, {@code TemplateN.<init>} and twice {@code TemplateN.run >
+ * mN}. 9000 classes have 27,000 methods: one byte suffices for 64 ids, two bytes for 8192.
  */
 public final class ManyMethods {
     private ManyMethods() {}

@@ -5,10 +5,10 @@ import java.nio.charset.StandardCharsets;
 /**
  * Names outside ASCII, of classes, methods and threads.
  *
- * <p>Tree of {@code main}: {@code éa}, {@code 漢字} and {@code 𝑓} (U+1D453, two chars), one within the other; then
- * {@code foreignClass}, which makes an object of the class {@code harness.é漢字𝑓} and calls its {@code run}, which calls
- * {@code ünïcode}; then {@code threads}. Tree of each of the threads, whose names hold what breaks terminals, files and C
- * strings: {@code named}.
+ * <p>Tree of {@code main}: {@code éa}, {@code 漢字} and {@code 𝑓} (U+1D453, two chars), one within the other; then {@code
+ * foreignClass}, which makes an object of the class {@code harness.é漢字𝑓} and calls its {@code run}, which calls {@code
+ * ünïcode}; then {@code threads}. Tree of each of the threads, whose names contain characters that break terminals,
+ * files and C strings: {@code named}.
  *
  * <p>The class with the foreign name is made at run time from {@link Placeholder014}, because a file of that name
  * cannot be written in every locale.

@@ -31,7 +31,7 @@ public final class Neighbour implements Runnable {
         sum++;
     }
 
-    /** Ids are given out one after the other, to threads that are never started too. */
+    /** Threads get consecutive ids, even if they are never started. */
     private static Thread find(long id) {
         Runnable body = new Neighbour();
         Thread thread = new Thread(body);

@@ -4,18 +4,18 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Fills the heap until an {@code OutOfMemoryError}, catches it and goes on. To be run with {@code -Xmx32m}.
+ * Fills the heap until an {@code OutOfMemoryError}, catches it and continues. Run it with {@code -Xmx32m}.
  *
- * <p>Tree: {@code <clinit>}; {@code main > exhaust > fill > allocate}, as often as fits, of which the last {@code allocate} and the
- * {@code fill} are left by the error; then {@code main > recover > step} 100 times.
+ * <p>Tree: {@code <clinit>}; {@code main > exhaust > fill > allocate}, as often as fits, of which the last {@code
+ * allocate} and the {@code fill} are left by the error; then {@code main > recover > step} 100 times.
  */
 public final class OutOfMemory {
     private static final int CHUNK_BYTES = 1 << 20;
     private static final int STEPS = 100;
 
     /**
-     * What fills the heap. It is emptied by hand: under an agent that asks for method events, a JDK 25 was seen to keep
-     * the local variables of the frame that the error had left alive for some time, so that the next allocation failed.
+     * Fills the heap, and is cleared explicitly: under an agent that requests method events, a JDK 25 kept the local
+     * variables of the frame that the error had left reachable for some time, so that the next allocation failed.
      */
     private static final List<byte[]> CHUNKS = new ArrayList<>();
 

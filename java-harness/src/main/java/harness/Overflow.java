@@ -4,9 +4,9 @@ package harness;
  * Recursion until the stack overflows, caught, several times over.
  *
  * <p>Arguments: the number of rounds (5). Tree: {@code main} calls, for each round, {@code plain}, {@code after},
- * {@code withFinally} and {@code after}. Under {@code plain} stands one chain of {@code descend}; under
- * {@code withFinally} one chain of {@code descendFinally}, each of whose frames may call {@code cleanup} on the way
- * out. How deep the chains are depends on the JVM; that {@code after} stands directly under {@code main} does not.
+ * {@code withFinally} and {@code after}. Under {@code plain} is one chain of {@code descend}; under {@code withFinally}
+ * one chain of {@code descendFinally}, each of whose frames may call {@code cleanup} on the way out. The depth of the
+ * chains depends on the JVM; {@code after} is always directly under {@code main}.
  */
 public final class Overflow {
     private static int cleanups;

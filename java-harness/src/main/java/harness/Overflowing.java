@@ -9,9 +9,9 @@ import java.util.List;
 /**
  * Recursion through constructors and handlers until the stack overflows, caught, several times over.
  *
- * <p>Arguments: the number of rounds (3). Tree: {@code main} calls, for each round and each {@link Way}, {@code overflow} and
- * then {@code after}. What stands under {@code overflow} depends on the JVM; that {@code after} stands directly under
- * {@code main} does not.
+ * <p>Arguments: the number of rounds (3). Tree: {@code main} calls, for each round and each {@link Way}, {@code
+ * overflow} and then {@code after}. The calls under {@code overflow} depend on the JVM; {@code after} is always
+ * directly under {@code main}.
  */
 public final class Overflowing {
     private static int cleanups;
@@ -85,12 +85,12 @@ public final class Overflowing {
         }
     }
 
-    /** One way down. */
+    /** One kind of recursion. */
     private interface Way {
         void descend();
     }
 
-    /** Its super constructor makes another. */
+    /** Its super constructor creates another one. */
     private static final class Derived extends Base {
         Derived(int depth) {
             super(depth);
@@ -103,7 +103,7 @@ public final class Overflowing {
         }
     }
 
-    /** Makes another in the constructor that it calls by {@code this(…)}. */
+    /** Creates another one in the constructor that it calls by {@code this(…)}. */
     private static final class Chained {
         Chained(int depth) {
             this(depth, depth);
@@ -122,7 +122,7 @@ public final class Overflowing {
         }
     }
 
-    /** A constructor of the JDK between every two of ours. */
+    /** A constructor of the JDK between every two recorded ones. */
     private static final class Elements extends ArrayList<Integer> {
         private static final long serialVersionUID = 1;
 
@@ -132,7 +132,7 @@ public final class Overflowing {
         }
     }
 
-    /** The JDK's super constructor calls back, and what it calls makes another. */
+    /** The JDK's super constructor calls a method that creates another one. */
     private static final class Copy extends ArrayList<Integer> {
         private static final long serialVersionUID = 1;
 

@@ -11,9 +11,9 @@ import java.util.function.IntUnaryOperator;
 /**
  * Overflows of the stack at random depths, in random code, each one caught.
  *
- * <p>Arguments: how many (100), a seed (1), and {@code platform} or {@code virtual}, the kind of thread that runs them.
- * After each overflow, and now and then on the way back from it, the program calls {@code marker}. It prints the depths
- * of these calls: so the tree is known where it counts, whatever the JVM makes of the rest.
+ * <p>Arguments: the number of overflows (100), a seed (1), and {@code platform} or {@code virtual}, the kind of thread
+ * that runs them. After each overflow, and now and then on the way back from it, the program calls {@code marker}. It
+ * prints the depths of these calls, so that this part of the tree is known although the rest depends on the JVM.
  */
 public final class Overflows {
     private static final Way[] WAYS = {
@@ -263,7 +263,7 @@ public final class Overflows {
         }
     }
 
-    /** Some frames catch the overflow and call once more. */
+    /** Some frames catch the overflow and call again. */
     private static int triesAgain(int depth) {
         if (depth > limit) {
             return 0;
@@ -292,7 +292,7 @@ public final class Overflows {
         int descend(int depth);
     }
 
-    /** Its super constructor makes another. */
+    /** Its super constructor creates another one. */
     private static final class Derived extends Base {
         Derived(int depth) {
             super(depth);
@@ -307,7 +307,7 @@ public final class Overflows {
         }
     }
 
-    /** The constructor that it calls by {@code this(…)} makes another. */
+    /** The constructor that it calls by {@code this(…)} creates another one. */
     private static final class Chained {
         Chained(int depth) {
             this(depth, depth);
@@ -328,7 +328,7 @@ public final class Overflows {
         }
     }
 
-    /** A constructor of the JDK between every two of ours. */
+    /** A constructor of the JDK between every two recorded ones. */
     private static final class Elements extends ArrayList<Integer> {
         private static final long serialVersionUID = 1;
 

@@ -7,10 +7,11 @@ import java.nio.file.Path;
 import java.util.concurrent.Semaphore;
 
 /**
- * A great many short virtual threads, a hundred at a time.
+ * Many short virtual threads, a hundred at a time.
  *
- * <p>Arguments: the number of threads (20000). Tree of each: {@code Passing.run > step} three times. Prints {@code done} and the
- * number of threads, then the writable memory of the process, in KiB; or {@code no virtual threads} before JDK 21.
+ * <p>Arguments: the number of threads (20000). Tree of each: {@code Passing.run > step} three times. Prints {@code
+ * done} and the number of threads, then the writable memory of the process, in KiB; or {@code no virtual threads}
+ * before JDK 21.
  */
 public final class Passing implements Runnable {
     private static final int AT_ONCE = 100;

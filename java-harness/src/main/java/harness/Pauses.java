@@ -6,13 +6,12 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * Calls at random, pauses and goes on at random, at any depth. Prints which calls of {@code step},
- * {@code Made} and {@code leaf} are to be in the trace of the main thread: a line each, two blanks a depth.
- * Meanwhile threads call {@code first}, which calls {@code second}, which calls {@code third}.
- * Arguments: SEED CALLS THREADS.
+ * Calls, pauses and resumes at random, at any depth. Prints the calls of {@code step}, {@code Made} and {@code leaf}
+ * that must be in the trace of the main thread: one per line, indented by two blanks for each depth. Meanwhile, threads
+ * call {@code first}, which calls {@code second}, which calls {@code third}. Arguments: SEED CALLS THREADS.
  *
- * <p>A pause begins with the first event that is not recorded: a call, or an exit by exception. Then all frames
- * count as left.
+ * <p>A pause begins with the first event that is not recorded: a call, or an exit by exception. Then all frames count
+ * as left.
  */
 public final class Pauses {
     private static final int MAX_DEPTH = 12;
@@ -31,7 +30,7 @@ public final class Pauses {
         callsLeft = calls;
     }
 
-    /** Where a call stands in the trace, if it is there. */
+    /** The depth of a call in the trace, if it is recorded. */
     private static final class Place {
         final int epoch;
         final int depth;
@@ -42,7 +41,7 @@ public final class Pauses {
         }
     }
 
-    /** Something with a constructor, which calls that of its superclass with what a call answers. */
+    /** A class whose constructor passes the result of a call to that of its superclass. */
     private static class Base {
         Base(int ignored) {}
     }
@@ -62,7 +61,7 @@ public final class Pauses {
                 while (!done) {
                     first();
                 }
-                // Recording goes on since before that.
+                // Recording was resumed before that.
                 first();
             }, "busy " + i);
             threads[i].start();
@@ -79,7 +78,7 @@ public final class Pauses {
         System.out.println(String.join("\n", pauses.expected));
     }
 
-    /** Does some things, in a call at this place. */
+    /** Acts at random, in a call at this place. */
     private void act(Place here) {
         for (int times = random.nextInt(4); times >= 0 && callsLeft > 0; times--) {
             switch (random.nextInt(here != null && here.depth > MAX_DEPTH ? 4 : 9)) {
@@ -133,7 +132,7 @@ public final class Pauses {
         return 0;
     }
 
-    /** What a call that is made now has in the trace. Notes it down. */
+    /** Makes a call. Returns its place in the trace, and adds it to the expected lines. */
     private Place enter(Place caller, String method) {
         callsLeft--;
         notice();
@@ -145,7 +144,7 @@ public final class Pauses {
         return new Place(epoch, depth);
     }
 
-    /** A probe asks whether it may record something. Those of returns do not. */
+    /** A probe checks whether it may record. Probes of returns do not check. */
     private void notice() {
         if (paused && !noticed) {
             epoch++;

@@ -7,9 +7,9 @@ import java.util.List;
 import java.util.function.IntSupplier;
 
 /**
- * Two class loaders that define the same class: one knows a few classes of the JDK only, the other one all.
+ * Two class loaders that define the same class: one knows only a few classes of the JDK, the other one all.
  *
- * <p>Calls of {@code Guest.getAsInt > twice} in both, and what each loader was asked for before that.
+ * <p>Calls {@code Guest.getAsInt > twice} in both, and prints the classes that each loader was asked for before that.
  */
 public final class Picky {
     private Picky() {}
@@ -23,7 +23,7 @@ public final class Picky {
         }
     }
 
-    /** What is loaded. */
+    /** The class that is loaded. */
     public static final class Guest implements IntSupplier {
         @Override
         public int getAsInt() {
@@ -44,7 +44,7 @@ public final class Picky {
             this.strict = strict;
         }
 
-        /** Those it was asked for that a JVM asks for. */
+        /** The classes it was asked for that every JVM asks for. */
         List<String> known() {
             asked.removeIf(name -> name.contains("Flow"));
             return asked;

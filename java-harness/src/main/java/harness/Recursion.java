@@ -1,11 +1,11 @@
 package harness;
 
 /**
- * Plain recursion: one call a level, two calls a level, and calls in the arguments of calls.
+ * Plain recursion: one call per level, two calls per level, and calls in the arguments of calls.
  *
- * <p>Tree: under {@code main}, a chain of eleven {@code fact} (10 down to 0), the binary tree of 67 {@code fib}
- * for {@code fib(8)}, and the 27 {@code ackermann} of {@code ackermann(2, 2)}, where the inner call of
- * {@code ackermann(m - 1, ackermann(m, n - 1))} is complete before the outer one begins: both are siblings.
+ * <p>Tree: under {@code main}, a chain of eleven {@code fact} (10 down to 0), the binary tree of 67 {@code fib} for
+ * {@code fib(8)}, and the 27 {@code ackermann} of {@code ackermann(2, 2)}, where the inner call of {@code ackermann(m -
+ * 1, ackermann(m, n - 1))} is complete before the outer one begins: both are siblings.
  */
 public final class Recursion {
     private Recursion() {}

@@ -10,10 +10,10 @@ import java.lang.reflect.Proxy;
 /**
  * Calls that go through the JDK: reflection, a proxy, method handles.
  *
- * <p>Tree: {@code main > reflection > target} 30 times, enough for older JDKs to replace native code by a generated
- * class; {@code failing > fails} once, whose exception comes back wrapped; {@code proxy > Handler.<init>},
- * {@code Handler.invoke > target} 3 times; {@code handles > target} 3 times and {@code Reflection.<init>} once. The classes
- * that the JDK generates on the way (accessors, {@code $Proxy0}, lambda forms) are its own affair and not in the tree.
+ * <p>Tree: {@code main > reflection > target} 30 times, enough to make older JDKs replace native code by a generated
+ * class; {@code failing > fails} once, whose exception is wrapped; {@code proxy > Handler.<init>}, {@code
+ * Handler.invoke > target} 3 times; {@code handles > target} 3 times and {@code Reflection.<init>} once. The classes
+ * that the JDK generates on the way (accessors, {@code $Proxy0}, lambda forms) are not in the tree.
  */
 public final class Reflection {
     private Reflection() {}
@@ -74,7 +74,7 @@ public final class Reflection {
 
     private static void caught() {}
 
-    /** What the proxy implements. */
+    /** The interface that the proxy implements. */
     public interface Subject {
         int call(int number);
     }

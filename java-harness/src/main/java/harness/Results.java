@@ -1,10 +1,10 @@
 package harness;
 
 /**
- * Returns many large objects that nobody keeps: 100 MB in all, so with a heap of 32 MB the program fails if anything
- * keeps the results of methods reachable.
+ * Returns many large objects that become garbage at once: 100 MB in all, so with a heap of 32 MB the program fails if
+ * anything keeps the results of methods reachable.
  *
- * <p>The tree: {@code main} calls {@code make} 100,000 times.
+ * <p>Tree: {@code main} calls {@code make} 100,000 times.
  */
 public final class Results {
     private Results() {

@@ -3,8 +3,8 @@ package harness;
 import dev.flow.Flow;
 
 /**
- * Enters many frames while recording is suspended. It goes on with a note, so that all of them are left before
- * anything is entered. Argument: how many.
+ * Enters many frames while recording is suspended. A note resumes recording, so that all of them are left before
+ * anything is entered. Argument: the number of frames.
  */
 public final class Resumed {
     private Resumed() {}

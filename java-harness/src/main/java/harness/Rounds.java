@@ -11,14 +11,14 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
 /**
- * Threads that do rounds of calls which follow from a seed, and acknowledge every round: what a trace of them must hold is
- * known however the process ends. {@code tests/support/rounds.rs} works out the same calls.
+ * Threads that do rounds of calls which follow from a seed, and acknowledge every round. So the least content of a
+ * trace is known however the process ends. {@code tests/support/rounds.rs} computes the same calls.
  *
- * <p>Arguments: SEED THREADS ROUNDS WORKERS WAY FILE. The main thread does ROUNDS rounds as player 0. So do THREADS workers
- * beside it if WORKERS is {@code joined}, and the main thread waits for them; if it is {@code daemons}, their rounds have no
- * end. Negative ROUNDS have none either; then each thread prints {@code PLAYER ROUND} now and then. WAY says how the
- * program ends, see {@link #end}. FILE gets a word of eight bytes in the system's order for every player, 64 bytes apart:
- * the number of its rounds that are complete, stored behind their calls.
+ * <p>Arguments: SEED THREADS ROUNDS WORKERS WAY FILE. The main thread does ROUNDS rounds as player 0. So do THREADS
+ * workers if WORKERS is {@code joined}, and the main thread waits for them; if it is {@code daemons}, their rounds are
+ * endless. So are negative ROUNDS; then each thread prints {@code PLAYER ROUND} now and then. WAY is how the program
+ * ends, see {@link #end}. FILE gets a word of eight bytes in the system's order for every player, 64 bytes apart: the
+ * number of its complete rounds, stored after their calls.
  *
  * <p>Before it ends by itself it prints {@code acknowledged} and the rounds of each player. Tree of {@code main}:
  * {@code main > Templates.read, map, Player.<init> > TwoHundred.<init>} for each player, {@code Player.run > round}…,
@@ -57,7 +57,7 @@ public final class Rounds {
         if (way.equals("wait")) {
             System.out.println("waiting");
             while (System.in.read() >= 0) {
-                // Whoever started us closes it.
+                // The process that started this one closes it.
             }
             stopped = true;
             joined = true;
@@ -85,7 +85,7 @@ public final class Rounds {
         System.out.flush();
     }
 
-    /** Ends the program; {@code return}, {@code wait}, {@code hook} and anything else is the return of main. */
+    /** Ends the program; {@code return}, {@code wait}, {@code hook} and any other way return from main. */
     private static void end(String way) throws Exception {
         switch (way) {
             case "exit":
@@ -243,7 +243,7 @@ public final class Rounds {
             }
         }
 
-        /** A class that nobody has seen before: new names. */
+        /** A new class with new names. */
         private void fresh(int number) throws IOException, ReflectiveOperationException {
             byte[] classFile = Templates.numbered(template, number);
             ((Runnable) new Templates.Loader().instantiate(classFile)).run();

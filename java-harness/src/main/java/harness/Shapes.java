@@ -6,11 +6,11 @@ import java.util.function.Supplier;
 import java.util.function.ToIntFunction;
 
 /**
- * The shapes a method can have in a class file: one call of each.
+ * The kinds of methods in class files: one call of each.
  *
- * <p>Tree: {@code main} calls one method a shape, in the order below; what each gives stands with it. The classes that
- * the JVM makes for lambdas are hidden and not in the tree; the bodies of lambdas are methods of this class
- * ({@code lambda$…}), while a method reference calls the method itself.
+ * <p>Tree: {@code main} calls one method for each shape, in the order below; the comment of the method has its calls.
+ * The classes that the JVM makes for lambdas are hidden and not in the tree; the bodies of lambdas are methods of this
+ * class ({@code lambda$…}), while a method reference calls the method itself.
  */
 public final class Shapes {
     private final int base;

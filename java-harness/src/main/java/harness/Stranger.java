@@ -3,9 +3,10 @@ package harness;
 import java.lang.reflect.Method;
 
 /**
- * Calls what probes call, by reflection, in threads that have recorded nothing, if no method of this class is recorded.
+ * Calls the methods that probes call, by reflection. Its threads have recorded nothing if no method of this class is
+ * recorded.
  *
- * <p>Prints {@code called N} with the number of calls, or {@code no probes} where there is no class of probes.
+ * <p>Prints {@code called N} with the number of calls, or {@code no probes} if there is no probe class.
  */
 public final class Stranger implements Runnable {
     private static final int THREADS = 20;

@@ -13,8 +13,8 @@ import java.util.concurrent.FutureTask;
  * Constructors that are left because the {@code super(…)} or {@code this(…)} they call throws: the verifier allows no
  * exception handler around that call, so a recorder cannot see such an exit where it happens.
  *
- * <p>Tree: {@code main} calls one method a case, in the order below; what each gives stands with it. After each case stands
- * {@code after} directly under {@code main}.
+ * <p>Tree: {@code main} calls one method for each case, in the order below; the comment of the method has its calls.
+ * After each case {@code after} is directly under {@code main}.
  */
 public final class SuperThrows {
     private SuperThrows() {}
@@ -49,7 +49,7 @@ public final class SuperThrows {
         System.out.println("done");
     }
 
-    /** Stands where a case is over. */
+    /** Marks the end of a case. */
     private static void after() {}
 
     /** Marks a handler. */
@@ -125,7 +125,10 @@ public final class SuperThrows {
         }
     }
 
-    /** {@code cleanup} runs on the way out; then a {@code finally} block makes the object that fails; then one swallows. */
+    /**
+     * {@code cleanup} runs on the way out; then a {@code finally} block creates the object that fails; then one
+     * swallows the exception.
+     */
     private static void inFinally() {
         try {
             beforeCleanup();
@@ -165,7 +168,7 @@ public final class SuperThrows {
         }
     }
 
-    /** Out of a synchronised method, and out of a synchronised block; both can be entered again. */
+    /** The exception leaves a synchronised method, and a synchronised block; both can be entered again. */
     private static void synchronizedCallers() {
         for (int round = 0; round < 2; round++) {
             try {
@@ -198,7 +201,7 @@ public final class SuperThrows {
         }
     }
 
-    /** Code of the JDK calls the constructor and catches what it throws; then recorded code runs on. */
+    /** Code of the JDK calls the constructor and catches its exception; then recorded code continues. */
     private static void constructorReferences() {
         CompletableFuture.completedFuture(0).thenApply(Leaf::new);
         caught();
@@ -238,12 +241,12 @@ public final class SuperThrows {
         }
     }
 
-    /** What the super constructor throws it catches itself, so all goes on as if nothing had happened. */
+    /** The super constructor catches its own exception, so the program continues normally. */
     private static void caughtInside() {
         new CarefulDerived();
     }
 
-    /** The super constructor makes an object of the same class, up to the third, which fails. */
+    /** The super constructor creates an object of the same class, up to the third one, which fails. */
     private static void recursion() {
         try {
             new Nesting(2, -1);
@@ -446,7 +449,7 @@ public final class SuperThrows {
         }
     }
 
-    /** Makes itself in the argument of {@code this(…)}. */
+    /** Creates another one in the argument of {@code this(…)}. */
     private static final class Ring {
         Ring(int depth) {
             this(depth == 0 ? failed() : new Ring(depth - 1));

@@ -1,10 +1,10 @@
 package harness;
 
 /**
- * Control flow that is hard on whoever inserts code: switches, whose operands are aligned, jumps to the first
- * instruction of a method, nests of {@code try} and {@code finally}.
+ * Control flow that is hard for a rewriter: switches, whose operands are aligned, jumps to the first instruction of a
+ * method, nested {@code try} and {@code finally}.
  *
- * <p>Tree: {@code main} calls one method a case, in the order below; what each gives stands with it.
+ * <p>Tree: {@code main} calls one method for each case, in the order below; the comment of the method has its calls.
  */
 public final class Switches {
     private Switches() {}
@@ -27,7 +27,7 @@ public final class Switches {
         throw new IllegalStateException("number " + number);
     }
 
-    /** Three switches over each of five values, their operands aligned differently. */
+    /** Three switches over five values each, whose operands are aligned differently. */
     private static void tables() {
         for (int value = -1; value <= 3; value++) {
             int other = value;
@@ -55,8 +55,8 @@ public final class Switches {
     }
 
     /**
-     * For 0 three leaves, one in each switch and one behind them; for 1 two; for 3 a failure that is caught and one leaf;
-     * else none.
+     * For 0 three leaves, one in each switch and one after them; for 1 two; for 3 a failure that is caught and one
+     * leaf; else none.
      */
     private static void shifted(int value, int ignored) {
         int sum = ignored;
@@ -144,7 +144,7 @@ public final class Switches {
         }
     }
 
-    /** Loops whose head is the first instruction of the method: entered once, turned three times. */
+    /** Loops whose head is the first instruction of the method: entered once, three iterations. */
     private static void loops() {
         whileLoop(3);
         doLoop(3);
@@ -179,7 +179,7 @@ public final class Switches {
         }
     }
 
-    /** The handler's jump leads back to the first instruction, which the handler covers. */
+    /** The handler jumps back to the first instruction, which it covers. */
     private static void guarded(int left) {
         while (true) {
             try {

@@ -3,8 +3,8 @@ package harness;
 /**
  * Synchronised methods and blocks, left in every way; threads that wait for each other.
  *
- * <p>Tree: {@code main} calls one method a case, in the order below. Of the two threads of {@code turns}, each has
- * {@code Player.run} and under it its own turns.
+ * <p>Tree: {@code main} calls one method for each case, in the order below. Each of the two threads of {@code turns}
+ * has {@code Player.run}, with its turns below it.
  */
 public class Synchronised {
     private static final Object LOCK = new Object();
@@ -140,7 +140,7 @@ public class Synchronised {
         lock.wait();
     }
 
-    /** Two threads that take turns by {@code wait} and {@code notifyAll}. */
+    /** Two threads that alternate with {@code wait} and {@code notifyAll}. */
     private static void turns() throws InterruptedException {
         Table table = new Table();
         Thread[] players = new Thread[2];

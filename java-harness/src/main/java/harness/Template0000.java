@@ -1,8 +1,8 @@
 package harness;
 
 /**
- * A class file to be copied under other names: see {@link Templates}. The digits of the class and of its method have a
- * fixed width, so that a copy differs from this class in nothing but those digits.
+ * A class file that is copied under other names: see {@link Templates}. The digits of the class and of its method have
+ * a fixed width, so that a copy differs from this class only in these digits.
  */
 public final class Template0000 implements Runnable {
     private int calls;

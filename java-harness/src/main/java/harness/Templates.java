@@ -45,7 +45,7 @@ final class Templates {
         return Arrays.copyOfRange(bytes.toByteArray(), 2, bytes.size());
     }
 
-    /** Gives {@link Template0000} under another number: {@code Template0007}, with a method {@code m0007}. */
+    /** Returns {@link Template0000} under another number: {@code Template0007}, with a method {@code m0007}. */
     static byte[] numbered(byte[] template, int number) throws IOException {
         if (number < 0 || number > MAX_NUMBER) {
             throw new IllegalArgumentException("number " + number + " is not in 0.." + MAX_NUMBER);
@@ -57,13 +57,13 @@ final class Templates {
         return classFile;
     }
 
-    /** A loader that defines what it is given. */
+    /** A loader that defines the given class. */
     static final class Loader extends ClassLoader {
         Loader() {
             super(Templates.class.getClassLoader());
         }
 
-        /** Defines the class and makes an object of it with the constructor without parameters. */
+        /** Defines the class and creates an object of it with the constructor without parameters. */
         Object instantiate(byte[] classFile) throws ReflectiveOperationException {
             Class<?> type = defineClass(null, classFile, 0, classFile.length);
             return type.getDeclaredConstructor().newInstance();

@@ -62,7 +62,7 @@ public final class Threads {
         return number * 31;
     }
 
-    /** What each worker does; its number is read from the name of its thread. */
+    /** The work of each worker, whose number is in the name of its thread. */
     private static final class Worker implements Runnable {
         @Override
         public void run() {

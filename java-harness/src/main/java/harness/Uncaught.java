@@ -1,10 +1,9 @@
 package harness;
 
 /**
- * Threads that die of an exception nobody catches: first one of its own, then the main thread. Exit code 1.
+ * Threads that end by an uncaught exception: first another one, then the main thread. Exit code 1.
  *
- * <p>Tree of {@code doomed}: {@code fail}. Tree of {@code main}:
- * {@code main > startDoomed, first > second > third}.
+ * <p>Tree of {@code doomed}: {@code fail}. Tree of {@code main}: {@code main > startDoomed, first > second > third}.
  */
 public final class Uncaught {
     private Uncaught() {}

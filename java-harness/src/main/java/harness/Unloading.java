@@ -7,11 +7,11 @@ import java.util.List;
 /**
  * Classes that are loaded, called once and unloaded, so that the JVM may use their memory again for others.
  *
- * <p>Arguments: the number of classes (500, at most 9999). Tree of {@code main}: for each number {@code N} a
- * {@code loadAndCall}, under which stand, besides the methods of {@link Templates}, {@code TemplateN.<init>} and
- * {@code TemplateN.run > mN}. Then {@code twoLoaders}: the same class name in two loaders that are both alive, called
- * three times each in turns: {@code Template0000.<init>} twice, {@code run > m0000} six times. Says how many
- * classes it called and whether any was unloaded.
+ * <p>Arguments: the number of classes (500, at most 9999). Tree of {@code main}: for each number {@code N} a {@code
+ * loadAndCall}, under which are, besides the methods of {@link Templates}, {@code TemplateN.<init>} and {@code
+ * TemplateN.run > mN}. Then {@code twoLoaders}: the same class name in two loaders that are both alive, called three
+ * times each in turns: {@code Template0000.<init>} twice, {@code run > m0000} six times. Prints how many classes it
+ * called and whether any was unloaded.
  */
 public final class Unloading {
     private Unloading() {}

@@ -69,7 +69,7 @@ final class Versions {
                 .handler(0, 4, 10);
     }
 
-    /** Adds 1000 to a local far out, takes 1000 away again: {@code failIf(0)}. */
+    /** Adds 1000 to a local with a large index, subtracts it again: {@code failIf(0)}. */
     private static Code wideLocals(int local, int failIf) {
         int high = local >> 8;
         return new Code()
@@ -83,8 +83,8 @@ final class Versions {
     }
 
     /**
-     * A jump that leads as far as it can, over 500 returns: with 0 the first of them returns, with 1 {@code leaf} is called
-     * behind the last.
+     * A jump of the largest distance, over 500 returns: with 0 the first of them returns, with 1 {@code leaf} is called
+     * after the last.
      */
     private static Code farJump(int leaf) {
         int target = 1 + Short.MAX_VALUE;
@@ -96,7 +96,10 @@ final class Versions {
         return code.nopsTo(target).frame().invokestatic(leaf).op(RETURN);
     }
 
-    /** A loop as long as its method, at the first instruction: two {@code leaf} a turn, one at each end of the loop. */
+    /**
+     * A loop as long as its method, at the first instruction: two {@code leaf} in each iteration, one at each end of
+     * the loop.
+     */
     private static Code loop(int size, int leaf) {
         return new Code()
                 .frame()

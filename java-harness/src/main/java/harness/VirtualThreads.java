@@ -4,11 +4,11 @@ import java.lang.reflect.Method;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Virtual threads that are parked in the middle and so may change their carrier.
+ * Virtual threads that are parked in between and so may change their carrier.
  *
- * <p>Arguments: the number of threads (200). Tree of each virtual thread, named or not:
- * {@code Body.run > body > step, park, step, step}. Every tenth thread (0, 10, …) is named {@code virtual-N}. Where the
- * JDK has no virtual threads, the program says so and ends with 0.
+ * <p>Arguments: the number of threads (200). Tree of each virtual thread, named or not: {@code Body.run > body > step,
+ * park, step, step}. Every tenth thread (0, 10, …) is named {@code virtual-N}. If the JDK has no virtual threads, the
+ * program prints that and exits with 0.
  */
 public final class VirtualThreads {
     private VirtualThreads() {}
@@ -35,7 +35,7 @@ public final class VirtualThreads {
         System.out.println("done " + count);
     }
 
-    /** {@code Thread.ofVirtual().name(name).start(body)}, for a compiler that does not know it. */
+    /** {@code Thread.ofVirtual().name(name).start(body)}, by reflection, because older compilers do not know it. */
     private static Thread startNamed(String name, Runnable body) throws ReflectiveOperationException {
         Class<?> builderType = Class.forName("java.lang.Thread$Builder");
         Object builder = Thread.class.getMethod("ofVirtual").invoke(null);

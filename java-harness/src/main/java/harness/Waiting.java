@@ -3,7 +3,7 @@ package harness;
 import java.util.concurrent.CountDownLatch;
 
 /**
- * Daemon threads that have called something and wait when the JVM ends.
+ * Daemon threads that have made some calls and wait when the JVM ends.
  *
  * <p>Arguments: the number of threads (1000). Tree of each {@code waiting-N}: {@code Waiting.run > step} ten times, and
  * {@code run} never ends. Prints {@code ready} and returns.

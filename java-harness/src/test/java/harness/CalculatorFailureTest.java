@@ -12,10 +12,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * A test class to be recorded: tests in which exceptions are thrown, tests that are not run, none that fails.
+ * A test class that is recorded: tests in which exceptions are thrown, tests that are not run, none that fails.
  *
- * <p>Calls of {@code Calculator.check} left by an exception: 1 in {@code dividesByZero}, 3 in
- * {@code dividesAnythingByZero}, 1 in {@code dividesByZeroInAnotherThread}: 5.
+ * <p>Calls of {@code Calculator.check} left by an exception: 1 in {@code dividesByZero}, 3 in {@code
+ * dividesAnythingByZero}, 1 in {@code dividesByZeroInAnotherThread}: 5.
  */
 class CalculatorFailureTest {
     private final Calculator calculator = new Calculator();

@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * A test class to be recorded: every kind of test that JUnit has, all of which pass.
+ * A test class that is recorded: every kind of JUnit test, all of which pass.
  *
  * <p>Calls of {@code Calculator.add} in all: 1 in {@code adds}, 4 in {@code addsParameterized}, 5 in {@code multiplies}
  * (2 and 3), 6 in {@code repeats} (3 times 2), 3 in {@code dynamic}, 0 elsewhere: 19.

@@ -15,9 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.mockito.MockedConstruction;
 import org.mockito.MockedStatic;
 
-/**
- * A test class to be recorded: Mockito changes classes that are loaded, final ones too, by an agent of its own.
- */
+/** A test class that is recorded: Mockito changes loaded classes, even final ones, with an agent of its own. */
 class MockingTest {
     @Test
     void mocksAFinalClass() {
@@ -55,7 +53,7 @@ class MockingTest {
         assertEquals(5, new Dice(5).value());
     }
 
-    /** What is mocked; its constructor calls one that is recorded, too. */
+    /** The mocked class, whose constructor calls one that is recorded, too. */
     private static final class Dice extends Die {
         Dice(int value) {
             super(value);

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Runs the programs in JVMs of their own, without the agent: what they print and how they end is what the docs say. */
+/** Runs the programs in JVMs of their own, without the agent: their output and exit codes are as documented. */
 @Tag("process")
 class ProgramsTest {
     private static final long DEADLINE_SECONDS = 120;
@@ -149,7 +149,7 @@ class ProgramsTest {
         ProcessBuilder builder = new ProcessBuilder(command(program, options, arguments))
                 .redirectOutput(out.toFile())
                 .redirectError(error.toFile());
-        // It makes the JVM write a line of its own.
+        // It makes the JVM print a line.
         builder.environment().remove("JAVA_TOOL_OPTIONS");
         Process process = builder.start();
         try (OutputStream stdin = process.getOutputStream()) {

@@ -8,9 +8,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What the methods of the suite say of themselves: each logs that it is entered, and how deep it is. A
- * test's log goes into a file of its name, in the directory that the system property or environment
- * variable {@code ORACLE} names. Not to be recorded.
+ * The calls of the suite as its methods log them: each logs its entry and its depth. The log of a test goes into a file
+ * of its name, in the directory that the system property or environment variable {@code ORACLE} names. This class is
+ * not recorded.
  */
 public final class Oracle {
     private static final String DIR =
@@ -25,7 +25,7 @@ public final class Oracle {
 
     private Oracle() {}
 
-    /** The current thread begins a test. Answers what it was at before, for {@link #end}. */
+    /** The current thread begins a test. Returns the previous one, for {@link #end}. */
     public static Object begin() {
         Log outer = LOG.get();
         LOG.set(new Log());
@@ -47,7 +47,7 @@ public final class Oracle {
         }
     }
 
-    /** A method is entered. To be followed by {@link #leave} however it is left. */
+    /** A method is entered. {@link #leave} must follow however it is left. */
     public static void enter(String method) {
         Log log = LOG.get();
         if (log != null) {

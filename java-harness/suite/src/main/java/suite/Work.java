@@ -2,7 +2,7 @@ package suite;
 
 import oracle.Oracle;
 
-/** What the tests call: every method logs itself. */
+/** The methods that the tests call: each logs itself. */
 public final class Work {
     private final int size;
 
@@ -15,7 +15,7 @@ public final class Work {
         }
     }
 
-    /** As many frames on top of each other. */
+    /** Calls nested this deep. */
     public static int chain(int frames) {
         Oracle.enter("suite.Work.chain(I)I");
         try {
@@ -25,7 +25,7 @@ public final class Work {
         }
     }
 
-    /** A call of this depth, with two calls in each. */
+    /** A binary tree of calls of this depth. */
     public int fork(int depth) {
         Oracle.enter("suite.Work.fork(I)I");
         try {
@@ -35,12 +35,12 @@ public final class Work {
         }
     }
 
-    /** Throws, from so many frames down. */
+    /** Throws, this many frames below. */
     public static void fail(int frames) {
         Oracle.enter("suite.Work.fail(I)V");
         try {
             if (frames <= 1) {
-                throw new IllegalStateException("so many frames down");
+                throw new IllegalStateException("from below");
             }
             fail(frames - 1);
         } finally {

@@ -7,7 +7,7 @@ import org.junit.platform.engine.support.descriptor.MethodSource;
 import org.junit.platform.launcher.TestExecutionListener;
 import org.junit.platform.launcher.TestIdentifier;
 
-/** Tells the oracle which test a thread is at. */
+/** Reports to the oracle which test a thread runs. */
 public final class OracleListener implements TestExecutionListener {
     private final ThreadLocal<Deque<Object[]>> outer = ThreadLocal.withInitial(ArrayDeque::new);
 
@@ -25,7 +25,7 @@ public final class OracleListener implements TestExecutionListener {
         }
     }
 
-    /** The class, the method, and all numbers of the unique id. */
+    /** Returns the class, the method, and all numbers of the unique id. */
     private static String name(TestIdentifier test) {
         MethodSource source = (MethodSource) test.getSource().orElseThrow();
         StringBuilder name = new StringBuilder(source.getClassName()).append('.').append(source.getMethodName());

@@ -9,7 +9,7 @@ abstract class Base {
         Oracle.leave();
     }
 
-    /** Says that the constructor of a subclass has been entered, which comes before this one's. */
+    /** Logs the entry of a subclass's constructor, which comes before this one's. */
     static int entered(String constructor) {
         Oracle.enter(constructor);
         Oracle.enter("suite.Base.entered(Ljava/lang/String;)I");

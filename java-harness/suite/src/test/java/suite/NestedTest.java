@@ -52,7 +52,7 @@ class NestedTest {
         }
     }
 
-    /** A dynamic test: a class, since what compilers call lambdas differs. */
+    /** A dynamic test: a class, because compilers name lambdas differently. */
     private static final class Dynamic implements Executable {
         private final int frames;
 
