@@ -31,7 +31,7 @@ pub(super) fn name(names: &MethodNames<'_>, id: MethodId) -> String {
     escaped(&names.get(id, NameForm::Readable)).into_owned()
 }
 
-/// MethodNumbers methods in the order in which they are first seen, from 0. Memory: a few bytes for each method.
+/// Numbers methods in the order in which they are first seen, from 0. Memory: a few bytes for each method.
 #[derive(Debug, Default)]
 pub(crate) struct MethodNumbers {
     /// One more than the number of each method; 0 without a number.

@@ -12,7 +12,7 @@ pub(super) trait Fields {
     /// A message, with what `fill` puts into it.
     fn message(&mut self, field: u32, fill: impl FnOnce(&mut Vec<u8>));
 
-    /// MethodNumbers, packed.
+    /// Numbers, packed.
     fn numbers(&mut self, field: u32, values: impl IntoIterator<Item = u64>) {
         self.message(field, |out| values.into_iter().for_each(|value| varint(value, out)));
     }

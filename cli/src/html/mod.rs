@@ -12,9 +12,10 @@
 //! exceeds a budget is counted and shown as such. The page is one file that loads nothing. `page/` has the scripts
 //! that draw and react.
 //!
-//! PageMethods come from class files, so they are not trusted. They reach the page as JSON that cannot end the script
+//! Names come from class files, so they are not trusted. They reach the page as JSON that cannot end the script
 //! element, the scripts turn them into text nodes only, and the page's policy forbids all other code.
 
+mod build;
 mod chart;
 mod data;
 mod facts;
@@ -25,123 +26,5 @@ mod page;
 mod threads;
 mod timeline;
 
-use std::num::NonZeroU64;
-
-use flow_codec::MethodId;
-use flow_codec::read::{Stamp, ThreadFile, Trace, Unwound, VisitTimeline};
-
-use crate::failure::{Failure, Status};
-use crate::input::reading::{Chosen, Ending, Reading, read_timeline, start_ns};
-use crate::input::times::timing;
-use crate::output::{Progress, Unit};
-use data::{Data, flat_boxes, flat_edges};
-use facts::Head;
+pub(crate) use build::page;
 pub(crate) use facts::Note;
-use gather::{Gather, ThreadSums};
-use names::PageMethods;
-use threads::Threads;
-
-/// The most boxes of the flame graph of all threads.
-const FLAME_BOXES: usize = 15_000;
-
-/// Reads a trace. Returns its page.
-///
-/// # Errors
-/// The data cannot be written as JSON.
-pub(crate) fn page(
-    trace: &Trace,
-    chosen: &Chosen,
-    notes: Vec<Note>,
-) -> Result<(Vec<u8>, Status), Failure> {
-    let bytes = trace.files.iter().map(|file| file.bytes).sum();
-    let mut progress = Progress::without_results(bytes);
-    let mut status = Status::Done;
-    let mut gather = Gather::default();
-    let mut threads = Threads::new(trace);
-    let timing = timing(trace);
-    let scale = Unit::new(!timing.is_off());
-    for file in &trace.files {
-        gather.begin_thread(threads.next_budget());
-        let (reading, sums) = read(trace, file, chosen, scale, &mut progress, &mut gather);
-        threads.add(file, sums, &reading);
-        status = status.and(reading.report(file, &progress));
-    }
-    let (methods, flame) = gather.finish();
-    let (edges, more_calls) = (flame.edges(), flame.more_calls());
-    let flame = flame.finish(FLAME_BOXES);
-    let shown = threads.boxes().chain(&flame).map(|cell| cell.method);
-    let names = PageMethods::new(&trace.methods, &methods, shown);
-    let mut facts = Head::new(trace, notes);
-    facts.timing(trace, timing);
-    if more_calls > 0 {
-        facts.many_paths(more_calls);
-    }
-    let data = Data {
-        unit: scale.word(),
-        is_filtered: !chosen.is_all() || trace.files.iter().any(|file| file.parts.is_some()),
-        flame: flat_boxes(&flame, &names),
-        flame_end: flame.iter().map(|cell| cell.end).max().unwrap_or(0),
-        edges: flat_edges(&edges, &names),
-        threads: threads.rows(&names),
-        more_threads: threads.more(),
-        names: &names,
-        facts,
-    };
-    Ok((page::page(&data)?, status))
-}
-
-/// Reads a thread.
-fn read(
-    trace: &Trace,
-    file: &ThreadFile,
-    chosen: &Chosen,
-    scale: Unit,
-    progress: &mut Progress,
-    gather: &mut Gather,
-) -> (Reading, ThreadSums) {
-    let start_ns = start_ns(trace, file);
-    let opened = chosen.timeline(file, scale, start_ns);
-    let mut timeline = match opened {
-        Ok(timeline) => timeline,
-        Err(error) => return (Reading::failed(error), gather.end_thread(0)),
-    };
-    let mut scaled = Scaled { gather, scale, start_ns };
-    let mut reading = read_timeline(file, &mut timeline, progress, &mut scaled);
-    let mut end = scaled.at(timeline.now());
-    reading.marks = timeline.marks_damage();
-    if scale == Unit::Nanos && reading.ending != Ending::Stopped && gather.open_frames() > 0 {
-        // Open calls last until the thread ends.
-        let end_ns = trace.threads.get(file.id).and_then(|thread| thread.end_ns);
-        let trace_end = || Some(trace.manifest.as_ref()?.end.as_ref()?.at_ns);
-        end = end.max(end_ns.or_else(trace_end).unwrap_or(0)).min(chosen.limits.to_ns);
-    }
-    (reading, gather.end_thread(end))
-}
-
-/// Passes calls on, with times in the unit of the page.
-struct Scaled<'a> {
-    gather: &'a mut Gather,
-    scale: Unit,
-    start_ns: u64,
-}
-
-impl Scaled<'_> {
-    #[inline(always)]
-    fn at(&self, at: Stamp) -> u64 {
-        self.scale.at(at.time, at.calls, self.start_ns)
-    }
-}
-
-impl VisitTimeline for Scaled<'_> {
-    #[inline]
-    fn enter(&mut self, method: MethodId, at: Stamp) -> bool {
-        self.gather.enter(method, self.at(at));
-        true
-    }
-
-    #[inline]
-    fn exit(&mut self, count: NonZeroU64, at: Stamp, _: Option<&Unwound>) -> bool {
-        self.gather.exit(count, self.at(at));
-        true
-    }
-}

@@ -22,8 +22,8 @@ const SCRIPTS: [&str; 11] = [
     include_str!("page/main.js"),
 ];
 
-/// The whole page.
-pub(super) fn page(data: &Data<'_>) -> Result<Vec<u8>, Failure> {
+/// Assembles the page.
+pub(super) fn assemble(data: &Data<'_>) -> Result<Vec<u8>, Failure> {
     let json = serde_json::to_string(data)?;
     let nonce = nonce();
     let mut page = String::with_capacity(json.len() + json.len() / 8 + (128 << 10));

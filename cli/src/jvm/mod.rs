@@ -16,86 +16,10 @@
 
 mod answer;
 mod connect;
+mod load;
 mod process;
 mod refusal;
 
+pub(crate) use load::load;
 pub(crate) use process::Process;
 pub(crate) use refusal::Refusal;
-
-use std::io::{Read, Write};
-use std::time::Duration;
-
-use self::answer::Answer;
-use crate::failure::Failure;
-
-/// Before recording starts, the agent rewrites the loaded classes, which may be tens of thousands.
-const LOAD_TIMEOUT: Duration = Duration::from_secs(300);
-/// More than any answer of a JVM.
-const MAX_ANSWER_BYTES: u64 = 64 * 1024;
-/// A JVM closes the connection on longer arguments, at least up to JDK 25.
-const MAX_ARGUMENT_BYTES: usize = 1024;
-
-/// Loads the library, or calls its entry point again if it is loaded. The options name the file of `refusal`.
-pub(crate) fn load(
-    process: &Process,
-    library: &str,
-    options: &str,
-    refusal: &Refusal,
-) -> Result<(), Failure> {
-    let mut stream = connect::connect(process)?;
-    stream.set_read_timeout(Some(LOAD_TIMEOUT)).map_err(|error| broken(process, &error))?;
-    let answer = converse(&mut stream, &request(library, options));
-    let reason = match Answer::parse(&answer.map_err(|error| broken(process, &error))?) {
-        Answer::Loaded => return Ok(()),
-        Answer::Refused { code } => refusal.reason().unwrap_or_else(|| {
-            format!("the agent refused (return code {code}); the process's stderr may say why")
-        }),
-        Answer::NotLoaded { why } => format!("the JVM did not load the agent: {why}"),
-        Answer::None if library.len().max(options.len()) > MAX_ARGUMENT_BYTES => format!(
-            "the JVM takes at most {MAX_ARGUMENT_BYTES} bytes of options, and these have {}: put them into \
-             a file, and name it with --config",
-            options.len()
-        ),
-        Answer::None => "the JVM closed the connection without an answer".to_owned(),
-    };
-    Err(Failure::Failed(format!("process {}: {reason}", process.pid())))
-}
-
-fn broken(process: &Process, error: &std::io::Error) -> Failure {
-    Failure::Failed(format!("process {}: while waiting for the JVM: {error}", process.pid()))
-}
-
-/// The protocol's version, the command, and its three arguments, each followed by a NUL. `true` means that
-/// the library is a path, not a name to search for.
-fn request(library: &str, options: &str) -> Vec<u8> {
-    let parts = ["1", "load", library, "true", options];
-    parts.iter().flat_map(|part| part.bytes().chain([0])).collect()
-}
-
-fn converse(stream: &mut (impl Read + Write), request: &[u8]) -> std::io::Result<String> {
-    stream.write_all(request)?;
-    let mut answer = Vec::new();
-    stream.take(MAX_ANSWER_BYTES).read_to_end(&mut answer)?;
-    Ok(String::from_utf8_lossy(&answer).into_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use std::net::Shutdown;
-    use std::os::unix::net::UnixStream;
-
-    use super::*;
-
-    #[test]
-    fn a_request_is_answered_over_the_socket() {
-        let (mut ours, mut theirs) = UnixStream::pair().unwrap();
-        theirs.write_all(b"0\nreturn code: 0\n").unwrap();
-        theirs.shutdown(Shutdown::Write).unwrap();
-        let answer = converse(&mut ours, &request("/lib/a.so", "out=/t,x=ü")).unwrap();
-        assert_eq!(answer, "0\nreturn code: 0\n");
-        drop(ours);
-        let mut received = String::new();
-        theirs.read_to_string(&mut received).unwrap();
-        assert_eq!(received, "1\0load\0/lib/a.so\0true\0out=/t,x=ü\0");
-    }
-}

@@ -7,7 +7,7 @@ use flow_codec::format::manifest::{End, Lost, Manifest, Repaired, Totals};
 use flow_codec::format::names;
 
 use super::finding::Severity;
-use super::{Work, failure};
+use super::work::{Work, failure};
 use crate::failure::Failure;
 use crate::input::source::missing_journal;
 

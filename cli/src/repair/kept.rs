@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use flow_codec::format::names;
 use rustix::fs::{Mode, OFlags};
 
-use super::failure;
+use super::work::failure;
 use crate::failure::Failure;
 
 /// The most files of one name, which get numbers.

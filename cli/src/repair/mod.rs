@@ -15,18 +15,13 @@ mod end;
 mod finding;
 mod kept;
 mod thread;
+mod work;
 
-use std::fs::{self, File};
-use std::io;
-use std::path::Path;
-
-use flow_codec::format::manifest::Totals;
 use flow_codec::format::names;
-use flow_codec::read::{Trace, is_journal_elsewhere};
-use rustix::fs::{Mode, OFlags};
+use flow_codec::read::Trace;
 
 pub(crate) use self::finding::{Finding, Severity};
-use self::kept::Kept;
+use self::work::{Work, failure, sync};
 use crate::failure::Failure;
 use crate::input::lock;
 
@@ -73,63 +68,4 @@ fn nothing_to_do(trace: &Trace) -> Option<&'static str> {
         None => Some("there is neither a journal nor a readable trace.json"),
         Some(manifest) => manifest.end.as_ref().map(|_| "the recording has finished"),
     }
-}
-
-/// The repair of one trace.
-struct Work<'a> {
-    trace: &'a Trace,
-    kept: Kept,
-    findings: Vec<Finding>,
-    /// The totals of all threads, repaired.
-    counted: Totals,
-    /// Whether all events of the journal could be written.
-    is_whole: bool,
-}
-
-impl<'a> Work<'a> {
-    fn new(trace: &'a Trace) -> Self {
-        Self {
-            trace,
-            kept: Kept::of(&trace.dir),
-            findings: Vec::new(),
-            counted: Totals { methods: trace.methods.met() as u64, ..Totals::default() },
-            is_whole: trace.journal.is_none_or(|journal| journal.is_whole),
-        }
-    }
-
-    fn add(&mut self, severity: Severity, place: &str, text: String) {
-        self.findings.push(Finding::new(severity, place, text));
-    }
-
-    fn move_journal(&mut self) -> Result<(), Failure> {
-        for name in [names::JOURNAL, names::CHECKPOINT] {
-            if self.trace.dir.join(name).is_file() {
-                self.kept.take(name)?;
-                let text = format!("moved to {}", names::BEFORE_REPAIR);
-                self.add(Severity::Repaired, name, text);
-            }
-        }
-        let path = self.trace.journal_path();
-        if is_journal_elsewhere(&self.trace.dir, &path) {
-            let mut journal = File::open(&path).map_err(|error| failure(&path, error))?;
-            self.kept.keep(names::JOURNAL, &mut journal)?;
-            fs::remove_file(&path).map_err(|error| failure(&path, error))?;
-            let text = format!("moved to {}", names::BEFORE_REPAIR);
-            self.add(Severity::Repaired, names::JOURNAL, text);
-        }
-        Ok(())
-    }
-}
-
-/// The failure to read or write a file.
-fn failure(path: &Path, error: impl Into<io::Error>) -> Failure {
-    let (path, error) = (path.display(), error.into());
-    Failure::Failed(format!("{path}: {error}; the repair is not complete, and can be run again"))
-}
-
-/// Forces everything to disk before the next step.
-fn sync(dir: &Path) -> Result<(), Failure> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let dir_fd = rustix::fs::open(dir, flags, Mode::empty()).map_err(|e| failure(dir, e))?;
-    rustix::fs::syncfs(dir_fd).map_err(|error| failure(dir, error))
 }

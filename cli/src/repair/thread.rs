@@ -11,7 +11,7 @@ use rustix::fs::OFlags;
 
 use super::finding::Severity;
 use super::kept::open_for_writing;
-use super::{Work, failure};
+use super::work::{Work, failure};
 use crate::failure::Failure;
 use crate::output::plural;
 

@@ -15,7 +15,7 @@ use crate::input::source::Source;
 use crate::input::test_runs::{Called, files};
 use crate::output::{Align, Out, Progress, Table, grouped, left_out, plural};
 
-/// TestPairs shown in text by default.
+/// Tests shown in text by default.
 const DEFAULT_MAX: u64 = 40;
 
 /// A test in one run.

@@ -7,7 +7,7 @@ use std::io::Write;
 use flow_codec::analysis::PathTree;
 use flow_codec::read::{ThreadFile, Trace};
 
-use super::Export;
+use super::write::Export;
 use crate::export::{PathFormat, Stacks, Viewer, Writer, writer};
 use crate::failure::{Failure, Status};
 use crate::input::reading::count_thread;

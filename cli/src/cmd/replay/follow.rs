@@ -18,7 +18,7 @@ use flow_codec::{Error, Offset, ThreadId};
 use signal_hook::consts::SIGINT;
 
 use super::lines::{Lines, Printed};
-use super::selections;
+use super::read::selections;
 use super::thread::ThreadReplay;
 use crate::args::ReplayArgs;
 use crate::failure::{Failure, Status};

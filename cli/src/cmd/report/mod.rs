@@ -4,21 +4,15 @@ mod edges;
 mod html;
 mod paths;
 mod slowest;
+mod table;
 
-use std::cmp::Reverse;
-use std::io::Write;
+use flow_codec::analysis::Side;
 
-use flow_codec::analysis::{Report, ReportRow, Side, TimedReport};
-use flow_codec::read::{Clock, ThreadFile, Trace};
-
-use crate::args::{Format, ReportArgs, SortKey};
-use crate::cmd::{line_limit, trace_field};
+use crate::args::ReportArgs;
+use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
-use crate::input::parallel::report_thread;
-use crate::input::reading::{Chosen, Reading, visit_thread, visit_timed};
 use crate::input::source::Source;
-use crate::input::times::{by_time, precision_note};
-use crate::output::{self, Labels, Out, Progress, Unit, Weight, plural};
+use crate::output::Out;
 
 /// Lines shown in text by default.
 const DEFAULT_ROWS: u64 = 40;
@@ -42,133 +36,10 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     if let Some(count) = args.slowest {
         return slowest::run(count, &source, args, out);
     }
-    table(&source, args, out)
+    table::table(&source, args, out)
 }
 
 /// The most lines to show.
 fn max_lines(args: &ReportArgs) -> usize {
     line_limit(args.max, args.source.format, DEFAULT_ROWS)
-}
-
-/// The sums of the calls of a trace.
-struct ReportSums {
-    rows: Vec<ReportRow>,
-    /// The calls of all methods together, and their total.
-    calls: u64,
-    total: u64,
-    /// The number of threads with calls.
-    threads: u64,
-    status: Status,
-}
-
-/// Prints calls, total and self of each method.
-fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
-    let format = args.source.format;
-    if format == Format::Csv {
-        let (method, weight, bounds) = (Labels::COLUMNS, Weight::COLUMNS, Weight::BOUNDS);
-        writeln!(out, "trace,{method},{weight},{bounds}")?;
-    }
-    let mut progress = Progress::new(source.bytes(), out);
-    let mut status = source.status;
-    for trace in &source.traces {
-        let unit = Unit::new(by_time(args.by, trace)?);
-        let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
-        let sums = match unit {
-            Unit::Calls => counted(trace, &chosen, &mut progress),
-            Unit::Nanos => timed(trace, &chosen, &mut progress),
-        };
-        status = status.and(sums.status);
-        let mut rows = sums.rows;
-        // They are sorted by total.
-        match args.sort {
-            SortKey::Total => {}
-            SortKey::Calls => rows.sort_by_key(|row| Reverse(row.calls)),
-            SortKey::SelfWeight => rows.sort_by_key(|row| Reverse(row.self_weight)),
-            SortKey::Name => rows.sort_by_cached_key(|row| trace.methods.display(row.method)),
-        }
-        let (methods, max) = (rows.len() as u64, max_lines(args));
-        rows.truncate(max);
-        let mut labels = Labels::new(&trace.methods, format, args.verbose);
-        if format == Format::Text {
-            source.begin(trace, format, out)?;
-            let (calls, threads) = (plural(sums.calls, "call"), plural(sums.threads, "thread"));
-            let took = match unit {
-                Unit::Calls => String::new(),
-                Unit::Nanos => format!(" took {}", unit.show(sums.total)),
-            };
-            writeln!(out, "{calls} of {} in {threads}{took}\n", plural(methods, "method"))?;
-            let mut table = Unit::table("method");
-            for row in &rows {
-                let cells = Weight::from(*row).cells(unit, sums.total);
-                table.row(cells.iter().map(String::as_str).chain([labels.get(row.method)]));
-            }
-            table.print(out)?;
-        } else {
-            let name = trace_field(source, trace, format);
-            for row in &rows {
-                let weight = Weight::from(*row).fields(unit, format);
-                let label = labels.get(row.method);
-                match format {
-                    Format::Json => writeln!(out, "{{\"trace\":{name},{label},{weight}}}")?,
-                    _ => writeln!(out, "{name},{label},{weight}")?,
-                }
-            }
-        }
-        let more = methods - rows.len() as u64;
-        if more > 0 {
-            let text = output::left_out(&plural(more, "more method"), max);
-            out.remark(format, source.place(&trace.dir).as_deref(), &text)?;
-        }
-        if format == Format::Text && unit == Unit::Nanos {
-            writeln!(out, "\n{}; --format json has bounds", precision_note(trace))?;
-        }
-    }
-    Ok(status)
-}
-
-fn counted(trace: &Trace, chosen: &Chosen, progress: &mut Progress) -> ReportSums {
-    let mut report = Report::default();
-    let (mut threads, mut status) = (0, Status::Done);
-    for file in &trace.files {
-        let before = report.calls();
-        let reading = read(file, chosen, progress, &mut report);
-        threads += u64::from(report.calls() > before);
-        status = status.and(reading.report(file, progress));
-    }
-    let calls = report.calls();
-    ReportSums { rows: report.rows(), calls, total: calls, threads, status }
-}
-
-fn timed(trace: &Trace, chosen: &Chosen, progress: &mut Progress) -> ReportSums {
-    let clock = Clock::default();
-    let mut report = TimedReport::new(&clock);
-    let (mut threads, mut status) = (0, Status::Done);
-    for file in &trace.files {
-        let before = report.calls();
-        let reading = visit_timed(file, chosen, progress, &clock, &mut report);
-        report.end_thread();
-        threads += u64::from(report.calls() > before);
-        status = status.and(reading.report(file, progress));
-    }
-    let (calls, total) = (report.calls(), report.total_ns());
-    ReportSums { rows: report.rows(), calls, total, threads, status }
-}
-
-/// Counts the calls of a thread.
-fn read(
-    file: &ThreadFile,
-    chosen: &Chosen,
-    progress: &mut Progress,
-    report: &mut Report,
-) -> Reading {
-    if chosen.is_all()
-        && let Some((parts, tail)) = report_thread(file, progress)
-    {
-        parts.into_iter().for_each(|part| report.add(part));
-        progress.file_done(file.bytes);
-        return Reading { ending: tail.into(), ..Reading::default() };
-    }
-    let reading = visit_thread(file, chosen, progress, report);
-    report.end_thread();
-    reading
 }

@@ -1,0 +1,220 @@
+//! Prints the differences between two runs.
+
+use std::io::Write;
+
+use flow_codec::NameForm;
+use flow_codec::analysis::{Change, ChangeKind, Diff};
+
+use crate::args::{By, DiffArgs, Format};
+use crate::cmd::line_limit;
+use crate::failure::Failure;
+use crate::output::{Out, Unit, chain, csv_fields, duration, escaped, grouped, left_out, plural};
+
+/// Differences shown in text by default.
+const DEFAULT_MAX: u64 = 40;
+/// The frames that are named at each end of a stack.
+const CHAIN_ENDS: usize = 2;
+
+/// Prints the differences, the largest first.
+pub(super) fn print(diff: &Diff, args: &DiffArgs, out: &mut Out) -> Result<(), Failure> {
+    let changes = diff.changes();
+    let unit = Unit::new(args.by == By::Time);
+    let max = line_limit(args.max, args.format, DEFAULT_MAX);
+    let depth = args.depth.unwrap_or(u64::MAX);
+    let mut shown: Vec<&Change> = changes
+        .iter()
+        .filter(|change| depth == u64::MAX || diff.stack(change.path).len() as u64 <= depth)
+        .collect();
+    let deeper = changes.len() - shown.len();
+    let more = shown.len().saturating_sub(max);
+    shown.truncate(max);
+    match args.format {
+        Format::Text => {
+            heading(diff, &changes, args, out)?;
+            text(diff, &shown, args, out)?;
+        }
+        Format::Json => shown.iter().try_for_each(|change| json(diff, change, unit, out))?,
+        Format::Csv => {
+            writeln!(
+                out,
+                "change,class,name,descriptor,readable,depth,self_before,self_after,total_before,\
+                 total_after,unit,paths,path"
+            )?;
+            shown.iter().try_for_each(|change| csv(diff, change, unit, out))?;
+        }
+    }
+    if deeper > 0 {
+        let differences = plural(deeper as u64, "deeper difference");
+        let text = format!("… {differences} left out (--depth {depth})");
+        out.remark(args.format, None, &text)?;
+    }
+    if more > 0 {
+        let differences = plural(more as u64, "smaller difference");
+        out.remark(args.format, None, &left_out(&differences, max))?;
+    }
+    if diff.beyond() > 0 {
+        let calls = plural(diff.beyond(), "call");
+        out.remark(args.format, None, &format!("… {calls} on further paths not compared"))?;
+    }
+    Ok(())
+}
+
+/// Prints the weights of the two runs, and how many paths differ.
+fn heading(diff: &Diff, changes: &[Change], args: &DiffArgs, out: &mut Out) -> Result<(), Failure> {
+    let calls = diff.calls();
+    let amount = |number| match args.by {
+        By::Calls => plural(number, "call"),
+        By::Time => duration(number),
+    };
+    let width = amount(calls.before).chars().count().max(amount(calls.after).chars().count());
+    let of_test = |index: usize| match args.after {
+        None => args.part.tests.patterns.get(index).map(|test| format!(", test {test}")),
+        Some(_) => None,
+    };
+    let after = args.after.as_ref().unwrap_or(&args.before);
+    for (index, what, calls, dir) in
+        [(0, "before", calls.before, &args.before), (1, "after", calls.after, after)]
+    {
+        let dir = dir.display().to_string() + &of_test(index).unwrap_or_default();
+        writeln!(out, "{what:<6}  {:>width$}  {}", amount(calls), escaped(&dir))?;
+    }
+    let count = |kind| changes.iter().filter(|change| change.kind == kind).count() as u64;
+    if changes.is_empty() {
+        writeln!(
+            out,
+            "\nno difference: {} {}",
+            plural(diff.len() as u64, "path"),
+            match args.by {
+                By::Calls => "called equally often",
+                By::Time => "took as long",
+            }
+        )?;
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "{} appeared, {} vanished, {} {}",
+        grouped(count(ChangeKind::Appeared)),
+        grouped(count(ChangeKind::Vanished)),
+        plural(count(ChangeKind::Changed), "path"),
+        match args.by {
+            By::Calls => "called more or less often",
+            By::Time => "took more or less time",
+        },
+    )?;
+    Ok(())
+}
+
+fn text(diff: &Diff, shown: &[&Change], args: &DiffArgs, out: &mut Out) -> Result<(), Failure> {
+    if shown.is_empty() {
+        return Ok(());
+    }
+    let unit = Unit::new(args.by == By::Time);
+    let changed = if unit == Unit::Calls { "calls" } else { "self" };
+    let (form, short) = match args.verbose {
+        true => (NameForm::Full, NameForm::Full),
+        false => (NameForm::Readable, NameForm::Short),
+    };
+    let rows: Vec<[String; 4]> = shown
+        .iter()
+        .map(|change| {
+            let (counts, word) = match change.kind {
+                ChangeKind::Changed => (change.calls, changed),
+                ChangeKind::Appeared => (change.total, "new"),
+                ChangeKind::Vanished => (change.total, "gone"),
+            };
+            let sign = if counts.after > counts.before { "+" } else { "-" };
+            let difference = format!("{sign}{}", unit.show(counts.distance()));
+            [difference, unit.show(counts.before), unit.show(counts.after), word.to_owned()]
+        })
+        .collect();
+    let titles = ["change", "before", "after", ""];
+    let widths: Vec<usize> = titles
+        .iter()
+        .enumerate()
+        .map(|(at, title)| {
+            rows.iter().map(|row| row[at].chars().count()).chain([title.len()]).max().unwrap_or(0)
+        })
+        .collect();
+    let line = |cells: [&str; 4]| {
+        let [a, b, c, d] = cells;
+        let [wa, wb, wc, wd] = [widths[0], widths[1], widths[2], widths[3]];
+        format!("{a:>wa$}  {b:>wb$}  {c:>wc$}  {d:<wd$}  ")
+    };
+    out.write_all(b"\n")?;
+    out.heading(&(line(titles) + "method"))?;
+    for (change, row) in shown.iter().zip(&rows) {
+        let Some(method) = diff.names(change.path, form).pop() else { continue };
+        let mut callers = diff.names(change.path, short);
+        callers.pop();
+        let cells = line([&row[0], &row[1], &row[2], &row[3]]);
+        let below = change.paths - 1;
+        let below = match below {
+            0 => String::new(),
+            below => format!("  and {} below", plural(below, "path")),
+        };
+        writeln!(out, "{cells}{}{below}", escaped(&method))?;
+        if !callers.is_empty() {
+            let blank = " ".repeat(cells.chars().count());
+            let callers = chain(&callers, CHAIN_ENDS, String::clone);
+            writeln!(out, "{blank}  in {}", escaped(&callers))?;
+        }
+    }
+    Ok(())
+}
+
+fn kind_word(kind: ChangeKind) -> &'static str {
+    match kind {
+        ChangeKind::Appeared => "appeared",
+        ChangeKind::Vanished => "vanished",
+        ChangeKind::Changed => "changed",
+    }
+}
+
+/// The class, name, descriptor and readable name of the method that changed.
+fn parts(diff: &Diff, change: &Change) -> [Option<String>; 4] {
+    let stack = diff.stack(change.path);
+    let Some(name) = stack.last().and_then(|method| method.name()) else {
+        return [const { None }; 4];
+    };
+    let readable = diff.names(change.path, NameForm::Readable).pop();
+    let [class, word, descriptor] =
+        [name.class, name.name, name.descriptor].map(|part| Some(part.to_owned()));
+    [class, word, descriptor, readable]
+}
+
+fn json(diff: &Diff, change: &Change, unit: Unit, out: &mut Out) -> Result<(), Failure> {
+    let [class, name, descriptor, readable] = parts(diff, change);
+    let path = diff.names(change.path, NameForm::Full);
+    let line = serde_json::json!({
+        "change": kind_word(change.kind),
+        "class": class, "name": name, "descriptor": descriptor, "readable": readable,
+        "depth": path.len() - 1,
+        "self_before": change.calls.before, "self_after": change.calls.after,
+        "total_before": change.total.before, "total_after": change.total.after,
+        "unit": unit.word(),
+        "paths": change.paths,
+        "path": path,
+    });
+    writeln!(out, "{line}")?;
+    Ok(())
+}
+
+fn csv(diff: &Diff, change: &Change, unit: Unit, out: &mut Out) -> Result<(), Failure> {
+    let path = diff.names(change.path, NameForm::Full);
+    let [depth, self_before, self_after, total_before, total_after, paths] = [
+        path.len() as u64 - 1,
+        change.calls.before,
+        change.calls.after,
+        change.total.before,
+        change.total.after,
+        change.paths,
+    ]
+    .map(|number| number.to_string());
+    let mut fields = vec![kind_word(change.kind).to_owned()];
+    fields.extend(parts(diff, change).map(Option::unwrap_or_default));
+    fields.extend([depth, self_before, self_after, total_before, total_after]);
+    fields.extend([unit.word().to_owned(), paths, path.join(" > ")]);
+    writeln!(out, "{}", csv_fields(fields.iter().map(String::as_str)))?;
+    Ok(())
+}

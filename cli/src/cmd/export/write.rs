@@ -1,0 +1,115 @@
+//! Writes an export, or refuses to if the file would be too large.
+
+use flow_codec::analysis::PathTree;
+use flow_codec::read::{Selection, TimeLimits, Trace};
+
+use super::destination::Destination;
+use super::size::{Size, frames_that_fit};
+use crate::args::ExportArgs;
+use crate::export::{Emit, Exporter, PathFormat, Stacks, Viewer, viewer};
+use crate::failure::{Failure, Status};
+use crate::input::context_tree::ContextTree;
+use crate::input::reading::Chosen;
+use crate::output::{Out, Progress, Unit, plural};
+
+/// An export: which calls of which trace.
+pub(super) struct Export<'a> {
+    pub(super) args: &'a ExportArgs,
+    pub(super) trace: &'a Trace,
+    pub(super) chosen: Chosen,
+    pub(super) scale: Unit,
+}
+
+impl Export<'_> {
+    pub(super) fn emit(&self, max_calls: u64) -> Emit<'_> {
+        let depth = self.args.depth.unwrap_or(u64::MAX);
+        Emit { chosen: &self.chosen, depth, max_calls, scale: self.scale }
+    }
+
+    /// Returns whether calls are left out by their time.
+    pub(super) fn is_limited(&self) -> bool {
+        self.chosen.limits != TimeLimits::NONE
+    }
+
+    /// The size of all thread files.
+    pub(super) fn bytes(&self) -> u64 {
+        self.trace.files.iter().fold(0, |sum, file| file.bytes.saturating_add(sum))
+    }
+
+    pub(super) fn timeline(
+        &self,
+        mut timeline: Box<dyn Exporter + '_>,
+        out: &mut Out,
+    ) -> Result<Status, Failure> {
+        let viewer = viewer(self.args.to).filter(|_| !self.args.force);
+        if self.args.estimate || viewer.is_some() {
+            let size = self.estimate()?;
+            if self.args.estimate {
+                return size.print(out);
+            }
+            if let Some(viewer) = viewer.filter(|viewer| size.bytes > viewer.bytes) {
+                let fitting = self.depth_that_fits(&viewer, size)?;
+                return Err(refusal(&viewer, &size.to_string(), fitting));
+            }
+        }
+        let (mut to, mut progress) = Destination::new(self.args.out.as_deref(), self.bytes(), out)?;
+        let emit = self.emit(u64::MAX);
+        let mut write = |bytes: &[u8]| to.put(bytes);
+        let status = emit.trace(self.trace, timeline.as_mut(), &mut progress, &mut write)?;
+        to.finish()?;
+        Ok(status)
+    }
+
+    pub(super) fn paths(&self, format: &dyn PathFormat, out: &mut Out) -> Result<Status, Failure> {
+        let (tree, status) = self.tree();
+        let depth = self.args.depth.and_then(|depth| usize::try_from(depth).ok());
+        let stacks = Stacks::new(&tree, depth.unwrap_or(usize::MAX));
+        let size = Size { bytes: format.size(&stacks, self.trace), calls: tree.calls() };
+        if self.args.estimate {
+            return size.print(out);
+        }
+        if size.bytes == 0 && !format.can_be_empty() {
+            return Err(Failure::Failed("not written: there are no calls to draw".to_owned()));
+        }
+        if let Some(viewer) = viewer(self.args.to).filter(|_| !self.args.force) {
+            let frames = format.frames(&stacks);
+            if size.bytes > viewer.bytes || frames > viewer.frames {
+                let what = format!("{size}, on up to {}", plural(frames as u64, "frame"));
+                let fitting = frames_that_fit(format, &tree, self.trace, &viewer, frames);
+                return Err(refusal(&viewer, &what, fitting));
+            }
+        }
+        let (mut to, _) = Destination::new(self.args.out.as_deref(), self.bytes(), out)?;
+        let written = format.write(&stacks, self.trace, &mut to.to);
+        written.map_err(|error| to.failure(error))?;
+        to.finish()?;
+        Ok(status)
+    }
+
+    /// The selected calls, added up by path.
+    fn tree(&self) -> (PathTree, Status) {
+        let mut progress = Progress::without_results(self.bytes());
+        let (is_timed, all) = (self.scale == Unit::Nanos, Selection::all());
+        let ContextTree { tree, mut status, .. } =
+            ContextTree::read(&self.trace.files, &self.chosen, &all, is_timed, &mut progress);
+        if tree.beyond() > 0 {
+            let calls = plural(tree.beyond(), "call");
+            progress.message(&format!("{calls} on paths after the first 2^32 are left out"));
+            status = status.and(Status::Partial);
+        }
+        (tree, status)
+    }
+}
+
+/// The refusal to write a file that its viewer cannot open, with advice on how to make it smaller.
+fn refusal(viewer: &Viewer, what: &str, fitting: Option<(u64, Size)>) -> Failure {
+    let depth = match fitting {
+        Some((depth, size)) => format!("--depth {depth} makes it {size}; "),
+        None => "try --depth, ".to_owned(),
+    };
+    Failure::Failed(format!(
+        "not written: {what}, and {}; {depth}--thread, --include and --exclude make it smaller too; \
+         --force writes it anyway",
+        viewer.limit
+    ))
+}

@@ -1,0 +1,170 @@
+//! Prints what is known about a trace as a whole.
+
+use std::io::Write;
+use std::time::{Duration, UNIX_EPOCH};
+
+use flow_codec::format::manifest::{AskedLoader, End, Manifest};
+use flow_codec::read::Trace;
+use serde::Serialize;
+
+use super::marks::MarkCounts;
+use super::threads::ThreadRow;
+use crate::args::InfoArgs;
+use crate::failure::Failure;
+use crate::input::state::State;
+use crate::output::{Out, bytes, escaped, grouped, lost, plural};
+
+/// A trace in JSON.
+#[derive(Serialize)]
+pub(super) struct TraceLine<'a> {
+    pub(super) trace: &'a str,
+    pub(super) state: &'static str,
+    pub(super) methods: usize,
+    pub(super) calls: u64,
+    pub(super) bytes: u64,
+    pub(super) marks: &'a MarkCounts,
+    pub(super) manifest: Option<&'a Manifest>,
+    pub(super) threads: &'a [ThreadRow],
+}
+
+/// The sums of all threads.
+pub(super) struct TraceSums {
+    pub(super) calls: u64,
+    pub(super) bytes: u64,
+    threads: u64,
+    pub(super) marks: MarkCounts,
+    /// The number of frames entered before recording, and the number of their threads.
+    open: (u64, u64),
+}
+
+impl TraceSums {
+    pub(super) fn new(args: &InfoArgs, trace: &Trace, threads: &[ThreadRow]) -> Self {
+        Self {
+            calls: threads.iter().fold(0, |sum, thread| sum + thread.calls),
+            bytes: trace.files.iter().fold(0, |sum, file| sum + file.stored_bytes()),
+            threads: threads.iter().filter(|thread| thread.calls > 0).count() as u64,
+            marks: MarkCounts::read(trace),
+            open: trace
+                .threads
+                .iter()
+                .filter(|(id, _)| args.threads.include(trace, *id))
+                .map(|(_, thread)| thread.open.count())
+                .filter(|count| *count > 0)
+                .fold((0, 0), |(frames, threads), count| {
+                    (count.saturating_add(frames), threads + 1)
+                }),
+        }
+    }
+}
+
+/// The state of the recording in JSON.
+pub(super) fn state_word(trace: &Trace) -> &'static str {
+    match &trace.manifest {
+        Some(Manifest { end: Some(_), .. }) => "ended",
+        Some(_) => "unfinished",
+        None => "unknown",
+    }
+}
+
+/// Prints the facts of a trace as text.
+pub(super) fn print(
+    args: &InfoArgs,
+    trace: &Trace,
+    facts: &TraceSums,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    let mut fact = |key: &str, value: &str| writeln!(out, "{key:<9} {}", escaped(value));
+    if let Some(manifest) = &trace.manifest {
+        if !manifest.command.is_empty() {
+            fact("command", &manifest.command.join(" "))?;
+        }
+        let jvm = &manifest.jvm;
+        fact("jvm", &format!("{} {} ({})", jvm.name, jvm.version, jvm.home))?;
+        fact("process", &format!("{} on {}", manifest.pid, manifest.host))?;
+        let start = UNIX_EPOCH + Duration::from_nanos(manifest.start_unix_ns);
+        fact("started", &humantime::format_rfc3339_seconds(start).to_string())?;
+        let (tool, engine) = (&manifest.tool, &manifest.engine);
+        fact("recorded", &format!("by {tool}, engine {engine}, {} events", manifest.event_format))?;
+        let options: Vec<_> =
+            manifest.options.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        if options.is_empty() {
+            fact("options", "none")?;
+        }
+        for (number, option) in options.iter().enumerate() {
+            fact(if number == 0 { "options" } else { "" }, option)?;
+        }
+    }
+    fact("end", &State::of(trace).ending())?;
+    fact(
+        "calls",
+        &format!(
+            "{} in {}, {}",
+            grouped(facts.calls),
+            plural(facts.threads, "thread"),
+            bytes(facts.bytes)
+        ),
+    )?;
+    if let Some(clock) = facts.marks.text(trace) {
+        fact("clock", &clock)?;
+    }
+    if let Some(other) = facts.marks.other() {
+        fact("marked", &other)?;
+    }
+    if let (frames @ 1.., threads) = facts.open {
+        let (frames, threads) = (plural(frames, "frame"), plural(threads, "thread"));
+        fact("before", &format!("{frames} entered before recording, in {threads}"))?;
+    }
+    fact("methods", &grouped(trace.methods.met() as u64))?;
+    if let Some(end) = trace.manifest.as_ref().and_then(|manifest| manifest.end.as_ref()) {
+        fact("lost", &lost(&end.lost).unwrap_or_else(|| "nothing".to_owned()))?;
+        print_not_recorded(args, end, out)?;
+        print_asked_loaders(args, end, out)?;
+    }
+    Ok(writeln!(out)?)
+}
+
+fn print_not_recorded(args: &InfoArgs, end: &End, out: &mut Out) -> Result<(), Failure> {
+    if end.not_recorded.is_empty() {
+        return Ok(());
+    }
+    let reasons: Vec<_> = end
+        .not_recorded
+        .iter()
+        .map(|group| format!("{} {}", grouped(group.count), group.reason))
+        .collect();
+    let hint = if args.verbose { "" } else { " (--verbose names the methods)" };
+    let text = format!("by the engine: {}{hint}", reasons.join(", "));
+    writeln!(out, "{:<9} {}", "left out", escaped(&text))?;
+    if args.verbose {
+        for group in &end.not_recorded {
+            for method in &group.methods {
+                let line = format!("{}: {method}", group.reason);
+                writeln!(out, "{:<9} {}", "", escaped(&line))?;
+            }
+            let more = group.count.saturating_sub(group.methods.len() as u64);
+            if more > 0 {
+                let line = format!("{}: and {} more", group.reason, grouped(more));
+                writeln!(out, "{:<9} {}", "", escaped(&line))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn print_asked_loaders(args: &InfoArgs, end: &End, out: &mut Out) -> Result<(), Failure> {
+    let requests = end.asked_loaders.iter().map(|asked| asked.requests);
+    let requests = requests.fold(0, u64::saturating_add);
+    if requests == 0 {
+        return Ok(());
+    }
+    let hint = if args.verbose { "" } else { " (--verbose names the class loaders)" };
+    let calls = plural(requests, "call");
+    writeln!(out, "{:<9} {calls} of loadClass by the agent{hint}", "added")?;
+    if args.verbose {
+        for AskedLoader { class, requests } in &end.asked_loaders {
+            let line = format!("{class}: {}", grouped(*requests));
+            writeln!(out, "{:<9} {}", "", escaped(&line))?;
+        }
+    }
+    Ok(())
+}

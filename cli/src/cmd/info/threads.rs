@@ -1,0 +1,160 @@
+//! The threads of a trace.
+
+use std::cmp::Reverse;
+
+use flow_codec::ThreadId;
+use flow_codec::read::{ThreadFile, Trace};
+use serde::Serialize;
+
+use crate::args::{InfoArgs, ThreadKey};
+use crate::failure::{Failure, Status};
+use crate::input::reading::{Ending, count_thread};
+use crate::output::{Align, Out, Progress, Table, duration, grouped};
+
+/// A thread, from its file and from `threads.jsonl`.
+#[derive(Serialize)]
+pub(super) struct ThreadRow {
+    thread: ThreadId,
+    name: String,
+    kind: &'static str,
+    pub(super) calls: u64,
+    max_frames: u64,
+    bytes: u64,
+    state: &'static str,
+    /// The processor time of the whole thread; absent if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu_ns: Option<u64>,
+    /// The frames that were entered before recording began; absent if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    open: Option<OpenFrameNames>,
+}
+
+#[derive(Serialize)]
+struct OpenFrameNames {
+    frames: Vec<String>,
+    omitted: u64,
+}
+
+impl ThreadRow {
+    pub(super) fn fields(&self) -> [String; 8] {
+        [
+            self.thread.to_string(),
+            self.name.clone(),
+            self.kind.to_owned(),
+            self.calls.to_string(),
+            self.max_frames.to_string(),
+            self.bytes.to_string(),
+            self.state.to_owned(),
+            self.cpu_ns.map_or(String::new(), |ns| ns.to_string()),
+        ]
+    }
+}
+
+/// Reads the selected threads, and lists those without a file, in the order of their ids.
+pub(super) fn threads(
+    args: &InfoArgs,
+    trace: &Trace,
+    progress: &mut Progress,
+) -> (Vec<ThreadRow>, Status) {
+    let mut rows = Vec::new();
+    let mut status = Status::Done;
+    for file in &trace.files {
+        let (total, reading) = count_thread(file, progress);
+        status = status.and(reading.report(file, progress));
+        let mut row = row(trace, file.id);
+        row.calls = total.enters;
+        row.max_frames = total.most_frames(0);
+        row.bytes = file.stored_bytes();
+        if !reading.is_sound() {
+            row.state = "damaged";
+        } else if let Ending::Truncated(_) = reading.ending {
+            row.state = "truncated";
+        }
+        rows.push(row);
+    }
+    // Threads without a file: their JVM was killed before their first events were written.
+    let has_file = |id| trace.files.binary_search_by_key(&id, |file: &ThreadFile| file.id).is_ok();
+    let without = trace.threads.iter().filter(|(id, _)| !has_file(*id));
+    let without = without.filter(|(id, _)| args.threads.include(trace, *id));
+    rows.extend(without.map(|(id, _)| row(trace, id)));
+    rows.sort_by_key(|row| row.thread);
+    (rows, status)
+}
+
+/// Sorts rows that are ordered by id.
+pub(super) fn sort(rows: &mut [ThreadRow], key: ThreadKey) {
+    match key {
+        ThreadKey::Thread => {}
+        ThreadKey::Kind => rows.sort_by_key(|row| row.kind),
+        ThreadKey::Calls => rows.sort_by_key(|row| Reverse(row.calls)),
+        ThreadKey::MaxFrames => rows.sort_by_key(|row| Reverse(row.max_frames)),
+        ThreadKey::Bytes => rows.sort_by_key(|row| Reverse(row.bytes)),
+        ThreadKey::Cpu => rows.sort_by_key(|row| Reverse(row.cpu_ns)),
+        ThreadKey::State => rows.sort_by_key(|row| row.state),
+        ThreadKey::Name => rows.sort_by(|a, b| a.name.cmp(&b.name)),
+    }
+}
+
+fn row(trace: &Trace, id: ThreadId) -> ThreadRow {
+    let thread = trace.threads.get(id);
+    let ended = trace.manifest.as_ref().is_some_and(|manifest| manifest.end.is_some());
+    ThreadRow {
+        thread: id,
+        name: thread.map(|thread| thread.name.clone()).unwrap_or_default(),
+        kind: match thread {
+            None => "",
+            // No event of it was recorded, so its kind is unknown.
+            Some(thread) if thread.start_ns.is_none() => "",
+            Some(thread) if thread.is_virtual => "virtual",
+            Some(thread) if thread.daemon => "daemon",
+            Some(_) => "user",
+        },
+        calls: 0,
+        max_frames: 0,
+        bytes: 0,
+        state: match thread {
+            None => "unknown",
+            Some(thread) if thread.end_ns.is_some() => "ended",
+            Some(_) if ended => "alive at end",
+            Some(_) => "not ended",
+        },
+        cpu_ns: thread.and_then(|thread| thread.cpu_ns),
+        open: thread.filter(|thread| thread.open.count() > 0).map(|thread| OpenFrameNames {
+            frames: thread.open.frames.clone(),
+            omitted: thread.open.omitted,
+        }),
+    }
+}
+
+/// Prints the table of threads.
+pub(super) fn print_threads(threads: &[ThreadRow], out: &mut Out) -> Result<(), Failure> {
+    // Known only for platform threads that ended.
+    let has_cpu = threads.iter().any(|thread| thread.cpu_ns.is_some());
+    let right = |title| Some((title, Align::Right));
+    let left = |title| Some((title, Align::Left));
+    let columns = [
+        right("thread"),
+        left("kind"),
+        right("calls"),
+        right("max frames"),
+        right("bytes"),
+        if has_cpu { right("cpu") } else { None },
+        left("state"),
+        left("name"),
+    ];
+    let mut table = Table::new(&columns.into_iter().flatten().collect::<Vec<_>>());
+    for thread in threads {
+        let cells = [
+            Some(thread.thread.to_string()),
+            Some(thread.kind.to_owned()),
+            Some(grouped(thread.calls)),
+            Some(grouped(thread.max_frames)),
+            Some(grouped(thread.bytes)),
+            has_cpu.then(|| thread.cpu_ns.map(duration).unwrap_or_default()),
+            Some(thread.state.to_owned()),
+            Some(thread.name.clone()),
+        ];
+        table.row(cells.into_iter().flatten());
+    }
+    Ok(table.print(out)?)
+}

@@ -1,0 +1,74 @@
+//! Passes the events of a thread to its replay.
+
+use flow_codec::read::{OpenFrames, Selection, ThreadFile, Trace};
+use flow_codec::{Glob, Offset};
+
+use super::lines::Lines;
+use super::start::Start;
+use super::thread::{ThreadReplay, TimedReplay};
+use crate::args::ReplayArgs;
+use crate::failure::Failure;
+use crate::input::reading::{Reading, read_records, read_timeline};
+use crate::output::Progress;
+
+/// The calls that are not left out, and those that are shown with all their callees.
+pub(super) fn selections(args: &ReplayArgs, trace: &Trace) -> (Selection, Option<Selection>) {
+    let globs: Vec<_> = args.method.iter().map(|pattern| Glob::new(pattern)).collect();
+    let wanted = (!globs.is_empty()).then(|| Selection::new(&trace.methods, &globs, &[]));
+    (args.part.filter.selection(trace), wanted)
+}
+
+/// Replays a whole thread.
+pub(super) fn whole_thread(
+    args: &ReplayArgs,
+    (trace, file): (&Trace, &ThreadFile),
+    replay: &mut ThreadReplay,
+    lines: &mut Lines<'_>,
+    progress: &mut Progress,
+) -> Result<Reading, Failure> {
+    let before = args.part.filter.open_frames(trace, file.id);
+    replay.entered_before(&before, lines)?;
+    let reading = events(args, (file, Offset::default()), replay, lines, progress)?;
+    replay.end(reading.ending, &before, lines)?;
+    Ok(reading)
+}
+
+/// Replays a thread from a position on.
+pub(super) fn from_position(
+    args: &ReplayArgs,
+    file: &ThreadFile,
+    start: &Start,
+    replay: &mut ThreadReplay,
+    lines: &mut Lines<'_>,
+    progress: &mut Progress,
+) -> Result<Reading, Failure> {
+    replay.start_at(start, args.is_timed(), lines)?;
+    let reading = events(args, (file, start.place.offset), replay, lines, progress)?;
+    replay.end(reading.ending, &OpenFrames::default(), lines)?;
+    Ok(reading)
+}
+
+/// Replays from a record on. Times need the timeline; without them, records are read directly, which is faster.
+fn events(
+    args: &ReplayArgs,
+    (file, from): (&ThreadFile, Offset),
+    replay: &mut ThreadReplay,
+    lines: &mut Lines<'_>,
+    progress: &mut Progress,
+) -> Result<Reading, Failure> {
+    if !args.is_timed() {
+        return read_records(file, from, progress, |range, record| {
+            replay.record(Offset::new(range.start), record, lines)
+        });
+    }
+    let mut timeline = match file.timeline_from(from) {
+        Ok(timeline) => timeline,
+        Err(error) => return Ok(Reading::failed(error)),
+    };
+    replay.keep_time(file, from);
+    let mut timed = TimedReplay { replay, lines, stopped: Ok(()) };
+    let mut reading = read_timeline(file, &mut timeline, progress, &mut timed);
+    timed.stopped?;
+    reading.marks = timeline.marks_damage().or(replay.marks_damage());
+    Ok(reading)
+}

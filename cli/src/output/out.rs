@@ -1,0 +1,129 @@
+//! Standard output, and messages on stderr.
+
+use std::fmt::Display;
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::time::Duration;
+
+use indicatif::ProgressBar;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+use super::screen::Screen;
+use super::{ColorWhen, Format, escaped};
+
+const BUFFER_BYTES: usize = 128 * 1024;
+
+/// `… 3 more threads left out (--max 40; 0 for all)`: the text of a [remark](Out::remark).
+pub(crate) fn left_out(what: &str, max: impl Display) -> String {
+    format!("… {what} left out (--max {max}; 0 for all)")
+}
+
+/// Standard output, buffered.
+#[derive(Debug)]
+pub(crate) struct Out {
+    writer: BufWriter<Screen<StdoutLock<'static>>>,
+    styled: bool,
+    terminal: bool,
+}
+
+impl Out {
+    /// Locks standard output.
+    pub(crate) fn new(color: ColorWhen) -> Self {
+        let terminal = io::stdout().is_terminal();
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+        let styled = match color {
+            ColorWhen::Always => true,
+            ColorWhen::Never => false,
+            ColorWhen::Auto => terminal && !no_color && !dumb,
+        };
+        let screen = Screen::new(io::stdout().lock(), terminal);
+        Self { writer: BufWriter::with_capacity(BUFFER_BYTES, screen), styled, terminal }
+    }
+
+    /// From now on, lines that go to a terminal are shortened to its width.
+    pub(crate) fn fit_lines(&mut self) {
+        self.writer.get_mut().fit_lines();
+    }
+
+    /// Returns whether results go to a terminal.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
+    /// Shares the terminal with a bar, which is shown until results appear.
+    pub(super) fn share_with(&mut self, bar: &ProgressBar) {
+        self.writer.get_mut().share_with(bar);
+    }
+
+    /// Prints a heading, in bold if allowed.
+    pub(crate) fn heading(&mut self, text: &str) -> io::Result<()> {
+        let text = escaped(text);
+        if self.styled {
+            writeln!(self, "\u{1b}[1m{text}\u{1b}[0m")
+        } else {
+            writeln!(self, "{text}")
+        }
+    }
+
+    /// Prints a remark on the results. In text it is one of the lines, with `… ` in front if something is
+    /// left out. JSON and CSV are read by programs, so there it goes to stderr, with the `place` it is about.
+    pub(crate) fn remark(
+        &mut self,
+        format: Format,
+        place: Option<&str>,
+        text: &str,
+    ) -> io::Result<()> {
+        if format == Format::Text {
+            return writeln!(self, "{}", escaped(text));
+        }
+        // On a terminal that shows both, the remark follows the results it is about.
+        if self.terminal {
+            self.flush()?;
+        }
+        let text = text.trim_start_matches([' ', '…']);
+        let place = place.map_or(String::new(), |place| format!("{place}: "));
+        self.writer.get_ref().without_bar(|| message(&format!("{place}{text}")));
+        Ok(())
+    }
+
+    /// Waits until the timeout, or until the reader of the output is gone. Returns whether there still is a reader. A
+    /// program that waits for events has nothing to write, and would not notice otherwise.
+    pub(crate) fn wait(&self, timeout: Duration) -> io::Result<bool> {
+        let timeout = Timespec::try_from(timeout).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });
+        let stdout = io::stdout();
+        let mut closed = [PollFd::new(&stdout, PollFlags::empty())];
+        match poll(&mut closed, Some(&timeout)) {
+            Ok(ready) => Ok(ready == 0),
+            Err(Errno::INTR) => Ok(true),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Flushes the buffer.
+    pub(crate) fn finish(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+impl Write for Out {
+    #[inline]
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        self.writer.write(buffer)
+    }
+
+    #[inline]
+    fn write_all(&mut self, buffer: &[u8]) -> io::Result<()> {
+        self.writer.write_all(buffer)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+/// Prints a message to stderr.
+pub(crate) fn message(text: &str) {
+    // If stderr is closed, there is no other place to report to.
+    let _ = writeln!(io::stderr(), "flow: {}", escaped(text));
+}

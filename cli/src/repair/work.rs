@@ -1,0 +1,73 @@
+//! The repair of one trace, and what its steps share.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+use flow_codec::format::manifest::Totals;
+use flow_codec::format::names;
+use flow_codec::read::{Trace, is_journal_elsewhere};
+use rustix::fs::{Mode, OFlags};
+
+use super::finding::{Finding, Severity};
+use super::kept::Kept;
+use crate::failure::Failure;
+
+/// The repair of one trace.
+pub(super) struct Work<'a> {
+    pub(super) trace: &'a Trace,
+    pub(super) kept: Kept,
+    pub(super) findings: Vec<Finding>,
+    /// The totals of all threads, repaired.
+    pub(super) counted: Totals,
+    /// Whether all events of the journal could be written.
+    pub(super) is_whole: bool,
+}
+
+impl<'a> Work<'a> {
+    pub(super) fn new(trace: &'a Trace) -> Self {
+        Self {
+            trace,
+            kept: Kept::of(&trace.dir),
+            findings: Vec::new(),
+            counted: Totals { methods: trace.methods.met() as u64, ..Totals::default() },
+            is_whole: trace.journal.is_none_or(|journal| journal.is_whole),
+        }
+    }
+
+    pub(super) fn add(&mut self, severity: Severity, place: &str, text: String) {
+        self.findings.push(Finding::new(severity, place, text));
+    }
+
+    pub(super) fn move_journal(&mut self) -> Result<(), Failure> {
+        for name in [names::JOURNAL, names::CHECKPOINT] {
+            if self.trace.dir.join(name).is_file() {
+                self.kept.take(name)?;
+                let text = format!("moved to {}", names::BEFORE_REPAIR);
+                self.add(Severity::Repaired, name, text);
+            }
+        }
+        let path = self.trace.journal_path();
+        if is_journal_elsewhere(&self.trace.dir, &path) {
+            let mut journal = File::open(&path).map_err(|error| failure(&path, error))?;
+            self.kept.keep(names::JOURNAL, &mut journal)?;
+            fs::remove_file(&path).map_err(|error| failure(&path, error))?;
+            let text = format!("moved to {}", names::BEFORE_REPAIR);
+            self.add(Severity::Repaired, names::JOURNAL, text);
+        }
+        Ok(())
+    }
+}
+
+/// The failure to read or write a file.
+pub(super) fn failure(path: &Path, error: impl Into<io::Error>) -> Failure {
+    let (path, error) = (path.display(), error.into());
+    Failure::Failed(format!("{path}: {error}; the repair is not complete, and can be run again"))
+}
+
+/// Forces everything to disk before the next step.
+pub(super) fn sync(dir: &Path) -> Result<(), Failure> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let dir_fd = rustix::fs::open(dir, flags, Mode::empty()).map_err(|e| failure(dir, e))?;
+    rustix::fs::syncfs(dir_fd).map_err(|error| failure(dir, error))
+}
