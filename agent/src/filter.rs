@@ -106,7 +106,7 @@ const THREAD_SWITCHING: [&str; 2] = ["java.lang.VirtualThread", "jdk.internal.vm
 /// Classes of the Java API that a program may have on its class path. Their calls are not the program's.
 /// Other classes in their package may belong to the program.
 const API_CLASSES: [&str; 4] =
-    ["dev.flow.Flow", "dev.flow.JUnitListener", "dev.flow.TestMark", "dev.flow.TestNGListener"];
+    ["dev.flow.Flow", "dev.flow.JUnitListener", "dev.flow.TestNGListener", "dev.flow.TestOutcome"];
 
 fn is_of_api(class: &str) -> bool {
     API_CLASSES.iter().any(|api| is_or_is_nested_in(class, api))

@@ -132,7 +132,9 @@ fn without_the_agent_the_api_does_nothing() {
         let mut controlled = Controlled::start(program.command_without_agent());
         for (line, answer) in [
             ("is", "false"),
-            ("mark x", "marked"),
+            ("note x", "noted"),
+            ("test x", "started"),
+            ("passed x", "ended"),
             ("pause", "paused"),
             ("resume", "resumed"),
             ("is", "false"),
@@ -144,17 +146,17 @@ fn without_the_agent_the_api_does_nothing() {
 }
 
 #[test]
-fn a_note_survives_a_kill() {
+fn tests_and_notes_survive_a_kill() {
     on_every_engine(|jdk, engine| {
         let program = program(jdk, "Controlled").engine(engine);
         let mut controlled = Controlled::start(program.command());
         assert_eq!(controlled.send("is"), "true");
         for line in
-            ["step", "mark test started a.B.c", "step", "step", "mark test passed a.B.c", "step"]
+            ["step", "test a.B.c", "step", "step", "passed a.B.c", "note test passed a.B.d", "step"]
         {
             controlled.send(line);
         }
-        controlled.send("mark test started a.B.d");
+        controlled.send("test a.B.d");
         controlled.send("step");
         controlled.child.kill().unwrap();
         controlled.child.wait().unwrap();
@@ -177,7 +179,7 @@ fn a_recording_may_begin_paused() {
         let mut controlled = Controlled::start(program.command());
         assert_eq!(controlled.send("is"), "false");
         controlled.send("step");
-        controlled.send("mark not to be seen");
+        controlled.send("note not to be seen");
         controlled.send("resume");
         assert_eq!(controlled.send("is"), "true");
         controlled.send("step");
@@ -200,7 +202,7 @@ fn the_api_finds_an_agent_that_is_attached_later() {
             .status();
         assert!(attached.unwrap().success());
         assert_eq!(controlled.send("is"), "true");
-        controlled.send("mark test started a.B.c");
+        controlled.send("test a.B.c");
         controlled.send("step");
         controlled.send("pause");
         controlled.send("step");

@@ -10,7 +10,9 @@ use std::ffi::{CString, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use jni::sys::{JNIEnv, jboolean, jclass, jobject, jstring};
+use flow_codec::format::marks::Mark;
+use flow_codec::format::test_marks::{Outcome, TestMark};
+use jni::sys::{JNIEnv, jboolean, jclass, jint, jobject, jstring};
 
 use super::callbacks;
 use super::vm::{Vm, native};
@@ -22,17 +24,18 @@ use crate::recorder::ThreadRecorder;
 /// The class of the API.
 pub(super) const CLASS: &str = "dev.flow.Flow";
 
-/// The rest of a longer mark is cut off.
+/// Texts of marks are cut after this many UTF-16 units.
 const MAX_UNITS: usize = 64 * 1024;
 
 /// Binds the native methods of one class, which has just been prepared or runs already.
 pub(super) fn bind(vm: &Vm<'_>, class: jclass) {
     let natives = [
         native(c"isOn", c"()Z", is_on as *const c_void),
+        native(c"addNote", c"(Ljava/lang/Thread;Ljava/lang/String;)V", add_note as *const c_void),
         native(
-            c"leaveMark",
-            c"(Ljava/lang/Thread;Ljava/lang/String;)V",
-            leave_mark as *const c_void,
+            c"addTest",
+            c"(Ljava/lang/Thread;ILjava/lang/String;Ljava/lang/String;)V",
+            add_test as *const c_void,
         ),
         native(c"suspend", c"(Ljava/lang/Thread;Z)V", suspend as *const c_void),
     ];
@@ -73,16 +76,35 @@ unsafe extern "system" fn is_on(_jni: *mut JNIEnv, _class: jclass) -> jboolean {
     lifecycle::agent().is_some_and(|agent| agent.recorder().is_recording())
 }
 
-/// `Flow.leaveMark`.
-unsafe extern "system" fn leave_mark(
+/// `Flow.addNote`.
+unsafe extern "system" fn add_note(
     jni: *mut JNIEnv,
     _class: jclass,
     thread: jobject,
     text: jstring,
 ) {
     let body = |agent: &Agent, vm: &Vm<'_>| {
-        let text = vm.text_of(text, MAX_UNITS);
-        with_thread(agent, vm, |thread| agent.recorder().note(thread, &text));
+        let note = Mark::Note(vm.text_of(text, MAX_UNITS));
+        with_thread(agent, vm, |thread| agent.recorder().mark(thread, note));
+    };
+    // SAFETY: the arguments of this native method.
+    unsafe { callbacks::run_for_program(jni, thread, body) };
+}
+
+/// `Flow.addTest`. The outcome is that of the format, 0 if the test begins.
+unsafe extern "system" fn add_test(
+    jni: *mut JNIEnv,
+    _class: jclass,
+    thread: jobject,
+    outcome: jint,
+    name: jstring,
+    detail: jstring,
+) {
+    let body = |agent: &Agent, vm: &Vm<'_>| {
+        let outcome = u8::try_from(outcome).ok().and_then(Outcome::from_number);
+        let [name, detail] = [name, detail].map(|text| vm.text_of(text, MAX_UNITS));
+        let test = Mark::Test(TestMark { outcome, name, detail });
+        with_thread(agent, vm, |thread| agent.recorder().mark(thread, test));
     };
     // SAFETY: the arguments of this native method.
     unsafe { callbacks::run_for_program(jni, thread, body) };

@@ -1,4 +1,4 @@
-//! What a program requests while it runs: to leave a note, to pause recording, to resume it.
+//! What a program requests while it runs: to add a note or a test mark, to pause recording, to resume it.
 //!
 //! Each thread follows by itself when it hands over: there it leaves all frames and parks, or resumes with
 //! the frames it has.
@@ -10,11 +10,11 @@ use flow_codec::format::marks::Mark;
 use super::{Recorder, ThreadRecorder};
 
 impl Recorder {
-    /// Adds a note of the program to the trace of the current thread. The thread's events are handed over
-    /// first, so that the note's position is known.
-    pub fn note(&self, thread: &ThreadRecorder, text: &str) {
+    /// Adds a mark that the program requests, a note or a test mark, to the trace of the current thread. The
+    /// thread's events are handed over first, so that the mark's position is known.
+    pub fn mark(&self, thread: &ThreadRecorder, mark: Mark) {
         if self.is_recording() {
-            self.hand_over(thread, Some(Mark::Note(text.to_owned())));
+            self.hand_over(thread, Some(mark));
         }
     }
 

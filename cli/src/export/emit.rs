@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::num::NonZeroU64;
 
 use flow_codec::MethodId;
+use flow_codec::format::test_marks::TestMark;
 use flow_codec::read::{
     Bounds, EventKind, Stamp, ThreadFile, Timeline, TimelineEvent, Trace, Unwound, VisitTimeline,
     When,
@@ -48,6 +49,8 @@ impl Exit<'_> {
 pub(crate) enum InstantEvent<'a> {
     /// A note of the program.
     Note(&'a str),
+    /// A test begins or ends.
+    Test(&'a TestMark),
     /// An exception of this class ends the topmost frame, and perhaps frames below it.
     Thrown(Option<&'a str>),
     /// This many events are missing here; `None` if their number is unknown.
@@ -287,6 +290,7 @@ impl VisitTimeline for ThreadEmitter<'_, '_> {
         let instant = match &event.kind {
             EventKind::Throw(unwound) => InstantEvent::Thrown(class(unwound)),
             EventKind::Note(text) => InstantEvent::Note(text),
+            EventKind::Test(test) => InstantEvent::Test(test),
             EventKind::Gap { events } => InstantEvent::Gap(events.map(NonZeroU64::get)),
             EventKind::Pause => InstantEvent::Paused,
             EventKind::Resume => InstantEvent::Resumed,

@@ -44,6 +44,7 @@ pub(super) fn thread_name(trace: &Trace, file: &ThreadFile) -> String {
 pub(super) fn label(what: &InstantEvent<'_>) -> String {
     let text = match what {
         InstantEvent::Note(text) => return escaped(text).into_owned(),
+        InstantEvent::Test(test) => test.to_string(),
         InstantEvent::Thrown(Some(class)) => format!("exception {class}"),
         InstantEvent::Thrown(None) => "exception".to_owned(),
         InstantEvent::Gap(Some(events)) => {
@@ -60,6 +61,7 @@ pub(super) fn label(what: &InstantEvent<'_>) -> String {
 pub(super) fn kind(what: &InstantEvent<'_>) -> &'static str {
     match what {
         InstantEvent::Note(_) => "note",
+        InstantEvent::Test(_) => "test",
         InstantEvent::Thrown(_) => "exception",
         InstantEvent::Gap(_) => "gap",
         InstantEvent::Paused | InstantEvent::Resumed => "recording",

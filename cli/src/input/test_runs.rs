@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use flow_codec::format::test_notes::Outcome;
+use flow_codec::format::test_marks::Outcome;
 use flow_codec::read::{Parts, TestRun, ThreadFile, Trace, Visit};
 use flow_codec::{MethodId, MethodMap, ThreadId};
 

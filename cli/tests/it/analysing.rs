@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use crate::common::{Run, bare, command, flow, trace, write_trace};
+use crate::common::{Run, bare, command, flow, test_mark, trace, write_trace};
 use flow_codec::Offset;
 use flow_codec::format::index::IndexFile;
-use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
+use flow_codec::format::marks::{HEADER, MarkEncoder, Position};
 use tempfile::TempDir;
 
 /// A thread of 9 MB, enough for two parts: frames that stay open, recursion, and a depth that goes far up and down.
@@ -660,7 +660,7 @@ fn trace_of_tests() -> TempDir {
         (5, "test skipped a.T.no\tnot now"),
     ] {
         let position = Position::before(Offset::new(offset));
-        encoder.encode(position, &Mark::Note(note.to_owned()), &mut bytes);
+        encoder.encode(position, &test_mark(note), &mut bytes);
     }
     fs::write(trace.path().join("thread-1.marks"), bytes).unwrap();
     trace

@@ -4,7 +4,7 @@ use std::fs;
 use std::num::NonZeroU64;
 use std::path::Path;
 
-use crate::common::{flow, page_data, write_trace};
+use crate::common::{flow, page_data, test_mark, write_trace};
 use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
 use tempfile::TempDir;
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 fn write_marks(dir: &Path, thread: u64, marks: &[(u64, u64, Option<u64>, &str)]) {
     let marks = marks.iter().flat_map(|(offset, exits, ns, note)| {
         let position = Position { offset: Offset::new(*offset), exits: *exits };
-        let marks = ns.map(time).into_iter().chain([Mark::Note((*note).to_owned())]);
+        let marks = ns.map(time).into_iter().chain([test_mark(note)]);
         marks.map(move |mark| (position, mark))
     });
     write_any_marks(dir, thread, marks);
@@ -261,11 +261,11 @@ fn frames_open_at_the_end_of_a_test_end_there_without_an_exception() {
     let unwound = || Mark::Unwound { exits: NonZeroU64::MIN, thrown: Some("x.Oops".to_owned()) };
     let marks = [
         (Position::default(), time(0)),
-        (Position::default(), Mark::Note("test started x".to_owned())),
+        (Position::default(), test_mark("test started x")),
         (place(0), time(NS)),
         (place(0), unwound()),
         (place(2), time(5 * NS)),
-        (place(2), Mark::Note("test passed x".to_owned())),
+        (place(2), test_mark("test passed x")),
         (place(2), unwound()),
         (place(2), time(9 * NS)),
     ];
@@ -289,10 +289,10 @@ fn frames_open_at_the_end_of_a_test_end_there_without_an_exception() {
     let second = Position::before(Offset::new(1));
     let end = Position::before(Offset::new(2));
     let marks = [
-        (Position::default(), Mark::Note("test started x".to_owned())),
+        (Position::default(), test_mark("test started x")),
         (second, time(NS)),
         (end, time(5 * NS)),
-        (end, Mark::Note("test passed x".to_owned())),
+        (end, test_mark("test passed x")),
         (end, Mark::Instant { at_ns: 9 * NS }),
     ];
     write_any_marks(dir.path(), 1, marks);
@@ -313,9 +313,9 @@ fn a_wait_before_the_end_of_a_test_counts_as_its_time() {
     fs::write(dir.path().join("ids.properties"), crate::common::IDS).unwrap();
     fs::write(dir.path().join("thread-1.flow"), [0x80, 0x81, 0x02]).unwrap();
     let end = Position::before(Offset::new(2));
-    let started = Mark::Note("test started x".to_owned());
+    let started = test_mark("test started x");
     let waits = Mark::Time { by_ns: NS, from_ns: 60 * NS };
-    let passed = [time(61 * NS), Mark::Note("test passed x".to_owned()), time(90 * NS)];
+    let passed = [time(61 * NS), test_mark("test passed x"), time(90 * NS)];
     // In main it waits for a minute and then ends, or its end is missing.
     for (rest, took) in [(&passed[..], 61), (&[], 60)] {
         let first = [time(0), started.clone()].map(|mark| (Position::default(), mark));

@@ -1,5 +1,5 @@
 //! `thread-<id>.marks`: what is known about a thread's events beside their order: when they happened, which
-//! exits were by exception, where something is missing, and the program's notes.
+//! exits were by exception, where something is missing, which tests it ran, and the program's notes.
 //!
 //! Nothing in [`flow`](super::flow) depends on this file, and a trace without it is whole. It begins with
 //! [`MAGIC`] and the byte [`VERSION`]; marks follow up to the end, in the order of their positions:
@@ -28,6 +28,7 @@
 //! | `05` | resumed | nothing: recording resumes |
 //! | `06` | note | a text from the program, in UTF-8 |
 //! | `07` | instants | one number for each of several events, beginning with the one after the mark: see *Instants* |
+//! | `08` | test | a test begins or ends: see [`test_marks`](super::test_marks) |
 //!
 //! **Time.** Times are nanoseconds since the `start_unix_ns` of the [`manifest`](super::manifest), by a clock
 //! that never goes backwards. All events before the mark had happened at its first time, *by*, and no event
@@ -46,18 +47,16 @@
 //! All frames that are open there are left in `.flow`, directly after the mark, so that calls nest whatever
 //! happened meanwhile; those among them that are left after *resumed* have an exit without an entry.
 //!
-//! **Note.** Notes of tests are specified in [`test_notes`](super::test_notes).
-//!
 //! **Unwound.** Such exits are in one run, but may continue in the next mark.
 //!
 //! # What a reader does
 //!
 //! | input | result |
 //! |---|---|
-//! | an unknown kind, or more payload than is known | skipped |
+//! | an unknown kind, a test mark of an unknown state, or more payload than is known | skipped |
 //! | a truncated last mark | everything before it, then *truncated at offset* |
 //! | another magic or version | an error; there are no marks |
-//! | a kind from `80` on, a number of more than 64 bits, a payload of more than [`MAX_PAYLOAD_BYTES`], or one without the numbers of its kind, an offset of more than 64 bits | everything before it, and an error with its offset |
+//! | a kind from `80` on, a number of more than 64 bits, a payload of more than [`MAX_PAYLOAD_BYTES`], or one without the fields of its kind, an offset of more than 64 bits | everything before it, and an error with its offset |
 //! | a position after the end of the events | kept: the events are not written yet, or lost |
 //!
 //! # Example
@@ -91,6 +90,7 @@
 use std::num::NonZeroU64;
 
 use super::leb128::{MAX_BYTES, from_zigzag, put, put_at, take, zigzag};
+use super::test_marks::{TestMark, prefix};
 use crate::Offset;
 
 /// The first bytes of the file.
@@ -122,6 +122,7 @@ const PAUSED: u8 = 0x04;
 const RESUMED: u8 = 0x05;
 const NOTE: u8 = 0x06;
 const INSTANTS: u8 = 0x07;
+const TEST: u8 = 0x08;
 /// The most bytes of instants that flow puts into a mark, and one number more.
 const INSTANTS_BYTES: usize = 4096;
 /// Numbers below this say which event it is.
@@ -174,6 +175,8 @@ pub enum Mark {
     Resumed,
     /// A note of the program.
     Note(String),
+    /// A test begins or ends.
+    Test(TestMark),
     /// When the event after the mark happened.
     Instant {
         /// The time.
@@ -298,6 +301,10 @@ impl MarkEncoder {
                 payload.extend_from_slice(fitting(text));
                 NOTE
             }
+            Mark::Test(test) => {
+                test.encode(MAX_PAYLOAD_BYTES, &mut payload);
+                TEST
+            }
             Mark::Instant { .. } | Mark::Unknown(_) => return,
         };
         self.put_mark(kind, position, &payload, bytes);
@@ -355,8 +362,7 @@ impl MarkEncoder {
 
 /// Cuts a text to what a payload holds beside a number.
 fn fitting(text: &str) -> &[u8] {
-    let end = text.floor_char_boundary(MAX_PAYLOAD_BYTES - MAX_BYTES);
-    text.as_bytes().get(..end).unwrap_or_default()
+    prefix(text, MAX_PAYLOAD_BYTES - MAX_BYTES).as_bytes()
 }
 
 /// What is at the start of a byte slice.
@@ -431,7 +437,7 @@ impl MarkDecoder {
         }
         let mut before = Before { offset, ..self.before };
         let Some(mark) = before.mark(kind, payload) else {
-            return DecodedMark::Invalid("the numbers of its kind");
+            return DecodedMark::Invalid("the fields of its kind");
         };
         self.before = before;
         DecodedMark::Mark(position, mark, len)
@@ -445,7 +451,7 @@ impl MarkDecoder {
         let number = take(&mut rest);
         let at_ns = number.and_then(|number| self.before.by_ns.checked_add(number / STEPS));
         let (Some(number), Some(at_ns)) = (number, at_ns) else {
-            return DecodedMark::Invalid("the numbers of its kind");
+            return DecodedMark::Invalid("the fields of its kind");
         };
         let position = match last {
             None => Some(first),
@@ -498,6 +504,7 @@ impl Before {
             PAUSED => Mark::Paused,
             RESUMED => Mark::Resumed,
             NOTE => Mark::Note(text(payload)),
+            TEST => TestMark::decode(payload).ok()?.map_or(Mark::Unknown(kind), Mark::Test),
             unknown => Mark::Unknown(unknown),
         })
     }
@@ -509,6 +516,7 @@ fn text(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::test_marks::Outcome;
     use super::*;
 
     fn position(offset: u64, exits: u64) -> Position {
@@ -517,6 +525,8 @@ mod tests {
 
     fn some_marks() -> Vec<(Position, Mark)> {
         let three = NonZeroU64::new(3).unwrap();
+        let outcome = Some(Outcome::Aborted);
+        let test = TestMark { outcome, name: "a.B.c".into(), detail: "no é".into() };
         vec![
             (position(0, 0), Mark::Time { by_ns: 10, from_ns: 10 }),
             (position(0, 0), Mark::Paused),
@@ -527,6 +537,7 @@ mod tests {
             (position(1 << 40, 0), Mark::Gap { events: None }),
             (position(1 << 40, 1), Mark::Gap { events: Some(three) }),
             (position(1 << 40, u64::MAX), Mark::Note("step 2".into())),
+            (position(1 << 40, u64::MAX), Mark::Test(test)),
             (position(u64::MAX, 0), Mark::Time { by_ns: u64::MAX, from_ns: u64::MAX }),
         ]
     }

@@ -43,5 +43,5 @@ pub mod marks;
 pub mod methods;
 pub mod names;
 pub mod raw;
-pub mod test_notes;
+pub mod test_marks;
 pub mod threads;

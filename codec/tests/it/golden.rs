@@ -690,6 +690,26 @@ fn the_example_of_instants_is_that_of_the_specification() {
 }
 
 #[test]
+fn the_example_of_test_marks_is_that_of_the_specification() {
+    use flow_codec::Offset;
+    use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position, decode_all};
+    use flow_codec::format::test_marks::{Outcome, TestMark};
+    let spec = include_str!("../../src/format/test_marks.rs");
+    let bytes = example_of(spec, "", "test_marks.hex");
+    let marks = [(None, "one()"), (Some(Outcome::Failed), "why")].map(|(outcome, detail)| {
+        let name = "com.app.ATest.one".to_owned();
+        let test = TestMark { outcome, name, detail: detail.to_owned() };
+        (Position::before(Offset::new(2)), Mark::Test(test))
+    });
+    assert_eq!(decode_all(&bytes[HEADER.len()..]).unwrap(), marks);
+    let (mut encoder, mut written) = (MarkEncoder::default(), HEADER.to_vec());
+    for (position, mark) in &marks {
+        encoder.encode(*position, mark, &mut written);
+    }
+    assert_eq!(written, bytes);
+}
+
+#[test]
 fn the_example_of_marks_is_that_of_the_specification() {
     use flow_codec::Offset;
     use flow_codec::format::marks::{

@@ -32,6 +32,8 @@ pub enum Mark {
     Resumed,
     /// A text from the program.
     Note(String),
+    /// A test begins or ends: the state, the name, the detail.
+    Test(u8, String, String),
 }
 
 /// Reads a marks file, also an empty one. Returns each mark with the number of events before it. `flow` are the bytes
@@ -88,6 +90,13 @@ pub fn decode_marks(file: &[u8], events: &[Event], flow: &[u8]) -> Vec<(usize, M
             4 => Mark::Paused,
             5 => Mark::Resumed,
             6 => Mark::Note(take_text(&mut payload)),
+            8 => {
+                let (state, mut texts) = payload.split_first().expect("a state");
+                let name_bytes = usize::try_from(leb128::take(&mut texts)).expect("a small number");
+                let (mut name, detail) = texts.split_at(name_bytes);
+                payload = detail;
+                Mark::Test(*state, take_text(&mut name), take_text(&mut payload))
+            }
             7 => {
                 let (mut event, mut starts) = (place, starts.range(offset..));
                 let mut record = *starts.next().expect("a record").0;
@@ -161,5 +170,11 @@ mod tests {
         let times = [5000, 5030, 5070, 5110, 5150, 5160];
         let expected: Vec<_> = times.map(Mark::Instant).into_iter().enumerate().collect();
         assert_eq!(decode_marks(&file, &events, &flow), expected);
+
+        let mut file = b"flow-mrk\x01\x08\x02\x00\x18\x00\x11com.app.ATest.oneone()".to_vec();
+        file.extend(b"\x08\x00\x00\x16\x02\x11com.app.ATest.onewhy");
+        let test =
+            |state, detail: &str| (2, Mark::Test(state, "com.app.ATest.one".into(), detail.into()));
+        assert_eq!(decode_marks(&file, &events, &flow), [test(0, "one()"), test(2, "why")]);
     }
 }

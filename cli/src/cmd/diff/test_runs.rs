@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Write;
 
 use flow_codec::analysis::Run;
-use flow_codec::format::test_notes::Outcome;
+use flow_codec::format::test_marks::Outcome;
 use serde_json::json;
 
 use crate::args::{DiffArgs, Format, TestArgs};

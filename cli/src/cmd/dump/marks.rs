@@ -1,5 +1,6 @@
 //! `flow dump --marks`: the marks of events, with offsets.
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use flow_codec::format::marks::{Mark, Position};
@@ -16,7 +17,7 @@ struct Parts<'a> {
     by_ns: Option<u64>,
     from_ns: Option<u64>,
     count: Option<u64>,
-    text: Option<&'a str>,
+    text: Option<Cow<'a, str>>,
 }
 
 impl<'a> Parts<'a> {
@@ -32,7 +33,7 @@ impl<'a> Parts<'a> {
             Mark::Unwound { exits, thrown } => Parts {
                 kind: "unwound",
                 count: Some(exits.get()),
-                text: thrown.as_deref(),
+                text: thrown.as_deref().map(Cow::from),
                 ..parts
             },
             Mark::Gap { events } => {
@@ -40,7 +41,10 @@ impl<'a> Parts<'a> {
             }
             Mark::Paused => Parts { kind: "paused", ..parts },
             Mark::Resumed => Parts { kind: "resumed", ..parts },
-            Mark::Note(text) => Parts { kind: "note", text: Some(text), ..parts },
+            Mark::Note(text) => Parts { kind: "note", text: Some(text.into()), ..parts },
+            Mark::Test(test) => {
+                Parts { kind: "test", text: Some(test.to_string().into()), ..parts }
+            }
             Mark::Unknown(kind) => Parts { kind: "unknown", count: Some((*kind).into()), ..parts },
             _ => Parts { kind: "other", ..parts },
         }
@@ -126,7 +130,7 @@ fn text(offset: u64, position: Position, parts: &Parts<'_>, out: &mut Out) -> Re
             write!(out, "  {word}{gap}{number}")?;
         }
     }
-    if let Some(text) = parts.text {
+    if let Some(text) = &parts.text {
         write!(out, "  {}", escaped(text))?;
     }
     Ok(writeln!(out)?)
@@ -159,7 +163,7 @@ fn line(
         number(parts.by_ns),
         number(parts.from_ns),
         number(parts.count),
-        parts.text.unwrap_or_default().to_owned(),
+        parts.text.as_deref().unwrap_or_default().to_owned(),
     ];
     Ok(writeln!(out, "{}", csv_fields(fields.iter().map(String::as_str)))?)
 }

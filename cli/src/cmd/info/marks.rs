@@ -18,6 +18,8 @@ pub(super) struct MarkCounts {
     /// Exits by exception.
     unwound: u64,
     notes: u64,
+    /// Tests that were started.
+    tests: u64,
     pauses: u64,
     /// Places where events are missing.
     gaps: u64,
@@ -46,6 +48,7 @@ impl MarkCounts {
                     self.unwound = self.unwound.saturating_add(exits.get());
                 }
                 Mark::Note(_) => self.notes += 1,
+                Mark::Test(test) if test.outcome.is_none() => self.tests += 1,
                 Mark::Paused => self.pauses += 1,
                 Mark::Gap { .. } => self.gaps += 1,
                 _ => {}
@@ -71,6 +74,7 @@ impl MarkCounts {
     pub(super) fn other(&self) -> Option<String> {
         let parts: Vec<_> = [
             (self.unwound, "exit by exception", "exits by exception"),
+            (self.tests, "test", "tests"),
             (self.notes, "note of the program", "notes of the program"),
             (self.pauses, "pause", "pauses"),
             (self.gaps, "gap", "gaps"),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use flow_codec::format::manifest::{Manifest, Totals};
-use flow_codec::format::test_notes::Outcome;
+use flow_codec::format::test_marks::Outcome;
 use flow_codec::read::{TestRun, Trace, TraceSet};
 
 use crate::cmd::test_runs::summary as tests_summary;

@@ -17,11 +17,11 @@ pub(super) const CSV_TITLES: &str = ",start_ns,start_from_ns,start_by_ns,duratio
 /// A mark between calls.
 #[derive(Debug)]
 pub(super) struct MarkRow {
-    /// `note`, `gap`, `paused` or `resumed`.
+    /// `note`, `test`, `gap`, `paused` or `resumed`.
     kind: &'static str,
     /// The offset of the record before which, or in which, it is.
     pub(super) offset: Offset,
-    /// The note of the program.
+    /// The note of the program, or what the test mark says.
     text: Option<String>,
     /// How many events are missing, if that is known.
     events: Option<u64>,
@@ -33,6 +33,7 @@ impl MarkRow {
     pub(super) fn of(event: TimelineEvent) -> Option<Self> {
         let (kind, text, events) = match event.kind {
             EventKind::Note(text) => ("note", Some(text), None),
+            EventKind::Test(test) => ("test", Some(test.to_string()), None),
             EventKind::Gap { events } => ("gap", None, events.map(NonZeroU64::get)),
             EventKind::Pause => ("paused", None, None),
             EventKind::Resume => ("resumed", None, None),

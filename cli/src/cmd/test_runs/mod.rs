@@ -5,7 +5,7 @@ mod print;
 use std::cmp::Reverse;
 
 use flow_codec::MethodId;
-use flow_codec::format::test_notes::Outcome;
+use flow_codec::format::test_marks::Outcome;
 use flow_codec::read::TestRun;
 
 use self::print::TestPrinter;

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use flow_codec::format::test_notes::Outcome;
+use flow_codec::format::test_marks::Outcome;
 use flow_codec::read::Trace;
 use serde_json::json;
 

@@ -7,6 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use flow_codec::format::marks::Mark;
+use flow_codec::format::test_marks::{Outcome, TestMark};
 use tempfile::TempDir;
 
 pub(crate) const FLOW: &str = env!("CARGO_BIN_EXE_flow");
@@ -125,4 +127,22 @@ pub(crate) fn script(dir: &Path, name: &str, text: &str) -> PathBuf {
 
 pub(crate) fn text(path: impl AsRef<OsStr>) -> String {
     path.as_ref().to_str().unwrap().to_owned()
+}
+
+/// A test mark from `test STATE NAME`, with a tab and the detail if there is any; a note from other texts.
+pub(crate) fn test_mark(text: &str) -> Mark {
+    let Some((state, rest)) = text.strip_prefix("test ").and_then(|rest| rest.split_once(' '))
+    else {
+        return Mark::Note(text.to_owned());
+    };
+    let outcome = match state {
+        "started" => None,
+        "passed" => Some(Outcome::Passed),
+        "failed" => Some(Outcome::Failed),
+        "aborted" => Some(Outcome::Aborted),
+        "skipped" => Some(Outcome::Skipped),
+        other => panic!("{other}"),
+    };
+    let (name, detail) = rest.split_once('\t').unwrap_or((rest, ""));
+    Mark::Test(TestMark { outcome, name: name.to_owned(), detail: detail.to_owned() })
 }

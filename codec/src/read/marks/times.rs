@@ -5,7 +5,6 @@ use std::io::Read;
 use std::num::NonZeroU64;
 
 use crate::format::marks::{Mark, Position};
-use crate::format::test_notes::TestNote;
 use crate::read::Marks;
 use crate::{Error, Offset, Result};
 
@@ -125,8 +124,8 @@ pub struct Times<R> {
     before: Option<Known>,
     after: Option<Known>,
     is_open: bool,
-    /// The position of the last note by which a test begins or ends.
-    test_note: Option<Position>,
+    /// The position of the last test mark.
+    test_mark: Option<Position>,
     /// The last estimate.
     estimate_ns: u64,
     /// Marks other than times, if they are kept.
@@ -140,8 +139,8 @@ struct Known {
     by_ns: u64,
     /// Whether the event after it happened at `from_ns`.
     is_instant: bool,
-    /// Whether it follows the note of a test at the same position.
-    is_after_note: bool,
+    /// Whether it follows a test mark at the same position.
+    is_after_test_mark: bool,
 }
 
 impl<R: Read> Times<R> {
@@ -152,7 +151,7 @@ impl<R: Read> Times<R> {
             before: None,
             after: None,
             is_open: true,
-            test_note: None,
+            test_mark: None,
             estimate_ns: 0,
             others: None,
         }
@@ -256,10 +255,10 @@ impl<R: Read> Times<R> {
     }
 
     /// When a range of the thread ended that ends at `position`: before the event there, and at the first
-    /// note there that ends a test, which has its time directly before it.
+    /// mark there that ends a test, which has its time directly before it.
     fn at_end(&mut self, position: Position) -> Result<Bounds> {
         self.move_to(|mark| {
-            let is_of_part = !mark.is_instant && !mark.is_after_note;
+            let is_of_part = !mark.is_instant && !mark.is_after_test_mark;
             mark.position < position || (mark.position == position && is_of_part)
         })?;
         match self.before.filter(|before| before.position == position) {
@@ -418,20 +417,16 @@ impl<R: Read> Times<R> {
             let (from_ns, by_ns, is_instant) = match mark {
                 Mark::Time { by_ns, from_ns } => (from_ns.max(earliest), by_ns, false),
                 Mark::Instant { at_ns } => (at_ns.max(earliest), at_ns.max(earliest), true),
-                Mark::Note(text) => {
-                    if TestNote::parse(&text).is_some() {
-                        self.test_note = Some(position);
-                    }
-                    self.keep(position, Mark::Note(text));
-                    continue;
-                }
                 mark => {
+                    if matches!(mark, Mark::Test(_)) {
+                        self.test_mark = Some(position);
+                    }
                     self.keep(position, mark);
                     continue;
                 }
             };
-            let is_after_note = self.test_note == Some(position);
-            return Ok(Some(Known { position, from_ns, by_ns, is_instant, is_after_note }));
+            let is_after_test_mark = self.test_mark == Some(position);
+            return Ok(Some(Known { position, from_ns, by_ns, is_instant, is_after_test_mark }));
         }
     }
 

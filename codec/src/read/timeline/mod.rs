@@ -39,6 +39,7 @@ pub use self::test_runs::TestRun;
 pub use self::visit::{Stamp, VisitTimeline, Visited};
 use crate::format::flow::Record;
 use crate::format::marks::{Mark, Position};
+use crate::format::test_marks::TestMark;
 use crate::read::{Bounds, Events, ReadRecords, Selection, Tail, ThreadFile, TimeLimits};
 use crate::{Error, MethodId, Offset, Result};
 
@@ -92,6 +93,8 @@ pub enum EventKind {
     },
     /// The program left a note.
     Note(String),
+    /// A test begins or ends.
+    Test(TestMark),
     /// Events are missing.
     Gap {
         /// How many, if known.
@@ -362,6 +365,7 @@ impl<'a> Timeline<'a> {
             let (position, mark) = self.known.next_mark(&is_before)?;
             let kind = match mark {
                 Mark::Note(text) => EventKind::Note(text),
+                Mark::Test(test) => EventKind::Test(test),
                 Mark::Gap { events } => EventKind::Gap { events },
                 Mark::Paused => EventKind::Pause,
                 Mark::Resumed => EventKind::Resume,

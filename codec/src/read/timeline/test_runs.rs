@@ -1,10 +1,10 @@
-//! The tests that a thread ran, by the notes of its timeline.
+//! The tests that a thread ran, by the test marks of its timeline.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::format::marks::{Mark, Position};
-use crate::format::test_notes::{Outcome, TestNote};
+use crate::format::test_marks::{Outcome, TestMark};
 use crate::read::{EventKind, Parts, ThreadFile, TimelineEvent, Trace, When};
 use crate::{Error, ThreadId};
 
@@ -12,7 +12,7 @@ use crate::{Error, ThreadId};
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct TestRun {
-    /// The same in every run; see [`test_notes`](crate::format::test_notes).
+    /// The same in every run; see [`test_marks`](crate::format::test_marks).
     pub name: String,
     /// What the test is called in reports; empty where that is not known.
     pub title: String,
@@ -66,10 +66,8 @@ impl TestRun {
         let mut tests = Tests::new(file.id);
         let mut timeline = file.timeline_of_marks();
         for TimelineEvent { position, time, kind, .. } in timeline.by_ref().flatten() {
-            if let EventKind::Note(text) = kind
-                && let Some(note) = TestNote::parse(&text)
-            {
-                tests.note(position, not_before(time), note);
+            if let EventKind::Test(mark) = kind {
+                tests.add(position, not_before(time), mark);
             }
         }
         (tests.finish(), timeline.marks_damage())
@@ -84,8 +82,7 @@ impl TestRun {
     }
 }
 
-/// Returns whether a thread may have run tests: `false` if all its marks can be read and none is the note of
-/// a test. Most threads run none, and finding that out needs no times.
+/// Returns whether a thread may have run tests: `false` if all its marks can be read and none is a test mark. Most threads run none, and finding that out needs no times.
 fn may_run_tests(file: &ThreadFile) -> bool {
     let mut marks = match file.marks() {
         Ok(Some(marks)) => marks,
@@ -95,7 +92,7 @@ fn may_run_tests(file: &ThreadFile) -> bool {
     loop {
         match marks.next_mark() {
             Ok(None) => return false,
-            Ok(Some((_, Mark::Note(text)))) if TestNote::parse(&text).is_some() => return true,
+            Ok(Some((_, Mark::Test(_)))) => return true,
             Ok(Some(_)) => {}
             Err(_) => return true,
         }
@@ -150,24 +147,19 @@ impl Tests {
         Self { thread, runs: Vec::new(), open: Vec::new(), since: Position::default() }
     }
 
-    fn note(&mut self, position: Position, now_ns: Option<u64>, note: TestNote<'_>) {
-        let Some(outcome) = note.outcome else {
+    fn add(&mut self, position: Position, now_ns: Option<u64>, mark: TestMark) {
+        let Some(outcome) = mark.outcome else {
             self.leave(position);
             self.open.push(self.runs.len());
-            self.runs.push(TestRun {
-                title: note.detail.to_owned(),
-                start_ns: now_ns,
-                ..self.run(note.name)
-            });
+            self.runs.push(TestRun { title: mark.detail, start_ns: now_ns, ..self.run(mark.name) });
             return;
         };
-        let is_it = |run: &usize| self.runs.get(*run).is_some_and(|run| run.name == note.name);
+        let is_it = |run: &usize| self.runs.get(*run).is_some_and(|run| run.name == mark.name);
         let Some(place) = self.open.iter().rposition(is_it) else {
             // Skipped, or begun before recording was.
-            let detail = note.detail.to_owned();
             let (start_ns, end_ns) = (now_ns, now_ns);
-            let outcome = Some(outcome);
-            let run = TestRun { outcome, detail, start_ns, end_ns, ..self.run(note.name) };
+            let (outcome, detail) = (Some(outcome), mark.detail);
+            let run = TestRun { outcome, detail, start_ns, end_ns, ..self.run(mark.name) };
             self.runs.push(run);
             return;
         };
@@ -179,7 +171,7 @@ impl Tests {
             // Those inside have not said what they came to.
             if depth == 0 {
                 run.outcome = Some(outcome);
-                run.detail = note.detail.to_owned();
+                run.detail = mark.detail.clone();
             }
         }
     }
@@ -193,9 +185,9 @@ impl Tests {
         self.since = position;
     }
 
-    fn run(&self, name: &str) -> TestRun {
+    fn run(&self, name: String) -> TestRun {
         TestRun {
-            name: name.to_owned(),
+            name,
             title: String::new(),
             thread: self.thread,
             outcome: None,
@@ -219,11 +211,16 @@ mod tests {
     use crate::Offset;
 
     /// A run as `name outcome ranges`.
-    fn runs(notes: &[(u64, u64, &str)]) -> Vec<String> {
+    fn runs(marks: &[(u64, u64, &str)]) -> Vec<String> {
         let mut tests = Tests::new(ThreadId::new(1));
-        for (number, (offset, exits, note)) in (0..).zip(notes) {
+        for (number, (offset, exits, mark)) in (0..).zip(marks) {
             let position = Position { offset: Offset::new(*offset), exits: *exits };
-            tests.note(position, Some(number * 10), TestNote::parse(note).unwrap());
+            let words: Vec<_> = mark.splitn(3, ' ').collect();
+            let outcome = (1..=4).find_map(|number| {
+                Outcome::from_number(number).filter(|outcome| outcome.word() == words[0])
+            });
+            let (name, detail) = (words[1].to_owned(), words.get(2).unwrap_or(&"").to_string());
+            tests.add(position, Some(number * 10), TestMark { outcome, name, detail });
         }
         let show = |at: &Position| match at.offset.get() {
             u64::MAX => String::new(),
@@ -245,12 +242,12 @@ mod tests {
     fn a_test_is_what_lies_between_its_marks() {
         assert_eq!(
             runs(&[
-                (3, 1, "test started a"),
-                (9, 0, "test passed a\t"),
-                (9, 0, "test skipped b\tno"),
-                (12, 2, "test started a"),
-                (12, 2, "test failed a\twhy"),
-                (20, 0, "test started c"),
+                (3, 1, "started a"),
+                (9, 0, "passed a"),
+                (9, 0, "skipped b no"),
+                (12, 2, "started a"),
+                (12, 2, "failed a why"),
+                (20, 0, "started c"),
             ]),
             ["a passed 3+1-9+0 10", "b skipped  ?", "a failed  10", "c ? 20+0- ?"]
         );
@@ -260,19 +257,19 @@ mod tests {
     fn a_test_inside_another_has_its_calls_to_itself() {
         assert_eq!(
             runs(&[
-                (1, 0, "test started a"),
-                (2, 0, "test started b"),
-                (3, 0, "test passed b"),
-                (4, 0, "test passed a"),
+                (1, 0, "started a"),
+                (2, 0, "started b"),
+                (3, 0, "passed b"),
+                (4, 0, "passed a"),
             ]),
             ["a passed 1+0-2+0,3+0-4+0 30", "b passed 2+0-3+0 10"]
         );
         assert_eq!(
             runs(&[
-                (1, 0, "test started a"),
-                (2, 0, "test started b"),
-                (3, 0, "test failed a"),
-                (4, 0, "test passed b"),
+                (1, 0, "started a"),
+                (2, 0, "started b"),
+                (3, 0, "failed a"),
+                (4, 0, "passed b"),
             ]),
             ["a failed 1+0-2+0 20", "b ? 2+0-3+0 10", "b passed  0"]
         );
@@ -282,7 +279,7 @@ mod tests {
     fn a_test_runs_alone_while_no_other_does() {
         let run = |start, end| {
             let tests = Tests::new(ThreadId::new(1));
-            TestRun { start_ns: Some(start), end_ns: end, ..tests.run("a") }
+            TestRun { start_ns: Some(start), end_ns: end, ..tests.run("a".to_owned()) }
         };
         let runs = [run(10, Some(20)), run(20, Some(50)), run(30, Some(40)), run(60, None)];
         assert_eq!(alone(&runs), [(10, 20, 0), (20, 30, 1), (40, 50, 1), (60, u64::MAX, 3)]);

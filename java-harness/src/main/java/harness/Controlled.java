@@ -1,13 +1,14 @@
 package harness;
 
 import dev.flow.Flow;
+import dev.flow.TestOutcome;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 
 /**
- * Executes the lines on its input, and prints a line after each: {@code is}, whether it is being recorded, {@code mark
- * TEXT}, {@code pause}, {@code resume}, {@code step}: the call of a method.
+ * Executes the lines on its input, and prints a line after each: {@code is}, whether it is being recorded, {@code note
+ * TEXT}, {@code test NAME}, {@code passed NAME}, {@code pause}, {@code resume}, {@code step}: the call of a method.
  */
 public final class Controlled {
     private Controlled() {}
@@ -20,9 +21,17 @@ public final class Controlled {
                 case "is":
                     System.out.println(Flow.isRecording());
                     break;
-                case "mark":
-                    Flow.mark(words[1]);
-                    System.out.println("marked");
+                case "note":
+                    Flow.note(words[1]);
+                    System.out.println("noted");
+                    break;
+                case "test":
+                    Flow.testStarted(words[1], null);
+                    System.out.println("started");
+                    break;
+                case "passed":
+                    Flow.testEnded(words[1], TestOutcome.PASSED, null);
+                    System.out.println("ended");
                     break;
                 case "pause":
                     Flow.pause();

@@ -20,7 +20,7 @@ public final class Resumed {
             return dive(frames - 1) + 1;
         }
         Flow.resume();
-        Flow.mark("below");
+        Flow.note("below");
         return 0;
     }
 

@@ -13,17 +13,46 @@ public final class Flow {
      */
     private static volatile boolean agent = isBound();
 
+    /** Loads the class with this one: else the JVM would load it while the first test runs. */
+    private static final TestOutcome LOADED = TestOutcome.PASSED;
+
     private Flow() {}
 
     /**
-     * Leaves a mark in the trace of the current thread, between the call before and the call after it.
+     * Adds a note to the trace of the current thread, between the call before and the call after it.
      * Does nothing while recording is paused.
      *
-     * @param text the text of the mark; cut after 64 KiB
+     * @param text the text of the note; cut after 65,536 characters
      */
-    public static void mark(String text) {
+    public static void note(String text) {
         if (agent) {
-            leaveMark(Thread.currentThread(), String.valueOf(text));
+            addNote(Thread.currentThread(), String.valueOf(text));
+        }
+    }
+
+    /**
+     * Marks that the current thread begins a test. The listeners in this package call it for JUnit and
+     * TestNG; other test frameworks can.
+     *
+     * @param name the name of the test, the same in every run, such as {@code com.app.OrderTest.total}
+     * @param title the name of the test for people, or {@code null}
+     */
+    public static void testStarted(String name, String title) {
+        if (agent) {
+            addTest(Thread.currentThread(), 0, String.valueOf(name), title);
+        }
+    }
+
+    /**
+     * Marks that the current thread ends a test, or that it skips one that was not started.
+     *
+     * @param name the name given to {@link #testStarted}
+     * @param outcome the result
+     * @param reason why, or {@code null}
+     */
+    public static void testEnded(String name, TestOutcome outcome, String reason) {
+        if (agent) {
+            addTest(Thread.currentThread(), outcome.number, String.valueOf(name), reason);
         }
     }
 
@@ -62,7 +91,9 @@ public final class Flow {
 
     private static native boolean isOn();
 
-    private static native void leaveMark(Thread current, String text);
+    private static native void addNote(Thread current, String text);
+
+    private static native void addTest(Thread current, int outcome, String name, String detail);
 
     private static native void suspend(Thread current, boolean suspended);
 }

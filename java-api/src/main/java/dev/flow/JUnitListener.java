@@ -27,14 +27,14 @@ public final class JUnitListener implements TestExecutionListener {
     @Override
     public void executionStarted(TestIdentifier test) {
         if (test.isTest()) {
-            TestMark.leave("started", name(test), test.getDisplayName());
+            Flow.testStarted(name(test), test.getDisplayName());
         }
     }
 
     @Override
     public void executionSkipped(TestIdentifier test, String reason) {
         if (test.isTest()) {
-            TestMark.leave("skipped", name(test), reason);
+            Flow.testEnded(name(test), TestOutcome.SKIPPED, reason);
             return;
         }
         TestPlan all = plan;
@@ -42,7 +42,7 @@ public final class JUnitListener implements TestExecutionListener {
             // JUnit reports nothing else about the tests in a skipped container.
             for (TestIdentifier inside : all.getDescendants(test)) {
                 if (inside.isTest()) {
-                    TestMark.leave("skipped", name(inside), reason);
+                    Flow.testEnded(name(inside), TestOutcome.SKIPPED, reason);
                 }
             }
         }
@@ -53,19 +53,16 @@ public final class JUnitListener implements TestExecutionListener {
         if (!test.isTest()) {
             return;
         }
-        String word;
-        switch (result.getStatus()) {
-            case SUCCESSFUL:
-                word = "passed";
-                break;
-            case ABORTED:
-                word = "aborted";
-                break;
-            default:
-                word = "failed";
+        // No switch: javac would give it a class, which the JVM would load while the first test runs.
+        TestExecutionResult.Status status = result.getStatus();
+        TestOutcome outcome = TestOutcome.FAILED;
+        if (status == TestExecutionResult.Status.SUCCESSFUL) {
+            outcome = TestOutcome.PASSED;
+        } else if (status == TestExecutionResult.Status.ABORTED) {
+            outcome = TestOutcome.ABORTED;
         }
-        String why = TestMark.describe(result.getThrowable().orElse(null));
-        TestMark.leave(word, name(test), why);
+        String reason = TestOutcome.reason(result.getThrowable().orElse(null));
+        Flow.testEnded(name(test), outcome, reason);
     }
 
     /**

@@ -16,17 +16,17 @@ public final class TestNGListener implements ITestListener {
 
     @Override
     public void onTestStart(ITestResult test) {
-        TestMark.leave("started", name(test), null);
+        Flow.testStarted(name(test), null);
     }
 
     @Override
     public void onTestSuccess(ITestResult test) {
-        TestMark.leave("passed", name(test), null);
+        Flow.testEnded(name(test), TestOutcome.PASSED, null);
     }
 
     @Override
     public void onTestFailure(ITestResult test) {
-        TestMark.leave("failed", name(test), TestMark.describe(test.getThrowable()));
+        end(test, TestOutcome.FAILED);
     }
 
     @Override
@@ -37,7 +37,7 @@ public final class TestNGListener implements ITestListener {
     @Override
     public void onTestSkipped(ITestResult test) {
         // A test that skips itself has been started.
-        TestMark.leave("skipped", name(test), TestMark.describe(test.getThrowable()));
+        end(test, TestOutcome.SKIPPED);
     }
 
     @Override
@@ -45,6 +45,10 @@ public final class TestNGListener implements ITestListener {
 
     @Override
     public void onFinish(ITestContext context) {}
+
+    private static void end(ITestResult test, TestOutcome outcome) {
+        Flow.testEnded(name(test), outcome, TestOutcome.reason(test.getThrowable()));
+    }
 
     /**
      * {@code com.app.OrderTest.total}, followed by the number of each set of parameters. Stored with the
