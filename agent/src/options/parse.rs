@@ -1,0 +1,190 @@
+//! From settings to options.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
+use flow_codec::format::manifest::Timing;
+use flow_codec::format::names::EventFormat;
+use log::LevelFilter;
+
+use super::sources::{Setting, bad_value, from_environment, gather, split};
+use super::values::{
+    DEFAULT_PERIOD, globs, list, non_empty, parse_bool, parse_clock, parse_durability, parse_size,
+};
+use super::{CommandLine, Durability, EngineKind, IdSource, OnError, Overload};
+use crate::filter::FilterSpec;
+use crate::mains::MainFilter;
+
+const DEFAULT_OUT: &str = "flow-trace";
+
+const DEFAULT_CHUNK_BYTES: usize = 64 * 1024;
+const CHUNK_BYTES: RangeInclusive<u64> = 64..=16 << 20;
+const MAX_SIZE_BYTES: RangeInclusive<u64> = 1 << 20..=u64::MAX;
+
+/// All options, with defaults for those that are not set.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The trace directory, with `%p`, `%t` and `%h` not yet replaced.
+    pub out: String,
+    /// Which methods are recorded.
+    pub filter: FilterSpec,
+    /// How calls are seen.
+    pub engine: EngineKind,
+    /// The format of events.
+    pub format: EventFormat,
+    /// How times of events are recorded.
+    pub clock: Timing,
+    /// Where ids come from.
+    pub ids: IdSource,
+    /// The most that a thread records before it writes to its file.
+    pub chunk_bytes: usize,
+    /// The largest size of the trace.
+    pub max_bytes: Option<u64>,
+    /// Whether recording begins paused.
+    pub starts_paused: bool,
+    /// Which JVMs are recorded.
+    pub mains: MainFilter,
+    /// The jar with the listeners that mark tests, for JVMs that run tests.
+    pub api: Option<PathBuf>,
+    /// Where the journal is, unless in the trace directory.
+    pub journal: Option<PathBuf>,
+    /// What the recording survives.
+    pub durability: Durability,
+    /// What happens if the disk is too slow.
+    pub overload: Overload,
+    /// How much of the command line is stored.
+    pub command: CommandLine,
+    /// What is reported on stderr.
+    pub log: LevelFilter,
+    /// The options that were set, by key, from all sources.
+    pub set: BTreeMap<String, String>,
+}
+
+/// An unusable option: what is wrong, where, and what would be right.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OptionError(pub(super) String);
+
+impl fmt::Display for OptionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for OptionError {}
+
+impl Options {
+    /// Parses the agent's option string; `environment` looks up a variable.
+    ///
+    /// # Errors
+    /// An option is unknown, given twice in one source, or has a bad value; or the `config` file cannot be
+    /// read.
+    pub fn parse(
+        text: &str,
+        environment: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, OptionError> {
+        let settings = gather(text, &environment)?;
+        let value = |key: &str| settings.get(key);
+        let flag = |key: &str, default| value(key).map_or(Ok(default), parse_bool);
+        let size = |key: &str, allowed| value(key).map(|s| parse_size(s, &allowed)).transpose();
+
+        let ids = match (value("ids"), value("optimize")) {
+            (_, Some(optimize)) => IdSource::Optimize(non_empty(optimize)?.into()),
+            (Some(ids), None) => IdSource::File(non_empty(ids)?.into()),
+            (None, None) => IdSource::Fresh,
+        };
+        let log = match (value("log"), value("debug")) {
+            (Some(level), _) => level.value.parse().map_err(|_| bad_value(level))?,
+            (None, Some(debug)) if parse_bool(debug)? => LevelFilter::Debug,
+            _ => LevelFilter::Warn,
+        };
+        let format = match value("format").map(|format| (format, format.value.as_str())) {
+            None | Some((_, "binary")) => EventFormat::Binary,
+            Some((_, "jsonl")) => EventFormat::Jsonl,
+            Some((format, _)) => return Err(bad_value(format)),
+        };
+        let clock = match (value("clock"), format) {
+            (Some(setting), _) => match parse_clock(setting)? {
+                Timing::Sampled { .. } | Timing::Exact if format == EventFormat::Jsonl => {
+                    return Err(OptionError(format!(
+                        "{}={} ({}): format=jsonl has no times; use format=binary, or clock=off",
+                        setting.key, setting.value, setting.place
+                    )));
+                }
+                clock => clock,
+            },
+            (None, EventFormat::Binary) => Timing::Sampled { period: DEFAULT_PERIOD },
+            (None, EventFormat::Jsonl) => Timing::Off,
+        };
+        Ok(Self {
+            out: value("out").map_or(Ok(DEFAULT_OUT), non_empty)?.to_owned(),
+            filter: FilterSpec {
+                targets: value("target").map_or(Ok(Vec::new()), |target| list(target, '+'))?,
+                include: value("include").map_or(Ok(Vec::new()), globs)?,
+                exclude: value("exclude").map_or(Ok(Vec::new()), globs)?,
+                constructors: flag("constructors", true)?,
+                natives: flag("natives", false)?,
+            },
+            engine: match value("engine").map(|engine| (engine, engine.value.as_str())) {
+                None | Some((_, "instrument")) => EngineKind::Instrument,
+                Some((_, "events")) => EngineKind::Events,
+                Some((engine, _)) => return Err(bad_value(engine)),
+            },
+            format,
+            clock,
+            ids,
+            chunk_bytes: match size("chunk", CHUNK_BYTES)? {
+                Some(bytes) => usize::try_from(bytes).unwrap_or(DEFAULT_CHUNK_BYTES),
+                None => DEFAULT_CHUNK_BYTES,
+            },
+            max_bytes: size("max-size", MAX_SIZE_BYTES)?,
+            starts_paused: match value("start").map(|start| (start, start.value.as_str())) {
+                None | Some((_, "now")) => false,
+                Some((_, "paused")) => true,
+                Some((start, _)) => return Err(bad_value(start)),
+            },
+            mains: match value("only-main") {
+                Some(patterns) => MainFilter::new(list(patterns, ';')?.iter().map(String::as_str)),
+                None => MainFilter::default(),
+            },
+            overload: match value("overload").map(|overload| (overload, overload.value.as_str())) {
+                None | Some((_, "wait")) => Overload::Wait,
+                Some((overload, "drop")) if format == EventFormat::Jsonl => {
+                    return Err(OptionError(format!(
+                        "overload=drop ({}): format=jsonl has no marks for what is missing; use \
+                         format=binary, or overload=wait",
+                        overload.place
+                    )));
+                }
+                Some((_, "drop")) => Overload::Drop,
+                Some((overload, _)) => return Err(bad_value(overload)),
+            },
+            command: match value("command").map(|command| (command, command.value.as_str())) {
+                Some((_, "full")) => CommandLine::Full,
+                None | Some((_, "masked")) => CommandLine::Masked,
+                Some((_, "none")) => CommandLine::None,
+                Some((command, _)) => return Err(bad_value(command)),
+            },
+            api: value("api").map(non_empty).transpose()?.map(PathBuf::from),
+            durability: value("durability").map_or(Ok(Durability::Process), parse_durability)?,
+            journal: value("journal").map(non_empty).transpose()?.map(PathBuf::from),
+            log,
+            set: settings.into_iter().map(|(key, setting)| (key, setting.value)).collect(),
+        })
+    }
+
+    /// Returns what to do if the recording cannot start. Parsed separately, because it also applies if the
+    /// other options are wrong.
+    pub fn on_error(text: &str, environment: impl Fn(&str) -> Option<String>) -> OnError {
+        let continues = |setting: &Setting| setting.key == "onerror" && setting.value == "continue";
+        let in_string = split(text).any(|item| {
+            item.split_once('=')
+                .is_some_and(|(k, v)| (k.trim(), v.trim()) == ("onerror", "continue"))
+        });
+        let elsewhere = from_environment(&environment).iter().any(continues)
+            || gather(text, &environment)
+                .is_ok_and(|settings| settings.get("onerror").is_some_and(continues));
+        if in_string || elsewhere { OnError::Continue } else { OnError::Stop }
+    }
+}

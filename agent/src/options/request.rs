@@ -1,0 +1,60 @@
+//! Requests to the agent in a running JVM.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use super::sources::split;
+
+/// A request to the agent in a running JVM.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Action {
+    /// To record.
+    Record {
+        /// The agent's option string.
+        options: String,
+    },
+    /// To end the recording.
+    Detach,
+}
+
+/// A request, and where the agent reports why it refuses.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Request {
+    /// What is requested.
+    pub action: Action,
+    pub(super) answer: Option<PathBuf>,
+}
+
+impl Request {
+    /// Reads an option string that may have the items `detach` and `answer=FILE` in addition to options.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        let (mut detach, mut answer, mut options) = (false, None, Vec::new());
+        for item in split(text) {
+            match item.trim().split_once('=') {
+                None if item.trim() == "detach" => detach = true,
+                Some(("answer", file)) => answer = Some(file.into()),
+                _ => options.push(item.replace(',', r"\,")),
+            }
+        }
+        let action = match detach {
+            true => Action::Detach,
+            false => Action::Record { options: options.join(",") },
+        };
+        Self { action, answer }
+    }
+
+    /// Reports the reason of a refusal: in the file that the request named, which must exist, or else on
+    /// stderr.
+    pub fn answer(&self, refusal: &str) {
+        let refusal = crate::logging::one_line(refusal);
+        let is_written = self.answer.as_ref().is_some_and(|file| {
+            let file = fs::OpenOptions::new().write(true).truncate(true).open(file);
+            file.is_ok_and(|mut file| writeln!(file, "{refusal}").is_ok())
+        });
+        if !is_written {
+            let _ = writeln!(io::stderr(), "{} {refusal}", crate::logging::PREFIX);
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Where options come from: the option string, the environment, and a file.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use super::OptionError;
+
+/// All keys, with the form of their values.
+const KEYS: [(&str, &str); 24] = [
+    ("out", "a directory"),
+    ("target", "class name prefixes, separated by '+'"),
+    ("include", "globs over pkg.Class or pkg.Class#method, separated by ';'"),
+    ("exclude", "globs over pkg.Class or pkg.Class#method, separated by ';'"),
+    ("constructors", "true or false"),
+    ("natives", "true or false"),
+    ("engine", "instrument or events"),
+    ("format", "binary or jsonl"),
+    ("clock", "off, exact, tick, or tick:PERIOD with a period from 20us to 1s, such as tick:1ms"),
+    ("ids", "an ids.properties file"),
+    ("optimize", "the directory of an earlier trace"),
+    ("chunk", "a size from 64 to 16m, such as 64k"),
+    ("max-size", "a size from 1m up, such as 500m or 2g"),
+    ("start", "now or paused"),
+    ("only-main", "globs over main classes, separated by ';', those after '!' are not recorded"),
+    ("api", "the jar of the Java API"),
+    ("journal", "a directory"),
+    (
+        "durability",
+        "process, system, or system:PERIOD with a period from 10ms to 1h, such as system:5s",
+    ),
+    ("overload", "wait or drop"),
+    ("command", "full, masked or none"),
+    ("log", "off, error, warn, info, debug or trace"),
+    ("debug", "true or false"),
+    ("config", "a file with one key=value per line"),
+    ("onerror", "stop or continue"),
+];
+
+/// One `key=value` and its source.
+#[derive(Clone, Debug)]
+pub(super) struct Setting {
+    pub(super) key: String,
+    pub(super) value: String,
+    pub(super) place: String,
+}
+
+/// The settings in force, by key.
+pub(super) fn gather(
+    text: &str,
+    environment: &impl Fn(&str) -> Option<String>,
+) -> Result<BTreeMap<String, Setting>, OptionError> {
+    let mut settings = BTreeMap::new();
+    let mut add = |source: Vec<Setting>| {
+        let mut from_source = BTreeMap::new();
+        for setting in source {
+            check_key(&setting)?;
+            let key = setting.key.clone();
+            if let Some(earlier) = from_source.insert(key, setting) {
+                return Err(OptionError(format!(
+                    "option '{}' is given twice ({}); keep one",
+                    earlier.key, earlier.place
+                )));
+            }
+        }
+        for (key, setting) in from_source {
+            settings.entry(key).or_insert(setting);
+        }
+        Ok(settings.get("config").cloned())
+    };
+    add(from_string(text)?)?;
+    if let Some(config) = add(from_environment(environment))? {
+        add(from_file(&config)?)?;
+    }
+    let Some(onerror) = settings.get("onerror") else {
+        return Ok(settings);
+    };
+    match onerror.value.as_str() {
+        "stop" | "continue" => Ok(settings),
+        _ => Err(bad_value(onerror)),
+    }
+}
+
+fn from_string(text: &str) -> Result<Vec<Setting>, OptionError> {
+    let place = "agent options";
+    split(text)
+        .filter(|item| !item.trim().is_empty())
+        .map(|item| match item.split_once('=') {
+            Some((key, value)) => Ok(Setting {
+                key: key.trim().to_owned(),
+                value: value.trim().to_owned(),
+                place: place.to_owned(),
+            }),
+            None => Err(OptionError(format!(
+                "'{}' ({place}): expected key=value{}",
+                item.trim(),
+                nearest(item.trim())
+                    .map_or_else(String::new, |key| format!("; did you mean '{key}=…'?"))
+            ))),
+        })
+        .collect()
+}
+
+/// Splits at commas; `\,` is a comma of the value.
+pub(super) fn split(text: &str) -> impl Iterator<Item = String> {
+    let mut items = vec![String::new()];
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let item = match c {
+            '\\' if chars.peek() == Some(&',') => chars.next(),
+            ',' => None,
+            c => Some(c),
+        };
+        match (item, items.last_mut()) {
+            (Some(c), Some(last)) => last.push(c),
+            _ => items.push(String::new()),
+        }
+    }
+    items.into_iter()
+}
+
+pub(super) fn from_environment(environment: &impl Fn(&str) -> Option<String>) -> Vec<Setting> {
+    KEYS.iter()
+        .filter_map(|(key, _)| {
+            let name = format!("FLOW_{}", key.replace('-', "_").to_uppercase());
+            let value = environment(&name).filter(|value| !value.is_empty())?;
+            let place = format!("environment variable {name}");
+            Some(Setting { key: (*key).to_owned(), value, place })
+        })
+        .collect()
+}
+
+fn from_file(config: &Setting) -> Result<Vec<Setting>, OptionError> {
+    let path = Path::new(&config.value);
+    let text = fs::read_to_string(path).map_err(|error| {
+        OptionError(format!("config={} ({}): {error}", config.value, config.place))
+    })?;
+    let mut settings = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let place = format!("{}:{number}", path.display());
+        let Some((key, value)) = line.split_once('=') else {
+            return Err(OptionError(format!("'{line}' ({place}): expected key=value")));
+        };
+        let key = key.trim().to_owned();
+        if key == "config" {
+            return Err(OptionError(format!(
+                "option 'config' ({place}): a config file cannot name another one"
+            )));
+        }
+        settings.push(Setting { key, value: value.trim().to_owned(), place });
+    }
+    Ok(settings)
+}
+
+fn check_key(setting: &Setting) -> Result<(), OptionError> {
+    if KEYS.iter().any(|(key, _)| *key == setting.key) {
+        return Ok(());
+    }
+    let suggestion = nearest(&setting.key).map_or_else(
+        || {
+            let known: Vec<_> = KEYS.iter().map(|(key, _)| *key).collect();
+            format!("known are {}", known.join(", "))
+        },
+        |key| format!("did you mean '{key}'?"),
+    );
+    Err(OptionError(format!("unknown option '{}' ({}); {suggestion}", setting.key, setting.place)))
+}
+
+/// The known key that is most similar to `word`, if any is similar.
+fn nearest(word: &str) -> Option<&'static str> {
+    const LIKE: f64 = 0.75;
+    KEYS.iter()
+        .map(|(key, _)| (strsim::jaro_winkler(key, &word.to_lowercase()), *key))
+        .filter(|(likeness, _)| *likeness >= LIKE)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, key)| key)
+}
+
+pub(super) fn bad_value(setting: &Setting) -> OptionError {
+    let expected =
+        KEYS.iter().find(|(key, _)| *key == setting.key).map_or("another value", |(_, what)| what);
+    OptionError(format!(
+        "{}={} ({}): expected {expected}",
+        setting.key, setting.value, setting.place
+    ))
+}

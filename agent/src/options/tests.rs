@@ -1,0 +1,160 @@
+//! Options, from text to values, and the messages of mistakes.
+
+use std::fs;
+use std::time::Duration;
+
+use flow_codec::format::manifest::Timing;
+use flow_codec::format::names::EventFormat;
+use log::LevelFilter;
+
+use super::*;
+
+fn parse(text: &str) -> Result<Options, OptionError> {
+    Options::parse(text, |_| None)
+}
+
+fn message(text: &str) -> String {
+    parse(text).unwrap_err().to_string()
+}
+
+#[test]
+fn defaults_hold_without_options() {
+    let options = parse("").unwrap();
+    assert_eq!(options.out, "flow-trace");
+    assert_eq!(options.chunk_bytes, 65536);
+    assert_eq!(options.log, LevelFilter::Warn);
+    assert_eq!(options.ids, IdSource::Fresh);
+    assert!(options.filter.constructors && !options.filter.natives);
+    assert!(options.set.is_empty());
+    assert_eq!(options.clock, Timing::Sampled { period: Duration::from_micros(100) });
+}
+
+#[test]
+fn a_clock_has_a_period_where_the_format_has_times() {
+    let tick = |period| Timing::Sampled { period };
+    assert_eq!(parse("clock=tick:1ms").unwrap().clock, tick(Duration::from_millis(1)));
+    assert_eq!(parse("clock=off").unwrap().clock, Timing::Off);
+    assert_eq!(parse("clock=exact").unwrap().clock, Timing::Exact);
+    assert_eq!(parse("format=jsonl").unwrap().clock, Timing::Off);
+}
+
+#[test]
+fn escaped_commas_belong_to_the_value() {
+    let options = parse(r"out=/tmp/a\,b\c,target=com.x.+com.y.,format=jsonl,chunk=1k").unwrap();
+    assert_eq!(options.out, r"/tmp/a,b\c");
+    assert_eq!(options.filter.targets, ["com.x.", "com.y."]);
+    assert_eq!(options.format, EventFormat::Jsonl);
+    assert_eq!(options.chunk_bytes, 1024);
+}
+
+#[test]
+fn mistakes_are_reported_in_one_line_with_place_and_remedy() {
+    for (text, expected) in [
+        ("incldue=x", "unknown option 'incldue' (agent options); did you mean 'include'?"),
+        (
+            "zzz=1",
+            "unknown option 'zzz' (agent options); known are out, target, include, \
+          exclude, constructors, natives, engine, format, clock, ids, optimize, chunk, max-size, start, \
+          only-main, api, journal, durability, overload, command, log, debug, config, onerror",
+        ),
+        ("out", "'out' (agent options): expected key=value; did you mean 'out=…'?"),
+        ("out=", "out= (agent options): expected a directory"),
+        ("target=", "target= (agent options): expected class name prefixes, separated by '+'"),
+        ("natives=yes", "natives=yes (agent options): expected true or false"),
+        ("chunk=1", "chunk=1 (agent options): expected a size from 64 to 16m, such as 64k"),
+        (
+            "max-size=9kk",
+            "max-size=9kk (agent options): expected a size from 1m up, such as 500m or 2g",
+        ),
+        ("engine=jit", "engine=jit (agent options): expected instrument or events"),
+        ("format=xml", "format=xml (agent options): expected binary or jsonl"),
+        (
+            "clock=tick:1us",
+            "clock=tick:1us (agent options): expected off, exact, tick, or tick:PERIOD with a period from \
+             20us to 1s, such as tick:1ms",
+        ),
+        (
+            "clock=tick,format=jsonl",
+            "clock=tick (agent options): format=jsonl has no times; use format=binary, or clock=off",
+        ),
+        ("log=loud", "log=loud (agent options): expected off, error, warn, info, debug or trace"),
+        (
+            "durability=system:0s",
+            "durability=system:0s (agent options): expected process, system, or system:PERIOD with a period \
+             from 10ms to 1h, such as system:5s",
+        ),
+        ("start=later", "start=later (agent options): expected now or paused"),
+        ("onerror=maybe", "onerror=maybe (agent options): expected stop or continue"),
+        ("out=a,out=b", "option 'out' is given twice (agent options); keep one"),
+    ] {
+        assert_eq!(message(text), expected);
+    }
+    assert!(message("config=/no/such/file").starts_with("config=/no/such/file (agent options): "));
+}
+
+#[test]
+fn the_string_wins_over_the_environment_and_that_over_the_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("flow.conf");
+    fs::write(&file, "# ours\nout = c\nlog=info\nchunk=2k\n").unwrap();
+    let config = file.to_str().unwrap().to_owned();
+    let environment = |name: &str| match name {
+        "FLOW_CONFIG" => Some(config.clone()),
+        "FLOW_OUT" => Some("b".to_owned()),
+        "FLOW_LOG" => Some("debug".to_owned()),
+        "FLOW_TARGET" => Some(String::new()),
+        _ => None,
+    };
+    let options = Options::parse("out=a", environment).unwrap();
+    assert_eq!((options.out.as_str(), options.log), ("a", LevelFilter::Debug));
+    assert_eq!(options.chunk_bytes, 2048);
+    assert!(options.filter.targets.is_empty(), "an empty variable is not set");
+
+    fs::write(&file, "out=c\nnativs=true\n").unwrap();
+    let error = Options::parse("", environment).unwrap_err().to_string();
+    assert!(error.contains("flow.conf:2); did you mean 'natives'?"), "{error}");
+}
+
+#[test]
+fn onerror_holds_even_when_the_rest_is_wrong() {
+    assert_eq!(Options::on_error("bogus=1,onerror=continue", |_| None), OnError::Continue);
+    assert_eq!(Options::on_error("bogus=1", |_| None), OnError::Stop);
+    let environment = |name: &str| (name == "FLOW_ONERROR").then(|| "continue".to_owned());
+    assert_eq!(Options::on_error("bogus=1", environment), OnError::Continue);
+}
+
+#[test]
+fn a_request_may_be_to_detach_and_name_a_place_for_the_answer() {
+    let request = Request::parse(r"out=/tmp/a\,b,answer=/tmp/x\,y,chunk=1k");
+    assert_eq!(request.action, Action::Record { options: r"out=/tmp/a\,b,chunk=1k".to_owned() });
+    assert_eq!(request.answer, Some("/tmp/x,y".into()));
+    assert_eq!(Request::parse("detach").action, Action::Detach);
+    assert_eq!(Request::parse("").action, Action::Record { options: String::new() });
+}
+
+#[test]
+fn debug_is_a_log_level() {
+    assert_eq!(parse("debug=true").unwrap().log, LevelFilter::Debug);
+    assert_eq!(parse("debug=true,log=error").unwrap().log, LevelFilter::Error);
+    assert_eq!(parse("debug=false").unwrap().log, LevelFilter::Warn);
+}
+
+#[test]
+fn optimize_wins_over_ids() {
+    let options = parse("ids=a.properties,optimize=old").unwrap();
+    assert_eq!(options.ids, IdSource::Optimize("old".into()));
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_text_is_parsed_or_refused(text in "(out|log|chunk|include|=|,|\\\\|[a-z0-9*;# ]|\\PC){0,40}") {
+        let _ = parse(&text);
+        Options::on_error(&text, |_| None);
+    }
+
+    #[test]
+    fn any_directory_can_be_named(dir in "[^\\\\,\\pC\\pZ]([^\\\\\\pC]{0,20}[^\\\\\\pC\\pZ])?") {
+        let options = parse(&format!("log=info,out={},chunk=1k", dir.replace(',', r"\,"))).unwrap();
+        proptest::prop_assert_eq!(options.out, dir);
+    }
+}

@@ -1,0 +1,80 @@
+//! The values of options.
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use flow_codec::Glob;
+use flow_codec::format::manifest::Timing;
+
+use super::sources::{Setting, bad_value};
+use super::{Durability, OptionError};
+
+pub(super) const DEFAULT_PERIOD: Duration = Duration::from_micros(100);
+const PERIODS: RangeInclusive<Duration> = Duration::from_micros(20)..=Duration::from_secs(1);
+/// What a power failure may cost by default.
+const DEFAULT_SYNC_PERIOD: Duration = Duration::from_secs(1);
+const SYNC_PERIODS: RangeInclusive<Duration> =
+    Duration::from_millis(10)..=Duration::from_secs(3600);
+
+pub(super) fn parse_bool(setting: &Setting) -> Result<bool, OptionError> {
+    setting.value.parse().map_err(|_| bad_value(setting))
+}
+
+pub(super) fn non_empty(setting: &Setting) -> Result<&str, OptionError> {
+    if setting.value.is_empty() { Err(bad_value(setting)) } else { Ok(&setting.value) }
+}
+
+/// A number of bytes, or of `k`, `m` or `g`.
+pub(super) fn parse_size(
+    setting: &Setting,
+    allowed: &RangeInclusive<u64>,
+) -> Result<u64, OptionError> {
+    let text = setting.value.to_lowercase();
+    let digits = text.trim_end_matches(['k', 'm', 'g']);
+    let unit = match text.get(digits.len()..) {
+        Some("") => Some(1),
+        Some("k") => Some(1 << 10),
+        Some("m") => Some(1 << 20),
+        Some("g") => Some(1 << 30),
+        _ => None,
+    };
+    let bytes = digits.parse::<u64>().ok().zip(unit).and_then(|(n, unit)| n.checked_mul(unit));
+    bytes.filter(|bytes| allowed.contains(bytes)).ok_or_else(|| bad_value(setting))
+}
+
+/// `off`, `exact`, `tick`, or `tick` and a period.
+pub(super) fn parse_clock(setting: &Setting) -> Result<Timing, OptionError> {
+    let period = match setting.value.split_once(':') {
+        None if setting.value == "off" => return Ok(Timing::Off),
+        None if setting.value == "exact" => return Ok(Timing::Exact),
+        None if setting.value == "tick" => Some(DEFAULT_PERIOD),
+        Some(("tick", period)) => humantime::parse_duration(period).ok(),
+        _ => None,
+    };
+    let period = period.filter(|period| PERIODS.contains(period));
+    period.map(|period| Timing::Sampled { period }).ok_or_else(|| bad_value(setting))
+}
+
+/// `process`, `system`, or `system` and a period.
+pub(super) fn parse_durability(setting: &Setting) -> Result<Durability, OptionError> {
+    let period = match setting.value.split_once(':') {
+        None if setting.value == "process" => return Ok(Durability::Process),
+        None if setting.value == "system" => Some(DEFAULT_SYNC_PERIOD),
+        Some(("system", period)) => humantime::parse_duration(period).ok(),
+        _ => None,
+    };
+    let period = period.filter(|period| SYNC_PERIODS.contains(period));
+    period.map(|period| Durability::System { period }).ok_or_else(|| bad_value(setting))
+}
+
+/// The items of a list. An empty list is a mistake, such as a variable that is not set: as a filter it would
+/// mean the opposite of what was intended.
+pub(super) fn list(setting: &Setting, separator: char) -> Result<Vec<String>, OptionError> {
+    let items = setting.value.split(separator).map(str::trim).filter(|item| !item.is_empty());
+    let items: Vec<_> = items.map(str::to_owned).collect();
+    if items.is_empty() { Err(bad_value(setting)) } else { Ok(items) }
+}
+
+pub(super) fn globs(setting: &Setting) -> Result<Vec<Glob>, OptionError> {
+    Ok(list(setting, ';')?.iter().map(|item| Glob::new(item)).collect())
+}

@@ -1,0 +1,268 @@
+//! A directory that this process owns, and the files in it.
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use flow_codec::format::names;
+use parking_lot::Mutex;
+use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags, openat, unlinkat};
+use rustix::io::{Errno, retry_on_intr};
+
+use super::earlier::{Moved, holds_trace_of, move_earlier_trace, no_further_jvm_is_live};
+use super::locks::{FILE_MODE, make_and_open, try_lock, wait_for_lock};
+use super::{Replacement, unique_name};
+
+/// One process id cannot have more JVMs than this in one second.
+const MAX_FURTHER: u32 = 1000;
+
+/// A trace directory that this process owns.
+#[derive(Clone, Debug)]
+pub struct TraceDirectory {
+    open: Arc<OpenDirectory>,
+}
+
+#[derive(Debug)]
+struct OpenDirectory {
+    path: PathBuf,
+    /// `None` once the recording is over.
+    held: Mutex<Option<Arc<Held>>>,
+    /// A descriptor that is closed for a moment when the program has used up its own.
+    spare: Mutex<Option<OwnedFd>>,
+}
+
+/// The directory itself, and the lock on it.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) fd: OwnedFd,
+    _lock: File,
+}
+
+/// A trace directory cannot be used.
+#[derive(Debug)]
+pub struct DirectoryError {
+    path: PathBuf,
+    why: String,
+}
+
+impl fmt::Display for DirectoryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "out={}: {}", self.path.display(), self.why)
+    }
+}
+
+impl std::error::Error for DirectoryError {}
+
+impl TraceDirectory {
+    /// Creates or takes over the directory. An earlier trace in it moves to `DIR.old`. While another JVM owns
+    /// it, or if the trace belongs to the same `session`, a directory inside it is used instead.
+    ///
+    /// # Errors
+    /// The directory cannot be created, is a link or not a directory, or contains something other than a
+    /// regular file in the place of one of ours.
+    pub fn open(dir: &Path, session: Option<&str>) -> Result<Self, DirectoryError> {
+        let fail = |why: String| DirectoryError { path: dir.to_path_buf(), why };
+        let path = std::path::absolute(dir).map_err(|error| fail(error.to_string()))?;
+        let fd = make_and_open(&path).map_err(fail)?;
+        let _gate = wait_for_lock(&fd, names::GATE).map_err(fail)?;
+        if let Some(lock) = try_lock(&fd, names::LOCK).map_err(fail)?
+            && no_further_jvm_is_live(&path)
+            && !holds_trace_of(&path, session)
+        {
+            match move_earlier_trace(&path, &fd).map_err(fail)? {
+                Moved::Away => return Ok(Self::new(path, fd, lock)),
+                Moved::NotPossible(error) => {
+                    log::warn!("an earlier trace stays in {}: {error}", path.display());
+                }
+            }
+        }
+        // In use, or it must not be emptied: record into a directory inside it.
+        let name = unique_name(names::JVM_PREFIX);
+        for number in 1..MAX_FURTHER {
+            // In containers that share a directory, process ids are not unique.
+            let inside = match number {
+                1 => path.join(&name),
+                _ => path.join(format!("{name}-{number}")),
+            };
+            if inside.exists() {
+                continue;
+            }
+            let inside_fd = make_and_open(&inside).map_err(fail)?;
+            if let Some(lock) = try_lock(&inside_fd, names::LOCK).map_err(fail)? {
+                log::info!("{} is in use; recording into {}", path.display(), inside.display());
+                return Ok(Self::new(inside, inside_fd, lock));
+            }
+        }
+        Err(fail(format!("cannot create {name} in it: all names are taken")))
+    }
+
+    fn new(path: PathBuf, fd: OwnedFd, lock: File) -> Self {
+        let spare = Mutex::new(spare_descriptor(&fd));
+        let held = Mutex::new(Some(Arc::new(Held { fd, _lock: lock })));
+        Self { open: Arc::new(OpenDirectory { path, held, spare }) }
+    }
+
+    pub(super) fn held(&self) -> io::Result<Arc<Held>> {
+        self.open.held.lock().clone().ok_or_else(|| io::Error::other("the recording is over"))
+    }
+
+    /// Releases the directory: others may have it, and nothing in it can be used from now on.
+    pub fn close(&self) {
+        let mut spare = self.open.spare.lock();
+        *self.open.held.lock() = None;
+        *spare = None;
+    }
+
+    /// Where the trace is, as an absolute path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.open.path
+    }
+
+    /// Creates a file for appending; nothing of this name may exist.
+    ///
+    /// # Errors
+    /// The system refuses, or something of this name exists.
+    pub fn create(&self, name: &str) -> io::Result<File> {
+        let (file, _) = self.open_file(name, OFlags::CREATE | OFlags::EXCL)?;
+        // Some umasks remove too much: the owner could not open the directory again.
+        rustix::fs::fchmod(&file, FILE_MODE)?;
+        Ok(file)
+    }
+
+    /// Creates a file for reading and writing; nothing of this name may exist.
+    ///
+    /// # Errors
+    /// Like [`create`](Self::create).
+    pub fn create_to_map(&self, name: &str) -> io::Result<File> {
+        let flags =
+            OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let held = self.held()?;
+        let file = File::from(retry_on_intr(|| openat(&held.fd, name, flags, FILE_MODE))?);
+        rustix::fs::fchmod(&file, FILE_MODE)?;
+        Ok(file)
+    }
+
+    /// Returns once the content of a file of ours is on the disk.
+    ///
+    /// # Errors
+    /// The disk reports an error.
+    pub fn sync_file(&self, name: &str) -> io::Result<()> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let held = self.held()?;
+        let file = File::from(retry_on_intr(|| openat(&held.fd, name, flags, Mode::empty()))?);
+        file.sync_data()
+    }
+
+    /// Returns once the names of all files are on the disk.
+    ///
+    /// # Errors
+    /// The disk reports an error.
+    pub fn sync_names(&self) -> io::Result<()> {
+        let held = self.held()?;
+        Ok(retry_on_intr(|| rustix::fs::fsync(&held.fd))?)
+    }
+
+    /// Returns once everything written to this file system, by any process, is on the disk.
+    ///
+    /// # Errors
+    /// The disk reports an error.
+    pub fn sync_file_system(&self) -> io::Result<()> {
+        Ok(rustix::fs::syncfs(&self.held()?.fd)?)
+    }
+
+    /// The length of a file of ours; 0 if it does not exist.
+    #[must_use]
+    pub fn file_len(&self, name: &str) -> i64 {
+        let find =
+            |held: Arc<Held>| rustix::fs::statat(&held.fd, name, AtFlags::SYMLINK_NOFOLLOW).ok();
+        self.held().ok().and_then(find).map_or(0, |found| found.st_size)
+    }
+
+    /// Returns whether the directory has been removed.
+    #[must_use]
+    pub fn is_removed(&self) -> bool {
+        let find = |held: Arc<Held>| rustix::fs::fstat(&held.fd).ok();
+        self.held().ok().and_then(find).is_some_and(|found| found.st_nlink == 0)
+    }
+
+    /// Removes a file of ours.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn remove(&self, name: &str) -> io::Result<()> {
+        Ok(unlinkat(&self.held()?.fd, name, AtFlags::empty())?)
+    }
+
+    /// Opens a file of ours for appending, and returns its length.
+    ///
+    /// # Errors
+    /// The file no longer exists, or something else is in its place.
+    pub fn append(&self, name: &str) -> io::Result<(File, u64)> {
+        self.open_file(name, OFlags::empty())
+    }
+
+    /// Replaces a file by one with this content: a reader finds either the old or the new one.
+    ///
+    /// # Errors
+    /// The new content cannot be written; the old file is unchanged.
+    pub fn replace(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        self.reserve(name, 0)?.finish(content)
+    }
+
+    /// Creates the file that will replace `name` later, and reserves `bytes` for it now: then neither a full
+    /// disk, nor a program that has used up its descriptors, can prevent the replacement.
+    ///
+    /// # Errors
+    /// The file cannot be created.
+    pub fn reserve(&self, name: &str, bytes: u64) -> io::Result<Replacement> {
+        let new = format!("{name}.new");
+        let _ = self.remove(&new);
+        let file = self.create(&new)?;
+        if bytes > 0 {
+            // Not every file system can; then the space may be missing later.
+            let _ = rustix::fs::fallocate(&file, FallocateFlags::KEEP_SIZE, 0, bytes);
+        }
+        Ok(Replacement { directory: self.clone(), file, name: name.to_owned(), new })
+    }
+
+    fn open_file(&self, name: &str, more: OFlags) -> io::Result<(File, u64)> {
+        // NONBLOCK: a FIFO in the place of the file must not block the program.
+        let flags =
+            OFlags::WRONLY | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let held = self.held()?;
+        let open = || retry_on_intr(|| openat(&held.fd, name, flags | more, FILE_MODE));
+        let opened = match open() {
+            Err(Errno::MFILE | Errno::NFILE) => {
+                let mut spare = self.open.spare.lock();
+                *spare = None;
+                open()
+            }
+            opened => opened,
+        };
+        let file = File::from(opened?);
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        Ok((file, metadata.len()))
+    }
+
+    /// Takes a descriptor again, for the next time when the program has none left. Called after a file of
+    /// ours was closed.
+    pub(in crate::sink) fn restore_spare(&self) {
+        if let Some(mut spare) = self.open.spare.try_lock()
+            && spare.is_none()
+            && let Ok(held) = self.held()
+        {
+            *spare = spare_descriptor(&held.fd);
+        }
+    }
+}
+
+fn spare_descriptor(fd: &OwnedFd) -> Option<OwnedFd> {
+    rustix::io::fcntl_dupfd_cloexec(fd, 0).ok()
+}
