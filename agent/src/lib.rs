@@ -18,6 +18,7 @@
 //! The library exports its entry points `Agent_OnLoad`, `Agent_OnAttach` and `Agent_OnUnload`,
 //! `flow_agent_recording` for other copies of itself, and nothing else. The Rust items are public for tests.
 
+mod certain;
 pub mod engine;
 pub mod filter;
 pub mod jvm;

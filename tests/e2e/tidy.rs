@@ -71,6 +71,7 @@ const FLOORS: [(&str, &[&str]); 3] = [
     (
         "agent",
         &[
+            "certain",
             "sys",
             "text",
             "logging",

@@ -15,6 +15,7 @@ use jvmti_rs::sys;
 use super::jvmti::Jvmti;
 use super::vm::KnowsProbes;
 use super::{Vm, aftermath, api, environment, probe, unprepared};
+use crate::certain::Certain as _;
 use crate::engine::{events, instrument};
 use crate::lifecycle::{self, Agent};
 use crate::options::EngineKind;
@@ -358,7 +359,7 @@ unsafe extern "C" fn class_file_load_hook(
     };
     // SAFETY: the arguments of this callback.
     let vm = unsafe { vm(jvmti, jni, ptr::null_mut()) };
-    let len = usize::try_from(bytes).unwrap_or_default();
+    let len = usize::try_from(bytes).certain();
     // SAFETY: the JVM passes the bytes of a class and their number; they stay for this callback.
     let class = unsafe { std::slice::from_raw_parts(data, len) };
     // Runs Java code, which defines further classes, so it is not a part of the closure below. Not for a
@@ -415,7 +416,7 @@ pub(super) unsafe fn probe_without_room(
     let id = ThreadId::new(id.cast_unsigned());
     // Probes are passed the complement, which they store.
     let event = (!event).to_le_bytes();
-    let event = usize::try_from(bytes).ok().and_then(|len| event.get(..len)).unwrap_or_default();
+    let event = usize::try_from(bytes).ok().and_then(|len| event.get(..len)).certain();
     let (Some(agent), Some(jvmti)) = (lifecycle::agent(), environment::current()) else {
         // The recording is over, and its memory is freed once no thread has a position in it.
         blocks::leave_writable(id);

@@ -11,6 +11,7 @@ use std::ptr;
 
 use jvmti_rs::sys;
 
+use crate::certain::Certain as _;
 use crate::sys::allocator;
 use crate::text::decode;
 
@@ -74,7 +75,7 @@ impl Jvmti {
 
     /// Copies an array that the JVM allocated, and frees it. Empty if there is no memory for the copy.
     fn take_array<T: Copy>(self, array: *mut T, count: sys::jint) -> Vec<T> {
-        let count = usize::try_from(count).unwrap_or_default();
+        let count = usize::try_from(count).certain();
         let mut copied = Vec::new();
         if array.is_null() {
             return copied;
@@ -108,7 +109,7 @@ impl Jvmti {
         self,
         callbacks: &super::callbacks::CallbackTable,
     ) -> Result<(), JvmtiError> {
-        let bytes = sys::jint::try_from(size_of_val(callbacks)).unwrap_or_default();
+        let bytes = sys::jint::try_from(size_of_val(callbacks)).certain();
         call!(self, SetEventCallbacks, ptr::from_ref(callbacks).cast(), bytes)
     }
 
@@ -210,7 +211,7 @@ impl Jvmti {
 
     /// Passes classes through the class file hooks again.
     pub(super) fn retransform(self, classes: &[sys::jclass]) -> Result<(), JvmtiError> {
-        let count = sys::jint::try_from(classes.len()).unwrap_or_default();
+        let count = sys::jint::try_from(classes.len()).certain();
         call!(self, RetransformClasses, count, classes.as_ptr())
     }
 
@@ -236,7 +237,7 @@ impl Jvmti {
             {
                 return Vec::new();
             }
-            let count = usize::try_from(count).unwrap_or_default();
+            let count = usize::try_from(count).certain();
             if count < room {
                 return frames.iter().take(count).map(|frame| frame.method).collect();
             }

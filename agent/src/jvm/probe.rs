@@ -21,6 +21,7 @@ use once_cell::sync::OnceCell;
 use super::callbacks;
 use super::jvmti::Jvmti;
 use super::vm::{KnowsProbes, Vm, native};
+use crate::certain::Certain as _;
 use crate::recorder::Recorder;
 use crate::rewrite;
 use crate::sys::blocks::table;
@@ -87,7 +88,7 @@ fn define_now(vm: &Vm<'_>) -> Result<&'static CStr, String> {
     let (name, class) = defined.ok_or(
         "this JVM refuses to define the probe class, or too many versions of flow have recorded this process",
     )?;
-    rewrite::use_probe_class(name.to_str().unwrap_or_default());
+    rewrite::use_probe_class(name.to_str().certain());
     // Looking up a method initialises the class; no probe may have to do that.
     let ready = vm.has_static_method(class, c"exit", c"()V");
     vm.forget(class);
@@ -120,7 +121,7 @@ fn bytes_named(name: &CStr) -> Cow<'static, [u8]> {
     // A string in the constant pool: its tag, its length, and its bytes.
     let entry = |name: &CStr| {
         let bytes = name.to_bytes();
-        let len = u16::try_from(bytes.len()).unwrap_or_default();
+        let len = u16::try_from(bytes.len()).certain();
         [&[1][..], &len.to_be_bytes(), bytes].concat()
     };
     let old = entry(first);
@@ -128,7 +129,7 @@ fn bytes_named(name: &CStr) -> Cow<'static, [u8]> {
         return Cow::Borrowed(BYTES);
     };
     let (before, rest) = BYTES.split_at(at);
-    Cow::Owned([before, &entry(name), rest.get(old.len()..).unwrap_or_default()].concat())
+    Cow::Owned([before, &entry(name), rest.get(old.len()..).certain()].concat())
 }
 
 /// Binds the native methods of the probe class when it is loaded, the only moment at which the JVM does so
@@ -166,7 +167,7 @@ unsafe extern "system" fn append(
 
 /// `FlowProbe.blocks`: the address of the control blocks.
 unsafe extern "system" fn blocks(_jni: *mut JNIEnv, _class: jclass) -> jlong {
-    table().map_or(0, |table| jlong::try_from(table.address()).unwrap_or_default())
+    table().map_or(0, |table| jlong::try_from(table.address()).certain())
 }
 
 /// `FlowProbe.ids`: the bits of a thread id that select a block.

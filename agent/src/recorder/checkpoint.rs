@@ -13,6 +13,7 @@ use flow_codec::format::journal::{
 };
 
 use super::journal::Journal;
+use crate::certain::Certain as _;
 use crate::sys::allocator;
 
 /// A gap of this size ends a chunk.
@@ -29,8 +30,7 @@ impl Journal {
     /// Those of `put`, and a lack of memory for one slot.
     pub fn copy_open_slots(&self, mut put: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
         let words = self.words();
-        let (header, mut rest) =
-            words.split_at_checked(HEADER_BYTES / WORD_BYTES).unwrap_or((&[], &[]));
+        let (header, mut rest) = words.split_at_checked(HEADER_BYTES / WORD_BYTES).certain();
         let mut bytes = Vec::new();
         copy(header, &mut bytes)?;
         put(&bytes)?;
@@ -59,8 +59,10 @@ fn copy_slot(slot: &[AtomicU64], bytes: &mut Vec<u8>) -> io::Result<bool> {
     if !is_open(before) {
         return Ok(false);
     }
-    copy(slot.get(..SLOT_HEADER_BYTES / WORD_BYTES).unwrap_or_default(), bytes)?;
+    copy(slot.get(..SLOT_HEADER_BYTES / WORD_BYTES).certain(), bytes)?;
     let Some(header) = bytes.first_chunk().map(SlotHeader::decode) else { return Ok(false) };
+    // If the slot has another chunk meanwhile, the words of its header need not fit together: then the copy is
+    // not used.
     let to_words = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX) / WORD_BYTES;
     let start = chunk_start(usize::try_from(header.resume).unwrap_or(usize::MAX)) / WORD_BYTES;
     let Some(marks) = slot.len().checked_sub(to_words(header.marks)) else { return Ok(false) };

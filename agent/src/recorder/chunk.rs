@@ -25,6 +25,7 @@ use flow_codec::write::Sample;
 
 use super::journal::{MIN_SLOT_BYTES, Slot};
 use super::samples::{Samples, area_bytes};
+use crate::certain::Certain as _;
 use crate::sys::Control;
 use crate::sys::settle_stores;
 
@@ -140,8 +141,8 @@ impl Chunk {
 
     /// A copy of the first `len` bytes of events.
     pub(super) fn copy_to(&self, len: usize, bytes: &mut Vec<u8>) {
-        let words = self.slot.words().get(self.start / WORD_BYTES..).unwrap_or_default();
-        let words = words.get(..len.div_ceil(WORD_BYTES)).unwrap_or_default();
+        let words = self.slot.words().get(self.start / WORD_BYTES..).certain();
+        let words = words.get(..len.div_ceil(WORD_BYTES)).certain();
         // Not cleared first: every byte is overwritten.
         bytes.resize(words.len() * WORD_BYTES, 0);
         for (to, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
@@ -185,7 +186,7 @@ impl Chunk {
     #[inline]
     fn len(&self, position: u64) -> usize {
         let first = self.slot.address() + self.start as u64;
-        let len = usize::try_from(position.wrapping_sub(first)).unwrap_or_default();
+        let len = usize::try_from(position.wrapping_sub(first)).certain();
         if len < self.slot.bytes() { len } else { 0 }
     }
 }
@@ -227,6 +228,7 @@ pub(super) fn append(words: &[AtomicU64], control: &Control, event: &[u8]) -> bo
 /// Stores the complement of a byte. Only the owner writes, so nothing comes between the load and the store.
 #[inline]
 fn put(words: &[AtomicU64], at: usize, byte: u8) {
+    debug_assert!(at / WORD_BYTES < words.len(), "an event outside of the memory of chunks");
     if let Some(word) = words.get(at / WORD_BYTES) {
         let mut bytes = word.load(Ordering::Relaxed).to_ne_bytes();
         if let Some(place) = bytes.get_mut(at % WORD_BYTES) {

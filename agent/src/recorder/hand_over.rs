@@ -12,6 +12,7 @@ use super::chunk::ReadBy;
 use super::queue::{After, Queue, QueuedChunk};
 use super::thread::{Out, OutState};
 use super::{Recorder, ThreadRecorder};
+use crate::certain::Certain as _;
 use crate::sink::{CanonicalChunk, Scope, SinkError};
 use crate::sys::allocator::OutOfMemory;
 
@@ -164,7 +165,7 @@ impl Recorder {
             };
             match self.sink.write_chunk(&chunk) {
                 Ok(written) => {
-                    out.offset = out.offset.plus(usize::try_from(written).unwrap_or_default());
+                    out.offset = out.offset.plus(usize::try_from(written).certain());
                     self.add(counts, written);
                 }
                 Err(error) => {

@@ -17,6 +17,7 @@ use flow_codec::format::journal::{
 use parking_lot::Mutex;
 
 use super::samples::area_bytes;
+use crate::certain::Certain as _;
 use crate::sink::{JournalFile, SinkError};
 use crate::sys::{LastChunk, Region, allocator};
 
@@ -85,6 +86,8 @@ impl Journal {
         const ZERO_WORD: usize = 2;
         if let Some(word) = self.region.words().get(ZERO_WORD) {
             word.store(zero_ns.to_le(), Ordering::Relaxed);
+        } else {
+            debug_assert!(false, "no header");
         }
         self.zero_ns = zero_ns;
         self
@@ -224,7 +227,7 @@ impl Slot {
         marks: Option<(u64, &[u8])>,
     ) {
         let area = marks.map_or(0, |_| area_bytes(self.bytes()));
-        let short = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
+        let short = |bytes: usize| u32::try_from(bytes).certain();
         self.put(SlotWord::Thread, thread.get());
         self.put(SlotWord::Offset, offset);
         self.put(SlotWord::Lengths, lengths(short(resume.len()), short(area)));
@@ -239,6 +242,7 @@ impl Slot {
 
     /// Stores events at the beginning of the chunk, before the slot is open.
     pub(super) fn put_events(&self, start: usize, raw: &[u8]) {
+        debug_assert!(start + raw.len() <= self.bytes(), "{start} + {} bytes", raw.len());
         let words = self.words.iter().skip(start / WORD_BYTES);
         for (word, bytes) in words.zip(raw.chunks(WORD_BYTES)) {
             let mut padded = [0; WORD_BYTES];
@@ -249,6 +253,7 @@ impl Slot {
 
     /// Stores bytes from a word on, and zeros after them up to a whole word.
     fn put_bytes(&self, first: usize, bytes: &[u8]) {
+        debug_assert!(first * WORD_BYTES + bytes.len() <= self.bytes(), "{first}, {}", bytes.len());
         for (word, bytes) in self.words.iter().skip(first).zip(bytes.chunks(WORD_BYTES)) {
             let mut padded = [0; WORD_BYTES];
             padded.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
@@ -276,6 +281,7 @@ impl Slot {
 
     /// Clears what follows the header, up to a byte, and the last bytes.
     pub(super) fn clear(&self, end: usize, last: usize) {
+        // `end` allows for the widest store at the last position, and may be beyond the slot.
         let words = self.words.get(..end.div_ceil(WORD_BYTES)).unwrap_or(self.words);
         let first = words.iter().skip(SLOT_HEADER_BYTES / WORD_BYTES);
         let last = self.words.iter().rev().take(last.div_ceil(WORD_BYTES));
@@ -284,10 +290,11 @@ impl Slot {
 
     fn state(&self) -> u64 {
         let word = self.words.get(SlotWord::State.index());
-        word.map_or(0, |word| u64::from_le(word.load(Ordering::Relaxed)))
+        word.map(|word| u64::from_le(word.load(Ordering::Relaxed))).certain()
     }
 
     fn put(&self, word: SlotWord, value: u64) {
+        debug_assert!(word.index() < self.words.len(), "no header");
         if let Some(word) = self.words.get(word.index()) {
             // A thread that sees this store sees those before it.
             word.store(value.to_le(), Ordering::Release);

@@ -3,6 +3,8 @@
 use flow_codec::format::marks::{Mark, Position};
 use flow_codec::write::EncodedMarks;
 
+use crate::certain::Certain as _;
+
 /// Marks that are encoded and not written yet.
 #[derive(Debug)]
 pub(super) struct MarkBuffer {
@@ -38,7 +40,7 @@ impl MarkBuffer {
 
     /// The bytes that are not on their way yet, and the length of the file before them.
     pub(super) fn unsent(&self) -> (u64, &[u8]) {
-        let unsent = self.pending.bytes().get(self.sent..).unwrap_or_default();
+        let unsent = self.pending.bytes().get(self.sent..).certain();
         (self.written + self.sent as u64, unsent)
     }
 

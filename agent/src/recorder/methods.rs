@@ -22,6 +22,7 @@ use parking_lot::{Mutex, RwLock};
 
 use super::IdTable;
 use super::left_out::LeftOut;
+use crate::certain::Certain as _;
 use crate::filter::{Candidate, FilterSpec, LoaderKind, Verdict};
 use crate::sink::SinkError;
 use crate::sys::allocator;
@@ -290,7 +291,7 @@ fn next_generation() -> u64 {
 fn spread(raw: RawMethod) -> usize {
     const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
     let mixed = (raw.0 as u64).wrapping_mul(GOLDEN) >> 32;
-    usize::try_from(mixed).unwrap_or_default()
+    usize::try_from(mixed).certain()
 }
 
 const RECENT: usize = 256;

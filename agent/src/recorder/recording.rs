@@ -197,6 +197,7 @@ impl Recorder {
         let now = clock::nano_time() << u8::BITS | u64::from(raw::TIME);
         let mut bytes = [0; raw::TIME_BYTES + MAX_RECORD_BYTES];
         let len = raw::TIME_BYTES + event.len();
+        debug_assert!(len <= bytes.len(), "an event of {} bytes", event.len());
         let all = now.to_le_bytes().into_iter().chain(event.iter().copied());
         bytes.iter_mut().zip(all).for_each(|(to, from)| *to = from);
         self.append_as_it_is(thread, bytes.get(..len).unwrap_or(&bytes));

@@ -13,6 +13,7 @@ use flow_codec::format::journal::{MARKS_HEADER_BYTES, TICK_WORDS, WORD_BYTES};
 use flow_codec::write::Sample;
 
 use super::journal::Slot;
+use crate::certain::Certain as _;
 
 /// The share of a slot that is for marks, within bounds.
 const SHARE: usize = 8;
@@ -85,15 +86,16 @@ impl Samples {
     pub(super) fn copy_to(&self, slot: &Slot, samples: &mut Vec<Sample>) {
         samples.clear();
         samples.extend((0..self.count).map(|number| Sample {
-            bytes:
-                usize::try_from(self.load(slot, number, 0).saturating_sub(1)).unwrap_or_default(),
+            bytes: usize::try_from(self.load(slot, number, 0).checked_sub(1).certain()).certain(),
             by_ns: self.load(slot, number, 1),
             from_ns: self.load(slot, number, 2),
         }));
     }
 
     fn store(&self, slot: &Slot, number: usize, word: usize, value: u64) {
-        if let Some(place) = slot.words().get(self.first + number * TICK_WORDS + word) {
+        let place = slot.words().get(self.first + number * TICK_WORDS + word);
+        debug_assert!(place.is_some(), "{self:?}");
+        if let Some(place) = place {
             // A reader that sees this store sees those before it.
             place.store(value.to_le(), Ordering::Release);
         }
@@ -101,7 +103,7 @@ impl Samples {
 
     fn load(&self, slot: &Slot, number: usize, word: usize) -> u64 {
         let place = slot.words().get(self.first + number * TICK_WORDS + word);
-        place.map_or(0, |place| u64::from_le(place.load(Ordering::Relaxed)))
+        place.map(|place| u64::from_le(place.load(Ordering::Relaxed))).certain()
     }
 }
 

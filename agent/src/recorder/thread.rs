@@ -20,6 +20,7 @@ use super::journal::{Journal, Slot};
 use super::marks::MarkBuffer;
 use super::queue::{After, QueuedChunk};
 use super::samples::pending_room;
+use crate::certain::Certain as _;
 use crate::sink::SinkError;
 use crate::sys::ControlPlace;
 use crate::sys::LastChunk;
@@ -249,6 +250,7 @@ impl Out {
     }
 
     fn open_frames(&self) -> usize {
+        // Negative after exits of frames that were entered before recording began.
         usize::try_from(self.open_frames).unwrap_or_default()
     }
 
@@ -262,7 +264,7 @@ impl Out {
     ) -> Result<(Slot, Prepared), SinkError> {
         let state = self.canonicalizer.state();
         let Condensed { raw, frames, .. } = &self.first;
-        let open_frames = self.open_frames() + usize::try_from(*frames).unwrap_or_default();
+        let open_frames = self.open_frames() + usize::try_from(*frames).certain();
         let bytes = chunk::slot_bytes(wanted, shape, open_frames, state.len() + raw.len());
         let slot = journal.claim(bytes)?;
         // Marks that do not fit, because the write before failed, stay pending.
@@ -295,7 +297,7 @@ impl ThreadRecorder {
         announce: impl FnOnce() -> Result<(), SinkError>,
     ) -> Result<Self, SinkError> {
         let ThreadStart { marks, old_frames, now_ns } = start;
-        let open_frames = usize::try_from(facts.frames).unwrap_or_default();
+        let open_frames = usize::try_from(facts.frames).certain();
         let slot = journal.claim(chunk::slot_bytes(0, shape, open_frames, 0))?;
         slot.prepare(facts.id, 0, &[], marks.as_ref().map(MarkBuffer::pending));
         announce()?;

@@ -8,6 +8,7 @@ use flow_codec::write::EventCounts;
 use super::Recorder;
 use super::queue::{After, QueuedChunk};
 use super::thread::{Out, OutState};
+use crate::certain::Certain as _;
 use crate::sink::CanonicalChunk;
 
 impl Recorder {
@@ -88,7 +89,7 @@ impl Recorder {
             bytes: Vec::new(),
             counts: EventCounts::default(),
             marks: None,
-            reserved: queue.reserve(0, true).unwrap_or_default(),
+            reserved: queue.reserve(0, true).certain(),
             slot: After::Nothing,
         });
         match &mut queued.marks {

@@ -10,6 +10,7 @@ use super::judge::{CompiledBy, judge};
 use super::opcode::INVOKESTATIC;
 use super::pool::{Pool, probe_class};
 use super::{Malformed, Plan, Skip};
+use crate::certain::Certain as _;
 use crate::text::{binary_name, decode};
 
 /// A class file: what the rewriter needs, and the bytes it was read from.
@@ -173,7 +174,7 @@ impl<'a> ClassFile<'a> {
         let Some(Ok(code)) = code else { return false };
         code.instructions().flatten().any(|Instruction { pc, op, .. }| {
             op == INVOKESTATIC
-                && Reader::new(code.bytes.get(pc + 1..).unwrap_or_default())
+                && Reader::new(code.bytes.get(pc + 1..).certain())
                     .u16()
                     .and_then(|index| self.pool.method(index))
                     .is_ok_and(|called| called.class == probe_class())

@@ -1,6 +1,7 @@
 //! Descriptors (JVMS §4.3), counted in slots: a long or double takes two.
 
 use super::Skip;
+use crate::certain::Certain as _;
 
 /// The parameters and the result of a method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,34 +20,33 @@ pub(super) fn signature(descriptor: &[u8]) -> Result<Signature, Skip> {
             let result_slots = if result == b"V" { 0 } else { field_slots(result)? };
             return Ok(Signature { parameters, parameter_slots, result_slots });
         }
-        let (slots, behind) = first_field(rest)?;
+        let (slots, after) = first_field(rest)?;
         parameters += 1;
         parameter_slots += slots;
-        rest = behind;
+        rest = after;
     }
 }
 
 /// The slots of a field.
 pub(super) fn field_slots(descriptor: &[u8]) -> Result<usize, Skip> {
-    let (slots, behind) = first_field(descriptor)?;
-    if behind.is_empty() { Ok(slots) } else { Err(Skip::Malformed) }
+    let (slots, after) = first_field(descriptor)?;
+    if after.is_empty() { Ok(slots) } else { Err(Skip::Malformed) }
 }
 
 /// The slots of the field descriptor at the start of a text, and the rest of the text.
 fn first_field(text: &[u8]) -> Result<(usize, &[u8]), Skip> {
     let element = text.iter().position(|byte| *byte != b'[').ok_or(Skip::Malformed)?;
-    let (kind, behind) =
-        text.get(element..).and_then(<[u8]>::split_first).ok_or(Skip::Malformed)?;
-    let behind = match kind {
+    let (kind, after) = text.get(element..).and_then(<[u8]>::split_first).ok_or(Skip::Malformed)?;
+    let after = match kind {
         b'L' => {
-            let end = behind.iter().position(|byte| *byte == b';').ok_or(Skip::Malformed)?;
-            behind.get(end + 1..).unwrap_or_default()
+            let end = after.iter().position(|byte| *byte == b';').ok_or(Skip::Malformed)?;
+            after.get(end + 1..).certain()
         }
-        b'B' | b'C' | b'D' | b'F' | b'I' | b'J' | b'S' | b'Z' => behind,
+        b'B' | b'C' | b'D' | b'F' | b'I' | b'J' | b'S' | b'Z' => after,
         _ => return Err(Skip::Malformed),
     };
     let slots = if element == 0 && matches!(kind, b'J' | b'D') { 2 } else { 1 };
-    Ok((slots, behind))
+    Ok((slots, after))
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@
 use super::Skip;
 use super::code::{Code, Handler, Instruction, Places};
 use super::opcode::{self, Flow, JSR, JSR_W, MONITORENTER, MONITOREXIT, RET, WIDE, is_goto};
+use crate::certain::Certain as _;
 
 /// Which compilers accept a method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,7 +79,7 @@ impl<'c, 'a> Judge<'c, 'a> {
         while let Some(start) = self.work.pop() {
             for instruction in self.code.instructions_from(start) {
                 let Instruction { pc, op, next } = instruction?;
-                let held = self.held.get(pc).copied().flatten().unwrap_or_default();
+                let held = self.held.get(pc).copied().flatten().certain();
                 let wide_ret = op == WIDE && self.code.bytes.get(pc + 1) == Some(&RET);
                 if wide_ret || matches!(op, JSR | JSR_W | RET) {
                     return Ok(false);
@@ -114,7 +115,7 @@ impl<'c, 'a> Judge<'c, 'a> {
                 pc + 1
             }
             MONITOREXIT => match held.checked_sub(1) {
-                Some(entered) => self.below.get(entered).copied().unwrap_or_default(),
+                Some(entered) => self.below.get(entered).copied().certain(),
                 None => {
                     self.refuse();
                     0

@@ -22,6 +22,7 @@ use super::plan::{Plan, PointKind};
 use super::pool::Additions;
 use super::probe::{Event, Snippet};
 use super::{Ids, Skip};
+use crate::certain::Certain as _;
 
 /// The first class version whose code is verified by frames.
 const FIRST_WITH_FRAMES: u16 = 50;
@@ -147,7 +148,7 @@ impl Layout<'_, '_> {
                 PointKind::Catch | PointKind::Exit | PointKind::WideBranch => {}
                 PointKind::Call(_) => shift += self.snippets.end.len(),
                 PointKind::Branch if *wide => {
-                    shift += widening(code.get(point.pc).copied().unwrap_or_default());
+                    shift += widening(code.get(point.pc).copied().certain());
                 }
                 PointKind::Branch => {}
                 PointKind::Switch => shift = padded(point.pc + shift) - padded(point.pc),
@@ -191,11 +192,11 @@ impl Layout<'_, '_> {
     }
 
     fn op(&self, pc: usize) -> u8 {
-        self.plan.code.bytes.get(pc).copied().unwrap_or_default()
+        self.plan.code.bytes.get(pc).copied().certain()
     }
 
     fn is_wide(&self, number: usize) -> bool {
-        self.scratch.wide.get(number).copied().unwrap_or(false)
+        self.scratch.wide.get(number).copied().certain()
     }
 
     fn start(&self, number: usize) -> Result<usize, Skip> {

@@ -7,6 +7,7 @@ use super::code::{Code, Instruction, Places};
 use super::constructor::{self, Before};
 use super::leaf;
 use super::opcode::{self, Flow, MONITORENTER, MONITOREXIT, RETURN};
+use crate::certain::Certain as _;
 use crate::text::{binary_name, decode};
 
 /// What would be inserted into a method. See [`ClassFile::plan`].
@@ -148,7 +149,7 @@ fn scan(code: &Code<'_>) -> Result<(Vec<Point>, bool), Skip> {
         points.push(Point { pc, kind });
     }
     for point in &points {
-        let op = code.bytes.get(point.pc).copied().unwrap_or_default();
+        let op = code.bytes.get(point.pc).copied().certain();
         for target in code.targets(point.pc, opcode::flow(op))? {
             if !starts.contains(target?) {
                 return Err(Skip::Malformed);

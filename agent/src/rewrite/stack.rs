@@ -14,6 +14,7 @@ use super::opcode::{
     MULTIANEWARRAY, PUTFIELD, PUTSTATIC, RET, SWAP, WIDE,
 };
 use super::pool::{Member, Pool};
+use crate::certain::Certain as _;
 
 /// What holds `this` at one place of the code.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -158,7 +159,7 @@ impl State {
         let (copied, under) = (usize::from((op - DUP) / 3 + 1), usize::from((op - DUP) % 3));
         let from = len.checked_sub(copied).ok_or(Skip::Malformed)?;
         let to = from.checked_sub(under).ok_or(Skip::Malformed)?;
-        let copy = self.stack.get(from..).unwrap_or_default().to_vec();
+        let copy = self.stack.get(from..).certain().to_vec();
         self.stack.splice(to..to, copy);
         Ok(())
     }

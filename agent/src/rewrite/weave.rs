@@ -11,6 +11,7 @@ use super::plan::Plan;
 use super::pool::{Additions, Probes};
 use super::tables::{close_attribute, open_attribute};
 use super::{Malformed, Skip};
+use crate::certain::Certain as _;
 
 /// The ids that the probes of a method record.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -72,7 +73,7 @@ impl<'c, 'a> Weave<'c, 'a> {
             let (additions, scratch) = (&mut self.additions, &mut self.scratch);
             layout::assemble(self.class, plan, ids, additions, scratch, &mut self.rest)?;
             close_attribute(content_at, &mut self.rest)?;
-            stays_compiled(plan, self.rest.get(content_at..).unwrap_or_default())
+            stays_compiled(plan, self.rest.get(content_at..).certain())
         });
         match written {
             Ok(()) => self.copied = code.end,

@@ -46,6 +46,7 @@ use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap_anony
 use rustix::process::{Resource, getrlimit};
 
 use super::Control;
+use crate::certain::Certain as _;
 
 const BLOCK_BYTES: usize = size_of::<Control>();
 /// The largest number of ids, 2^32, or fewer if the address space of the process is limited.
@@ -319,7 +320,7 @@ impl BlockTable {
     }
 
     fn index(&self, thread: ThreadId) -> usize {
-        usize::try_from(thread.get() & self.mask()).unwrap_or_default()
+        usize::try_from(thread.get() & self.mask()).certain()
     }
 
     /// Returns the block of a thread, if it can be read.

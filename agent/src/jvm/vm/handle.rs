@@ -10,6 +10,7 @@ use jni::sys::{JNI_OK, JNI_VERSION_19, JNIEnv, JNINativeInterface_, jobject, jst
 use jvmti_rs::sys;
 
 use super::super::jvmti::Jvmti;
+use crate::certain::Certain as _;
 use crate::sys::allocator;
 
 /// Local references that a callback needs in addition to lists of classes and threads.
@@ -88,14 +89,14 @@ impl<'a> Vm<'a> {
         let length = self.jni().v1_1().GetStringLength;
         // SAFETY: a reference to a string, not null.
         let length = unsafe { length(self.jni, string) };
-        let wanted = usize::try_from(length).unwrap_or_default().min(max);
+        let wanted = usize::try_from(length).certain().min(max);
         let mut units = Vec::new();
         if allocator::try_reserve(&mut units, wanted).is_err() {
             return String::new();
         }
         units.resize(wanted, 0_u16);
         let region = self.jni().v1_2().GetStringRegion;
-        let wanted = i32::try_from(wanted).unwrap_or_default();
+        let wanted = i32::try_from(wanted).certain();
         // SAFETY: a part of this string, and room for as many units.
         unsafe { region(self.jni, string, 0, wanted, units.as_mut_ptr()) };
         String::from_utf16_lossy(&units)

@@ -168,6 +168,7 @@ impl Vm<'_> {
                 self.jvmti.set_tag(loader, number << KnowsProbes::BITS);
                 self.jvmti.tag(loader).map_or(number, |tag| tag >> KnowsProbes::BITS)
             }
+            // Without a tag the JVM has no memory.
             tag => tag.unwrap_or_default() >> KnowsProbes::BITS,
         }
     }
