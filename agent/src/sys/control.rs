@@ -133,3 +133,53 @@ impl Deref for ControlPlace {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::mem::offset_of;
+
+    use flow_codec::format::raw;
+
+    use super::*;
+
+    const PROBES: &str = include_str!("../../java/java/lang/FlowProbe.java");
+
+    /// A constant of the probe class.
+    fn constant(name: &str) -> usize {
+        let declaration = format!("private static final int {name} = ");
+        let (_, rest) = PROBES.split_once(&declaration).unwrap();
+        let (value, _) = rest.split_once(';').unwrap();
+        match value.strip_prefix("0x") {
+            Some(hex) => usize::from_str_radix(hex, 16).unwrap(),
+            None => value.parse().unwrap(),
+        }
+    }
+
+    #[test]
+    fn the_probe_class_has_the_layout_of_control_blocks_and_events() {
+        for (name, expected) in [
+            ("BLOCK_SHIFT", size_of::<Control>().trailing_zeros() as usize),
+            ("POSITION", offset_of!(Control, position)),
+            ("LIMIT", offset_of!(Control, limit)),
+            ("OFF_SWITCH", offset_of!(Control, ended)),
+            ("LAST", offset_of!(Control, last)),
+            ("EXIT", raw::EXIT.into()),
+            ("TIME", raw::TIME.into()),
+            ("TIME_BYTES", raw::TIME_BYTES),
+        ] {
+            assert_eq!(constant(name), expected, "{name}");
+        }
+        assert!(size_of::<Control>().is_power_of_two());
+    }
+
+    #[test]
+    fn the_probes_refer_to_the_layout_by_its_constants() {
+        for before in ["block + ", "BLOCKS + ", "& IDS) << ", "nanoTime() << 8 | ", "(byte) ~"] {
+            let uses: Vec<_> = PROBES.split(before).skip(1).collect();
+            assert!(!uses.is_empty(), "{before}");
+            let named =
+                |rest: &&str| rest.starts_with(|c: char| c.is_ascii_uppercase() || c == '(');
+            assert!(uses.iter().all(named), "{before}");
+        }
+    }
+}
