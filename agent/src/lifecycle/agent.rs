@@ -1,0 +1,159 @@
+//! The recording of this process, from its start to its end.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use flow_codec::format::manifest::Manifest;
+use flow_codec::format::names;
+use parking_lot::Mutex;
+
+use super::manifest::{manifest_text, shorten};
+use crate::options::EngineKind;
+use crate::recorder::{Recorder, Timeout};
+use crate::sink::{JournalPlace, Replacement, Syncer, TraceDirectory};
+
+/// How long a second caller waits for the first one to complete the manifest.
+const FINISH_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The recording of this process.
+#[derive(Debug)]
+pub struct Agent {
+    pub(super) recorder: Recorder,
+    pub(super) engine: EngineKind,
+    pub(super) directory: TraceDirectory,
+    pub(super) journal_place: Mutex<Option<JournalPlace>>,
+    pub(super) syncer: Option<Arc<Syncer>>,
+    /// Taken by the caller that ends the recording, with the file reserved for it.
+    pub(super) manifest: Mutex<Option<(Manifest, Replacement)>>,
+    pub(super) abandoned: AtomicBool,
+    pub(super) unsubscribed: AtomicBool,
+    pub(super) cleaned_up: AtomicBool,
+    /// The jar for JVMs that run tests.
+    pub(super) api: Option<PathBuf>,
+}
+
+impl Agent {
+    /// Closes all files and releases the directory, for a recording that is never freed. Its memory stays.
+    pub(super) fn close(&self) {
+        self.recorder.close();
+        self.directory.close();
+        self.journal_place.lock().take();
+    }
+
+    /// Starts a thread of the agent, which holds a reference until it ends.
+    pub(super) fn spawn(
+        self: &Arc<Self>,
+        name: &str,
+        body: impl FnOnce(&Self) + Send + 'static,
+    ) -> std::io::Result<()> {
+        let agent = Arc::clone(self);
+        crate::sys::spawn(name, move || body(&agent))
+    }
+
+    /// Forces the trace to disk again and again, until the recording has ended.
+    pub(super) fn run_syncer(&self) {
+        let recorder = &self.recorder;
+        if let Some(syncer) = &self.syncer {
+            syncer.run(
+                |put| recorder.journal().copy_open_slots(put),
+                |error| recorder.note_loss(&format!("durability=system: {error}")),
+            );
+        }
+    }
+
+    /// How calls are seen.
+    #[must_use]
+    pub fn engine(&self) -> EngineKind {
+        self.engine
+    }
+
+    /// Returns `true` to the first caller only.
+    pub fn first_to_unsubscribe(&self) -> bool {
+        !self.unsubscribed.swap(true, Ordering::Relaxed)
+    }
+
+    /// Returns `true` to the first caller only.
+    pub fn first_to_clean_up(&self) -> bool {
+        !self.cleaned_up.swap(true, Ordering::Relaxed)
+    }
+
+    /// The jar of the Java API, to be added to the class path of a JVM that runs tests.
+    #[must_use]
+    pub fn api(&self) -> Option<&Path> {
+        self.api.as_deref()
+    }
+
+    /// The trace directory.
+    #[must_use]
+    pub fn out(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// The recorder.
+    #[must_use]
+    pub fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
+    /// Ends the recording of a process that is a fork of the recorded one, without touching the files they
+    /// share. Only stores to atomics, and system calls: called right after a fork.
+    pub fn abandon(&self) {
+        self.abandoned.store(true, Ordering::Relaxed);
+        crate::sys::abandon_blocks();
+        self.recorder.abandon();
+    }
+
+    /// Returns whether this process is a fork of the recorded one.
+    #[must_use]
+    pub fn is_abandoned(&self) -> bool {
+        self.abandoned.load(Ordering::Relaxed)
+    }
+
+    /// Ends the recording and completes the manifest. Later calls only wait until that is done.
+    pub fn finish(&self, timeout: Timeout) {
+        if self.is_abandoned() {
+            return;
+        }
+        // Held to the end: the JVM must not end before the manifest is complete.
+        let Some(mut held) = self.manifest.try_lock_for(FINISH_TIMEOUT) else { return };
+        let Some((mut manifest, place)) = held.take() else { return };
+        let end = self.recorder.finish(timeout);
+        log::info!(
+            "recorded {} calls in {} threads into {}",
+            end.totals.enters,
+            end.totals.threads,
+            self.directory.path().display()
+        );
+        manifest.end = Some(end);
+        let has_losses = self.recorder.has_losses();
+        if has_losses {
+            shorten(&mut manifest);
+        }
+        // The disk must have a trace's end before the name of that file.
+        let written = manifest_text(&manifest).and_then(|text| match self.syncer {
+            Some(_) => place.finish_synced(&text),
+            None => place.finish(&text),
+        });
+        if let Err(error) = written
+            && !has_losses
+        {
+            log::error!("{}: {error}; the trace has no end", names::MANIFEST);
+        }
+        let journal = self.recorder.journal();
+        if !journal.is_needed() {
+            // There is none if it could not be mapped.
+            let _ = self.journal_place.lock().as_ref().map(JournalPlace::remove);
+        }
+        if let Some(syncer) = &self.syncer
+            && !syncer.end()
+        {
+            log::warn!("the disk is busy: a power failure now may cost the end of the trace");
+        }
+        if !journal.is_needed() {
+            // Otherwise the program would hold its space on disk as long as it runs.
+            journal.leave_file();
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Starts a recording.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use flow_codec::format::manifest::{Jvm, Timing};
+use flow_codec::format::names::{self, EventFormat};
+use parking_lot::Mutex;
+
+use super::current::{CURRENT, OF_EVENTS, STARTING, release_alone, wait_for_clean_up};
+use super::manifest::{END_MANIFEST_BYTES, manifest, manifest_text};
+use super::{Agent, agent};
+use crate::options::{Durability, EngineKind, OnError, Options, Overload};
+use crate::recorder::{
+    Config, IdTable, Journal, MethodTable, Recorder, SideBand, StartIds, Timeout, sampler,
+};
+use crate::sink::{
+    Budget, FileSink, JournalFile, JournalPlace, LineFile, Syncer, TraceDirectory, expand,
+};
+use crate::sys::allocator::{self, OutOfMemory};
+
+/// Set by `flow record` for all JVMs of its command; see [`Manifest::session`].
+const SESSION: &str = "FLOW_SESSION";
+
+/// When a recording starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Start {
+    /// Before the JVM does.
+    WithJvm,
+    /// In a running JVM.
+    Attached,
+}
+
+/// The size of a chunk if a kill loses it.
+const UNSAFE_CHUNK_BYTES: usize = 4096;
+
+/// The recording cannot start.
+#[derive(Debug)]
+pub struct StartError(String);
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for StartError {}
+
+impl<E: fmt::Display> From<(&'static str, E)> for StartError {
+    fn from((what, error): (&'static str, E)) -> Self {
+        Self(format!("{what}: {error}"))
+    }
+}
+
+/// Returns what a failure to start means for the JVM.
+#[must_use]
+pub fn on_error(option_text: &str) -> OnError {
+    Options::on_error(option_text, environment)
+}
+
+/// Starts a recording: parses options, prepares the JVM, takes the trace directory, writes the manifest.
+/// Returns `None` if the options exclude a JVM that runs `command`: one that is started this way, not one
+/// that is attached to.
+///
+/// # Errors
+/// A recording is running already, an option is wrong, the JVM cannot be prepared, or the directory or a file
+/// that it names cannot be used.
+pub fn start(
+    option_text: &str,
+    when: Start,
+    command: Option<&str>,
+    prepare: impl FnOnce(&Options) -> Result<Jvm, String>,
+) -> Result<Option<Arc<Agent>>, StartError> {
+    wait_for_clean_up();
+    let _one_at_a_time = STARTING.lock();
+    if let Some(earlier) = agent() {
+        if earlier.recorder.is_on() {
+            let path = earlier.directory.path().display();
+            return Err(StartError(format!("this process is already being recorded, into {path}")));
+        }
+        // A fault has ended it.
+        earlier.finish(Timeout::Long);
+        release_alone(earlier);
+    }
+    let options =
+        Options::parse(option_text, environment).map_err(|e| StartError(e.to_string()))?;
+    if when == Start::Attached && options.engine == EngineKind::Events {
+        let why = "engine=events cannot record a running JVM, because method events must be requested when \
+                   it starts; use engine=instrument, or start the JVM with -agentpath";
+        return Err(StartError(why.to_owned()));
+    }
+    crate::logging::init(options.log);
+    if when == Start::WithJvm && !options.mains.select(command) {
+        // The main class; arguments may hold secrets.
+        let main = command.unwrap_or_default().split(' ').next().unwrap_or_default();
+        log::info!("not recorded (only-main): {main}");
+        return Ok(None);
+    }
+    let no_memory = |error: OutOfMemory| StartError(error.to_string());
+    allocator::start().map_err(no_memory)?;
+    let jvm = prepare(&options).map_err(StartError)?;
+    let agent = Arc::new(Agent::new(&options, when, jvm)?);
+    if allocator::is_short() {
+        return Err(no_memory(OutOfMemory));
+    }
+    log::info!("recording into {}", agent.directory.path().display());
+    if agent.engine == EngineKind::Events {
+        let _ = OF_EVENTS.set(Arc::clone(&agent));
+    }
+    CURRENT.put(Arc::clone(&agent));
+    if options.overload == Overload::Drop
+        && let Err(error) = agent.spawn("flow-writer", |agent| agent.recorder.run_writer())
+    {
+        agent.recorder.stop(&format!("cannot start the thread that writes chunks: {error}"));
+    }
+    if agent.syncer.is_some()
+        && let Err(error) = agent.spawn("flow-sync", |agent| agent.run_syncer())
+    {
+        agent.recorder.stop(&format!("cannot start the thread for durability=system: {error}"));
+    }
+    if let Timing::Sampled { period } = options.clock
+        && let Err(error) =
+            agent.spawn("flow-sampler", move |agent| sampler::run(&agent.recorder, period))
+    {
+        log::warn!("cannot start the thread that samples times: {error}; the trace has few times");
+    }
+    Ok(Some(agent))
+}
+
+fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+impl Agent {
+    fn new(options: &Options, when: Start, jvm: Jvm) -> Result<Self, StartError> {
+        let (started, zero_ns) = (Instant::now(), crate::sys::clock::nano_time());
+        let start_ids = StartIds::read(&options.ids).map_err(|e| StartError(e.to_string()))?;
+        let session = environment(SESSION);
+        let directory = TraceDirectory::open(Path::new(&expand(&options.out)), session.as_deref())
+            .map_err(|e| StartError(e.to_string()))?;
+        let budget = Budget::new(options.max_bytes);
+        // No smaller size is allowed. If it is reached, the final manifest is made to fit.
+        let _ = budget.take(END_MANIFEST_BYTES);
+        let line_file = |name: &'static str| -> Result<LineFile, StartError> {
+            let file = directory.create(name).map_err(|error| (name, error))?;
+            Ok(LineFile::new(file, name, budget.clone()))
+        };
+        let mut journal_place = match &options.journal {
+            None => JournalPlace::in_trace(&directory),
+            Some(path) => JournalPlace::elsewhere(path).map_err(|error| no_journal(path, error))?,
+        };
+        // Before the manifest, which says where it is.
+        let journal_file = JournalFile::create_at(&mut journal_place, budget.clone());
+        let journal_file = match (journal_file, &options.journal) {
+            // The user has chosen this place.
+            (Err(error), Some(path)) => return Err(no_journal(path, error)),
+            (file, _) => file.map_err(|error| error.to_string()),
+        };
+        let syncer = match options.durability {
+            Durability::Process => None,
+            Durability::System { period } => Some(Arc::new(Syncer::new(directory.clone(), period))),
+        };
+        let mut manifest = manifest(options, jvm, session);
+        manifest.journal = journal_place.path();
+        let in_manifest = |error| (names::MANIFEST, error);
+        directory
+            .replace(names::MANIFEST, &manifest_text(&manifest).map_err(in_manifest)?)
+            .map_err(in_manifest)?;
+        let end =
+            directory.reserve(names::MANIFEST, END_MANIFEST_BYTES as u64).map_err(in_manifest)?;
+        let ids = IdTable::new(start_ids, line_file(names::IDS)?, line_file(names::METHODS)?)
+            .map_err(|e| StartError(e.to_string()))?;
+        let journal =
+            journal(journal_file, &journal_place).map_err(|error| (names::JOURNAL, error))?;
+        let journal = journal.with_zero(zero_ns);
+        let chunk_bytes = match journal.is_shared() {
+            true => options.chunk_bytes,
+            false => options.chunk_bytes.min(UNSAFE_CHUNK_BYTES),
+        };
+        let side_band = match (options.format, options.clock) {
+            (EventFormat::Jsonl, _) => SideBand::None,
+            (EventFormat::Binary, Timing::Off) => SideBand::Marks,
+            (EventFormat::Binary, Timing::Sampled { .. }) => SideBand::SampledTimes,
+            (EventFormat::Binary, Timing::Exact) => SideBand::ExactTimes,
+        };
+        let recorder = Recorder::new(
+            MethodTable::new(options.filter.clone(), ids),
+            line_file(names::THREADS)?,
+            journal,
+            Box::new(
+                FileSink::new(directory.clone(), options.format, budget).synced_by(syncer.clone()),
+            ),
+            Config { chunk_bytes, side_band, started },
+        );
+        let recorder = match when {
+            Start::WithJvm => recorder,
+            Start::Attached => recorder.attached(),
+        };
+        let recorder = match options.overload {
+            Overload::Wait => recorder,
+            Overload::Drop => recorder.dropping(),
+        };
+        let recorder = if options.starts_paused { recorder.paused() } else { recorder };
+        let recorder = match crate::sys::shared_block() {
+            Some(shared) => recorder.with_off_switch(shared.off_switch()),
+            None => recorder,
+        };
+        Ok(Self {
+            recorder,
+            engine: options.engine,
+            directory,
+            journal_place: Mutex::new(Some(journal_place.used())),
+            syncer,
+            manifest: Mutex::new(Some((manifest, end))),
+            abandoned: AtomicBool::new(false),
+            unsubscribed: AtomicBool::new(false),
+            cleaned_up: AtomicBool::new(false),
+            api: options.api.clone(),
+        })
+    }
+}
+
+fn no_journal(path: &Path, error: impl fmt::Display) -> StartError {
+    StartError(format!("journal={}: {error}", path.display()))
+}
+
+/// The memory of chunks: in a file, if one can be mapped.
+fn journal(file: Result<JournalFile, String>, place: &JournalPlace) -> Result<Journal, String> {
+    let in_file = file.and_then(|file| {
+        Journal::in_file(file).inspect_err(|_| {
+            let _ = place.remove();
+        })
+    });
+    in_file.or_else(|why| {
+        log::warn!(
+            "no journal ({why}); a kill may lose the last {UNSAFE_CHUNK_BYTES} bytes of each thread"
+        );
+        Journal::private()
+    })
+}
