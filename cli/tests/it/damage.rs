@@ -156,7 +156,7 @@ fn a_replay_that_begins_after_damage_reports_it() {
     for from in ["3", "event:5", "offset:25", "com.app.Main#main > com.app.Main#work", "77"] {
         let run = flow(&["replay", "--from", from], trace.path());
         assert_eq!(run.code, Some(1), "{from}: {}", run.err);
-        let told = run.err.matches("thread-1.flow: offset 3: number of more than").count();
+        let told = run.err.matches("thread-1.flow: offset 3: expected a record of at most").count();
         // The first call on that path is before the damage; only damage in the part that is read is reported.
         assert_eq!(told, 1, "{from}: {}", run.err);
     }
@@ -169,7 +169,7 @@ fn a_replay_that_begins_after_much_damage_counts_all_of_it() {
     // The first eight places before and after the call are named.
     for (from, named, more) in [("2", 16, 8), ("900", 8, 16)] {
         let run = flow(&["replay", "--from", from], trace.path());
-        assert_eq!(run.err.matches("number of more than").count(), named, "{}", run.err);
+        assert_eq!(run.err.matches("expected a record of at most").count(), named, "{}", run.err);
         assert!(run.err.contains(&format!("… and {more} more places of damage")), "{}", run.err);
     }
 }
@@ -211,7 +211,7 @@ fn damaged_threads_have_no_stored_index() {
     let trace = bare(&[&call.repeat(1 << 21)[..], &[0xFF; 20], &[0x01], call].concat());
     let run = flow(&["index"], trace.path());
     assert_eq!(run.code, Some(1), "{}", run.err);
-    assert!(run.err.contains("thread-1.flow: offset 4194304: number of more"), "{}", run.err);
+    assert!(run.err.contains("thread-1.flow: offset 4194304: expected a record of"), "{}", run.err);
     assert!(run.out.contains("damaged; no index is stored"), "{}", run.out);
     assert!(!trace.path().join("thread-1.idx").exists());
 
@@ -234,7 +234,11 @@ fn damage_is_reported_with_its_offset_and_everything_else_is_shown() {
     for verb in ["replay", "report", "info", "dump"] {
         let run = flow(&[verb], trace.path());
         assert_eq!(run.code, Some(1), "{verb}");
-        assert!(run.err.contains("thread-1.flow: offset 3: number of more than"), "{}", run.err);
+        assert!(
+            run.err.contains("thread-1.flow: offset 3: expected a record of at most"),
+            "{}",
+            run.err
+        );
         assert!(run.out.contains(if verb == "info" { "damaged" } else { "work(" }), "{verb}");
     }
     let run = flow(&["check"], trace.path());
