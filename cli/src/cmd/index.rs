@@ -52,7 +52,13 @@ pub(crate) fn run(args: &IndexArgs, out: &mut Out) -> Result<Status, Failure> {
         if args.remove {
             continue;
         }
-        print(&rows, (small, source.place(&trace.dir).as_deref()), trace, format, out)?;
+        print(&rows, trace, format, out)?;
+        if small > 0 {
+            let threads = plural(small, "thread");
+            let need = if small == 1 { "needs" } else { "need" };
+            let text = format!("{threads} of less than {} {need} no index", bytes(SMALL_BYTES));
+            out.remark(format, source.place(&trace.dir).as_deref(), &text)?;
+        }
     }
     Ok(status)
 }
@@ -113,13 +119,7 @@ fn remove(file: &ThreadFile) -> Result<(), Error> {
     }
 }
 
-fn print(
-    rows: &[IndexRow],
-    (small, place): (u64, Option<&str>),
-    trace: &Trace,
-    format: Format,
-    out: &mut Out,
-) -> Result<(), Failure> {
+fn print(rows: &[IndexRow], trace: &Trace, format: Format, out: &mut Out) -> Result<(), Failure> {
     match format {
         Format::Text => {
             if !rows.is_empty() {
@@ -159,12 +159,6 @@ fn print(
                 writeln!(out, "{}", csv_fields(fields))?;
             }
         }
-    }
-    if small > 0 {
-        let threads = plural(small, "thread");
-        let need = if small == 1 { "needs" } else { "need" };
-        let text = format!("{threads} of less than {} {need} no index", bytes(SMALL_BYTES));
-        out.remark(format, place, &text)?;
     }
     Ok(())
 }

@@ -91,6 +91,13 @@ pub(crate) trait Exporter {
     fn finish(&mut self, _out: &mut Vec<u8>) {}
 }
 
+/// The size of an export, or of a part of one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Size {
+    pub(crate) bytes: u64,
+    pub(crate) calls: u64,
+}
+
 /// Which calls of a trace are emitted, and how.
 pub(crate) struct Emit<'a> {
     /// The selected calls.
@@ -124,13 +131,14 @@ impl Emit<'_> {
         Ok(status)
     }
 
-    /// Emits one thread to nowhere. Returns the number of bytes and calls.
+    /// Emits one thread to nowhere. Returns the size.
     pub(crate) fn measure(
         &self,
-        (trace, file): (&Trace, &ThreadFile),
+        trace: &Trace,
+        file: &ThreadFile,
         exporter: &mut dyn Exporter,
         progress: &mut Progress,
-    ) -> Result<(u64, u64), Failure> {
+    ) -> Result<Size, Failure> {
         let mut bytes = 0;
         let mut write = |written: &[u8]| {
             bytes += written.len() as u64;
@@ -139,7 +147,7 @@ impl Emit<'_> {
         let mut out = Buffer { bytes: Vec::new(), write: &mut write };
         let (_, calls) = self.thread(trace, file, exporter, progress, &mut out)?;
         out.flush()?;
-        Ok((bytes, calls))
+        Ok(Size { bytes, calls })
     }
 
     /// Counts the calls of a thread that would be emitted, by depth. Calls deeper than `by_depth` is long count in

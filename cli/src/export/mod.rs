@@ -30,7 +30,7 @@ use flow_codec::read::Trace;
 
 use crate::output::{Format, Unit};
 
-pub(crate) use emit::{Emit, Exporter};
+pub(crate) use emit::{Emit, Exporter, Size};
 pub(crate) use names::MethodNumbers;
 pub(crate) use path_format::PathFormat;
 pub(crate) use stacks::Stacks;

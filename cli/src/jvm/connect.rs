@@ -60,7 +60,7 @@ fn listening(process: &Process) -> Result<Option<UnixStream>, Failure> {
     let tmp = process.tmp()?;
     let path = tmp.join(&name);
     // In a directory to which everyone may write, the name alone proves nothing.
-    let is_theirs = |owner| owner == process.owner().0 || owner == 0;
+    let is_theirs = |owner| owner == process.user() || owner == 0;
     match fs::symlink_metadata(&path) {
         Ok(metadata) if is_theirs(metadata.uid()) => {}
         Ok(_) => {

@@ -66,9 +66,14 @@ impl Process {
         self.status.own_pid
     }
 
-    /// The user and group it acts as.
-    pub(super) fn owner(&self) -> (u32, u32) {
-        (self.status.user, self.status.group)
+    /// The user it acts as.
+    pub(super) fn user(&self) -> u32 {
+        self.status.user
+    }
+
+    /// The group it acts as.
+    pub(super) fn group(&self) -> u32 {
+        self.status.group
     }
 
     /// Its working directory.

@@ -34,8 +34,7 @@ impl Refusal {
             let mut options = OpenOptions::new();
             let file = options.read(true).write(true).create_new(true).mode(0o600).open(&path)?;
             // The JVM may belong to another user if we are root.
-            let (user, group) = process.owner();
-            fchown(&file, Some(user), Some(group))?;
+            fchown(&file, Some(process.user()), Some(process.group()))?;
             Ok(file)
         };
         match create() {

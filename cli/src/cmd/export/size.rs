@@ -8,7 +8,7 @@ use flow_codec::analysis::PathTree;
 use flow_codec::read::{ThreadFile, Trace};
 
 use super::write::Export;
-use crate::export::{PathFormat, Stacks, Viewer, Writer, writer};
+use crate::export::{PathFormat, Size, Stacks, Viewer, Writer, writer};
 use crate::failure::{Failure, Status};
 use crate::input::reading::count_thread;
 use crate::output::{Out, Progress, bytes, plural};
@@ -20,13 +20,6 @@ const SAMPLED_THREADS: usize = 16;
 
 /// Depths that are counted separately to find one that fits.
 const DEPTHS: usize = 1024;
-
-/// An estimated size.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Size {
-    pub(super) bytes: u64,
-    pub(super) calls: u64,
-}
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -64,10 +57,9 @@ impl Export<'_> {
             else {
                 break;
             };
-            let place = (self.trace, *file);
-            let (bytes, calls) = emit.measure(place, timeline.as_mut(), &mut progress)?;
-            sample.bytes += bytes;
-            sample.calls += calls;
+            let size = emit.measure(self.trace, file, timeline.as_mut(), &mut progress)?;
+            sample.bytes += size.bytes;
+            sample.calls += size.calls;
         }
         if is_whole {
             return Ok(sample);

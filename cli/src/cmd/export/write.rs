@@ -4,9 +4,9 @@ use flow_codec::analysis::PathTree;
 use flow_codec::read::{Selection, TimeLimits, Trace};
 
 use super::destination::Destination;
-use super::size::{Size, frames_that_fit};
+use super::size::frames_that_fit;
 use crate::args::ExportArgs;
-use crate::export::{Emit, Exporter, PathFormat, Stacks, Viewer, viewer};
+use crate::export::{Emit, Exporter, PathFormat, Size, Stacks, Viewer, viewer};
 use crate::failure::{Failure, Status};
 use crate::input::context_tree::ContextTree;
 use crate::input::reading::Chosen;

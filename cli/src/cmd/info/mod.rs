@@ -30,7 +30,7 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
     for trace in &source.traces {
         let (mut threads, of_threads) = threads(args, trace, &mut progress);
         status = status.and(of_threads);
-        let facts = TraceSums::new(args, trace, &threads);
+        let sums = TraceSums::new(args, trace, &threads);
         sort(&mut threads, args.sort);
         let name = source.name(&trace.dir);
         let all = threads.len();
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
                     out.write_all(b"\n")?;
                 }
                 out.heading(&format!("trace {}", trace.dir.display()))?;
-                print(args, trace, &facts, out)?;
+                print(args, trace, &sums, out)?;
                 print_threads(&threads, out)?;
             }
             Format::Json => {
@@ -50,9 +50,9 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
                     trace: &name,
                     state: state_word(trace),
                     methods: trace.methods.met(),
-                    calls: facts.calls,
-                    bytes: facts.bytes,
-                    marks: &facts.marks,
+                    calls: sums.calls,
+                    bytes: sums.bytes,
+                    marks: &sums.marks,
                     manifest: trace.manifest.as_ref(),
                     threads: &threads,
                 };

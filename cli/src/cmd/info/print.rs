@@ -33,26 +33,28 @@ pub(super) struct TraceSums {
     pub(super) bytes: u64,
     threads: u64,
     pub(super) marks: MarkCounts,
-    /// The number of frames entered before recording, and the number of their threads.
-    open: (u64, u64),
+    /// The number of frames entered before recording.
+    open_frames: u64,
+    /// The number of threads with such frames.
+    open_threads: u64,
 }
 
 impl TraceSums {
     pub(super) fn new(args: &InfoArgs, trace: &Trace, threads: &[ThreadRow]) -> Self {
+        let open: Vec<u64> = trace
+            .threads
+            .iter()
+            .filter(|(id, _)| args.threads.include(trace, *id))
+            .map(|(_, thread)| thread.open.count())
+            .filter(|count| *count > 0)
+            .collect();
         Self {
             calls: threads.iter().fold(0, |sum, thread| sum + thread.calls),
             bytes: trace.files.iter().fold(0, |sum, file| sum + file.stored_bytes()),
             threads: threads.iter().filter(|thread| thread.calls > 0).count() as u64,
             marks: MarkCounts::read(trace),
-            open: trace
-                .threads
-                .iter()
-                .filter(|(id, _)| args.threads.include(trace, *id))
-                .map(|(_, thread)| thread.open.count())
-                .filter(|count| *count > 0)
-                .fold((0, 0), |(frames, threads), count| {
-                    (count.saturating_add(frames), threads + 1)
-                }),
+            open_frames: open.iter().fold(0, |sum, count| count.saturating_add(sum)),
+            open_threads: open.len() as u64,
         }
     }
 }
@@ -66,11 +68,11 @@ pub(super) fn state_word(trace: &Trace) -> &'static str {
     }
 }
 
-/// Prints the facts of a trace as text.
+/// Prints the sums of a trace as text.
 pub(super) fn print(
     args: &InfoArgs,
     trace: &Trace,
-    facts: &TraceSums,
+    sums: &TraceSums,
     out: &mut Out,
 ) -> Result<(), Failure> {
     let mut fact = |key: &str, value: &str| writeln!(out, "{key:<9} {}", escaped(value));
@@ -99,19 +101,20 @@ pub(super) fn print(
         "calls",
         &format!(
             "{} in {}, {}",
-            grouped(facts.calls),
-            plural(facts.threads, "thread"),
-            bytes(facts.bytes)
+            grouped(sums.calls),
+            plural(sums.threads, "thread"),
+            bytes(sums.bytes)
         ),
     )?;
-    if let Some(clock) = facts.marks.text(trace) {
+    if let Some(clock) = sums.marks.text(trace) {
         fact("clock", &clock)?;
     }
-    if let Some(other) = facts.marks.other() {
+    if let Some(other) = sums.marks.other() {
         fact("marked", &other)?;
     }
-    if let (frames @ 1.., threads) = facts.open {
-        let (frames, threads) = (plural(frames, "frame"), plural(threads, "thread"));
+    if sums.open_frames > 0 {
+        let (frames, threads) =
+            (plural(sums.open_frames, "frame"), plural(sums.open_threads, "thread"));
         fact("before", &format!("{frames} entered before recording, in {threads}"))?;
     }
     fact("methods", &grouped(trace.methods.met() as u64))?;

@@ -20,8 +20,15 @@ const NOT_FOUND: u8 = 127;
 /// The status of a command that was killed by a signal is this plus the signal's number.
 const KILLED: i32 = 128;
 
-/// Runs the command, and returns its process id and exit status.
-pub(super) fn run(launch: &Launch) -> Result<(u32, u8), Failure> {
+/// A command that has ended.
+pub(super) struct Ended {
+    pub(super) pid: u32,
+    /// Its exit status.
+    pub(super) status: u8,
+}
+
+/// Runs the command to its end.
+pub(super) fn run(launch: &Launch) -> Result<Ended, Failure> {
     let (program, args) = launch
         .command
         .split_first()
@@ -35,7 +42,7 @@ pub(super) fn run(launch: &Launch) -> Result<(u32, u8), Failure> {
     let mut child = child.spawn().map_err(|error| cannot_run(program, &error))?;
     let status = wait(&mut child, &mut signals)
         .map_err(|error| Failure::Failed(format!("waiting for the command: {error}")))?;
-    Ok((child.id(), code(status)))
+    Ok(Ended { pid: child.id(), status: code(status) })
 }
 
 fn cannot_run(program: &OsStr, error: &std::io::Error) -> Failure {

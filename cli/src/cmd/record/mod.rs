@@ -16,6 +16,7 @@ mod summary;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use self::child::Ended;
 use self::defaults::Defaults;
 use self::launch::Launch;
 use self::summary::Summary;
@@ -34,7 +35,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
     let defaults = Defaults::of(&args.command, &args.agent)?;
     let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let launch = Launch::new(args, &agent, &defaults, started)?;
-    let (pid, status) = child::run(&launch)?;
+    let Ended { pid, status } = child::run(&launch)?;
     let summary = Summary::of(&dir.out, &dir.pattern, started, pid);
     summary.print(why_nothing(args));
     Ok(Status::Command(status))

@@ -71,7 +71,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
             threads += 1;
             let mut replay = ThreadReplay::new(args, threads, title, prefix);
             let reading = match &args.from {
-                None => whole_thread(args, (trace, file), &mut replay, &mut lines, &mut progress)?,
+                None => whole_thread(args, trace, file, &mut replay, &mut lines, &mut progress)?,
                 Some(from) => match from.find(trace, file, &mut progress) {
                     Ok((Some(start), before)) => {
                         found = true;

@@ -21,14 +21,15 @@ pub(super) fn selections(args: &ReplayArgs, trace: &Trace) -> (Selection, Option
 /// Replays a whole thread.
 pub(super) fn whole_thread(
     args: &ReplayArgs,
-    (trace, file): (&Trace, &ThreadFile),
+    trace: &Trace,
+    file: &ThreadFile,
     replay: &mut ThreadReplay,
     lines: &mut Lines<'_>,
     progress: &mut Progress,
 ) -> Result<Reading, Failure> {
     let before = args.part.filter.open_frames(trace, file.id);
     replay.entered_before(&before, lines)?;
-    let reading = events(args, (file, Offset::default()), replay, lines, progress)?;
+    let reading = events(args, file, Offset::default(), replay, lines, progress)?;
     replay.end(reading.ending, &before, lines)?;
     Ok(reading)
 }
@@ -43,7 +44,7 @@ pub(super) fn from_position(
     progress: &mut Progress,
 ) -> Result<Reading, Failure> {
     replay.start_at(start, args.is_timed(), lines)?;
-    let reading = events(args, (file, start.place.offset), replay, lines, progress)?;
+    let reading = events(args, file, start.place.offset, replay, lines, progress)?;
     replay.end(reading.ending, &OpenFrames::default(), lines)?;
     Ok(reading)
 }
@@ -51,7 +52,8 @@ pub(super) fn from_position(
 /// Replays from a record on. Times need the timeline; without them, records are read directly, which is faster.
 fn events(
     args: &ReplayArgs,
-    (file, from): (&ThreadFile, Offset),
+    file: &ThreadFile,
+    from: Offset,
     replay: &mut ThreadReplay,
     lines: &mut Lines<'_>,
     progress: &mut Progress,

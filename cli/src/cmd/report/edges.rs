@@ -42,6 +42,7 @@ pub(super) fn run(
         let asked = Selection::new(&trace.methods, &globs, &[]);
         let unit = Unit::new(by_time(args.by, trace)?);
         let is_asked = |method| asked.contains(method);
+        let question = Question { side, unit, patterns };
         let found = match unit {
             Unit::Calls => {
                 let edges = Edges::new(Report::default(), side, is_asked);
@@ -59,9 +60,16 @@ pub(super) fn run(
         };
         status = status.and(found.status);
         source.begin(trace, format, out)?;
-        found.print((side, unit), source, trace, args, out)?;
+        found.print(&question, source, trace, args, out)?;
     }
     Ok(status)
+}
+
+/// What to show: callers or callees, of which methods, and the unit of their weights.
+struct Question<'a> {
+    side: Side,
+    unit: Unit,
+    patterns: &'a [String],
 }
 
 /// What was found in a trace.
@@ -93,21 +101,21 @@ impl Found {
 
     fn print(
         &self,
-        (side, unit): (Side, Unit),
+        question: &Question<'_>,
         source: &Source,
         trace: &Trace,
         args: &ReportArgs,
         out: &mut Out,
     ) -> Result<(), Failure> {
+        let Question { side, unit, patterns } = *question;
         let (format, max) = (args.source.format, max_lines(args));
         let (shown, left) = self.rows.split_at(max.min(self.rows.len()));
         let mut labels = Labels::new(&trace.methods, format, args.verbose);
         if format == Format::Text {
             if self.chosen.is_empty() {
-                let patterns = if side == Side::Callers { &args.callers } else { &args.callees };
                 return Ok(writeln!(out, "no call matches {}", escaped(&patterns.join(", ")))?);
             }
-            writeln!(out, "{}", escaped(&self.heading((side, unit), &labels)))?;
+            writeln!(out, "{}", escaped(&self.heading(question, &labels)))?;
             if self.rows.is_empty() {
                 return Ok(());
             }
@@ -144,7 +152,7 @@ impl Found {
         Ok(())
     }
 
-    fn heading(&self, (side, unit): (Side, Unit), labels: &Labels<'_>) -> String {
+    fn heading(&self, question: &Question<'_>, labels: &Labels<'_>) -> String {
         let methods = match &self.chosen[..] {
             [(method, _)] => labels.name(*method),
             chosen => plural(chosen.len() as u64, "method"),
@@ -152,7 +160,7 @@ impl Found {
         let calls = self.chosen.iter().map(|(_, calls)| calls).sum();
         let made = plural(self.rows.iter().map(|row| row.calls).sum(), "call");
         let total = duration(self.total);
-        match (side, unit) {
+        match (question.side, question.unit) {
             (Side::Callers, Unit::Calls) => {
                 format!("callers of {methods}: {}", plural(calls, "call"))
             }

@@ -210,7 +210,7 @@ impl PathPrinter<'_> {
             .max()
             .unwrap_or(0);
         for (path, row) in rows {
-            self.frequent_one((tree, unit), path, row, width, out)?;
+            self.frequent_one(tree, path, row, width, out)?;
             shown_calls += row.calls;
             shown_weight += row.self_weight;
         }
@@ -234,12 +234,13 @@ impl PathPrinter<'_> {
 
     fn frequent_one(
         &mut self,
-        (tree, unit): (&PathTree, Unit),
+        tree: &PathTree,
         path: PathId,
         row: PathRow,
         width: usize,
         out: &mut Out,
     ) -> Result<(), Failure> {
+        let unit = Unit::new(tree.is_timed());
         let stack = tree.stack(path);
         let depth = stack.len() - 1;
         let numbers = Weight::from(row).fields(unit, self.format);
