@@ -1,12 +1,12 @@
 #!/bin/sh
-# Builds the jar of the Java API, which the command line carries as bytes: scripts/api.sh [--check]
+# Builds the jar of the Java API, which the program flow contains: scripts/api.sh [--check]
 #
-# With --check nothing is written: it compares, and fails if source and bytes disagree. Uses the
-# `javac` of JDK 17, so that the bytes come out the same everywhere.
+# With --check, writes nothing and fails if the jar differs from the source. Needs the `javac` of JDK 17, so that
+# the bytes are the same on every machine.
 set -eu
 cd "$(dirname "$0")/.."
 
-# The jar contains the modes of files: those of the sources are made the same everywhere.
+# The jar contains file modes, so the sources get the same modes on every machine.
 umask 022
 chmod -R u=rwX,go=rX java-api/src || true
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs tests of the codec under Miri, which sees undefined behaviour, in what we depend on too: the pure
-# parts, bytes in memory to records and back. What is too slow there says so where it stands. Takes
-# some minutes.
+# Runs tests of the codec under Miri, which detects undefined behaviour, also in dependencies. Only the pure
+# parts run: bytes in memory to records and back. Tests that are too slow under Miri are marked in the source.
+# Takes some minutes.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -12,12 +12,12 @@ cargo +nightly --version >/dev/null 2>&1 || {
 cargo +nightly miri --version >/dev/null 2>&1 ||
     rustup component add --toolchain nightly miri rust-src
 
-# Of random tests a few cases: others find mistakes of logic.
+# Few cases of each random test. Mistakes of logic are found without Miri.
 export PROPTEST_CASES=2
-# proptest looks where it is run.
+# proptest reads the working directory.
 export MIRIFLAGS=-Zmiri-disable-isolation
 
-# Parts that open files are left out by their names.
+# These names leave out the parts that open files.
 cargo +nightly miri test --quiet -p flow-codec --lib -- \
     analysis:: format:: ids:: method_map:: read::flow read::jsonl read::open_chunk \
     scan:: tree::walk write::

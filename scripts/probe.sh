@@ -1,8 +1,8 @@
 #!/bin/sh
-# Compiles the probe class, which the agent carries as bytes: scripts/probe.sh [--check]
+# Compiles the probe class, whose bytes the agent contains: scripts/probe.sh [--check]
 #
-# With --check nothing is written: it compares, and fails where source and bytes disagree. Uses the
-# `java` and `javac` of JDK 17, so that the bytes come out the same everywhere.
+# With --check, writes nothing and fails if the bytes differ from the source. Needs `java` and `javac` of JDK 17,
+# so that the bytes are the same on every machine.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -10,7 +10,7 @@ readonly source=agent/java/java/lang/FlowProbe.java bytes=agent/java/FlowProbe.c
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-# For every JDK from 11 on. Class files have no names of variables and no lines: nobody debugs them.
+# For every JDK from 11 on. Without debug information, which nobody needs.
 javac -g:none -source 11 -target 11 -Xlint:-options \
     --add-exports java.base/jdk.internal.misc=ALL-UNNAMED --patch-module java.base=agent/java \
     -d "$scratch" "$source"

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Records a real program and shows what it did: javac at work on one file, or the command you give.
+# Records a real program and shows what it did: javac as it compiles one file, or a command of yours.
 #
 #   scripts/record.sh                          javac compiling a small program
 #   scripts/record.sh java -jar app.jar        a program of yours
 #
-# Builds flow first (release), and installs or names what is missing for that.
+# First builds flow (release), and installs what is missing for that, or reports what to install.
 set -eu
 [ -z "${JAVA_HOME:-}" ] || PATH="$JAVA_HOME/bin:$PATH"
 root=$(cd "$(dirname "$0")/.." && pwd)

@@ -1,6 +1,8 @@
 #!/bin/sh
-# Checks what flow needs to be built and tested; installs what is missing where it can (Debian and its
-# kin, as root), and else says what to install. `setup.sh record` asks only for what recording needs.
+# Checks that everything is there to build and test flow: scripts/setup.sh [record]
+#
+# Installs what is missing on Debian and similar systems if run as root; otherwise reports what to install.
+# With `record`, checks only what recording needs.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -12,16 +14,16 @@ have() { command -v "$1" >/dev/null 2>&1; }
 
 can_install() { have apt-get && [ "$(id -u)" = 0 ]; }
 
-# Others may be installing as well, and mirrors fail now and then.
+# Waits for other installations to finish, and retries because mirrors fail now and then.
 apt() {
     DEBIAN_FRONTEND=noninteractive \
         apt-get -qq -o Acquire::Retries=3 -o DPkg::Lock::Timeout=300 "$@" >&2
 }
 
-# Once: a fresh machine knows of no packages.
+# Runs once. A fresh machine has no list of packages.
 update() { [ -n "${updated:-}" ] || { apt update && updated=1; }; }
 
-# Usage: want COMMAND DEBIAN-PACKAGE WHAT-FOR
+# Checks for a command: want COMMAND DEBIAN-PACKAGE PURPOSE
 want() {
     have "$1" && return
     if can_install; then
@@ -34,15 +36,15 @@ want() {
   $1: $3. Debian: apt-get install $2"
 }
 
-want cc gcc "compiles and links; also the tests' own counting agent"
-# Packages name themselves differently from release to release; any JDK from 17 on will do.
+want cc gcc "links programs, and compiles the counting agent of the tests"
+# Not every release has this package. Any JDK from version 17 on will do.
 jdk=openjdk-17-jdk-headless
 if ! have javac && can_install; then update || true; fi
 if have apt-cache && ! apt-cache show "$jdk" >/dev/null 2>&1; then jdk=default-jdk-headless; fi
 want javac "$jdk" "a JDK to record programs with, version 17 or later"
 if [ "${1:-}" != record ]; then
     want mvn maven "builds the Java programs of the tests"
-    want unzip unzip "takes libraries apart whose classes the tests rewrite"
+    want unzip unzip "unpacks libraries whose classes the tests rewrite"
     [ -z "${FLOW_FUZZ_SECONDS:-}" ] || want c++ g++ "builds the fuzzer"
 fi
 
@@ -60,7 +62,7 @@ if have cargo && have rustc; then
     fi
     if [ "${1:-}" != record ]; then
         for component in clippy rustfmt; do
-            # Not `have`: the name is there without the component.
+            # Not `have`: rustup installs the command even without the component.
             cargo "${component#rust}" --version >/dev/null 2>&1 ||
                 { have rustup && rustup component add "$component" >&2; } ||
                 missing="$missing

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs every test: format, lints, docs, unit, golden, property and end-to-end tests on every JDK found.
-# Installs or names what is missing first.
+# First installs what is missing, or reports what to install.
 #
 #   scripts/test.sh
 #
@@ -15,7 +15,7 @@ cd "$(dirname "$0")/.."
 scripts/setup.sh
 
 failed=""
-# Runs a step and says how long it took: step NAME COMMAND…
+# Runs a step and prints its duration: step NAME COMMAND…
 step() {
     name=$1
     shift
@@ -37,7 +37,7 @@ licences() {
 java_programs() { (cd java-harness && mvn -q -B package); }
 
 fuzzing() {
-    # Not on every machine: it needs a nightly compiler and builds fuzzers.
+    # Installs the nightly compiler and the fuzzer, which not every machine has.
     cargo +nightly --version >/dev/null 2>&1 ||
         rustup toolchain install nightly --profile minimal --no-self-update || return 1
     command -v cargo-fuzz >/dev/null 2>&1 || cargo install --quiet --locked cargo-fuzz || return 1
@@ -51,7 +51,7 @@ step documentation env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-dep
 step "Java programs and their own tests" java_programs
 step "the jar of the Java API" scripts/api.sh --check
 step building cargo build --workspace --quiet
-# With the short form of scripts/torture.sh.
+# Includes the short form of scripts/torture.sh.
 step tests cargo test --workspace --no-fail-fast
 step "the class of the probes" scripts/probe.sh --check
 step "rewritten classes of a JDK and of two libraries" scripts/verify-corpus.sh --fast

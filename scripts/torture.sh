@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# The proofs that nothing is lost, in numbers: scripts/torture.sh [test]…
+# Tests that nothing is lost, with large numbers: scripts/torture.sh [TEST]…
 #
-# Kills programs at random instants and at every system call that touches the trace, lets the disk fill up
-# and break, starts threads by the hundred thousand. The same tests run with small numbers in
-# scripts/test.sh. Takes about an hour. A test is a part of a name, such as kills or crowds::short.
+# Kills programs at random instants and at every system call that touches the trace, fills and breaks the
+# disk, starts hundreds of thousands of threads. scripts/test.sh runs the same tests with small numbers. Takes
+# about an hour. TEST is part of the name of a test, such as kills or crowds::short.
 #
-# Environment: TORTURE_SEED (1), from which everything follows; how often each thing is tried, below;
+# Environment: TORTURE_SEED (1), which determines all that is random; the numbers of repetitions below;
 # FLOW_TEST_JDKS, see scripts/jdks.sh. A million virtual threads:
 #
 #   TORTURE_VIRTUAL_THREADS=1000000 scripts/torture.sh crowds::virtual
 #
-# What was measured is in the lines that begin with "torture:". Exit status: 0 all passed.
+# Lines that begin with "torture:" contain measurements. Exit status: 0 all passed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,20 +18,20 @@ export TORTURE_LONG=1
 export TORTURE_SEED=${TORTURE_SEED:-1}
 # Kills at random instants, on each JDK.
 export TORTURE_KILLS=${TORTURE_KILLS:-200}
-# Kills at each of so many system calls: before it, after it, half-way through a write.
+# System calls at each of which a program is killed: before it, after it, half-way through a write.
 export TORTURE_CALLS=${TORTURE_CALLS:-500}
 export TORTURE_CALLS_TRIED=${TORTURE_CALLS_TRIED:-$TORTURE_CALLS}
-# Kills while an earlier trace is moved away.
+# Kills while an earlier trace is being moved away.
 export TORTURE_MOVES=${TORTURE_MOVES:-60}
 # Disks that fill up, break, or have no descriptors left; calls that fail once.
 export TORTURE_DISKS=${TORTURE_DISKS:-20}
 export TORTURE_ONCE=${TORTURE_ONCE:-60}
-# Allocations of the agent that fail, of each kind of test; 0 is every one of a run, which takes hours.
+# Failed allocations of the agent, in each kind of test; 0 fails every one of a run, which takes hours.
 export TORTURE_MEMORY=${TORTURE_MEMORY:-300}
 export TORTURE_THREADS=${TORTURE_THREADS:-100000}
 export TORTURE_VIRTUAL_THREADS=${TORTURE_VIRTUAL_THREADS:-100000}
 export TORTURE_PASSING_THREADS=${TORTURE_PASSING_THREADS:-1000000}
-# Each way to end; the cost of the end.
+# Repetitions of each way to end, and of the measurement of what the end costs.
 export TORTURE_ENDS=${TORTURE_ENDS:-50}
 export TORTURE_END_COSTS=${TORTURE_END_COSTS:-5}
 export TORTURE_FORKS=${TORTURE_FORKS:-10}
@@ -41,7 +41,7 @@ export TORTURE_CYCLES=${TORTURE_CYCLES:-1000}
 export TORTURE_OVERFLOWS=${TORTURE_OVERFLOWS:-10000}
 export TORTURE_SPEED_SECONDS=${TORTURE_SPEED_SECONDS:-60}
 
-# The release build, one test at a time: so that figures mean something.
+# The release build, and one test at a time, so that measurements are comparable.
 cargo build --release --quiet --workspace
 filters=()
 for test in "$@"; do filters+=("torture::$test"); done

@@ -17,7 +17,7 @@ const info = lines(path.join(work, `${name}.info`))[0];
 const grouped = (number) => number.toLocaleString("en-US");
 const size = fs.statSync(file).size;
 
-// What a browser makes of what can do something in a name.
+// A name as the page shows it: characters that could have an effect are escaped.
 const shown = (text) =>
   text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
 
@@ -47,7 +47,7 @@ async function open(browser, options = {}) {
   return { page, wrong, ms: Date.now() - start };
 }
 
-// Pixels of the chart, to see whether it has changed.
+// The pixels of the chart, which show whether it has changed.
 const pixels = (page) =>
   page.evaluate(
     () =>
@@ -70,7 +70,7 @@ async function verify(browser) {
   const { page, wrong, ms } = await open(browser);
   await shot(page, "start");
 
-  // What is told is what the report tells.
+  // The page shows the numbers of the report.
   assert.equal(await count(page, "calls"), grouped(info.calls));
   assert.equal(await count(page, "methods"), grouped(report.length));
   assert.equal(
@@ -81,7 +81,7 @@ async function verify(browser) {
     rows.map((row) => [...row.cells].map((cell) => cell.textContent)),
   );
   assert.equal(rows.length, Math.min(report.length, 100));
-  // In a page with times, rows are in another order, and only calls can be compared.
+  // A page with times has another order of rows, and only its calls can be compared.
   const { unit } = JSON.parse(await page.textContent("#data"));
   const is = (row, told) =>
     row[0] === grouped(told.calls) && row[4].startsWith(shown(`${told.class}.${told.name}`));
@@ -171,7 +171,7 @@ async function verify(browser) {
   await page.fill("#search", "");
   assert.equal(await page.locator("tbody tr").count(), rows.length);
 
-  // Frames of a glide through it all.
+  // How long a frame takes while the chart zooms in and out.
   const frame = await page.evaluate(
     () =>
       new Promise((done) => {
@@ -214,7 +214,7 @@ async function verify(browser) {
     await other.page.close();
   }
 
-  // No name became anything but text.
+  // Every name is text, and none became code.
   const foreign = await page.evaluate(() => [
     document.images.length,
     document.scripts.length,

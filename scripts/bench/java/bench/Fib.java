@@ -5,11 +5,11 @@ import java.lang.management.ThreadMXBean;
 import java.util.Arrays;
 
 /**
- * The smallest methods there are, called as often as a program can: what one recorded call costs at the least.
+ * The smallest possible methods, called as often as possible: the least that a recorded call can cost.
  *
- * <p>{@code Fib N ITERATIONS} prints the nanoseconds of CPU time a call, of this thread only, in the iteration of the
- * median. The start of the JVM and the work of the compilers are not in that number; they are in the figures taken
- * from outside.
+ * <p>{@code Fib N ITERATIONS} prints the nanoseconds of CPU time a call, of this thread only, in the median iteration.
+ * This number contains neither the start of the JVM nor the work of its compilers; measurements of the whole process
+ * do.
  */
 public final class Fib {
     private Fib() {}
@@ -18,7 +18,7 @@ public final class Fib {
         int n = Integer.parseInt(args[0]);
         int iterations = Integer.parseInt(args[1]);
         ThreadMXBean threads = ManagementFactory.getThreadMXBean();
-        // A twentieth of an iteration: by its end the method is compiled.
+        // 5 % of an iteration, by whose end the method is compiled.
         fib(n - 6);
         double[] nsPerCall = new double[iterations];
         for (int i = 0; i < iterations; i++) {

@@ -13,7 +13,7 @@ import java.util.stream.Stream;
  * {@code JfrSettings ROOT PACKAGE}, where ROOT is a directory, a jar or {@code jrt:/MODULE}.
  *
  * <p>Its filter takes classes, not packages, and a wildcard is accepted but records nothing; so all classes are named.
- * Stack traces are off: with them an event costs some thousand times what it costs without.
+ * Stack traces are off: they make an event some thousand times as expensive.
  */
 public final class JfrSettings {
     private JfrSettings() {}

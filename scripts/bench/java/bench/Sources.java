@@ -7,9 +7,9 @@ import java.nio.file.Path;
 /**
  * Writes the program that the compiler is recorded on: {@code Sources DIR CLASSES METHODS}.
  *
- * <p>Each class is generic and has methods of five kinds, because they cost a compiler very different things: plain
- * arithmetic, loops over collections, lambdas, generic methods calling the class before, and, one in fifteen, streams
- * whose types must be inferred. Nothing depends on chance, so every run compiles the same program.
+ * <p>Each class is generic and has methods of five kinds, because they cost a compiler very different amounts of time:
+ * plain arithmetic, loops over collections, lambdas, generic methods calling the class before, and, one in fifteen,
+ * streams whose types must be inferred. Nothing is random, so every run compiles the same program.
  */
 public final class Sources {
     private Sources() {}

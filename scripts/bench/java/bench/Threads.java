@@ -4,10 +4,10 @@ import java.util.Arrays;
 import java.util.concurrent.CountDownLatch;
 
 /**
- * Many threads alive at once, beside a heap of fixed size: what recording adds to the memory of a program.
+ * Many threads alive at once, next to a heap of fixed size: what recording adds to the memory of a program.
  *
  * <p>{@code Threads COUNT HEAP_MIB} fills a heap and starts threads. Each makes more calls than one chunk holds, then
- * waits for the last one, so that whatever a thread keeps is kept by all of them at the same time.
+ * waits for the last one, so that all threads hold their memory at the same time.
  */
 public final class Threads {
     private static final int CALLS = 50_000;
@@ -24,7 +24,7 @@ public final class Threads {
         byte[][] heap = new byte[Integer.parseInt(args[1])][];
         for (int i = 0; i < heap.length; i++) {
             heap[i] = new byte[1 << 20];
-            // A page that nobody wrote to takes no memory.
+            // A page that was never written takes no memory.
             Arrays.fill(heap[i], (byte) 1);
         }
         new Threads(count).runAll(count);
