@@ -4,6 +4,8 @@
 //! - [`bench`]: what recording costs
 //! - [`bench_read`]: how fast traces are read
 //! - [`compare_output`]: whether two builds of flow print the same
+//! - [`fuzz`]: runs fuzz targets, and keeps what they find
+//! - [`jdks`]: fetches JDKs of several versions
 //! - [`verify_corpus`]: whether JVMs accept rewritten classes
 
 #![forbid(unsafe_code)]
@@ -13,7 +15,9 @@ mod bench;
 mod bench_read;
 mod compare_output;
 mod failure;
+mod fuzz;
 mod jdk;
+mod jdks;
 mod machine;
 mod markdown;
 mod process;
@@ -51,10 +55,12 @@ impl Outcome {
     }
 }
 
-const VERBS: [Verb; 4] = [
+const VERBS: &[Verb] = &[
     Verb { name: bench::NAME, usage: bench::USAGE, run: bench::run },
     Verb { name: bench_read::NAME, usage: bench_read::USAGE, run: bench_read::run },
     Verb { name: compare_output::NAME, usage: compare_output::USAGE, run: compare_output::run },
+    Verb { name: fuzz::NAME, usage: fuzz::USAGE, run: fuzz::run },
+    Verb { name: jdks::NAME, usage: jdks::USAGE, run: jdks::run },
     Verb { name: verify_corpus::NAME, usage: verify_corpus::USAGE, run: verify_corpus::run },
 ];
 
@@ -96,7 +102,7 @@ mod tests {
     #[test]
     fn each_verb_has_a_script_which_its_usage_names() {
         let scripts = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts");
-        for verb in &VERBS {
+        for verb in VERBS {
             let script =
                 std::fs::read_to_string(scripts.join(format!("{}.sh", verb.name))).unwrap();
             assert!(script.contains(&format!("-- {} ", verb.name)), "{}", verb.name);

@@ -189,7 +189,9 @@ impl Corpus {
             "tests/corpus/pom.xml",
             "dependency:copy",
         ]);
-        run_command(maven.arg(format!("-Dcorpus={}", jars.display())))?;
+        // Standard output is for the table.
+        maven.arg(format!("-Dcorpus={}", jars.display())).stdout(std::io::stderr());
+        run_command(&mut maven)?;
         self.libraries = jars_in(&jars);
         Ok(())
     }

