@@ -37,6 +37,7 @@ pub enum ChangeKind {
 
 /// Calls of a path in both runs; nanoseconds if trees with times are compared.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
 pub struct Counts {
     /// In the first run.
     pub before: u64,

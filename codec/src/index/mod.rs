@@ -24,6 +24,7 @@ pub const INTERVAL_BYTES: usize = 32 * 1024;
 
 /// A position between two records of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
 pub struct Place {
     /// Where the next record begins.
     pub offset: Offset,
@@ -66,6 +67,7 @@ pub struct Index {
 
 /// An interval: consecutive records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Interval {
     /// Where it begins.
     pub start: Place,

@@ -9,6 +9,7 @@ const KEPT: usize = 1024;
 
 /// Places that were skipped, in order.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
 pub struct Damage {
     /// The first places: the ranges in which no record can be decoded.
     pub places: Vec<Range<Offset>>,

@@ -14,6 +14,8 @@ mod summary;
 mod sweep;
 
 pub use damage::Damage;
+/// Used by the tests of this crate; not part of the interface.
+#[doc(hidden)]
 pub use scanner::{Scanned, Stop, scan};
 pub use summary::Summary;
 pub use sweep::{Depths, Swept, sweep};

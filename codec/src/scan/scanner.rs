@@ -8,6 +8,7 @@ use crate::format::flow::{DecodedRecord, Record, decode};
 
 /// The result of a scan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Scanned {
     /// Bytes that were scanned, from the first one on.
     pub len: usize,

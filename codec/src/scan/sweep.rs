@@ -30,6 +30,7 @@ pub enum Depths {
 
 /// The result of a sweep.
 #[derive(Clone, Default, Debug)]
+#[non_exhaustive]
 pub struct Swept {
     /// A summary for each range, in order, up to the end or to a truncated record. Only the last range may be
     /// shorter than requested.

@@ -10,6 +10,7 @@ use crate::{Depth, Error, MethodId, Offset, Result};
 
 /// One call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Node {
     /// Where it is entered. The number of entries before this place is the call's number in its thread.
     pub place: Place,
@@ -27,6 +28,7 @@ impl Node {
 
 /// The extent of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Subtree {
     /// Calls in it, including itself.
     pub calls: u64,

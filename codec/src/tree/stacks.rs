@@ -9,6 +9,7 @@ use crate::{Error, MethodId, Offset, Result};
 
 /// A call with its callers.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct CallStack {
     /// Its number in the whole thread.
     pub call: u64,

@@ -10,6 +10,7 @@ use crate::format::raw::BEGIN_UNKNOWN;
 
 /// The net effect of a dropped chunk.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct Condensed {
     /// Raw events with which the next chunk begins: an ENTER for each frame that is open.
     pub raw: Vec<u8>,

@@ -13,7 +13,6 @@ mod resume;
 mod runs;
 mod timed;
 
-pub use crate::format::raw::EXIT as RAW_EXIT;
 pub use canonicalize::Canonicalizer;
 pub use condense::Condensed;
 pub(crate) use event::first_invalid;

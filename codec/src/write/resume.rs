@@ -38,7 +38,7 @@ impl Callee {
 }
 
 impl Canonicalizer {
-    /// The bytes that [`resume`](Self::resume) needs to continue after the chunks pushed so far.
+    /// The state after the chunks pushed so far, as the journal holds it.
     #[must_use]
     pub fn state(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -57,8 +57,7 @@ impl Canonicalizer {
 
     /// Creates a canonicalizer that continues where another one was; `None` if the bytes are not a valid
     /// state.
-    #[must_use]
-    pub fn resume(state: &[u8]) -> Option<Self> {
+    pub(crate) fn resume(state: &[u8]) -> Option<Self> {
         let mut rest = state;
         if rest.is_empty() {
             return Some(Self::default());

@@ -17,10 +17,11 @@ use flow_codec::format::manifest::{
 };
 use flow_codec::format::methods::{MethodInfo, MethodLine, flag_names};
 use flow_codec::format::names::{self, EventFormat};
+use flow_codec::format::raw::EXIT as RAW_EXIT;
 use flow_codec::format::threads::ThreadLine;
 use flow_codec::format::{ids, journal, jsonl};
 use flow_codec::read::{Content, FlowReader, ReadRecords, Tail, Trace};
-use flow_codec::write::{Canonicalizer, RAW_EXIT};
+use flow_codec::write::Canonicalizer;
 use flow_codec::{Error, MethodId, ThreadId};
 
 const MAX: u64 = i64::MAX as u64;

@@ -6,10 +6,11 @@ use std::num::NonZeroU64;
 use crate::support::pieces::Pieces;
 use flow_codec::format::flow::{Encoded, Record};
 use flow_codec::format::methods::{MethodInfo, MethodLine, flag_names};
+use flow_codec::format::raw::EXIT as RAW_EXIT;
 use flow_codec::format::threads::ThreadLine;
 use flow_codec::format::{ids, jsonl};
 use flow_codec::read::{Content, FlowReader, ReadRecords, Tail, Trace, Visit};
-use flow_codec::write::{Canonicalizer, RAW_EXIT, count_events};
+use flow_codec::write::{Canonicalizer, count_events};
 use flow_codec::{MethodId, ThreadId};
 use proptest::prelude::*;
 

@@ -114,7 +114,7 @@ fn numbers(times: &CallTimes) -> [Option<u64>; 6] {
 
 /// The class of the exception that ended a call, `?` if it is unknown.
 pub(super) fn thrown(times: &CallTimes) -> Option<&str> {
-    let Unwound { class } = times.unwound.as_ref()?;
+    let Unwound { class, .. } = times.unwound.as_ref()?;
     Some(class.as_deref().unwrap_or("?"))
 }
 

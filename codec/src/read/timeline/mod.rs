@@ -45,6 +45,7 @@ use crate::{Error, MethodId, Offset, Result};
 
 /// When something happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct When {
     /// The bounds.
     pub bounds: Bounds,
@@ -108,6 +109,7 @@ pub enum EventKind {
 
 /// How frames were left by an exception.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Unwound {
     /// The class of the exception, if known.
     pub class: Option<Arc<str>>,

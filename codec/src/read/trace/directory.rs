@@ -157,6 +157,7 @@ impl Trace {
 
 /// The traces of a directory: its own, and those of further JVMs that found the directory in use.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct TraceSet {
     /// The traces, the directory's own first.
     pub traces: Vec<Trace>,

@@ -11,6 +11,7 @@ use crate::{Error, Offset, Result};
 
 /// The change that makes a thread's file hold all of its events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Splice {
     /// How many bytes of the file stay.
     pub kept: u64,

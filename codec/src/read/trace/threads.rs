@@ -32,6 +32,7 @@ pub struct Thread {
 
 /// The frames of a thread that were entered before recording began and still open when it did.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct OpenFrames {
     /// The innermost ones as `pkg.Outer$Inner.method(I)V`, outermost first.
     pub frames: Vec<String>,
