@@ -1,34 +1,35 @@
-//! How fast the analyses are, on calls in memory. Run: `cargo bench -p flow-codec --bench analysis`, with
-//! the thread file of a recorded trace behind `--` to measure with that too.
-//!
-//! Each line: calls per second at best; a call is an entry and an exit.
-
-#![expect(clippy::print_stdout, reason = "the result of a benchmark")]
+//! How many calls per second the analyses add up, from events in memory. Run:
+//! `cargo bench -p flow-codec --bench analysis`. With `FLOW_BENCH_FILE` naming a thread file of a recorded trace,
+//! also measures with that.
 
 use std::num::NonZeroU64;
-use std::time::{Duration, Instant};
 
+use divan::Bencher;
+use divan::counter::ItemsCount;
 use flow_codec::MethodId;
 use flow_codec::analysis::{Graph, Report};
 use flow_codec::format::flow::Encoded;
 use flow_codec::read::{FlowReader, ReadRecords, Visit};
 
 const CALLS: u64 = 10_000_000;
-const PATIENCE: Duration = Duration::from_secs(2);
 
 fn main() {
-    measure("fib: one method", &fib());
-    measure("the same calls again and again", &program(1000, 4000));
-    measure("calls of 4000 methods at random", &program(CALLS, 4000));
-    for file in std::env::args().skip(1).filter(|argument| !argument.starts_with("--")) {
-        match std::fs::read(&file) {
-            Ok(bytes) => measure(&file, &bytes),
-            Err(error) => println!("{file}: {error}"),
-        }
-    }
+    divan::main();
 }
 
-/// Counts calls, and nothing else: what reading alone takes.
+#[divan::bench(types = [Count, Report, Graph], args = programs(), sample_count = 20)]
+fn analysis<V: Visit + Default>(bencher: Bencher<'_, '_>, program: &str) {
+    let bytes = &events(program)[..];
+    let mut count = Count::default();
+    FlowReader::new(bytes).visit_all(&mut count).expect("sound bytes");
+    bencher.counter(ItemsCount::new(count.0)).bench_local(|| {
+        let mut visitor = V::default();
+        FlowReader::new(bytes).visit_all(&mut visitor).expect("sound bytes");
+        visitor
+    });
+}
+
+/// Counts calls, and nothing else: the cost of reading alone.
 #[derive(Default)]
 struct Count(u64);
 
@@ -42,51 +43,26 @@ impl Visit for Count {
     fn exit(&mut self, _: NonZeroU64) {}
 }
 
-fn measure(name: &str, bytes: &[u8]) {
-    let mut count = Count::default();
-    read(bytes, &mut count, &mut Vec::new());
-    let calls = count.0;
-    println!("{name} ({} M calls)", calls / 1_000_000);
-    print("count", calls, bytes, Count::default);
-    print("report", calls, bytes, Report::default);
-    print("graph", calls, bytes, Graph::default);
+fn programs() -> Vec<String> {
+    let built_in = ["fib: one method", "the same calls again", "calls of 4000 methods"];
+    let file = std::env::var("FLOW_BENCH_FILE").ok();
+    built_in.map(String::from).into_iter().chain(file).collect()
 }
 
-/// Prints how fast a visitor gets through some bytes.
-fn print<V: Visit>(what: &str, calls: u64, bytes: &[u8], new: impl Fn() -> V) {
-    let begun = Instant::now();
-    // The best time of each part: a whole round is long enough to be interrupted by something.
-    let mut best = Vec::new();
-    while begun.elapsed() < PATIENCE {
-        read(bytes, &mut new(), &mut best);
-    }
-    let best: Duration = best.iter().sum();
-    let rate = calls as f64 * 1e3 / best.as_nanos() as f64;
-    println!("  {what:<10} {rate:>6.0} M calls/s");
-}
-
-/// Reads to the end, and keeps the times of parts that are shorter than the best ones.
-fn read<V: Visit>(bytes: &[u8], visitor: &mut V, best: &mut Vec<Duration>) {
-    let mut reader = FlowReader::new(bytes);
-    for part in 0.. {
-        let started = Instant::now();
-        let more = reader.visit_some(visitor).expect("sound bytes");
-        let took = started.elapsed();
-        match best.get_mut(part) {
-            Some(best) => *best = took.min(*best),
-            None => best.push(took),
-        }
-        if !more {
-            break;
-        }
+fn events(name: &str) -> Vec<u8> {
+    match name {
+        "fib: one method" => fib(),
+        "the same calls again" => program(1000, 4000),
+        "calls of 4000 methods" => program(CALLS, 4000),
+        file => std::fs::read(file).expect("FLOW_BENCH_FILE can be read"),
     }
 }
 
-/// What recording `fib(n)` writes: two calls each.
+/// The events of `fib(n)`: two calls in each.
 fn fib() -> Vec<u8> {
     let mut bytes = Vec::new();
     let enter = Encoded::enter(MethodId::new(300).expect("a small number"));
-    // Arguments of the calls that are still to be made, and the depths they are made at.
+    // Arguments of the calls that are still to be made, and the depths at which they are made.
     let (mut to_do, mut open) = (vec![(34_u32, 0_u64)], 0);
     while let Some((n, depth)) = to_do.pop() {
         if let Some(left) = NonZeroU64::new(open - depth) {
@@ -101,7 +77,7 @@ fn fib() -> Vec<u8> {
     bytes
 }
 
-/// A random program of so many calls, which runs until there are [`CALLS`].
+/// A random program of this many calls, which runs until there are [`CALLS`].
 fn program(calls: u64, methods: u64) -> Vec<u8> {
     let mut random = 0x9E37_79B9_7F4A_7C15_u64;
     let mut next = || {

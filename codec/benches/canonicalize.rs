@@ -1,37 +1,83 @@
-//! How fast raw chunks are canonicalized, on streams like those of programs. Run: `cargo bench -p flow-codec`.
-//!
-//! Each line: bytes recorded per second at best, the size of what is left, and what was counted.
+//! How fast raw chunks are canonicalized, on streams like those of programs: bytes recorded, and events, per
+//! second. Run: `cargo bench -p flow-codec --bench canonicalize`.
 
-#![expect(clippy::print_stdout, reason = "the result of a benchmark")]
-
-use std::time::{Duration, Instant};
-
+use divan::Bencher;
+use divan::counter::{BytesCount, ItemsCount};
 use flow_codec::MethodId;
 use flow_codec::format::flow::Encoded;
 use flow_codec::format::raw::{BEGIN, CATCH, END, EXIT, TIME, UNWOUND_EXIT};
-use flow_codec::write::{Base, Canonicalizer, EncodedMarks};
+use flow_codec::write::{Base, Canonicalizer, EncodedMarks, count_events};
 
 const RAW_BYTES: usize = 4 << 20;
 const CHUNK_BYTES: usize = 64 << 10;
-const PATIENCE: Duration = Duration::from_secs(1);
 
 fn main() {
-    measure("no exit runs", vec![[0xEC, 0x04, EXIT].repeat(CHUNK_BYTES / 3); 64]);
-    measure("fib: one method, two calls each", program(&|_| 300, Shape::FIB));
-    measure("calls of 4000 methods", program(&|random| 64 + random % 4000, Shape::PLAIN));
-    measure("methods 0 to 63", program(&|random| random % 64, Shape::PLAIN));
-    measure("methods from 8192 on", program(&|random| 8192 + random % 10_000, Shape::PLAIN));
-    measure("methods from 2^20 on", program(&|random| (1 << 20) + random % 10_000, Shape::PLAIN));
-    measure("fib, with times", timed(program(&|_| 300, Shape::FIB)));
-    measure(
-        "4000 methods, with times",
-        timed(program(&|random| 64 + random % 4000, Shape::CONSTRUCTORS)),
-    );
-    measure("1 in 10 a constructor", program(&|random| 64 + random % 4000, Shape::CONSTRUCTORS));
-    measure(
-        "1 in 3 a constructor",
-        program(&|random| 64 + random % 4000, Shape::MANY_CONSTRUCTORS),
-    );
+    divan::main();
+}
+
+#[divan::bench(args = Stream::ALL)]
+fn canonicalize(bencher: Bencher<'_, '_>, stream: Stream) {
+    let chunks = stream.chunks();
+    let bytes = chunks.iter().map(Vec::len).sum::<usize>();
+    let counts = chunks.iter().map(|chunk| count_events(chunk));
+    let events = counts.map(|counts| counts.enters + counts.exits).sum::<u64>();
+    let (mut out, mut marks) = (Vec::new(), EncodedMarks::default());
+    bencher.counter(BytesCount::new(bytes)).counter(ItemsCount::new(events)).bench_local(|| {
+        let mut canonicalizer = Canonicalizer::default();
+        let mut base = Base::default();
+        for chunk in &chunks {
+            out.clear();
+            marks.clear();
+            canonicalizer.push_marked(chunk, &[], base, &mut out, &mut marks);
+            base.start = base.start.plus(out.len());
+        }
+    });
+}
+
+/// What is canonicalized.
+#[derive(Clone, Copy, Debug)]
+enum Stream {
+    NoExitRuns,
+    Fib,
+    Methods4000,
+    MethodsTo63,
+    MethodsFrom8192,
+    MethodsFrom2To20,
+    FibWithTimes,
+    Methods4000WithTimes,
+    OneIn10AConstructor,
+    OneIn3AConstructor,
+}
+
+impl Stream {
+    const ALL: [Self; 10] = [
+        Self::NoExitRuns,
+        Self::Fib,
+        Self::Methods4000,
+        Self::MethodsTo63,
+        Self::MethodsFrom8192,
+        Self::MethodsFrom2To20,
+        Self::FibWithTimes,
+        Self::Methods4000WithTimes,
+        Self::OneIn10AConstructor,
+        Self::OneIn3AConstructor,
+    ];
+
+    fn chunks(self) -> Vec<Vec<u8>> {
+        let methods = |random| 64 + random % 4000;
+        match self {
+            Self::NoExitRuns => vec![[0xEC, 0x04, EXIT].repeat(CHUNK_BYTES / 3); 64],
+            Self::Fib => program(&|_| 300, Shape::FIB),
+            Self::Methods4000 => program(&methods, Shape::PLAIN),
+            Self::MethodsTo63 => program(&|random| random % 64, Shape::PLAIN),
+            Self::MethodsFrom8192 => program(&|random| 8192 + random % 10_000, Shape::PLAIN),
+            Self::MethodsFrom2To20 => program(&|random| (1 << 20) + random % 10_000, Shape::PLAIN),
+            Self::FibWithTimes => timed(program(&|_| 300, Shape::FIB)),
+            Self::Methods4000WithTimes => timed(program(&methods, Shape::CONSTRUCTORS)),
+            Self::OneIn10AConstructor => program(&methods, Shape::CONSTRUCTORS),
+            Self::OneIn3AConstructor => program(&methods, Shape::MANY_CONSTRUCTORS),
+        }
+    }
 }
 
 /// How calls follow each other, in percent.
@@ -113,36 +159,4 @@ fn timed(chunks: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
         timed
     };
     chunks.into_iter().map(&mut with_times).collect()
-}
-
-fn measure(name: &str, chunks: Vec<Vec<u8>>) {
-    let bytes: usize = chunks.iter().map(Vec::len).sum();
-    let begun = Instant::now();
-    // The best time of each chunk: a whole round is long enough to be interrupted by something.
-    let mut best = vec![Duration::MAX; chunks.len()];
-    let (mut folded_bytes, mut events) = (0, 0);
-    let mut out = Vec::new();
-    while begun.elapsed() < PATIENCE {
-        let mut canonicalizer = Canonicalizer::default();
-        let mut marks = EncodedMarks::default();
-        let mut base = Base::default();
-        (folded_bytes, events) = (0, 0);
-        for (chunk, best) in chunks.iter().zip(&mut best) {
-            out.clear();
-            marks.clear();
-            let started = Instant::now();
-            let counts = canonicalizer.push_marked(chunk, &[], base, &mut out, &mut marks);
-            *best = started.elapsed().min(*best);
-            base.start = base.start.plus(out.len());
-            folded_bytes += out.len() + marks.bytes().len();
-            events += counts.enters + counts.exits;
-        }
-    }
-    let best: Duration = best.iter().sum();
-    let per_second = bytes as f64 / best.as_nanos() as f64;
-    let left = 100.0 * folded_bytes as f64 / bytes as f64;
-    let each = best.as_nanos() as f64 / events as f64;
-    println!(
-        "{name:<34} {per_second:>5.2} GB/s, {each:>5.2} ns an event, {left:>5.1} % left, {events:>8} events"
-    );
 }

@@ -1,8 +1,5 @@
-//! How fast records are passed on and reported, in memory. Run: `cargo bench -p flow-codec --bench read`.
-//!
-//! Each line: calls per second at best, on programs of the shapes that `examples/generate` makes up.
-
-#![expect(clippy::print_stdout, reason = "the result of a benchmark")]
+//! How many calls per second are read from memory, on programs of the shapes of `examples/generate`. Run:
+//! `cargo bench -p flow-codec --bench read`.
 
 #[path = "../examples/generate/clock.rs"]
 #[expect(dead_code, reason = "traces are made without times here")]
@@ -10,14 +7,16 @@ mod clock;
 #[path = "../examples/generate/real.rs"]
 mod real;
 #[path = "../examples/generate/shapes.rs"]
+#[expect(dead_code, reason = "the generator of traces needs more of it")]
 mod shapes;
 #[path = "../examples/generate/stream.rs"]
+#[expect(dead_code, reason = "the generator of traces needs more of it")]
 mod stream;
 
-use std::hint::black_box;
 use std::num::NonZeroU64;
-use std::time::{Duration, Instant};
 
+use divan::Bencher;
+use divan::counter::ItemsCount;
 use flow_codec::MethodId;
 use flow_codec::analysis::Report;
 use flow_codec::read::{FlowReader, ReadRecords, Visit};
@@ -26,47 +25,57 @@ use stream::Stream;
 
 const CALLS: u64 = 20_000_000;
 const METHODS: u32 = 5_000;
-const PATIENCE: Duration = Duration::from_secs(2);
+const SHAPES: [&str; 4] = ["real", "fib", "deep", "wide"];
 
 fn main() {
-    for name in ["real", "fib", "deep", "wide"] {
-        let bytes = &thread_file(name)[..];
-        measure(name, "visit", || {
-            let mut depth = DepthOnly::default();
-            FlowReader::new(bytes).visit_all(&mut depth).expect("sound bytes");
-            depth.calls
-        });
-        measure(name, "records", || {
-            let (mut reader, mut records) = (FlowReader::new(bytes), 0);
-            while reader.next_record().expect("sound bytes").is_some() {
-                records += 1;
-            }
-            records
-        });
-        measure(name, "report", || {
-            let mut report = Report::default();
-            FlowReader::new(bytes).visit_all(&mut report).expect("sound bytes");
-            report.end_thread();
-            report.calls()
-        });
-    }
+    divan::main();
 }
 
-/// The bytes of a program of this shape; says what it is.
+#[divan::bench(args = SHAPES, sample_count = 20)]
+fn visit(bencher: Bencher<'_, '_>, shape: &str) {
+    let bytes = &thread_file(shape)[..];
+    bencher.counter(ItemsCount::new(CALLS)).bench_local(|| {
+        let mut depth = DepthOnly::default();
+        FlowReader::new(bytes).visit_all(&mut depth).expect("sound bytes");
+        (depth.calls, depth.deepest)
+    });
+}
+
+#[divan::bench(args = SHAPES, sample_count = 20)]
+fn records(bencher: Bencher<'_, '_>, shape: &str) {
+    let bytes = &thread_file(shape)[..];
+    bencher.counter(ItemsCount::new(CALLS)).bench_local(|| {
+        let (mut reader, mut records) = (FlowReader::new(bytes), 0_u64);
+        while reader.next_record().expect("sound bytes").is_some() {
+            records += 1;
+        }
+        records
+    });
+}
+
+#[divan::bench(args = SHAPES, sample_count = 20)]
+fn report(bencher: Bencher<'_, '_>, shape: &str) {
+    let bytes = &thread_file(shape)[..];
+    bencher.counter(ItemsCount::new(CALLS)).bench_local(|| {
+        let mut report = Report::default();
+        FlowReader::new(bytes).visit_all(&mut report).expect("sound bytes");
+        report.end_thread();
+        report
+    });
+}
+
+/// The bytes of a program of this shape.
 fn thread_file(name: &str) -> Vec<u8> {
     let shape = Shape::parse(name).expect("a shape");
     let program = Program::new(shape, METHODS, CALLS, 1);
     let mut bytes = Vec::new();
     let mut stream = Stream::new(&mut bytes, CALLS, None);
     program.run(&mut stream, 1).expect("memory takes all");
-    let written = stream.finish().expect("memory takes all");
-    let calls = written.enters.max(written.exits);
-    let bytes_a_call = written.bytes as f64 / calls as f64;
-    println!("{name}: {calls} calls, {} ids, {bytes_a_call:.2} bytes a call", program.id_count());
+    stream.finish().expect("memory takes all");
     bytes
 }
 
-/// The least a reader can want: calls, and how deep they go.
+/// Does little, so that the reader is measured: counts calls, and how deep they are.
 #[derive(Default)]
 struct DepthOnly {
     calls: u64,
@@ -86,16 +95,4 @@ impl Visit for DepthOnly {
     fn exit(&mut self, count: NonZeroU64) {
         self.depth = self.depth.saturating_sub(count.get());
     }
-}
-
-fn measure(shape: &str, name: &str, mut read: impl FnMut() -> u64) {
-    let begun = Instant::now();
-    let mut best = Duration::MAX;
-    while begun.elapsed() < PATIENCE {
-        let started = Instant::now();
-        black_box(read());
-        best = best.min(started.elapsed());
-    }
-    let per_second = CALLS as f64 / best.as_secs_f64() / 1e6;
-    println!("{shape:<6} {name:<8} {per_second:>7.0} M calls/s");
 }
