@@ -170,9 +170,9 @@ fn stop_in_copies() {
             None => crate::sys::abandon_blocks(),
         }
     }
-    type Handler = Option<unsafe extern "C" fn()>;
+    type ForkHandler = Option<unsafe extern "C" fn()>;
     unsafe extern "C" {
-        fn pthread_atfork(prepare: Handler, parent: Handler, child: Handler) -> c_int;
+        fn pthread_atfork(prepare: ForkHandler, parent: ForkHandler, child: ForkHandler) -> c_int;
     }
     // SAFETY: the handler only stores to an atomic, which is allowed after a fork, and the library
     // is never unloaded.

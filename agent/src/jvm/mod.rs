@@ -10,7 +10,7 @@
 //! | `callbacks` | what the JVM calls; guards around every body |
 //! | `vm` | what a callback may ask the JVM, as safe functions |
 //! | `jvmti` | the JVMTI function table |
-//! | `names` | class signatures to names (safe) |
+//! | `signature` | class signatures to names (safe) |
 //! | `api` | the native methods of the Java API |
 //! | `probe` | the class of the probes, and what it calls |
 //! | `unprepared` | classes with probes that are still being defined (safe) |
@@ -42,8 +42,8 @@ mod entry;
 mod environment;
 mod exports;
 mod jvmti;
-mod names;
 mod probe;
+mod signature;
 mod unprepared;
 mod vm;
 

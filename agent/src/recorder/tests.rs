@@ -15,17 +15,17 @@ use crate::sink::{Budget, CanonicalChunk, JournalFile, LineFile, Sink, SinkError
 
 /// Keeps chunks; can be made to hold up writers.
 #[derive(Clone, Default)]
-struct Kept(Arc<(Mutex<KeptState>, Condvar)>);
+struct KeptChunks(Arc<(Mutex<KeptChunksState>, Condvar)>);
 
 #[derive(Default)]
-struct KeptState {
+struct KeptChunksState {
     bytes: Vec<u8>,
     hold: bool,
     fail: bool,
     waiting: usize,
 }
 
-impl Sink for Kept {
+impl Sink for KeptChunks {
     fn write_chunk(&self, chunk: &CanonicalChunk<'_>) -> Result<u64, SinkError> {
         let (state, changed) = &*self.0;
         let mut state = state.lock().unwrap();
@@ -46,7 +46,7 @@ impl Sink for Kept {
     }
 }
 
-impl Kept {
+impl KeptChunks {
     fn hold(&self, hold: bool) {
         self.0.0.lock().unwrap().hold = hold;
         self.0.1.notify_all();
@@ -57,7 +57,7 @@ impl Kept {
         drop(self.0.1.wait_while(state, |state| state.waiting == 0).unwrap());
     }
 
-    fn wait_until(&self, condition: impl Fn(&KeptState) -> bool) {
+    fn wait_until(&self, condition: impl Fn(&KeptChunksState) -> bool) {
         let state = self.0.0.lock().unwrap();
         drop(self.0.1.wait_while(state, |state| !condition(state)).unwrap());
     }
@@ -84,7 +84,7 @@ impl DescribeMethod for OneMethod {
 /// A recorder with chunks of `chunk_bytes`, one thread and one method.
 fn recorder(
     dir: &std::path::Path,
-    sink: &Kept,
+    sink: &KeptChunks,
     chunk_bytes: usize,
 ) -> (Recorder, Arc<ThreadRecorder>, Recorded) {
     recorder_with(Journal::private().unwrap(), dir, sink, chunk_bytes)
@@ -93,7 +93,7 @@ fn recorder(
 fn recorder_with(
     journal: Journal,
     dir: &std::path::Path,
-    sink: &Kept,
+    sink: &KeptChunks,
     chunk_bytes: usize,
 ) -> (Recorder, Arc<ThreadRecorder>, Recorded) {
     let file = |name: &str| LineFile::create(&dir.join(name)).unwrap();
@@ -135,7 +135,7 @@ fn count_nested(bytes: &[u8]) -> (u64, u64) {
 #[test]
 fn overload_drop_loses_events_but_never_waits() {
     let dir = tempfile::tempdir().unwrap();
-    let sink = Kept::default();
+    let sink = KeptChunks::default();
     let (mut recorder, thread, method) = recorder(dir.path(), &sink, 64);
     recorder.queue = Some(Queue::new(2));
     sink.hold(true);
@@ -171,7 +171,7 @@ fn overload_drop_loses_events_but_never_waits() {
 #[test]
 fn the_end_does_not_wait_for_a_queue_whose_disk_hangs() {
     let dir = tempfile::tempdir().unwrap();
-    let sink = Kept::default();
+    let sink = KeptChunks::default();
     let (mut recorder, thread, method) = recorder(dir.path(), &sink, 64);
     recorder.queue = Some(Queue::new(2));
     sink.hold(true);
@@ -189,7 +189,7 @@ fn the_end_does_not_wait_for_a_queue_whose_disk_hangs() {
 #[test]
 fn a_thread_that_is_writing_at_the_end_writes_its_whole_chunk_once() {
     let dir = tempfile::tempdir().unwrap();
-    let sink = Kept::default();
+    let sink = KeptChunks::default();
     let (recorder, thread, method) = recorder(dir.path(), &sink, 8);
     sink.hold(true);
     let end = std::thread::scope(|scope| {
@@ -213,7 +213,7 @@ fn a_thread_that_is_writing_at_the_end_writes_its_whole_chunk_once() {
 #[test]
 fn a_pause_during_an_entry_leaves_all_frames() {
     let dir = tempfile::tempdir().unwrap();
-    let sink = Kept::default();
+    let sink = KeptChunks::default();
     let (recorder, thread, method) = recorder(dir.path(), &sink, 8);
     sink.hold(true);
     std::thread::scope(|scope| {
@@ -233,7 +233,7 @@ fn a_pause_during_an_entry_leaves_all_frames() {
 #[test]
 fn nothing_is_written_after_the_end() {
     let dir = tempfile::tempdir().unwrap();
-    let sink = Kept::default();
+    let sink = KeptChunks::default();
     let (recorder, thread, method) = recorder(dir.path(), &sink, 8);
     recorder.enter(&thread, method);
     let end = recorder.finish(Timeout::Short);
@@ -258,7 +258,7 @@ fn exits_held_back_by_a_chunk_that_cannot_be_written_stay_in_the_journal() {
     let directory = TraceDirectory::open(&dir.path().join("trace"), None).unwrap();
     let file = JournalFile::create(&directory, Budget::new(None)).unwrap();
     let journal = Journal::in_file(file).unwrap();
-    let sink = Kept::default();
+    let sink = KeptChunks::default();
     let (recorder, thread, method) = recorder_with(journal, dir.path(), &sink, 8);
     sink.0.0.lock().unwrap().fail = true;
     (0..4).for_each(|_| recorder.enter(&thread, method));

@@ -17,7 +17,7 @@ use super::descriptor::signature;
 use super::frames::Frames;
 use super::opcode::{self, Flow, JSR, JSR_W, is_goto};
 use super::pool::Member;
-use super::stack::{State, constructor_call};
+use super::stack::{ThisHolders, constructor_call};
 
 /// The result of analysing a constructor.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ struct Walk<'c, 'a> {
     code: &'c Code<'a>,
     coverage: &'c ByPlace,
     /// The states at the places that branches and handlers lead to.
-    joins: BTreeMap<usize, State>,
+    joins: BTreeMap<usize, ThisHolders>,
     /// The places that must still be followed.
     work: Vec<usize>,
     before: Before<'a>,
@@ -73,7 +73,7 @@ impl<'c, 'a> Walk<'c, 'a> {
             class,
             code,
             coverage,
-            joins: BTreeMap::from([(0, State::at_entry())]),
+            joins: BTreeMap::from([(0, ThisHolders::at_entry())]),
             work: vec![0],
             before: Before { instructions: Places::none(len), calls: BTreeMap::new() },
             other_calls: Places::none(len),
@@ -91,7 +91,7 @@ impl<'c, 'a> Walk<'c, 'a> {
     }
 
     /// Follows one path until it ends, initialises `this`, or runs into a known place.
-    fn follow(&mut self, start: usize, mut state: State) -> Result<(), Skip> {
+    fn follow(&mut self, start: usize, mut state: ThisHolders) -> Result<(), Skip> {
         for instruction in self.code.instructions_from(start) {
             let instruction = instruction?;
             let Instruction { pc, op, .. } = instruction;
@@ -124,7 +124,7 @@ impl<'c, 'a> Walk<'c, 'a> {
     }
 
     /// Returns whether an instruction is a call of `super(…)` or `this(…)`, and records it.
-    fn initialises(&mut self, state: &State, instruction: Instruction) -> Result<bool, Skip> {
+    fn initialises(&mut self, state: &ThisHolders, instruction: Instruction) -> Result<bool, Skip> {
         let call = constructor_call(state, self.code.bytes, instruction, &self.class.pool)?;
         let Some((callee, for_this)) = call else {
             return Ok(false);
@@ -147,7 +147,7 @@ impl<'c, 'a> Walk<'c, 'a> {
         Ok(())
     }
 
-    fn join(&mut self, pc: usize, state: &State) -> Result<(), Skip> {
+    fn join(&mut self, pc: usize, state: &ThisHolders) -> Result<(), Skip> {
         self.spend(1 + state.slots() / SLOTS_PER_STEP)?;
         let changed = match self.joins.get_mut(&pc) {
             Some(known) => known.join(state)?,

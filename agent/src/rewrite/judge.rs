@@ -46,14 +46,14 @@ pub(super) fn judge(code: &Code<'_>) -> Result<Option<CompiledBy>, Skip> {
 }
 
 /// The monitors that are held: the place after the `monitorenter` of the last one, or 0.
-type Held = usize;
+type Monitors = usize;
 
 struct Judge<'c, 'a> {
     code: &'c Code<'a>,
     /// The monitors with which each instruction is reached.
-    held: Vec<Option<Held>>,
+    held: Vec<Option<Monitors>>,
     /// The monitors held before each `monitorenter`.
-    below: Vec<Held>,
+    below: Vec<Monitors>,
     work: Vec<usize>,
     /// Where basic blocks begin, except for handlers.
     blocks: Places,
@@ -106,7 +106,7 @@ impl<'c, 'a> Judge<'c, 'a> {
         Ok(true)
     }
 
-    fn step(&mut self, pc: usize, op: u8, held: Held) -> Held {
+    fn step(&mut self, pc: usize, op: u8, held: Monitors) -> Monitors {
         match op {
             MONITORENTER => {
                 if let Some(below) = self.below.get_mut(pc) {
@@ -125,7 +125,7 @@ impl<'c, 'a> Judge<'c, 'a> {
         }
     }
 
-    fn throw(&mut self, pc: usize, held: Held) {
+    fn throw(&mut self, pc: usize, held: Monitors) {
         let handlers: &'c [Handler] = &self.code.handlers;
         for handler in handlers.iter().filter(|handler| handler.covers(pc)) {
             self.reach(handler.handler.into(), held);
@@ -138,14 +138,14 @@ impl<'c, 'a> Judge<'c, 'a> {
         }
     }
 
-    fn reach(&mut self, pc: usize, held: Held) {
+    fn reach(&mut self, pc: usize, held: Monitors) {
         if self.continue_at(pc, held) {
             self.work.push(pc);
         }
     }
 
     /// Records the monitors with which an instruction is reached. Returns whether it must be followed.
-    fn continue_at(&mut self, pc: usize, held: Held) -> bool {
+    fn continue_at(&mut self, pc: usize, held: Monitors) -> bool {
         match self.held.get_mut(pc) {
             Some(here @ None) => {
                 *here = Some(held);
@@ -187,7 +187,7 @@ impl<'c, 'a> Judge<'c, 'a> {
 }
 
 /// Returns whether an instruction throws, in the view of the compilers.
-fn throws(op: u8, held: Held) -> bool {
+fn throws(op: u8, held: Monitors) -> bool {
     match op {
         MONITOREXIT => held == 0,
         WIDE => false,

@@ -20,7 +20,7 @@ use super::opcode::{
 };
 use super::plan::{Plan, PointKind};
 use super::pool::Additions;
-use super::probe::{Event, Snippet};
+use super::snippet::{Event, Snippet};
 use super::{Ids, Skip};
 use crate::certain::Certain as _;
 

@@ -18,7 +18,7 @@ use super::opcode::{
     is_goto, is_harmless,
 };
 use super::pool::tag;
-use super::stack::{State, constructor_call};
+use super::stack::{ThisHolders, constructor_call};
 
 const ACC_STATIC: u16 = 0x0008;
 const ACC_FINAL: u16 = 0x0010;
@@ -52,8 +52,9 @@ impl Leaf<'_, '_> {
     /// Follows `this` through the code, which must only go forward.
     fn proves_itself(&self) -> Result<bool, Skip> {
         let is_static = self.entry.access & ACC_STATIC != 0;
-        let mut here = Some(if is_static { State::without_this() } else { State::at_entry() });
-        let mut ahead: BTreeMap<usize, State> = BTreeMap::new();
+        let mut here =
+            Some(if is_static { ThisHolders::without_this() } else { ThisHolders::at_entry() });
+        let mut ahead: BTreeMap<usize, ThisHolders> = BTreeMap::new();
         for instruction in self.code.instructions() {
             let instruction = instruction?;
             let Instruction { pc, op, .. } = instruction;
@@ -87,7 +88,7 @@ impl Leaf<'_, '_> {
         Ok(true)
     }
 
-    fn allows(&self, state: &State, instruction: Instruction) -> Result<bool, Skip> {
+    fn allows(&self, state: &ThisHolders, instruction: Instruction) -> Result<bool, Skip> {
         let Instruction { pc, op, .. } = instruction;
         let pool = &self.class.pool;
         match op {

@@ -34,7 +34,7 @@ mod leaf;
 mod opcode;
 mod plan;
 mod pool;
-mod probe;
+mod snippet;
 mod stack;
 mod tables;
 #[cfg(test)]

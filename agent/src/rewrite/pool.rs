@@ -185,11 +185,12 @@ impl<'a> Pool<'a> {
 pub(super) struct Additions {
     first: usize,
     bytes: Vec<u8>,
-    state: State,
+    state: Added,
 }
 
+/// What was added so far, and the indices of constants that are added once.
 #[derive(Clone, Copy, Debug)]
-struct State {
+struct Added {
     added: usize,
     len: usize,
     appends: [u16; 4],
@@ -212,14 +213,14 @@ pub enum Probes {
 
 /// A state of [`Additions`] to return to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Mark(State);
+pub(super) struct Mark(Added);
 
 /// Not a valid index.
 const NOT_YET: u16 = 0;
 
 impl Additions {
     pub(super) fn to(pool: &Pool<'_>, probes: Probes) -> Self {
-        let state = State {
+        let state = Added {
             added: 0,
             len: 0,
             appends: [NOT_YET; 4],
@@ -234,7 +235,7 @@ impl Additions {
     }
 
     pub(super) fn mark(&self) -> Mark {
-        Mark(State { len: self.bytes.len(), ..self.state })
+        Mark(Added { len: self.bytes.len(), ..self.state })
     }
 
     /// Removes what was added since.

@@ -18,14 +18,14 @@ use crate::certain::Certain as _;
 
 /// What holds `this` at one place of the code.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct State {
+pub(super) struct ThisHolders {
     /// One per slot, the top one last.
     stack: Vec<bool>,
     /// The local variables that hold it, in order.
     locals: Vec<u16>,
 }
 
-impl State {
+impl ThisHolders {
     /// At the start of an instance method.
     pub(super) fn at_entry() -> Self {
         Self { stack: Vec::new(), locals: vec![0] }
@@ -177,7 +177,7 @@ impl State {
 
 /// The constructor that an instruction calls, if any, and whether it calls it for `this`.
 pub(super) fn constructor_call<'a>(
-    state: &State,
+    state: &ThisHolders,
     code: &[u8],
     instruction: Instruction,
     pool: &Pool<'a>,

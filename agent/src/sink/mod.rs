@@ -3,7 +3,7 @@
 mod budget;
 mod directory;
 mod files;
-mod journal;
+mod journal_file;
 mod lines;
 mod mounts;
 mod permits;
@@ -19,7 +19,7 @@ use crate::sys::allocator::OutOfMemory;
 pub use budget::Budget;
 pub use directory::{DirectoryError, Replacement, TraceDirectory, expand, host};
 pub use files::FileSink;
-pub use journal::{JournalFile, JournalPlace};
+pub use journal_file::{JournalFile, JournalPlace};
 pub use lines::LineFile;
 pub use syncer::Syncer;
 

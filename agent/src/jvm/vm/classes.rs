@@ -8,7 +8,7 @@ use std::ptr;
 
 use jni::sys::{JNI_OK, JNINativeMethod, jclass, jobject, jvalue};
 
-use super::super::names::{ClassName, class_name};
+use super::super::signature::{ClassName, class_name};
 use super::Vm;
 use super::handle::Versions as _;
 use crate::recorder::RawMethod;

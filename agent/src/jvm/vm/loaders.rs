@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use jni::sys::{jobject, jvalue};
 use once_cell::sync::OnceCell;
 
-use super::super::names::class_name;
+use super::super::signature::class_name;
 use super::Vm;
 use super::handle::Versions as _;
 use crate::filter::LoaderKind;

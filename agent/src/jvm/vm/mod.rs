@@ -1,15 +1,15 @@
 //! What a callback may ask of the JVM, as safe functions. A [`Vm`] lives as long as one callback.
 
 mod classes;
-mod engine;
+mod for_engines;
 mod handle;
+mod java_threads;
 mod loaders;
-mod methods;
+mod method_handle;
 mod prepare;
-mod threads;
 
 pub use classes::LoadedClass;
 pub(super) use classes::native;
 pub use handle::Vm;
 pub(super) use loaders::KnowsProbes;
-pub use methods::MethodHandle;
+pub use method_handle::MethodHandle;

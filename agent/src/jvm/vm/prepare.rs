@@ -1,8 +1,8 @@
 //! What is found once, for all later callbacks.
 
 use super::Vm;
+use super::java_threads::THREAD_ID;
 use super::loaders::LOOKUP;
-use super::threads::THREAD_ID;
 
 impl Vm<'_> {
     /// Finds what later callbacks need. Called in VMStart, where JNI may be used, or when attaching.

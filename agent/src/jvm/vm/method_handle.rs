@@ -5,7 +5,7 @@ use std::ptr;
 use flow_codec::format::methods::{MethodInfo, flag_names};
 use jvmti_rs::sys;
 
-use super::super::names::class_name;
+use super::super::signature::class_name;
 use super::Vm;
 use crate::recorder::{DescribeMethod, MethodFacts, RawMethod};
 

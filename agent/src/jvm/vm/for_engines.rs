@@ -9,7 +9,7 @@ use flow_codec::ThreadId;
 use jni::sys::{jclass, jobject};
 
 use super::classes::RETRANSFORMING;
-use super::threads::THREAD_ID;
+use super::java_threads::THREAD_ID;
 use super::{LoadedClass, MethodHandle, Vm};
 use crate::engine::{Ending, Jvm};
 use crate::filter::LoaderKind;
