@@ -1,4 +1,4 @@
-//! Start and end of the recording; owns the one [`Recorder`] of the process.
+//! Start and end of the recording; owns the one [`Recorder`](crate::recorder::Recorder) of the process.
 //!
 //! ```text
 //!             Agent_OnLoad            VMStart                VMDeath
@@ -11,8 +11,8 @@
 //!   nothing ─────────────────────────────▶ recording ──────────────────▶ ended ─▶ released: nothing
 //! ```
 //!
-//! - Every callback first checks [`Recorder::is_on`] and returns if the recording has ended: the JVM still
-//!   delivers some events after VMDeath.
+//! - Every callback first checks [`Recorder::is_on`](crate::recorder::Recorder::is_on) and returns if the
+//!   recording has ended: the JVM still delivers some events after VMDeath.
 //! - After a detach the recording is [released](release): its files, its lock and its memory are freed when
 //!   the last thread that is still in it leaves it. Each callback, and each thread of the agent, holds a
 //!   reference.

@@ -22,7 +22,7 @@ use crate::sink::{
 };
 use crate::sys::allocator::{self, OutOfMemory};
 
-/// Set by `flow record` for all JVMs of its command; see [`Manifest::session`].
+/// Set by `flow record` for all JVMs of its command; see [`Manifest::session`](flow_codec::format::manifest::Manifest::session).
 const SESSION: &str = "FLOW_SESSION";
 
 /// When a recording starts.
