@@ -1,11 +1,10 @@
 #!/bin/bash
-# Builds that run tests, with flow and without, in every way there is: scripts/builds.sh
+# Builds that run tests, with flow and without, in many ways: scripts/builds.sh
 #
 # Maven runs java-harness/suite in one JVM and in several, one after the other and at once, with class loaders of
-# its own, with arguments of its own, under JaCoCo; on every JDK found. Each time the results must be the same, the
-# coverage too, and the tree of each test exactly what its methods logged. So must be what comes out of the
-# tests of commons-lang3, thousands of them, under JUnit's console launcher. scripts/test.sh runs the first of
-# these. Takes about half an hour, and fetches libraries from Maven Central.
+# its own, with arguments of its own, under JaCoCo; on every JDK found. Each time, results and coverage must be the
+# same with flow, and the tree of each test exactly what its methods logged. The same goes for the results of the
+# thousands of tests of commons-lang3, under JUnit's console launcher. scripts/test.sh runs the first of these. Takes about half an hour, and fetches libraries from Maven Central.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 FLOW_BUILDS=all cargo test --quiet -p flow-e2e --test e2e -- --nocapture builds::
@@ -17,8 +16,8 @@ readonly target work=$target/builds lib=$target/builds/lang3
 [[ -d $lib ]] ||
     mvn -q -B -f scripts/bench/lang3/pom.xml dependency:copy-dependencies -DoutputDirectory="$lib"
 
-# What became of each test of commons-lang3, on JDK $1, into the file $2; the rest goes before the JVM. Left out
-# are benchmarks, which need more than there is here, and three classes that take as long as all others together.
+# Writes the result of each test of commons-lang3, on JDK $1, to the file $2; further arguments go before the JVM.
+# Excluded are benchmarks, which need further libraries, and three classes that take as long as all others together.
 outcomes() {
     local home=$1 file=$2 opens=() package
     shift 2
@@ -26,13 +25,13 @@ outcomes() {
         opens+=(--add-opens "java.base/java.$package=ALL-UNNAMED")
     done
     rm -rf "$work/reports"
-    # Some tests fail on any JDK, for they read files that are in no jar.
+    # Some tests fail on any JDK, because they read files that are in no jar.
     "$@" "$home/bin/java" "${opens[@]}" -jar "$lib"/junit-platform-console-standalone-*.jar execute \
         --disable-banner --details none --reports-dir "$work/reports" \
         --class-path "$(printf '%s\n' "$lib"/*.jar | grep -v console | paste -sd:)" \
         --select-package org.apache.commons.lang3 --include-classname '.*Test' \
         --exclude-classname '.*(jmh_generated|FastDateParser).*' >"$work/said" 2>&1 || true
-    # The order is of no meaning.
+    # The order does not matter.
     awk '/<testcase / { test = $0; sub(/ time="[^"]*"/, "", test); outcome = "" }
          match($0, /^<(failure|error|skipped)/) { outcome = substr($0, 2, RLENGTH - 1) }
          /^<\/testcase>/ { print test, outcome }' \

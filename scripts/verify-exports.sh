@@ -1,9 +1,9 @@
 #!/bin/sh
-# Loads the exports of a trace with code of the viewers themselves, as far as that comes without a screen:
+# Loads the exports of a trace with the code of their viewers, as far as that runs without a screen:
 #
 #   scripts/verify-exports.sh [DIR]      without one: a trace of three threads, and one with times, made here
 #
-# What is missing on this machine is named and left out. Downloads npm and PyPI packages.
+# Names what is missing on this machine, and skips it. Downloads npm and PyPI packages.
 set -eu
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)

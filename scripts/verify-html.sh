@@ -4,7 +4,7 @@
 #   scripts/verify-html.sh [DIR]      also the page of this trace; checks less of it
 #
 # Three traces are made here: a small one, one of 20 million calls, one whose names try to become
-# code. Screenshots go to target/html/. What is missing is installed in target/browser/, from npm.
+# code. Screenshots go to target/html/. Missing packages are installed in target/browser/, from npm.
 set -eu
 cd "$(dirname "$0")/.."
 target=${CARGO_TARGET_DIR:-target}

@@ -16,8 +16,8 @@ import java.util.stream.Stream;
 
 /**
  * Verifies every class file below a directory with the verifier of the Java library, which needs JDK 24
- * or later and looks at classes that the JVM trusts blindly, as {@code java.lang.Object}. Jars that hold
- * what the classes need follow the directory. Prints the errors: file and message. The last line is
+ * or later and also checks classes that the JVM does not verify, such as {@code java.lang.Object}. Jars that
+ * the classes need follow the directory. Prints the errors: file and message. The last line is
  * {@code verified} and the number of class files.
  */
 final class Verify {

@@ -1,11 +1,11 @@
 /*
- * A second opinion: an agent that does nothing but count method entries and exits, written apart from flow.
+ * A second opinion: an agent that only counts method entries and exits, written independently of flow.
  *
  *   cc -shared -fPIC -O2 -I$JAVA_HOME/include -I$JAVA_HOME/include/linux -o libcounter.so counter.c
  *   java -agentpath:./libcounter.so=FILE ...
  *
- * Counted is every method with bytecode of every class that neither the boot nor the platform loader defines, from
- * VMStart to VMDeath, in all threads. At VMDeath FILE gets one line a method, sorted by bytes:
+ * It counts every method with bytecode of every class that neither the boot nor the platform loader defines, from
+ * VMStart to VMDeath, in all threads. At VMDeath it writes one line per method to FILE, sorted by bytes:
  *
  *   class.Name#method(descriptor) TAB enters TAB exits
  *
@@ -14,9 +14,9 @@
  * as \u000A, \uD800.
  *
  * One raw monitor guards all state. A jmethodID means something only while its class is loaded: the JVM may give the
- * same value to a method of another class later (JDK 17 and 25 were not seen to, but nothing promises it). So when a
- * class is prepared, which comes before any of its methods runs, all that is cached under its ids is dropped. Counts
- * stand in rows, which are never dropped.
+ * same value to a method of another class later (JDK 17 and 25 were not seen to, but may). So when a class is
+ * prepared, before any of its methods runs, everything that is cached under its ids is dropped. Counts are in rows,
+ * which are never dropped.
  */
 #include <jvmti.h>
 #include <stdint.h>

@@ -1,24 +1,24 @@
 /*
- * Stands between a process and the system, and lets calls on one directory go wrong. To be preloaded.
+ * Makes system calls on one directory fail. Preload it.
  *
- * FAULTS_DIR   calls count whose path begins with this, given as a path or by a descriptor
+ * FAULTS_DIR   calls are affected if their path begins with this, given as a path or by a descriptor
  * FAULTS_PLAN  what goes wrong:
  *   kill-before:N  the process is killed when it makes the Nth call that changes something, instead of it
  *   kill-after:N   right after it
- *   kill-half:N    half-way through the Nth write; other calls do not count
- *   full:N         after N bytes, in blocks of 4096, the disk is full; a write that has room for a part writes that
- *   error:N:E      from the Nth write on each fails with the error number E
- *   once:N:E       the Nth call that changes something fails with E, no other does
- *   short:N        no write writes more than N bytes
+ *   kill-half:N    half-way through the Nth write; other calls are not counted
+ *   full:N         after N bytes, in blocks of 4096, the disk is full; a write for which there is some room writes a part
+ *   error:N:E      the Nth write and all later ones fail with the error number E
+ *   once:N:E       the Nth call that changes something fails with E, the others succeed
+ *   short:N        each write writes at most N bytes
  *   interrupt:N    every Nth write or opening is interrupted by a signal
- *   files:N        from the Nth opening on there is no descriptor left
+ *   files:N        the Nth opening and all later ones find no descriptor
  *   memory-once:N  the Nth allocation of the agent fails: of memory, of address space, or of a thread; FAULTS_DIR does
  *                  not matter
- *   memory-from:N  from the Nth allocation of the agent on all fail
+ *   memory-from:N  the Nth allocation of the agent and all later ones fail
  *   slow:N         each write to a file of a thread takes N milliseconds
- *   hang:N         from the Nth write to a file of a thread on, none comes back
- *   keep-synced    nothing; what has reached the disk is kept in FAULTS_KEPT: a file `names` with the number of times that the
- *                  directory was synchronised and, a line each, inode and name of its entries then; a file for each inode
+ *   hang:N         the Nth write to a file of a thread and all later ones never return
+ *   keep-synced    nothing; what has reached the disk is copied to FAULTS_KEPT: a file `names` with the number of times that the
+ *                  directory was synchronised and a line with inode and name for each entry; a file for each inode
  *   count          nothing
  * FAULTS_LOG   file that gets a line: the call the process was killed at, or at its end the number of calls
  */
@@ -150,7 +150,7 @@ static int refused(const char *what, const char *path) {
     return 0;
 }
 
-/* What `refused` answered -1 to has been done. */
+/* To be called after a call for which `refused` returned -1. */
 static void done(int refusal, const char *what, const char *path) {
     if (refusal < 0)
         killed(what, path);
@@ -269,7 +269,7 @@ static int is_of_thread(const char *path) {
     return name && !strncmp(name, "/thread-", 8);
 }
 
-/* Holds up a write. */
+/* Delays a write. */
 static void delay(const char *path) {
     if (plan == SLOW && is_of_thread(path))
         usleep((useconds_t)limit * 1000);
@@ -277,7 +277,7 @@ static void delay(const char *path) {
         pause();
 }
 
-/* How much of a write of `length` bytes is to be done; -1 with errno set for none. */
+/* Returns how many of `length` bytes to write; -1 with errno set for none. */
 static ssize_t allowed(int fd, size_t length) {
     switch (plan) {
     case FULL:
@@ -351,7 +351,7 @@ int ftruncate64(int fd, off64_t length) {
     GUARDED(int, -1, path_of(fd, path), real(fd, length));
 }
 
-/* Space is set aside as a whole or not at all. */
+/* Space is reserved completely or not at all. */
 static int no_room(int fd, off_t at, off_t length) {
     char where[PATH_MAX];
     if (plan != FULL || !path_of(fd, where))
@@ -378,7 +378,7 @@ int fallocate64(int fd, int mode, off64_t at, off64_t length) {
     GUARDED(int, -1, path_of(fd, path), real(fd, mode, at, length));
 }
 
-/* These give the error number back. */
+/* These return the error number. */
 int posix_fallocate(int fd, off_t at, off_t length) {
     REAL(posix_fallocate);
     if (no_room(fd, at, length))
@@ -418,7 +418,7 @@ void *dlopen(const char *name, int flags) {
     return library;
 }
 
-/* Whether an allocation is the agent's, by the address to which it returns, and is to fail. */
+/* Returns whether an allocation is the agent's, by its return address, and must fail. */
 static int no_memory(void *caller) {
     if (plan != MEMORY_ONCE && plan != MEMORY_FROM)
         return 0;
@@ -433,7 +433,7 @@ static int no_memory(void *caller) {
 
 #define CALLER __builtin_return_address(0)
 
-/* Not looked up: that allocates. */
+/* Not by dlsym, which allocates. */
 extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t),
     *__libc_memalign(size_t, size_t);
 
@@ -521,7 +521,7 @@ int fchmod(int fd, mode_t mode) {
     GUARDED(int, -1, path_of(fd, path), real(fd, mode));
 }
 
-/* Keeps what a file or directory holds before it is synchronised: what comes later need not reach the disk. */
+/* Copies a file or directory before it is synchronised: later changes need not reach the disk. */
 static void keep(int fd) {
     static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
     static long times;
@@ -565,7 +565,7 @@ int fsync(int fd) {
     GUARDED(int, -1, path_of(fd, path), real(fd));
 }
 
-/* Keeps all files that a directory has. */
+/* Copies all files of a directory. */
 int syncfs(int fd) {
     char where[PATH_MAX];
     REAL(syncfs);

@@ -89,7 +89,7 @@ impl<'a> Plan<'a> {
         content: &'a [u8],
     ) -> Result<Self, Skip> {
         let code = Code::parse(content, &class.pool)?;
-        // An empty `finalize()` tells the JVM that the objects need no finalizer.
+        // With an empty `finalize()`, the JVM knows that the objects need no finalizer.
         if entry.name == b"finalize" && entry.descriptor == b"()V" && code.bytes == [RETURN] {
             return Err(Skip::EmptyFinalizer);
         }

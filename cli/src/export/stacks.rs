@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_counts_for_the_path_it_goes_on_from() {
+    fn hidden_calls_count_for_the_path_of_their_caller() {
         let tree = tree();
         let all = Stacks::new(&tree, usize::MAX);
         assert_eq!(lines(&all), ["1 1", " 2 1", "  3 2", " 4 1", "2 1"]);

@@ -302,7 +302,7 @@ fn a_misspelt_flag_is_no_command() {
 }
 
 #[test]
-fn termination_is_handed_on() {
+fn termination_is_passed_to_the_command() {
     let (dir, agent) = library();
     for (signal, code) in [(Signal::TERM, 42), (Signal::HUP, 43)] {
         let script = "trap 'exit 42' TERM; trap 'exit 43' HUP; echo ready; read line; exit 1";
@@ -321,7 +321,7 @@ fn an_interrupt_is_for_the_command_to_decide() {
     for signal in [Signal::INT, Signal::QUIT] {
         kill_process(Pid::from_child(&child), signal).unwrap();
     }
-    child.stdin.take().unwrap().write_all(b"go on\n").unwrap();
+    child.stdin.take().unwrap().write_all(b"continue\n").unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(5));
 }
 

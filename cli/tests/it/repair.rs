@@ -356,7 +356,7 @@ fn the_traces_of_a_set_are_repaired_one_by_one() {
 }
 
 #[test]
-fn traces_of_other_writers_are_left_alone() {
+fn traces_of_other_writers_are_not_changed() {
     let trace = bare(&[0x80, 0x81, 0xC0]);
     let before = files(trace.path());
     let run = repair(trace.path());

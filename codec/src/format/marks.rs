@@ -582,7 +582,7 @@ mod tests {
     }
 
     #[test]
-    fn an_encoder_goes_on_where_a_decoder_came_to() {
+    fn an_encoder_continues_where_a_decoder_stopped() {
         let marks = some_marks();
         let whole = encoded(&marks);
         let mut decoder = MarkDecoder::default();
@@ -630,14 +630,14 @@ mod tests {
     }
 
     #[test]
-    fn unknown_kinds_and_further_payload_are_passed_over() {
+    fn unknown_kinds_and_further_payload_are_skipped() {
         let bytes = [0x7F, 3, 0, 2, 9, 9, 0x04, 1, 0, 1, 9];
         let unknown = (position(3, 0), Mark::Unknown(0x7F));
         assert_eq!(decoded(&bytes).0, [unknown, (position(4, 0), Mark::Paused)]);
     }
 
     #[test]
-    fn what_is_no_mark_is_told() {
+    fn bytes_that_are_no_mark_are_reported() {
         for bytes in [
             &[0x80, 0, 0, 0][..],
             &[0x01, 0, 0, 0],

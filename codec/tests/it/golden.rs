@@ -43,7 +43,7 @@ fn golden(name: &str, written: &str) -> String {
     assert_eq!(
         text,
         written,
-        "{}: the format moved; if that is wanted, run with FLOW_BLESS=1 and review the diff",
+        "{}: the format changed; if that is intended, run with FLOW_BLESS=1 and review the diff",
         path.display()
     );
     text

@@ -46,7 +46,7 @@ fn answers(tree: &mut LazyTree) -> Vec<String> {
     let numbers = (0..calls).step_by(1 + usize::try_from(calls / 50).expect("few"));
     let mut answers = vec![format!("{:?}", tree.end())];
     for number in numbers {
-        let node = tree.call(number).expect("readable").expect("there are so many");
+        let node = tree.call(number).expect("readable").expect("it is one of them");
         let frames = tree.frames(node.place).expect("readable");
         let subtree = tree.subtree(&node).expect("readable");
         answers.push(format!("{node:?} {frames:?} {subtree:?}"));

@@ -208,7 +208,7 @@ fn enters_of_any_length_may_lie_anywhere() {
                 let raw = [first, &vec![0x82; before], &bytes, &[0x84, 0x00, 0x00, 0x7E, 0x85]];
                 let raw = raw.concat();
                 let expected = encode(&canonicalize([&raw[..]]));
-                assert_eq!(fold([&raw[..]]).0, expected, "{bytes:02X?} behind {before}");
+                assert_eq!(fold([&raw[..]]).0, expected, "{bytes:02X?} after {before}");
             }
         }
     }
@@ -251,7 +251,7 @@ fn constructors_may_lie_anywhere() {
                 assert_eq!(
                     fold([&raw[..]]).0,
                     expected,
-                    "{call:02X?} behind {before} in {raw:02X?}"
+                    "{call:02X?} after {before} in {raw:02X?}"
                 );
             }
         }

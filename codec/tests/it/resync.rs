@@ -79,7 +79,7 @@ fn a_changed_byte_damages_at_most_up_to_the_next_certain_end_of_a_record() {
         let (start, _) = *record.expect("the first one begins the file");
         // Counts bytes after `at`, none of which is changed.
         let boundary = bytes[at + 1..].iter().position(|&byte| byte < 0x40);
-        let behind = boundary.map_or(bytes.len(), |further| at + 1 + further + 1) as u64;
+        let after = boundary.map_or(bytes.len(), |further| at + 1 + further + 1) as u64;
         for change in 1..=u8::MAX {
             file.write_all_at(&[bytes[at] ^ change], at as u64).unwrap();
             let changed = read(dir.path());
@@ -92,16 +92,12 @@ fn a_changed_byte_damages_at_most_up_to_the_next_certain_end_of_a_record() {
             for &(from, to) in &changed.damage {
                 // Either damage of a number, or a gap before the journal.
                 let is_gap = to == bytes.len() as u64;
-                assert!(start <= from && from <= to && (to <= behind || is_gap), "{context}");
+                assert!(start <= from && from <= to && (to <= after || is_gap), "{context}");
                 damaged += 1;
             }
             if boundary.is_some() {
                 // The events in the journal follow too.
-                assert_eq!(
-                    between(&changed, behind, all),
-                    between(&whole, behind, all),
-                    "{context}"
-                );
+                assert_eq!(between(&changed, after, all), between(&whole, after, all), "{context}");
             }
         }
         file.write_all_at(&bytes[at..=at], at as u64).unwrap();

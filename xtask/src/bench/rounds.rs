@@ -41,7 +41,7 @@ pub(super) struct Recorded {
     pub(super) bytes: u64,
 }
 
-/// All rounds, and what came of them.
+/// All rounds, and their results.
 #[derive(Debug)]
 pub(super) struct Rounds<'a> {
     pub(super) places: &'a Places,

@@ -29,17 +29,17 @@ struct Event {
 
 /// The name of the process, and the threads.
 pub(crate) fn read(bytes: &[u8]) -> (String, Threads) {
-    let (process, threads, instants) = told(bytes, 1.0);
+    let (process, threads, instants) = parse(bytes, 1.0);
     assert_eq!(instants, []);
     (process, threads)
 }
 
 /// The same with a clock: times are nanoseconds.
 pub(crate) fn timed(bytes: &[u8]) -> (String, Threads, Instants) {
-    told(bytes, 1000.0)
+    parse(bytes, 1000.0)
 }
 
-fn told(bytes: &[u8], of_one: f64) -> (String, Threads, Instants) {
+fn parse(bytes: &[u8], of_one: f64) -> (String, Threads, Instants) {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]
     let time = |ts: f64| {
         let steps = (ts * of_one).round();

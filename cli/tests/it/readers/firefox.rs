@@ -175,7 +175,7 @@ impl Thread {
             names.push(&*self.string_array[self.func_table.index("name", function)]);
             match self.stack_table.prefix[stack] {
                 Some(prefix) => {
-                    assert!(prefix < stack, "stacks stand behind those they go on from");
+                    assert!(prefix < stack, "a stack comes after its prefix");
                     stack = prefix;
                 }
                 None => break,
@@ -241,17 +241,17 @@ impl Thread {
 
 /// The name of the product, and the threads, about which markers and samples agree.
 pub(crate) fn read(bytes: &[u8]) -> (String, Threads) {
-    let (product, threads, instants) = told(bytes, 1.0, 1.0);
+    let (product, threads, instants) = parse(bytes, 1.0, 1.0);
     assert_eq!(instants, []);
     (product, threads)
 }
 
 /// The same with a clock: times are nanoseconds.
 pub(crate) fn timed(bytes: &[u8]) -> (String, Threads, Instants) {
-    told(bytes, 0.1, 1_000_000.0)
+    parse(bytes, 0.1, 1_000_000.0)
 }
 
-fn told(bytes: &[u8], interval: f64, of_one: f64) -> (String, Threads, Instants) {
+fn parse(bytes: &[u8], interval: f64, of_one: f64) -> (String, Threads, Instants) {
     let mut instants = Instants::new();
     let profile: Profile = serde_json::from_slice(bytes).unwrap();
     let meta = profile.meta;

@@ -120,17 +120,17 @@ struct Sequence {
 
 /// The name of the process, and the threads.
 pub(crate) fn read(bytes: &[u8]) -> (String, Threads) {
-    let (process, threads, instants) = told(bytes, 1000);
+    let (process, threads, instants) = parse(bytes, 1000);
     assert_eq!(instants, []);
     (process, threads)
 }
 
 /// The same with a clock: times are nanoseconds.
 pub(crate) fn timed(bytes: &[u8]) -> (String, Threads, Instants) {
-    told(bytes, 1)
+    parse(bytes, 1)
 }
 
-fn told(bytes: &[u8], unit_ns: u64) -> (String, Threads, Instants) {
+fn parse(bytes: &[u8], unit_ns: u64) -> (String, Threads, Instants) {
     let mut instants = Instants::new();
     let trace = Trace::decode(bytes).unwrap();
     assert_eq!(

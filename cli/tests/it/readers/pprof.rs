@@ -72,15 +72,15 @@ struct Function {
 
 /// The nanoseconds of each path.
 pub(crate) fn timed(bytes: &[u8]) -> Paths {
-    told(bytes, ("time", "nanoseconds")).0
+    parse(bytes, ("time", "nanoseconds")).0
 }
 
 /// The paths, and the full name, file and line of each method.
 pub(crate) fn read(bytes: &[u8]) -> (Paths, HashMap<String, (String, String, i64)>) {
-    told(bytes, ("calls", "count"))
+    parse(bytes, ("calls", "count"))
 }
 
-fn told(
+fn parse(
     bytes: &[u8],
     (kind, unit): (&str, &str),
 ) -> (Paths, HashMap<String, (String, String, i64)>) {

@@ -54,15 +54,15 @@ pub(crate) type Origin = (Option<String>, Option<u32>);
 
 /// The threads, and the origin of the method of each frame.
 pub(crate) fn read(bytes: &[u8]) -> (Threads, Vec<Origin>) {
-    told(bytes, "none", " (calls)")
+    parse(bytes, "none", " (calls)")
 }
 
 /// The same with a clock.
 pub(crate) fn timed(bytes: &[u8]) -> Threads {
-    told(bytes, "nanoseconds", "").0
+    parse(bytes, "nanoseconds", "").0
 }
 
-fn told(bytes: &[u8], unit: &str, behind: &str) -> (Threads, Vec<Origin>) {
+fn parse(bytes: &[u8], unit: &str, suffix: &str) -> (Threads, Vec<Origin>) {
     let file: File = serde_json::from_slice(bytes).unwrap();
     assert_eq!(file.schema, "https://www.speedscope.app/file-format-schema.json");
     assert!(file.exporter.starts_with("flow ") && !file.name.is_empty());
@@ -84,7 +84,7 @@ fn told(bytes: &[u8], unit: &str, behind: &str) -> (Threads, Vec<Origin>) {
             }
         }
         assert!(now <= profile.end_value && stack.open.is_empty());
-        let name = profile.name.strip_suffix(behind).unwrap();
+        let name = profile.name.strip_suffix(suffix).unwrap();
         threads.insert(name.to_owned(), stack.finish());
     }
     (threads, frames.into_iter().map(|frame| (frame.file, frame.line)).collect())

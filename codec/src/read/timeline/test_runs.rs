@@ -18,7 +18,7 @@ pub struct TestRun {
     pub title: String,
     /// The thread that ran it.
     pub thread: ThreadId,
-    /// What it came to; `None` while it runs, and for ever if the thread ended in it.
+    /// Its outcome; `None` while it runs, and forever if the thread ended in it.
     pub outcome: Option<Outcome>,
     /// Why.
     pub detail: String,
@@ -137,7 +137,7 @@ fn alone(runs: &[TestRun]) -> Vec<(u64, u64, usize)> {
 struct Tests {
     thread: ThreadId,
     runs: Vec<TestRun>,
-    /// Those that have not ended, each around the next, and where the innermost goes on.
+    /// Those that have not ended, each around the next, and the position where the innermost continues.
     open: Vec<usize>,
     since: Position,
 }
@@ -168,7 +168,7 @@ impl Tests {
             let (depth, index) = run;
             let Some(run) = self.runs.get_mut(index) else { continue };
             run.end_ns = now_ns;
-            // Those inside have not said what they came to.
+            // The outcome of those inside is unknown.
             if depth == 0 {
                 run.outcome = Some(outcome);
                 run.detail = mark.detail.clone();

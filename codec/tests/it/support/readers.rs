@@ -15,7 +15,7 @@ pub(crate) fn read_all(mut reader: impl ReadRecords) -> Stream {
         let position = reader.position().get();
         match reader.next_record() {
             Ok(Some((offset, record))) => {
-                assert!(position <= offset.get(), "a record begins behind the position");
+                assert!(position <= offset.get(), "a record begins at the position or later");
                 let seen = match record {
                     flow::Record::Enter(method) => Record::Enter(method.get()),
                     flow::Record::Exit(count) => Record::Exits(count.get()),
