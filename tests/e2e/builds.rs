@@ -95,7 +95,7 @@ fn trees(trace: &Path) -> BTreeMap<String, Vec<String>> {
     for line in text.lines() {
         if let Some(title) = line.strip_prefix("thread ") {
             let (_, test) = title.split_once(", test ").expect("of a test");
-            let (name, _outcome) = test.rsplit_once(" (").expect("with what it came to");
+            let (name, _outcome) = test.rsplit_once(" (").expect("an outcome");
             let name = match name.split_once('(') {
                 Some((method, rest)) => format!("{method}{}", rest.split_once(')').unwrap().1),
                 None => name.to_owned(),

@@ -9,12 +9,20 @@ fn root() -> PathBuf {
 }
 
 fn sources(dir: &Path) -> Vec<(PathBuf, String)> {
+    files(dir, &["rs"])
+}
+
+/// The files with these extensions, without what tools generate.
+fn files(dir: &Path, extensions: &[&str]) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).unwrap_or_else(|e| panic!("{}: {e}", dir.display())) {
         let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
         if path.is_dir() {
-            found.extend(sources(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            if !name.starts_with('.') && !["target", "learned", "artifacts"].contains(&name) {
+                found.extend(files(&path, extensions));
+            }
+        } else if path.extension().is_some_and(|of| extensions.iter().any(|other| of == *other)) {
             let text = fs::read_to_string(&path).unwrap();
             found.push((path, text));
         }
@@ -165,4 +173,81 @@ fn hot_files_forbid_what_could_panic() {
         }
     }
     assert!(hot >= 25, "{hot} files");
+}
+
+/// Phrases that a reader stumbles over, and better ones.
+const PHRASES: [(&str, &str); 39] = [
+    ("tells", "shows, reports"),
+    ("it came to", "its outcome"),
+    ("they came to", "their outcome"),
+    ("answers whether", "returns whether"),
+    ("answers with", "returns"),
+    ("behind a", "after a"),
+    ("behind it", "after it"),
+    ("behind its", "after its"),
+    ("behind that", "after that"),
+    ("behind the", "after the"),
+    ("behind which", "after which"),
+    ("so many", "this many, n"),
+    ("as many as there are", "all of them"),
+    ("whoever", "the caller, any thread"),
+    ("goes on", "continues"),
+    ("go on", "continue"),
+    ("going on", "continuing"),
+    ("gone on", "continued"),
+    ("is told", "is reported"),
+    ("are told", "are reported"),
+    ("was told", "was reported"),
+    ("were told", "were reported"),
+    ("stand in", "are in"),
+    ("stands in", "is in"),
+    ("stands for", "represents"),
+    ("stands there", "is there"),
+    ("stands behind", "is after"),
+    ("hands on", "passes"),
+    ("handed on", "passed"),
+    ("looks at", "reads, checks"),
+    ("is looked at", "is read"),
+    ("are looked at", "are read"),
+    ("what came of", "the result of"),
+    ("came of it", "resulted"),
+    ("passed over", "skipped"),
+    ("left alone", "not changed, not recorded"),
+    ("what there is", "all"),
+    ("a fortieth", "2.5 %"),
+    ("it is asked for", "it is requested"),
+];
+
+/// Where a phrase of the list is right.
+const RIGHT: [(&str, &str); 0] = [];
+
+#[test]
+fn what_people_read_has_no_phrases_of_the_list() {
+    let extensions = ["rs", "java", "js", "cjs", "mjs", "css", "py", "c", "sh", "md"];
+    let mut found = Vec::new();
+    for (path, text) in files(&root(), &extensions) {
+        let path = path.strip_prefix(root()).unwrap().to_str().unwrap();
+        if path == "tests/e2e/tidy.rs" {
+            continue;
+        }
+        // All words in a row, because a phrase may continue on the next line of a comment.
+        let mut words: Vec<(usize, String)> = Vec::new();
+        for (number, line) in (1..).zip(text.lines()) {
+            let line = line.replace(['.', ',', ';', ':', '(', ')', '"'], " . ").to_lowercase();
+            let of_line = line.split(|c: char| !c.is_alphanumeric() && c != '.');
+            words.extend(
+                of_line.filter(|word| !word.is_empty()).map(|word| (number, word.to_owned())),
+            );
+        }
+        for (phrase, better) in PHRASES {
+            let phrase_words: Vec<&str> = phrase.split(' ').collect();
+            for place in words.windows(phrase_words.len()) {
+                let is_phrase = place.iter().map(|(_, word)| word).eq(&phrase_words);
+                if is_phrase && !RIGHT.contains(&(path, phrase)) {
+                    found.push(format!("{path}:{}: '{phrase}': say {better}", place[0].0));
+                }
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
 }

@@ -113,7 +113,7 @@ public final class Rounds {
 
     private static final class Player implements Runnable {
         private static final int FRESH = 900;
-        private static final int TELLS_EVERY = 1024;
+        private static final int PRINTS_EVERY = 1024;
 
         private final long seed;
         private final int index;
@@ -143,7 +143,7 @@ public final class Rounds {
                     round(n);
                     done = n + 1;
                     words.setRelease(acknowledged, index * APART, n + 1);
-                    if (rounds < 0 && index == 0 && done % TELLS_EVERY == 0) {
+                    if (rounds < 0 && index == 0 && done % PRINTS_EVERY == 0) {
                         out.println(done);
                         out.flush();
                     }
