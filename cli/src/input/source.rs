@@ -1,7 +1,7 @@
 //! The traces of a directory, and their selected threads.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use flow_codec::read::{OpenFrames, Selection, ThreadFile, Trace, TraceSet};
@@ -57,7 +57,7 @@ impl Source {
 
     /// The same without messages. Returns the traces that cannot be opened; other damage is in the traces.
     pub(crate) fn open_silently(dir: &Path) -> Result<(Self, Vec<(PathBuf, Error)>), Failure> {
-        let directories = TraceSet::directories(dir)?;
+        let directories = directories(dir)?;
         let mut source = Self {
             traces: Vec::new(),
             status: Status::Done,
@@ -178,6 +178,19 @@ impl Source {
         }
         Ok(())
     }
+}
+
+/// The directories of the traces in a directory.
+pub(crate) fn directories(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
+    TraceSet::directories(dir).map_err(|error| match error {
+        Error::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
+            let dir = dir.display();
+            Failure::Failed(format!(
+                "{dir}: no such directory; name a trace directory, or record a program with flow record"
+            ))
+        }
+        error => error.into(),
+    })
 }
 
 /// Explains what is missing because the journal of a trace cannot be used, if it cannot.

@@ -19,6 +19,18 @@ impl TestArgs {
     pub(crate) fn include(&self, name: &str) -> bool {
         self.patterns.is_empty() || self.patterns.iter().any(|pattern| is_like(name, pattern))
     }
+
+    /// Checks that each pattern matches at least one test of the traces.
+    pub(crate) fn expect_in(&self, runs: &[Vec<TestRun>]) -> Result<(), Failure> {
+        let runs = || runs.iter().flatten();
+        let is_missing = |pattern: &&String| !runs().any(|run| is_like(&run.name, pattern));
+        match self.patterns.iter().find(is_missing) {
+            None => Ok(()),
+            Some(pattern) => {
+                Err(Failure::Failed(format!("no test '{pattern}'; {}", names(runs()))))
+            }
+        }
+    }
 }
 
 impl Source {
@@ -41,15 +53,7 @@ impl Source {
         let runs: Vec<_> =
             self.traces.iter().map(|trace| Self::tests(trace, &mut status)).collect();
         self.status = status;
-        for pattern in &args.patterns {
-            let found = runs.iter().flatten().any(|run| is_like(&run.name, pattern));
-            if !found {
-                return Err(Failure::Failed(format!(
-                    "no test '{pattern}'; {}",
-                    names(runs.iter().flatten())
-                )));
-            }
-        }
+        args.expect_in(&runs)?;
         for (trace, runs) in self.traces.iter_mut().zip(runs) {
             let chosen = runs.iter().filter(|run| args.include(&run.name));
             trace.files = chosen.flat_map(|run| files(trace, run)).collect();

@@ -15,7 +15,10 @@ pub(super) fn window(text: &str) -> Result<Range<u64>, String> {
     let (from, to) = text.split_once("..").ok_or_else(expected)?;
     let part = |text: &str, missing| if text.is_empty() { Ok(missing) } else { nanoseconds(text) };
     let window = part(from, 0)?..part(to, u64::MAX)?;
-    if window.start > window.end { Err(expected()) } else { Ok(window) }
+    if window.start > window.end {
+        return Err(format!("the range ends before it begins: '{text}'"));
+    }
+    Ok(window)
 }
 
 /// Parses a time with its unit: `250us`, `1.5s`.

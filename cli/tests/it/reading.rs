@@ -639,7 +639,11 @@ fn a_directory_without_a_trace_is_refused_with_a_remedy() {
         assert!(run.err.starts_with("flow: /") && run.err.contains("no trace here"), "{}", run.err);
         let run = flow(&[verb], &dir.path().join("missing"));
         assert_eq!(run.code, Some(1));
-        assert!(run.err.contains("missing: No such file"), "{}", run.err);
+        assert!(
+            run.err.contains("missing: no such directory; name a trace directory"),
+            "{}",
+            run.err
+        );
     }
 }
 
@@ -697,6 +701,17 @@ fn misuse_exits_with_status_2_and_help_with_0() {
     ] {
         let output = command().args(args).output().unwrap();
         assert_eq!(output.status.code(), Some(code), "{args:?}");
+    }
+}
+
+#[test]
+fn a_directory_that_does_not_exist_is_reported_with_a_remedy() {
+    let dir = tempfile::tempdir().unwrap();
+    for args in [&["report"][..], &["replay", "--follow"], &["check", "--repair"], &["info"]] {
+        let run = flow(args, &dir.path().join("flow-trace"));
+        assert_eq!((run.code, run.out.as_str()), (Some(1), ""), "{args:?}");
+        let remedy = "flow-trace: no such directory; name a trace directory, or record a program";
+        assert!(run.err.contains(remedy), "{args:?}: {}", run.err);
     }
 }
 

@@ -417,6 +417,9 @@ fn a_test_that_does_not_exist_is_reported_with_those_that_do() {
         run.err,
         "flow: no test '*Nothing*'; there are: a.T.no, a.T.one, a.T.two(int)[1] (flow tests lists them)\n"
     );
+    let run = flow(&["tests", "--test", "*Nothing*"], dir.path());
+    assert_eq!((run.code, run.out.as_str()), (Some(1), ""));
+    assert!(run.err.contains("no test '*Nothing*'; there are: a.T.no, "), "{}", run.err);
     fs::remove_file(dir.path().join("thread-1.marks")).unwrap();
     let run = flow(&["report", "--test", "x"], dir.path());
     assert!(run.err.contains("no tests are marked in this trace"), "{}", run.err);

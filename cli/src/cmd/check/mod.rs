@@ -16,13 +16,13 @@ mod print;
 use std::io::Write;
 use std::path::PathBuf;
 
-use flow_codec::read::{Trace, TraceSet};
+use flow_codec::read::Trace;
 
 use self::inspect::Check;
 use crate::args::{CheckArgs, Format};
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
-use crate::input::source::Source;
+use crate::input::source::{Source, directories};
 use crate::output::{Out, Progress, message};
 use crate::repair::{Repair, repair};
 
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Status, Failure> {
 /// Repairs all traces of a directory that need it.
 fn repair_all(args: &CheckArgs) -> Result<Vec<(PathBuf, Repair)>, Failure> {
     let mut repairs = Vec::new();
-    for dir in TraceSet::directories(&args.source.dir)? {
+    for dir in directories(&args.source.dir)? {
         // The check reports one that cannot be opened.
         if let Ok(trace) = Trace::open(&dir) {
             repairs.push((dir, repair(trace)?));

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use flow_codec::format::flow::Record;
-use flow_codec::read::{OpenChunk, ReadRecords, Selection, ThreadFile, Trace, TraceSet};
+use flow_codec::read::{OpenChunk, ReadRecords, Selection, ThreadFile, Trace};
 use flow_codec::{Error, Offset, ThreadId};
 use signal_hook::consts::SIGINT;
 
@@ -24,7 +24,7 @@ use crate::args::ReplayArgs;
 use crate::failure::{Failure, Status};
 use crate::input::lock;
 use crate::input::reading::{Ending, Reading};
-use crate::input::source::{Source, thread_title};
+use crate::input::source::{Source, directories, thread_title};
 use crate::output::{Out, Progress, message};
 
 /// The shortest wait between two passes.
@@ -36,7 +36,7 @@ const SHARE: u32 = 5;
 pub(super) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut follower = Follower { args, stop: stop_flag()?, ..Follower::new(args) };
     // Checked before the first pass, so that the pass reads everything if the recording is over.
-    let directories = TraceSet::directories(&args.source.dir)?;
+    let directories = directories(&args.source.dir)?;
     let mut is_over = directories.iter().all(|dir| lock::is_recording(dir) == Some(false));
     loop {
         let begun = Instant::now();

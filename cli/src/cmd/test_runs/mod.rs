@@ -35,11 +35,12 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
     source.report_losses();
     let mut status = source.status;
     let mut progress = Progress::new(source.bytes(), out);
+    let runs: Vec<_> =
+        source.traces.iter().map(|trace| Source::tests(trace, &mut status)).collect();
+    args.tests.expect_in(&runs)?;
+    let any = runs.iter().any(|runs| !runs.is_empty());
     let mut print = TestPrinter::new(args, &source, out)?;
-    let mut any = false;
-    for trace in &source.traces {
-        let runs = Source::tests(trace, &mut status);
-        any |= !runs.is_empty();
+    for (trace, runs) in source.traces.iter().zip(runs) {
         // In a build, many JVMs run no tests.
         if runs.is_empty() && source.several {
             continue;
