@@ -1,53 +1,58 @@
-//! `thread-<id>.marks`: what is known about a thread's events beside their order: when they happened, which
+//! `thread-<id>.marks`: what is known about a thread's events besides their order: when they happened, which
 //! exits were by exception, where something is missing, which tests it ran, and the program's notes.
 //!
-//! Nothing in [`flow`](super::flow) depends on this file, and a trace without it is whole. It begins with
+//! Nothing in [`flow`](super::flow) depends on this file, and a trace without it is complete. It begins with
 //! [`MAGIC`] and the byte [`VERSION`]; marks follow up to the end, in the order of their positions:
 //!
 //! | part | |
 //! |---|---|
 //! | kind | one byte, below `80` |
-//! | offset | how many bytes of the thread's `.flow` lie between the position of the previous mark, or the start, and this one |
-//! | exits | of the exit run that begins there: how many come before the mark |
+//! | offset | how many bytes of the thread's `.flow` are between the position of the previous mark, or the start, and this one |
+//! | exits | how many exits of the exit run that begins there come before the mark |
 //! | length | bytes of the payload |
 //! | payload | depends on the kind |
 //!
 //! Numbers are LEB128: groups of seven bits, the lowest first.
 //!
-//! A [`Position`] lies between two events: after all those before its offset, and after this many exits of
-//! the run that begins there; at most all of them. A thread written as [`jsonl`](super::jsonl) has no marks.
+//! A [`Position`] is between two events: after all events before its offset, and after this many exits of the
+//! run that begins there, at most all of them. A thread written as [`jsonl`](super::jsonl) has no marks.
 //!
 //! # Kinds
 //!
 //! | kind | name | payload |
 //! |---:|---|---|
-//! | `01` | time | see *Time*: by how many nanoseconds its *by* is later than that of the previous time mark (or than 0); then by how many its *from* is later than its *by*, as `2n`, or earlier, as `2n − 1` |
+//! | `01` | time | see *Time*: first, by how many nanoseconds its *by* is later than that of the previous time mark, or than 0; second, by how many its *from* is later than its *by*, as `2n`, or earlier, as `2n − 1` |
 //! | `02` | unwound | how many exits from here on were by exception, at least one; then the class of the exception, in UTF-8 as Java shows it, or nothing if it is unknown |
-//! | `03` | gap | how many events are missing here; 0: unknown |
-//! | `04` | paused | nothing: what happened from here on was not recorded |
-//! | `05` | resumed | nothing: recording resumes |
+//! | `03` | gap | how many events are missing here; 0 if unknown |
+//! | `04` | paused | empty: events from here on were not recorded |
+//! | `05` | resumed | empty: recording continues |
 //! | `06` | note | a text from the program, in UTF-8 |
 //! | `07` | instants | one number for each of several events, beginning with the one after the mark: see *Instants* |
 //! | `08` | test | a test begins or ends: see [`test_marks`](super::test_marks) |
 //!
 //! **Time.** Times are nanoseconds since the `start_unix_ns` of the [`manifest`](super::manifest), by a clock
-//! that never goes backwards. All events before the mark had happened at its first time, *by*, and no event
-//! after it happened before its second time, *from*. A thread that stays in one place for a while has a mark
-//! whose *from* is later than its *by*: it was seen there at both times, so an exit that follows was not
-//! before *from*. An event between two marks happened between the first one's *from* and the second one's
-//! *by*; if marks are not in order, the latest *from* and the earliest *by* count.
+//! that never goes backwards. A mark has two times: all events before the mark had happened at *by*, and no
+//! event after it happened before *from*. A thread that stays at one position for a while has a mark whose
+//! *from* is later than its *by*: it was sampled there at both times, so the next event was not before
+//! *from*. An event between two marks happened between the *from* of the first one and the *by* of the second
+//! one; if marks are not in order, the latest *from* and the earliest *by* count.
 //!
-//! **Instants.** The mark gives the exact time of each event. Each number is `8n + s`. `n` is the time in
-//! nanoseconds since the previous instant, or for the first one since the last *by*. `s` says which event it
-//! is: 0 is the next exit of the run; otherwise the event is in a record that begins `s` bytes after the
-//! previous event's. For the first event `s` is 0. The last time of the mark replaces *by*. An event that is
-//! further from the previous one begins another mark.
+//! **Instants.** The mark gives the exact time of each event. Each number is `8n + s`:
+//!
+//! | part | meaning |
+//! |---|---|
+//! | `n` | nanoseconds since the previous instant; for the first one, since the last *by* |
+//! | `s` = 0 | the event is the next exit of the run, or the first event of the mark |
+//! | `s` from 1 to 7 | the event is in a record that begins `s` bytes after that of the previous event |
+//!
+//! The last time of the mark replaces *by*. An event further away from the previous one begins another mark.
 //!
 //! **Paused.** A thread pauses at the first event that is not recorded: an entry, or an exit by exception.
 //! All frames that are open there are left in `.flow`, directly after the mark, so that calls nest whatever
-//! happened meanwhile; those among them that are left after *resumed* have an exit without an entry.
+//! happens during the pause; frames of these that are left after *resumed* have an exit without an entry.
 //!
-//! **Unwound.** Such exits are in one run, but may continue in the next mark.
+//! **Unwound.** All exits of one mark are in one run. Further exits by exception of the same run may be in
+//! the next mark.
 //!
 //! # What a reader does
 //!
@@ -61,8 +66,8 @@
 //!
 //! # Example
 //!
-//! Events `81 82 00 83 01`: the first was seen by 5000, the thread was inside it up to 9000, the last two
-//! exits were by exception. `codec/tests/golden/marks.hex` has it.
+//! Events `81 82 00 83 01`: the first had happened by 5000, the thread was inside it up to 9000, and the last
+//! two exits were by exception. `codec/tests/golden/marks.hex` has these bytes.
 //!
 //! | bytes | |
 //! |---|---|
@@ -73,7 +78,7 @@
 //!
 //! # Example of instants
 //!
-//! The same events, with a time for each. `codec/tests/golden/instants.hex` has it.
+//! The same events, with a time for each. `codec/tests/golden/instants.hex` has these bytes.
 //!
 //! | bytes | |
 //! |---|---|
@@ -99,12 +104,12 @@ pub const MAGIC: [u8; 8] = *b"flow-mrk";
 pub const VERSION: u8 = 1;
 /// Bytes before the first mark.
 pub const HEADER_BYTES: usize = MAGIC.len() + 1;
-/// No payload is longer.
+/// A longer payload is invalid.
 pub const MAX_PAYLOAD_BYTES: usize = 1 << 20;
 /// The longest mark: its kind, three numbers, its payload.
 pub const MAX_MARK_BYTES: usize = 1 + 3 * MAX_BYTES + MAX_PAYLOAD_BYTES;
 
-/// What a file begins with.
+/// The first bytes of a file.
 pub const HEADER: [u8; HEADER_BYTES] = {
     let mut header = [VERSION; HEADER_BYTES];
     let mut at = 0;
@@ -123,13 +128,13 @@ const RESUMED: u8 = 0x05;
 const NOTE: u8 = 0x06;
 const INSTANTS: u8 = 0x07;
 const TEST: u8 = 0x08;
-/// The most bytes of instants that flow puts into a mark, and one number more.
+/// How many bytes of instants flow puts into a mark at most, and one number more.
 const INSTANTS_BYTES: usize = 4096;
-/// Numbers below this say which event it is.
+/// The number of values that select an event: a step is below this.
 const STEPS: u64 = 8;
 const FIRST_INVALID: u8 = 0x80;
 
-/// A place between two events of a thread.
+/// A position between two events of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Position {
     /// After all records before this offset.
@@ -146,15 +151,15 @@ impl Position {
     }
 }
 
-/// What a mark says about its position.
+/// What a mark records about its position.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Mark {
-    /// When the thread was there.
+    /// When the thread was at the position.
     Time {
-        /// Everything before had happened by then.
+        /// All events before it had happened by this time.
         by_ns: u64,
-        /// No event after it had happened before this.
+        /// No event after it had happened before this time.
         from_ns: u64,
     },
     /// Some exits from here on were by exception.
@@ -571,7 +576,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_that_are_too_far_from_each_other_come_nearer() {
+    fn bounds_that_are_too_far_apart_are_moved_closer() {
         for (by_ns, from_ns, nearer) in
             [(u64::MAX, 25, u64::MAX - (1 << 63)), (25, u64::MAX, 24 + (1 << 63))]
         {

@@ -12,29 +12,30 @@ use crate::{Error, ThreadId};
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct TestRun {
-    /// The same in every run; see [`test_marks`](crate::format::test_marks).
+    /// The name, the same in every run; see [`test_marks`](crate::format::test_marks).
     pub name: String,
-    /// What the test is called in reports; empty where that is not known.
+    /// The name in reports; empty if not known.
     pub title: String,
     /// The thread that ran it.
     pub thread: ThreadId,
     /// Its outcome; `None` while it runs, and forever if the thread ended in it.
     pub outcome: Option<Outcome>,
-    /// Why.
+    /// The reason of the result.
     pub detail: String,
-    /// Where its calls are: several parts, if the thread ran other tests meanwhile; none, if it was skipped.
+    /// The ranges with its calls: several, if the thread ran other tests in between; none, if it was skipped.
     pub ranges: Vec<Range<Position>>,
     /// When it began, in nanoseconds since the start of the trace.
     pub start_ns: Option<u64>,
     /// When it ended.
     pub end_ns: Option<u64>,
-    /// Threads that began and ended while this test ran, and no other: what they did, it made them do.
+    /// Threads that began and ended while this test, and no other, was running: their work counts as the
+    /// test's.
     pub helpers: Vec<ThreadId>,
 }
 
 impl TestRun {
-    /// Reads those of all threads, in the order they began, and what is wrong with marks. Memory: that of the
-    /// answer.
+    /// Reads the tests of all threads, in the order in which they began, and the errors in marks. Memory:
+    /// that of the result.
     #[must_use]
     pub fn read_all(trace: &Trace) -> (Vec<Self>, Vec<Error>) {
         let (mut runs, mut errors) = (Vec::new(), Vec::new());
@@ -57,8 +58,8 @@ impl TestRun {
         (runs, errors)
     }
 
-    /// Reads those of a thread, in the order they began, and what is wrong with its marks. Memory: that of
-    /// the answer.
+    /// Reads the tests of a thread, in the order in which they began, and the error in its marks, if any.
+    /// Memory: that of the result.
     pub(crate) fn read(file: &ThreadFile) -> (Vec<Self>, Option<Error>) {
         if !may_run_tests(file) {
             return (Vec::new(), None);
@@ -73,16 +74,17 @@ impl TestRun {
         (tests.finish(), timeline.marks_damage())
     }
 
-    /// How long it took, where that is known.
+    /// The duration, if known.
     #[must_use]
     pub fn elapsed_ns(&self) -> Option<u64> {
-        // What was not run took no time, which is something else than none.
+        // A test that was not run has a duration of 0, which differs from an unknown one.
         let was_run = self.outcome != Some(Outcome::Skipped) || !self.ranges.is_empty();
         Some(self.end_ns.filter(|_| was_run)?.saturating_sub(self.start_ns?))
     }
 }
 
-/// Returns whether a thread may have run tests: `false` if all its marks can be read and none is a test mark. Most threads run none, and finding that out needs no times.
+/// Returns whether a thread may have run tests: `false` if all its marks can be read and none is a test mark.
+/// Most threads run no test, and finding that out requires no times.
 fn may_run_tests(file: &ThreadFile) -> bool {
     let mut marks = match file.marks() {
         Ok(Some(marks)) => marks,
@@ -99,12 +101,12 @@ fn may_run_tests(file: &ThreadFile) -> bool {
     }
 }
 
-/// The instant before which something did not happen, where any is known.
+/// The instant before which something did not happen, if one is known.
 fn not_before(time: When) -> Option<u64> {
     time.estimate_ns.map(|_| time.bounds.from_ns).filter(|from_ns| *from_ns > 0)
 }
 
-/// From when to when one test was running, and no other: in order, each with the index of its run.
+/// The intervals in which exactly one test was running, in order, each with the index of its run.
 fn alone(runs: &[TestRun]) -> Vec<(u64, u64, usize)> {
     let mut changes: Vec<(u64, bool, usize)> = Vec::new();
     for (index, run) in runs.iter().enumerate() {
@@ -113,7 +115,7 @@ fn alone(runs: &[TestRun]) -> Vec<(u64, u64, usize)> {
             changes.push((run.end_ns.unwrap_or(u64::MAX), false, index));
         }
     }
-    // Of what happens at the same time, the ends come first.
+    // If several things happen at the same time, the ends come first.
     changes.sort_unstable();
     let mut alone = Vec::new();
     let mut running = BTreeSet::new();
@@ -156,7 +158,7 @@ impl Tests {
         };
         let is_it = |run: &usize| self.runs.get(*run).is_some_and(|run| run.name == mark.name);
         let Some(place) = self.open.iter().rposition(is_it) else {
-            // Skipped, or begun before recording was.
+            // It was skipped, or began before recording did.
             let (start_ns, end_ns) = (now_ns, now_ns);
             let (outcome, detail) = (Some(outcome), mark.detail);
             let run = TestRun { outcome, detail, start_ns, end_ns, ..self.run(mark.name) };
@@ -176,7 +178,7 @@ impl Tests {
         }
     }
 
-    /// What was called up to here belongs to the innermost test.
+    /// Assigns the calls made up to here to the innermost test.
     fn leave(&mut self, position: Position) {
         let innermost = self.open.last().and_then(|run| self.runs.get_mut(*run));
         if let Some(run) = innermost.filter(|_| self.since < position) {
@@ -239,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_is_what_lies_between_its_marks() {
+    fn a_test_is_the_range_between_its_marks() {
         assert_eq!(
             runs(&[
                 (3, 1, "started a"),
@@ -254,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_inside_another_has_its_calls_to_itself() {
+    fn a_test_inside_another_has_its_own_calls() {
         assert_eq!(
             runs(&[
                 (1, 0, "started a"),
