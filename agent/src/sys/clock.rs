@@ -33,6 +33,7 @@ mod tests {
         let (cpu, inner) = (cpu_time() - cpu_start, inner.elapsed());
         let elapsed = Duration::from_nanos(nano_time() - start);
         assert!(inner <= elapsed && elapsed <= outer.elapsed(), "{inner:?}, {elapsed:?}");
-        assert!(Duration::from_nanos(cpu) <= elapsed, "{cpu} ns, {elapsed:?}");
+        // The kernel measures CPU time by another clock, which may run a little faster.
+        assert!(Duration::from_nanos(cpu) <= elapsed + elapsed / 100, "{cpu} ns, {elapsed:?}");
     }
 }
