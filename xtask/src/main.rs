@@ -7,6 +7,7 @@
 //! - [`fuzz`]: runs fuzz targets, and keeps what they find
 //! - [`jdks`]: fetches JDKs of several versions
 //! - [`verify_corpus`]: whether JVMs accept rewritten classes
+//! - [`verify_exports`]: whether viewers load exports
 
 #![forbid(unsafe_code)]
 
@@ -23,8 +24,10 @@ mod markdown;
 mod process;
 mod project;
 mod report;
+mod samples;
 mod stats;
 mod verify_corpus;
+mod verify_exports;
 
 use std::env;
 use std::process::ExitCode;
@@ -62,6 +65,7 @@ const VERBS: &[Verb] = &[
     Verb { name: fuzz::NAME, usage: fuzz::USAGE, run: fuzz::run },
     Verb { name: jdks::NAME, usage: jdks::USAGE, run: jdks::run },
     Verb { name: verify_corpus::NAME, usage: verify_corpus::USAGE, run: verify_corpus::run },
+    Verb { name: verify_exports::NAME, usage: verify_exports::USAGE, run: verify_exports::run },
 ];
 
 fn main() -> ExitCode {

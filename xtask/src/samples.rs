@@ -1,0 +1,34 @@
+//! Small traces for the viewers.
+
+use std::fs;
+use std::path::Path;
+
+use crate::failure::{Context, Result};
+
+/// Events of one thread: main calls work twice, and work calls two constructors. The second call of work, and
+/// main, are still open.
+const MAIN_THREAD: &[u8] = &[0x80, 0x81, 0x82, 0x00, 0x82, 0x01, 0x81, 0x01];
+
+/// One call that is still open.
+const OPEN_THREAD: &[u8] = &[0x81];
+
+/// Two exits of calls that were not recorded, then a constructor.
+const LATE_THREAD: &[u8] = &[0x01, 0x82, 0x00];
+
+/// Writes a trace of three threads into an empty directory.
+///
+/// # Errors
+///
+/// If it cannot be written.
+pub(crate) fn write_small(dir: &Path) -> Result<()> {
+    let names = "a.B#main([Ljava/lang/String;)V=0\na.B#work(ILList;)I=1\na.B$C#<init>()V=2\n";
+    write(dir, "ids.properties", names.as_bytes())?;
+    write(dir, "thread-1.flow", MAIN_THREAD)?;
+    write(dir, "thread-12.flow", OPEN_THREAD)?;
+    write(dir, "thread-13.flow", LATE_THREAD)
+}
+
+fn write(dir: &Path, name: &str, bytes: &[u8]) -> Result<()> {
+    let file = dir.join(name);
+    fs::write(&file, bytes).context(file.display())
+}

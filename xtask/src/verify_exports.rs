@@ -1,0 +1,162 @@
+//! `xtask verify-exports`: loads exports with code of the viewers.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::arguments::{Argument, Arguments};
+use crate::failure::{Context, Result};
+use crate::process::{clean, on_path, run as run_command};
+use crate::project::{self, Project, absolute};
+use crate::{Outcome, report, samples};
+
+pub(crate) const NAME: &str = "verify-exports";
+
+pub(crate) const USAGE: &str = "\
+Exports traces, and loads the exports with code of the viewers themselves, as far as it works without a
+screen.
+
+usage: scripts/verify-exports.sh [DIR]
+
+  DIR   the trace to export (two that are made here: one of three threads, one with times)
+
+Downloads npm and PyPI packages. What is missing on this machine is named at the end. Exit status: 0 all
+exports load, 1 one does not, or something is missing.
+";
+
+/// Targets of `flow export` that are checked, and the names of their files.
+const EXPORTS: [(&str, &str); 5] = [
+    ("perfetto", "export.pftrace"),
+    ("chrome", "export.trace.json"),
+    ("speedscope", "export.speedscope.json"),
+    ("pprof", "export.pb"),
+    ("collapsed", "export.collapsed.txt"),
+];
+
+fn parse(mut arguments: Arguments) -> Result<Option<PathBuf>> {
+    let mut trace = None;
+    while let Some(argument) = arguments.next() {
+        match argument {
+            Argument::Operand(dir) if trace.is_none() => trace = Some(absolute(&dir)?),
+            Argument::Operand(word) | Argument::Option(word) => return Arguments::unknown(&word),
+        }
+    }
+    Ok(trace)
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
+    let trace = parse(arguments)?;
+    let project = Project::enter()?;
+    let work = project.target.join("exports");
+    let _ = fs::remove_dir_all(&work);
+    fs::create_dir_all(&work).context(work.display())?;
+    project::build(["--package", "flow-cli"])?;
+    let flow = project.target.join("debug/flow");
+    let traces = match trace {
+        Some(trace) => vec![trace],
+        None => make_traces(&project, &work)?,
+    };
+    let mut exports = Vec::new();
+    for (number, trace) in (1..).zip(&traces) {
+        let dir = work.join(format!("export-{number}"));
+        fs::create_dir(&dir).context(dir.display())?;
+        for (target, name) in EXPORTS {
+            let mut export = clean(&flow);
+            export.args(["export", "--to", target, "--out"]).arg(dir.join(name)).arg(trace);
+            run_command(&mut export)?;
+        }
+        exports.push(dir);
+    }
+    let files = |name: &str| exports.iter().map(|dir| dir.join(name)).collect::<Vec<_>>();
+
+    let mut missing = Vec::new();
+    report::print("\n== pprof: go tool pprof\n");
+    if on_path("go").is_some() {
+        for file in files("export.pb") {
+            let mut pprof = clean("go");
+            pprof.args(["tool", "pprof", "-top", "-nodecount=5"]).arg(file);
+            run_command(pprof.stderr(Stdio::null()))?;
+        }
+    } else {
+        missing.push("go");
+    }
+
+    report::print("\n== perfetto: its own descriptors\n");
+    if let Some(python) = python_with_perfetto(&work) {
+        for file in files("export.pftrace") {
+            run_command(clean(&python).arg("scripts/exports/read_perfetto.py").arg(file))?;
+        }
+    } else {
+        missing.push("python3 with the package perfetto");
+    }
+
+    report::print(
+        "\n== speedscope, chrome, collapsed: the importers and the schema of speedscope\n",
+    );
+    if install_speedscope(&work) {
+        let mut node = clean("node");
+        node.arg("scripts/exports/read_speedscope.mjs").arg(work.join("node_modules"));
+        for name in ["export.speedscope.json", "export.trace.json", "export.collapsed.txt"] {
+            node.args(files(name));
+        }
+        run_command(&mut node)?;
+    } else {
+        missing.push("npm with the package speedscope");
+    }
+
+    if !missing.is_empty() {
+        report::print(&format!(
+            "\nnot checked, because these are missing: {}\n",
+            missing.join(", ")
+        ));
+    }
+    Ok(Outcome::passed_if(missing.is_empty()))
+}
+
+/// Makes a trace of three threads, and one with times.
+fn make_traces(project: &Project, work: &Path) -> Result<Vec<PathBuf>> {
+    let (small, timed) = (work.join("small"), work.join("timed"));
+    fs::create_dir(&small).context(small.display())?;
+    samples::write_small(&small)?;
+    project::build(["--package", "flow-codec", "--example", "generate"])?;
+    let mut generate = Command::new(project.target.join("debug/examples/generate"));
+    generate.args(["--calls", "20k", "--threads", "2", "--clock", "10000"]);
+    run_command(generate.arg(&timed))?;
+    Ok(vec![small, timed])
+}
+
+/// Returns a Python that has Perfetto's descriptors, if they can be installed.
+fn python_with_perfetto(work: &Path) -> Option<PathBuf> {
+    let environment = work.join("venv");
+    succeeds(clean("python3").args(["-m", "venv"]).arg(&environment)).then_some(())?;
+    let mut pip = clean(environment.join("bin/pip"));
+    succeeds(pip.args(["--quiet", "install", "perfetto", "protobuf"])).then_some(())?;
+    Some(environment.join("bin/python"))
+}
+
+/// Installs the importers of speedscope below a directory. Returns whether that worked.
+fn install_speedscope(work: &Path) -> bool {
+    let mut npm = clean("npm");
+    npm.args(["install", "--silent", "--prefix"]).arg(work).args(["speedscope@1.25", "ajv@8"]);
+    on_path("node").is_some() && succeeds(&mut npm)
+}
+
+fn succeeds(command: &mut Command) -> bool {
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_trace_may_be_given() {
+        let parsed = |words: &[&str]| {
+            parse(Arguments::new(words.iter().map(|&word| word.to_owned()).collect()))
+        };
+        assert_eq!(parsed(&[]).unwrap(), None);
+        assert_eq!(parsed(&["/a"]).unwrap(), Some("/a".into()));
+        assert!(parsed(&["/a", "/b"]).is_err() && parsed(&["--all"]).is_err());
+    }
+}
