@@ -7,7 +7,7 @@
 //! - [`fuzz`]: runs fuzz targets, and keeps what they find
 //! - [`jdks`]: fetches JDKs of several versions
 //! - [`verify_corpus`]: whether JVMs accept rewritten classes
-//! - [`verify_exports`]: whether viewers load exports
+//! - [`verify_exports`], [`verify_html`]: whether viewers and browsers show exports and pages
 
 #![forbid(unsafe_code)]
 
@@ -28,6 +28,7 @@ mod samples;
 mod stats;
 mod verify_corpus;
 mod verify_exports;
+mod verify_html;
 
 use std::env;
 use std::process::ExitCode;
@@ -66,6 +67,7 @@ const VERBS: &[Verb] = &[
     Verb { name: jdks::NAME, usage: jdks::USAGE, run: jdks::run },
     Verb { name: verify_corpus::NAME, usage: verify_corpus::USAGE, run: verify_corpus::run },
     Verb { name: verify_exports::NAME, usage: verify_exports::USAGE, run: verify_exports::run },
+    Verb { name: verify_html::NAME, usage: verify_html::USAGE, run: verify_html::run },
 ];
 
 fn main() -> ExitCode {

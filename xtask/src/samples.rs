@@ -15,6 +15,10 @@ const OPEN_THREAD: &[u8] = &[0x81];
 /// Two exits of calls that were not recorded, then a constructor.
 const LATE_THREAD: &[u8] = &[0x01, 0x82, 0x00];
 
+/// Calls of methods whose names try to become code in a page.
+const HOSTILE_THREAD: &[u8] =
+    &[0x80, 0x81, 0x82, 0x83, 0x01, 0x82, 0x00, 0x84, 0x80, 0x05, 0x82, 0x00];
+
 /// Writes a trace of three threads into an empty directory.
 ///
 /// # Errors
@@ -26,6 +30,19 @@ pub(crate) fn write_small(dir: &Path) -> Result<()> {
     write(dir, "thread-1.flow", MAIN_THREAD)?;
     write(dir, "thread-12.flow", OPEN_THREAD)?;
     write(dir, "thread-13.flow", LATE_THREAD)
+}
+
+/// Writes a trace whose names try to become code into an empty directory.
+///
+/// # Errors
+///
+/// If it cannot be written.
+pub(crate) fn write_hostile(dir: &Path) -> Result<()> {
+    let source = Path::new("scripts/html/hostile");
+    for entry in fs::read_dir(source).context(source.display())?.flatten() {
+        fs::copy(entry.path(), dir.join(entry.file_name())).context(entry.path().display())?;
+    }
+    write(dir, "thread-1.flow", HOSTILE_THREAD)
 }
 
 fn write(dir: &Path, name: &str, bytes: &[u8]) -> Result<()> {

@@ -1,0 +1,127 @@
+//! `xtask verify-html`: opens pages in a headless Chromium and checks what they show and do.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::arguments::{Argument, Arguments};
+use crate::failure::{Context, Failure, Result};
+use crate::process::{clean, on_path, output_of, run as run_command};
+use crate::project::{self, Project, absolute};
+use crate::{Outcome, report, samples};
+
+pub(crate) const NAME: &str = "verify-html";
+
+pub(crate) const USAGE: &str = "\
+Opens pages of `flow report --html` in a headless Chromium, and checks what they show and do.
+
+usage: scripts/verify-html.sh [DIR]
+
+  DIR   a trace whose page is checked too, though less of it
+
+Makes three traces: a small one, one of 20 million calls, and one whose names try to become code.
+Screenshots go to target/html/. What is missing is installed in target/browser/, from npm.
+
+Environment: CHROMIUM, the browser (chromium, chromium-browser or google-chrome on the PATH).
+
+Exit status: 0 all pages are right, 1 one is not, 2 Node.js is missing.
+";
+
+fn parse(mut arguments: Arguments) -> Result<Option<PathBuf>> {
+    let mut trace = None;
+    while let Some(argument) = arguments.next() {
+        match argument {
+            Argument::Operand(dir) if trace.is_none() => trace = Some(absolute(&dir)?),
+            Argument::Operand(word) | Argument::Option(word) => return Arguments::unknown(&word),
+        }
+    }
+    Ok(trace)
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
+    let given = parse(arguments)?;
+    let project = Project::enter()?;
+    if on_path("node").is_none() {
+        return Err(Failure::Usage("Node.js is missing".to_owned()));
+    }
+    let (work, tools) = (project.work_dir("html")?, project.work_dir("browser")?);
+    if !tools.join("node_modules/playwright-core").is_dir() {
+        npm_install(&tools, "playwright-core@1")?;
+    }
+    let chromium = find_chromium(&tools)?;
+    project::build(["--package", "flow-cli"])?;
+    let flow = project.target.join("debug/flow");
+
+    report::print("\n== traces\n");
+    for name in ["small", "hostile"] {
+        let dir = work.join(name);
+        let _ = fs::remove_dir_all(&dir);
+        fs::create_dir(&dir).context(dir.display())?;
+    }
+    samples::write_small(&work.join("small"))?;
+    samples::write_hostile(&work.join("hostile"))?;
+    let large = work.join("large");
+    if !large.is_dir() {
+        project::build(["--release", "--package", "flow-codec", "--example", "generate"])?;
+        let mut generate = Command::new(project.target.join("release/examples/generate"));
+        run_command(generate.args(["--calls", "20M", "--threads", "3"]).arg(&large))?;
+    }
+
+    let mut traces = ["small", "large", "hostile"].map(|name| (name, work.join(name))).to_vec();
+    traces.extend(given.map(|dir| ("given", dir)));
+    for (name, dir) in traces {
+        report::print(&format!("\n== {name}\n"));
+        let mut page = clean(&flow);
+        page.args(["report", "--html"]).arg(work.join(format!("{name}.html")));
+        run_command(page.arg(&dir))?;
+        for verb in ["report", "info"] {
+            let file = work.join(format!("{name}.{verb}"));
+            let out = fs::File::create(&file).context(file.display())?;
+            let mut rows = clean(&flow);
+            run_command(rows.args([verb, "--format", "json"]).arg(&dir).stdout(out))?;
+        }
+        let mut node = clean("node");
+        node.env("NODE_PATH", tools.join("node_modules"));
+        run_command(node.arg("scripts/html/verify.cjs").arg(&chromium).arg(&work).arg(name))?;
+    }
+    Ok(Outcome::Passed)
+}
+
+/// Returns the browser of this machine, or installs one.
+fn find_chromium(tools: &Path) -> Result<String> {
+    if let Some(named) = env::var_os("CHROMIUM").filter(|named| !named.is_empty()) {
+        return Ok(named.to_string_lossy().into_owned());
+    }
+    let installed = ["chromium", "chromium-browser", "google-chrome"].into_iter().find_map(on_path);
+    if let Some(chromium) = installed {
+        return Ok(chromium.to_string_lossy().into_owned());
+    }
+    npm_install(tools, "@sparticuz/chromium")?;
+    let mut node = clean("node");
+    node.current_dir(tools).args(["--input-type=module", "--eval"]);
+    output_of(node.arg(
+        "import chromium from '@sparticuz/chromium'; console.log(await chromium.executablePath());",
+    ))
+}
+
+fn npm_install(tools: &Path, package: &str) -> Result<()> {
+    let mut npm = clean("npm");
+    npm.args(["install", "--silent", "--no-fund", "--no-audit", "--prefix"]).arg(tools);
+    run_command(npm.arg(package).stdout(Stdio::null()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_trace_may_be_given() {
+        let parsed = |words: &[&str]| {
+            parse(Arguments::new(words.iter().map(|&word| word.to_owned()).collect()))
+        };
+        assert_eq!(parsed(&[]).unwrap(), None);
+        assert_eq!(parsed(&["/a"]).unwrap(), Some("/a".into()));
+        assert!(parsed(&["/a", "/b"]).is_err() && parsed(&["--all"]).is_err());
+    }
+}
