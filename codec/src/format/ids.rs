@@ -53,18 +53,18 @@ pub fn encode_line(key: &str, id: MethodId, out: &mut String) {
 ///
 /// # Errors
 /// The line has no `=`, or no number within the limits after the last one.
-pub fn decode_line(line: &str) -> Result<Option<(String, MethodId)>, Malformed> {
+pub fn decode_line(line: &str) -> Result<Option<(String, MethodId)>, NotAnId> {
     if line.is_empty() || line.starts_with('#') {
         return Ok(None);
     }
-    let (key, number) = line.rsplit_once('=').ok_or(Malformed)?;
-    let id = number.parse().ok().and_then(MethodId::new).ok_or(Malformed)?;
+    let (key, number) = line.rsplit_once('=').ok_or(NotAnId)?;
+    let id = number.parse().ok().and_then(MethodId::new).ok_or(NotAnId)?;
     Ok(Some((unescape(key), id)))
 }
 
 /// A line is not `key=id`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Malformed;
+pub struct NotAnId;
 
 fn unescape(key: &str) -> String {
     // The case of nearly all names.
@@ -179,7 +179,7 @@ mod tests {
         for bad in
             ["no separator", "a#b()V=", "a#b()V=x", "a#b()V=-1", "a#b()V=9223372036854775808"]
         {
-            assert_eq!(decode_line(bad), Err(Malformed), "{bad}");
+            assert_eq!(decode_line(bad), Err(NotAnId), "{bad}");
         }
     }
 

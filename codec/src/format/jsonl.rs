@@ -63,7 +63,7 @@ struct Line<'a> {
 ///
 /// # Errors
 /// The line is not one of the two objects, or the id is above the limit.
-pub fn decode_line(line: &str) -> Result<Option<Record>, Malformed> {
+pub fn decode_line(line: &str) -> Result<Option<Record>, NotAnEvent> {
     // Nearly all lines are as `encode` writes them.
     if line == EXIT {
         return Ok(Some(Record::Exit(NonZeroU64::MIN)));
@@ -80,19 +80,19 @@ pub fn decode_line(line: &str) -> Result<Option<Record>, Malformed> {
     }
     // The JSON reader would take an array of the fields for the object.
     if !line.trim_start().starts_with('{') {
-        return Err(Malformed);
+        return Err(NotAnEvent);
     }
-    let Line { e, method } = serde_json::from_str(line).map_err(|_| Malformed)?;
+    let Line { e, method } = serde_json::from_str(line).map_err(|_| NotAnEvent)?;
     match (&*e, method.and_then(MethodId::new)) {
         ("enter", Some(method)) => Ok(Some(Record::Enter(method))),
         ("exit", _) => Ok(Some(Record::Exit(NonZeroU64::MIN))),
-        _ => Err(Malformed),
+        _ => Err(NotAnEvent),
     }
 }
 
 /// A line is not an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Malformed;
+pub struct NotAnEvent;
 
 #[cfg(test)]
 mod tests {
@@ -126,10 +126,10 @@ mod tests {
     #[test]
     fn other_lines_are_refused() {
         for bad in ["{}", "exit", "{\"e\":\"enter\"}", "[1]"] {
-            assert_eq!(decode_line(bad), Err(Malformed), "{bad}");
+            assert_eq!(decode_line(bad), Err(NotAnEvent), "{bad}");
         }
         for bad in ["", "-1", "+1", "01", "9223372036854775808", "99999999999999999999"] {
-            assert_eq!(decode_line(&format!("{ENTER}{bad}}}")), Err(Malformed), "{bad}");
+            assert_eq!(decode_line(&format!("{ENTER}{bad}}}")), Err(NotAnEvent), "{bad}");
         }
         assert_eq!(decode_line("  "), Ok(None));
     }

@@ -39,12 +39,12 @@ pub(super) struct Block {
 
 /// For each byte of a block, how many frames are entered and left by the record that begins there.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Events {
+pub(super) struct BlockEvents {
     enters: [u8; BLOCK],
     exits: [u8; BLOCK],
 }
 
-impl Events {
+impl BlockEvents {
     pub(super) const NONE: Self = Self { enters: [0; BLOCK], exits: [0; BLOCK] };
 
     /// Reads a block that begins with a record, and the bytes before it. `None` if it holds an entry of more
@@ -104,7 +104,7 @@ impl Events {
     /// The depths in the block that was read last, relative to the depth before it. `None` if they do not fit
     /// in bytes.
     #[inline(always)]
-    pub(super) fn depths(&self, block: Block) -> Option<Depths> {
+    pub(super) fn depths(&self, block: Block) -> Option<BlockDepths> {
         if block.exits > MAX_EXITS {
             return None;
         }
@@ -118,15 +118,15 @@ impl Events {
             *depths = local.wrapping_add(before.wrapping_mul(SUMS)).to_le_bytes();
             before = before.wrapping_add(local.wrapping_add(BASES) >> 56).wrapping_sub(BASE.into());
         }
-        Some(Depths(depths))
+        Some(BlockDepths(depths))
     }
 }
 
 /// The depth at each byte of a block.
 #[derive(Debug)]
-pub(super) struct Depths([[u8; WORD]; WORDS]);
+pub(super) struct BlockDepths([[u8; WORD]; WORDS]);
 
-impl Depths {
+impl BlockDepths {
     #[inline(never)]
     pub(super) fn lowest(&self) -> i64 {
         i64::from(pick(self.0.as_flattened(), u8::min)) - i64::from(BASE)
@@ -238,7 +238,7 @@ mod tests {
         let mut bytes = [0; BEFORE + BLOCK];
         bytes[..BEFORE].copy_from_slice(&before);
         bytes[BEFORE..].copy_from_slice(&block);
-        let mut events = Events::NONE;
+        let mut events = BlockEvents::NONE;
         let read = events.read(&bytes);
         assert_eq!(read.is_some(), is_usual(&block), "{block:02X?}");
         let Some(read) = read else { return };

@@ -3,7 +3,7 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use super::Summary;
-use super::block::{BEFORE, BLOCK, Block, Events};
+use super::block::{BEFORE, BLOCK, Block, BlockEvents};
 use crate::format::flow::{DecodedRecord, Record, decode};
 
 /// The result of a scan.
@@ -51,7 +51,7 @@ pub(super) fn scan_depths<const IF_HIGH: bool>(
     summary: &mut Summary,
 ) -> Scanned {
     let enough = enough.min(bytes.len());
-    let mut events = Events::NONE;
+    let mut events = BlockEvents::NONE;
     let mut at = 0;
     while at < enough {
         let block = at
@@ -77,7 +77,7 @@ pub(super) fn scan_depths<const IF_HIGH: bool>(
 
 /// Adds a block, if its effect on the depth can be computed.
 #[inline(always)]
-fn add<const IF_HIGH: bool>(block: Block, events: &Events, summary: &mut Summary) -> bool {
+fn add<const IF_HIGH: bool>(block: Block, events: &BlockEvents, summary: &mut Summary) -> bool {
     let (enters, exits) = (i64::from(block.enters), i64::from(block.exits));
     let Summary { end, lowest, highest, rise, .. } = *summary;
     // Far from the limits of the type: a run of exits can be longer than any real trace.

@@ -12,7 +12,7 @@ pub(super) fn check(bytes: &[u8]) {
     let mut bad = Vec::new();
     for (line, number) in whole_lines(bytes).iter().zip(1..) {
         match ids::decode_line(line) {
-            Err(ids::Malformed) => bad.push(number),
+            Err(ids::NotAnId) => bad.push(number),
             Ok(None) => assert!(line.is_empty() || line.starts_with('#')),
             Ok(Some((key, id))) => {
                 let mut again = String::new();
