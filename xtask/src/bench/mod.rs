@@ -209,7 +209,9 @@ pub(crate) fn lang3(dir: &Path) -> Result<()> {
     }
     let mut maven = Command::new("mvn");
     maven.args(["-q", "-B", "-f", "scripts/bench/lang3/pom.xml", "dependency:copy-dependencies"]);
-    run_command(maven.arg(format!("-DoutputDirectory={}", dir.display())))
+    // Standard output is for the tables.
+    maven.arg(format!("-DoutputDirectory={}", dir.display())).stdout(std::io::stderr());
+    run_command(&mut maven)
 }
 
 /// Returns the files of a directory, sorted by name.
