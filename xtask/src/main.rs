@@ -3,6 +3,7 @@
 //!
 //! - [`bench`]: what recording costs
 //! - [`bench_read`]: how fast traces are read
+//! - [`builds`]: whether builds that run tests have the same results when they are recorded
 //! - [`compare_output`]: whether two builds of flow print the same
 //! - [`fuzz`]: runs fuzz targets, and keeps what they find
 //! - [`jdks`]: fetches JDKs of several versions
@@ -14,6 +15,7 @@
 mod arguments;
 mod bench;
 mod bench_read;
+mod builds;
 mod compare_output;
 mod failure;
 mod fuzz;
@@ -62,6 +64,7 @@ impl Outcome {
 const VERBS: &[Verb] = &[
     Verb { name: bench::NAME, usage: bench::USAGE, run: bench::run },
     Verb { name: bench_read::NAME, usage: bench_read::USAGE, run: bench_read::run },
+    Verb { name: builds::NAME, usage: builds::USAGE, run: builds::run },
     Verb { name: compare_output::NAME, usage: compare_output::USAGE, run: compare_output::run },
     Verb { name: fuzz::NAME, usage: fuzz::USAGE, run: fuzz::run },
     Verb { name: jdks::NAME, usage: jdks::USAGE, run: jdks::run },
