@@ -302,10 +302,13 @@ fn a_misspelt_flag_is_no_command() {
 }
 
 #[test]
-fn termination_is_passed_to_the_command() {
+fn signals_of_other_processes_are_passed_to_the_command() {
     let (dir, agent) = library();
-    for (signal, code) in [(Signal::TERM, 42), (Signal::HUP, 43)] {
-        let script = "trap 'exit 42' TERM; trap 'exit 43' HUP; echo ready; read line; exit 1";
+    for (signal, code) in
+        [(Signal::TERM, 42), (Signal::HUP, 43), (Signal::INT, 44), (Signal::QUIT, 45)]
+    {
+        let script = "trap 'exit 42' TERM; trap 'exit 43' HUP; trap 'exit 44' INT; trap 'exit 45' QUIT; \
+                      echo ready; read line; exit 1";
         let (mut child, _out) = start(dir.path(), &agent, script);
         // Kept open: at the end of its input the script would end by itself.
         let _stdin = child.stdin.take();
@@ -315,9 +318,13 @@ fn termination_is_passed_to_the_command() {
 }
 
 #[test]
-fn an_interrupt_is_for_the_command_to_decide() {
+fn an_interrupt_that_the_command_survives_ends_nothing() {
     let (dir, agent) = library();
-    let (mut child, _out) = start(dir.path(), &agent, "echo ready; read line; exit 5");
+    let (mut child, _out) = start(
+        dir.path(),
+        &agent,
+        "trap : INT QUIT; echo ready; until read line; do :; done; exit 5",
+    );
     for signal in [Signal::INT, Signal::QUIT] {
         kill_process(Pid::from_child(&child), signal).unwrap();
     }

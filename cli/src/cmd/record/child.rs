@@ -1,7 +1,7 @@
 //! Runs the command with unchanged streams, signals and exit status.
 //!
 //! The terminal sends Ctrl-C and Ctrl-\ to the command too, because it is in the same process group; this
-//! process only has to survive them. Signals that are sent to this process alone (TERM, HUP) are forwarded.
+//! process only has to survive them. Signals that another process sends to this one are forwarded.
 
 use std::ffi::OsStr;
 use std::io::ErrorKind;
@@ -10,7 +10,9 @@ use std::process::{Child, Command, ExitStatus};
 
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-use signal_hook::iterator::Signals;
+use signal_hook::iterator::SignalsInfo;
+use signal_hook::iterator::exfiltrator::WithOrigin;
+use signal_hook::low_level::siginfo::Cause;
 
 use super::launch::Launch;
 use crate::failure::Failure;
@@ -37,7 +39,7 @@ pub(super) fn run(launch: &Launch) -> Result<Ended, Failure> {
     child.args(args).envs(launch.variables.iter().map(|(name, value)| (name, value)));
 
     // Before the start, so that the end of a very short command is noticed.
-    let mut signals = Signals::new(handled())
+    let mut signals = SignalsInfo::<WithOrigin>::new(handled())
         .map_err(|error| Failure::Failed(format!("signals cannot be handled: {error}")))?;
     let mut child = child.spawn().map_err(|error| cannot_run(program, &error))?;
     let status = wait(&mut child, &mut signals)
@@ -72,18 +74,15 @@ fn ignored_signals() -> u64 {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
-fn wait(child: &mut Child, signals: &mut Signals) -> std::io::Result<ExitStatus> {
+fn wait(child: &mut Child, signals: &mut SignalsInfo<WithOrigin>) -> std::io::Result<ExitStatus> {
     loop {
         // One signal may represent several ends.
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
-        for signal in signals.wait() {
-            let forwarded = match signal {
-                SIGTERM => Signal::TERM,
-                SIGHUP => Signal::HUP,
-                _ => continue,
-            };
+        for origin in signals.wait() {
+            let is_sent = matches!(origin.cause, Cause::Sent(_));
+            let Some(forwarded) = forwarded(origin.signal, is_sent) else { continue };
             // Nobody has waited for the child, so the id is still its own. If it has just ended, the signal has no
             // effect.
             let _ = kill_process(Pid::from_child(child), forwarded);
@@ -91,7 +90,37 @@ fn wait(child: &mut Child, signals: &mut Signals) -> std::io::Result<ExitStatus>
     }
 }
 
+/// The signal to send to the command. `is_sent`: by a process, not by the terminal.
+fn forwarded(signal: i32, is_sent: bool) -> Option<Signal> {
+    match signal {
+        SIGTERM => Some(Signal::TERM),
+        SIGHUP => Some(Signal::HUP),
+        SIGINT if is_sent => Some(Signal::INT),
+        SIGQUIT if is_sent => Some(Signal::QUIT),
+        _ => None,
+    }
+}
+
 fn code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| KILLED + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_gets_each_signal_once() {
+        for (signal, expected) in [(SIGINT, Signal::INT), (SIGQUIT, Signal::QUIT)] {
+            assert_eq!(forwarded(signal, true), Some(expected));
+            assert_eq!(
+                forwarded(signal, false),
+                None,
+                "the terminal has sent it to the command too"
+            );
+        }
+        assert_eq!(forwarded(SIGHUP, false), Some(Signal::HUP));
+        assert_eq!(forwarded(SIGCHLD, true), None);
+    }
 }
