@@ -43,6 +43,9 @@ impl Process {
             return Err(not_ours());
         }
         let maps = fs::read(format!("{root}/maps")).map_err(|error| match error.kind() {
+            ErrorKind::PermissionDenied if ours.as_raw() == status.user => refuse(
+                "its libraries cannot be listed: permission denied; a container needs the capability SYS_PTRACE",
+            ),
             ErrorKind::PermissionDenied => not_ours(),
             _ => refuse(&format!("its libraries cannot be listed: {error}")),
         })?;
