@@ -57,7 +57,7 @@ Examples:
   flow record -- mvn test
   flow tests --sort result
   flow replay --test '*OrderTest.total*'
-  flow diff --test '*total()' --test '*totalOfNothing()'";
+  flow diff --test '*.total' --test '*.totalOfNothing'";
 
 pub(super) const DIFF_HELP: &str = "\
 With two directories, tests are compared too, by name, if they are marked. With one directory, give
@@ -72,7 +72,7 @@ Examples:
   flow diff trace-before trace-after
   flow diff --depth 5 --max 0 trace-before trace-after
   flow diff --test '*OrderTest.total*' passing-run failing-run
-  flow diff --test '*total()' --test '*totalOfNothing()'";
+  flow diff --test '*.total' --test '*.totalOfNothing'";
 
 pub(super) const CHECK_HELP: &str = "\
 A trace is sound (exit status 0), partial (3: something is missing) or damaged (1: something is

@@ -102,7 +102,9 @@ pub enum MethodName {
 }
 
 impl MethodName {
-    fn new(id: MethodId, methods: &Methods) -> Self {
+    /// Returns the name of a method of a trace.
+    #[must_use]
+    pub fn new(id: MethodId, methods: &Methods) -> Self {
         match methods.get(id).map(|method| &method.info) {
             Some(MethodInfo { class, name, descriptor, .. }) => Self::Known {
                 class: class.clone(),
@@ -139,12 +141,14 @@ pub struct Diff {
 impl Diff {
     /// Adds the calls of a run; nanoseconds, if the tree has times.
     pub fn add(&mut self, run: Run, tree: &PathTree, methods: &Methods) {
+        self.add_named(run, tree, |method| MethodName::new(method, methods));
+    }
+
+    /// Adds the calls of a run whose methods have these names. Methods of one name are one method.
+    pub fn add_named(&mut self, run: Run, tree: &PathTree, name: impl Fn(MethodId) -> MethodName) {
         self.overloads.take();
-        let numbers: MethodMap<_> = tree
-            .methods()
-            .iter()
-            .map(|&method| (method, self.number(MethodName::new(method, methods))))
-            .collect();
+        let numbers: MethodMap<_> =
+            tree.methods().iter().map(|&method| (method, self.number(name(method)))).collect();
         let mut places = vec![ROOT; tree.len() + 1];
         for (path, row) in tree.rows() {
             let Some(&number) = numbers.get(row.method) else { continue };

@@ -5,7 +5,7 @@ mod test_runs;
 
 use std::path::Path;
 
-use flow_codec::analysis::{Diff, Run};
+use flow_codec::analysis::{Diff, MethodName, Run};
 use flow_codec::read::Selection;
 
 use crate::args::{DiffArgs, SourceArgs, TestArgs};
@@ -17,7 +17,7 @@ use crate::input::source::Source;
 use crate::input::times::by_time;
 use crate::output::{Out, Progress};
 use print::print;
-use test_runs::TestPairs;
+use test_runs::{ComparedTests, TestPairs};
 
 pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     if args.after.is_none() && args.part.tests.patterns.len() != 2 {
@@ -38,6 +38,7 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut progress = Progress::new(bytes, out);
     let mut status = Status::Done;
     let mut paired = TestPairs::default();
+    let mut tests = ComparedTests::default();
     match (&args.after, &args.part.tests.patterns[..]) {
         (Some(_), _) => {
             for (run, source) in &mut sources {
@@ -47,7 +48,9 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
         }
         (None, [before, after]) => {
             for ((_, source), pattern) in sources.iter_mut().zip([before, after]) {
-                source.choose_tests(&TestArgs::one(pattern))?;
+                let pattern = TestArgs::one(pattern);
+                tests.add(source, &pattern);
+                source.choose_tests(&pattern)?;
             }
         }
         // Refused above.
@@ -62,7 +65,9 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
             let is_timed = by_time(Some(args.by), trace)?;
             let read = ContextTree::read(&trace.files, &chosen, &all, is_timed, &mut progress);
             status = status.and(read.status);
-            diff.add(*run, &read.tree, &trace.methods);
+            diff.add_named(*run, &read.tree, |id| {
+                tests.rename(MethodName::new(id, &trace.methods))
+            });
         }
     }
     drop(progress);

@@ -1,9 +1,9 @@
 //! Compares the tests of two runs, by name.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::Write;
 
-use flow_codec::analysis::Run;
+use flow_codec::analysis::{MethodName, Run};
 use flow_codec::format::test_marks::Outcome;
 use serde_json::json;
 
@@ -210,6 +210,54 @@ fn word(attempt: &Option<Attempt>) -> &'static str {
     match attempt {
         None => "",
         Some(attempt) => attempt.outcome.map_or("unfinished", Outcome::word),
+    }
+}
+
+/// The methods of two different tests, which are compared as if they were one method: else their calls would have
+/// no path in common.
+#[derive(Default)]
+pub(super) struct ComparedTests {
+    /// Class and name.
+    methods: HashSet<(String, String)>,
+}
+
+impl ComparedTests {
+    /// Adds the methods of the tests that a pattern selects.
+    pub(super) fn add(&mut self, source: &Source, pattern: &TestArgs) {
+        // Damage is reported where the tests are read to be compared.
+        let mut status = Status::Done;
+        for trace in &source.traces {
+            let runs = Source::tests(trace, &mut status);
+            let names = runs.iter().filter(|run| pattern.include(&run.name));
+            self.methods.extend(names.filter_map(|run| {
+                let method = run.name.split(['(', '[']).next()?;
+                let (class, name) = method.rsplit_once('.')?;
+                Some((class.to_owned(), name.to_owned()))
+            }));
+        }
+    }
+
+    /// Returns the name under which a method is compared.
+    pub(super) fn rename(&self, method: MethodName) -> MethodName {
+        let common = |name: &str| MethodName::Known {
+            class: String::new(),
+            name: name.to_owned(),
+            descriptor: String::new(),
+        };
+        let MethodName::Known { class, name, .. } = &method else { return method };
+        let is_test = |name: &str| self.methods.contains(&(class.clone(), name.to_owned()));
+        if self.methods.is_empty() {
+            return method;
+        }
+        if is_test(name) {
+            return common("the test");
+        }
+        // `lambda$total$0`: what javac makes of a lambda in the method `total`.
+        let lambda = name.strip_prefix("lambda$").and_then(|rest| rest.rsplit_once('$'));
+        match lambda {
+            Some((of, _)) if is_test(of) => common("lambda of the test"),
+            _ => method,
+        }
     }
 }
 
