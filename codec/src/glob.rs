@@ -12,13 +12,16 @@ use crate::{MethodId, Name};
 /// | any other character | itself |
 ///
 /// A pattern without `#` matches all methods of a class. `$` is a plain character: `a.B` does not match
-/// `a.B$C`, `a.B*` matches both.
+/// `a.B$C`, `a.B*` matches both. A class without `.` and wildcards is a simple name: `B` and `B#m` match
+/// `a.B`, `a.b.B` and `a.C$B`.
 ///
 /// Every name under which a recorded method is shown is a pattern for it too: see
 /// [`matches_name`](Self::matches_name).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Glob {
     class: Vec<Token>,
+    /// Whether `class` is a simple name, which matches in every package.
+    is_simple: bool,
     method: Option<Vec<Token>>,
     text: String,
 }
@@ -39,7 +42,9 @@ impl Glob {
             Some((class, method)) => (tokens(class), Some(tokens(method))),
             None => (tokens(pattern), None),
         };
-        Self { class, method, text: pattern.to_owned() }
+        let is_simple = !class.is_empty()
+            && class.iter().all(|token| matches!(token, Token::Literal(c) if *c != '.'));
+        Self { class, is_simple, method, text: pattern.to_owned() }
     }
 
     /// Returns whether the pattern matches this method or is one of its names, as in the table. In a pattern
@@ -59,8 +64,18 @@ impl Glob {
         }
         self.text.contains('(') && {
             let pattern = tokens(&self.text);
-            name.forms().any(|form| matches_all(&pattern, &form))
+            let package_bytes = name.class.rfind('.').map_or(0, |dot| dot + 1);
+            name.forms().any(|form| {
+                matches_all(&pattern, &form)
+                    || form.get(package_bytes..).is_some_and(|short| matches_all(&pattern, short))
+            })
         }
+    }
+
+    /// The pattern as it was given.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// Returns the id in `?#7`, the form in which methods without a name are shown.
@@ -72,7 +87,7 @@ impl Glob {
     /// Returns whether the pattern matches this method.
     #[must_use]
     pub fn matches(&self, class: &str, method: &str) -> bool {
-        matches_all(&self.class, class)
+        self.matches_some_of(class)
             && self.method.as_ref().is_none_or(|pattern| matches_all(pattern, method))
     }
 
@@ -89,19 +104,22 @@ impl Glob {
     /// Returns whether the pattern may match methods of this class.
     #[must_use]
     pub fn matches_some_of(&self, class: &str) -> bool {
-        matches_all(&self.class, class)
+        let matches = |name| matches_all(&self.class, name);
+        let simple_names = || ['.', '$'].into_iter().filter_map(|c| Some(class.rsplit_once(c)?.1));
+        matches(class) || (self.is_simple && simple_names().any(matches))
     }
 
     /// Returns whether the pattern matches every method of this class.
     #[must_use]
     pub fn matches_all_of(&self, class: &str) -> bool {
-        self.method.is_none() && matches_all(&self.class, class)
+        self.method.is_none() && self.matches_some_of(class)
     }
 
-    /// Returns whether the pattern begins with a part of a name rather than a wildcard.
+    /// Returns whether the pattern begins with a part of a package or of a full name: neither with a wildcard
+    /// nor with a simple name.
     #[must_use]
     pub fn names_something(&self) -> bool {
-        matches!(self.class.first(), Some(Token::Literal(_)))
+        !self.is_simple && matches!(self.class.first(), Some(Token::Literal(_)))
     }
 }
 
@@ -176,6 +194,14 @@ mod tests {
             ("com.app.Foo#get*", "com.app.Foo", "getX", true),
             ("com.app.Foo#get*", "com.app.Foo", "setX", false),
             ("**#<init>", "com.app.Foo", "<init>", true),
+            ("Foo", "com.app.Foo", "m", true),
+            ("Foo", "com.app.Outer$Foo", "m", true),
+            ("Foo", "Foo", "m", true),
+            ("Outer$Foo", "com.app.Outer$Foo", "m", true),
+            ("Foo", "com.app.AFoo", "m", false),
+            ("Foo#get*", "com.app.Foo", "getX", true),
+            ("Foo#get*", "com.app.Foo", "m", false),
+            ("Fo*", "com.app.Foo", "m", false),
             ("", "com.app.Foo", "m", false),
             ("***", "com.app.Foo", "m", true),
         ] {
@@ -194,6 +220,9 @@ mod tests {
             "**(**)",
             "com.app.Orders.<init>",
             "Orders.<init>",
+            "Orders#<init>",
+            "Orders",
+            "Orders.<init>(Customer[], int)",
             "com.app.Orders",
             "com.app.Orders#<init>",
         ] {

@@ -4,6 +4,7 @@ use flow_codec::read::Trace;
 use flow_codec::{Glob, Name};
 
 use crate::failure::Failure;
+use crate::output::escaped;
 
 /// Parses patterns. Each must match at least one method of one of the traces: a misspelt pattern would look like a
 /// method that is never called.
@@ -13,24 +14,89 @@ pub(crate) fn globs<'a>(
 ) -> Result<Vec<Glob>, Failure> {
     let glob = |pattern: &String| {
         let glob = Glob::new(pattern);
-        let mut traces = traces.clone().into_iter();
-        // Ids without a name are methods of no class.
-        let is_nameless = glob.matches("", "") || glob.nameless_id().is_some();
-        let is_meant = is_nameless || traces.any(|trace| is_in(trace, &glob));
-        is_meant.then_some(glob).ok_or_else(|| {
-            Failure::Failed(format!(
-                "no method like '{pattern}' in the trace; a pattern is pkg.Class or pkg.Class#method, \
-                 with * for anything within a package and ** across packages, or a name as flow shows it"
-            ))
-        })
+        check(&glob, traces.clone()).map(|()| glob)
     };
     patterns.iter().map(glob).collect()
 }
 
-fn is_in(trace: &Trace, glob: &Glob) -> bool {
+/// Checks that a pattern matches at least one method of one of the traces.
+pub(crate) fn check<'a>(
+    glob: &Glob,
+    traces: impl IntoIterator<Item = &'a Trace> + Clone,
+) -> Result<(), Failure> {
+    // Ids without a name are methods of no class.
+    let is_nameless = glob.matches("", "") || glob.nameless_id().is_some();
+    if is_nameless || traces.clone().into_iter().any(|trace| is_in(trace, glob)) {
+        return Ok(());
+    }
+    let methods = traces.into_iter().flat_map(|trace| trace.methods.iter());
+    let names = methods.map(|(_, method)| format!("{}#{}", method.info.class, method.info.name));
+    let nearest = nearest(glob.text(), names);
+    let advice = if nearest.is_empty() {
+        "a pattern is pkg.Class, pkg.Class#method, Class or Class#method, with * for anything within a package and \
+         ** across packages, or a name as flow shows it"
+            .to_owned()
+    } else {
+        format!("the nearest: {}", nearest.join(", "))
+    };
+    Err(Failure::Failed(format!("no method matches '{}'; {advice}", glob.text())))
+}
+
+/// The most names to propose.
+const PROPOSED: usize = 3;
+/// Names that are less similar, from 0 to 1, are not proposed.
+const LEAST_SIMILARITY: f64 = 0.85;
+
+/// Returns the names that are most similar to a text, the most similar first. Each is compared whole and from the start
+/// of each of its parts, so that packages may be missing.
+pub(crate) fn nearest(text: &str, names: impl Iterator<Item = String>) -> Vec<String> {
+    let plain = |text: &str| text.replace('#', ".").to_lowercase();
+    let wanted = plain(text.trim_matches('*'));
+    let similarity = |name: &str| {
+        let name = plain(name);
+        let starts = name.match_indices(['.', '$']).map(|(at, _)| at + 1);
+        let ends = [0].into_iter().chain(starts).filter_map(|start| name.get(start..));
+        // A class is compared without its method, too.
+        let parts =
+            ends.flat_map(|end| [end, end.rsplit_once('.').map_or(end, |(class, _)| class)]);
+        parts.map(|part| strsim::jaro_winkler(part, &wanted)).fold(0.0, f64::max)
+    };
+    let mut found: Vec<(f64, String)> = Vec::new();
+    for name in names {
+        let similarity = similarity(&name);
+        let is_known = found.iter().any(|(_, other)| *other == name);
+        if similarity < LEAST_SIMILARITY || is_known {
+            continue;
+        }
+        let at = found.partition_point(|(other, _)| *other >= similarity);
+        found.insert(at, (similarity, name));
+        found.truncate(PROPOSED);
+    }
+    found.into_iter().map(|(_, name)| escaped(&name).into_owned()).collect()
+}
+
+/// Returns whether a pattern matches a method of a trace.
+pub(crate) fn is_in(trace: &Trace, glob: &Glob) -> bool {
     let mut methods = trace.methods.iter();
     // Of frames that were entered before recording, only the names are known.
     let open = trace.threads.iter().flat_map(|(_, thread)| &thread.open.frames);
     methods.any(|(_, method)| glob.matches_name(Name::from(&method.info)))
         || open.map(|frame| Name::parse(frame)).any(|name| glob.matches_name(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_names_are_proposed() {
+        let names =
+            ["demo.Orders#order", "demo.Orders#total", "demo.Cart#add", "java.util.List#of"];
+        let proposed = |text| nearest(text, names.iter().map(|name| (*name).to_owned()));
+        assert_eq!(proposed("demo.Orders#oder").first().unwrap(), "demo.Orders#order");
+        assert_eq!(proposed("Ordes.total").first().unwrap(), "demo.Orders#total");
+        assert_eq!(proposed("Crat"), ["demo.Cart#add"]);
+        assert_eq!(proposed("order").first().unwrap(), "demo.Orders#order");
+        assert!(proposed("**.Quux").is_empty());
+    }
 }

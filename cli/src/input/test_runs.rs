@@ -7,6 +7,7 @@ use flow_codec::read::{Parts, TestRun, ThreadFile, Trace, Visit};
 use flow_codec::{MethodId, MethodMap, ThreadId};
 
 use super::flags::TestArgs;
+use super::pattern::nearest;
 use super::source::{Source, is_like};
 use crate::failure::{Failure, Status};
 use crate::output::message;
@@ -17,18 +18,19 @@ const NAMED_TESTS: usize = 8;
 impl TestArgs {
     /// Returns whether a test is selected.
     pub(crate) fn include(&self, name: &str) -> bool {
-        self.patterns.is_empty() || self.patterns.iter().any(|pattern| is_like(name, pattern))
+        self.patterns.is_empty() || self.patterns.iter().any(|pattern| is_test(name, pattern))
     }
 
     /// Checks that each pattern matches at least one test of the traces.
     pub(crate) fn expect_in(&self, runs: &[Vec<TestRun>]) -> Result<(), Failure> {
         let runs = || runs.iter().flatten();
-        let is_missing = |pattern: &&String| !runs().any(|run| is_like(&run.name, pattern));
+        let is_missing = |pattern: &&String| !runs().any(|run| is_test(&run.name, pattern));
         match self.patterns.iter().find(is_missing) {
             None => Ok(()),
-            Some(pattern) => {
-                Err(Failure::Failed(format!("no test '{pattern}'; {}", names(runs()))))
-            }
+            Some(pattern) => Err(Failure::Failed(format!(
+                "no test matches '{pattern}'; {}",
+                names(pattern, runs())
+            ))),
         }
     }
 }
@@ -96,12 +98,25 @@ impl Visit for Called {
     fn exit(&mut self, _count: NonZeroU64) {}
 }
 
-fn names<'a>(runs: impl Iterator<Item = &'a TestRun>) -> String {
+/// Returns whether a pattern matches the name of a test, with its package or without.
+fn is_test(name: &str, pattern: &str) -> bool {
+    let method = name.split(['(', '[']).next().unwrap_or_default();
+    let mut dots = method.rmatch_indices('.').map(|(at, _)| at);
+    let class = dots.nth(1).and_then(|dot| name.get(dot + 1..));
+    is_like(name, pattern) || class.is_some_and(|name| is_like(name, pattern))
+}
+
+/// Names the tests that come nearest to a pattern, or some of them.
+fn names<'a>(pattern: &str, runs: impl Iterator<Item = &'a TestRun>) -> String {
     let mut names: Vec<_> = runs.map(|run| run.name.as_str()).collect();
     names.sort_unstable();
     names.dedup();
     if names.is_empty() {
         return "no tests are marked in this trace (flow help tests)".to_owned();
+    }
+    let nearest = nearest(pattern, names.iter().map(|name| (*name).to_owned()));
+    if !nearest.is_empty() {
+        return format!("the nearest: {} (flow tests lists all)", nearest.join(", "));
     }
     let more = names.len().saturating_sub(NAMED_TESTS);
     names.truncate(NAMED_TESTS);

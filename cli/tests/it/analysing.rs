@@ -158,7 +158,11 @@ calls  total       %  self  method
     );
     let run = flow(&["graph", "--method", "com.app.Mian"], trace.path());
     assert_eq!((run.code, run.out.as_str()), (Some(1), ""));
-    assert!(run.err.contains("no method like 'com.app.Mian'"), "{}", run.err);
+    assert!(
+        run.err.contains("no method matches 'com.app.Mian'; the nearest: com.app.Main#main"),
+        "{}",
+        run.err
+    );
 }
 
 #[test]

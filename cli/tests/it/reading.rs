@@ -135,7 +135,11 @@ call 2 at offset 2, called by com.app.Main.main(String[]) > com.app.Main.work(in
     assert!(csv.out.ends_with(",offset\n.,1,2,2,com.app.Main$Job,<init>,()V,com.app.Main$Job.<init>(),2\n.,1,2,2,com.app.Main$Job,<init>,()V,com.app.Main$Job.<init>(),4\n"), "{}", csv.out);
     let none = flow(&["replay", "--method", "no.Such"], trace.path());
     assert_eq!((none.code, none.out.as_str()), (Some(1), ""));
-    assert!(none.err.starts_with("flow: no method like 'no.Such' in the trace"), "{}", none.err);
+    assert!(
+        none.err.starts_with("flow: no method matches 'no.Such'; a pattern is"),
+        "{}",
+        none.err
+    );
     let none = flow(&["replay", "--exclude", "**", "--thread", "main"], trace.path());
     assert_eq!((none.code, none.out.as_str()), (Some(0), ""));
     assert!(none.err.starts_with("flow: no call matches; patterns are pkg"), "{}", none.err);
@@ -150,8 +154,21 @@ fn a_misspelt_pattern_is_no_answer() {
     {
         let run = flow(&[verb, &["--include", "no.Such"]].concat(), trace.path());
         assert_eq!((run.code, run.out.as_str()), (Some(1), ""), "{verb:?}");
-        assert!(run.err.starts_with("flow: no method like 'no.Such' in the trace"), "{}", run.err);
+        assert!(
+            run.err.starts_with("flow: no method matches 'no.Such'; a pattern is"),
+            "{}",
+            run.err
+        );
     }
+    let run = flow(&["replay", "--from", "work > no.Such"], trace.path());
+    assert_eq!(run.err, "flow: no method matches 'work'; the nearest: com.app.Main#work\n");
+    // What people type.
+    for pattern in ["com.app.Main.work", "Main#work", "Main.work", "com.app.Main#work"] {
+        let run = flow(&["replay", "--method", pattern, "--thread", "main"], trace.path());
+        assert!(run.out.contains("com.app.Main.work(int)"), "{pattern}: {}{}", run.out, run.err);
+    }
+    let run = flow(&["report", "--include", "Job", "--by", "calls"], trace.path());
+    assert!(run.out.contains("com.app.Main$Job.<init>()"), "{}{}", run.out, run.err);
     // Of a frame entered before recording, only the name is known.
     let attached = attached();
     let run = flow(&["replay", "--include", "a.Boot#run"], attached.path());

@@ -41,6 +41,8 @@ fn a_position_that_does_not_exist_is_named() {
         ("flow: there is no call 5,000 (flow info shows how many calls there are)\n", Some(1))
     );
     let run = flow(&["replay", "--from", "**#nothing"], trace.path());
+    assert!(run.err.contains("no method matches '**#nothing'"), "{}", run.err);
+    let run = flow(&["replay", "--from", "Main#main > Main#main"], trace.path());
     assert!(run.err.contains("there is no such call"), "{}", run.err);
     // A number is a position in one thread.
     let run = flow(&["replay", "--from", "1"], trace.path());

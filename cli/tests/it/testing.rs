@@ -415,11 +415,18 @@ fn a_test_that_does_not_exist_is_reported_with_those_that_do() {
     assert_eq!(run.code, Some(1));
     assert_eq!(
         run.err,
-        "flow: no test '*Nothing*'; there are: a.T.no, a.T.one, a.T.two(int)[1] (flow tests lists them)\n"
+        "flow: no test matches '*Nothing*'; there are: a.T.no, a.T.one, a.T.two(int)[1] (flow tests lists them)\n"
     );
-    let run = flow(&["tests", "--test", "*Nothing*"], dir.path());
-    assert_eq!((run.code, run.out.as_str()), (Some(1), ""));
-    assert!(run.err.contains("no test '*Nothing*'; there are: a.T.no, "), "{}", run.err);
+    for verb in [&["tests"][..], &["report"], &["diff", "--test", "*"]] {
+        let run = flow(&[verb, &["--test", "T.onne"]].concat(), dir.path());
+        assert_eq!(run.code, Some(1), "{verb:?}");
+        assert_eq!(
+            run.err,
+            "flow: no test matches 'T.onne'; the nearest: a.T.one (flow tests lists all)\n"
+        );
+    }
+    let run = flow(&["tests", "--test", "T.one"], dir.path());
+    assert!(run.out.contains("a.T.one") && !run.out.contains("a.T.two"), "{}", run.out);
     fs::remove_file(dir.path().join("thread-1.marks")).unwrap();
     let run = flow(&["report", "--test", "x"], dir.path());
     assert!(run.err.contains("no tests are marked in this trace"), "{}", run.err);
@@ -484,5 +491,43 @@ fn marks_that_are_none_do_no_harm() {
         fs::write(&marks, damaged).unwrap();
         let run = flow(&["replay", "--test", "*"], dir.path());
         assert!(matches!(run.code, Some(0 | 1 | 3)), "{at}: {}", run.err);
+    }
+}
+
+/// The example of `flow diff --help` and `docs/tests.md`.
+#[test]
+fn two_tests_are_compared_below_their_methods() {
+    let dir = tempfile::tempdir().unwrap();
+    write_trace(dir.path());
+    fs::write(
+        dir.path().join("ids.properties"),
+        "a.T#total()V=0\na.T#totalOfNothing()V=1\na.Cart#add()V=2\na.Cart#sum()I=3\na.T#lambda$total$0()V=4\n\
+         a.T#lambda$totalOfNothing$1()V=5\n",
+    )
+    .unwrap();
+    // total > (add, add, lambda > sum); totalOfNothing > (add, lambda > sum).
+    let bytes =
+        [0x80, 0x82, 0x00, 0x82, 0x00, 0x84, 0x83, 0x02, 0x81, 0x82, 0x00, 0x85, 0x83, 0x02];
+    fs::write(dir.path().join("thread-1.flow"), bytes).unwrap();
+    let marks = [
+        (0, 0, None, "test started a.T.total"),
+        (8, 0, None, "test passed a.T.total"),
+        (8, 0, None, "test started a.T.totalOfNothing"),
+        (14, 0, None, "test passed a.T.totalOfNothing"),
+    ];
+    write_marks(dir.path(), 1, &marks);
+    let example = include_str!("../../src/args/help.rs")
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("flow diff --test "))
+        .unwrap();
+    let words: Vec<_> =
+        example.trim_end_matches("\";").split(' ').map(|word| word.trim_matches('\'')).collect();
+    let args = [&["diff", "--test"][..], &words, &["--by", "calls"]].concat();
+    let run = flow(&args, dir.path());
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    let changes: Vec<_> = run.out.lines().filter(|line| line.contains("a.Cart.add")).collect();
+    assert_eq!(changes.len(), 1, "{}", run.out);
+    for absent in ["new", "gone", "sum", "lambda"] {
+        assert!(!run.out.contains(absent), "{absent} in {}", run.out);
     }
 }

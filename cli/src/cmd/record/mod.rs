@@ -36,7 +36,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
     let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let launch = Launch::new(args, &agent, &defaults, started)?;
     let Ended { pid, status } = child::run(&launch)?;
-    let summary = Summary::of(&dir.out, &dir.pattern, started, pid);
+    let summary = Summary::of(&dir.out, &dir.pattern, &args.agent.include, started, pid);
     summary.print(why_nothing(args));
     Ok(Status::Command(status))
 }

@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use flow_codec::Glob;
 use flow_codec::format::manifest::{Manifest, Totals};
 use flow_codec::format::test_marks::Outcome;
 use flow_codec::read::{TestRun, Trace, TraceSet};
 
 use crate::cmd::test_runs::summary as tests_summary;
+use crate::input::pattern::is_in;
 use crate::input::source::is_like;
 use crate::output::{bytes, lost, message, plural, shell_quoted};
 
@@ -24,6 +26,8 @@ pub(super) struct Summary {
     problems: Vec<String>,
     /// Whether the directory holds an earlier trace.
     has_earlier: bool,
+    /// Patterns that were given and match no method of any of the traces.
+    unmatched: Vec<String>,
 }
 
 /// One trace of the run.
@@ -49,9 +53,15 @@ enum RunEnd {
 impl Summary {
     /// Searches the directories that `pattern` can match for traces recorded since `started`. `out` is the
     /// pattern as the user wrote it, `child` the process that was run.
-    pub(super) fn of(out: &Path, pattern: &str, started: Duration, child: u32) -> Self {
+    pub(super) fn of(
+        out: &Path,
+        pattern: &str,
+        included: &[String],
+        started: Duration,
+        child: u32,
+    ) -> Self {
         let started_ns = u64::try_from(started.as_nanos()).unwrap_or(u64::MAX);
-        let mut summary = Self::default();
+        let mut summary = Self { unmatched: included.to_vec(), ..Self::default() };
         let has_placeholders = pattern.contains('%');
         for dir in directories(pattern) {
             let shown = if has_placeholders { dir.as_path() } else { out };
@@ -68,6 +78,7 @@ impl Summary {
                     Some(manifest) if manifest.start_unix_ns >= started_ns => {
                         any = true;
                         summary.traces.push(Recorded::of(&trace, manifest, child));
+                        summary.unmatched.retain(|pattern| !is_in(&trace, &Glob::new(pattern)));
                         summary.problems.extend(trace.damage.iter().map(ToString::to_string));
                     }
                     // Other directories that match a wildcard are not mentioned.
@@ -100,6 +111,11 @@ impl Summary {
         self.print_unfinished(&unfinished, &place);
         for lost in self.traces.iter().filter_map(|trace| trace.lost.as_ref()) {
             message(lost);
+        }
+        for pattern in &self.unmatched {
+            message(&format!(
+                "'{pattern}' (--include) matches no method of a class that was loaded"
+            ));
         }
         if self.traces.iter().any(|trace| !trace.tests.is_empty()) {
             let outcomes = self.traces.iter().flat_map(|trace| trace.tests.iter().copied());

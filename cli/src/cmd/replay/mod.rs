@@ -20,7 +20,7 @@ use self::read::{from_position, selections, whole_thread};
 use self::thread::ThreadReplay;
 use crate::args::{Format, ReplayArgs};
 use crate::failure::{Failure, Status};
-use crate::input::pattern::globs;
+use crate::input::pattern::{check, globs};
 use crate::input::place::From;
 use crate::input::reading::{Ending, Reading};
 use crate::input::source::{Source, file_title};
@@ -40,6 +40,9 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     source.choose_part(&args.part)?;
     // Not checked with --follow: while the program runs, methods that match may come later.
     globs(&args.method, &source.traces)?;
+    if let Some(From::Path(path)) = &args.from {
+        path.iter().try_for_each(|glob| check(glob, &source.traces))?;
+    }
     source.report_losses();
     let count: usize = source.traces.iter().map(|trace| trace.files.len()).sum();
     if let Some(from) = args.from.as_ref().filter(|from| from.is_number() && count != 1) {
