@@ -1,7 +1,7 @@
 //! `xtask`: the commands of `scripts/` that have logic. Each verb is a module and a script of the same name;
 //! `--help` after a verb says what it does.
 //!
-//! - [`bench`]: what recording costs
+//! - [`mod@bench`]: what recording costs
 //! - [`bench_read`]: how fast traces are read
 //! - [`builds`]: whether builds that run tests have the same results when they are recorded
 //! - [`compare_output`]: whether two builds of flow print the same
