@@ -11,6 +11,8 @@
 //! | `methods.jsonl` | [`methods`]: what is known about each method | with `ids.properties` |
 //! | `threads.jsonl` | [`threads`]: start, rename and end of threads | appended |
 //! | `journal` | [`journal`]: events that are not in the thread files yet | mapped while the JVM runs; removed at a clean end |
+//! | `checkpoint`, `checkpoint.new` | copies of the open chunks in the form of the [`journal`], with `durability=system` | about every second |
+//! | `flow-journal-…` | the [`journal`], in another directory that `trace.json` names, with `journal=DIR` | as `journal` |
 //! | `trace.json` | [`manifest`]: what was run, how it was recorded, and how it ended | at start; replaced at a clean end |
 //! | `trace.json.new` | space reserved for the final manifest | at start; replaces `trace.json` |
 //! | `before-repair/` | files that `flow check --repair` replaced, moved or cut, under their names; the end of a thread file as `thread-<id>.flow.from-<offset>` | by a repair |
