@@ -21,7 +21,7 @@ impl PathFormat for Collapsed {
 
     fn write(&self, stacks: &Stacks<'_>, trace: &Trace, to: &mut dyn Write) -> io::Result<()> {
         let mut outcome = Ok(());
-        lines(stacks, trace, |stack, calls| {
+        lines(stacks, trace, form, |stack, calls| {
             if outcome.is_ok() {
                 outcome = writeln!(to, "{stack} {calls}");
             }
@@ -30,8 +30,13 @@ impl PathFormat for Collapsed {
     }
 }
 
-/// Passes each stack that has a self weight to `each`, as text.
-pub(super) fn lines(stacks: &Stacks<'_>, trace: &Trace, mut each: impl FnMut(&str, u64)) {
+/// Passes each stack that has a self weight to `each`, as text. `form` renders the names of methods.
+pub(super) fn lines(
+    stacks: &Stacks<'_>,
+    trace: &Trace,
+    form: fn(&str) -> String,
+    mut each: impl FnMut(&str, u64),
+) {
     let mut names = ExportNames::new(&trace.methods, form);
     let mut line = String::new();
     // The end of each frame in the line.
@@ -51,6 +56,6 @@ pub(super) fn lines(stacks: &Stacks<'_>, trace: &Trace, mut each: impl FnMut(&st
 }
 
 /// Replaces semicolons, which separate frames.
-fn form(name: &str) -> String {
+pub(super) fn form(name: &str) -> String {
     name.replace(';', ":")
 }

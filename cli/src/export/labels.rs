@@ -20,6 +20,22 @@ pub(super) fn program(trace: &Trace) -> String {
     command.filter(|command| !command.is_empty()).unwrap_or_else(|| "JVM".to_owned())
 }
 
+/// The main class, module or jar of the recorded program, without its path.
+pub(super) fn short_program(trace: &Trace) -> String {
+    let command = trace.manifest.as_ref().map_or(&[][..], |manifest| &manifest.command);
+    // Options of `java` whose value is the next word. The value of the last two is the program.
+    const WITH_VALUE: [&str; 5] = ["-cp", "-classpath", "--class-path", "-p", "--module-path"];
+    let mut words = command.iter().skip(1);
+    while let Some(word) = words.next() {
+        if WITH_VALUE.contains(&word.as_str()) {
+            words.next();
+        } else if !word.starts_with('-') {
+            return word.rsplit('/').next().unwrap_or(word).to_owned();
+        }
+    }
+    "JVM".to_owned()
+}
+
 /// The id of the recorded process; 1 if it is unknown.
 pub(super) fn process(trace: &Trace) -> u32 {
     trace.manifest.as_ref().map_or(1, |manifest| manifest.pid.max(1))

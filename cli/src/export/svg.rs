@@ -3,10 +3,11 @@
 use std::io::{self, Write};
 
 use flow_codec::read::Trace;
-use inferno::flamegraph::{self, Options};
+use inferno::flamegraph::color::{Color, PaletteMap};
+use inferno::flamegraph::{self, Direction, Options, TextTruncateDirection};
 
 use super::collapsed;
-use super::labels::program;
+use super::labels::short_program;
 use super::path_format::PathFormat;
 use super::stacks::Stacks;
 use crate::output::Unit;
@@ -39,17 +40,52 @@ impl PathFormat for Svg {
 
     fn write(&self, stacks: &Stacks<'_>, trace: &Trace, to: &mut dyn Write) -> io::Result<()> {
         let mut lines = Vec::new();
-        collapsed::lines(&drawn(stacks), trace, |stack, calls| {
+        let mut colours = PaletteMap::default();
+        // What inferno calls the sum of all stacks.
+        colours.insert("all", Color { r: 215, g: 215, b: 215 });
+        collapsed::lines(&drawn(stacks), trace, form, |stack, calls| {
+            for name in stack.split(';') {
+                if colours.get(name).is_none() {
+                    colours.insert(name, colour(name));
+                }
+            }
             lines.push(format!("{stack} {calls}"))
         });
         let mut options = Options::default();
-        options.title = program(trace);
+        options.title = short_program(trace);
         options.count_name = scale_of(stacks).word().to_owned();
         options.min_width = MIN_WIDTH;
-        // A method has the same colour in every picture.
-        options.hash = true;
+        options.palette_map = Some(&mut colours);
+        // Calls grow downwards from the root, which is in view, and names keep their start.
+        options.direction = Direction::Inverted;
+        options.text_truncate_direction = TextTruncateDirection::Right;
         flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), to)
     }
+}
+
+/// Between the name of a method and its package.
+const SEPARATOR: &str = " – ";
+
+/// A name as it is drawn, the package last: `Orders.total(int) – com.app`.
+fn form(name: &str) -> String {
+    let name = collapsed::form(name);
+    let before_parameters = name.split('(').next().unwrap_or_default();
+    let mut dots = before_parameters.rmatch_indices('.').map(|(dot, _)| dot);
+    match dots.nth(1).and_then(|dot| Some((name.get(..dot)?, name.get(dot + 1..)?))) {
+        Some((package, rest)) => format!("{rest}{SEPARATOR}{package}"),
+        None => name,
+    }
+}
+
+/// The colour of a package, the same in every picture and light, so that black text can be read.
+fn colour(name: &str) -> Color {
+    let package = name.split_once(SEPARATOR).map_or("", |(_, package)| package);
+    // FNV-1a.
+    let hash = package.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
+    });
+    let [r, g, b, ..] = hash.to_be_bytes().map(|byte| byte % 96);
+    Color { r: 159 + r, g: 159 + g, b: 120 + b }
 }
 
 /// The unit of the weight of stacks.
