@@ -81,7 +81,7 @@ pub(crate) struct DumpArgs {
     pub(crate) source: SourceArgs,
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
-    /// Show the marks instead: times, exits by exception, gaps, and notes of the program
+    /// Show the marks instead: times, exits by exception, tests, notes of the program, gaps and pauses
     #[arg(long)]
     pub(crate) marks: bool,
     /// Show the JVM descriptor of each method

@@ -87,11 +87,13 @@ impl State {
     pub(crate) fn ending(&self) -> String {
         match self {
             Self::Stopped { at_ns, .. } => {
-                format!("after {}; the recording stopped before that", seconds(*at_ns))
+                format!("stopped before the program, which ended after {}", seconds(*at_ns))
             }
-            Self::Repaired { tool, .. } => format!("killed; written by {tool}"),
-            Self::Finished { at_ns } => format!("clean, after {}", seconds(*at_ns)),
-            Self::Recording => "none: still being recorded".to_owned(),
+            Self::Repaired { tool, .. } => {
+                format!("repaired: killed, the end was written by {tool}")
+            }
+            Self::Finished { at_ns } => format!("finished after {}", seconds(*at_ns)),
+            Self::Recording => "none: recording".to_owned(),
             Self::Killed => "none: killed".to_owned(),
             Self::Unfinished => "none: killed, or still being recorded".to_owned(),
             Self::Unknown => "unknown: there is no readable trace.json".to_owned(),

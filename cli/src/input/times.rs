@@ -7,7 +7,7 @@ use super::flags::{By, FilterArgs, TimeArgs};
 use super::precision::usual_interval;
 use super::reading::Chosen;
 use crate::failure::Failure;
-use crate::output::{duration, message};
+use crate::output::{ROUGH_NOTE, Weight, duration, message};
 
 /// Returns how times of a trace were recorded. Reports marks that cannot be read.
 pub(crate) fn timing(trace: &Trace) -> Timing {
@@ -33,13 +33,18 @@ pub(crate) fn by_time(by: Option<By>, trace: &Trace) -> Result<bool, Failure> {
 
 /// The failure if times were requested and there are none.
 pub(crate) fn no_clock(trace: &Trace) -> Failure {
-    Failure::Failed(format!("{}: no times were recorded (clock=off)", trace.dir.display()))
+    Failure::Failed(format!(
+        "{}: no times were recorded (clock=off, or format=jsonl)",
+        trace.dir.display()
+    ))
 }
 
 /// Describes the precision of times that were added up.
 pub(crate) fn precision_note(trace: &Trace) -> String {
     if trace.timing().0 == Timing::Exact {
-        return "times are exact, and include the cost of measuring them".to_owned();
+        return "times are those of each event, with the cost of measuring them; a method without calls and loops has \
+                one time for entry and exit"
+            .to_owned();
     }
     match usual_interval(trace) {
         Some(ns) => {
@@ -47,6 +52,12 @@ pub(crate) fn precision_note(trace: &Trace) -> String {
         }
         None => "times are estimates".to_owned(),
     }
+}
+
+/// Describes the precision of weights whose bounds `--format json` shows.
+pub(crate) fn bounds_note(trace: &Trace, mut weights: impl Iterator<Item = Weight>) -> String {
+    let rough = if weights.any(Weight::is_rough) { ROUGH_NOTE } else { "" };
+    format!("{}{rough}; --format json has bounds", precision_note(trace))
 }
 
 /// The period of the clock: the least time between two samples.

@@ -33,6 +33,7 @@ pub(crate) fn nanoseconds(text: &str) -> Result<u64, String> {
         "s" => 1_000_000_000,
         "m" | "min" => 60_000_000_000,
         "h" => 3_600_000_000_000,
+        "" if number == "0" => 1,
         _ => return Err(expected()),
     };
     let (whole, part) = number.split_once('.').unwrap_or((number, "0"));

@@ -30,4 +30,4 @@ pub(crate) use units::{
     bounded_duration, bytes, duration, grouped, instant, percent, plural, push_digits, push_number,
     seconds,
 };
-pub(crate) use weight::{Unit, Weight};
+pub(crate) use weight::{ROUGH_NOTE, Unit, Weight};

@@ -4,6 +4,12 @@ use flow_codec::analysis::{EdgeRow, PathRow, ReportRow};
 
 use super::{Align, Format, Table, duration, grouped, percent};
 
+/// Before times of [rough](Weight::is_rough) weights.
+const ROUGH: &str = "~";
+
+/// What [`ROUGH`] means, after another remark.
+pub(crate) const ROUGH_NOTE: &str = "; ~ means that bounds are wider than half the value";
+
 /// The unit of total and self.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Unit {
@@ -45,13 +51,19 @@ impl Weight {
     /// The cells of a [table](Unit::table) except the name. `all` is the weight of all calls together.
     pub(crate) fn cells(self, unit: Unit, all: u64) -> [String; 5] {
         let Self { calls, total, self_weight, .. } = self;
+        let rough = if unit == Unit::Nanos && self.is_rough() { ROUGH } else { "" };
         [
             grouped(calls),
-            unit.show(total),
+            format!("{rough}{}", unit.show(total)),
             percent(total, all),
-            unit.show(self_weight),
+            format!("{rough}{}", unit.show(self_weight)),
             percent(self_weight, all),
         ]
+    }
+
+    /// Returns whether the bounds of the total are wider than half of it.
+    pub(crate) fn is_rough(self) -> bool {
+        self.bounds.is_some_and(|(from, by)| by.saturating_sub(from) > self.total / 2)
     }
 }
 

@@ -112,7 +112,7 @@ fn the_page_and_the_report_agree() {
     let facts = &data["facts"];
     assert_eq!(
         (&facts["command"], &facts["end"]),
-        (&"java -jar app.jar".into(), &"clean, after 1s 500ms".into())
+        (&"java -jar app.jar".into(), &"finished after 1s 500ms".into())
     );
     let notes = facts["notes"].to_string();
     assert!(notes.contains("2 methods not recorded: native"), "{notes}");

@@ -465,7 +465,7 @@ process   4711 on build-7
 started   1970-01-01T00:00:00Z
 recorded  by flow-agent 0.1.0, engine events, binary events
 options   target=com.app.
-end       clean, after 1s 500ms
+end       finished after 1s 500ms
 calls     7 in 3 threads, 12 B
 methods   3
 lost      nothing
@@ -481,7 +481,7 @@ thread  kind     calls  max frames  bytes  state         name
     );
     let run = flow(&["info", "--format", "json"], trace.path());
     let object: serde_json::Value = serde_json::from_str(&run.out).unwrap();
-    assert_eq!(object["state"], "ended");
+    assert_eq!(object["state"], "finished");
     assert_eq!(object["manifest"]["pid"], 4711);
     assert_eq!(object["threads"][1]["name"], "pool-1");
     let run = flow(&["info", "--format", "csv"], trace.path());

@@ -10,8 +10,9 @@ use crate::args::{Format, InfoArgs};
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
 use crate::input::source::Source;
+use crate::input::state::State;
 use crate::output::{Out, Progress, csv_fields, left_out, plural};
-use print::{TraceLine, TraceSums, print, state_word};
+use print::{TraceLine, TraceSums, print};
 use threads::{print_threads, sort, threads};
 
 /// Threads shown in text by default.
@@ -48,7 +49,7 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
             Format::Json => {
                 let line = TraceLine {
                     trace: &name,
-                    state: state_word(trace),
+                    state: State::of(trace).word(),
                     methods: trace.methods.met(),
                     calls: sums.calls,
                     bytes: sums.bytes,

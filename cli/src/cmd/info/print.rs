@@ -59,15 +59,6 @@ impl TraceSums {
     }
 }
 
-/// The state of the recording in JSON.
-pub(super) fn state_word(trace: &Trace) -> &'static str {
-    match &trace.manifest {
-        Some(Manifest { end: Some(_), .. }) => "ended",
-        Some(_) => "unfinished",
-        None => "unknown",
-    }
-}
-
 /// Prints the sums of a trace as text.
 pub(super) fn print(
     args: &InfoArgs,

@@ -13,7 +13,7 @@ use crate::failure::{Failure, Status};
 use crate::input::pattern::globs;
 use crate::input::reading::{Chosen, Reading, visit_thread, visit_timed};
 use crate::input::source::Source;
-use crate::input::times::{by_time, precision_note};
+use crate::input::times::{bounds_note, by_time};
 use crate::output::{
     Labels, Out, Progress, Unit, Weight, duration, escaped, grouped, left_out, plural,
 };
@@ -147,7 +147,8 @@ impl Found {
             out.remark(format, source.place(&trace.dir).as_deref(), &text)?;
         }
         if format == Format::Text && unit == Unit::Nanos {
-            writeln!(out, "\n{}; --format json has bounds", precision_note(trace))?;
+            let note = bounds_note(trace, shown.iter().map(|row| Weight::from(*row)));
+            writeln!(out, "\n{note}")?;
         }
         Ok(())
     }

@@ -13,8 +13,8 @@ use crate::failure::{Failure, Status};
 use crate::input::parallel::report_thread;
 use crate::input::reading::{Chosen, Reading, visit_thread, visit_timed};
 use crate::input::source::Source;
-use crate::input::times::{by_time, precision_note};
-use crate::output::{self, Labels, Out, Progress, Unit, Weight, plural};
+use crate::input::times::{bounds_note, by_time};
+use crate::output::{self, Labels, Out, Progress, Unit, Weight, duration, plural};
 
 /// The sums of the calls of a trace.
 struct ReportSums {
@@ -60,7 +60,7 @@ pub(super) fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result
             let (calls, threads) = (plural(sums.calls, "call"), plural(sums.threads, "thread"));
             let took = match unit {
                 Unit::Calls => String::new(),
-                Unit::Nanos => format!(" took {}", unit.show(sums.total)),
+                Unit::Nanos => took(trace, sums.total, sums.threads),
             };
             writeln!(out, "{calls} of {} in {threads}{took}\n", plural(methods, "method"))?;
             let mut table = Unit::table("method");
@@ -86,10 +86,22 @@ pub(super) fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result
             out.remark(format, source.place(&trace.dir).as_deref(), &text)?;
         }
         if format == Format::Text && unit == Unit::Nanos {
-            writeln!(out, "\n{}; --format json has bounds", precision_note(trace))?;
+            let note = bounds_note(trace, rows.iter().map(|row| Weight::from(*row)));
+            writeln!(out, "\n{note}")?;
         }
     }
     Ok(status)
+}
+
+/// How long the calls of a trace took. Threads run at the same time, so their sum may be more than the recording.
+fn took(trace: &Trace, total_ns: u64, threads: u64) -> String {
+    let all = duration(total_ns);
+    let end = trace.manifest.as_ref().and_then(|manifest| manifest.end.as_ref());
+    match end {
+        _ if threads < 2 => format!(" took {all}"),
+        Some(end) => format!(" took {all}, added up, in a recording of {}", duration(end.at_ns)),
+        None => format!(" took {all}, added up"),
+    }
 }
 
 fn counted(trace: &Trace, chosen: &Chosen, progress: &mut Progress) -> ReportSums {
