@@ -231,7 +231,7 @@ impl<'a> Origin<'a> {
     }
 }
 
-/// Fields of a CSV line, [escaped](escaped), quoted where necessary, and [harmless to spreadsheets](defused), without
+/// Fields of a CSV line, [escaped], quoted where necessary, and [harmless to spreadsheets](defused), without
 /// the line break.
 pub(crate) fn csv_fields<'a>(fields: impl IntoIterator<Item = &'a str>) -> String {
     let mut writer = csv::WriterBuilder::new().from_writer(Vec::new());

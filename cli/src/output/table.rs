@@ -31,7 +31,7 @@ impl Table {
         table
     }
 
-    /// Adds a row. Cells are [escaped](escaped).
+    /// Adds a row. Cells are [escaped].
     pub(crate) fn row<S: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = S>) {
         let cells = self.cells(cells);
         self.rows.add_row(cells);
