@@ -222,7 +222,7 @@ impl LazyTree {
         })
     }
 
-    /// Answers a question about a place. If the index turns out to be wrong, answers it again with a new
+    /// Searches from a place. If the index turns out to be wrong, searches again with a new
     /// index. After that some places may still have the counts of the wrong index; only their offsets are
     /// used.
     fn ask<T>(&mut self, place: Place, question: impl Fn(&Self, Place) -> Found<T>) -> Result<T> {
