@@ -16,7 +16,7 @@ const PLACES: usize = 64 * 8;
 
 /// A histogram of the intervals between samples.
 #[derive(Debug)]
-pub(crate) struct Intervals {
+struct Intervals {
     counts: Vec<u64>,
 }
 
@@ -28,7 +28,7 @@ impl Default for Intervals {
 
 impl Intervals {
     /// Adds the time between two samples.
-    pub(crate) fn add(&mut self, ns: u64) {
+    fn add(&mut self, ns: u64) {
         let bits = u64::BITS - ns.leading_zeros();
         let shift = bits.saturating_sub(STEP_BITS + 1);
         let place = u64::from(shift) * STEPS + (ns >> shift);
@@ -39,7 +39,7 @@ impl Intervals {
     }
 
     /// Adds the interval that ends with a mark, if the mark is a time. `last_ns` is the time before it.
-    pub(crate) fn add_mark(&mut self, mark: &Mark, last_ns: &mut Option<u64>) {
+    fn add_mark(&mut self, mark: &Mark, last_ns: &mut Option<u64>) {
         match mark {
             Mark::Time { by_ns, from_ns } => {
                 if let Some(last_ns) = last_ns.replace(*from_ns) {
@@ -52,7 +52,7 @@ impl Intervals {
     }
 
     /// The median, rounded down by at most an eighth; `None` if there are no intervals.
-    pub(crate) fn median(&self) -> Option<u64> {
+    fn median(&self) -> Option<u64> {
         let all: u64 = self.counts.iter().sum();
         let mut left = all.div_ceil(2);
         for (place, count) in (0_u64..).zip(&self.counts) {
@@ -68,7 +68,7 @@ impl Intervals {
 
 /// The usual interval between two samples of a thread, in nanoseconds, from a part of the marks of the largest
 /// threads. `None` if there are none to be read.
-pub(super) fn usual_interval(trace: &Trace) -> Option<u64> {
+pub(crate) fn usual_interval(trace: &Trace) -> Option<u64> {
     let mut files: Vec<&ThreadFile> = trace.files.iter().collect();
     files.sort_by_key(|file| Reverse(file.bytes));
     let mut intervals = Intervals::default();

@@ -4,7 +4,7 @@ use flow_codec::format::marks::Mark;
 use flow_codec::read::{ThreadFile, Trace};
 use serde::Serialize;
 
-use crate::input::precision::Intervals;
+use crate::input::precision::usual_interval;
 use crate::input::times::period;
 use crate::output::{duration, plural};
 
@@ -28,20 +28,14 @@ pub(super) struct MarkCounts {
 impl MarkCounts {
     /// Reads the marks of a trace. Damage is left to `flow check`.
     pub(super) fn read(trace: &Trace) -> Self {
-        let mut facts = Self::default();
-        let mut intervals = Intervals::default();
-        for file in &trace.files {
-            facts.add(file, &mut intervals);
-        }
-        facts.median_ns = intervals.median();
+        let mut facts = Self { median_ns: usual_interval(trace), ..Self::default() };
+        trace.files.iter().for_each(|file| facts.add(file));
         facts
     }
 
-    fn add(&mut self, file: &ThreadFile, intervals: &mut Intervals) {
+    fn add(&mut self, file: &ThreadFile) {
         let Ok(Some(mut marks)) = file.marks() else { return };
-        let mut last_ns = None;
         while let Ok(Some((_, mark))) = marks.next_mark() {
-            intervals.add_mark(&mark, &mut last_ns);
             match mark {
                 Mark::Time { .. } | Mark::Instant { .. } => self.times += 1,
                 Mark::Unwound { exits, .. } => {
