@@ -179,14 +179,7 @@ impl<W: Weight> Graph<W> {
     #[must_use]
     pub fn into_tree(self) -> PathTree {
         let self_weight = W::IS_TIME.then(|| {
-            // The running sum is rounded, not each path: the paths add up to what the report has.
-            let mut sum: u128 = 0;
-            let whole = |parts: u128| {
-                let before = Clock::to_ns(sum);
-                sum += parts;
-                Clock::to_ns(sum) - before
-            };
-            let mut self_weight: Vec<_> = self.self_weight.into_iter().map(whole).collect();
+            let mut self_weight: Vec<_> = self.self_weight.into_iter().map(Clock::to_ns).collect();
             self_weight.resize(self.paths.nodes().len(), 0);
             self_weight
         });
