@@ -1,7 +1,10 @@
 //! Splits the words of a command line. By hand, because `clap` would take longer to compile than all of
 //! this crate, and these commands must start quickly on a fresh machine.
 
+use std::path::PathBuf;
+
 use crate::failure::{Failure, Result};
+use crate::project::absolute;
 
 /// One word of a command line.
 #[derive(Debug, PartialEq, Eq)]
@@ -67,6 +70,24 @@ impl Arguments {
         Ok(self.value()?.split([',', ' ']).filter(|s| !s.is_empty()).map(str::to_owned).collect())
     }
 
+    /// Takes all words: at most one, a directory.
+    ///
+    /// # Errors
+    ///
+    /// If there are others, or the working directory is unknown.
+    pub(crate) fn directory(mut self) -> Result<Option<PathBuf>> {
+        let mut directory = None;
+        while let Some(argument) = self.next() {
+            match argument {
+                Argument::Operand(word) if directory.is_none() => {
+                    directory = Some(absolute(&word)?)
+                }
+                Argument::Operand(word) | Argument::Option(word) => return Self::unknown(&word),
+            }
+        }
+        Ok(directory)
+    }
+
     /// Returns the error for an option that the command does not have.
     pub(crate) fn unknown<T>(option: &str) -> Result<T> {
         Err(Failure::Usage(format!("unknown option {option}; see --help")))
@@ -101,6 +122,14 @@ mod tests {
 
     fn arguments(words: &[&str]) -> Arguments {
         Arguments::new(words.iter().map(|&word| word.to_owned()).collect())
+    }
+
+    #[test]
+    fn one_directory_may_be_given() {
+        let parsed = |words: &[&str]| arguments(words).directory();
+        assert_eq!(parsed(&[]).unwrap(), None);
+        assert_eq!(parsed(&["/a"]).unwrap(), Some("/a".into()));
+        assert!(parsed(&["/a", "/b"]).is_err() && parsed(&["--all"]).is_err());
     }
 
     #[test]

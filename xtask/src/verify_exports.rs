@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::arguments::{Argument, Arguments};
+use crate::arguments::Arguments;
 use crate::failure::{Context, Result};
 use crate::process::{clean, on_path, run as run_command};
-use crate::project::{self, Project, absolute};
+use crate::project::{self, Project};
 use crate::{Outcome, report, samples};
 
 pub(crate) const NAME: &str = "verify-exports";
@@ -33,19 +33,8 @@ const EXPORTS: [(&str, &str); 5] = [
     ("collapsed", "export.collapsed.txt"),
 ];
 
-fn parse(mut arguments: Arguments) -> Result<Option<PathBuf>> {
-    let mut trace = None;
-    while let Some(argument) = arguments.next() {
-        match argument {
-            Argument::Operand(dir) if trace.is_none() => trace = Some(absolute(&dir)?),
-            Argument::Operand(word) | Argument::Option(word) => return Arguments::unknown(&word),
-        }
-    }
-    Ok(trace)
-}
-
 pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
-    let trace = parse(arguments)?;
+    let trace = arguments.directory()?;
     let project = Project::enter()?;
     let work = project.target.join("exports");
     let _ = fs::remove_dir_all(&work);
@@ -144,19 +133,4 @@ fn install_speedscope(work: &Path) -> bool {
 fn succeeds(command: &mut Command) -> bool {
     command.stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_trace_may_be_given() {
-        let parsed = |words: &[&str]| {
-            parse(Arguments::new(words.iter().map(|&word| word.to_owned()).collect()))
-        };
-        assert_eq!(parsed(&[]).unwrap(), None);
-        assert_eq!(parsed(&["/a"]).unwrap(), Some("/a".into()));
-        assert!(parsed(&["/a", "/b"]).is_err() && parsed(&["--all"]).is_err());
-    }
 }

@@ -2,13 +2,13 @@
 
 use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::arguments::{Argument, Arguments};
+use crate::arguments::Arguments;
 use crate::failure::{Context, Failure, Result};
 use crate::process::{clean, on_path, output_of, run as run_command};
-use crate::project::{self, Project, absolute};
+use crate::project::{self, Project};
 use crate::{Outcome, report, samples};
 
 pub(crate) const NAME: &str = "verify-html";
@@ -28,19 +28,8 @@ Environment: CHROMIUM, the browser (chromium, chromium-browser or google-chrome 
 Exit status: 0 all pages are right, 1 one is not, 2 Node.js is missing.
 ";
 
-fn parse(mut arguments: Arguments) -> Result<Option<PathBuf>> {
-    let mut trace = None;
-    while let Some(argument) = arguments.next() {
-        match argument {
-            Argument::Operand(dir) if trace.is_none() => trace = Some(absolute(&dir)?),
-            Argument::Operand(word) | Argument::Option(word) => return Arguments::unknown(&word),
-        }
-    }
-    Ok(trace)
-}
-
 pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
-    let given = parse(arguments)?;
+    let given = arguments.directory()?;
     let project = Project::enter()?;
     if on_path("node").is_none() {
         return Err(Failure::Usage("Node.js is missing".to_owned()));
@@ -109,19 +98,4 @@ fn npm_install(tools: &Path, package: &str) -> Result<()> {
     let mut npm = clean("npm");
     npm.args(["install", "--silent", "--no-fund", "--no-audit", "--prefix"]).arg(tools);
     run_command(npm.arg(package).stdout(Stdio::null()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_trace_may_be_given() {
-        let parsed = |words: &[&str]| {
-            parse(Arguments::new(words.iter().map(|&word| word.to_owned()).collect()))
-        };
-        assert_eq!(parsed(&[]).unwrap(), None);
-        assert_eq!(parsed(&["/a"]).unwrap(), Some("/a".into()));
-        assert!(parsed(&["/a", "/b"]).is_err() && parsed(&["--all"]).is_err());
-    }
 }

@@ -515,7 +515,8 @@ impl Before {
     }
 }
 
-fn text(bytes: &[u8]) -> String {
+/// Reads a text of a payload.
+pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 

@@ -47,6 +47,7 @@
 use std::fmt;
 
 use super::leb128::{put, take};
+use super::marks::text;
 
 /// The result of a test.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -122,7 +123,6 @@ impl TestMark {
         if outcome.is_none() && state != STARTED {
             return Ok(None);
         }
-        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
         Ok(Some(Self { outcome, name: text(name), detail: text(detail) }))
     }
 }
