@@ -39,6 +39,18 @@ fn a_bad_option_stops_the_jvm_with_one_line() {
 }
 
 #[test]
+fn own_classes_are_in_the_manifest_and_select_nothing() {
+    on_every_jdk(|jdk| {
+        let run = Program::harness(jdk, "Hello").options("own=demo.**;*").run();
+        let text = fs::read_to_string(run.out().join("trace.json")).unwrap();
+        let manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(manifest["own"], serde_json::json!(["demo.**", "*"]));
+        let trace = decode_trace(&run.out());
+        assert!(trace.threads.values().any(|thread| !thread.events.is_empty()));
+    });
+}
+
+#[test]
 fn with_onerror_continue_the_program_runs_unrecorded() {
     on_every_jdk(|jdk| {
         let run = Program::harness(jdk, "Hello").options("bogus=1,onerror=continue").run();

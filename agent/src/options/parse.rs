@@ -30,6 +30,8 @@ pub struct Options {
     pub out: String,
     /// Which methods are recorded.
     pub filter: FilterSpec,
+    /// Patterns for the classes of the application itself. They select nothing.
+    pub own: Vec<String>,
     /// How calls are seen.
     pub engine: EngineKind,
     /// The format of events.
@@ -126,6 +128,7 @@ impl Options {
                 constructors: flag("constructors", true)?,
                 natives: flag("natives", false)?,
             },
+            own: value("own").map_or(Ok(Vec::new()), |own| list(own, ';'))?,
             engine: match value("engine").map(|engine| (engine, engine.value.as_str())) {
                 None | Some((_, "instrument")) => EngineKind::Instrument,
                 Some((_, "events")) => EngineKind::Events,

@@ -7,11 +7,12 @@ use std::path::Path;
 use super::OptionError;
 
 /// All keys, with the form of their values.
-const KEYS: [(&str, &str); 24] = [
+const KEYS: [(&str, &str); 25] = [
     ("out", "a directory"),
     ("target", "class name prefixes, separated by '+'"),
     ("include", "globs over pkg.Class or pkg.Class#method, separated by ';'"),
     ("exclude", "globs over pkg.Class or pkg.Class#method, separated by ';'"),
+    ("own", "globs over pkg.Class, separated by ';'"),
     ("constructors", "true or false"),
     ("natives", "true or false"),
     ("engine", "instrument or events"),

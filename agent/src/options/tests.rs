@@ -48,18 +48,26 @@ fn escaped_commas_belong_to_the_value() {
 }
 
 #[test]
+fn own_classes_are_named_and_not_selected() {
+    let options = parse("own=demo.**; *").unwrap();
+    assert_eq!(options.own, ["demo.**", "*"]);
+    assert!(options.filter.include.is_empty() && options.filter.targets.is_empty());
+}
+
+#[test]
 fn mistakes_are_reported_in_one_line_with_place_and_remedy() {
     for (text, expected) in [
         ("incldue=x", "unknown option 'incldue' (agent options); did you mean 'include'?"),
         (
             "zzz=1",
             "unknown option 'zzz' (agent options); known are out, target, include, \
-          exclude, constructors, natives, engine, format, clock, ids, optimize, chunk, max-size, start, \
+          exclude, own, constructors, natives, engine, format, clock, ids, optimize, chunk, max-size, start, \
           only-main, api, journal, durability, overload, command, log, debug, config, onerror",
         ),
         ("out", "'out' (agent options): expected key=value; did you mean 'out=…'?"),
         ("out=", "out= (agent options): expected a directory"),
         ("target=", "target= (agent options): expected class name prefixes, separated by '+'"),
+        ("own=;", "own=; (agent options): expected globs over pkg.Class, separated by ';'"),
         ("natives=yes", "natives=yes (agent options): expected true or false"),
         ("chunk=1", "chunk=1 (agent options): expected a size from 64 to 16m, such as 64k"),
         (

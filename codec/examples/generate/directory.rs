@@ -107,6 +107,7 @@ impl Directory {
             engine: "instrument".to_owned(),
             event_format: EventFormat::Binary.name().to_owned(),
             timing: self.timing,
+            own: Vec::new(),
             options: [("seed".to_owned(), self.seed.to_string())].into(),
             pid: 1,
             host: "none".to_owned(),

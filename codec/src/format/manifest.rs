@@ -11,7 +11,8 @@
 //!   "engine": "events",
 //!   "event_format": "binary",
 //!   "clock": {"kind": "tick", "period_ns": 100000},
-//!   "options": {"out": "/tmp/trace", "target": "com.app."},
+//!   "options": {"out": "/tmp/trace", "own": "com.app.**"},
+//!   "own": ["com.app.**"],
 //!   "pid": 4711, "host": "build-7",
 //!   "command": ["java", "-jar", "app.jar"],
 //!   "jvm": {"name": "OpenJDK 64-Bit Server VM", "version": "17.0.15+6", "home": "/usr/lib/jvm/17"},
@@ -32,6 +33,7 @@
 //! | field | present | value |
 //! |---|---|---|
 //! | `session` | if one `flow record` started several JVMs | the same for all of them |
+//! | `own` | if the application's classes are known | patterns for them, as in [`Glob`](crate::Glob). They say nothing about what was recorded |
 //! | `journal` | with the option of this name | the path of the [journal](super::journal#place) |
 //! | `durability` | with `durability=system` | the time between two [checkpoints](super::journal#checkpoint), and the id of the system's start (`/proc/sys/kernel/random/boot_id`) |
 //! | `lost.stopped_at_ns` | if a fault ended the recording before the program | when; what came after that is missing and not counted |
@@ -100,6 +102,9 @@ pub struct Manifest {
     /// How times of events were recorded; absent where none were.
     #[serde(rename = "clock", default, skip_serializing_if = "Timing::is_off")]
     pub timing: Timing,
+    /// Patterns for the classes of the application itself, as opposed to libraries; empty where they are not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own: Vec<String>,
     /// The options in force, by key.
     pub options: BTreeMap<String, String>,
     /// Process id of the JVM.
@@ -331,6 +336,7 @@ mod tests {
         let manifest: Manifest = serde_json::from_str(&text).unwrap();
         assert_eq!(manifest.format_version, VERSION);
         assert_eq!(manifest.timing, Timing::Sampled { period: Duration::from_micros(100) });
+        assert_eq!(manifest.own, ["com.app.**"]);
         let end = manifest.end.unwrap();
         assert_eq!((end.totals.enters, end.asked_loaders[0].requests), (5000, 2));
     }
@@ -358,7 +364,8 @@ mod tests {
             \"event_format\":\"binary\",\"options\":{},\"pid\":1,\"host\":\"h\",\"command\":[],\
             \"jvm\":{\"name\":\"\",\"version\":\"\",\"home\":\"\"},\"start_unix_ns\":0,\"new\":1}";
         let manifest: Manifest = serde_json::from_str(text).unwrap();
-        assert_eq!(manifest.end, None);
+        assert_eq!((manifest.end.as_ref(), manifest.own.len()), (None, 0));
         assert!(!serde_json::to_string(&manifest).unwrap().contains("\"end\""));
+        assert!(!serde_json::to_string(&manifest).unwrap().contains("\"own\""));
     }
 }

@@ -484,6 +484,7 @@ fn manifest(end: Option<End>) -> Manifest {
         engine: "events".into(),
         event_format: "jsonl".into(),
         timing: Timing::Sampled { period: Duration::from_micros(100) },
+        own: vec!["com.app.**".into()],
         options: options
             .map(|(key, value)| (key.into(), value.into()))
             .into_iter()
