@@ -20,8 +20,8 @@ pub(super) fn program(trace: &Trace) -> String {
     command.filter(|command| !command.is_empty()).unwrap_or_else(|| "JVM".to_owned())
 }
 
-/// The main class, module or jar of the recorded program, without its path.
-pub(super) fn short_program(trace: &Trace) -> String {
+/// The main class, module or jar of the recorded program, without its path, if it is known.
+pub(crate) fn short_program(trace: &Trace) -> Option<String> {
     let command = trace.manifest.as_ref().map_or(&[][..], |manifest| &manifest.command);
     // Options of `java` whose value is the next word. The value of the last two is the program.
     const WITH_VALUE: [&str; 5] = ["-cp", "-classpath", "--class-path", "-p", "--module-path"];
@@ -30,10 +30,10 @@ pub(super) fn short_program(trace: &Trace) -> String {
         if WITH_VALUE.contains(&word.as_str()) {
             words.next();
         } else if !word.starts_with('-') {
-            return word.rsplit('/').next().unwrap_or(word).to_owned();
+            return Some(word.rsplit('/').next().unwrap_or(word).to_owned());
         }
     }
-    "JVM".to_owned()
+    None
 }
 
 /// The id of the recorded process; 1 if it is unknown.

@@ -52,7 +52,7 @@ impl PathFormat for Svg {
             lines.push(format!("{stack} {calls}"))
         });
         let mut options = Options::default();
-        options.title = short_program(trace);
+        options.title = short_program(trace).unwrap_or_else(|| "JVM".to_owned());
         options.count_name = scale_of(stacks).word().to_owned();
         options.min_width = MIN_WIDTH;
         options.palette_map = Some(&mut colours);

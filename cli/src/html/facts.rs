@@ -7,6 +7,7 @@ use flow_codec::read::Trace;
 use serde::Serialize;
 
 use super::names::cut;
+use crate::export::short_program;
 use crate::input::state::State;
 use crate::input::times::precision_note;
 use crate::output::{lost, plural, shell_quoted};
@@ -22,6 +23,8 @@ pub(super) struct Head {
     tool: &'static str,
     /// The directory, quoted for a shell.
     dir: String,
+    /// The main class, module or jar; empty if unknown.
+    title: String,
     command: String,
     jvm: String,
     process: String,
@@ -97,6 +100,7 @@ impl Head {
         Self {
             tool: concat!("flow ", env!("CARGO_PKG_VERSION")),
             dir: text(shell_quoted(&trace.dir.display().to_string())),
+            title: of(short_program(trace)),
             command: of(manifest.map(|manifest| manifest.command.join(" "))),
             jvm: of(manifest.map(|manifest| {
                 let jvm = &manifest.jvm;

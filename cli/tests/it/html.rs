@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::common::{Run, bare, command, flow, page_data, text, trace};
+use crate::common::{Run, bare, command, flow, page_data, script, text, trace};
 use serde_json::Value;
 
 /// The page of a trace.
@@ -111,8 +111,8 @@ fn the_page_and_the_report_agree() {
     }
     let facts = &data["facts"];
     assert_eq!(
-        (&facts["command"], &facts["end"]),
-        (&"java -jar app.jar".into(), &"finished after 1s 500ms".into())
+        (&facts["title"], &facts["command"], &facts["end"]),
+        (&"app.jar".into(), &"java -jar app.jar".into(), &"finished after 1s 500ms".into())
     );
     let notes = facts["notes"].to_string();
     assert!(notes.contains("2 methods not recorded: native"), "{notes}");
@@ -335,6 +335,37 @@ fn a_page_is_there_whole_or_not_at_all() {
     assert_eq!(fs::read_dir(out.path()).unwrap().count(), 2, "nothing else is left");
     let run = flow(&["report", "--html", "-"], dir.path());
     assert_eq!((run.code, run.out.len()), (Some(0), written.len()));
+}
+
+#[test]
+fn a_page_is_opened_by_the_browser_of_the_user() {
+    let dir = trace();
+    let out = tempfile::tempdir().unwrap();
+    let opened = out.path().join("opened");
+    let browser = script(out.path(), "browser", &format!("cp \"$1\" {}", text(&opened)));
+    let open = |browser: &str, more: &[&str]| -> Run {
+        let mut command = command();
+        command.args(["report", "--open"]).args(more).arg(dir.path());
+        command.env("BROWSER", browser).env("TMPDIR", out.path());
+        command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").output().unwrap().into()
+    };
+    let run = open(&text(&browser), &[]);
+    assert_eq!((run.code, run.out.as_str()), (Some(0), ""), "{}", run.err);
+    assert!(run.err.contains("opens in the browser"), "{}", run.err);
+    assert!(fs::read_to_string(&opened).unwrap().ends_with("</html>\n"));
+    // A file that is named; and the second browser, if the first one fails.
+    let file = text(&out.path().join("named.html"));
+    fs::remove_file(&opened).unwrap();
+    let run = open(&format!("/no/such/browser:false:{}", text(&browser)), &["--html", &file]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert_eq!(fs::read(&opened).unwrap(), fs::read(&file).unwrap());
+    // Without a browser the page is still written.
+    for (browser, why) in [("", "no browser is known here"), ("false", "false did not open it")] {
+        let run = open(browser, &["--html", &file]);
+        assert_eq!((run.code, run.out.as_str()), (Some(0), ""), "{}", run.err);
+        assert!(run.err.contains(&format!("the page is {file}; {why}")), "{}", run.err);
+    }
+    assert_eq!(open("", &["--html", "-"]).code, Some(2));
 }
 
 #[test]

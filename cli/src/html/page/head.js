@@ -2,27 +2,32 @@
 
 function showHead() {
   const { facts } = data;
-  const program = facts.command || facts.dir;
-  document.title = `${program.slice(0, 80)} · flow`;
-  byId("command").textContent = program;
+  const title = facts.title || facts.dir;
+  document.title = `${title.slice(0, 80)} · flow`;
+  byId("title").textContent = title;
   const calls = data.threads.reduce((sum, each) => sum + each.calls, 0) + data.more_threads.calls;
-  const shown = [
+  const list = (id, pairs) => {
+    for (const [key, value] of pairs.filter(([, value]) => value)) {
+      byId(id).append(
+        element("div", {}, element("dt", {}, key), element("dd", { "data-fact": key }, value)),
+      );
+    }
+  };
+  list("facts", [
     ["calls", grouped(calls)],
     ["threads", grouped(data.threads.length + data.more_threads.threads)],
     ["methods", grouped(unnamed + data.more_methods.methods)],
     ["duration", facts.end_ns === null ? "" : nanos(facts.end_ns)],
     ["started", facts.started],
-    ["end", facts.end],
     ["JVM", facts.jvm],
+  ]);
+  list("details", [
+    ["command", facts.command],
+    ["end", facts.end],
     ["process", facts.process],
     ["recorded", facts.recorded],
     ["trace", facts.dir],
-  ];
-  for (const [key, value] of shown.filter(([, value]) => value)) {
-    byId("facts").append(
-      element("div", {}, element("dt", {}, key), element("dd", { "data-fact": key }, value)),
-    );
-  }
+  ]);
   const notes = byId("notes");
   const missing = facts.notes.filter((note) => note.level === "missing");
   notes.hidden = !facts.notes.length;
