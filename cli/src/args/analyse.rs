@@ -56,6 +56,18 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "FILE", group = "instead", conflicts_with_all = ["sort", "max", "format"])]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
+    /// Write that page, to a temporary file without --html, and open it: with $BROWSER, or else on a desktop
+    /// with xdg-open
+    #[arg(long, conflicts_with_all = ["slowest", "callers", "callees", "paths"])]
+    #[arg(conflicts_with_all = ["sort", "max", "format", "by"])]
+    pub(crate) open: bool,
+}
+
+impl ReportArgs {
+    /// Returns whether the page is requested.
+    pub(crate) fn writes_page(&self) -> bool {
+        self.html.is_some() || self.open
+    }
 }
 
 /// A choice of paths.

@@ -85,7 +85,7 @@ impl Verb {
         let format = match self {
             Self::Info(args) => args.source.format,
             Self::Replay(args) => args.source.format,
-            Self::Report(args) if args.html.is_none() => args.source.format,
+            Self::Report(args) if !args.writes_page() => args.source.format,
             Self::Graph(args) => args.source.format,
             Self::Tests(args) => args.source.format,
             Self::Diff(args) => args.format,

@@ -354,7 +354,7 @@ fn a_page_is_opened_by_the_browser_of_the_user() {
     assert!(run.err.contains("opens in the browser"), "{}", run.err);
     assert!(fs::read_to_string(&opened).unwrap().ends_with("</html>\n"));
     // A file that is named; and the second browser, if the first one fails.
-    let file = text(&out.path().join("named.html"));
+    let file = text(out.path().join("named.html"));
     fs::remove_file(&opened).unwrap();
     let run = open(&format!("/no/such/browser:false:{}", text(&browser)), &["--html", &file]);
     assert_eq!(run.code, Some(0), "{}", run.err);

@@ -123,6 +123,9 @@ impl Summary {
             message(&format!("  flow tests {dir}      what each test called"));
         }
         message(&format!("  flow report {dir}     calls per method"));
+        message(&format!(
+            "  flow report --open {dir}     timeline and flame graph, in the browser"
+        ));
         message(&format!("  flow replay {dir}     calls in order"));
     }
 

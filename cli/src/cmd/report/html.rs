@@ -1,4 +1,4 @@
-//! `flow report --html`: a page for a browser.
+//! `flow report --html` and `--open`: a page for a browser.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use flow_codec::read::TimeLimits;
 
+use super::browser;
 use crate::args::ReportArgs;
 use crate::failure::{Failure, Status};
 use crate::html::{Note, page};
@@ -16,10 +17,18 @@ use crate::output::{Out, duration, instant};
 /// The file name that means standard output.
 const STDOUT: &str = "-";
 
-/// Writes the page of a trace to a file.
-pub(super) fn run(to: &Path, args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
+/// Writes the page of a trace to a file, and opens it if requested.
+pub(super) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     // Checked before reading, which may take long.
-    let place = if to == Path::new(STDOUT) { None } else { Some(PageFile::find(to)?) };
+    let place = match &args.html {
+        None => Some(PageFile::Temporary),
+        Some(to) if to != Path::new(STDOUT) => Some(PageFile::find(to)?),
+        Some(_) if args.open => {
+            let text = "--open opens a file; --html - writes to standard output".to_owned();
+            return Err(Failure::Usage(text));
+        }
+        Some(_) => None,
+    };
     let mut source = Source::open(&args.source)?;
     source.choose_part(&args.part)?;
     source.report_losses();
@@ -48,7 +57,12 @@ pub(super) fn run(to: &Path, args: &ReportArgs, out: &mut Out) -> Result<Status,
     }
     let (page, status) = page(trace, &chosen, notes)?;
     match place {
-        Some(place) => place.write(&page)?,
+        Some(place) => {
+            let path = place.write(&page)?;
+            if args.open {
+                browser::open(&path);
+            }
+        }
         None => out.write_all(&page)?,
     }
     Ok(source.status.and(status))
@@ -72,6 +86,8 @@ enum PageFile {
     File(PathBuf),
     /// A pipe or a device, which is written to.
     Stream(PathBuf),
+    /// A new file among the temporary ones, which only its user can read.
+    Temporary,
 }
 
 impl PageFile {
@@ -100,20 +116,34 @@ impl PageFile {
         }
     }
 
-    /// Writes the page. A file is replaced completely or not at all.
-    fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
+    /// Writes the page, and returns where it is. A file is replaced completely or not at all.
+    fn write(self, bytes: &[u8]) -> Result<PathBuf, Failure> {
         match self {
-            Self::Stream(path) => fs::write(path, bytes).map_err(|error| failure(path, &error)),
+            Self::Temporary => {
+                let file = tempfile::Builder::new().prefix("flow-").suffix(".html").tempfile();
+                let written = file.and_then(|mut file| {
+                    file.write_all(bytes)?;
+                    Ok(file.keep()?.1)
+                });
+                written.map_err(|error| failure(&std::env::temp_dir(), &error))
+            }
+            Self::Stream(path) => match fs::write(&path, bytes) {
+                Ok(()) => Ok(path),
+                Err(error) => Err(failure(&path, &error)),
+            },
             Self::File(path) => {
                 let name = format!(".flow-{}.html.tmp", std::process::id());
-                let temporary = parent(path).join(name);
+                let temporary = parent(&path).join(name);
                 let written = File::create_new(&temporary)
                     .and_then(|mut file| file.write_all(bytes))
-                    .and_then(|()| fs::rename(&temporary, path));
-                written.map_err(|error| {
-                    let _ = fs::remove_file(&temporary);
-                    failure(path, &error)
-                })
+                    .and_then(|()| fs::rename(&temporary, &path));
+                match written {
+                    Ok(()) => Ok(path),
+                    Err(error) => {
+                        let _ = fs::remove_file(&temporary);
+                        Err(failure(&path, &error))
+                    }
+                }
             }
         }
     }

@@ -1,5 +1,6 @@
 //! `flow report`: calls, total and self of each method; and other tables about calls.
 
+mod browser;
 mod edges;
 mod html;
 mod paths;
@@ -18,8 +19,8 @@ use crate::output::Out;
 const DEFAULT_ROWS: u64 = 40;
 
 pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
-    if let Some(to) = &args.html {
-        return html::run(to, args, out);
+    if args.writes_page() {
+        return html::run(args, out);
     }
     let mut source = Source::open(&args.source)?;
     source.choose_part(&args.part)?;
