@@ -33,9 +33,9 @@ use crate::output::{Out, message};
 fn main() {
     let outcome = match Args::try_parse() {
         Ok(args) => {
-            let mut out = Out::new(args.color);
+            let mut out = Out::new(args.color, args.width);
             if args.verb.prints_text() {
-                out.fit_lines();
+                out.show_to_people();
             }
             run(&args.verb, &mut out).and_then(|status| {
                 out.finish()?;

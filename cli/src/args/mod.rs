@@ -28,11 +28,21 @@ pub(crate) use crate::output::{ColorWhen, Format};
 #[derive(Parser, Debug)]
 #[command(name = "flow", version, after_help = EXAMPLES, max_term_width = 100)]
 pub(crate) struct Args {
-    /// Whether to print bold headings; auto: on a terminal, unless NO_COLOR is set
+    /// Whether to use colours; auto: on a terminal, unless NO_COLOR is set
     #[arg(long, global = true, display_order = 100, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: ColorWhen,
+    /// Shorten lines of text to N columns [default: the width of the terminal]
+    #[arg(long, global = true, display_order = 101, value_name = "N")]
+    #[arg(value_parser = columns)]
+    pub(crate) width: Option<usize>,
     #[command(subcommand)]
     pub(crate) verb: Verb,
+}
+
+/// Parses a width that has room for a table.
+fn columns(text: &str) -> Result<usize, String> {
+    let columns = text.parse().ok().filter(|columns| *columns >= 20);
+    columns.ok_or_else(|| "expected a number of columns from 20 on".to_owned())
 }
 
 /// What to do.

@@ -6,6 +6,8 @@ use std::ops::Range;
 use rustix::termios::tcgetwinsize;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use super::shown_name;
+
 /// Cells are cut no narrower than this, as long as an indentation can shrink.
 const NARROWEST: usize = 24;
 /// Gaps of at most this width separate columns; others are indentations.
@@ -13,14 +15,18 @@ const WIDEST_GAP: usize = 16;
 /// The escape sequences around a heading.
 const BOLD: (&str, &str) = ("\u{1b}[1m", "\u{1b}[0m");
 
-/// The width of the terminal on standard output, if there is one.
+/// The width of the terminal on standard output, if there is one: `COLUMNS`, or what the terminal says.
 pub(super) fn columns() -> Option<usize> {
+    let named = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    if let Some(columns) = named.filter(|columns| *columns > 0) {
+        return Some(columns);
+    }
     let size = tcgetwinsize(std::io::stdout()).ok()?;
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
-/// Returns the line in at most `columns`. Two blanks separate cells. The widest cell, usually a name, loses its
-/// middle. If that is not enough, the widest gap, an indentation, shrinks. A sentence is wrapped instead.
+/// Returns the line in at most `columns`. Two blanks separate cells. The widest cell, usually a name,
+/// becomes shorter. If that is not enough, the widest gap, an indentation, shrinks. A sentence is wrapped instead.
 pub(super) fn fit(line: &str, columns: usize) -> Cow<'_, str> {
     let (start, end) = BOLD;
     if let Some(bold) = line.strip_prefix(start).and_then(|line| line.strip_suffix(end)) {
@@ -42,11 +48,15 @@ pub(super) fn fit(line: &str, columns: usize) -> Cow<'_, str> {
         let width = line[cell.clone()].width();
         let gap = gaps(&line).max_by_key(ExactSizeIterator::len).unwrap_or(0..0);
         let is_deep = gap.len() > WIDEST_GAP;
-        let narrowest = if is_deep { NARROWEST } else { 1 };
+        let text = &line[cell.clone()];
+        let narrowest = match (is_deep, shown_name::narrowest(text)) {
+            (false, _) => 1,
+            (true, method) => method.unwrap_or(0).max(NARROWEST),
+        };
         let (range, text) = if width > narrowest {
             let room = width.saturating_sub(excess).max(narrowest);
-            let text = without_middle(&line[cell.clone()], room);
-            (cell, text)
+            let shorter = shown_name::shorten(text, room);
+            (cell, shorter.unwrap_or_else(|| without_middle(text, room)))
         } else if is_deep {
             let room = gap.len().saturating_sub(excess).max(2);
             (gap, format!("{:>room$}", "…"))
@@ -97,7 +107,7 @@ fn gaps(line: &str) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// The text between the gaps.
-fn cells(line: &str) -> impl Iterator<Item = Range<usize>> {
+pub(super) fn cells(line: &str) -> impl Iterator<Item = Range<usize>> {
     let ends = gaps(line).chain(std::iter::once(line.len()..line.len()));
     let mut start = 0;
     ends.map(move |gap| std::mem::replace(&mut start, gap.end)..gap.start)
@@ -127,12 +137,14 @@ mod tests {
     const LINE: &str = "1,234   12.5%  com.app.orders.OrderService.total(Customer, int)";
 
     #[test]
-    fn names_lose_their_middle() {
+    fn names_lose_their_package_and_other_cells_their_middle() {
         for wide in [LINE.len(), 100] {
             assert!(matches!(fit(LINE, wide), Cow::Borrowed(LINE)));
         }
-        assert_eq!(fit(LINE, 50), "1,234   12.5%  com.app.orders.Or…al(Customer, int)");
-        assert_eq!(fit(LINE, 40), "1,234   12.5%  com.app.orde…stomer, int)");
+        assert_eq!(fit(LINE, 56), "1,234   12.5%  c.a.o.OrderService.total(Customer, int)");
+        assert_eq!(fit(LINE, 50), "1,234   12.5%  OrderService.total(Customer, int)");
+        assert_eq!(fit(LINE, 40), "1,234   12.5%  OrderService.total(…)");
+        assert_eq!(fit("12  a thread with a long name", 20), "12  a threa…ong name");
     }
 
     #[test]
@@ -144,7 +156,7 @@ mod tests {
     #[test]
     fn an_indentation_shrinks_before_a_name_gets_too_short() {
         let line = " ".repeat(200) + "com.app.orders.OrderService.total(Customer, int)  ×2";
-        assert_eq!(fit(&line, 60), " ".repeat(31) + "…com.app.ord…stomer, int)  ×2");
+        assert_eq!(fit(&line, 60), " ".repeat(34) + "…OrderService.total(…)  ×2");
     }
 
     #[test]

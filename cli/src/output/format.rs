@@ -10,7 +10,7 @@ pub(crate) enum Format {
     Csv,
 }
 
-/// When to print bold headings.
+/// When to use colours.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ColorWhen {
     Auto,

@@ -8,7 +8,8 @@ use indicatif::ProgressBar;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use super::screen::Screen;
+use super::paint::Style;
+use super::screen::{Look, Screen};
 use super::{ColorWhen, Format, escaped};
 
 const BUFFER_BYTES: usize = 128 * 1024;
@@ -27,8 +28,8 @@ pub(crate) struct Out {
 }
 
 impl Out {
-    /// Locks standard output.
-    pub(crate) fn new(color: ColorWhen) -> Self {
+    /// Locks standard output. Text is shortened to a `width`, by default that of a terminal.
+    pub(crate) fn new(color: ColorWhen, width: Option<usize>) -> Self {
         let terminal = io::stdout().is_terminal();
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
@@ -37,13 +38,23 @@ impl Out {
             ColorWhen::Never => false,
             ColorWhen::Auto => terminal && !no_color && !dumb,
         };
-        let screen = Screen::new(io::stdout().lock(), terminal);
+        let screen = Screen::new(io::stdout().lock(), terminal, Look { styled, width });
         Self { writer: BufWriter::with_capacity(BUFFER_BYTES, screen), styled, terminal }
     }
 
-    /// From now on, lines that go to a terminal are shortened to its width.
-    pub(crate) fn fit_lines(&mut self) {
-        self.writer.get_mut().fit_lines();
+    /// From now on, lines that go to a terminal are shortened to its width, and have colours.
+    pub(crate) fn show_to_people(&mut self) {
+        self.writer.get_mut().show_to_people();
+    }
+
+    /// Returns whether results have colours.
+    pub(super) fn is_styled(&self) -> bool {
+        self.styled
+    }
+
+    /// The width of lines, if it is limited.
+    pub(super) fn columns(&self) -> Option<usize> {
+        self.writer.get_ref().columns()
     }
 
     /// Returns whether results go to a terminal.
@@ -60,7 +71,7 @@ impl Out {
     pub(crate) fn heading(&mut self, text: &str) -> io::Result<()> {
         let text = escaped(text);
         if self.styled {
-            writeln!(self, "\u{1b}[1m{text}\u{1b}[0m")
+            writeln!(self, "{}", Style::Bold.of(&text))
         } else {
             writeln!(self, "{text}")
         }

@@ -1,10 +1,21 @@
 //! Standard output that shares a terminal with a bar.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use indicatif::ProgressBar;
 
 use super::fit::{columns, fit};
+use super::paint::paint;
+
+/// How text for people looks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Look {
+    /// Whether lines have colours.
+    pub(super) styled: bool,
+    /// The width to which lines are shortened, if it does not depend on the terminal.
+    pub(super) width: Option<usize>,
+}
 
 /// Writes results. If they go to a terminal, the bar disappears before the first result and does not return, because
 /// both would be on one line.
@@ -12,21 +23,27 @@ use super::fit::{columns, fit};
 pub(super) struct Screen<W> {
     inner: W,
     is_terminal: bool,
-    /// Whether lines are shortened to the width of the terminal.
-    fits: bool,
+    look: Look,
+    /// Whether the output is text for people, which has that look.
+    is_for_people: bool,
     /// The start of a line that is not complete yet.
     line: Vec<u8>,
     bar: Option<ProgressBar>,
 }
 
 impl<W> Screen<W> {
-    pub(super) fn new(inner: W, is_terminal: bool) -> Self {
-        Self { inner, is_terminal, fits: false, line: Vec::new(), bar: None }
+    pub(super) fn new(inner: W, is_terminal: bool, look: Look) -> Self {
+        Self { inner, is_terminal, look, is_for_people: false, line: Vec::new(), bar: None }
     }
 
-    /// From now on, lines are shortened to the width of the terminal.
-    pub(super) fn fit_lines(&mut self) {
-        self.fits = self.is_terminal;
+    /// From now on, lines are shortened to the width of the terminal, and have colours.
+    pub(super) fn show_to_people(&mut self) {
+        self.is_for_people = true;
+    }
+
+    /// The width of lines, if it is limited.
+    pub(super) fn columns(&self) -> Option<usize> {
+        self.look.width.or_else(|| self.is_terminal.then(columns).flatten())
     }
 
     /// Sets the bar that is on the same terminal.
@@ -50,14 +67,17 @@ impl<W: Write> Write for Screen<W> {
         {
             bar.finish_and_clear();
         }
-        let Some(columns) = self.fits.then(columns).flatten() else {
+        let (columns, styled) = (self.columns(), self.look.styled);
+        if !self.is_for_people || (columns.is_none() && !styled) {
             return self.inner.write(buffer);
-        };
+        }
         for part in buffer.split_inclusive(|byte| *byte == b'\n') {
             self.line.extend_from_slice(part);
             if let Some(line) = self.line.strip_suffix(b"\n") {
                 let line = String::from_utf8_lossy(line);
-                writeln!(self.inner, "{}", fit(&line, columns))?;
+                let line = columns.map_or(Cow::Borrowed(&*line), |columns| fit(&line, columns));
+                let line = if styled { paint(&line) } else { Cow::Borrowed(&*line) };
+                writeln!(self.inner, "{line}")?;
                 self.line.clear();
             }
         }
@@ -80,7 +100,8 @@ mod tests {
     fn a_bar_disappears_when_results_reach_a_terminal_and_not_before() {
         for is_terminal in [true, false] {
             let bar = ProgressBar::hidden();
-            let mut screen = Screen::new(Vec::new(), is_terminal);
+            let mut screen =
+                Screen::new(Vec::new(), is_terminal, Look { styled: false, width: None });
             screen.share_with(&bar);
             let mut out = BufWriter::new(screen);
             out.write_all(b"thread 1\n").unwrap();

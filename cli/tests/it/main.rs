@@ -9,6 +9,7 @@ mod damage;
 mod exporting;
 mod following;
 mod html;
+mod looks;
 mod manual;
 mod readers;
 mod reading;

@@ -8,7 +8,9 @@ use flow_codec::analysis::{Change, ChangeKind, Diff};
 use crate::args::{By, DiffArgs, Format};
 use crate::cmd::line_limit;
 use crate::failure::Failure;
-use crate::output::{Out, Unit, chain, csv_fields, duration, escaped, grouped, left_out, plural};
+use crate::output::{
+    Align, Out, Table, Unit, chain, csv_fields, duration, escaped, grouped, left_out, plural,
+};
 
 /// Differences shown in text by default.
 const DEFAULT_MAX: u64 = 40;
@@ -115,52 +117,38 @@ fn text(diff: &Diff, shown: &[&Change], args: &DiffArgs, out: &mut Out) -> Resul
         true => (NameForm::Full, NameForm::Full),
         false => (NameForm::Readable, NameForm::Short),
     };
-    let rows: Vec<[String; 4]> = shown
-        .iter()
-        .map(|change| {
-            let (counts, word) = match change.kind {
-                ChangeKind::Changed => (change.calls, changed),
-                ChangeKind::Appeared => (change.total, "new"),
-                ChangeKind::Vanished => (change.total, "gone"),
-            };
-            let sign = if counts.after > counts.before { "+" } else { "-" };
-            let difference = format!("{sign}{}", unit.show(counts.distance()));
-            [difference, unit.show(counts.before), unit.show(counts.after), word.to_owned()]
-        })
-        .collect();
-    let titles = ["change", "before", "after", ""];
-    let widths: Vec<usize> = titles
-        .iter()
-        .enumerate()
-        .map(|(at, title)| {
-            rows.iter().map(|row| row[at].chars().count()).chain([title.len()]).max().unwrap_or(0)
-        })
-        .collect();
-    let line = |cells: [&str; 4]| {
-        let [a, b, c, d] = cells;
-        let [wa, wb, wc, wd] = [widths[0], widths[1], widths[2], widths[3]];
-        format!("{a:>wa$}  {b:>wb$}  {c:>wc$}  {d:<wd$}  ")
-    };
-    out.write_all(b"\n")?;
-    out.heading(&(line(titles) + "method"))?;
-    for (change, row) in shown.iter().zip(&rows) {
+    let right = |title| (title, Align::Right);
+    let [change, before, after] = ["change", "before", "after"].map(right);
+    let mut table =
+        Table::new(&[change, before, after, ("", Align::Left), ("method", Align::Left)]);
+    for change in shown {
         let Some(method) = diff.names(change.path, form).pop() else { continue };
-        let mut callers = diff.names(change.path, short);
-        callers.pop();
-        let cells = line([&row[0], &row[1], &row[2], &row[3]]);
-        let below = change.paths - 1;
-        let below = match below {
+        let (counts, word) = match change.kind {
+            ChangeKind::Changed => (change.calls, changed),
+            ChangeKind::Appeared => (change.total, "new"),
+            ChangeKind::Vanished => (change.total, "gone"),
+        };
+        let sign = if counts.after > counts.before { "+" } else { "-" };
+        let below = match change.paths - 1 {
             0 => String::new(),
             below => format!("  and {} below", plural(below, "path")),
         };
-        writeln!(out, "{cells}{}{below}", escaped(&method))?;
+        table.row([
+            &format!("{sign}{}", unit.show(counts.distance())),
+            &unit.show(counts.before),
+            &unit.show(counts.after),
+            word,
+            &format!("{method}{below}"),
+        ]);
+        let mut callers = diff.names(change.path, short);
+        callers.pop();
         if !callers.is_empty() {
-            let blank = " ".repeat(cells.chars().count());
             let callers = chain(&callers, CHAIN_ENDS, String::clone);
-            writeln!(out, "{blank}  in {}", escaped(&callers))?;
+            table.row(["", "", "", "", &format!("  in {callers}")]);
         }
     }
-    Ok(())
+    out.write_all(b"\n")?;
+    Ok(table.print(out)?)
 }
 
 fn kind_word(kind: ChangeKind) -> &'static str {

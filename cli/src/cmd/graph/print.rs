@@ -12,7 +12,7 @@ use crate::cmd::{line_limit, trace_field};
 use crate::failure::Failure;
 use crate::input::source::Source;
 use crate::input::times::precision_note;
-use crate::output::{Labels, Out, Unit, Weight, grouped, indent, percent, plural};
+use crate::output::{Align, Labels, Out, Table, Unit, Weight, grouped, indent, percent, plural};
 
 /// The limits of text by default.
 const DEFAULT_MAX: u64 = 100;
@@ -103,35 +103,25 @@ impl<'a> GraphPrinter<'a> {
         if tree.is_empty() {
             return Ok(());
         }
-        let rows = || selected.paths.iter().filter_map(|(path, _)| tree.row(*path));
         let unit = Unit::new(tree.is_timed());
-        let width = |title: &str, cells: &mut dyn Iterator<Item = String>| {
-            cells.map(|cell| cell.chars().count()).fold(title.len(), usize::max)
-        };
-        let calls_width = width("calls", &mut rows().map(|row| grouped(row.calls)));
-        let total_width = width("total", &mut rows().map(|row| unit.show(row.total)));
-        let own_width = width("self", &mut rows().map(|row| unit.show(row.self_weight)));
-        out.write_all(b"\n")?;
-        out.heading(&format!(
-            "{:>calls_width$}  {:>total_width$}  {:>6}  {:>own_width$}  method",
-            "calls", "total", "%", "self"
-        ))?;
-        let mut line = String::new();
+        let right = |title| (title, Align::Right);
+        let numbers = ["calls", "total", "%", "self"].map(right);
+        let mut table = Table::new(&[&numbers[..], &[("method", Align::Left)]].concat());
         for &(path, depth) in &selected.paths {
             let Some(row) = tree.row(path) else { continue };
-            line.clear();
-            indent(depth, &mut line);
-            line.push_str(self.labels.get(row.method));
-            writeln!(
-                out,
-                "{:>calls_width$}  {:>total_width$}  {:>6}  {:>own_width$}  {line}",
+            let mut name = String::new();
+            indent(depth, &mut name);
+            name.push_str(self.labels.get(row.method));
+            table.row([
                 grouped(row.calls),
                 unit.show(row.total),
-                percent(row.total, tree.weight()),
+                format!("{:>6}", percent(row.total, tree.weight())),
                 unit.show(row.self_weight),
-            )?;
+                name,
+            ]);
         }
-        Ok(())
+        out.write_all(b"\n")?;
+        Ok(table.print(out)?)
     }
 
     /// Describes what is left out, and by which options.

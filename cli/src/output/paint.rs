@@ -1,0 +1,170 @@
+//! Colours lines for a terminal, by what is in them: names of methods, shares, remarks, results. So every verb prints
+//! plain text, and a pipe gets the same lines without colours.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::fit::cells;
+use super::shown_name::shown_names;
+
+/// The end of a style.
+const RESET: &str = "\u{1b}[0m";
+
+/// How a part of a line looks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Style {
+    Bold,
+    Dim,
+    Red,
+    Yellow,
+    Green,
+    Blue,
+}
+
+impl Style {
+    /// The escape sequence that begins it.
+    fn start(self) -> &'static str {
+        match self {
+            Self::Bold => "\u{1b}[1m",
+            Self::Dim => "\u{1b}[2m",
+            Self::Red => "\u{1b}[31m",
+            Self::Yellow => "\u{1b}[33m",
+            Self::Green => "\u{1b}[32m",
+            Self::Blue => "\u{1b}[34m",
+        }
+    }
+
+    /// A text in this style.
+    pub(super) fn of(self, text: &str) -> String {
+        format!("{}{text}{RESET}", self.start())
+    }
+}
+
+/// Shares from which a line is hot, and warm.
+const HOT: f64 = 20.0;
+const WARM: f64 = 5.0;
+/// Smaller shares are dim.
+const COLD: f64 = 1.0;
+
+/// Returns the line with colours. A heading has its own already.
+pub(super) fn paint(line: &str) -> Cow<'_, str> {
+    if line.starts_with('\u{1b}') {
+        return Cow::Borrowed(line);
+    }
+    if line.trim_start().starts_with("… ") && shown_names(line).next().is_none() {
+        return Cow::Owned(Style::Dim.of(line));
+    }
+    let mut spans: Vec<(Range<usize>, Style)> = Vec::new();
+    for cell in cells(line) {
+        let text = &line[cell.clone()];
+        if let Some(style) = of_cell(text) {
+            spans.push((cell, style));
+            continue;
+        }
+        for name in shown_names(text) {
+            let at = |part: Range<usize>| cell.start + part.start..cell.start + part.end;
+            spans.push((at(name.package), Style::Dim));
+            spans.push((at(name.method), Style::Bold));
+            spans.push((at(name.parameters), Style::Dim));
+        }
+    }
+    if spans.is_empty() {
+        return Cow::Borrowed(line);
+    }
+    let mut painted = String::with_capacity(line.len() + spans.len() * 8);
+    let mut done = 0;
+    for (range, style) in spans.into_iter().filter(|(range, _)| !range.is_empty()) {
+        painted.push_str(&line[done..range.start]);
+        painted.push_str(&style.of(&line[range.clone()]));
+        done = range.end;
+    }
+    painted.push_str(&line[done..]);
+    Cow::Owned(painted)
+}
+
+/// The style of a whole cell, if it is not a name.
+fn of_cell(text: &str) -> Option<Style> {
+    match text {
+        "passed" | "new" => return Some(Style::Green),
+        "failed" | "damaged" | "truncated" | "gone" | "!" => return Some(Style::Red),
+        "aborted" | "skipped" | "unfinished" => return Some(Style::Yellow),
+        _ => {}
+    }
+    if let Some(share) = text.strip_suffix('%').and_then(|number| number.parse().ok()) {
+        return heat(share);
+    }
+    let is_number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+    match text.chars().next()? {
+        '━' | '─' | '╾' | '╸' | '╴' => Some(Style::Blue),
+        '!' if text.starts_with("! ") => Some(Style::Red),
+        '…' if text.starts_with("… ") && shown_names(text).next().is_none() => Some(Style::Dim),
+        'i' if text.starts_with("in ") => Some(Style::Dim),
+        '#' if text.starts_with("# ") => Some(Style::Green),
+        '+' if is_number(&text[1..]) => Some(Style::Red),
+        '-' if is_number(&text[1..]) => Some(Style::Green),
+        '~' if is_number(&text[1..]) => Some(Style::Dim),
+        _ => None,
+    }
+}
+
+fn heat(share: f64) -> Option<Style> {
+    match share {
+        HOT.. => Some(Style::Red),
+        WARM.. => Some(Style::Yellow),
+        COLD.. => None,
+        _ => Some(Style::Dim),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The line with `<b:…>` for bold and so on.
+    fn painted(line: &str) -> String {
+        let mut text = paint(line).replace(RESET, "}");
+        for (style, mark) in [
+            (Style::Bold, "{b "),
+            (Style::Dim, "{d "),
+            (Style::Red, "{r "),
+            (Style::Yellow, "{y "),
+            (Style::Green, "{g "),
+            (Style::Blue, "{bar "),
+        ] {
+            text = text.replace(style.start(), mark);
+        }
+        text
+    }
+
+    #[test]
+    fn packages_are_dim_methods_bright_and_shares_warm() {
+        for (line, expected) in [
+            (
+                " 1  45.3%  com.app.Main.run(int)  ×2",
+                " 1  {r 45.3%}  {d com.app.}Main.{b run}{d (int)}  ×2",
+            ),
+            ("1  2.0%  0.1%  ?#7", "1  2.0%  {d 0.1%}  ?#7"),
+            ("   in Main.main > Db.query", "   {d in Main.main > Db.query}"),
+            ("… 3 more left out", "{d … 3 more left out}"),
+            ("  … a.B.m()", "  … {d a.}B.{b m}{d ()}"),
+            ("a.B.m()  ! java.lang.Error", "{d a.}B.{b m}{d ()}  {r ! java.lang.Error}"),
+            ("failed  3  a.T.t", "{r failed}  3  a.T.t"),
+            ("12 tests: 2 failed", "12 tests: 2 failed"),
+        ] {
+            assert_eq!(painted(line), expected);
+        }
+    }
+
+    #[test]
+    fn without_colours_the_text_is_the_same() {
+        for line in ["", "a.B.m(", "((", "1%  ━━╾─  x.y(z) > (", "… … …"] {
+            let mut text = paint(line).replace(RESET, "");
+            for style in
+                [Style::Bold, Style::Dim, Style::Red, Style::Yellow, Style::Green, Style::Blue]
+            {
+                text = text.replace(style.start(), "");
+            }
+            assert_eq!(text, line);
+        }
+    }
+}
