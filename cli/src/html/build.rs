@@ -8,6 +8,7 @@ use flow_codec::read::{Stamp, ThreadFile, Trace, Unwound, VisitTimeline};
 use super::data::{Data, flat_boxes, flat_edges};
 use super::facts::{Head, Note};
 use super::gather::{Gather, ThreadSums};
+use super::kinds::MethodKinds;
 use super::names::PageMethods;
 use super::page::assemble;
 use super::threads::Threads;
@@ -31,10 +32,10 @@ pub(crate) fn page(
     let bytes = trace.files.iter().map(|file| file.bytes).sum();
     let mut progress = Progress::without_results(bytes);
     let mut status = Status::Done;
-    let mut gather = Gather::default();
-    let mut threads = Threads::new(trace);
     let timing = timing(trace);
     let scale = Unit::new(!timing.is_off());
+    let mut gather = Gather::new(MethodKinds::new(trace));
+    let mut threads = Threads::new(trace, scale == Unit::Nanos);
     for file in &trace.files {
         gather.begin_thread(threads.next_budget());
         let (reading, sums) = read(trace, file, chosen, scale, &mut progress, &mut gather);
@@ -44,7 +45,7 @@ pub(crate) fn page(
     let (methods, flame) = gather.finish();
     let (edges, more_calls) = (flame.edges(), flame.more_calls());
     let flame = flame.finish(FLAME_BOXES);
-    let shown = threads.boxes().chain(&flame).map(|cell| cell.method);
+    let shown = threads.shown().chain(flame.iter().map(|cell| cell.method));
     let names = PageMethods::new(&trace.methods, &methods, shown);
     let mut facts = Head::new(trace, notes);
     facts.timing(trace, timing);
@@ -58,7 +59,8 @@ pub(crate) fn page(
         flame_end: flame.iter().map(|cell| cell.end).max().unwrap_or(0),
         edges: flat_edges(&edges, &names),
         threads: threads.rows(&names),
-        more_threads: threads.more(),
+        more_threads: threads.more(&names),
+        end: threads.end(),
         names: &names,
         facts,
     };

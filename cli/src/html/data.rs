@@ -37,6 +37,8 @@ pub(super) struct Data<'a> {
     /// Whether calls were left out, so that the numbers of calls differ from those of `flow replay`.
     pub(super) is_filtered: bool,
     pub(super) facts: Head,
+    /// The end of the last thread.
+    pub(super) end: u64,
     pub(super) threads: Vec<PageThread>,
     pub(super) more_threads: More,
     #[serde(flatten)]
@@ -97,6 +99,6 @@ pub(super) fn flat_edges(edges: &HashMap<(u32, u32), u64>, names: &PageMethods) 
 }
 
 /// A number that a script reads exactly.
-fn exact(number: u64) -> i64 {
+pub(super) fn exact(number: u64) -> i64 {
     i64::try_from(number.min(MAX)).unwrap_or(i64::MAX)
 }

@@ -3,6 +3,7 @@
 //! Times are in a unit of the caller's choice. Memory: the open frames, the budgets of [`Timeline`] and
 //! [`Flame`], and a few bytes for each method.
 
+use std::cmp::Reverse;
 use std::num::NonZeroU64;
 
 use flow_codec::MethodId;
@@ -10,6 +11,8 @@ use flow_codec::analysis::ROOT;
 
 use super::chart::{ChartBox, FRAMES, Kind};
 use super::flame::Flame;
+use super::kinds::{MethodKind, MethodKinds};
+use super::lane::Lane;
 use super::timeline::Timeline;
 use crate::export::MethodNumbers;
 
@@ -23,6 +26,21 @@ pub(super) struct MethodSums {
     pub(super) self_weight: u64,
     /// The number of open frames.
     open: u64,
+    kind: MethodKind,
+    /// The thread that called it last, by number; its calls before that thread, and the first one in it.
+    thread: u32,
+    before: u64,
+    first: u64,
+}
+
+/// The calls of one method in one thread.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Called {
+    /// The number of the method.
+    pub(super) method: u32,
+    pub(super) calls: u64,
+    /// The start of the first call.
+    pub(super) first: u64,
 }
 
 /// An open frame.
@@ -38,6 +56,11 @@ struct Frame {
     inside: u64,
     /// The number of boxes at its start.
     first: usize,
+    /// The method that the lane shows: its own, or for a library that of the application's frame that called it.
+    shown: u32,
+    in_own: bool,
+    /// Whether the thread waits in it.
+    waits: bool,
 }
 
 /// The sums of one thread.
@@ -48,6 +71,12 @@ pub(super) struct ThreadSums {
     /// The start of its first call, and its end.
     pub(super) begin: u64,
     pub(super) end: u64,
+    /// The self time of the application's methods outside of waiting. That of an outermost call that lasts for most of
+    /// the thread's life, such as `main`, does not count: often it waits for other threads.
+    pub(super) active: u64,
+    pub(super) lane: Lane,
+    /// Its methods.
+    pub(super) called: Vec<Called>,
     /// Its timeline and its flame graph, if it has charts.
     pub(super) charts: Option<Charts>,
 }
@@ -69,6 +98,7 @@ pub(super) struct Charts {
 /// Adds up the calls of any number of threads, one after another.
 #[derive(Default, Debug)]
 pub(super) struct Gather {
+    kinds: MethodKinds,
     numbers: MethodNumbers,
     sums: Vec<MethodSums>,
     /// The flame graph of the threads that have ended.
@@ -81,15 +111,33 @@ pub(super) struct Gather {
     begin: Option<u64>,
     calls: u64,
     most_frames: usize,
+    /// The number of the thread, from 1.
+    thread: u32,
+    /// The methods that it called.
+    called: Vec<u32>,
+    lane: Lane,
+    /// The time of the last event.
+    since: u64,
+    active: u64,
+    /// The duration of the longest outermost call, and what it added to `active`.
+    longest: (u64, u64),
 }
 
 impl Gather {
+    /// Gathers calls of methods of these kinds.
+    pub(super) fn new(kinds: MethodKinds) -> Self {
+        Self { kinds, ..Self::default() }
+    }
+
     /// Begins a thread. Without a budget it has no charts.
     pub(super) fn begin_thread(&mut self, budget: Option<Budget>) {
         self.budget = budget;
         self.timeline = budget.map(|budget| Timeline::new(budget.timeline));
         self.begin = None;
         (self.calls, self.most_frames) = (0, 0);
+        self.thread += 1;
+        self.since = 0;
+        (self.active, self.longest) = (0, (0, 0));
     }
 
     /// Ends the thread. Frames that are still open end here.
@@ -101,16 +149,36 @@ impl Gather {
         self.flame.merge(&flame);
         let timeline = self.timeline.take().map(Timeline::finish);
         let charts = timeline.zip(self.budget);
+        let begin = self.begin.unwrap_or(end);
+        let (longest, of_longest) = self.longest;
+        let spans_thread = longest > (end - begin) / 2;
+        let active = self.active - if spans_thread { of_longest } else { 0 };
         ThreadSums {
             calls: self.calls,
             most_frames: self.most_frames as u64,
-            begin: self.begin.unwrap_or(end),
+            begin,
             end,
+            active,
+            lane: std::mem::take(&mut self.lane),
+            called: self.take_called(),
             charts: charts.map(|(timeline, budget)| {
                 let flame = flame.finish(budget.flame);
                 Charts { timeline, flame }
             }),
         }
+    }
+
+    /// The methods of the thread: the application's first, and of these the most frequent first.
+    fn take_called(&mut self) -> Vec<Called> {
+        let sums = &self.sums;
+        let called = self.called.drain(..).filter_map(|method| {
+            let sums = sums.get(usize::try_from(method).ok()?)?;
+            let calls = sums.calls - sums.before;
+            Some((sums.kind.is_own, Called { method, calls, first: sums.first }))
+        });
+        let mut called: Vec<_> = called.collect();
+        called.sort_by_key(|(is_own, called)| (!is_own, Reverse(called.calls), called.method));
+        called.into_iter().map(|(_, called)| called).collect()
     }
 
     /// Returns the methods in the order of their numbers, with their sums, and the flame graph of all threads.
@@ -128,15 +196,29 @@ impl Gather {
     #[inline]
     pub(super) fn enter(&mut self, method: MethodId, at: u64) {
         self.begin.get_or_insert(at);
-        let (method, is_new) = self.numbers.get(method);
+        self.pass_time(at);
+        let (id, (method, is_new)) = (method, self.numbers.get(method));
         if is_new {
-            self.sums.push(MethodSums::default());
+            self.sums.push(MethodSums { kind: self.kinds.get(id), ..MethodSums::default() });
         }
+        let mut kind = MethodKind::default();
         if let Some(sums) = sums_mut(&mut self.sums, method) {
+            if sums.thread != self.thread {
+                (sums.thread, sums.before, sums.first) = (self.thread, sums.calls, at);
+                self.called.push(method);
+            }
             sums.calls += 1;
             sums.open += 1;
+            kind = sums.kind;
         }
-        let parent = self.open.last().map_or(ROOT, |frame| frame.path);
+        let caller = self.open.last();
+        let parent = caller.map_or(ROOT, |frame| frame.path);
+        let waits = kind.waits || caller.is_some_and(|frame| frame.waits);
+        let shown = match caller {
+            Some(frame) if frame.in_own && !kind.is_own => frame.shown,
+            _ => method,
+        };
+        let in_own = kind.is_own || caller.is_some_and(|frame| frame.in_own);
         let path = if self.open.len() < FRAMES {
             self.of_thread.child(parent, method)
         } else {
@@ -144,7 +226,8 @@ impl Gather {
             parent
         };
         let first = self.timeline.as_ref().map_or(0, Timeline::len);
-        self.open.push(Frame { method, path, at, calls: self.calls, inside: 0, first });
+        let calls = self.calls;
+        self.open.push(Frame { method, path, at, calls, inside: 0, first, shown, in_own, waits });
         self.of_thread.fit(self.open.iter_mut().map(|frame| &mut frame.path));
         self.calls += 1;
         self.most_frames = self.most_frames.max(self.open.len());
@@ -159,13 +242,28 @@ impl Gather {
         }
     }
 
+    /// The topmost frame ran until now.
+    #[inline]
+    fn pass_time(&mut self, now: u64) {
+        if let Some(frame) = self.open.last().filter(|frame| !frame.waits && self.since < now) {
+            self.lane.add(frame.shown, self.since, now);
+        }
+        self.since = now;
+    }
+
     /// The topmost frame ends.
     fn leave_at(&mut self, end: u64) {
+        self.pass_time(end);
         let Some(frame) = self.open.pop() else { return };
         let duration = end.saturating_sub(frame.at);
+        let self_weight = duration.saturating_sub(frame.inside);
+        let mut active = 0;
         if let Some(sums) = sums_mut(&mut self.sums, frame.method) {
             sums.open -= 1;
-            sums.self_weight += duration.saturating_sub(frame.inside);
+            sums.self_weight += self_weight;
+            if sums.kind.is_own && !frame.waits {
+                active = self_weight;
+            }
             // Recursive calls lie within the outermost one.
             if sums.open == 0 {
                 sums.total += duration;
@@ -175,6 +273,10 @@ impl Gather {
             caller.inside += duration;
         }
         let depth = self.open.len();
+        self.active += active;
+        if depth == 0 {
+            self.longest = self.longest.max((duration, active));
+        }
         if depth > FRAMES {
             return;
         }
@@ -373,6 +475,35 @@ mod tests {
         let boxes = gather.end_thread(100).charts.unwrap().timeline;
         assert!(boxes.len() <= 10);
         assert_eq!(outermost_calls(&boxes), 100_000);
+    }
+
+    #[test]
+    fn a_thread_is_active_in_the_code_of_the_application_while_it_does_not_wait() {
+        let kind = |id, is_own, waits| (MethodId::new(id).unwrap(), MethodKind { is_own, waits });
+        // main, order, get of a library, and park.
+        let kinds = [kind(1, true, false), kind(2, true, false), kind(4, false, true)];
+        let mut gather = Gather::new(MethodKinds::of(kinds, true));
+        gather.begin_thread(None);
+        let exit = |gather: &mut Gather, at| gather.exit(NonZeroU64::MIN, at);
+        let enter = |gather: &mut Gather, id, at| gather.enter(MethodId::new(id).unwrap(), at);
+        enter(&mut gather, 1, 0);
+        enter(&mut gather, 2, 100);
+        enter(&mut gather, 3, 200);
+        exit(&mut gather, 300);
+        enter(&mut gather, 4, 300);
+        enter(&mut gather, 1, 400);
+        exit(&mut gather, 450);
+        exit(&mut gather, 500);
+        exit(&mut gather, 510);
+        exit(&mut gather, 1000);
+        let sums = gather.end_thread(1000);
+        assert_eq!(sums.active, 100 + 10, "only order, and main is there all the time");
+        let mut lane = sums.lane;
+        lane.shrink(1);
+        // The library runs for order. What is called while waiting waits too.
+        assert_eq!(lane.bins().map(|bin| bin.0).sum::<u64>(), 800);
+        let called: Vec<_> = sums.called.iter().map(|c| (c.method, c.calls, c.first)).collect();
+        assert_eq!(called, [(0, 2, 0), (1, 1, 100), (2, 1, 200), (3, 1, 300)]);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! records ─▶ gather (one pass) ─┬▶ timeline  calls of a thread, as boxes ─┐
-//!                               ├▶ flame     calls by path: a flame graph ├▶ data ─▶ page ─▶ one file
+//!                               ├▶ lane      when a thread was active     ├▶ data ─▶ page ─▶ one file
+//!                               ├▶ flame     calls by path: a flame graph │
 //!                               └▶ sums      calls, total, self           ─┘
 //! ```
 //!
@@ -21,6 +22,8 @@ mod data;
 mod facts;
 mod flame;
 mod gather;
+mod kinds;
+mod lane;
 mod names;
 mod page;
 mod threads;

@@ -1,14 +1,15 @@
 //! The threads of the page: the largest with charts, further ones with numbers only, and the rest as a count.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 
 use flow_codec::ThreadId;
 use flow_codec::read::{ThreadFile, Trace};
 use serde::Serialize;
 
-use super::chart::ChartBox;
-use super::data::flat_boxes;
-use super::gather::{Budget, ThreadSums};
+use super::data::{exact, flat_boxes};
+use super::gather::{Budget, Called, ThreadSums};
+use super::lane::Lane;
 use super::names::{PageMethods, cut};
 use crate::input::reading::{Ending, Reading};
 
@@ -23,21 +24,44 @@ const MOST_FLAME_BOXES: usize = 5_000;
 const CHARTS: usize = 100;
 /// The most threads that are listed.
 const ROWS: usize = 1000;
+/// The methods of threads, all together, and the most and the least of one.
+const CALLED: usize = 40_000;
+const LEAST_CALLED: usize = 32;
+/// The bins of lanes, all together, and the most and the least of one.
+const BINS: usize = 40_000;
+const MOST_BINS: usize = 256;
+const LEAST_BINS: usize = 32;
+/// The level of a bin in which the thread was always active.
+const FULL: u64 = 9;
 /// The most characters of a name.
 const NAME_CHARS: usize = 120;
 
 /// Collects the threads of the page.
 pub(super) struct Threads<'a> {
     trace: &'a Trace,
-    /// The budget of each file, if it has charts.
-    budgets: Vec<Option<Budget>>,
+    /// For each file whether the thread is listed, and its budget, if it has charts.
+    budgets: Vec<(bool, Option<Budget>)>,
+    /// The number of threads that were read.
+    read: usize,
+    /// Those that are listed.
     threads: Vec<Read<'a>>,
+    more: More,
+    /// The activity of the others.
+    more_lane: Lane,
+    /// The end of the last thread.
+    end: u64,
+    most_called: usize,
+    most_bins: usize,
+    /// Whether the page shows times.
+    is_time: bool,
 }
 
 /// A thread that has been read, or the ranges of one that were selected.
 struct Read<'a> {
     file: &'a ThreadFile,
     sums: ThreadSums,
+    /// Whether `sums.called` has all methods of the thread.
+    is_complete: bool,
     state: &'static str,
 }
 
@@ -52,6 +76,15 @@ pub(super) struct PageThread {
     frames: u64,
     begin: u64,
     end: u64,
+    /// How much of the application's code it ran: see [`ThreadSums::active`].
+    active: u64,
+    /// Its activity: the width of a bin; then runs of equal bins, each with its number of bins, its level from 0 to 9
+    /// and its method.
+    lane: Vec<i64>,
+    /// Its methods, in the order of their first calls: method, calls, and the time since the one before was first called.
+    called: Vec<i64>,
+    /// Whether `called` has all of them.
+    is_complete: bool,
     /// The timeline as [`flat_boxes`]; absent without charts.
     #[serde(skip_serializing_if = "Option::is_none")]
     boxes: Option<Vec<i64>>,
@@ -61,19 +94,20 @@ pub(super) struct PageThread {
 }
 
 /// The threads that are not listed.
-#[derive(Serialize)]
+#[derive(Clone, Default, Serialize)]
 pub(super) struct More {
     threads: usize,
     calls: u64,
+    lane: Vec<i64>,
 }
 
 impl<'a> Threads<'a> {
     /// Begins with no thread read. The budget of a thread is proportional to the size of its file.
-    pub(super) fn new(trace: &'a Trace) -> Self {
+    pub(super) fn new(trace: &'a Trace, is_time: bool) -> Self {
         let mut files: Vec<_> = trace.files.iter().enumerate().collect();
         files.sort_by_key(|(_, file)| Reverse(file.bytes));
-        files.truncate(CHARTS);
-        let bytes: u128 = files.iter().map(|(_, file)| u128::from(file.bytes)).sum();
+        let listed = files.len().clamp(1, ROWS);
+        let bytes: u128 = files.iter().take(CHARTS).map(|(_, file)| u128::from(file.bytes)).sum();
         let share = |of: u64, boxes: usize, most| {
             let share = u128::from(of) * boxes as u128 / bytes.max(1);
             usize::try_from(share).unwrap_or(boxes).clamp(LEAST_BOXES, most)
@@ -82,22 +116,46 @@ impl<'a> Threads<'a> {
             timeline: share(of, BOXES, MOST_BOXES),
             flame: share(of, FLAME_BOXES, MOST_FLAME_BOXES),
         };
-        let mut budgets = vec![None; trace.files.len()];
-        for (place, file) in files {
+        let mut budgets = vec![(false, None); trace.files.len()];
+        for (rank, (place, file)) in files.into_iter().enumerate().take(listed) {
             if let Some(of) = budgets.get_mut(place) {
-                *of = Some(budget(file.bytes));
+                *of = (true, (rank < CHARTS).then(|| budget(file.bytes)));
             }
         }
-        Self { trace, budgets, threads: Vec::new() }
+        Self {
+            trace,
+            budgets,
+            read: 0,
+            threads: Vec::new(),
+            more: More::default(),
+            more_lane: Lane::default(),
+            end: 0,
+            most_called: (CALLED / listed).max(LEAST_CALLED),
+            most_bins: (BINS / listed).clamp(LEAST_BINS, MOST_BINS),
+            is_time,
+        }
     }
 
     /// The budget of the next thread, if it has charts.
     pub(super) fn next_budget(&self) -> Option<Budget> {
-        self.budgets.get(self.threads.len()).copied().flatten()
+        self.budgets.get(self.read).and_then(|(_, budget)| *budget)
     }
 
     /// Adds the next thread, which has been read.
-    pub(super) fn add(&mut self, file: &'a ThreadFile, sums: ThreadSums, reading: &Reading) {
+    pub(super) fn add(&mut self, file: &'a ThreadFile, mut sums: ThreadSums, reading: &Reading) {
+        let is_listed = self.budgets.get(self.read).is_some_and(|(is_listed, _)| *is_listed);
+        self.read += 1;
+        self.end = self.end.max(sums.end);
+        if !is_listed {
+            self.more.threads += 1;
+            self.more.calls += sums.calls;
+            return self.more_lane.merge(sums.lane);
+        }
+        sums.lane.shrink(self.most_bins);
+        let is_complete = sums.called.len() <= self.most_called;
+        sums.called.truncate(self.most_called);
+        sums.called.sort_by_key(|called| called.first);
+        sums.called.shrink_to_fit();
         let ended = self.trace.manifest.as_ref().is_some_and(|manifest| manifest.end.is_some());
         let thread = self.trace.threads.get(file.id).filter(|_| file.parts.is_none());
         let has_ended = thread.map(|thread| thread.end_ns.is_some());
@@ -109,33 +167,45 @@ impl<'a> Threads<'a> {
             (_, Some(false)) => "not ended",
             (_, None) => "",
         };
-        self.threads.push(Read { file, sums, state });
+        self.threads.push(Read { file, sums, is_complete, state });
     }
 
-    /// All boxes of all charts.
-    pub(super) fn boxes(&self) -> impl Iterator<Item = &ChartBox> {
+    /// The methods that charts and lanes show, by number.
+    pub(super) fn shown(&self) -> impl Iterator<Item = u32> {
         let charts = self.threads.iter().filter_map(|thread| thread.sums.charts.as_ref());
-        charts.flat_map(|charts| charts.timeline.iter().chain(&charts.flame))
+        let boxes = charts.flat_map(|charts| charts.timeline.iter().chain(&charts.flame));
+        let lanes = self.threads.iter().map(|thread| &thread.sums.lane).chain([&self.more_lane]);
+        boxes.map(|cell| cell.method).chain(lanes.flat_map(|lane| lane.bins().map(|bin| bin.1)))
     }
 
-    /// The threads that are listed, those with the most calls first.
-    pub(super) fn rows(&mut self, names: &PageMethods) -> Vec<PageThread> {
-        self.threads.sort_by_key(|Read { file, sums, .. }| {
-            (sums.charts.is_none(), Reverse(sums.calls), file.id)
+    /// The threads that are listed, the busiest first. Those of a pool, with equal names but for their numbers, count
+    /// together, so that a server's requests come before its start.
+    pub(super) fn rows(&self, names: &PageMethods) -> Vec<PageThread> {
+        let mut rows: Vec<_> = self.threads.iter().map(|thread| self.row(thread, names)).collect();
+        let mut pools: HashMap<String, u64> = HashMap::new();
+        for row in &rows {
+            *pools.entry(pool(&row.name)).or_default() += row.active;
+        }
+        let of_pool = |row: &PageThread| pools.get(&pool(&row.name)).copied().unwrap_or_default();
+        rows.sort_by_cached_key(|row| {
+            (Reverse((of_pool(row), row.active, row.calls)), row.boxes.is_none(), row.id)
         });
-        let mut rows: Vec<_> =
-            self.threads.iter().take(ROWS).map(|thread| self.row(thread, names)).collect();
-        rows.sort_by_key(|row| (Reverse(row.calls), row.boxes.is_none(), row.id));
         rows
     }
 
-    fn row(&self, Read { file, sums, state }: &Read<'_>, names: &PageMethods) -> PageThread {
+    fn row(
+        &self,
+        Read { file, sums, is_complete, state }: &Read<'_>,
+        names: &PageMethods,
+    ) -> PageThread {
         let thread = self.trace.threads.get(file.id);
         let name =
             thread.map(|thread| cut(&thread.name, NAME_CHARS)).filter(|name| !name.is_empty());
         let parts = file.parts.as_ref().map(|parts| cut(&parts.title, NAME_CHARS));
         let charts = sums.charts.as_ref();
-        let flame = charts.filter(|_| self.threads.len() > 1);
+        let flame = charts.filter(|_| self.read > 1);
+        // A thread cannot have worked for longer than it ran on a processor.
+        let cpu_ns = thread.and_then(|thread| thread.cpu_ns).filter(|_| self.is_time);
         PageThread {
             id: file.id,
             name: name.into_iter().chain(parts).collect::<Vec<_>>().join(", "),
@@ -149,14 +219,62 @@ impl<'a> Threads<'a> {
             frames: sums.most_frames,
             begin: sums.begin,
             end: sums.end,
+            active: cpu_ns.map_or(sums.active, |cpu_ns| sums.active.min(cpu_ns)),
+            lane: flat_lane(&sums.lane, names),
+            called: flat_called(&sums.called, names),
+            is_complete: *is_complete,
             boxes: charts.map(|charts| flat_boxes(&charts.timeline, names)),
             flame: flame.map(|charts| flat_boxes(&charts.flame, names)),
         }
     }
 
-    /// The threads that [`rows`](Self::rows) did not list.
-    pub(super) fn more(&self) -> More {
-        let left = self.threads.get(ROWS..).unwrap_or_default();
-        More { threads: left.len(), calls: left.iter().map(|thread| thread.sums.calls).sum() }
+    /// The threads that [`rows`](Self::rows) does not list.
+    pub(super) fn more(&self, names: &PageMethods) -> More {
+        let mut lane = self.more_lane.clone();
+        lane.shrink(self.most_bins);
+        More { lane: flat_lane(&lane, names), ..self.more.clone() }
     }
+
+    /// The end of the last thread.
+    pub(super) fn end(&self) -> u64 {
+        self.end
+    }
+}
+
+/// The name of a thread without its numbers.
+fn pool(name: &str) -> String {
+    name.chars().filter(|c| !c.is_ascii_digit()).collect()
+}
+
+/// Encodes the methods of a thread as numbers, in the order of their first calls.
+fn flat_called(called: &[Called], names: &PageMethods) -> Vec<i64> {
+    let mut flat = Vec::with_capacity(3 * called.len());
+    let mut before = 0;
+    for Called { method, calls, first } in called {
+        let Some(place) = names.place(*method) else { continue };
+        flat.extend([place.into(), exact(*calls), exact(first.saturating_sub(before))]);
+        before = *first;
+    }
+    flat
+}
+
+/// Encodes a lane as numbers.
+fn flat_lane(lane: &Lane, names: &PageMethods) -> Vec<i64> {
+    let mut flat = vec![exact(lane.width())];
+    let mut run = None;
+    let mut count = 0;
+    for (active, method) in lane.bins() {
+        let level = (active.saturating_mul(FULL)).div_ceil(lane.width()).min(FULL);
+        let place = names.place(method).unwrap_or(names.unnamed());
+        let bin = (exact(level), if level == 0 { 0 } else { i64::from(place) });
+        if let Some((level, place)) = run.filter(|run| *run != bin) {
+            flat.extend([count, level, place]);
+            count = 0;
+        }
+        (run, count) = (Some(bin), count + 1);
+    }
+    if let Some((level, place)) = run {
+        flat.extend([count, level, place]);
+    }
+    flat
 }

@@ -156,6 +156,32 @@ fn every_call_of_a_small_trace_has_a_box() {
 }
 
 #[test]
+fn threads_have_lanes_and_their_methods_and_the_busiest_comes_first() {
+    let dir = trace();
+    let data = data_of(&[], dir.path());
+    let threads = array(&data["threads"]);
+    let ids: Vec<_> = threads.iter().map(|thread| thread["id"].as_i64().unwrap()).collect();
+    // Its calls but for main itself: those of the others last as long as their threads.
+    assert_eq!(ids, [1, 12, 13]);
+    assert_eq!(data["end"], 5);
+    // Method 0 for a bin, method 1 for another, and so on.
+    let name = |place: i64| {
+        let place = usize::try_from(place).unwrap();
+        array(&data["methods"])[place][1].as_str().unwrap()
+    };
+    let main = &threads[0];
+    let lane = numbers(&main["lane"]);
+    let bins: Vec<_> = lane[1..].chunks(3).map(|run| (run[0], run[1], name(run[2]))).collect();
+    assert_eq!(lane[0], 1, "the width of a bin");
+    let expected = [("main", 1), ("work", 1), ("<init>", 2), ("work", 1)];
+    assert_eq!(bins, expected.map(|(name, count)| (count, 9, name)));
+    let called = numbers(&main["called"]);
+    let called: Vec<_> = called.chunks(3).map(|row| (name(row[0]), row[1], row[2])).collect();
+    assert_eq!(called, [("main", 1, 0), ("work", 2, 1), ("<init>", 2, 1)]);
+    assert_eq!(main["is_complete"], true);
+}
+
+#[test]
 fn names_that_try_to_be_code_stay_text() {
     let dir = bare(&[0x80, 0x81, 0x01]);
     let hostile = "</script><img src=x onerror=alert(1)>";
@@ -216,6 +242,10 @@ fn a_page_has_a_limited_size_for_any_trace() {
     assert_eq!(threads.len(), 1000);
     let drawn: Vec<_> = threads.iter().filter(|thread| thread["boxes"].is_array()).collect();
     assert_eq!(drawn.len(), 100);
+    // The first number is the width of a bin; runs of bins follow.
+    let bins = |lane: &Value| numbers(lane)[1..].chunks(3).map(|run| run[0]).sum::<i64>();
+    assert!(threads.iter().all(|thread| (1..=40).contains(&bins(&thread["lane"]))));
+    assert!((1..=40).contains(&bins(&data["more_threads"]["lane"])));
     let mut calls = data["more_threads"]["calls"].as_i64().unwrap();
     calls += threads.iter().map(|thread| thread["calls"].as_i64().unwrap()).sum::<i64>();
     for thread in drawn {

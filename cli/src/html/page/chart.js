@@ -6,6 +6,32 @@ const AXIS = 24;
 const HIGHEST = 6000;
 const FONT = "12px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace";
 
+// A canvas with as many pixels as the screen has for it; returns its context, which counts in CSS pixels.
+function fitted(canvas, width, height) {
+  const scale = devicePixelRatio || 1;
+  const pixels = [Math.round(width * scale), Math.round(height * scale)];
+  if (canvas.width !== pixels[0] || canvas.height !== pixels[1])
+    Object.assign(canvas, { width: pixels[0], height: pixels[1] });
+  const context = canvas.getContext("2d");
+  context.setTransform(scale, 0, 0, scale, 0, 0);
+  context.clearRect(0, 0, width, height);
+  return context;
+}
+
+// Draws the numbers of an axis from one value to another, in this many pixels.
+function drawTicks(context, from, to, width, toX) {
+  const wanted = Math.max(2, width / 110);
+  const rough = (to - from) / wanted;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = Math.max(SHORTEST, [1, 2, 5, 10].find((digit) => digit * power >= rough) * power);
+  for (let tick = Math.ceil(from / step) * step; tick <= to; tick += step) {
+    const x = toX(tick);
+    context.fillRect(x, AXIS - 6, 1, 6);
+    const text = isTime ? nanos(tick, step) : short(Math.round(tick));
+    context.fillText(tick ? text : "0", x + 4, AXIS / 2);
+  }
+}
+
 class Chart {
   constructor(canvas) {
     this.canvas = canvas;
@@ -23,15 +49,16 @@ class Chart {
     this.chosen = NO_METHOD;
     this.isDrawn = true;
     this.onselect = () => {};
+    this.onview = () => {};
   }
 
-  show(boxes) {
+  // Shows boxes: a range of them, or all.
+  show(boxes, range) {
     this.boxes = boxes;
     this.selected = this.hovered = -1;
     this.down = 0;
-    this.from = boxes.begin;
-    this.to = boxes.end;
     this.target = null;
+    this.set(range?.from ?? boxes.begin, range?.to ?? boxes.end);
     this.redraw();
   }
 
@@ -89,6 +116,7 @@ class Chart {
     const length = Math.min(end - begin, Math.max(to - from, SHORTEST));
     this.from = Math.max(begin, Math.min(from, end - length));
     this.to = this.from + length;
+    this.onview();
   }
 
   zoom(factor, x = this.width / 2) {
@@ -169,12 +197,8 @@ class Chart {
   }
 
   draw() {
-    const { canvas, context } = this;
-    const scale = devicePixelRatio || 1;
-    const [width, height] = [Math.round(this.width * scale), Math.round(this.height * scale)];
-    if (canvas.width !== width || canvas.height !== height)
-      Object.assign(canvas, { width, height });
-    context.setTransform(scale, 0, 0, scale, 0, 0);
+    const { context } = this;
+    fitted(this.canvas, this.width, this.height);
     context.fillStyle = colours.back;
     context.fillRect(0, 0, this.width, this.height);
     context.font = FONT;
@@ -285,23 +309,15 @@ class Chart {
     const { context } = this;
     context.fillStyle = colours.panel;
     context.fillRect(0, 0, this.width, AXIS);
-    const wanted = Math.max(2, this.width / 110);
-    const rough = (this.to - this.from) / wanted;
-    const power = 10 ** Math.floor(Math.log10(rough));
-    const step = Math.max(SHORTEST, [1, 2, 5, 10].find((digit) => digit * power >= rough) * power);
     context.fillStyle = colours.faint;
-    for (let tick = Math.ceil(this.from / step) * step; tick <= this.to; tick += step) {
-      const x = this.toX(tick);
-      context.fillRect(x, AXIS - 6, 1, 6);
-      const text = isTime ? nanos(tick, step) : short(Math.round(tick));
-      context.fillText(text, x + 4, AXIS / 2);
-    }
+    drawTicks(context, this.from, this.to, this.width, (time) => this.toX(time));
   }
 
   // Draws scroll bars: where the view is in the whole.
   drawBars() {
     const { context } = this;
-    const { begin, length } = this.boxes;
+    const { begin, end } = this.boxes;
+    const length = end - begin;
     context.fillStyle = colours.link;
     if (this.to - this.from < length) {
       const width = Math.max(((this.to - this.from) / length) * this.width, 4);

@@ -1,5 +1,5 @@
-// Colours of boxes: a hue for each package and a shade for each method, the same on every page. A method
-// without a package has its own hue.
+// Colours of boxes: a hue for each package, nearby hues for its classes, and a shade for each method, the same on every
+// page. A method without a package has its own hue.
 
 const isDark = matchMedia("(prefers-color-scheme: dark)");
 
@@ -24,11 +24,12 @@ function paint() {
   colours.text = dark ? "#f1f3f5" : "#16181c";
   colours.marked = dark ? "#8a1f5c" : "#ff9bd6";
   colours.stripe = dark ? "#ffffff2e" : "#00000026";
+  colours.shade = dark ? "#0009" : "#aab2bd66";
   colours.none = dark ? "#3a3f47" : "#dcdfe4";
   methods.forEach((method, place) => {
     const dot = method.className.lastIndexOf(".");
     const group = dot > 0 ? method.className.slice(0, dot) : method.forms[0];
-    const hue = hash(group) % 360;
+    const hue = (hash(group) % 360) + (hash(method.className) % 61) - 30;
     const shade = hash(method.forms[0]) % 9;
     colours.boxes[place] = dark
       ? `hsl(${hue} 38% ${27 + shade}%)`

@@ -48,7 +48,8 @@ const unnamed = methods.length - 1;
 
 // The boxes of one chart, in columns. A box comes after the one it is in.
 class Boxes {
-  constructor(flat, begin, end, isFlame) {
+  // The boxes of a thread, in a chart from `begin` to `end`; `length` is the part of it that the thread lasts.
+  constructor(flat, begin, end, isFlame, length) {
     const count = flat.length / 5;
     this.count = count;
     this.isFlame = isFlame;
@@ -98,10 +99,7 @@ class Boxes {
     this.begin = begin;
     this.end = isFlame && count ? this.at[last] + this.width[last] : end;
     this.end = Math.max(this.end, begin + SHORTEST);
-  }
-
-  get length() {
-    return this.end - this.begin;
+    this.length = length ?? this.end - this.begin;
   }
 
   // The width of a box without those directly inside it.

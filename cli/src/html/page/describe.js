@@ -3,7 +3,7 @@
 // What a chart shows, and of which thread.
 function caption(boxes, thread) {
   const merged = boxes.hasMore ? "; striped boxes combine several calls" : "";
-  const name = thread ? threadTitle(thread) : "all threads";
+  const name = thread ? threadTitle(thread) : "all threads, added up";
   if (thread && !thread.boxes) {
     return `${name}: its calls are not on this page; flow replay shows them`;
   }

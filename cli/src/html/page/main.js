@@ -6,15 +6,18 @@ const chart = new Chart(byId("canvas"));
 // The thread whose calls are drawn, and which chart. All threads together have no timeline.
 let thread = ALL_THREADS;
 let isFlame = false;
+// The range of time in view, which stays when another thread is chosen; null for all.
+let range = null;
 
 // Decodes the boxes of a chart when it is first shown.
 function boxesOf(thread, isFlame) {
   const key = `${thread} ${isFlame}`;
   if (!charts.has(key)) {
     const { boxes, flame: paths, begin = 0, end = 0 } = data.threads[thread] ?? {};
+    // Times are those of the whole recording, so that a range means the same in every thread.
     const made = isFlame
       ? new Boxes(paths ?? [], 0, 0, true)
-      : new Boxes(boxes ?? [], begin, end, false);
+      : new Boxes(boxes ?? [], 0, isTime ? data.end : end, false, Math.max(end - begin, SHORTEST));
     charts.set(key, made);
   }
   return charts.get(key);
@@ -34,9 +37,23 @@ function showChart() {
   }
   byId("chart").setAttribute("aria-labelledby", isFlame ? "tab-flame" : "tab-timeline");
   chart.canvas.setAttribute("aria-label", isFlame ? "Flame graph" : "Timeline");
-  chart.show(boxes);
+  chart.show(boxes, isFlame || !isTime ? null : range);
+  showView();
   showStatus(-1);
   showMarks();
+}
+
+// Shows in the lanes and in numbers which range of time the chart shows.
+function showView() {
+  const { from, to, boxes } = chart;
+  const isPart = to - from < (boxes.end - boxes.begin) * 0.9999;
+  if (!isFlame && isTime) range = isPart ? { from, to } : null;
+  threads.show(isFlame ? null : range);
+  const step = (to - from) / 1000;
+  byId("range").textContent =
+    isPart && isTime && !isFlame
+      ? `${nanos(to - from)}: ${nanos(from, step)} to ${nanos(to, step)}`
+      : "";
 }
 
 function showStatus(box) {
@@ -50,6 +67,15 @@ function showStatus(box) {
 function chooseThread(place) {
   thread = place;
   isFlame ||= place === ALL_THREADS;
+  showChart();
+}
+
+// Shows a range of time of a thread.
+function chooseRange(place, from, to) {
+  if (place !== ALL_THREADS) thread = place;
+  else if (thread === ALL_THREADS) thread = 0;
+  isFlame = false;
+  range = { from, to };
   showChart();
 }
 
@@ -81,7 +107,10 @@ function step(by) {
 
 paint();
 showHead();
-const threads = new ThreadList(byId("threads"), chooseThread);
+// Shallow stacks need no high chart.
+const frames = data.threads.reduce((most, thread) => Math.max(most, thread.frames), 0);
+byId("chart").classList.toggle("shallow", frames < 9);
+const threads = new ThreadList(byId("threads"), chooseThread, chooseRange);
 const table = new Table(byId("methods"), chooseMethod);
 chart.onselect = (box) => {
   showStatus(box);
@@ -89,8 +118,12 @@ chart.onselect = (box) => {
     table.choose(chart.boxes.method[box]);
   }
 };
+chart.onview = showView;
 listen(chart, byId("tip"));
-chooseThread(data.threads.findIndex((thread) => thread.boxes));
+// The page opens where the application is: with the busiest thread, and the time in which it was active.
+thread = data.threads.findIndex((thread) => thread.boxes);
+range = activeRange(thread);
+showChart();
 
 const tabs = [byId("tab-timeline"), byId("tab-flame")];
 for (const [at, tab] of tabs.entries()) {
