@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! args ─▶ cmd::<verb> ─▶ input (a trace directory, through flow-codec) ─▶ output ─▶ stdout
-//!                   └─▶ export, html, repair, jvm
+//!                   └─▶ export, html, repair, jvm, own
 //! ```
 //!
 //! Imports point one way: `cmd` alone knows `args`, and nothing knows `cmd`.
@@ -20,6 +20,7 @@ mod html;
 mod input;
 mod jvm;
 mod output;
+mod own;
 mod repair;
 
 use std::io::ErrorKind;

@@ -137,7 +137,7 @@ fn compare(jdk: &Jdk, args: &[&str]) {
     assert_eq!(recorded.status.code(), Some(1), "some tests are there to fail");
     assert_eq!(reported(), expected, "the same results");
     assert!(
-        said.contains("flow: recording oracle.** suite.**, the packages of this project"),
+        said.contains("flow: recording oracle.**, suite.**: the application's own packages"),
         "{said}"
     );
     assert!(said.contains("flow: 47 tests: "), "{said}");

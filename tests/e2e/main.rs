@@ -18,6 +18,7 @@ mod marks;
 mod options;
 mod output;
 mod overload;
+mod recording;
 mod reserved;
 mod threads;
 mod tidy;

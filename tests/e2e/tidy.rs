@@ -112,7 +112,10 @@ const FLOORS: [(&str, &[&str]); 3] = [
             "analysis",
         ],
     ),
-    ("cli", &["failure", "output", "input", "jvm", "repair", "export", "html", "args", "cmd"]),
+    (
+        "cli",
+        &["failure", "output", "input", "jvm", "own", "repair", "export", "html", "args", "cmd"],
+    ),
 ];
 
 #[test]

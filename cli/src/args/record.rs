@@ -54,6 +54,9 @@ pub(crate) struct AgentArgs {
     /// Do not record methods that match this pattern; repeatable
     #[arg(long, value_name = "GLOB")]
     pub(crate) exclude: Vec<String>,
+    /// Record libraries too, not only the application's own packages
+    #[arg(long, conflicts_with_all = ["target", "include"])]
+    pub(crate) all: bool,
     /// Leave out constructors and static initialisers
     #[arg(long)]
     pub(crate) no_constructors: bool,

@@ -1,12 +1,14 @@
 //! The agent: its library, its directory and its options.
 
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::args::{AgentArgs, DEFAULT_DIR};
 use crate::failure::Failure;
+use crate::output::{escaped, message};
 
 /// Finds the agent library: at the path that the user gives, or in the directory of this program.
 pub(crate) fn library(given: Option<&Path>) -> Result<PathBuf, Failure> {
@@ -71,6 +73,74 @@ fn places(program: &Path) -> Vec<PathBuf> {
     // An installed program is in bin, its library in lib.
     let lib = dir.parent().unwrap_or(dir).join("lib");
     vec![dir.join(file_name()), lib.join(file_name())]
+}
+
+/// Returns whether a program is `java` itself.
+pub(crate) fn is_java(program: &OsStr) -> bool {
+    let name = Path::new(program).file_name().unwrap_or_default();
+    name == "java" || name.eq_ignore_ascii_case("java.exe")
+}
+
+/// What is recorded unless the user selects methods: the packages of the application.
+#[derive(Debug)]
+pub(crate) struct Selection {
+    /// Patterns for the application's packages; empty if they are not known.
+    pub(crate) own: Vec<String>,
+    /// Whether only these are recorded.
+    pub(crate) is_used: bool,
+}
+
+impl Selection {
+    /// The selection for a JVM whose environment has the variables of which `is_set` returns true.
+    pub(crate) fn of(
+        own: Vec<String>,
+        args: &AgentArgs,
+        is_set: impl Fn(&str) -> bool,
+    ) -> Result<Self, Failure> {
+        let selects = |(key, _): &&(String, String)| matches!(key.as_str(), "target" | "include");
+        let option = args.options.iter().find(selects).map(|(key, _)| format!("-O {key}=…"));
+        let variables = ["FLOW_TARGET", "FLOW_INCLUDE"].into_iter();
+        let variable = || variables.clone().find(|name| is_set(name)).map(str::to_owned);
+        let selects_already = option.or_else(variable);
+        if let (true, Some(by)) = (args.all, &selects_already) {
+            return Err(Failure::Usage(format!(
+                "--all: {by} selects what is recorded; use only one"
+            )));
+        }
+        let is_used = !own.is_empty()
+            && !args.all
+            && selects_already.is_none()
+            && args.target.is_empty()
+            && args.include.is_empty()
+            && args.config.is_none()
+            && !is_set("FLOW_CONFIG");
+        Ok(Self { own, is_used })
+    }
+
+    /// Reports what is recorded, if the user has not chosen it.
+    pub(crate) fn report(&self) {
+        const SHOWN: usize = 8;
+        if !self.is_used {
+            return;
+        }
+        let shown = self.own.iter().take(SHOWN).map(|pattern| match pattern.as_str() {
+            "*" => "classes without a package".to_owned(),
+            pattern => escaped(pattern).into_owned(),
+        });
+        let shown = shown.collect::<Vec<_>>().join(", ");
+        let more = match self.own.len().saturating_sub(SHOWN) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        message(&format!(
+            "recording {shown}{more}: the application's own packages (--all records libraries too)"
+        ));
+    }
+
+    /// The patterns as the value of an option.
+    pub(crate) fn patterns(&self) -> String {
+        self.own.join(";")
+    }
 }
 
 /// The directory of the trace.
@@ -154,6 +224,13 @@ impl AgentOptions {
             options.add(key, value)?;
         }
         Ok(options)
+    }
+
+    /// Adds an option, unless it is set.
+    pub(crate) fn add_default(&mut self, key: &str, value: &str) {
+        if !self.0.iter().any(|(known, _)| known == key) {
+            self.0.push((key.to_owned(), value.to_owned()));
+        }
     }
 
     /// Adds an option, which must not be set yet.
@@ -241,6 +318,16 @@ mod tests {
         assert_eq!(options(&[("out", "/t\\"), ("log", "info")]).unwrap(), r"log=info,out=/t\");
         assert!(options(&[("out", "a\\"), ("ids", "b\\")]).is_err());
         assert!(options(&[("log", "info"), ("log", "warn")]).is_err());
+    }
+
+    #[test]
+    fn only_java_itself_gets_the_option_as_an_argument() {
+        for java in ["java", "/usr/lib/jvm/21/bin/java", "./java", "JAVA.EXE"] {
+            assert!(is_java(OsStr::new(java)), "{java}");
+        }
+        for other in ["javac", "mvn", "java-wrapper", "/opt/java/run.sh", ""] {
+            assert!(!is_java(OsStr::new(other)), "{other}");
+        }
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! A JVM of the same user, as `/proc` shows it.
 
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::ErrorKind;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat, openat2};
@@ -79,8 +81,36 @@ impl Process {
         self.status.group
     }
 
+    /// Its command line, empty if the system does not show it.
+    pub(crate) fn command(&self) -> Vec<OsString> {
+        self.strings("cmdline")
+    }
+
+    /// A variable of the environment that it was started with.
+    pub(crate) fn variable(&self, name: &str) -> Option<OsString> {
+        let prefix = format!("{name}=").into_bytes();
+        let value = |variable: OsString| {
+            variable
+                .as_bytes()
+                .strip_prefix(prefix.as_slice())
+                .map(|v| OsStr::from_bytes(v).to_owned())
+        };
+        self.strings("environ").into_iter().find_map(value)
+    }
+
+    fn strings(&self, file: &str) -> Vec<OsString> {
+        let bytes = fs::read(format!("/proc/{}/{file}", self.pid())).unwrap_or_default();
+        let bytes = bytes.strip_suffix(b"\0").unwrap_or(&bytes);
+        bytes.split(|byte| *byte == 0).map(|text| OsStr::from_bytes(text).to_owned()).collect()
+    }
+
+    /// Its root directory.
+    pub(crate) fn root(&self) -> PathBuf {
+        format!("/proc/{}/root", self.pid()).into()
+    }
+
     /// Its working directory.
-    pub(super) fn directory(&self) -> PathBuf {
+    pub(crate) fn directory(&self) -> PathBuf {
         format!("/proc/{}/cwd", self.pid()).into()
     }
 

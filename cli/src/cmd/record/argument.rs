@@ -1,6 +1,5 @@
 //! The argument that loads the agent, for a command line and for `JAVA_TOOL_OPTIONS`.
 
-use std::ffi::OsStr;
 use std::path::Path;
 
 use crate::cmd::agent::as_text;
@@ -16,12 +15,6 @@ pub(super) fn argument(library: &Path, options: &str) -> Result<String, Failure>
         )));
     }
     Ok(format!("-agentpath:{library}={options}"))
-}
-
-/// Returns whether a program is `java` itself, which takes the argument.
-pub(super) fn is_java(program: &OsStr) -> bool {
-    let name = Path::new(program).file_name().unwrap_or_default();
-    name == "java" || name.eq_ignore_ascii_case("java.exe")
 }
 
 /// An option as one word of `JAVA_TOOL_OPTIONS`: HotSpot splits at blanks, takes text between quotes of
@@ -81,16 +74,6 @@ mod tests {
             assert_eq!(hotspot(&format!("-Xmx1g {}", quote(option))), ["-Xmx1g", option]);
         }
         assert_eq!(quote("-agentpath:/a=b"), "-agentpath:/a=b");
-    }
-
-    #[test]
-    fn only_java_itself_gets_the_option_as_an_argument() {
-        for java in ["java", "/usr/lib/jvm/21/bin/java", "./java", "JAVA.EXE"] {
-            assert!(is_java(OsStr::new(java)), "{java}");
-        }
-        for other in ["javac", "mvn", "java-wrapper", "/opt/java/run.sh", ""] {
-            assert!(!is_java(OsStr::new(other)), "{other}");
-        }
     }
 
     #[test]

@@ -8,11 +8,10 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::argument::is_java;
-use super::packages;
 use crate::args::AgentArgs;
+use crate::cmd::agent::{Selection, is_java};
 use crate::failure::Failure;
-use crate::output::{escaped, message};
+use crate::own::{self, Surroundings};
 
 /// The jar of the Java API, with the listeners that mark tests. `scripts/api.sh` builds it.
 const API_JAR: &[u8] = include_bytes!("../../../java/flow-api.jar");
@@ -42,8 +41,8 @@ impl Defaults {
             if args.config.is_none() {
                 defaults.add("FLOW_EXCLUDE", JACOCO_METHODS.into());
             }
-            defaults.choose_packages(command, args);
         }
+        defaults.choose_packages(command, args)?;
         Ok(defaults)
     }
 
@@ -61,27 +60,27 @@ impl Defaults {
         }
     }
 
-    /// Selects the packages of the project, unless the user selects methods.
-    fn choose_packages(&mut self, command: &[OsString], args: &AgentArgs) {
-        let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
-        let by_option = |(key, _): &(String, String)| matches!(key.as_str(), "target" | "include");
-        if !args.target.is_empty()
-            || !args.include.is_empty()
-            || args.config.is_some()
-            || args.options.iter().any(by_option)
-            || ["FLOW_TARGET", "FLOW_INCLUDE", "FLOW_CONFIG"].into_iter().any(is_set)
-        {
-            return;
+    /// Names the packages of the application, and selects them unless the user selects methods.
+    fn choose_packages(&mut self, command: &[OsString], args: &AgentArgs) -> Result<(), Failure> {
+        let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
+        let own = match command {
+            [program, arguments @ ..] if is_java(program) => {
+                own::of_java(arguments, &Surroundings::of_children())
+            }
+            command if starts_tools(command) => {
+                own::globs(&own::of_projects(&project_dirs(command)))
+            }
+            _ => Vec::new(),
+        };
+        let selection = Selection::of(own, args, is_set)?;
+        selection.report();
+        if !selection.own.is_empty() {
+            self.add("FLOW_OWN", selection.patterns().into());
         }
-        let globs = packages::globs(&packages::of_projects(&project_dirs(command)));
-        if globs.is_empty() {
-            return;
+        if selection.is_used {
+            self.variables.push(("FLOW_INCLUDE", selection.patterns().into()));
         }
-        message(&format!(
-            "recording {}, the packages of this project (--include GLOB for others, '**' for all)",
-            escaped(&globs.join(" "))
-        ));
-        self.variables.push(("FLOW_INCLUDE", globs.join(";").into()));
+        Ok(())
     }
 }
 

@@ -4,10 +4,11 @@ use std::env;
 use std::ffi::OsString;
 use std::time::Duration;
 
-use super::argument::{is_java, quote};
+use super::argument::quote;
 use super::defaults::Defaults;
 use super::gradle;
 use crate::args::RecordArgs;
+use crate::cmd::agent::is_java;
 use crate::failure::Failure;
 
 /// Options for every JVM that is started.

@@ -11,7 +11,6 @@ mod child;
 mod defaults;
 mod gradle;
 mod launch;
-mod packages;
 mod summary;
 
 use std::time::{SystemTime, UNIX_EPOCH};

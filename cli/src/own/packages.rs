@@ -16,7 +16,7 @@ const MAX_GLOBS: usize = 40;
 const HEAD_BYTES: u64 = 8 * 1024;
 
 /// The packages, such as `com.app.order`; an empty name for classes without a package.
-pub(super) fn of_projects(dirs: &[PathBuf]) -> BTreeSet<String> {
+pub(crate) fn of_projects(dirs: &[PathBuf]) -> BTreeSet<String> {
     let mut search = PackageSearch { packages: BTreeSet::new(), dirs_left: MAX_DIRS };
     for dir in dirs {
         search.project(dir);
@@ -24,8 +24,15 @@ pub(super) fn of_projects(dirs: &[PathBuf]) -> BTreeSet<String> {
     search.packages
 }
 
+/// Adds the packages of compiled classes in a folder of a class path.
+pub(super) fn of_folder(folder: &Path, packages: &mut BTreeSet<String>) {
+    let mut search = PackageSearch { packages: BTreeSet::new(), dirs_left: MAX_DIRS };
+    search.root(folder, package_of_class);
+    packages.extend(search.packages);
+}
+
 /// Patterns that match these packages and those inside them, as few as possible.
-pub(super) fn globs(packages: &BTreeSet<String>) -> Vec<String> {
+pub(crate) fn globs(packages: &BTreeSet<String>) -> Vec<String> {
     let mut packages = packages.clone();
     let has_default = packages.remove("");
     let outermost = |packages: &BTreeSet<String>| {
@@ -70,7 +77,7 @@ impl PackageSearch {
                     continue;
                 };
                 if is_package_root(&path) {
-                    self.root(&path);
+                    self.root(&path, package_of_file);
                 } else if depth < MAX_DEPTH && name != "node_modules" {
                     to_do.push((path, depth + 1));
                 }
@@ -79,10 +86,10 @@ impl PackageSearch {
     }
 
     /// Searches a folder for packages.
-    fn root(&mut self, root: &Path) {
+    fn root(&mut self, root: &Path, found_in: fn(&Path, &str, &str) -> Found) {
         let mut to_do = vec![(root.to_path_buf(), String::new(), 0)];
         while let Some((dir, package, depth)) = to_do.pop() {
-            let mut has_classes = false;
+            let mut is_known = false;
             for entry in self.list(&dir) {
                 let name = entry.file_name();
                 let Some(name) = name.to_str() else { continue };
@@ -94,29 +101,15 @@ impl PackageSearch {
                         };
                         to_do.push((entry.path(), inner, depth + 1));
                     }
-                } else if !has_classes {
-                    has_classes = self.file(&entry.path(), name, &package);
+                } else if !is_known {
+                    let found = found_in(&entry.path(), name, &package);
+                    is_known = !matches!(found, Found::Nothing);
+                    if let Found::Package(name) = found {
+                        self.packages.insert(name);
+                    }
                 }
             }
         }
-    }
-
-    /// Adds the package of a class or a source; returns whether the file is one.
-    fn file(&mut self, path: &Path, name: &str, package: &str) -> bool {
-        let Some((stem, extension)) = name.rsplit_once('.') else { return false };
-        if matches!(stem, "module-info" | "package-info") {
-            return false;
-        }
-        let package = match extension {
-            "class" | "java" => package.to_owned(),
-            // In these languages a file need not be in the folder of its package.
-            "kt" | "groovy" | "scala" => {
-                declared_package(path).unwrap_or_else(|| package.to_owned())
-            }
-            _ => return false,
-        };
-        self.packages.insert(package);
-        true
     }
 
     /// The entries of a directory, in order; empty after too many directories.
@@ -129,6 +122,55 @@ impl PackageSearch {
         entries.sort_by_key(DirEntry::file_name);
         entries
     }
+}
+
+/// What a file shows about the folder that it is in.
+enum Found {
+    /// It is neither a class nor a source.
+    Nothing,
+    /// The package of the classes in the folder.
+    Package(String),
+    /// The folder is not that of a package.
+    NoPackage,
+}
+
+/// The package of a class or a source.
+fn package_of_file(path: &Path, name: &str, package: &str) -> Found {
+    let Some((stem, extension)) = name.rsplit_once('.') else { return Found::Nothing };
+    if is_info(stem) {
+        return Found::Nothing;
+    }
+    Found::Package(match extension {
+        "class" | "java" => package.to_owned(),
+        // In these languages a file need not be in the folder of its package.
+        "kt" | "groovy" | "scala" => declared_package(path).unwrap_or_else(|| package.to_owned()),
+        _ => return Found::Nothing,
+    })
+}
+
+/// The package of a class that is where a class path needs it to be. In the current directory, the default class path,
+/// there may be any other files.
+fn package_of_class(path: &Path, name: &str, package: &str) -> Found {
+    let Some(stem) = name.strip_suffix(".class").filter(|stem| !is_info(stem)) else {
+        return Found::Nothing;
+    };
+    let internal = match package {
+        "" => stem.to_owned(),
+        package => format!("{}/{stem}", package.replace('.', "/")),
+    };
+    // Its own name is a constant of the class: its length, and its bytes.
+    let mut constant = u16::try_from(internal.len()).unwrap_or(u16::MAX).to_be_bytes().to_vec();
+    constant.extend(internal.bytes());
+    let class = fs::read(path).unwrap_or_default();
+    match class.windows(constant.len()).any(|bytes| bytes == constant) {
+        true => Found::Package(package.to_owned()),
+        false => Found::NoPackage,
+    }
+}
+
+/// Returns whether a file describes a module or a package.
+pub(super) fn is_info(stem: &str) -> bool {
+    matches!(stem, "module-info" | "package-info")
 }
 
 /// Returns whether packages begin in a folder: `target/classes`, `build/classes/java/main`, `src/main/java`,
@@ -150,7 +192,7 @@ fn is_identifier(name: &str) -> bool {
 }
 
 /// The package that a source declares in its head.
-fn declared_package(path: &Path) -> Option<String> {
+pub(super) fn declared_package(path: &Path) -> Option<String> {
     let mut head = Vec::new();
     fs::File::open(path).ok()?.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
     let head = String::from_utf8_lossy(&head);
@@ -203,6 +245,20 @@ mod tests {
             ("src/main/scala/S.scala", "class S"),
         ]);
         assert_eq!(globs, ["com.app.**", "com.kt.in.deep.**", "*"]);
+    }
+
+    #[test]
+    fn only_classes_in_their_place_are_in_a_folder_of_a_class_path() {
+        // A constant with the length 9.
+        let (there, elsewhere) = ("\0\u{9}com/app/A\u{1}", "\0\u{9}com/app/B\u{1}");
+        let root = project(&[
+            ("com/app/A.class", there),
+            ("target/classes/com/app/B.class", elsewhere),
+            ("src/S.java", "package src;"),
+        ]);
+        let mut packages = BTreeSet::new();
+        of_folder(root.path(), &mut packages);
+        assert_eq!(globs(&packages), ["com.app.**"]);
     }
 
     #[test]

@@ -1,0 +1,56 @@
+//! Finds the packages of the application itself, as opposed to libraries: those of a project that is built, and those
+//! that a command line of `java` runs.
+//!
+//! ```text
+//! folders of a project ──────────────────────────────┐
+//! java's arguments ─▶ command ─▶ application ─▶ jar ─┴▶ packages ─▶ patterns
+//! ```
+
+mod application;
+mod command;
+mod jar;
+mod packages;
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+pub(crate) use packages::{globs, of_projects};
+
+use self::command::JavaCommand;
+
+/// Where a JVM finds its files: it may have another working directory and, in a container, another root.
+#[derive(Debug)]
+pub(crate) struct Surroundings {
+    /// Its root directory.
+    pub(crate) root: PathBuf,
+    /// Its working directory.
+    pub(crate) directory: PathBuf,
+    /// Its variable `CLASSPATH`.
+    pub(crate) class_path: Option<String>,
+}
+
+impl Surroundings {
+    /// Those of a JVM that this process starts.
+    pub(crate) fn of_children() -> Self {
+        let class_path = env::var("CLASSPATH").ok().filter(|path| !path.is_empty());
+        Self { root: "/".into(), directory: ".".into(), class_path }
+    }
+
+    /// The path of a file that the JVM names.
+    fn path(&self, name: &str) -> PathBuf {
+        match Path::new(name).strip_prefix("/") {
+            Ok(in_root) => self.root.join(in_root),
+            Err(_) => self.directory.join(name),
+        }
+    }
+}
+
+/// Patterns for the packages of the application that a command line of `java` runs: its folders on the class path or the
+/// module path, the jar of its main class, and everything that begins with the same package as the main class. Other
+/// jars are libraries. Empty if the application cannot be told from libraries.
+pub(crate) fn of_java(arguments: &[OsString], surroundings: &Surroundings) -> Vec<String> {
+    let arguments = arguments.iter().map(|argument| argument.to_string_lossy().into_owned());
+    let command = JavaCommand::parse(arguments, surroundings);
+    command.map_or_else(Vec::new, |command| globs(&application::packages(&command, surroundings)))
+}

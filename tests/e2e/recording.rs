@@ -1,0 +1,89 @@
+//! `flow record` with real JVMs: what it selects and reports, and which traces it keeps.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use flow_e2e::{Jdk, flow, harness, lib, library};
+use serde_json::{Value, json};
+
+use crate::attach::Session;
+use crate::on_every_jdk;
+
+/// Runs `flow record FLAGS -- java ARGUMENTS` in a directory.
+fn record(jdk: &Jdk, dir: &Path, flags: &[&str], arguments: &[&str]) -> Output {
+    let mut command = Command::new(flow());
+    command.args(["record", "--agent"]).arg(library()).args(flags).arg("--");
+    command.arg(jdk.tool("java")).args(arguments).current_dir(dir);
+    for name in ["JAVA_TOOL_OPTIONS", "CLASSPATH"] {
+        command.env_remove(name);
+    }
+    command.output().unwrap()
+}
+
+fn classes() -> String {
+    harness().join("target/classes").display().to_string()
+}
+
+fn errors(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn manifest(trace: &Path) -> Value {
+    serde_json::from_str(&fs::read_to_string(trace.join("trace.json")).unwrap()).unwrap()
+}
+
+const RECORDING: &str =
+    "flow: recording harness.**: the application's own packages (--all records libraries too)\n";
+
+#[test]
+fn the_application_is_recorded_and_its_libraries_on_request() {
+    on_every_jdk(|jdk| {
+        let dir = tempfile::tempdir().unwrap();
+        let trace = dir.path().join("flow-trace");
+        let junit = lib("junit-platform-console-standalone.jar").display().to_string();
+        let path = format!("{}:{junit}", classes());
+        let hello = ["-cp", &path, "harness.Hello"];
+        let launcher = ["-cp", &path, "org.junit.platform.console.ConsoleLauncher", "--help"];
+        for (flags, arguments, is_selected) in [
+            (&[][..], &hello[..], true),
+            (&["--exclude", "**.Nothing"], &hello, true),
+            (&["--all"], &hello, false),
+            (&["--target", "harness."], &hello, false),
+            // It is not the application, although its jar has the main class.
+            (&[], &launcher, true),
+        ] {
+            let output = record(jdk, dir.path(), flags, arguments);
+            let errors = errors(&output);
+            assert!(output.status.success(), "{errors}");
+            assert_eq!(errors.contains(RECORDING), is_selected, "{flags:?}: {errors}");
+            let manifest = manifest(&trace);
+            assert_eq!(manifest["own"], json!(["harness.**"]), "{flags:?}");
+            let expected = if is_selected { json!("harness.**") } else { Value::Null };
+            assert_eq!(manifest["options"]["include"], expected, "{flags:?}");
+        }
+        let output = record(jdk, dir.path(), &["--all", "--include", "a.**"], &hello);
+        assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
+    });
+}
+
+#[test]
+fn attaching_selects_the_application_too() {
+    on_every_jdk(|jdk| {
+        let mut session = Session::start(jdk);
+        for (dir, flags, is_selected) in [("own", &[][..], true), ("all", &["--all"], false)] {
+            let library = library().display().to_string();
+            let output =
+                session.flow("attach", &[&["-o", dir, "--agent", &library], flags].concat());
+            let errors = errors(&output);
+            assert!(output.status.success(), "{errors}");
+            assert_eq!(errors.contains(RECORDING), is_selected, "{errors}");
+            session.command("work 1");
+            session.detach();
+            let manifest = manifest(&session.dir(dir));
+            assert_eq!(manifest["own"], json!(["harness.**"]));
+            assert_eq!(manifest["options"]["include"].is_string(), is_selected);
+        }
+        drop(session.exit());
+    });
+}
