@@ -158,6 +158,16 @@ async function verify(browser) {
   );
   await changes(page, "searching", () => page.fill("#search", shown(word)));
   assert.match(await page.textContent("#found"), /% of all (calls|time)/);
+  const sum = found.reduce((sum, row) => sum + row.calls, 0);
+  if (/^\w+$/.test(word)) {
+    const threads = /([\d,]+) calls? in (?:at least )?([\d,]+) threads?/.exec(await page.textContent("#found"));
+    assert.equal(threads[1], grouped(sum));
+    assert.ok(Number(threads[2]) >= 1);
+    // The matches of all threads, one after another, with the name of the method of each.
+    await page.focus("#search");
+    await page.keyboard.press("Enter");
+    assert.ok(await page.textContent("#status b"), "Enter shows a match");
+  }
   if (report.length < 8000 && !/\s/.test(word) && found.length) {
     assert.equal(
       await page.textContent("#method-count"),
@@ -166,10 +176,31 @@ async function verify(browser) {
   }
   await shot(page, "searched");
   await page.fill("#search", "no such name anywhere");
-  assert.equal(await page.textContent("#found"), "no matches");
+  assert.match(await page.textContent("#found"), /^no matches/);
   assert.equal(await page.locator("tbody tr").count(), 0);
   await page.fill("#search", "");
   assert.equal(await page.locator("tbody tr").count(), rows.length);
+
+  // Patterns of the command line find what they find there.
+  const plain = report.find((row) => /^\w+$/.test(row.name) && /^[\w.$]+$/.test(row.class));
+  if (plain && report.length < 8000) {
+    const simple = plain.class.split(".").at(-1);
+    const same = report.filter((row) => row.class === plain.class && row.name === plain.name);
+    const calls = grouped(same.reduce((sum, row) => sum + row.calls, 0));
+    const names = [`${plain.class}#${plain.name}`, `${plain.class}.${plain.name}`];
+    const wild = `${plain.class.replace(/^[^.]+\./, "**.")}#${plain.name}`;
+    for (const text of [...names, wild, `${simple}#${plain.name}`]) {
+      await page.fill("#search", text);
+      const got = await page.textContent("#found");
+      assert.ok(got.includes(" in ") && (text === wild || text.startsWith(simple) || got.includes(calls)), `${text}: ${got}`);
+    }
+    const misspelt = `${names[0]}q`;
+    await page.fill("#search", misspelt);
+    assert.match(await page.textContent("#found"), /^no matches; the nearest: /);
+    await page.click("#found button");
+    assert.match(await page.textContent("#found"), / in /);
+    await page.fill("#search", "");
+  }
 
   // How long a frame takes while the chart zooms in and out.
   const frame = await page.evaluate(

@@ -123,6 +123,18 @@ class Boxes {
     return low;
   }
 
+  // The deepest box at a time, or the one after it; -1 if there is none.
+  deepestAt(time) {
+    let found = -1;
+    for (const row of this.rows) {
+      const box = row[this.firstBehind(row, time)];
+      const isIn = box !== undefined && (this.at[box] <= time || found < 0);
+      if (!isIn || this.parent[box] !== found) break;
+      found = box;
+    }
+    return found;
+  }
+
   // The width of the boxes of a set of methods; a box inside another counts once.
   share(isIn) {
     let sum = 0;

@@ -91,20 +91,54 @@ function chooseMethod(place) {
   showMarks();
 }
 
+// What is searched for or chosen: 1 for each of these methods, else 0; null if there is nothing.
+function wanted() {
+  if (chart.found || chart.chosen === NO_METHOD) return chart.found;
+  return methods.map((method) => (method.place === chart.chosen ? 1 : 0));
+}
+
 // Highlights what was searched for or chosen; the buttons step through it.
 function showMarks() {
-  byId("previous").disabled = byId("next").disabled = nextMarked(chart, 1) < 0;
+  const found = wanted();
+  const isFound = found?.includes(1) ?? false;
+  byId("previous").disabled = byId("next").disabled = !isFound;
+  if (isFound) byId("found").textContent = account(found, flame);
+  else if (found) {
+    const names = nearest(input.value).map((name) =>
+      element("button", { type: "button", class: "link", onclick: () => searchFor(name) }, name),
+    );
+    byId("found").replaceChildren("no matches", names.length ? "; the nearest: " : "", ...names);
+  } else byId("found").textContent = "";
   chart.redraw();
 }
 
+function searchFor(text) {
+  input.value = text;
+  chart.found = search(text);
+  table.filter(chart.found);
+  showMarks();
+}
+
+// Shows the next highlighted box, or the one before: in a flame graph of the same one, else in any thread.
 function step(by) {
-  const box = nextMarked(chart, by);
-  if (box < 0) return;
+  const found = wanted();
+  if (!found?.includes(1)) return;
   byId("charts").scrollIntoView({ block: "nearest" });
+  let box = isFlame ? nextMarked(chart, by) : -1;
+  if (box < 0) {
+    const hit = nextHit(Math.max(thread, 0), isFlame ? -1 : chart.selected, by, found);
+    if (!hit) return;
+    box = hit.box;
+    if (isFlame || hit.thread !== thread) {
+      [thread, isFlame] = [hit.thread, false];
+      showChart();
+    }
+  }
   chart.select(box);
   chart.enlarge(box);
 }
 
+const input = byId("search");
 paint();
 showHead();
 // Shallow stacks need no high chart.
@@ -148,18 +182,14 @@ byId("tall").addEventListener("click", () => {
 byId("next").addEventListener("click", () => step(1));
 byId("previous").addEventListener("click", () => step(-1));
 
-const input = byId("search");
-input.addEventListener("input", () => {
-  chart.found = search(input.value);
-  byId("found").textContent = chart.found ? account(chart.found, flame) : "";
-  table.filter(chart.found);
-  showMarks();
+input.addEventListener("input", () => searchFor(input.value));
+input.addEventListener("keydown", (event) => {
+  if (event.key === "Enter") step(event.shiftKey ? -1 : 1);
 });
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "Escape" && event.target === input) {
-    input.value = "";
-    input.dispatchEvent(new Event("input"));
+    searchFor("");
   }
   if (event.target.matches("input")) return;
   if (event.key === "/") {
