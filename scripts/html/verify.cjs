@@ -36,7 +36,7 @@ async function open(browser, options = {}) {
     dialog.dismiss();
   });
   page.on("request", (request) => {
-    if (request.url() !== `file://${file}`) wrong.push(`request: ${request.url()}`);
+    if (request.url().split("#")[0] !== `file://${file}`) wrong.push(`request: ${request.url()}`);
   });
   const start = Date.now();
   await page.goto(`file://${file}`);
@@ -244,6 +244,40 @@ async function verify(browser) {
     wrong.push(...other.wrong);
     await other.page.close();
   }
+
+  // An address shows the same again, and Back the view before.
+  const link = await open(browser);
+  if (report.length) {
+    const view = () =>
+      link.page.evaluate(() => ["what", "range", "status", "found"].map((id) => document.getElementById(id).textContent));
+    const settled = () => link.page.waitForTimeout(400);
+    await link.page.focus("#canvas");
+    await link.page.keyboard.press("ArrowDown");
+    await link.page.fill("#search", shown(word));
+    await settled();
+    const first = [await view(), link.page.url()];
+    await link.page.click("#tab-flame");
+    await settled();
+    const second = await view();
+    await link.page.goBack();
+    await settled();
+    assert.deepEqual(await view(), first[0], "Back");
+    await link.page.goForward();
+    await settled();
+    assert.deepEqual((await view())[0], second[0], "Forward");
+    await link.page.goto(first[1]);
+    await link.page.reload();
+    await link.page.waitForSelector("html[data-ready]");
+    assert.deepEqual(await view(), first[0], "the address after a reload");
+    // Addresses are of anyone.
+    const odd = "#thread=%00&from=x&to=1e999&call=9.9.9&method=%E0%A4%A&search=%3Cimg src%3Dx onerror%3Dalert(1)%3E&&=";
+    await link.page.goto(first[1].split("#")[0] + odd);
+    await link.page.reload();
+    await link.page.waitForSelector("html[data-ready]");
+    assert.match(await link.page.textContent("#found"), /^no matches/);
+  }
+  wrong.push(...link.wrong);
+  await link.page.close();
 
   // Every name is text, and none became code.
   const foreign = await page.evaluate(() => [

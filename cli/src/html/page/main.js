@@ -48,6 +48,7 @@ function showView() {
   const { from, to, boxes } = chart;
   const isPart = to - from < (boxes.end - boxes.begin) * 0.9999;
   if (!isFlame && isTime) range = isPart ? { from, to } : null;
+  link.follow();
   threads.show(isFlame ? null : range);
   const step = (to - from) / 1000;
   byId("range").textContent =
@@ -65,6 +66,7 @@ function showStatus(box) {
 }
 
 function chooseThread(place) {
+  link.step();
   thread = place;
   isFlame ||= place === ALL_THREADS;
   showChart();
@@ -72,6 +74,7 @@ function chooseThread(place) {
 
 // Shows a range of time of a thread.
 function chooseRange(place, from, to) {
+  link.step();
   if (place !== ALL_THREADS) thread = place;
   else if (thread === ALL_THREADS) thread = 0;
   isFlame = false;
@@ -80,6 +83,7 @@ function chooseRange(place, from, to) {
 }
 
 function chooseChart(flame) {
+  link.step();
   isFlame = flame;
   if (!isFlame && thread === ALL_THREADS) thread = 0;
   showChart();
@@ -89,6 +93,7 @@ function chooseMethod(place) {
   table.choose(place);
   chart.chosen = place;
   showMarks();
+  link.follow();
 }
 
 // What is searched for or chosen: 1 for each of these methods, else 0; null if there is nothing.
@@ -117,6 +122,44 @@ function searchFor(text) {
   chart.found = search(text);
   table.filter(chart.found);
   showMarks();
+  link.follow();
+}
+
+// What the page shows, as the pairs of its address.
+function state() {
+  const { selected, boxes } = chart;
+  const isCall = selected >= 0 && !isFlame;
+  return {
+    thread: threadKey(thread),
+    chart: isFlame ? "flame" : undefined,
+    from: range && !isFlame ? Math.round(range.from) : undefined,
+    to: range && !isFlame ? Math.round(range.to) : undefined,
+    call: isCall ? `${boxes.before[selected]}.${boxes.depth[selected]}` : undefined,
+    search: input.value,
+    method: chart.chosen === NO_METHOD ? undefined : methodKey(methods[chart.chosen]),
+  };
+}
+
+// Shows what an address says. Without one, the page opens where the application is: with the busiest thread, and the
+// time in which it was active.
+function apply({ thread: key, chart: kind, from, to, call, search: text = "", method = "" }) {
+  const busiest = data.threads.findIndex((thread) => thread.boxes);
+  thread = threadAt(key) ?? busiest;
+  isFlame = kind === "flame" || thread === ALL_THREADS;
+  const times = [Number(from), Number(to)];
+  if (key === undefined) range = activeRange(thread);
+  else range = times[0] < times[1] ? { from: times[0], to: times[1] } : null;
+  showChart();
+  input.value = text;
+  chart.found = search(text);
+  table.filter(chart.found);
+  chart.chosen = methodAt(method);
+  table.choose(chart.chosen);
+  showMarks();
+  const { boxes } = chart;
+  const [before, depth] = (call ?? "").split(".").map(Number);
+  const box = isFlame ? -1 : (boxes.rows[depth]?.find((box) => boxes.before[box] === before) ?? -1);
+  if (box >= 0) chart.select(box);
 }
 
 // Shows the next highlighted box, or the one before: in a flame graph of the same one, else in any thread.
@@ -147,6 +190,7 @@ byId("chart").classList.toggle("shallow", frames < 9);
 const threads = new ThreadList(byId("threads"), chooseThread, chooseRange);
 const table = new Table(byId("methods"), chooseMethod);
 chart.onselect = (box) => {
+  link.follow();
   showStatus(box);
   if (box >= 0 && !chart.boxes.isMore[box] && chart.boxes.method[box] !== unnamed) {
     table.choose(chart.boxes.method[box]);
@@ -154,10 +198,8 @@ chart.onselect = (box) => {
 };
 chart.onview = showView;
 listen(chart, byId("tip"));
-// The page opens where the application is: with the busiest thread, and the time in which it was active.
-thread = data.threads.findIndex((thread) => thread.boxes);
-range = activeRange(thread);
-showChart();
+const link = new Link(state, apply);
+apply(link.read());
 
 const tabs = [byId("tab-timeline"), byId("tab-flame")];
 for (const [at, tab] of tabs.entries()) {
@@ -172,7 +214,10 @@ for (const [at, tab] of tabs.entries()) {
 }
 byId("zoom-in").addEventListener("click", () => chart.zoom(0.5));
 byId("zoom-out").addEventListener("click", () => chart.zoom(2));
-byId("reset").addEventListener("click", () => chart.reset());
+byId("reset").addEventListener("click", () => {
+  link.step();
+  chart.reset();
+});
 
 byId("tall").addEventListener("click", () => {
   const isTall = byId("tall").getAttribute("aria-pressed") === "true";
