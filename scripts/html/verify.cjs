@@ -113,6 +113,7 @@ async function verify(browser) {
   await page.click("#detail button:has-text('Clear')");
 
   // Zooming, moving, selecting.
+  await page.evaluate(() => scrollTo(0, 0));
   const chart = await page.locator("#canvas").boundingBox();
   const middle = [chart.x + chart.width / 2, chart.y + 60];
   await page.mouse.move(...middle);
@@ -126,6 +127,26 @@ async function verify(browser) {
     });
   }
   await changes(page, "reset", () => page.click("#reset"));
+  if (info.calls > 1000) {
+    // A range that is dragged: its length is shown, and Escape shows all again.
+    const whole = await pixels(page);
+    await page.mouse.move(chart.x + 100, middle[1]);
+    await page.mouse.down();
+    await page.mouse.move(chart.x + 300, middle[1], { steps: 4 });
+    await shot(page, "dragged");
+    await page.mouse.up();
+    if (unit === "ns") assert.match(await page.textContent("#range"), / to /);
+    await page.mouse.move(1, 1);
+    assert.notEqual(await pixels(page), whole, "the range fills the chart");
+    await page.keyboard.press("Escape");
+    assert.equal(await pixels(page), whole, "Escape shows all");
+    assert.equal(await page.textContent("#range"), "");
+  }
+  if ((await page.locator("#legend button").count()) > 1) {
+    const highlight = () => page.locator("#legend button").last().click();
+    await changes(page, "a package", highlight);
+    await highlight();
+  }
   await changes(page, "a key", async () => {
     await page.focus("#canvas");
     await page.keyboard.press("+");

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 const MARKUP: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/style.css");
 /// In order: each may use what the scripts before it define.
-const SCRIPTS: [&str; 12] = [
+const SCRIPTS: [&str; 13] = [
     include_str!("page/format.js"),
     include_str!("page/data.js"),
     include_str!("page/colours.js"),
@@ -19,6 +19,7 @@ const SCRIPTS: [&str; 12] = [
     include_str!("page/table.js"),
     include_str!("page/threads.js"),
     include_str!("page/head.js"),
+    include_str!("page/legend.js"),
     include_str!("page/link.js"),
     include_str!("page/main.js"),
 ];

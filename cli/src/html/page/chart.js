@@ -47,6 +47,9 @@ class Chart {
     this.found = null;
     // The method that is chosen in the table.
     this.chosen = NO_METHOD;
+    // The package that is highlighted, and the range that is being dragged.
+    this.group = null;
+    this.drag = null;
     this.isDrawn = true;
     this.onselect = () => {};
     this.onview = () => {};
@@ -217,6 +220,25 @@ class Chart {
     for (let depth = first; depth < last; depth++) this.drawRow(depth);
     this.drawAxis();
     this.drawBars();
+    if (this.drag) this.drawDrag();
+  }
+
+  // Draws the range that is being dragged, and its length.
+  drawDrag() {
+    const { context } = this;
+    const [from, to] = [this.toX(this.drag.from), this.toX(this.drag.to)];
+    context.fillStyle = colours.shade;
+    context.fillRect(0, 0, from, this.height);
+    context.fillRect(to, 0, this.width - to, this.height);
+    context.fillStyle = colours.link;
+    context.fillRect(from, 0, 1, this.height);
+    context.fillRect(to - 1, 0, 1, this.height);
+    const text = amount(Math.round(this.drag.to - this.drag.from));
+    const width = context.measureText(text).width + 12;
+    const x = Math.max(0, Math.min((from + to - width) / 2, this.width - width));
+    context.fillRect(x, 2, width, AXIS - 6);
+    context.fillStyle = colours.back;
+    context.fillText(text, x + 6, AXIS / 2 - 1);
   }
 
   drawRow(depth) {
@@ -249,7 +271,8 @@ class Chart {
     const { boxes, context } = this;
     const method = boxes.method[box];
     const marked = this.isMarked(box);
-    const faded = (this.found || this.chosen !== NO_METHOD) && !marked;
+    const isOther = this.group !== null && packageOf(methods[method] ?? methods[unnamed]) !== this.group;
+    const faded = ((this.found || this.chosen !== NO_METHOD) && !marked) || (isOther && !marked);
     const colour = faded ? colours.faded[method] : colours.boxes[method];
     context.fillStyle = marked ? colours.marked : (colour ?? colours.none);
     context.fillRect(left, y, width, ROW - 1);

@@ -1,5 +1,5 @@
 // Colours of boxes: a hue for each package, nearby hues for its classes, and a shade for each method, the same on every
-// page. A method without a package has its own hue.
+// page.
 
 const isDark = matchMedia("(prefers-color-scheme: dark)");
 
@@ -8,6 +8,16 @@ function hash(text) {
   for (let at = 0; at < text.length; at++) sum = Math.imul(sum ^ text.charCodeAt(at), 16777619);
   return (sum ^ (sum >>> 15)) >>> 0;
 }
+
+// The package of a method.
+function packageOf(method) {
+  const dot = method.className.lastIndexOf(".");
+  return dot > 0 ? method.className.slice(0, dot) : "";
+}
+
+const hueOf = (group) => hash(group) % 360;
+const packageColour = (name) =>
+  isDark.matches ? `hsl(${hueOf(name)} 38% 34%)` : `hsl(${hueOf(name)} 62% 76%)`;
 
 const colours = { boxes: [], faded: [] };
 
@@ -27,9 +37,7 @@ function paint() {
   colours.shade = dark ? "#0009" : "#aab2bd66";
   colours.none = dark ? "#3a3f47" : "#dcdfe4";
   methods.forEach((method, place) => {
-    const dot = method.className.lastIndexOf(".");
-    const group = dot > 0 ? method.className.slice(0, dot) : method.forms[0];
-    const hue = (hash(group) % 360) + (hash(method.className) % 61) - 30;
+    const hue = hueOf(packageOf(method)) + (hash(method.className) % 41) - 20;
     const shade = hash(method.forms[0]) % 9;
     colours.boxes[place] = dark
       ? `hsl(${hue} 38% ${27 + shade}%)`

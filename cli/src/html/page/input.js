@@ -1,6 +1,6 @@
-// Handles mouse, touch and keys on a chart.
+// Handles mouse, touch and keys on a chart. `onrange` is called with a range that was dragged.
 
-function listen(chart, tip) {
+function listen(chart, tip, onrange) {
   const { canvas } = chart;
   const place = (event) => {
     const area = canvas.getBoundingClientRect();
@@ -28,23 +28,35 @@ function listen(chart, tip) {
   let drag = null;
   canvas.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;
-    drag = { x: event.clientX, y: event.clientY, moved: false };
+    const [x, y] = [event.clientX, event.clientY];
+    // A mouse selects a range; with shift, or with a finger, it moves the chart.
+    const moves = event.shiftKey || event.pointerType === "touch";
+    drag = { x, y, moved: false, moves, start: chart.toTime(place(event)[0]) };
     canvas.setPointerCapture(event.pointerId);
   });
   canvas.addEventListener("pointermove", (event) => {
     if (!drag) return hover(event);
     const [x, y] = [drag.x - event.clientX, drag.y - event.clientY];
     if (!drag.moved && Math.hypot(x, y) < 4) return;
-    Object.assign(drag, { x: event.clientX, y: event.clientY, moved: true });
-    canvas.classList.add("dragging");
+    drag.moved = true;
     tip.hidden = true;
+    if (!drag.moves) {
+      const end = chart.toTime(Math.max(0, Math.min(place(event)[0], chart.width)));
+      chart.drag = { from: Math.min(drag.start, end), to: Math.max(drag.start, end) };
+      return chart.redraw();
+    }
+    Object.assign(drag, { x: event.clientX, y: event.clientY });
+    canvas.classList.add("dragging");
     // A finger that moves up or down scrolls the page instead.
     chart.move(x, event.pointerType === "mouse" ? y : 0);
   });
   const drop = (event) => {
     canvas.classList.remove("dragging");
-    if (drag && !drag.moved && event.type === "pointerup") chart.select(chart.at(...place(event)));
-    drag = null;
+    const isDone = drag && event.type === "pointerup";
+    if (isDone && !drag.moved) chart.select(chart.at(...place(event)));
+    if (isDone && chart.drag) onrange(chart.drag.from, chart.drag.to);
+    chart.redraw();
+    drag = chart.drag = null;
   };
   canvas.addEventListener("pointerup", drop);
   canvas.addEventListener("pointercancel", drop);
@@ -98,7 +110,6 @@ function listen(chart, tip) {
     w: () => chart.move(0, -3 * ROW),
     s: () => chart.move(0, 3 * ROW),
     Enter: () => chart.selected >= 0 && chart.zoomTo(chart.selected),
-    Escape: () => chart.select(-1),
   };
   canvas.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || !chart.boxes.count) return;

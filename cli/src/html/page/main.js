@@ -197,7 +197,16 @@ chart.onselect = (box) => {
   }
 };
 chart.onview = showView;
-listen(chart, byId("tip"));
+listen(chart, byId("tip"), (from, to) => {
+  link.step();
+  chart.glide(from, to);
+});
+const legend = new Legend(byId("legend"), (name) => {
+  chart.group = threads.group = name;
+  chart.redraw();
+  threads.redraw();
+});
+legend.show(() => true);
 const link = new Link(state, apply);
 apply(link.read());
 
@@ -214,10 +223,11 @@ for (const [at, tab] of tabs.entries()) {
 }
 byId("zoom-in").addEventListener("click", () => chart.zoom(0.5));
 byId("zoom-out").addEventListener("click", () => chart.zoom(2));
-byId("reset").addEventListener("click", () => {
+function showAll() {
   link.step();
   chart.reset();
-});
+}
+byId("reset").addEventListener("click", showAll);
 
 byId("tall").addEventListener("click", () => {
   const isTall = byId("tall").getAttribute("aria-pressed") === "true";
@@ -241,6 +251,13 @@ document.addEventListener("keydown", (event) => {
     input.focus();
     event.preventDefault();
   }
+  if (event.key === "Escape") {
+    // One thing after another: a range that is being dragged, the selected box, the highlighted package, the range in view.
+    if (chart.drag) chart.drag = null;
+    else if (chart.selected >= 0) chart.select(-1);
+    else if (legend.chosen !== null) legend.choose(null);
+    else showAll();
+  }
   if (event.key === "n") step(1);
   if (event.key === "p") step(-1);
 });
@@ -248,6 +265,8 @@ document.addEventListener("keydown", (event) => {
 new ResizeObserver(() => chart.move(0, 0)).observe(byId("canvas"));
 isDark.addEventListener("change", () => {
   paint();
+  legend.show(() => true);
+  threads.redraw();
   chart.redraw();
 });
 // Tests of the page wait for this.

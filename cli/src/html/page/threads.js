@@ -69,6 +69,8 @@ class ThreadList {
     this.view = null;
     this.drag = null;
     this.open = new Set();
+    // The package that is highlighted.
+    this.group = null;
     this.groups = this.fold();
     this.isDrawn = true;
     const { threads, calls, lane } = data.more_threads;
@@ -306,7 +308,8 @@ class ThreadList {
       const high = Math.max(2, Math.round((level / FULL) * (LANE - 5)));
       const end = Math.min(to, thread?.end ?? data.end);
       const start = Math.max(from, isTime ? (thread?.begin ?? 0) : 0);
-      context.fillStyle = colours.boxes[method] ?? colours.none;
+      const isOther = this.group !== null && packageOf(methods[method]) !== this.group;
+      context.fillStyle = colours[isOther ? "faded" : "boxes"][method] ?? colours.none;
       const x = this.toX(start);
       context.fillRect(x, bottom - high, Math.max((end - start) / pixel, 1), high);
     }
