@@ -2,4 +2,4 @@
 # Measures how fast traces are read: scripts/bench-read.sh --help
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
-exec cargo run --quiet --manifest-path "$root/Cargo.toml" --package xtask -- bench-read "$@"
+exec "$root/scripts/xtask.sh" bench-read "$@"

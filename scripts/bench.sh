@@ -3,4 +3,4 @@
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 "$root/scripts/setup.sh"
-exec cargo run --quiet --manifest-path "$root/Cargo.toml" --package xtask -- bench "$@"
+exec "$root/scripts/xtask.sh" bench "$@"

@@ -9,8 +9,11 @@ set -eu
 [ -z "${JAVA_HOME:-}" ] || PATH="$JAVA_HOME/bin:$PATH"
 root=$(cd "$(dirname "$0")/.." && pwd)
 "$root/scripts/setup.sh" record
-echo "Building flow (the first time a minute or two) ..." >&2
-cargo build --release --quiet --manifest-path "$root/Cargo.toml" -p flow-agent -p flow-cli
+echo "Building flow (the first time some minutes) ..." >&2
+quiet=--quiet
+# On a terminal, cargo shows its progress.
+[ ! -t 2 ] || quiet=
+cargo build --release $quiet --manifest-path "$root/Cargo.toml" -p flow-agent -p flow-cli
 target=$(cargo metadata --format-version 1 --no-deps --offline --manifest-path "$root/Cargo.toml" |
     sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 flow="$target/release/flow"

@@ -50,7 +50,9 @@ step "licences of dependencies" licences
 step documentation env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 step "Java programs and their own tests" java_programs
 step "the jar of the Java API" scripts/api.sh --check
-step building cargo build --workspace --quiet
+quiet=--quiet
+[ ! -t 2 ] || quiet=
+step building cargo build --workspace $quiet
 # Includes the short form of scripts/torture.sh.
 step tests cargo test --workspace --no-fail-fast
 step "the class of the probes" scripts/probe.sh --check

@@ -42,7 +42,9 @@ export TORTURE_OVERFLOWS=${TORTURE_OVERFLOWS:-10000}
 export TORTURE_SPEED_SECONDS=${TORTURE_SPEED_SECONDS:-60}
 
 # The release build, and one test at a time, so that measurements are comparable.
-cargo build --release --quiet --workspace
+quiet=--quiet
+[ ! -t 2 ] || quiet=
+cargo build --release $quiet --workspace
 filters=()
 for test in "$@"; do filters+=("torture::$test"); done
 if [ ${#filters[@]} -eq 0 ]; then filters=(torture::); fi

@@ -2,4 +2,4 @@
 # Rewrites real classes and has JVMs verify and compile them: scripts/verify-corpus.sh --help
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
-exec cargo run --quiet --manifest-path "$root/Cargo.toml" --package xtask -- verify-corpus "$@"
+exec "$root/scripts/xtask.sh" verify-corpus "$@"

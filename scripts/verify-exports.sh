@@ -2,4 +2,4 @@
 # Loads exports with code of the viewers: scripts/verify-exports.sh --help
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
-exec cargo run --quiet --manifest-path "$root/Cargo.toml" --package xtask -- verify-exports "$@"
+exec "$root/scripts/xtask.sh" verify-exports "$@"
