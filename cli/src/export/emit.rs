@@ -96,6 +96,8 @@ pub(crate) trait Exporter {
 pub(crate) struct Size {
     pub(crate) bytes: u64,
     pub(crate) calls: u64,
+    /// Whether all of it was measured.
+    pub(crate) is_exact: bool,
 }
 
 /// Which calls of a trace are emitted, and how.
@@ -147,7 +149,7 @@ impl Emit<'_> {
         let mut out = Buffer { bytes: Vec::new(), write: &mut write };
         let (_, calls) = self.thread(trace, file, exporter, progress, &mut out)?;
         out.flush()?;
-        Ok(Size { bytes, calls })
+        Ok(Size { bytes, calls, is_exact: true })
     }
 
     /// Counts the calls of a thread that would be emitted, by depth. Calls deeper than `by_depth` is long count in

@@ -367,7 +367,9 @@ fn an_estimate_is_close_to_the_written_size() {
         let command = Case { args: &["--depth", "4"], methods: &[], depth: 0 };
         let written = command.export(to, dir.path()).len();
         let written = f64::from(u32::try_from(written).unwrap());
-        assert!((0.8..1.25).contains(&(estimate / written)), "{to}: {estimate} of {written}");
+        // Flame graphs are not measured, which their estimate says.
+        let near = if run.out.contains("(±15 %)") { 0.85..1.15 } else { 0.98..1.02 };
+        assert!(near.contains(&(estimate / written)), "{to}: {estimate} of {written}");
     }
 }
 

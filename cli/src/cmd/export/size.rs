@@ -8,22 +8,28 @@ use flow_codec::analysis::PathTree;
 use flow_codec::read::{ThreadFile, Trace};
 
 use super::write::Export;
-use crate::export::{PathFormat, Size, Stacks, Viewer, Writer, writer};
+use crate::export::{Emit, PathFormat, Size, Stacks, Viewer, Writer, writer};
 use crate::failure::{Failure, Status};
 use crate::input::reading::count_thread;
 use crate::output::{Out, Progress, bytes, plural};
 
-/// The calls of a thread that are measured, from its first on.
-const SAMPLED_CALLS: u64 = 1 << 16;
-/// The threads that are measured, the largest.
-const SAMPLED_THREADS: usize = 16;
+/// The calls that are measured, of the largest threads from their first on. Most exports that a viewer opens have
+/// fewer: their size is known.
+const MEASURED_CALLS: u64 = 1 << 22;
+/// The calls that show whether a file is far from too large.
+const FEW_CALLS: u64 = 1 << 16;
+/// The error of a size that was not measured, in percent.
+const ERROR_PERCENT: u64 = 15;
+/// The depths that are measured to find one that fits.
+const TRIED_DEPTHS: usize = 6;
 
 /// Depths that are counted separately to find one that fits.
 const DEPTHS: usize = 1024;
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "about {} for {}", bytes(self.bytes), plural(self.calls, "call"))
+        let error = if self.is_exact { String::new() } else { format!(" (±{ERROR_PERCENT} %)") };
+        write!(f, "about {}{error} for {}", bytes(self.bytes), plural(self.calls, "call"))
     }
 }
 
@@ -36,48 +42,81 @@ impl Size {
     /// The size of this many calls of the same kind.
     fn of(self, calls: u64) -> Self {
         let bytes = u128::from(self.bytes) * u128::from(calls) / u128::from(self.calls.max(1));
-        Self { bytes: u64::try_from(bytes).unwrap_or(u64::MAX), calls }
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        Self { bytes, calls, is_exact: self.is_exact && calls == self.calls }
+    }
+
+    /// The most that it can be.
+    pub(super) fn most_bytes(self) -> u64 {
+        let error = if self.is_exact { 0 } else { self.bytes / 100 * ERROR_PERCENT };
+        self.bytes.saturating_add(error)
     }
 }
 
 impl Export<'_> {
-    /// Estimates the size of a timeline: measures some of the calls, and counts all of them.
+    /// Estimates the size of a timeline: measures the first calls, and counts all of them.
     pub(super) fn estimate(&self) -> Result<Size, Failure> {
+        self.estimate_at(self.depth(), MEASURED_CALLS)
+    }
+
+    /// Returns the size of a timeline if it may be larger than this. Measures little if it is far from that.
+    pub(super) fn larger_than(&self, bytes: u64) -> Result<Option<Size>, Failure> {
+        if self.estimate_at(self.depth(), FEW_CALLS)?.bytes <= bytes / 2 {
+            return Ok(None);
+        }
+        Ok(Some(self.estimate()?).filter(|size| size.bytes > bytes))
+    }
+
+    fn depth(&self) -> u64 {
+        self.args.depth.unwrap_or(u64::MAX)
+    }
+
+    fn estimate_at(&self, depth: u64, measured_calls: u64) -> Result<Size, Failure> {
         let mut progress = Progress::without_results(self.bytes());
         let mut files: Vec<&ThreadFile> = self.trace.files.iter().collect();
         files.sort_by_key(|file| Reverse(file.bytes));
         // How many calls are left out by their time is known only after all of them were read.
-        let is_whole = self.is_limited();
-        let (max_calls, threads) =
-            if is_whole { (u64::MAX, usize::MAX) } else { (SAMPLED_CALLS, SAMPLED_THREADS) };
-        let emit = self.emit(max_calls);
-        let mut sample = Size { bytes: 0, calls: 0 };
-        for file in files.iter().take(threads) {
-            let Writer::Timeline(mut timeline) = writer(self.args.to, self.trace, self.scale)
-            else {
-                break;
-            };
+        let most = if self.is_limited() { u64::MAX } else { measured_calls };
+        let mut measured = Size { bytes: 0, calls: 0, is_exact: true };
+        let Writer::Timeline(mut timeline) = writer(self.args.to, self.trace, self.scale) else {
+            return Ok(measured);
+        };
+        let mut ends = Vec::new();
+        timeline.begin(&mut ends);
+        for file in &files {
+            let emit = Emit { depth, ..self.emit(most - measured.calls) };
             let size = emit.measure(self.trace, file, timeline.as_mut(), &mut progress)?;
-            sample.bytes += size.bytes;
-            sample.calls += size.calls;
+            measured.bytes += size.bytes;
+            measured.calls += size.calls;
+            if measured.calls >= most {
+                measured.is_exact = false;
+                break;
+            }
         }
-        if is_whole {
-            return Ok(sample);
+        timeline.finish(&mut ends);
+        measured.bytes += ends.len() as u64;
+        if measured.is_exact {
+            return Ok(measured);
         }
         let mut calls: u64 = 0;
         for file in files {
-            calls = calls.saturating_add(self.count(file, &mut progress)?);
+            calls = calls.saturating_add(self.count(file, depth, &mut progress)?);
         }
-        Ok(sample.of(calls))
+        Ok(measured.of(calls))
     }
 
     /// The calls of a thread that are shown.
-    fn count(&self, file: &ThreadFile, progress: &mut Progress) -> Result<u64, Failure> {
-        if self.chosen.selection.is_all() && self.args.depth.is_none() {
+    fn count(
+        &self,
+        file: &ThreadFile,
+        depth: u64,
+        progress: &mut Progress,
+    ) -> Result<u64, Failure> {
+        if self.chosen.selection.is_all() && depth == u64::MAX {
             return Ok(count_thread(file, progress).0.enters);
         }
         let mut calls = [0];
-        self.emit(u64::MAX).count(file, &mut calls, progress)?;
+        Emit { depth, ..self.emit(u64::MAX) }.count(file, &mut calls, progress)?;
         Ok(calls.into_iter().sum())
     }
 
@@ -99,7 +138,15 @@ impl Export<'_> {
             calls = calls.saturating_add(*more);
             size.of(calls)
         });
-        Ok((1..).zip(sizes.take_while(fits)).last())
+        let guess = sizes.take_while(fits).count() as u64;
+        // Outer calls may take more bytes than others, so each guess is measured.
+        for depth in (1..=guess).rev().take(TRIED_DEPTHS) {
+            let size = self.estimate_at(depth, MEASURED_CALLS)?;
+            if size.most_bytes() <= viewer.bytes {
+                return Ok(Some((depth, size)));
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -114,12 +161,13 @@ pub(super) fn frames_that_fit(
     let size = |frames| Size {
         bytes: format.size(&Stacks::new(tree, frames), trace),
         calls: tree.calls(),
+        is_exact: false,
     };
     // `low` frames fit, `high` do not.
     let (mut low, mut high) = (0, frames.min(viewer.frames.saturating_add(1)));
     while high - low > 1 {
         let middle = low + (high - low) / 2;
-        if size(middle).bytes <= viewer.bytes { low = middle } else { high = middle }
+        if size(middle).most_bytes() <= viewer.bytes { low = middle } else { high = middle }
     }
     (low > 0).then(|| (low as u64, size(low)))
 }

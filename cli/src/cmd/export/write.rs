@@ -42,15 +42,14 @@ impl Export<'_> {
         out: &mut Out,
     ) -> Result<Status, Failure> {
         let viewer = viewer(self.args.to).filter(|_| !self.args.force);
-        if self.args.estimate || viewer.is_some() {
-            let size = self.estimate()?;
-            if self.args.estimate {
-                return size.print(out);
-            }
-            if let Some(viewer) = viewer.filter(|viewer| size.bytes > viewer.bytes) {
-                let fitting = self.depth_that_fits(&viewer, size)?;
-                return Err(refusal(&viewer, &size.to_string(), fitting));
-            }
+        if self.args.estimate {
+            return self.estimate()?.print(out);
+        }
+        if let Some(viewer) = viewer
+            && let Some(size) = self.larger_than(viewer.bytes)?
+        {
+            let fitting = self.depth_that_fits(&viewer, size)?;
+            return Err(refusal(&viewer, &size.to_string(), fitting));
         }
         let (mut to, mut progress) = Destination::new(self.args.out.as_deref(), self.bytes(), out)?;
         let emit = self.emit(u64::MAX);
@@ -64,7 +63,8 @@ impl Export<'_> {
         let (tree, status) = self.tree();
         let depth = self.args.depth.and_then(|depth| usize::try_from(depth).ok());
         let stacks = Stacks::new(&tree, depth.unwrap_or(usize::MAX));
-        let size = Size { bytes: format.size(&stacks, self.trace), calls: tree.calls() };
+        let size =
+            Size { bytes: format.size(&stacks, self.trace), calls: tree.calls(), is_exact: false };
         if self.args.estimate {
             return size.print(out);
         }
