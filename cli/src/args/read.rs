@@ -25,12 +25,17 @@ pub(crate) struct InfoArgs {
     pub(crate) source: SourceArgs,
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
-    /// Sort threads by this column; numbers: the largest first, except for ids
+    /// Sort threads by this column
+    ///
+    /// Numbers: the largest first, except for ids.
     #[arg(long, value_name = "COLUMN", default_value = "thread")]
     pub(crate) sort: ThreadKey,
-    /// Name the methods that the engine left out
+    /// Name the methods that the engine left out, and show each thread
     #[arg(long)]
     pub(crate) verbose: bool,
+    /// Show each thread, not one line for those with the same name
+    #[arg(long)]
+    pub(crate) all_threads: bool,
     /// Show at most N threads; 0 for all [default: 40 in text, else all]
     #[arg(long, value_name = "N")]
     pub(crate) max: Option<u64>,
@@ -42,32 +47,45 @@ pub(crate) struct ReplayArgs {
     pub(crate) source: SourceArgs,
     #[command(flatten)]
     pub(crate) part: PartArgs,
-    /// Show only calls of methods that match this pattern, with all they called, each after a line with
-    /// its position; repeatable
+    /// Show only calls of methods that match this pattern, with all they called; repeatable
+    ///
+    /// In order of time across all threads if the trace has times (json and csv: by thread), each after its start,
+    /// duration, thread and nearest callers, or all callers with --verbose. With --depth 1, the calls are rows of a
+    /// table. Patterns are those of --include.
     #[arg(long, value_name = "GLOB")]
     pub(crate) method: Vec<String>,
-    /// Begin at a position of the thread: N (the Nth call), event:N, offset:N, a time since the start of the
-    /// trace such as 1.5s, or a pattern (the first call that matches); 'a.B#c > d.E#f' is a call of f below c
+    /// Begin at a call, event, offset, time or pattern
+    ///
+    /// N (the Nth call of the thread), event:N, offset:N, a time since the start of the trace such as 1.5s, or a
+    /// pattern (the first call that matches); 'a.B#c > d.E#f' is a call of f below c.
     #[arg(long, value_name = "PLACE", conflicts_with_all = ["follow", "patterns_of_tests"])]
     pub(crate) from: Option<From>,
-    /// Show only the N outermost calls of a stack; with --method, of each such call
+    /// Show only the N outermost calls of a stack
+    ///
+    /// With --method, of each such call.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) depth: Option<u64>,
-    /// Stop after N calls, with --collapse after N lines; 0 for all
+    /// Stop after N calls; 0 for all
+    ///
+    /// With --collapse, after N lines.
     #[arg(long, value_name = "N")]
     pub(crate) max: Option<u64>,
-    /// Show consecutive calls of a method as one line if they have no visible callees (text only)
+    /// Show consecutive calls of a method as one line (text only)
+    ///
+    /// If they have no visible callees.
     #[arg(long)]
     pub(crate) collapse: bool,
-    /// Show the start and duration of each call, as precisely as they are known, exceptions that ended
-    /// calls (!), and notes of the program
-    #[arg(long, conflicts_with_all = ["collapse", "follow"])]
+    /// Show start and duration of each call, exceptions (!) and notes
+    ///
+    /// As precisely as the times are known. Exceptions are those that ended calls, notes those of the program. Not
+    /// with --follow, which shows a call when it begins, while its duration is known when it ends.
+    #[arg(long, conflicts_with = "collapse")]
     pub(crate) time: bool,
     /// Hide calls shorter than TIME, for example 5ms; implies --time
     #[arg(long, value_name = "TIME", value_parser = nanoseconds)]
-    #[arg(conflicts_with_all = ["collapse", "follow"])]
+    #[arg(conflicts_with = "collapse")]
     pub(crate) min_duration: Option<u64>,
-    /// Show the JVM descriptor of each method, its source file, first line and class loader
+    /// Show descriptors, source files, lines and class loaders
     #[arg(long)]
     pub(crate) verbose: bool,
     /// Continue with new calls while the trace is being recorded, until it ends or Ctrl-C
@@ -107,8 +125,9 @@ pub(crate) struct IndexArgs {
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) source: SourceArgs,
-    /// Complete the trace of a killed JVM; everything that is replaced or cut off is kept in
-    /// DIR/before-repair
+    /// Complete the trace of a killed JVM
+    ///
+    /// Everything that is replaced or cut off is kept in DIR/before-repair.
     #[arg(long)]
     pub(crate) repair: bool,
     /// Show at most N findings; 0 for all [default: 40 in text, else all]

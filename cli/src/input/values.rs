@@ -10,7 +10,7 @@ pub(super) fn glob(text: &str) -> Result<Glob, Infallible> {
 }
 
 /// Parses a range of time, in nanoseconds since the start of a trace: `1.5s..2s`, `..2s`.
-pub(super) fn window(text: &str) -> Result<Range<u64>, String> {
+pub(crate) fn window(text: &str) -> Result<Range<u64>, String> {
     let expected = || format!("expected FROM..TO, such as 1.5s..2s, found '{text}'");
     let (from, to) = text.split_once("..").ok_or_else(expected)?;
     let part = |text: &str, missing| if text.is_empty() { Ok(missing) } else { nanoseconds(text) };

@@ -36,6 +36,11 @@ impl Progress {
         progress
     }
 
+    /// No bar at all.
+    pub(crate) fn hidden() -> Self {
+        Self { bar: None, is_shown: false, started: Instant::now(), done_bytes: 0, steps: 0 }
+    }
+
     /// The same if results go elsewhere, or appear only after everything has been read.
     pub(crate) fn without_results(total_bytes: u64) -> Self {
         let is_terminal = stderr().is_terminal();

@@ -34,6 +34,12 @@ fn encoded(marks: &[(u64, u64, Mark)]) -> Vec<u8> {
 
 /// A time mark before each event. The event happened at its time: neither before it, nor after the next mark.
 fn exact_marks() -> Vec<u8> {
+    exact_marks_later(0)
+}
+
+/// The same, everything `later_ns` later.
+fn exact_marks_later(later_ns: u64) -> Vec<u8> {
+    let at = |number| at(number) + later_ns;
     let mut marks = Vec::new();
     for (number, (offset, exits)) in (0..).zip(EVENTS) {
         let by_ns = if number == 0 { 0 } else { at(number - 1) };
@@ -566,4 +572,108 @@ fn info_and_dump_show_marks() {
     assert!(run.out.contains(",5,0,unwound,,,2,x.Oops\n"), "{}", run.out);
     let run = flow(&["dump", "--marks"], dir.path());
     assert!(run.out.contains("note     step \\u{7}2\n"), "{}", run.out);
+}
+
+/// Two threads with the same calls, the second 3 ms later.
+fn two_threads() -> TempDir {
+    let dir = exact();
+    fs::write(dir.path().join("thread-2.flow"), MAIN).unwrap();
+    fs::write(dir.path().join("thread-2.marks"), exact_marks_later(3 * MS)).unwrap();
+    dir
+}
+
+#[test]
+fn calls_of_a_method_are_in_order_of_time_across_threads() {
+    let dir = two_threads();
+    let work = ["replay", "--method", "Main#work"];
+    let run = flow(&work, dir.path());
+    let expected = "\
+at 0.002000 s for 5.00 ms in thread 1, call 1, depth 1  ! x.Oops
+  in Main.main
+  com.app.Main.work(int)
+    com.app.Main$Job.<init>()
+    com.app.Main$Job.<init>()
+
+at 0.005000 s for 5.00 ms in thread 2, call 1, depth 1  ! x.Oops
+  in Main.main
+  com.app.Main.work(int)
+    com.app.Main$Job.<init>()
+    com.app.Main$Job.<init>()
+
+at 0.008000 s for 1.00 ms in thread 1, call 4, depth 1
+  in Main.main
+  com.app.Main.work(int)
+
+at 0.011000 s for 1.00 ms in thread 2, call 4, depth 1
+  in Main.main
+  com.app.Main.work(int)
+";
+    assert_eq!((run.out.as_str(), run.err.as_str(), run.code), (expected, "", Some(0)));
+    // The first call with its times, and what limits leave out.
+    let run = flow(&[&work[..], &["--time", "--max", "2"]].concat(), dir.path());
+    let lines: Vec<_> = run.out.lines().collect();
+    assert_eq!(
+        lines[2].trim_start(),
+        "0.002000 s             5.00 ms    com.app.Main.work(int)  ! x.Oops"
+    );
+    assert_eq!(lines.last(), Some(&"… stopped after 2 calls (--max 2)"), "{}", run.out);
+    let run = flow(&[&work[..], &["--min-duration", "2ms"]].concat(), dir.path());
+    assert_eq!(run.out.matches("\nat ").count() + 1, 2, "{}", run.out);
+    assert!(
+        run.out.ends_with("\n… 6 shorter calls left out (--min-duration 2ms)\n"),
+        "{}",
+        run.out
+    );
+    let run = flow(&[&work[..], &["--verbose", "--max", "1"]].concat(), dir.path());
+    let heading =
+        "call 1 at offset 1, depth 1  ! x.Oops\n  in com.app.Main.main([Ljava/lang/String;)V\n";
+    assert!(run.out.contains(heading), "{}", run.out);
+    // Of one thread, as before.
+    let run = flow(&[&work[..], &["--thread", "2", "--exclude", "Main#main"]].concat(), dir.path());
+    assert!(
+        run.out.starts_with("at 0.005000 s for 5.00 ms in thread 2, call 1, depth 0"),
+        "{}",
+        run.out
+    );
+    assert_eq!(run.out.matches("  com.app.Main.work(int)\n").count(), 2, "{}", run.out);
+    // Programs get the calls by thread.
+    let csv = flow(&[&work[..], &["--format", "csv"]].concat(), dir.path());
+    let threads: Vec<_> = csv.out.lines().skip(1).map(|line| &line[..4]).collect();
+    assert_eq!(threads, [".,1,", ".,1,", ".,1,", ".,1,", ".,2,", ".,2,", ".,2,", ".,2,"]);
+}
+
+#[test]
+fn calls_of_a_method_without_their_callees_are_a_table() {
+    let dir = two_threads();
+    let table = ["replay", "--method", "Main#work", "--depth", "1"];
+    let run = flow(&table, dir.path());
+    let expected = "     start  duration  thread  calls  method
+0.002000 s   5.00 ms  1           3  com.app.Main.work(int)  ! x.Oops
+0.005000 s   5.00 ms  2           3  com.app.Main.work(int)  ! x.Oops
+0.008000 s   1.00 ms  1           1  com.app.Main.work(int)
+0.011000 s   1.00 ms  2           1  com.app.Main.work(int)
+… 4 deeper calls left out (--depth 1)
+";
+    assert_eq!((run.out.as_str(), run.err.as_str(), run.code), (expected, "", Some(0)));
+    let run = flow(&[&table[..], &["--max", "3", "--verbose"]].concat(), dir.path());
+    assert!(run.out.contains("  in com.app.Main.main([Ljava/lang/String;)V\n"), "{}", run.out);
+    assert!(run.out.ends_with("\n… stopped after 3 calls (--max 3)\n"), "{}", run.out);
+}
+
+#[test]
+fn flags_that_contradict_each_other_are_explained() {
+    let dir = exact();
+    for flag in [&["--time"][..], &["--min-duration", "1ms"]] {
+        let run = flow(&[&["replay", "--follow"], flag].concat(), dir.path());
+        assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
+        assert!(
+            run.err.starts_with("flow: --follow shows a call when it begins, but"),
+            "{}",
+            run.err
+        );
+    }
+    let run = command().args(["replay", "--time", "1.5s..2s"]).output().unwrap();
+    let message = "flow: --time of replay shows times and takes no range: replay --time --from 1s500ms begins there\n";
+    assert_eq!(String::from_utf8(run.stderr).unwrap(), message);
+    assert_eq!(run.status.code(), Some(2));
 }

@@ -22,9 +22,9 @@ use super::read::selections;
 use super::thread::ThreadReplay;
 use crate::args::ReplayArgs;
 use crate::failure::{Failure, Status};
-use crate::input::lock;
 use crate::input::reading::{Ending, Reading};
 use crate::input::source::{Source, directories, thread_title};
+use crate::input::{lock, own};
 use crate::output::{Out, Progress, message};
 
 /// The shortest wait between two passes.
@@ -41,6 +41,7 @@ pub(super) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     loop {
         let begun = Instant::now();
         let (source, unreadable) = Source::open_silently(&args.source.dir)?;
+        own::check(&args.part.filter, &source.traces)?;
         if follower.is_another_recording(&source) {
             let dir = args.source.dir.display();
             message(&format!(

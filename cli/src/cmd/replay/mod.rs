@@ -2,9 +2,11 @@
 //!
 //! ```text
 //! events of a thread ─▶ ThreadReplay (selects) ─▶ Pending (pending lines) ─▶ Lines (prints)
+//! --method, by time ─▶ hits (finds and sorts) ─▶ the same, from each call on
 //! ```
 
 mod follow;
+mod hits;
 mod lines;
 mod pending;
 mod read;
@@ -14,6 +16,10 @@ mod thread;
 mod timed;
 
 use std::io::Write;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use flow_codec::read::Trace;
 
 use self::lines::{Lines, Printed};
 use self::read::{from_position, selections, whole_thread};
@@ -25,12 +31,37 @@ use crate::input::place::From;
 use crate::input::reading::{Ending, Reading};
 use crate::input::source::{Source, file_title};
 use crate::input::times::{has_clock, no_clock};
+use crate::input::values::window;
 use crate::output::{Out, Progress, plural};
+
+/// Other verbs take `--time FROM..TO`, where `replay` takes a flag, and would read the times as a directory.
+fn refuse_time_as_directory(args: &ReplayArgs) -> Result<(), Failure> {
+    let dir = args.source.dir.to_str().filter(|_| args.time && !args.source.dir.exists());
+    let Some(range) = dir.and_then(|dir| window(dir).ok()) else { return Ok(()) };
+    let from = humantime::format_duration(Duration::from_nanos(range.start)).to_string();
+    Err(Failure::Usage(format!(
+        "--time of replay shows times and takes no range: replay --time --from {} begins there",
+        from.replace(' ', "")
+    )))
+}
+
+/// Returns whether calls of `--method` are shown in order of time instead of thread by thread.
+fn is_in_order_of_time(args: &ReplayArgs, trace: &Trace) -> bool {
+    args.source.format == Format::Text && args.from.is_none() && has_clock(trace)
+}
 
 pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     if args.collapse && args.source.format != Format::Text {
         return Err(Failure::Usage("--collapse applies to text output only".to_owned()));
     }
+    if args.follow && args.is_timed() {
+        return Err(Failure::Usage(
+            "--follow shows a call when it begins, but its duration is known only when it ends: leave out --follow, \
+             which also works while the program runs, or the times"
+                .to_owned(),
+        ));
+    }
+    refuse_time_as_directory(args)?;
     let titles = if args.source.format == Format::Csv { Lines::titles(args) } else { "".into() };
     if args.follow {
         out.write_all(titles.as_bytes())?;
@@ -66,6 +97,19 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
         source.begin(trace, args.source.format, out)?;
         printed.thread = None;
         let (selection, wanted) = selections(args, trace);
+        if let Some(wanted) = wanted.as_ref().filter(|_| is_in_order_of_time(args, trace)) {
+            let found = hits::find(args, trace, (&selection, wanted), &mut progress);
+            let (hits, of_threads) = found;
+            status = status.and(of_threads);
+            if let Some(hits) = hits {
+                let shown = (&selection, wanted);
+                match hits::print(&hits, args, trace, shown, &mut printed, out)? {
+                    ControlFlow::Continue(()) => continue,
+                    ControlFlow::Break(()) => return Ok(status),
+                }
+            }
+            progress.message("too many calls match to sort them by time; they are shown by thread");
+        }
         let selections = (&selection, wanted.as_ref());
         let mut lines = Lines::new(args, trace, selections, &mut printed, out);
         for file in &trace.files {

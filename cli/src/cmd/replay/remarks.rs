@@ -1,5 +1,7 @@
 //! The remarks of a replay.
 
+use std::time::Duration;
+
 use flow_codec::MethodId;
 use flow_codec::read::OpenFrames;
 
@@ -7,6 +9,8 @@ use crate::output::{Labels, chain, more, plural};
 
 /// The frames that are named at each end of a stack.
 const CHAIN_ENDS: usize = 6;
+/// The callers that are named before a call, the innermost.
+pub(super) const NEAREST: usize = 3;
 
 pub(super) fn left_unseen(count: u64) -> String {
     format!("left {} entered before recording", plural(count, "frame"))
@@ -18,13 +22,36 @@ pub(super) fn still_open(frames: &[MethodId], labels: &Labels<'_>) -> Option<Str
         return None;
     }
     let count = plural(frames.len() as u64, "frame");
-    let names = path(frames, labels);
+    let names = chain(frames, CHAIN_ENDS, |frame| labels.name(*frame));
     Some(format!("{count} still open at the end: {names}"))
 }
 
-/// `a > b > c`: the frames of a stack, outermost first.
-pub(super) fn path(frames: &[MethodId], labels: &Labels<'_>) -> String {
-    chain(frames, CHAIN_ENDS, |frame| labels.name(*frame))
+/// `in … 12 more … > Orders.order > Db.query`: the innermost of `depth` callers; all of them if `is_verbose`.
+pub(super) fn called_by(
+    depth: usize,
+    innermost: &[MethodId],
+    is_verbose: bool,
+    labels: &Labels<'_>,
+) -> String {
+    let name = |caller: &MethodId| match is_verbose {
+        true => labels.name(*caller),
+        false => labels.short(*caller),
+    };
+    let hidden = depth - innermost.len();
+    let hidden = (hidden > 0).then(|| more(hidden as u64));
+    let names: Vec<_> = hidden.into_iter().chain(innermost.iter().map(name)).collect();
+    format!("in {}", names.join(" > "))
+}
+
+/// `3 deeper calls left out (--depth 2)`.
+pub(super) fn left_out_deeper(count: u64, depth: u64) -> String {
+    format!("{} left out (--depth {depth})", plural(count, "deeper call"))
+}
+
+/// `3 shorter calls left out (--min-duration 5ms)`.
+pub(super) fn left_out_shorter(count: u64, min_ns: u64) -> String {
+    let min = humantime::format_duration(Duration::from_nanos(min_ns));
+    format!("{} left out (--min-duration {min})", plural(count, "shorter call"))
 }
 
 /// `3 frames entered before recording: a > b > c`, with the number of frames whose names are unknown first.

@@ -3,7 +3,6 @@
 
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
-use std::time::Duration;
 
 use flow_codec::format::flow::Record;
 use flow_codec::read::{
@@ -13,7 +12,9 @@ use flow_codec::{Depth, Error, MethodId, Offset};
 
 use super::lines::Lines;
 use super::pending::{Line, Pending};
-use super::remarks::{entered_before, left_unseen, path, still_open};
+use super::remarks::{
+    NEAREST, called_by, entered_before, left_out_deeper, left_out_shorter, left_unseen, still_open,
+};
 use super::start::Start;
 use super::timed::MarkRow;
 use crate::args::{Format, ReplayArgs};
@@ -35,6 +36,7 @@ pub(super) struct ThreadReplay {
     max_depth: usize,
     max: u64,
     is_text: bool,
+    is_verbose: bool,
     collapses: bool,
     /// Whether a line stays pending until its call ends.
     holds: bool,
@@ -58,6 +60,10 @@ pub(super) struct ThreadReplay {
     min_ns: u64,
     /// The number of hidden shorter calls.
     shorter: u64,
+    /// Whether it is the replay of one call, whose heading has been printed.
+    is_hit: bool,
+    /// Whether a call was not shown because enough were.
+    is_full: bool,
 }
 
 /// A replay that receives a timeline.
@@ -86,7 +92,7 @@ impl VisitTimeline for TimedReplay<'_, '_> {
 
     fn exit(&mut self, count: NonZeroU64, _at: Stamp, _: Option<&Unwound>) -> bool {
         let outcome = self.replay.exit(count, self.lines);
-        self.continues(outcome.map(|()| ControlFlow::Continue(())))
+        self.continues(outcome.map(|()| ControlFlow::Continue(()))) && !self.replay.is_over()
     }
 
     fn other(&mut self, event: TimelineEvent) -> bool {
@@ -108,6 +114,7 @@ impl ThreadReplay {
             max_depth: usize::try_from(limit(args.depth)).unwrap_or(usize::MAX),
             max: limit(args.max),
             is_text,
+            is_verbose: args.verbose,
             collapses: is_text && args.collapse,
             holds: is_text
                 && (args.collapse || args.depth.is_some() || args.min_duration.is_some()),
@@ -121,7 +128,30 @@ impl ThreadReplay {
             times: None,
             min_ns: args.min_duration.unwrap_or(0),
             shorter: 0,
+            is_hit: false,
+            is_full: false,
         }
+    }
+
+    /// Begins before the entry of a call that is shown with all its callees. Its heading has been printed.
+    pub(super) fn of_hit(args: &ReplayArgs) -> Self {
+        Self { is_hit: true, ..Self::new(args, 0, String::new(), Vec::new()) }
+    }
+
+    /// Returns whether the call has ended.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_hit && self.root.is_none() && self.calls > 0
+    }
+
+    /// Returns whether a call was not shown because enough were.
+    pub(super) fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    /// Ends the replay of a call. Returns the numbers of calls that were too deep, and too short.
+    pub(super) fn end_hit(&mut self, lines: &mut Lines<'_>) -> Result<(u64, u64), Failure> {
+        self.take_pending(lines)?;
+        Ok((self.deeper, self.shorter))
     }
 
     /// Adds times, for the records from this one on.
@@ -155,7 +185,7 @@ impl ThreadReplay {
         if !self.is_text {
             return Ok(());
         }
-        lines.head(self.number, &self.title)?;
+        self.head(lines)?;
         let (call, event, offset) = (grouped(place.enters), grouped(place.events()), place.offset);
         lines.text(0, &format!("… from call {call}, event {event}, at offset {offset}, in:"))?;
         self.open_frames(is_timed, lines)
@@ -190,7 +220,7 @@ impl ThreadReplay {
         if !self.is_text || open.count() == 0 || lines.wanted.is_some() {
             return Ok(());
         }
-        lines.head(self.number, &self.title)?;
+        self.head(lines)?;
         let (frames, omitted) = (&open.frames, open.omitted);
         if omitted > 0 {
             lines.text(0, &format!("… {} {BEFORE}", plural(omitted, "frame")))?;
@@ -262,12 +292,13 @@ impl ThreadReplay {
             self.pending.below();
         } else if !(self.collapses && self.pending.joins(depth, method)) {
             if lines.printed.calls == self.max {
+                self.is_full = true;
                 return Ok(ControlFlow::Break(()));
             }
             lines.printed.calls += 1;
             self.take_pending(lines)?;
-            lines.head(self.number, &self.title)?;
-            if is_root && self.is_text {
+            self.head(lines)?;
+            if is_root && self.is_text && !self.is_hit {
                 self.say_where(offset, lines)?;
             }
             let line = Line { times, ..Line::new(depth, method, offset) };
@@ -316,19 +347,33 @@ impl ThreadReplay {
         if lines.wanted.is_some() {
             return Ok(());
         }
-        lines.head(self.number, &self.title)?;
+        self.head(lines)?;
         lines.text(0, &format!("({})", left_unseen(count)))
     }
 
-    /// Prints the position of a call that is shown with all its callees.
+    /// Prints the thread's heading, unless it was printed last.
+    #[inline]
+    fn head(&self, lines: &mut Lines<'_>) -> Result<(), Failure> {
+        if self.is_hit { Ok(()) } else { lines.head(self.number, &self.title) }
+    }
+
+    /// Prints the position of a call that is shown with all its callees, and its callers.
     fn say_where(&self, offset: Offset, lines: &mut Lines<'_>) -> Result<(), Failure> {
+        let depth = self.stack.len();
         // The number of a call is the number of calls before it.
         let number = grouped(self.calls.saturating_sub(1));
-        let mut place = format!("call {number} at offset {offset}");
-        if !self.stack.is_empty() {
-            place += &format!(", called by {}", path(&self.stack, &lines.labels));
+        let (offset, nearest) = match self.is_verbose {
+            true => (format!(" at offset {offset}"), 0),
+            false => (String::new(), depth.saturating_sub(NEAREST)),
+        };
+        lines.out.heading(&format!("call {number}{offset}, depth {}", grouped(depth as u64)))?;
+        match self.stack.get(nearest..) {
+            Some(callers) if depth > 0 => {
+                let callers = called_by(depth, callers, self.is_verbose, &lines.labels);
+                lines.text(1, &callers)
+            }
+            _ => Ok(()),
         }
-        Ok(lines.out.heading(&place)?)
     }
 
     /// Prints the pending lines, because no events follow for now.
@@ -355,7 +400,7 @@ impl ThreadReplay {
     }
 
     fn print_line(&self, line: &Line, lines: &mut Lines<'_>) -> Result<(), Failure> {
-        lines.head(self.number, &self.title)?;
+        self.head(lines)?;
         let root = self.root.unwrap_or(line.depth.as_usize());
         lines.call(&self.prefix, indent(line.depth.as_usize(), root, lines), line)
     }
@@ -368,7 +413,7 @@ impl ThreadReplay {
             return lines.mark_row(&self.prefix, Depth::new(open as u64), mark);
         }
         self.take_pending(lines)?;
-        lines.head(self.number, &self.title)?;
+        self.head(lines)?;
         let depth = open.min(root.saturating_add(self.max_depth));
         lines.timed_text(indent(depth, root, lines), &mark.text())
     }
@@ -389,13 +434,10 @@ impl ThreadReplay {
             notes.push(left_unseen(self.unseen));
         }
         if self.deeper > 0 {
-            let (deeper, depth) = (plural(self.deeper, "deeper call"), self.max_depth);
-            notes.push(format!("{deeper} left out (--depth {depth})"));
+            notes.push(left_out_deeper(self.deeper, self.max_depth as u64));
         }
         if self.shorter > 0 {
-            let calls = plural(self.shorter, "shorter call");
-            let min = humantime::format_duration(Duration::from_nanos(self.min_ns));
-            notes.push(format!("{calls} left out (--min-duration {min})"));
+            notes.push(left_out_shorter(self.shorter, self.min_ns));
         }
         match ending {
             Ending::Stopped if lines.printed.calls >= self.max => {
@@ -408,7 +450,7 @@ impl ThreadReplay {
             _ => {}
         }
         for note in notes {
-            lines.head(self.number, &self.title)?;
+            self.head(lines)?;
             lines.remark(&self.title, &format!("… {note}"))?;
         }
         Ok(())

@@ -1,0 +1,318 @@
+//! `flow replay --method` of a trace with times: the calls that match, in order of time across threads. With
+//! `--depth 1` they are rows of a table.
+//!
+//! One pass finds them; each is then read again from its entry on. So memory depends on the number of matching
+//! calls alone.
+
+use std::num::NonZeroU64;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use flow_codec::read::{Bounds, Selection, Stamp, ThreadFile, Trace, Unwound, VisitTimeline, When};
+use flow_codec::{MethodId, Offset};
+
+use super::lines::{Lines, Printed};
+use super::remarks::{NEAREST, called_by, left_out_deeper, left_out_shorter};
+use super::thread::{ThreadReplay, TimedReplay};
+use crate::args::ReplayArgs;
+use crate::failure::{Failure, Status};
+use crate::input::reading::{Reading, read_records, read_timeline};
+use crate::input::source::file_title;
+use crate::output::{
+    Align, Labels, Out, Progress, Table, bounded_duration, escaped, grouped, instant, plural,
+};
+
+/// If more calls match, they are shown by thread.
+const MOST: usize = 1 << 19;
+
+/// A call that matches.
+pub(super) struct Hit {
+    /// The index of its thread among those of the trace.
+    file: usize,
+    /// Its entry.
+    offset: Offset,
+    /// The number of calls of the thread before it.
+    number: u64,
+    method: MethodId,
+    start: When,
+    end: When,
+    /// The calls it made, itself included.
+    calls: u64,
+    is_open: bool,
+    /// The class of the exception that ended it, if one did; `?` if the class is unknown.
+    thrown: Option<Arc<str>>,
+    /// The number of its callers that are shown, and the innermost of them.
+    depth: usize,
+    callers: Box<[MethodId]>,
+}
+
+impl Hit {
+    fn duration(&self) -> Bounds {
+        let duration = self.start.bounds.until(self.end.bounds);
+        if self.is_open { Bounds { by_ns: u64::MAX, ..duration } } else { duration }
+    }
+
+    fn duration_ns(&self) -> u64 {
+        let ends = self.end.estimate_ns.zip(self.start.estimate_ns);
+        ends.map_or(0, |(end, start)| end.saturating_sub(start))
+    }
+
+    fn start(&self) -> String {
+        self.start.estimate_ns.map_or("?".to_owned(), instant)
+    }
+}
+
+/// Finds the calls of a trace that match, in order of time; `None` if there are too many. Errors of their threads are
+/// reported.
+pub(super) fn find(
+    args: &ReplayArgs,
+    trace: &Trace,
+    (selection, wanted): (&Selection, &Selection),
+    progress: &mut Progress,
+) -> (Option<Vec<Hit>>, Status) {
+    let kept = if args.verbose { usize::MAX } else { NEAREST };
+    let mut finder =
+        Finder { wanted, kept, hits: Vec::new(), stack: Vec::new(), open: None, file: 0 };
+    let mut status = Status::Done;
+    for (number, file) in trace.files.iter().enumerate() {
+        finder.file = number;
+        let reading = match file.timeline().map(|timeline| timeline.select(selection)) {
+            Err(error) => Reading::failed(error),
+            Ok(mut timeline) => {
+                let mut reading = read_timeline(file, &mut timeline, progress, &mut finder);
+                let end = timeline.now();
+                finder.leave(u64::MAX, end, None, true);
+                reading.marks = timeline.marks_damage();
+                reading
+            }
+        };
+        status = status.and(reading.report(file, progress));
+        if finder.hits.len() > MOST {
+            return (None, status);
+        }
+    }
+    let mut hits = finder.hits;
+    hits.sort_by_key(|hit| (hit.start.estimate_ns, hit.file, hit.offset));
+    (Some(hits), status)
+}
+
+struct Finder<'a> {
+    wanted: &'a Selection,
+    /// How many callers of a hit are kept.
+    kept: usize,
+    hits: Vec<Hit>,
+    stack: Vec<MethodId>,
+    /// The depth of the last hit, if it is still open.
+    open: Option<usize>,
+    file: usize,
+}
+
+impl Finder<'_> {
+    fn leave(&mut self, count: u64, at: Stamp, unwound: Option<&Unwound>, is_open: bool) {
+        let left =
+            self.stack.len() - usize::try_from(count).unwrap_or(usize::MAX).min(self.stack.len());
+        self.stack.truncate(left);
+        let is_left = self.open.is_some_and(|depth| left <= depth);
+        let Some(hit) = self.hits.last_mut().filter(|_| is_left) else {
+            return;
+        };
+        self.open = None;
+        (hit.end, hit.calls, hit.is_open) = (at.time, at.calls - hit.number, is_open);
+        let class = |unwound: &Unwound| unwound.class.clone().unwrap_or_else(|| "?".into());
+        hit.thrown = unwound.map(class);
+    }
+}
+
+impl VisitTimeline for Finder<'_> {
+    fn enter(&mut self, method: MethodId, at: Stamp) -> bool {
+        if self.open.is_none() && self.wanted.contains(method) {
+            let depth = self.stack.len();
+            self.open = Some(depth);
+            self.hits.push(Hit {
+                file: self.file,
+                offset: at.position.offset,
+                number: at.calls,
+                method,
+                start: at.time,
+                end: at.time,
+                calls: 0,
+                is_open: false,
+                thrown: None,
+                depth,
+                callers: self.stack[depth.saturating_sub(self.kept)..].into(),
+            });
+        }
+        self.stack.push(method);
+        self.hits.len() <= MOST
+    }
+
+    fn exit(&mut self, count: NonZeroU64, at: Stamp, unwound: Option<&Unwound>) -> bool {
+        self.leave(count.get(), at, unwound, false);
+        true
+    }
+}
+
+/// Prints the calls, each with what it called. Returns whether a limit ended the output.
+pub(super) fn print(
+    hits: &[Hit],
+    args: &ReplayArgs,
+    trace: &Trace,
+    (selection, wanted): (&Selection, &Selection),
+    printed: &mut Printed,
+    out: &mut Out,
+) -> Result<ControlFlow<()>, Failure> {
+    let min_ns = args.min_duration.unwrap_or(0);
+    let shown: Vec<_> = hits.iter().filter(|hit| hit.duration_ns() >= min_ns).collect();
+    let mut left_out = LeftOut { shorter: (hits.len() - shown.len()) as u64, ..LeftOut::default() };
+    let flow = if args.depth == Some(1) {
+        table(&shown, args, trace, &mut left_out, printed, out)?
+    } else {
+        let mut lines = Lines::new(args, trace, (selection, Some(wanted)), printed, out);
+        trees(&shown, args, trace, &mut left_out, &mut lines)?
+    };
+    let mut notes = Vec::new();
+    if left_out.deeper > 0 {
+        notes.push(left_out_deeper(left_out.deeper, args.depth.unwrap_or(0)));
+    }
+    if left_out.shorter > 0 {
+        notes.push(left_out_shorter(left_out.shorter, min_ns));
+    }
+    if flow == ControlFlow::Break(()) {
+        let max = args.max.unwrap_or(0);
+        notes.push(format!("stopped after {} (--max {max})", plural(max, "call")));
+    }
+    for note in notes {
+        out.remark(args.source.format, None, &format!("… {note}"))?;
+    }
+    Ok(flow)
+}
+
+/// The numbers of calls that are not shown.
+#[derive(Default)]
+struct LeftOut {
+    deeper: u64,
+    shorter: u64,
+}
+
+fn table(
+    hits: &[&Hit],
+    args: &ReplayArgs,
+    trace: &Trace,
+    left_out: &mut LeftOut,
+    printed: &mut Printed,
+    out: &mut Out,
+) -> Result<ControlFlow<()>, Failure> {
+    let max = args.max.filter(|max| *max > 0).unwrap_or(u64::MAX);
+    let room = usize::try_from(max - printed.calls.min(max)).unwrap_or(usize::MAX);
+    let shown = hits.get(..room).unwrap_or(hits);
+    printed.calls += shown.len() as u64;
+    left_out.deeper = shown.iter().map(|hit| hit.calls.saturating_sub(1)).sum();
+    if shown.is_empty() {
+        return Ok(ControlFlow::Continue(()));
+    }
+    let mut labels = Labels::new(&trace.methods, args.source.format, args.verbose);
+    let right = |title| (title, Align::Right);
+    let left = |title| (title, Align::Left);
+    let mut table = Table::new(&[
+        right("start"),
+        right("duration"),
+        left("thread"),
+        right("calls"),
+        left("method"),
+    ]);
+    for hit in shown {
+        let open = if hit.is_open { ", still open" } else { "" };
+        let thrown = hit.thrown.as_ref().map(|class| format!("  ! {class}")).unwrap_or_default();
+        let title = trace.files.get(hit.file).map(|file| file_title(trace, file));
+        table.row([
+            &hit.start(),
+            &format!("{}{open}", bounded_duration(hit.duration())),
+            &title.unwrap_or_default(),
+            &grouped(hit.calls),
+            &format!("{}{thrown}", labels.get(hit.method)),
+        ]);
+        if args.verbose && hit.depth > 0 {
+            table.row(["", "", "", "", &called_by(hit.depth, &hit.callers, true, &labels)]);
+        }
+    }
+    table.print(out)?;
+    Ok(if shown.len() < hits.len() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+}
+
+fn trees(
+    hits: &[&Hit],
+    args: &ReplayArgs,
+    trace: &Trace,
+    left_out: &mut LeftOut,
+    lines: &mut Lines<'_>,
+) -> Result<ControlFlow<()>, Failure> {
+    let max = args.max.filter(|max| *max > 0).unwrap_or(u64::MAX);
+    for (number, hit) in hits.iter().enumerate() {
+        let Some(file) = trace.files.get(hit.file) else { continue };
+        if lines.printed.calls >= max {
+            return Ok(ControlFlow::Break(()));
+        }
+        if number > 0 {
+            lines.text(0, "")?;
+        }
+        let heading = heading(hit, trace, file, args.verbose);
+        lines.out.heading(&heading)?;
+        if hit.depth > 0 {
+            lines.text(1, &called_by(hit.depth, &hit.callers, args.verbose, &lines.labels))?;
+        }
+        let mut replay = ThreadReplay::of_hit(args);
+        let flow = tree(args, file, hit.offset, &mut replay, lines)?;
+        let (deeper, shorter) = replay.end_hit(lines)?;
+        left_out.deeper += deeper;
+        left_out.shorter += shorter;
+        if flow == ControlFlow::Break(()) {
+            return Ok(flow);
+        }
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
+/// `at 4.512 s for 27.5 ms in thread 42 exec-3, call 12,345, depth 61`.
+fn heading(hit: &Hit, trace: &Trace, file: &ThreadFile, is_verbose: bool) -> String {
+    let mut text = format!("at {}", hit.start());
+    text += &match bounded_duration(hit.duration()) {
+        duration if hit.is_open => format!(", still open after {duration},"),
+        duration => format!(" for {duration}"),
+    };
+    text += &format!(" in thread {}", file_title(trace, file));
+    // Numbers of calls in ranges of a thread are of no use elsewhere.
+    if file.parts.is_none() {
+        text += &format!(", call {}", grouped(hit.number));
+        if is_verbose {
+            text += &format!(" at offset {}", hit.offset);
+        }
+    }
+    text += &format!(", depth {}", grouped(hit.depth as u64));
+    if let Some(class) = &hit.thrown {
+        text += &format!("  ! {}", escaped(class));
+    }
+    text
+}
+
+/// Prints a call and what it called. Errors of its thread have been reported.
+fn tree(
+    args: &ReplayArgs,
+    file: &ThreadFile,
+    from: Offset,
+    replay: &mut ThreadReplay,
+    lines: &mut Lines<'_>,
+) -> Result<ControlFlow<()>, Failure> {
+    let mut progress = Progress::hidden();
+    if !args.is_timed() {
+        read_records(file, from, &mut progress, |range, record| {
+            let flow = replay.record(Offset::new(range.start), record, lines)?;
+            Ok(if replay.is_over() { ControlFlow::Break(()) } else { flow })
+        })?;
+    } else if let Ok(mut timeline) = file.timeline_from(from) {
+        replay.keep_time(file, from);
+        let mut timed = TimedReplay { replay, lines, stopped: Ok(()) };
+        read_timeline(file, &mut timeline, &mut progress, &mut timed);
+        timed.stopped?;
+    }
+    Ok(if replay.is_full() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+}
