@@ -36,7 +36,9 @@ pub(crate) const DEFAULT_DIR: &str = "flow-trace";
 /// Which threads.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct ThreadArgs {
-    /// Show only this thread: its id, or its name with * for any text; repeatable
+    /// Show only this thread; repeatable
+    ///
+    /// Its id, or its name, with * for any text.
     #[arg(long = "thread", value_name = "ID|NAME")]
     pub(crate) patterns: Vec<String>,
 }
@@ -44,7 +46,9 @@ pub(crate) struct ThreadArgs {
 /// Which tests.
 #[derive(ClapArgs, Debug, Default)]
 pub(crate) struct TestArgs {
-    /// Show only what a test called: its name in flow tests, with * for any text; repeatable
+    /// Show only what this test called; repeatable
+    ///
+    /// Its name in flow tests, with * for any text.
     #[arg(id = "patterns_of_tests", long = "test", value_name = "NAME")]
     pub(crate) patterns: Vec<String>,
 }
@@ -52,13 +56,23 @@ pub(crate) struct TestArgs {
 /// Which calls.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct FilterArgs {
-    /// Show only calls of methods that match this pattern, pkg.Class, pkg.Class#method, or a name as flow
-    /// shows it: * matches within a package, ** across packages; repeatable
+    /// Show only calls of methods that match this pattern; repeatable
+    ///
+    /// A pattern is pkg.Class, pkg.Class#method, Class, Class#method, or a name as flow shows it. * matches within a
+    /// package, ** across packages. Callees of hidden calls move up to their callers.
     #[arg(long, value_name = "GLOB")]
     pub(crate) include: Vec<String>,
-    /// Hide calls of methods that match this pattern; their callees move up to their caller; repeatable
+    /// Hide calls of methods that match this pattern; repeatable
+    ///
+    /// Their callees move up to their callers. Patterns are those of --include.
     #[arg(long, value_name = "GLOB", value_parser = glob)]
     pub(crate) exclude: Vec<Glob>,
+    /// Show only calls of the application, without libraries
+    ///
+    /// The application's packages are those that flow record found, or own= named; flow info shows them. The same as
+    /// --include with each of them.
+    #[arg(long)]
+    pub(crate) own: bool,
 }
 
 /// Which threads, tests and calls of a trace.
@@ -75,11 +89,15 @@ pub(crate) struct PartArgs {
 /// Which calls, by when they happened.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct TimeArgs {
-    /// Show only what happened between two times since the start of the trace, for example 1.5s..2s; of
-    /// other calls only the part in between counts
+    /// Show only what happened between two times, for example 1.5s..2s
+    ///
+    /// Times are those since the start of the trace. Of calls that began before or ended later, only the part in
+    /// between counts.
     #[arg(id = "window", long = "time", value_name = "FROM..TO", value_parser = window)]
     window: Option<Range<u64>>,
-    /// Hide calls shorter than TIME, for example 5ms; their time counts as their caller's
+    /// Hide calls shorter than TIME, for example 5ms
+    ///
+    /// Their time counts as their caller's.
     #[arg(long, value_name = "TIME", value_parser = nanoseconds)]
     min_duration: Option<u64>,
 }

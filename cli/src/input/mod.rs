@@ -3,6 +3,7 @@
 pub(crate) mod context_tree;
 pub(crate) mod flags;
 pub(crate) mod lock;
+pub(crate) mod own;
 pub(crate) mod parallel;
 pub(crate) mod pattern;
 pub(crate) mod place;

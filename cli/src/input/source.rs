@@ -8,6 +8,7 @@ use flow_codec::read::{OpenFrames, Selection, ThreadFile, Trace, TraceSet};
 use flow_codec::{Error, Glob, Name, ThreadId};
 
 use super::flags::{FilterArgs, PartArgs, SourceArgs, ThreadArgs};
+use super::own;
 use super::pattern::globs;
 use crate::failure::{Failure, Status};
 use crate::output::{Format, Out, escaped, lost, message, plural};
@@ -82,6 +83,7 @@ impl Source {
     /// Keeps the selected threads, and of these only the ranges of the selected tests.
     pub(crate) fn choose_part(&mut self, part: &PartArgs) -> Result<(), Failure> {
         globs(&part.filter.include, &self.traces)?;
+        own::check(&part.filter, &self.traces)?;
         self.choose(&part.threads)?;
         self.choose_tests(&part.tests)
     }
@@ -289,12 +291,12 @@ impl ThreadArgs {
 impl FilterArgs {
     /// Returns whether nothing is left out.
     pub(crate) fn is_all(&self) -> bool {
-        self.include.is_empty() && self.exclude.is_empty()
+        self.include.is_empty() && self.exclude.is_empty() && !self.own
     }
 
     /// The methods of a trace that are shown.
     pub(crate) fn selection(&self, trace: &Trace) -> Selection {
-        Selection::new(&trace.methods, &self.included(), &self.exclude)
+        Selection::new(&trace.methods, &self.included(trace), &self.exclude)
     }
 
     /// The frames of a thread that were entered before recording, without those that are left out. Only their
@@ -302,14 +304,15 @@ impl FilterArgs {
     pub(crate) fn open_frames(&self, trace: &Trace, thread: ThreadId) -> OpenFrames {
         let open = trace.threads.get(thread).map(|thread| thread.open.clone());
         let mut open = open.unwrap_or_default();
-        let included = self.included();
+        let included = self.included(trace);
         open.frames
             .retain(|frame| Selection::is_selected(&included, &self.exclude, Name::parse(frame)));
         open
     }
 
-    fn included(&self) -> Vec<Glob> {
-        self.include.iter().map(|pattern| Glob::new(pattern)).collect()
+    fn included(&self, trace: &Trace) -> Vec<Glob> {
+        let own = if self.own { own::patterns(trace) } else { &[] };
+        self.include.iter().chain(own).map(|pattern| Glob::new(pattern)).collect()
     }
 }
 

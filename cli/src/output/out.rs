@@ -88,13 +88,18 @@ impl Out {
         if format == Format::Text {
             return writeln!(self, "{}", escaped(text));
         }
-        // On a terminal that shows both, the remark follows the results it is about.
+        let text = text.trim_start_matches([' ', '…']);
+        let place = place.map_or(String::new(), |place| format!("{place}: "));
+        self.note(&format!("{place}{text}"))
+    }
+
+    /// Prints a message about the results to stderr.
+    pub(crate) fn note(&mut self, text: &str) -> io::Result<()> {
+        // On a terminal that shows both, it follows the results it is about.
         if self.terminal {
             self.flush()?;
         }
-        let text = text.trim_start_matches([' ', '…']);
-        let place = place.map_or(String::new(), |place| format!("{place}: "));
-        self.writer.get_ref().without_bar(|| message(&format!("{place}{text}")));
+        self.writer.get_ref().without_bar(|| message(text));
         Ok(())
     }
 

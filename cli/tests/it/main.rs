@@ -11,6 +11,7 @@ mod following;
 mod html;
 mod looks;
 mod manual;
+mod own;
 mod readers;
 mod reading;
 mod recording;

@@ -11,6 +11,7 @@ use flow_codec::read::Selection;
 use crate::args::{DiffArgs, SourceArgs, TestArgs};
 use crate::failure::{Failure, Status};
 use crate::input::context_tree::ContextTree;
+use crate::input::own;
 use crate::input::pattern::globs;
 use crate::input::reading::Chosen;
 use crate::input::source::Source;
@@ -33,6 +34,8 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     ];
     let [(_, before), (_, after)] = &mut sources;
     globs(&args.part.filter.include, before.traces.iter().chain(&after.traces))?;
+    own::check(&args.part.filter, &before.traces)?;
+    own::check(&args.part.filter, &after.traces)?;
     Source::choose_in([before, after], &args.part.threads)?;
     let bytes = sources.iter().fold(0_u64, |sum, (_, source)| sum.saturating_add(source.bytes()));
     let mut progress = Progress::new(bytes, out);

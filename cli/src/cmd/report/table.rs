@@ -10,6 +10,7 @@ use super::max_lines;
 use crate::args::{Format, ReportArgs, SortKey};
 use crate::cmd::trace_field;
 use crate::failure::{Failure, Status};
+use crate::input::own;
 use crate::input::parallel::report_thread;
 use crate::input::reading::{Chosen, Reading, visit_thread, visit_timed};
 use crate::input::source::Source;
@@ -52,6 +53,8 @@ pub(super) fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result
             SortKey::SelfWeight => rows.sort_by_key(|row| Reverse(row.self_weight)),
             SortKey::Name => rows.sort_by_cached_key(|row| trace.methods.display(row.method)),
         }
+        let calls = rows.iter().map(|row| (row.method, row.calls));
+        let hint = own::hint(trace, &args.part.filter, calls).filter(|_| format == Format::Text);
         let (methods, max) = (rows.len() as u64, max_lines(args));
         rows.truncate(max);
         let mut labels = Labels::new(&trace.methods, format, args.verbose);
@@ -88,6 +91,9 @@ pub(super) fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result
         if format == Format::Text && unit == Unit::Nanos {
             let note = bounds_note(trace, rows.iter().map(|row| Weight::from(*row)));
             writeln!(out, "\n{note}")?;
+        }
+        if let Some(hint) = hint {
+            out.note(&hint)?;
         }
     }
     Ok(status)

@@ -13,6 +13,7 @@ pub(crate) use self::print::summary;
 use super::line_limit;
 use crate::args::{TestKey, TestsArgs};
 use crate::failure::{Failure, Status};
+use crate::input::own;
 use crate::input::reading::{Chosen, visit_thread};
 use crate::input::source::Source;
 use crate::input::test_runs::{Called, files};
@@ -32,6 +33,7 @@ struct TestRow {
 
 pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
     let source = Source::open(&args.source)?;
+    own::check(&args.filter, &source.traces)?;
     source.report_losses();
     let mut status = source.status;
     let mut progress = Progress::new(source.bytes(), out);

@@ -1,0 +1,166 @@
+//! The application's own classes: `--own`, and a hint where libraries make most of the calls.
+
+use std::collections::HashMap;
+
+use flow_codec::read::Trace;
+use flow_codec::{Glob, MethodId};
+
+use super::flags::FilterArgs;
+use crate::failure::Failure;
+use crate::output::{escaped, percent};
+
+/// Packages of programs that start others.
+const LAUNCHERS: [&str; 12] = [
+    "java.",
+    "jdk.",
+    "sun.",
+    "org.springframework.boot.loader.",
+    "org.junit.",
+    "org.testng.",
+    "org.apache.maven.",
+    "org.codehaus.plexus.",
+    "org.gradle.",
+    "worker.org.gradle.",
+    "io.quarkus.bootstrap.",
+    "org.codehaus.groovy.",
+];
+/// A group of packages has names that begin with this many equal parts.
+const GROUP_PARTS: usize = 2;
+/// A library is named if it made this share of the calls, in percent, and a package of it if it made this share of the
+/// library's.
+const LARGE_PERCENT: u64 = 50;
+const NEARLY_ALL_PERCENT: u64 = 90;
+/// With fewer calls there is nothing to hide.
+const FEW_CALLS: u64 = 1000;
+
+/// Checks that traces know the application's packages, if these were requested.
+pub(crate) fn check(filter: &FilterArgs, traces: &[Trace]) -> Result<(), Failure> {
+    let unknown = traces.iter().find(|trace| filter.own && patterns(trace).is_empty());
+    let Some(trace) = unknown else { return Ok(()) };
+    let advice = match likely(trace) {
+        Some(pattern) => format!("--include '{}' may be what you mean", escaped(&pattern)),
+        None => "name them with --include".to_owned(),
+    };
+    Err(Failure::Failed(format!(
+        "{}: the trace does not know the application's packages (agent option own=); {advice}",
+        trace.dir.display()
+    )))
+}
+
+/// The patterns of the application's packages.
+pub(crate) fn patterns(trace: &Trace) -> &[String] {
+    trace.manifest.as_ref().map_or(&[], |manifest| &manifest.own)
+}
+
+/// The package of the main class that was called last: launchers call that of the application.
+fn likely(trace: &Trace) -> Option<String> {
+    let is_main = |name: &str, descriptor: &str| {
+        name == "main" && matches!(descriptor, "([Ljava/lang/String;)V" | "()V")
+    };
+    let classes = trace.methods.iter().filter_map(|(_, method)| {
+        let info = &method.info;
+        is_main(&info.name, &info.descriptor).then_some(&*info.class)
+    });
+    let is_launcher = |class: &&str| LAUNCHERS.iter().any(|launcher| class.starts_with(launcher));
+    let class = classes.filter(|class| !is_launcher(class)).last()?;
+    Some(match class.rsplit_once('.') {
+        Some((package, _)) => format!("{package}.**"),
+        None => class.to_owned(),
+    })
+}
+
+/// Names the library that made most of the calls of a trace, and the flags that hide it; `None` if there is none, if
+/// something is hidden already, or if it is not known what is the application.
+pub(crate) fn hint(
+    trace: &Trace,
+    filter: &FilterArgs,
+    calls: impl Iterator<Item = (MethodId, u64)> + Clone,
+) -> Option<String> {
+    let all: u64 = calls.clone().map(|(_, calls)| calls).sum();
+    if !filter.is_all() || all < FEW_CALLS {
+        return None;
+    }
+    let known = patterns(trace);
+    let likely = if known.is_empty() { Some(likely(trace)?) } else { None };
+    let own: Vec<Glob> = known.iter().chain(&likely).map(|pattern| Glob::new(pattern)).collect();
+    let mut packages: HashMap<&str, u64> = HashMap::new();
+    let mut own_groups: Vec<&str> = Vec::new();
+    for (method, calls) in calls {
+        let Some(method) = trace.methods.get(method) else { continue };
+        let package = method.info.class.rsplit_once('.').map_or("", |(package, _)| package);
+        *packages.entry(package).or_default() += calls;
+        if own.iter().any(|glob| glob.matches(&method.info.class, &method.info.name)) {
+            own_groups.push(first_parts(package, GROUP_PARTS));
+        }
+    }
+    let mut groups: HashMap<&str, u64> = HashMap::new();
+    for (package, calls) in &packages {
+        *groups.entry(first_parts(package, GROUP_PARTS)).or_default() += calls;
+    }
+    let (group, calls) = groups.into_iter().max_by_key(|(group, calls)| (*calls, *group))?;
+    let is_large = u128::from(calls) * 100 >= u128::from(all) * u128::from(LARGE_PERCENT);
+    if !is_large || group.is_empty() || own_groups.contains(&group) {
+        return None;
+    }
+    let library = escaped(narrowed(group, calls, &packages)).into_owned();
+    let alone = match &likely {
+        None => "--own shows the application alone".to_owned(),
+        Some(likely) => format!("--include '{}' shows the application alone", escaped(likely)),
+    };
+    let in_library = packages.iter().filter(|(package, _)| is_inside(package, &library));
+    let share = percent(in_library.map(|(_, calls)| calls).sum(), all);
+    Some(format!(
+        "{share} of the calls are in {library}; --exclude '{library}.**' hides them, {alone}"
+    ))
+}
+
+/// The longest package that has nearly all calls of a group.
+fn narrowed<'a>(group: &'a str, calls: u64, packages: &HashMap<&'a str, u64>) -> &'a str {
+    let mut narrow = group;
+    loop {
+        let parts = narrow.split('.').count() + 1;
+        let mut inner: HashMap<&str, u64> = HashMap::new();
+        for (package, calls) in packages.iter().filter(|(package, _)| is_inside(package, narrow)) {
+            if package.split('.').count() >= parts {
+                *inner.entry(first_parts(package, parts)).or_default() += calls;
+            }
+        }
+        let largest = inner.into_iter().max_by_key(|(package, calls)| (*calls, *package));
+        match largest {
+            Some((package, of_package)) if of_package * 100 >= calls * NEARLY_ALL_PERCENT => {
+                narrow = package;
+            }
+            _ => return narrow,
+        }
+    }
+}
+
+/// Returns whether a package is another one or inside it.
+fn is_inside(package: &str, outer: &str) -> bool {
+    package.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// `com.app` of `com.app.order.db`, if two parts are requested.
+fn first_parts(package: &str, parts: usize) -> &str {
+    package.match_indices('.').nth(parts - 1).map_or(package, |(at, _)| &package[..at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_are_grouped_and_narrowed_by_their_parts() {
+        assert_eq!(first_parts("com.app.order.db", 2), "com.app");
+        assert_eq!(first_parts("demo", 2), "demo");
+        assert!(is_inside("a.b.c", "a.b") && is_inside("a.b", "a.b") && !is_inside("a.bc", "a.b"));
+        let packages = HashMap::from([
+            ("com.fast.json.core", 50),
+            ("com.fast.json.data", 45),
+            ("com.fast.xml", 5),
+        ]);
+        assert_eq!(narrowed("com.fast", 100, &packages), "com.fast.json");
+        let packages = HashMap::from([("com.fast", 50), ("com.fast.data", 50)]);
+        assert_eq!(narrowed("com.fast", 100, &packages), "com.fast");
+    }
+}
