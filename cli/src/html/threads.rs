@@ -156,15 +156,13 @@ impl<'a> Threads<'a> {
         sums.called.truncate(self.most_called);
         sums.called.sort_by_key(|called| called.first);
         sums.called.shrink_to_fit();
-        let ended = self.trace.manifest.as_ref().is_some_and(|manifest| manifest.end.is_some());
         let thread = self.trace.threads.get(file.id).filter(|_| file.parts.is_none());
         let has_ended = thread.map(|thread| thread.end_ns.is_some());
         let state = match (reading.ending, has_ended) {
             _ if !reading.is_sound() || reading.marks.is_some() => "damaged",
             (Ending::Truncated(_), _) => "truncated",
             (_, Some(true)) => "ended",
-            (_, Some(false)) if ended => "alive at end",
-            (_, Some(false)) => "not ended",
+            (_, Some(false)) => "alive",
             (_, None) => "",
         };
         self.threads.push(Read { file, sums, is_complete, state });

@@ -27,7 +27,7 @@ impl Severity {
     pub(crate) const fn verdict(self) -> &'static str {
         match self {
             Self::Damage => "damaged",
-            Self::Missing => "partial",
+            Self::Missing => "incomplete",
             Self::Repaired | Self::Note => "sound",
         }
     }

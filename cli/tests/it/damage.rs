@@ -57,7 +57,7 @@ fn a_record_cut_off_makes_the_result_partial() {
     }
     let run = flow(&["check"], trace.path());
     assert_eq!(run.code, Some(3), "{}", run.out);
-    assert!(run.out.contains(": partial\n"), "{}", run.out);
+    assert!(run.out.contains(": incomplete\n"), "{}", run.out);
     assert!(run.out.contains("missing: thread-1.flow: ends inside a record at offset 2"));
     let run = flow(&["dump"], trace.path());
     assert!(run.out.ends_with("         2  C0           cut off\n"), "{}", run.out);

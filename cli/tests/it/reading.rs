@@ -91,19 +91,21 @@ fn replay_of_a_method_shows_its_subtrees_and_where_they_are() {
         run.out,
         "\
 thread 1 main
-call 1 at offset 1, called by com.app.Main.main(String[])
+call 1, depth 1
+  in Main.main
   com.app.Main.work(int)
     com.app.Main$Job.<init>()
     com.app.Main$Job.<init>()
-call 4 at offset 6, called by com.app.Main.main(String[])
+call 4, depth 1
+  in Main.main
   com.app.Main.work(int)
 
 thread 12 pool-1
-call 0 at offset 1
+call 0, depth 0
   com.app.Main.work(int)
 
 thread 13
-call 0 at offset 0
+call 0, depth 0
   com.app.Main.work(int)
 … 1 frame still open at the end: com.app.Main.work(int)
 "
@@ -114,9 +116,11 @@ call 0 at offset 0
         run.out,
         "\
 thread 1 main
-call 1 at offset 1, called by com.app.Main.main(String[])
+call 1, depth 1
+  in Main.main
   com.app.Main.work(int)  … 2 calls below
-call 4 at offset 6, called by com.app.Main.main(String[])
+call 4, depth 1
+  in Main.main
   com.app.Main.work(int)
 … 2 deeper calls left out (--depth 1)
 "
@@ -127,7 +131,8 @@ call 4 at offset 6, called by com.app.Main.main(String[])
         run.out,
         "\
 thread 1 main
-call 2 at offset 2, called by com.app.Main.main(String[]) > com.app.Main.work(int)
+call 2, depth 2
+  in Main.main > Main.work
   com.app.Main$Job.<init>()  ×2
 "
     );
@@ -217,11 +222,11 @@ fn a_method_inside_itself_is_shown_once() {
         run.out,
         "\
 thread 1
-call 0 at offset 0
+call 0, depth 0
   com.app.Main.work(int)
     com.app.Main$Job.<init>()
       com.app.Main.work(int)
-call 3 at offset 4
+call 3, depth 0
   com.app.Main.work(int)
 "
     );
@@ -252,7 +257,7 @@ com.app.Main.main(String[])
         lines(&["--exclude", "**#main", "--method", "**#work", "--depth", "1", "--max", "1"]),
         "\
 thread 1 main
-call 1 at offset 1
+call 1, depth 0
   com.app.Main.work(int)  … 2 calls below
 … 2 deeper calls left out (--depth 1)
 … stopped after 1 call (--max 1)
@@ -463,7 +468,7 @@ command   java -jar app.jar
 jvm       OpenJDK 17 (/jdk)
 process   4711 on build-7
 started   1970-01-01T00:00:00Z
-recorded  by flow-agent 0.1.0, engine events, binary events
+recorded  by flow-agent 0.1.0, engine events
 options   target=com.app.
 end       finished after 1s 500ms
 calls     7 in 3 threads, 12 B
@@ -473,10 +478,10 @@ left out  by the engine: 2 native
           native: a.B#n()V
           native: a.B#o()V
 
-thread  kind     calls  max frames  bytes  state         name
-     1  user         5           3      8  ended         main
-    12  daemon       1           1      3  alive at end  pool-1
-    13  virtual      1           1      1  alive at end
+thread  kind     calls  max frames  bytes  state  name
+     1  user         5           3      8  ended  main
+    12  daemon       1           1      3  alive  pool-1
+    13  virtual      1           1      1  alive
 "
     );
     let run = flow(&["info", "--format", "json"], trace.path());
@@ -485,15 +490,15 @@ thread  kind     calls  max frames  bytes  state         name
     assert_eq!(object["manifest"]["pid"], 4711);
     assert_eq!(object["threads"][1]["name"], "pool-1");
     let run = flow(&["info", "--format", "csv"], trace.path());
-    assert!(run.out.ends_with(".,13,,virtual,1,1,1,alive at end,\n"), "{}", run.out);
+    assert!(run.out.ends_with(".,13,,virtual,1,1,1,alive,\n"), "{}", run.out);
     // The processor time of threads that ended may be known.
     let threads = fs::read_to_string(trace.path().join("threads.jsonl")).unwrap();
     let told = threads.replace(r#""id":1,"at_ns":9}"#, r#""id":1,"at_ns":9,"cpu_ns":1234567}"#);
     fs::write(trace.path().join("threads.jsonl"), told).unwrap();
     let run = flow(&["info"], trace.path());
-    let table = "thread  kind     calls  max frames  bytes      cpu  state         name
-     1  user         5           3      8  1.23 ms  ended         main
-    12  daemon       1           1      3           alive at end  pool-1\n";
+    let table = "thread  kind     calls  max frames  bytes      cpu  state  name
+     1  user         5           3      8  1.23 ms  ended  main
+    12  daemon       1           1      3           alive  pool-1\n";
     assert!(run.out.contains(table), "{}", run.out);
     let run = flow(&["info", "--format", "csv", "--sort", "cpu", "--max", "1"], trace.path());
     assert!(run.out.ends_with(".,1,main,user,5,3,8,ended,1234567\n"), "{}", run.out);
@@ -609,7 +614,7 @@ fn info_counts_the_frames_that_were_open_before_and_no_verb_minds_them() {
     let run = flow(&["info"], trace.path());
     let before = "before    604 frames entered before recording, in 3 threads\n";
     assert!(run.out.contains(before), "{}", run.out);
-    let idle = "    40               0           0      0  alive at end\n";
+    let idle = "    40               0           0      0  alive\n";
     assert!(run.out.ends_with(idle), "{}", run.out);
     let run = flow(&["info", "--format", "json"], trace.path());
     let object: serde_json::Value = serde_json::from_str(&run.out).unwrap();
@@ -741,4 +746,39 @@ fn a_deep_stack_costs_no_page_of_blanks_a_line() {
     assert!(run.out.contains(" [depth 19999] com.app.Main.main("));
     assert!(run.out.contains("… 20,000 frames still open at the end: "));
     assert!(run.out.contains(" > … 19,988 more … > "));
+}
+
+#[test]
+fn info_shows_threads_of_the_same_name_as_one() {
+    let trace = trace();
+    let path = trace.path().join("threads.jsonl");
+    let mut threads = fs::read_to_string(&path).unwrap();
+    for id in 100..1_600 {
+        let name = if id % 2 == 0 { "" } else { "worker" };
+        threads += &format!(
+            r#"{{"event":"start","id":{id},"name":"{name}","daemon":true,"virtual":true,"at_ns":7}}"#
+        );
+        threads.push('\n');
+        fs::write(trace.path().join(format!("thread-{id}.flow")), [0x81, 0x82, 0x01]).unwrap();
+    }
+    fs::write(&path, threads).unwrap();
+    let run = flow(&["info"], trace.path());
+    let (_, table) = run.out.split_once("\n\n").unwrap();
+    let expected = "\
+thread  kind     calls  max frames  bytes  state  name
+     1  user         5           3      8  ended  main
+    12  daemon       1           1      3  alive  pool-1
+  ×751  virtual  1,501           2  2,251  alive  (no name)
+  ×750  virtual  1,500           2  2,250  alive  worker
+";
+    assert_eq!(table, expected);
+    let run = flow(&["info", "--max", "2"], trace.path());
+    let left_out = "… 1,501 more threads left out (--max 2; 0 for all)\n";
+    assert!(run.out.ends_with(left_out), "{}", run.out);
+    for flag in ["--all-threads", "--verbose"] {
+        let run = flow(&["info", flag, "--max", "0"], trace.path());
+        assert!(run.out.lines().count() > 1_500 && !run.out.contains('×'), "{}", run.out);
+    }
+    let run = flow(&["info", "--format", "csv"], trace.path());
+    assert_eq!(run.out.lines().count(), 1_504);
 }

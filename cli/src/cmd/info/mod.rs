@@ -13,7 +13,7 @@ use crate::input::source::Source;
 use crate::input::state::State;
 use crate::output::{Out, Progress, csv_fields, left_out, plural};
 use print::{TraceLine, TraceSums, print};
-use threads::{print_threads, sort, threads};
+use threads::{fold, print_threads, sort, threads};
 
 /// Threads shown in text by default.
 const DEFAULT_ROWS: u64 = 40;
@@ -32,11 +32,14 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
         let (mut threads, of_threads) = threads(args, trace, &mut progress);
         status = status.and(of_threads);
         let sums = TraceSums::new(args, trace, &threads);
+        if format == Format::Text && !args.all_threads && !args.verbose {
+            threads = fold(threads);
+        }
         sort(&mut threads, args.sort);
         let name = source.name(&trace.dir);
-        let all = threads.len();
         let max = line_limit(args.max, format, DEFAULT_ROWS);
-        threads.truncate(max);
+        let left = threads.split_off(max.min(threads.len()));
+        let left: u64 = left.iter().map(|row| row.count).sum();
         match format {
             Format::Text => {
                 if std::mem::replace(&mut begun, true) {
@@ -68,9 +71,8 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
                 }
             }
         }
-        if threads.len() < all {
-            let more = plural((all - threads.len()) as u64, "more thread");
-            let text = left_out(&more, max);
+        if left > 0 {
+            let text = left_out(&plural(left, "more thread"), max);
             out.remark(format, source.place(&trace.dir).as_deref(), &text)?;
         }
     }

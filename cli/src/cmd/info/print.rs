@@ -77,7 +77,8 @@ pub(super) fn print(
         let start = UNIX_EPOCH + Duration::from_nanos(manifest.start_unix_ns);
         fact("started", &humantime::format_rfc3339_seconds(start).to_string())?;
         let (tool, engine) = (&manifest.tool, &manifest.engine);
-        fact("recorded", &format!("by {tool}, engine {engine}, {} events", manifest.event_format))?;
+        let text = if manifest.event_format == "jsonl" { ", as text (jsonl)" } else { "" };
+        fact("recorded", &format!("by {tool}, engine {engine}{text}"))?;
         let options: Vec<_> =
             manifest.options.iter().map(|(key, value)| format!("{key}={value}")).collect();
         if options.is_empty() {
@@ -124,7 +125,7 @@ fn print_not_recorded(args: &InfoArgs, end: &End, out: &mut Out) -> Result<(), F
     let reasons: Vec<_> = end
         .not_recorded
         .iter()
-        .map(|group| format!("{} {}", grouped(group.count), group.reason))
+        .map(|group| format!("{} {}", grouped(group.count), reason(&group.reason)))
         .collect();
     let hint = if args.verbose { "" } else { " (--verbose names the methods)" };
     let text = format!("by the engine: {}{hint}", reasons.join(", "));
@@ -132,17 +133,34 @@ fn print_not_recorded(args: &InfoArgs, end: &End, out: &mut Out) -> Result<(), F
     if args.verbose {
         for group in &end.not_recorded {
             for method in &group.methods {
-                let line = format!("{}: {method}", group.reason);
+                let line = format!("{}: {method}", reason(&group.reason));
                 writeln!(out, "{:<9} {}", "", escaped(&line))?;
             }
             let more = group.count.saturating_sub(group.methods.len() as u64);
             if more > 0 {
-                let line = format!("{}: and {} more", group.reason, grouped(more));
+                let line = format!("{}: and {} more", reason(&group.reason), grouped(more));
                 writeln!(out, "{:<9} {}", "", escaped(&line))?;
             }
         }
     }
     Ok(())
+}
+
+/// The reason why the engine left out methods, in words: `in hidden classes`.
+fn reason(word: &str) -> &str {
+    match word {
+        "hidden-class" => "in hidden classes",
+        "switches-thread" => "that switch threads",
+        "protected" => "on which the JVM depends",
+        "thread-without-id" => "on threads without an id",
+        "unknown-class-file" => "in class files of unknown structure",
+        "class-refused" => "in classes that the JVM does not let change",
+        "malformed" | "unknown-frame" | "odd-constructor" => "whose code is not understood",
+        "too-large" | "pool-full" | "id-too-large" => "too large for probes",
+        "too-large-to-compile" | "not-compilable" => "that would no longer be compiled",
+        "empty-finalizer" => "that are empty finalizers",
+        word => word,
+    }
 }
 
 fn print_asked_loaders(args: &InfoArgs, end: &End, out: &mut Out) -> Result<(), Failure> {

@@ -1,6 +1,7 @@
 //! The threads of a trace.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 
 use flow_codec::ThreadId;
 use flow_codec::read::{ThreadFile, Trace};
@@ -27,6 +28,9 @@ pub(super) struct ThreadRow {
     /// The frames that were entered before recording began; absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     open: Option<OpenFrameNames>,
+    /// The number of threads that share the row.
+    #[serde(skip)]
+    pub(super) count: u64,
 }
 
 #[derive(Serialize)]
@@ -36,6 +40,16 @@ struct OpenFrameNames {
 }
 
 impl ThreadRow {
+    /// Adds a thread to a row of several.
+    fn add(&mut self, row: &Self) {
+        self.count += row.count;
+        self.calls = self.calls.saturating_add(row.calls);
+        self.max_frames = self.max_frames.max(row.max_frames);
+        self.bytes = self.bytes.saturating_add(row.bytes);
+        let cpu_ns = self.cpu_ns.into_iter().chain(row.cpu_ns).reduce(u64::saturating_add);
+        self.cpu_ns = cpu_ns;
+    }
+
     pub(super) fn fields(&self) -> [String; 8] {
         [
             self.thread.to_string(),
@@ -81,6 +95,32 @@ pub(super) fn threads(
     (rows, status)
 }
 
+/// Up to this many threads with the same name have a row each.
+const FEW_THREADS: u64 = 3;
+
+/// Makes one row of the threads that have the same name, kind and state, if they are many.
+pub(super) fn fold(rows: Vec<ThreadRow>) -> Vec<ThreadRow> {
+    let key = |row: &ThreadRow| (row.name.clone(), row.kind, row.state);
+    let mut counts: HashMap<_, u64> = HashMap::new();
+    rows.iter().for_each(|row| *counts.entry(key(row)).or_default() += 1);
+    counts.retain(|_, count| *count > FEW_THREADS);
+    let mut places = HashMap::new();
+    let mut folded: Vec<ThreadRow> = Vec::new();
+    for row in rows {
+        let key = key(&row);
+        let place = places.get(&key).and_then(|place: &usize| folded.get_mut(*place));
+        if let Some(shared) = place {
+            shared.add(&row);
+            continue;
+        }
+        if counts.contains_key(&key) {
+            places.insert(key, folded.len());
+        }
+        folded.push(row);
+    }
+    folded
+}
+
 /// Sorts rows that are ordered by id.
 pub(super) fn sort(rows: &mut [ThreadRow], key: ThreadKey) {
     match key {
@@ -97,7 +137,6 @@ pub(super) fn sort(rows: &mut [ThreadRow], key: ThreadKey) {
 
 fn row(trace: &Trace, id: ThreadId) -> ThreadRow {
     let thread = trace.threads.get(id);
-    let ended = trace.manifest.as_ref().is_some_and(|manifest| manifest.end.is_some());
     ThreadRow {
         thread: id,
         name: thread.map(|thread| thread.name.clone()).unwrap_or_default(),
@@ -115,14 +154,14 @@ fn row(trace: &Trace, id: ThreadId) -> ThreadRow {
         state: match thread {
             None => "unknown",
             Some(thread) if thread.end_ns.is_some() => "ended",
-            Some(_) if ended => "alive at end",
-            Some(_) => "not ended",
+            Some(_) => "alive",
         },
         cpu_ns: thread.and_then(|thread| thread.cpu_ns),
         open: thread.filter(|thread| thread.open.count() > 0).map(|thread| OpenFrameNames {
             frames: thread.open.frames.clone(),
             omitted: thread.open.omitted,
         }),
+        count: 1,
     }
 }
 
@@ -145,14 +184,20 @@ pub(super) fn print_threads(threads: &[ThreadRow], out: &mut Out) -> Result<(), 
     let mut table = Table::new(&columns.into_iter().flatten().collect::<Vec<_>>());
     for thread in threads {
         let cells = [
-            Some(thread.thread.to_string()),
+            Some(match thread.count {
+                1 => thread.thread.to_string(),
+                count => format!("×{}", grouped(count)),
+            }),
             Some(thread.kind.to_owned()),
             Some(grouped(thread.calls)),
             Some(grouped(thread.max_frames)),
             Some(grouped(thread.bytes)),
             has_cpu.then(|| thread.cpu_ns.map(duration).unwrap_or_default()),
             Some(thread.state.to_owned()),
-            Some(thread.name.clone()),
+            Some(match thread.count {
+                2.. if thread.name.is_empty() => "(no name)".to_owned(),
+                _ => thread.name.clone(),
+            }),
         ];
         table.row(cells.into_iter().flatten());
     }
