@@ -25,14 +25,12 @@ mod repair;
 
 use std::io::ErrorKind;
 
-use clap::Parser;
-
 use crate::args::{Args, Verb};
 use crate::failure::{Failure, Status};
-use crate::output::{Out, message};
+use crate::output::{Out, message, terminal_columns};
 
 fn main() {
-    let outcome = match Args::try_parse() {
+    let outcome = match Args::read(terminal_columns()) {
         Ok(args) => {
             let mut out = Out::new(args.color, args.width);
             if args.verb.prints_text() {

@@ -25,8 +25,10 @@ pub(crate) struct ReportArgs {
     pub(crate) part: PartArgs,
     #[command(flatten)]
     pub(crate) when: TimeArgs,
-    /// Sort by this column. calls: how often the method was called; total: the time it was on the stack, or
-    /// without times the calls made meanwhile; self: the same without its callees; name
+    /// Sort by this column
+    ///
+    /// calls: how often the method was called; total: the time it was on the stack, or without times the calls made
+    /// meanwhile; self: the same without its callees; name.
     #[arg(long, value_name = "COLUMN", default_value = "total")]
     pub(crate) sort: SortKey,
     /// What total and self count [default: time, if the trace has times]
@@ -41,8 +43,9 @@ pub(crate) struct ReportArgs {
     /// Instead: show the N longest calls
     #[arg(long, value_name = "N", group = "instead", conflicts_with_all = ["sort", "max"])]
     pub(crate) slowest: Option<usize>,
-    /// Instead: show the callers of methods that match this pattern, and how often they call them: pkg.Class,
-    /// pkg.Class#method, or a name as flow shows it; repeatable
+    /// Instead: show the callers of methods that match this pattern; repeatable
+    ///
+    /// And how often they call them. Patterns are those of --include.
     #[arg(long, value_name = "GLOB", group = "instead", conflicts_with = "sort")]
     pub(crate) callers: Vec<String>,
     /// Instead: show the callees of methods that match this pattern; repeatable
@@ -89,8 +92,9 @@ pub(crate) struct GraphArgs {
     pub(crate) part: PartArgs,
     #[command(flatten)]
     pub(crate) when: TimeArgs,
-    /// Show only what methods that match this pattern call: pkg.Class, pkg.Class#method, or a name as flow
-    /// shows it; repeatable
+    /// Show only what methods that match this pattern call; repeatable
+    ///
+    /// Patterns are those of --include.
     #[arg(long = "method", value_name = "GLOB")]
     pub(crate) methods: Vec<String>,
     /// Show one tree per thread
@@ -135,7 +139,9 @@ pub(crate) struct TestsArgs {
     pub(crate) tests: TestArgs,
     #[command(flatten)]
     pub(crate) filter: FilterArgs,
-    /// Sort by this column. result: failed tests first; numbers: the largest first
+    /// Sort by this column
+    ///
+    /// result: failed tests first; numbers: the largest first.
     #[arg(long, value_name = "COLUMN", default_value = "start")]
     pub(crate) sort: TestKey,
     /// Show why a test failed, and the methods that no earlier test called

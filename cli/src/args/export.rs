@@ -20,10 +20,14 @@ pub(crate) struct ExportArgs {
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) part: PartArgs,
-    /// Write only the N outermost calls of a stack; deeper calls count for these
+    /// Write only the N outermost calls of a stack
+    ///
+    /// Deeper calls count for these.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) depth: Option<u64>,
-    /// What the width of a path shows in pprof, collapsed and svg [default: time, if the trace has times]
+    /// What widths of paths show [default: time, if the trace has times]
+    ///
+    /// In pprof, collapsed and svg.
     #[arg(long, value_name = "WHAT")]
     pub(crate) by: Option<By>,
     #[command(flatten)]

@@ -1,4 +1,7 @@
-//! The text after the options in the help of a verb.
+//! The text after the options in the long help of a verb.
+//!
+//! Paragraphs are one line each, because their lines are wrapped where they are shown. Examples are indented, and
+//! at most 80 columns wide, so that they are not wrapped.
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -16,42 +19,40 @@ Examples:
   flow check old-trace                       is the trace whole?
 
 Verbs that read take a trace directory. The default is flow-trace, where record writes.
-Exit status: 0 done, 1 damaged or failed, 2 usage, 3 partial result; record: the command's own.";
+Exit status: 0 done, 1 damaged or failed, 2 usage, 3 incomplete result; record: the command's own.";
 
 pub(super) const RECORD_EXAMPLES: &str = "\
+java itself is started with the agent. Every other command gets it through JAVA_TOOL_OPTIONS, for all JVMs \
+that it starts. In DIR, %p is replaced by the process id, %t by the start time, %h by the host name.
+
 Examples:
   flow record -- java -jar app.jar
-  flow record -o /tmp/trace --include 'com.app.**' --exclude '**#toString' -- java -jar app.jar
+  flow record --include 'com.app.**' --exclude '**#toString' -- java -jar app.jar
   flow record --target com.app. -- mvn test
-  flow record --gradle -- ./gradlew test
-
-java itself is started with the agent. Every other command gets it through JAVA_TOOL_OPTIONS,
-for all JVMs that it starts. In DIR, %p is replaced by the process id, %t by the start time, %h
-by the host name.";
+  flow record --gradle -- ./gradlew test";
 
 pub(super) const ATTACH_EXAMPLES: &str = "\
+The process must be a HotSpot JVM of the same user. It is recorded until flow detach, or until it ends. Of calls \
+that were already running, the trace has only the names.
+
 Examples:
   flow attach 4711
   flow attach 4711 -o /tmp/trace --target com.app.
-  flow detach 4711
-
-The process must be a HotSpot JVM of the same user. It is recorded until flow detach, or until it
-ends. Of calls that were already running, the trace has only the names.";
+  flow detach 4711";
 
 pub(super) const INDEX_HELP: &str = "\
-With an index, replay --from opens a trace of any size at once; without one, it reads the trace
-first. An index (thread-ID.idx) takes 0.1 % of the size of its thread file. It contains nothing
-new, is checked against the events, and may be deleted at any time. Small threads need none.
+With an index, replay --from opens a trace of any size at once; without one, it reads the trace first. An index \
+(thread-ID.idx) takes 0.1 % of the size of its thread file. It contains nothing new, is checked against the events, \
+and may be deleted at any time. Small threads need none.
 
 Examples:
   flow index
   flow replay --from 900000000 --max 50";
 
 pub(super) const TESTS_HELP: &str = "\
-A trace has marks of tests if flow record, or the jar flow-api on the class path, added the
-listeners of JUnit 5 (which also run JUnit 4 through its vintage engine) or TestNG. Calls are those
-of the thread that ran the test, and of threads that began and ended while only this test ran.
-new: methods that no earlier test called.
+A trace has marks of tests if flow record, or the jar flow-api on the class path, added the listeners of JUnit 5 \
+(which also run JUnit 4 through its vintage engine) or TestNG. Calls are those of the thread that ran the test, and \
+of threads that began and ended while only this test ran. new: methods that no earlier test called.
 
 Examples:
   flow record -- mvn test
@@ -60,11 +61,11 @@ Examples:
   flow diff --test '*.total' --test '*.totalOfNothing'";
 
 pub(super) const DIFF_HELP: &str = "\
-With two directories, tests are compared too, by name, if they are marked. With one directory, give
---test twice: what does the second test call that the first one does not?
+With two directories, tests are compared too, by name, if they are marked. With one directory, give --test twice: \
+what does the second test call that the first one does not?
 
-Calls are compared by path: the names of the methods on the stack, in all threads together. A call
-that appeared or vanished with all its callees is one line, which counts all of these calls.
+Calls are compared by path: the names of the methods on the stack, in all threads together. A call that appeared \
+or vanished with all its callees is one line, which counts all of these calls.
 
 Exit status: 0 if both were read, whether they differ or not.
 
@@ -75,13 +76,12 @@ Examples:
   flow diff --test '*.total' --test '*.totalOfNothing'";
 
 pub(super) const CHECK_HELP: &str = "\
-A trace is sound (exit status 0), partial (3: something is missing) or damaged (1: something is
-wrong). The trace of a killed JVM is sound: its last events are in the journal, and every verb reads
-them there.
+A trace is sound (exit status 0), incomplete (3: something is missing) or damaged (1: something is wrong). The \
+trace of a killed JVM is sound: its last events are in the journal, and every verb reads them there.
 
---repair writes these events into the thread files, completes trace.json and moves the journal
-away, for other readers of the format. It can be interrupted and run again at any time. It refuses
-a trace that is still being recorded, and does not change files that contradict each other.
+--repair writes these events into the thread files, completes trace.json and moves the journal away, for other \
+readers of the format. It can be interrupted and run again at any time. It refuses a trace that is still being \
+recorded, and does not change files that contradict each other.
 
 Examples:
   flow check old-trace
@@ -101,18 +101,74 @@ Examples:
   flow man --out ~/.local/share/man/man1       then: man flow-replay";
 
 pub(super) const EXPORT_HELP: &str = "\
-Times are estimates from samples (exact with clock=exact); jsonl and csv also have the bounds within
-which they are right. In a trace without times, and with --by calls, a call is as long as the number
-of calls in it, itself included: one microsecond each (firefox: one millisecond), and every thread
-begins at 0. Calls that are left out of a timeline leave a gap of their length.
+Times are estimates from samples (exact with clock=exact); jsonl and csv also have the bounds within which they \
+are right. In a trace without times, and with --by calls, a call is as long as the number of calls in it, itself \
+included: one microsecond each (firefox: one millisecond), and every thread begins at 0. Calls that are left out of \
+a timeline leave a gap of their length.
 
-flow refuses to write a file that is too large for its viewer, and suggests how to make it smaller;
---force writes it anyway.
+flow refuses to write a file that is too large for its viewer, and suggests how to make it smaller; --force writes \
+it anyway.
 
 Examples:
   flow export --to perfetto -o trace.pftrace       open it in ui.perfetto.dev
   flow export --to svg -o flame.svg                open it in a browser
   flow export --to pprof -o trace.pb && go tool pprof -http : trace.pb
-  flow export --to speedscope --thread main --depth 20 -o trace.speedscope.json
+  flow export --to speedscope --thread main -o trace.speedscope.json
   flow export --to chrome --time 1.5s..2s --min-duration 1ms -o part.json
   flow export --to jsonl --include 'com.app.**' | jq .name";
+
+pub(super) const DETACH_HELP: &str = "\
+The program continues without probes. The trace is complete and can be read at once.
+
+Examples:
+  flow detach 4711";
+
+pub(super) const REPLAY_HELP: &str = "\
+Threads follow each other, and calls are in the order in which they happened. Calls of --method are in order of \
+time across all threads, each with its start, duration and nearest callers; with --depth 1 they are a table.
+
+Examples:
+  flow replay --depth 3 --thread main
+  flow replay --collapse --max 100
+  flow replay --min-duration 5ms                     long calls, with their times
+  flow replay --method 'OrderController#*' --depth 1  the requests of a server
+  flow replay --method 'Orders#total' --time
+  flow replay --from 1.5s --thread main --max 50
+  flow replay --follow                               while the program runs";
+
+pub(super) const REPORT_HELP: &str = "\
+Total and self are times if the trace has times, else numbers of calls. ~ is before a time whose bounds are wider \
+than half of it. On a terminal, the heavy part of a bar is self, all of it total.
+
+Examples:
+  flow report --sort self --max 20
+  flow report --own                          the application without libraries
+  flow report --slowest 20                   the longest calls
+  flow report --callers 'Db#query'           where these calls come from
+  flow report --paths frequent --max 5
+  flow report --time 1.5s..2s                what happened in that half second
+  flow report --format csv > report.csv
+  flow report --html page.html               a page for a browser";
+
+pub(super) const GRAPH_HELP: &str = "\
+A line is a path of calls: its number of calls, its total and self time, and its share of all time.
+
+Examples:
+  flow graph --depth 8
+  flow graph --own --min 0.1
+  flow graph --method 'Orders#total'
+  flow graph --per-thread --thread 'pool-*'";
+
+pub(super) const INFO_HELP: &str = "\
+A thread is ended, alive (at the end of the recording, or as far as it is known), damaged or truncated. Threads with \
+the same name, or without one, share a line that has their number.
+
+Examples:
+  flow info
+  flow info --sort calls --max 10
+  flow info --all-threads --thread 'worker-*'";
+
+pub(super) const DUMP_HELP: &str = "\
+Examples:
+  flow dump --max 100 --thread main
+  flow dump --marks";

@@ -7,16 +7,18 @@ mod help;
 mod read;
 mod record;
 mod shell;
+mod tips;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Error, FromArgMatches, Parser, Subcommand};
 
 pub(crate) use self::analyse::{
     DiffArgs, GraphArgs, PathsKind, ReportArgs, SortKey, TestKey, TestsArgs,
 };
 pub(crate) use self::export::ExportArgs;
 use self::help::{
-    ATTACH_EXAMPLES, CHECK_HELP, COMPLETIONS_HELP, DIFF_HELP, EXAMPLES, EXPORT_HELP, INDEX_HELP,
-    MAN_HELP, RECORD_EXAMPLES, TESTS_HELP,
+    ATTACH_EXAMPLES, CHECK_HELP, COMPLETIONS_HELP, DETACH_HELP, DIFF_HELP, DUMP_HELP, EXAMPLES,
+    EXPORT_HELP, GRAPH_HELP, INDEX_HELP, INFO_HELP, MAN_HELP, RECORD_EXAMPLES, REPLAY_HELP,
+    REPORT_HELP, TESTS_HELP,
 };
 pub(crate) use self::read::{CheckArgs, DumpArgs, IndexArgs, InfoArgs, ReplayArgs, ThreadKey};
 pub(crate) use self::record::{AgentArgs, AttachArgs, DetachArgs, RecordArgs};
@@ -26,7 +28,7 @@ pub(crate) use crate::output::{ColorWhen, Format};
 
 /// Records every method call of a JVM program and shows what happened.
 #[derive(Parser, Debug)]
-#[command(name = "flow", version, after_help = EXAMPLES, max_term_width = 100)]
+#[command(name = "flow", version, after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Whether to use colours; auto: on a terminal, unless NO_COLOR is set
     #[arg(long, global = true, display_order = 100, value_name = "WHEN", default_value = "auto")]
@@ -39,6 +41,22 @@ pub(crate) struct Args {
     pub(crate) verb: Verb,
 }
 
+/// The widest help. Longer lines are hard to read.
+const WIDEST_HELP: usize = 100;
+
+impl Args {
+    /// Parses the command line of this process. Help is wrapped to these columns.
+    ///
+    /// # Errors
+    /// The command line is wrong, or asks for help, which the error contains.
+    pub(crate) fn read(columns: Option<usize>) -> Result<Self, Error> {
+        // The parser by itself does not know the width of terminals that have no height.
+        let width = columns.map_or(WIDEST_HELP, |columns| columns.min(WIDEST_HELP));
+        let matches = Self::command().term_width(width).try_get_matches();
+        Self::from_arg_matches(&matches.map_err(tips::with_tips)?)
+    }
+}
+
 /// Parses a width that has room for a table.
 fn columns(text: &str) -> Result<usize, String> {
     let columns = text.parse().ok().filter(|columns| *columns >= 20);
@@ -49,43 +67,49 @@ fn columns(text: &str) -> Result<usize, String> {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
     /// Run a command and record the JVMs it starts
-    #[command(after_help = RECORD_EXAMPLES, override_usage = "flow record [OPTIONS] -- <CMD>...")]
+    #[command(after_long_help = RECORD_EXAMPLES, override_usage = "flow record [OPTIONS] -- <CMD>...")]
     Record(Box<RecordArgs>),
     /// Record a JVM that is already running
-    #[command(after_help = ATTACH_EXAMPLES)]
+    #[command(after_long_help = ATTACH_EXAMPLES)]
     Attach(Box<AttachArgs>),
     /// End the recording of a running JVM
+    #[command(after_long_help = DETACH_HELP)]
     Detach(DetachArgs),
     /// Show calls in order, indented by depth
+    #[command(after_long_help = REPLAY_HELP)]
     Replay(ReplayArgs),
     /// Show calls, total and self time of each method
+    #[command(after_long_help = REPORT_HELP)]
     Report(ReportArgs),
     /// Show calls and time by path, as a tree
+    #[command(after_long_help = GRAPH_HELP)]
     Graph(GraphArgs),
     /// Show tests, their results, and how much they called
-    #[command(after_help = TESTS_HELP)]
+    #[command(after_long_help = TESTS_HELP)]
     Tests(TestsArgs),
     /// Show what changed between two traces, or two tests
-    #[command(after_help = DIFF_HELP)]
+    #[command(after_long_help = DIFF_HELP)]
     Diff(DiffArgs),
     /// Show what was run, how it ended, and its threads
+    #[command(after_long_help = INFO_HELP)]
     Info(InfoArgs),
     /// Print the raw records with their offsets and bytes
+    #[command(after_long_help = DUMP_HELP)]
     Dump(DumpArgs),
     /// Write a trace for another tool
-    #[command(after_help = EXPORT_HELP)]
+    #[command(after_long_help = EXPORT_HELP)]
     Export(ExportArgs),
     /// Build indexes, with which replay --from opens a large trace at once
-    #[command(after_help = INDEX_HELP)]
+    #[command(after_long_help = INDEX_HELP)]
     Index(IndexArgs),
     /// Verify that a trace is whole, and repair it
-    #[command(after_help = CHECK_HELP)]
+    #[command(after_long_help = CHECK_HELP)]
     Check(CheckArgs),
     /// Print a script that completes commands in a shell
-    #[command(after_help = COMPLETIONS_HELP)]
+    #[command(after_long_help = COMPLETIONS_HELP)]
     Completions(CompletionsArgs),
     /// Print the manual in the format of man
-    #[command(after_help = MAN_HELP)]
+    #[command(after_long_help = MAN_HELP)]
     Man(ManArgs),
 }
 
@@ -110,8 +134,6 @@ impl Verb {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]

@@ -42,25 +42,57 @@ fn write_all_pages(command: &Command, dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a page section by section, because [`Man::render`] would join the lines of the examples.
+/// Writes the page of a command. That of flow itself has those of all verbs in it.
 fn write_page(command: &Command, to: &mut dyn Write) -> io::Result<()> {
-    let man = Man::new(command.clone())
-        .source(concat!("flow ", env!("CARGO_PKG_VERSION")))
-        .manual("User Commands");
+    let man = man(command);
     man.render_title(to)?;
     man.render_name_section(to)?;
+    write_sections(command, to)?;
+    for verb in command.get_subcommands() {
+        let mut page = Vec::new();
+        write_sections(verb, &mut page)?;
+        let title = format!("flow {}", verb.get_name()).to_uppercase();
+        Roff::new().control("SH", [title.as_str()]).to_writer(to)?;
+        // Its sections are parts of one here.
+        let page = String::from_utf8_lossy(&page).replace("\n.SH ", "\n.SS ");
+        to.write_all(page.as_bytes())?;
+    }
+    Ok(())
+}
+
+fn man(command: &Command) -> Man {
+    Man::new(command.clone())
+        .source(concat!("flow ", env!("CARGO_PKG_VERSION")))
+        .manual("User Commands")
+}
+
+/// Writes what a command does section by section, because [`Man::render`] would join the lines of the examples.
+fn write_sections(command: &Command, to: &mut dyn Write) -> io::Result<()> {
+    let man = man(command);
     man.render_synopsis_section(to)?;
     man.render_description_section(to)?;
     man.render_options_section(to)?;
     if command.has_subcommands() {
         man.render_subcommands_section(to)?;
     }
-    let Some(help) = command.get_after_help() else { return Ok(()) };
+    let help = command.get_after_long_help().or_else(|| command.get_after_help());
+    let Some(help) = help else { return Ok(()) };
     let mut notes = Roff::new();
-    notes.control("SH", ["NOTES"]).control("nf", []);
+    notes.control("SH", ["NOTES"]);
+    let mut is_list = false;
     for line in help.to_string().lines() {
-        notes.text([roman(line)]);
+        // Examples are lists of lines, all else is paragraphs.
+        let is_item = line.starts_with(' ');
+        if is_item != std::mem::replace(&mut is_list, is_item) {
+            notes.control(if is_item { "nf" } else { "fi" }, []);
+        }
+        match line {
+            "" => notes.control("PP", []),
+            line => notes.text([roman(line)]),
+        };
     }
-    notes.control("fi", []);
+    if is_list {
+        notes.control("fi", []);
+    }
     notes.to_writer(to)
 }

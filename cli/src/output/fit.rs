@@ -16,7 +16,7 @@ const WIDEST_GAP: usize = 16;
 const BOLD: (&str, &str) = ("\u{1b}[1m", "\u{1b}[0m");
 
 /// The width of the terminal on standard output, if there is one: `COLUMNS`, or what the terminal says.
-pub(super) fn columns() -> Option<usize> {
+pub(crate) fn columns() -> Option<usize> {
     let named = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     if let Some(columns) = named.filter(|columns| *columns > 0) {
         return Some(columns);

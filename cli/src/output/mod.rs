@@ -20,6 +20,7 @@ mod units;
 mod weight;
 
 pub(crate) use escape::escaped;
+pub(crate) use fit::columns as terminal_columns;
 pub(crate) use format::{ColorWhen, Format};
 pub(crate) use labels::{Labels, Memo, csv_fields};
 pub(crate) use lost::lost;

@@ -43,8 +43,47 @@ fn every_verb_has_its_page_and_is_in_the_manual() {
 #[test]
 fn examples_stand_line_by_line_in_the_manual() {
     let page = run(&["man", "completions"]).out;
-    let (_, notes) = page.split_once(".SH NOTES\n.nf\n").unwrap();
-    assert!(notes.contains("\n  source <(flow completions bash)\n"), "{notes}");
+    let (_, notes) = page.split_once(".SH NOTES\nExamples:\n.nf\n").unwrap();
+    assert!(notes.starts_with("  source <(flow completions bash)\n"), "{notes}");
+}
+
+#[test]
+fn the_manual_has_every_option_of_every_verb() {
+    let manual = run(&["man"]).out.replace("\\-", "-");
+    for verb in verbs() {
+        let (_, section) =
+            manual.split_once(&format!(".SH \"FLOW {}\"", verb.to_uppercase())).unwrap();
+        let section = section.split("\n.SH ").next().unwrap();
+        let help = run(&[&verb, "--help"]).out;
+        let words = help.lines().map(str::trim_start).filter(|line| line.starts_with('-'));
+        let options: Vec<_> = words.filter_map(|line| line.split([' ', ',', '.']).next()).collect();
+        assert!(options.len() >= 3, "{help}");
+        for option in options {
+            assert!(section.contains(option), "{verb} {option}: {section}");
+        }
+    }
+}
+
+#[test]
+fn help_has_one_layout_and_fits() {
+    for verb in verbs() {
+        let help = |flag: &str, columns: &str| -> String {
+            let output = command().args([&verb, flag]).env("COLUMNS", columns).output().unwrap();
+            String::from_utf8(output.stdout).unwrap()
+        };
+        for columns in ["80", "100", "200"] {
+            let most = columns.parse::<usize>().unwrap().min(100);
+            for flag in ["-h", "--help"] {
+                let text = help(flag, columns);
+                let long = text.lines().find(|line| line.chars().count() > most);
+                assert_eq!(long, None, "{verb} {flag} {columns}");
+            }
+            let short = help("-h", columns);
+            assert!(short.contains("(see more with '--help')") && !short.contains("Examples:"));
+            let long = help("--help", columns);
+            assert!(long.contains("(see a summary with '-h')") && long.contains("\nExamples:\n"));
+        }
+    }
 }
 
 #[test]
