@@ -3,12 +3,13 @@
 use std::num::NonZeroU64;
 
 use flow_codec::MethodId;
-use flow_codec::read::{Stamp, ThreadFile, Trace, Unwound, VisitTimeline};
+use flow_codec::read::{Stamp, ThreadFile, TimelineEvent, Trace, Unwound, VisitTimeline};
 
 use super::data::{Data, flat_boxes, flat_edges};
 use super::facts::{Head, Note};
 use super::gather::{Gather, ThreadSums};
 use super::kinds::MethodKinds;
+use super::marks::Marks;
 use super::names::PageMethods;
 use super::page::assemble;
 use super::threads::Threads;
@@ -35,11 +36,14 @@ pub(crate) fn page(
     let timing = timing(trace);
     let scale = Unit::new(!timing.is_off());
     let mut gather = Gather::new(MethodKinds::new(trace));
+    let mut marks = Marks::default();
     let mut threads = Threads::new(trace, scale == Unit::Nanos);
     for file in &trace.files {
         gather.begin_thread(threads.next_budget());
-        let (reading, sums) = read(trace, file, chosen, scale, &mut progress, &mut gather);
-        threads.add(file, sums, &reading);
+        let (reading, sums) =
+            read(trace, file, chosen, scale, &mut progress, (&mut gather, &mut marks));
+        let of_thread = marks.end_thread(sums.end);
+        threads.add(file, sums, of_thread, &reading);
         status = status.and(reading.report(file, &progress));
     }
     let (methods, flame) = gather.finish();
@@ -51,6 +55,9 @@ pub(crate) fn page(
     facts.timing(trace, timing);
     if more_calls > 0 {
         facts.many_paths(more_calls);
+    }
+    if marks.more() > 0 {
+        facts.many_marks(marks.more());
     }
     let data = Data {
         unit: scale.word(),
@@ -74,7 +81,7 @@ fn read(
     chosen: &Chosen,
     scale: Unit,
     progress: &mut Progress,
-    gather: &mut Gather,
+    (gather, marks): (&mut Gather, &mut Marks),
 ) -> (Reading, ThreadSums) {
     let start_ns = start_ns(trace, file);
     let opened = chosen.timeline(file, scale, start_ns);
@@ -82,7 +89,7 @@ fn read(
         Ok(timeline) => timeline,
         Err(error) => return (Reading::failed(error), gather.end_thread(0)),
     };
-    let mut scaled = Scaled { gather, scale, start_ns };
+    let mut scaled = Scaled { gather, marks, scale, start_ns };
     let mut reading = read_timeline(file, &mut timeline, progress, &mut scaled);
     let mut end = scaled.at(timeline.now());
     reading.marks = timeline.marks_damage();
@@ -98,6 +105,7 @@ fn read(
 /// Passes calls on, with times in the unit of the page.
 struct Scaled<'a> {
     gather: &'a mut Gather,
+    marks: &'a mut Marks,
     scale: Unit,
     start_ns: u64,
 }
@@ -119,6 +127,12 @@ impl VisitTimeline for Scaled<'_> {
     #[inline]
     fn exit(&mut self, count: NonZeroU64, at: Stamp, _: Option<&Unwound>) -> bool {
         self.gather.exit(count, self.at(at));
+        true
+    }
+
+    fn other(&mut self, event: TimelineEvent) -> bool {
+        let at = self.scale.at(event.time, event.calls, self.start_ns);
+        self.marks.add(&event.kind, at);
         true
     }
 }

@@ -134,6 +134,13 @@ impl Head {
         }
     }
 
+    /// Adds a note that there were too many marks to keep all of them.
+    pub(super) fn many_marks(&mut self, marks: u64) {
+        let marks = plural(marks, "more mark");
+        let text = format!("there are very many notes and tests: {marks} are not in the timelines");
+        self.notes.push(Note::info(&text));
+    }
+
     /// Adds a note that there were too many paths to keep all of them.
     pub(super) fn many_paths(&mut self, calls: u64) {
         let calls = plural(calls, "call");

@@ -24,6 +24,7 @@ mod flame;
 mod gather;
 mod kinds;
 mod lane;
+mod marks;
 mod names;
 mod page;
 mod threads;

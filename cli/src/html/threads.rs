@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::data::{exact, flat_boxes};
 use super::gather::{Budget, Called, ThreadSums};
 use super::lane::Lane;
+use super::marks::PageMark;
 use super::names::{PageMethods, cut};
 use crate::input::reading::{Ending, Reading};
 
@@ -62,6 +63,7 @@ struct Read<'a> {
     sums: ThreadSums,
     /// Whether `sums.called` has all methods of the thread.
     is_complete: bool,
+    marks: Vec<PageMark>,
     state: &'static str,
 }
 
@@ -85,6 +87,8 @@ pub(super) struct PageThread {
     called: Vec<i64>,
     /// Whether `called` has all of them.
     is_complete: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    marks: Vec<PageMark>,
     /// The timeline as [`flat_boxes`]; absent without charts.
     #[serde(skip_serializing_if = "Option::is_none")]
     boxes: Option<Vec<i64>>,
@@ -142,7 +146,13 @@ impl<'a> Threads<'a> {
     }
 
     /// Adds the next thread, which has been read.
-    pub(super) fn add(&mut self, file: &'a ThreadFile, mut sums: ThreadSums, reading: &Reading) {
+    pub(super) fn add(
+        &mut self,
+        file: &'a ThreadFile,
+        mut sums: ThreadSums,
+        marks: Vec<PageMark>,
+        reading: &Reading,
+    ) {
         let is_listed = self.budgets.get(self.read).is_some_and(|(is_listed, _)| *is_listed);
         self.read += 1;
         self.end = self.end.max(sums.end);
@@ -165,7 +175,7 @@ impl<'a> Threads<'a> {
             (_, Some(false)) => "alive",
             (_, None) => "",
         };
-        self.threads.push(Read { file, sums, is_complete, state });
+        self.threads.push(Read { file, sums, is_complete, marks, state });
     }
 
     /// The methods that charts and lanes show, by number.
@@ -193,7 +203,7 @@ impl<'a> Threads<'a> {
 
     fn row(
         &self,
-        Read { file, sums, is_complete, state }: &Read<'_>,
+        Read { file, sums, is_complete, marks, state }: &Read<'_>,
         names: &PageMethods,
     ) -> PageThread {
         let thread = self.trace.threads.get(file.id);
@@ -221,6 +231,7 @@ impl<'a> Threads<'a> {
             lane: flat_lane(&sums.lane, names),
             called: flat_called(&sums.called, names),
             is_complete: *is_complete,
+            marks: marks.clone(),
             boxes: charts.map(|charts| flat_boxes(&charts.timeline, names)),
             flame: flame.map(|charts| flat_boxes(&charts.flame, names)),
         }

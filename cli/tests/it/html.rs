@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::common::{Run, bare, command, flow, page_data, script, text, trace};
+use crate::common::{Run, bare, command, flow, page_data, script, test_mark, text, trace};
 use serde_json::Value;
 
 /// The page of a trace.
@@ -179,6 +179,47 @@ fn threads_have_lanes_and_their_methods_and_the_busiest_comes_first() {
     let called: Vec<_> = called.chunks(3).map(|row| (name(row[0]), row[1], row[2])).collect();
     assert_eq!(called, [("main", 1, 0), ("work", 2, 1), ("<init>", 2, 1)]);
     assert_eq!(main["is_complete"], true);
+}
+
+#[test]
+fn notes_and_tests_are_in_the_timeline() {
+    use flow_codec::Offset;
+    use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
+
+    let dir = trace();
+    let manifest = crate::common::manifest(0, Some((7, 8, 12)));
+    let clock = r#""event_format":"binary","clock":{"kind":"exact"}"#;
+    fs::write(dir.path().join("trace.json"), manifest.replace(r#""event_format":"binary""#, clock))
+        .unwrap();
+    let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
+    for (offset, ns, text) in [
+        (1, 1000, "test started a.T.one"),
+        (4, 2000, "<b>note"),
+        (6, 3000, "test failed a.T.one"),
+        (7, 4000, "test started a.T.two"),
+    ] {
+        let position = Position { offset: Offset::new(offset), exits: 0 };
+        encoder.encode(position, &Mark::Time { by_ns: ns, from_ns: ns }, &mut bytes);
+        encoder.encode(position, &test_mark(text), &mut bytes);
+    }
+    fs::write(dir.path().join("thread-1.marks"), &bytes).unwrap();
+    let data = data_of(&[], dir.path());
+    let main = array(&data["threads"]).iter().find(|thread| thread["id"] == 1).unwrap();
+    let marks: Vec<_> = array(&main["marks"])
+        .iter()
+        .map(|mark| {
+            let [kind, text] = ["kind", "text"].map(|key| mark[key].as_str().unwrap());
+            (kind, text, mark["at"].as_i64().unwrap(), mark["end"].as_i64().unwrap())
+        })
+        .collect();
+    assert_eq!(
+        marks,
+        [
+            ("failed", "a.T.one", 1000, 3000),
+            ("note", "<b>note", 2000, 2000),
+            ("unfinished", "a.T.two", 4000, 4000)
+        ]
+    );
 }
 
 #[test]

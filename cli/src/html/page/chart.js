@@ -2,6 +2,8 @@
 
 const ROW = 19;
 const AXIS = 24;
+// The band of marks, if the thread has any.
+const BAND = 18;
 // In pixels. Browsers limit the size of a canvas.
 const HIGHEST = 6000;
 const FONT = "12px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace";
@@ -65,6 +67,10 @@ class Chart {
     this.redraw();
   }
 
+  // Where the rows begin.
+  get top() {
+    return AXIS + (this.boxes.marks.length ? BAND : 0);
+  }
   get width() {
     return this.canvas.clientWidth;
   }
@@ -137,11 +143,11 @@ class Chart {
   // The height at which all rows are in view, up to a limit.
   wholeHeight() {
     const border = 2;
-    return Math.min(HIGHEST, Math.max(this.boxes.rows.length, 8) * ROW + AXIS + 8 + border);
+    return Math.min(HIGHEST, Math.max(this.boxes.rows.length, 8) * ROW + this.top + 8 + border);
   }
 
   setDown(down) {
-    const most = Math.max(0, this.boxes.rows.length * ROW + AXIS + 8 - this.height);
+    const most = Math.max(0, this.boxes.rows.length * ROW + this.top + 8 - this.height);
     this.down = Math.max(0, Math.min(down, most));
   }
 
@@ -168,8 +174,8 @@ class Chart {
   reveal(box) {
     const y = this.boxes.depth[box] * ROW;
     if (y < this.down) this.setDown(y - ROW);
-    if (y > this.down + this.height - AXIS - 2 * ROW)
-      this.setDown(y - this.height + AXIS + 3 * ROW);
+    if (y > this.down + this.height - this.top - 2 * ROW)
+      this.setDown(y - this.height + this.top + 3 * ROW);
     const [left, right] = [this.boxes.at[box], this.boxes.at[box] + this.boxes.width[box]];
     if (right <= this.from || left >= this.to) {
       const half = (this.to - this.from) / 2;
@@ -187,8 +193,8 @@ class Chart {
 
   // The box at a point of the canvas, or -1. A box narrower than a pixel is found at the pixel it is drawn on.
   at(x, y) {
-    if (y < AXIS) return -1;
-    const row = this.boxes.rows[Math.floor((y - AXIS + this.down) / ROW)];
+    if (y < this.top) return -1;
+    const row = this.boxes.rows[Math.floor((y - this.top + this.down) / ROW)];
     if (!row) return -1;
     const time = this.toTime(x);
     const box = row[this.boxes.firstBehind(row, time)] ?? row.at(-1);
@@ -197,6 +203,14 @@ class Chart {
       this.boxes.at[box] + this.boxes.width[box] >= time - slack
       ? box
       : -1;
+  }
+
+  // The innermost mark at a point of the canvas.
+  markAt(x, y) {
+    if (y < AXIS || y >= this.top) return undefined;
+    const time = this.toTime(x);
+    const slack = (5 * (this.to - this.from)) / this.width;
+    return this.boxes.marks.findLast(({ at, end }) => at <= time + slack && end >= time - slack);
   }
 
   draw() {
@@ -215,10 +229,11 @@ class Chart {
     const first = Math.floor(this.down / ROW);
     const last = Math.min(
       this.boxes.rows.length,
-      Math.ceil((this.down + this.height - AXIS) / ROW),
+      Math.ceil((this.down + this.height - this.top) / ROW),
     );
     for (let depth = first; depth < last; depth++) this.drawRow(depth);
     this.drawAxis();
+    this.drawMarks();
     this.drawBars();
     if (this.drag) this.drawDrag();
   }
@@ -244,7 +259,7 @@ class Chart {
   drawRow(depth) {
     const { boxes, context } = this;
     const row = boxes.rows[depth];
-    const y = AXIS + depth * ROW - this.down;
+    const y = this.top + depth * ROW - this.down;
     // A box on a pixel that is already painted is skipped.
     let painted = -1;
     for (let place = boxes.firstBehind(row, this.from); place < row.length; place++) {
@@ -336,6 +351,40 @@ class Chart {
     drawTicks(context, this.from, this.to, this.width, (time) => this.toX(time));
   }
 
+  // Draws marks: what lasts as a bar, a note as a line through all rows.
+  drawMarks() {
+    const { context } = this;
+    const { marks } = this.boxes;
+    if (!marks.length) return;
+    context.fillStyle = colours.panel;
+    context.fillRect(0, AXIS, this.width, BAND);
+    let barEnd = 0;
+    marks.forEach(({ kind, at, end, text }, place) => {
+      const [left, right] = [Math.max(this.toX(at), -9), Math.min(this.toX(end), this.width + 9)];
+      const isBar = end > at;
+      const isInside = !isBar && at < barEnd;
+      if (isBar) barEnd = Math.max(barEnd, end);
+      if (right < 0 || left > this.width) return;
+      context.fillStyle = markColour(kind);
+      if (isBar) context.fillRect(left, AXIS + 2, Math.max(right - left - 1, 1), BAND - 4);
+      else {
+        context.fillRect(left, AXIS + 2, 2, BAND - 4);
+        context.globalAlpha = 0.35;
+        context.fillRect(left, this.top, 1, this.height);
+        context.globalAlpha = 1;
+      }
+      // A label may reach to the next mark; one inside a bar has no room.
+      const next = Math.min(this.toX(marks[place + 1]?.at ?? this.to), this.width);
+      const room = (isBar ? Math.min(right, Math.max(next, left)) : next) - Math.max(left, 0);
+      const letters = isInside ? 0 : Math.floor((room - 8) / this.letter);
+      if (letters < 3) return;
+      context.fillStyle = isBar ? colours.onMark : colours.text;
+      const short = markLabel(kind, text);
+      const shown = short.length > letters ? `${short.slice(0, letters - 1)}…` : short;
+      context.fillText(shown, Math.max(left, 0) + 5, AXIS + BAND / 2);
+    });
+  }
+
   // Draws scroll bars: where the view is in the whole.
   drawBars() {
     const { context } = this;
@@ -347,12 +396,12 @@ class Chart {
       context.fillRect(((this.from - begin) / length) * (this.width - 4), 0, width, 3);
     }
     const rows = this.boxes.rows.length * ROW + 8;
-    const space = this.height - AXIS;
+    const space = this.height - this.top;
     if (rows > space) {
       const length = Math.max((space / rows) * space, 8);
       context.fillRect(
         this.width - 4,
-        AXIS + (this.down / (rows - space)) * (space - length),
+        this.top + (this.down / (rows - space)) * (space - length),
         4,
         length,
       );

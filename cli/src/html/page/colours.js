@@ -21,6 +21,18 @@ const packageColour = (name) =>
 
 const colours = { boxes: [], faded: [] };
 
+// The colours of marks by kind: the results of tests, and others.
+function markColour(kind) {
+  const dark = isDark.matches;
+  const of = {
+    passed: dark ? "#2f7d4f" : "#3d9a63",
+    failed: dark ? "#b23a3a" : "#cf3b3b",
+    note: colours.link,
+    gap: dark ? "#b23a3a" : "#cf3b3b",
+  };
+  return of[kind] ?? (dark ? "#6b7280" : "#7d8794");
+}
+
 function paint() {
   const dark = isDark.matches;
   const css = getComputedStyle(document.documentElement);
@@ -35,6 +47,7 @@ function paint() {
   colours.marked = dark ? "#8a1f5c" : "#ff9bd6";
   colours.stripe = dark ? "#ffffff2e" : "#00000026";
   colours.shade = dark ? "#0009" : "#aab2bd66";
+  colours.onMark = "#fff";
   colours.none = dark ? "#3a3f47" : "#dcdfe4";
   methods.forEach((method, place) => {
     const hue = hueOf(packageOf(method)) + (hash(method.className) % 41) - 20;

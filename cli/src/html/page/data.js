@@ -65,6 +65,8 @@ class Boxes {
     // For each depth, its boxes from left to right.
     this.rows = [];
     this.hasMore = false;
+    // Notes, tests, gaps and pauses.
+    this.marks = [];
     const open = [];
     for (let box = 0; box < count; box++) {
       const first = 5 * box;

@@ -39,6 +39,23 @@ function fact(boxes, box) {
   return `${plural(width, "call")} in it, itself included, ${share}`;
 }
 
+// The label of a mark; a test without its package.
+const markLabel = (kind, text) => {
+  if (["note", "gap", "pause"].includes(kind)) return text;
+  const [name] = text.split(/[([]/);
+  const rest = text.slice(name.length);
+  return name.split(".").slice(-2).join(".") + rest;
+};
+
+// What is known about a mark, as lines.
+function describeMark({ kind, at, end, text }) {
+  const isTest = !["note", "gap", "pause"].includes(kind);
+  const when = isTime ? `at ${nanos(at, 1e3)}` : `after ${plural(at, "call")}`;
+  const facts = [isTest ? `test, ${kind}` : kind, when, end > at ? amount(end - at) : ""];
+  const lines = [element("b", {}, text), facts.filter(Boolean).join(", ")];
+  return lines.map((line) => element("div", {}, line));
+}
+
 const faint = (...children) => element("div", { class: "sub" }, ...children);
 
 // How deep a box is, and the command that shows all of it.

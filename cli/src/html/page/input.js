@@ -53,7 +53,11 @@ function listen(chart, tip, onrange) {
   const drop = (event) => {
     canvas.classList.remove("dragging");
     const isDone = drag && event.type === "pointerup";
-    if (isDone && !drag.moved) chart.select(chart.at(...place(event)));
+    const mark = chart.markAt(...place(event));
+    if (isDone && !drag.moved && mark?.end > mark?.at) {
+      const margin = (mark.end - mark.at) / 50;
+      onrange(mark.at - margin, mark.end + margin);
+    } else if (isDone && !drag.moved) chart.select(chart.at(...place(event)));
     if (isDone && chart.drag) onrange(chart.drag.from, chart.drag.to);
     chart.redraw();
     drag = chart.drag = null;
@@ -77,9 +81,10 @@ function listen(chart, tip, onrange) {
       chart.hovered = box;
       chart.redraw();
     }
-    tip.hidden = box < 0 || event.pointerType === "touch";
+    const mark = chart.markAt(x, y);
+    tip.hidden = (box < 0 && !mark) || event.pointerType === "touch";
     if (tip.hidden) return;
-    tip.replaceChildren(...describe(chart.boxes, box));
+    tip.replaceChildren(...(mark ? describeMark(mark) : describe(chart.boxes, box)));
     const [width, height] = [tip.offsetWidth, tip.offsetHeight];
     tip.style.left = `${Math.max(0, Math.min(x + 14, chart.width - width - 4))}px`;
     tip.style.top = `${y + 18 + height > chart.height ? Math.max(0, y - height - 8) : y + 18}px`;

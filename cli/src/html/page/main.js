@@ -18,6 +18,7 @@ function boxesOf(thread, isFlame) {
     const made = isFlame
       ? new Boxes(paths ?? [], 0, 0, true)
       : new Boxes(boxes ?? [], 0, isTime ? data.end : end, false, Math.max(end - begin, SHORTEST));
+    if (!isFlame) made.marks = data.threads[thread]?.marks ?? [];
     charts.set(key, made);
   }
   return charts.get(key);

@@ -304,6 +304,10 @@ class ThreadList {
       const from = this.toX(isTime ? thread.begin : 0);
       context.fillRect(from, bottom - 1, Math.max(this.toX(thread.end) - from, 1), 1);
     }
+    for (const { kind, at, end } of thread?.marks ?? []) {
+      context.fillStyle = markColour(kind);
+      context.fillRect(this.toX(at), y, Math.max((end - at) / pixel, 1), 3);
+    }
     for (const { from, to, level, method } of this.runs(row)) {
       const high = Math.max(2, Math.round((level / FULL) * (LANE - 5)));
       const end = Math.min(to, thread?.end ?? data.end);
