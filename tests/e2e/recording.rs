@@ -39,8 +39,6 @@ const RECORDING: &str =
 #[test]
 fn the_application_is_recorded_and_its_libraries_on_request() {
     on_every_jdk(|jdk| {
-        let dir = tempfile::tempdir().unwrap();
-        let trace = dir.path().join("flow-trace");
         let junit = lib("junit-platform-console-standalone.jar").display().to_string();
         let path = format!("{}:{junit}", classes());
         let hello = ["-cp", &path, "harness.Hello"];
@@ -53,6 +51,8 @@ fn the_application_is_recorded_and_its_libraries_on_request() {
             // It is not the application, although its jar has the main class.
             (&[], &launcher, true),
         ] {
+            let dir = tempfile::tempdir().unwrap();
+            let trace = dir.path().join("flow-trace");
             let output = record(jdk, dir.path(), flags, arguments);
             let errors = errors(&output);
             assert!(output.status.success(), "{errors}");
@@ -62,6 +62,7 @@ fn the_application_is_recorded_and_its_libraries_on_request() {
             let expected = if is_selected { json!("harness.**") } else { Value::Null };
             assert_eq!(manifest["options"]["include"], expected, "{flags:?}");
         }
+        let dir = tempfile::tempdir().unwrap();
         let output = record(jdk, dir.path(), &["--all", "--include", "a.**"], &hello);
         assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
     });
@@ -85,5 +86,63 @@ fn attaching_selects_the_application_too() {
             assert_eq!(manifest["options"]["include"].is_string(), is_selected);
         }
         drop(session.exit());
+    });
+}
+
+#[test]
+fn a_good_trace_survives_runs_without_calls() {
+    on_every_jdk(|jdk| {
+        let dir = tempfile::tempdir().unwrap();
+        let (trace, old) = (dir.path().join("flow-trace"), dir.path().join("flow-trace.old"));
+        let classes = classes();
+        let hello = |flags: &[&str]| {
+            errors(&record(jdk, dir.path(), flags, &["-cp", &classes, "harness.Hello"]))
+        };
+        let first = hello(&[]);
+        assert!(!first.contains("earlier trace"), "{first}");
+        let first = manifest(&trace)["pid"].clone();
+        let second = hello(&[]);
+        assert!(second.contains("flow: the earlier trace is now in flow-trace.old\n"), "{second}");
+        let second = manifest(&trace)["pid"].clone();
+        fs::write(trace.join("thesis.txt"), "mine").unwrap();
+        for arguments in [&["-cp", "/none", "Missing"][..], &["-cp", &classes, "Missing"]] {
+            let output = record(jdk, dir.path(), &[], arguments);
+            assert_eq!(output.status.code(), Some(1));
+            let errors = errors(&output);
+            let expected = "flow: recorded 0 calls; flow-trace holds the earlier trace\n";
+            assert!(errors.contains(expected), "{errors}");
+            assert_eq!((&manifest(&trace)["pid"], &manifest(&old)["pid"]), (&second, &first));
+        }
+        assert!(!dir.path().join("flow-trace.old.2").exists());
+        flow_e2e::assert_verbs_agree(&trace, &flow_e2e::decode_trace(&trace));
+
+        hello(&["--keep", "2"]);
+        assert_eq!(manifest(&dir.path().join("flow-trace.old.2"))["pid"], first);
+        assert!(trace.join("thesis.txt").exists());
+        // A pattern that matches nothing is the usual reason.
+        let nothing = hello(&["--include", "nosuch.**"]);
+        assert!(nothing.contains("'nosuch.**' (--include) matches no method"), "{nothing}");
+        assert!(nothing.contains("recorded 0 calls; flow-trace holds"), "{nothing}");
+    });
+}
+
+#[test]
+fn an_agent_that_refuses_is_one_line() {
+    on_every_jdk(|jdk| {
+        let dir = tempfile::tempdir().unwrap();
+        let classes = classes();
+        fs::create_dir(dir.path().join("flow-trace")).unwrap();
+        std::os::unix::fs::symlink("/dev/null", dir.path().join("flow-trace/ids.properties"))
+            .unwrap();
+        let output = record(jdk, dir.path(), &["--all"], &["-cp", &classes, "harness.Hello"]);
+        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(output.stdout, b"");
+        let errors = errors(&output);
+        assert_eq!(errors.lines().count(), 1, "{errors}");
+        let why = "/flow-trace: ids.properties in it is not a regular file; remove it\n";
+        assert!(
+            errors.starts_with("flow: not recorded: out=") && errors.ends_with(why),
+            "{errors}"
+        );
     });
 }

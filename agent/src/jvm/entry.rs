@@ -12,7 +12,7 @@ use jni::sys::{JNI_ERR, JNI_OK, JavaVM, jint};
 
 use super::jvmti::Jvmti;
 use super::{Vm, attach, copies, environment, probe};
-use crate::lifecycle::{self, Start};
+use crate::lifecycle::{self, Notice, Start};
 use crate::logging::{PREFIX, one_line};
 use crate::options::{Action, EngineKind, OnError, Request};
 use crate::sys::allocator;
@@ -122,6 +122,11 @@ fn refuse_or_run(options: &str, body: impl FnOnce() -> Result<(), String>) -> ji
         Err(_) => "internal error".to_owned(),
     };
     match lifecycle::on_error(options) {
+        OnError::Stop if lifecycle::notify(Notice::Refused, &refusal) => {
+            // `flow record` reports it. The JVM would end with the same status, but with lines of its own.
+            // SAFETY: ends the process, as the JVM does in this case.
+            unsafe { libc::_exit(1) }
+        }
         OnError::Stop => {
             report(&refusal);
             JNI_ERR

@@ -10,6 +10,7 @@ use flow_codec::format::names;
 use parking_lot::Mutex;
 
 use super::manifest::{manifest_text, shorten};
+use super::notice::{Notice, notify};
 use crate::options::EngineKind;
 use crate::recorder::{Recorder, Timeout};
 use crate::sink::{JournalPlace, Replacement, Syncer, TraceDirectory};
@@ -126,7 +127,7 @@ impl Agent {
             end.totals.threads,
             self.directory.path().display()
         );
-        manifest.end = Some(end);
+        manifest.end = Some(end.clone());
         let has_losses = self.recorder.has_losses();
         if has_losses {
             shorten(&mut manifest);
@@ -154,6 +155,10 @@ impl Agent {
         if !journal.is_needed() {
             // Otherwise the program would hold its space on disk as long as it runs.
             journal.leave_file();
+            if self.directory.settle_earlier(&end) {
+                let text = self.directory.path().display().to_string();
+                notify(Notice::NoCalls, &text);
+            }
         }
     }
 }

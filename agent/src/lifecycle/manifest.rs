@@ -45,6 +45,7 @@ pub(super) fn manifest(options: &Options, jvm: Jvm, session: Option<String>) -> 
         },
         jvm,
         session,
+        earlier: None,
         journal: None,
         durability: match options.durability {
             Durability::Process => None,

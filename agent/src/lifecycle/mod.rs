@@ -24,8 +24,10 @@
 mod agent;
 mod current;
 mod manifest;
+mod notice;
 mod start;
 
 pub use agent::Agent;
 pub use current::{agent, agent_of_events, release};
+pub use notice::{Notice, notify};
 pub use start::{Start, StartError, on_error, start};

@@ -139,8 +139,10 @@ impl Agent {
         let (started, zero_ns) = (Instant::now(), crate::sys::clock::nano_time());
         let start_ids = StartIds::read(&options.ids).map_err(|e| StartError(e.to_string()))?;
         let session = environment(SESSION);
-        let directory = TraceDirectory::open(Path::new(&expand(&options.out)), session.as_deref())
-            .map_err(|e| StartError(e.to_string()))?;
+        let out = expand(&options.out);
+        let directory =
+            TraceDirectory::open_keeping(Path::new(&out), session.as_deref(), options.keep)
+                .map_err(|e| StartError(e.to_string()))?;
         let budget = Budget::new(options.max_bytes);
         // No smaller size is allowed. If it is reached, the final manifest is made to fit.
         let _ = budget.take(END_MANIFEST_BYTES);
@@ -165,6 +167,7 @@ impl Agent {
         };
         let mut manifest = manifest(options, jvm, session);
         manifest.journal = journal_place.path();
+        manifest.earlier = directory.earlier();
         let in_manifest = |error| (names::MANIFEST, error);
         directory
             .replace(names::MANIFEST, &manifest_text(&manifest).map_err(in_manifest)?)

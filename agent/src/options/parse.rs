@@ -19,6 +19,8 @@ use crate::mains::MainFilter;
 
 const DEFAULT_OUT: &str = "flow-trace";
 
+const DEFAULT_KEPT: usize = 1;
+const MAX_KEPT: usize = 99;
 const DEFAULT_CHUNK_BYTES: usize = 64 * 1024;
 const CHUNK_BYTES: RangeInclusive<u64> = 64..=16 << 20;
 const MAX_SIZE_BYTES: RangeInclusive<u64> = 1 << 20..=u64::MAX;
@@ -28,6 +30,8 @@ const MAX_SIZE_BYTES: RangeInclusive<u64> = 1 << 20..=u64::MAX;
 pub struct Options {
     /// The trace directory, with `%p`, `%t` and `%h` not yet replaced.
     pub out: String,
+    /// How many earlier traces are kept.
+    pub keep: usize,
     /// Which methods are recorded.
     pub filter: FilterSpec,
     /// Patterns for the classes of the application itself. They select nothing.
@@ -121,6 +125,10 @@ impl Options {
         };
         Ok(Self {
             out: value("out").map_or(Ok(DEFAULT_OUT), non_empty)?.to_owned(),
+            keep: value("keep").map_or(Ok(DEFAULT_KEPT), |keep| {
+                let number = keep.value.parse().ok().filter(|number| *number <= MAX_KEPT);
+                number.ok_or_else(|| bad_value(keep))
+            })?,
             filter: FilterSpec {
                 targets: value("target").map_or(Ok(Vec::new()), |target| list(target, '+'))?,
                 include: value("include").map_or(Ok(Vec::new()), globs)?,

@@ -7,8 +7,9 @@ use std::path::Path;
 use super::OptionError;
 
 /// All keys, with the form of their values.
-const KEYS: [(&str, &str); 25] = [
+const KEYS: [(&str, &str); 26] = [
     ("out", "a directory"),
+    ("keep", "how many earlier traces to keep, from 0 to 99"),
     ("target", "class name prefixes, separated by '+'"),
     ("include", "globs over pkg.Class or pkg.Class#method, separated by ';'"),
     ("exclude", "globs over pkg.Class or pkg.Class#method, separated by ';'"),

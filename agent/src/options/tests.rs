@@ -60,7 +60,7 @@ fn mistakes_are_reported_in_one_line_with_place_and_remedy() {
         ("incldue=x", "unknown option 'incldue' (agent options); did you mean 'include'?"),
         (
             "zzz=1",
-            "unknown option 'zzz' (agent options); known are out, target, include, \
+            "unknown option 'zzz' (agent options); known are out, keep, target, include, \
           exclude, own, constructors, natives, engine, format, clock, ids, optimize, chunk, max-size, start, \
           only-main, api, journal, durability, overload, command, log, debug, config, onerror",
         ),
@@ -68,6 +68,10 @@ fn mistakes_are_reported_in_one_line_with_place_and_remedy() {
         ("out=", "out= (agent options): expected a directory"),
         ("target=", "target= (agent options): expected class name prefixes, separated by '+'"),
         ("own=;", "own=; (agent options): expected globs over pkg.Class, separated by ';'"),
+        (
+            "keep=-1",
+            "keep=-1 (agent options): expected how many earlier traces to keep, from 0 to 99",
+        ),
         ("natives=yes", "natives=yes (agent options): expected true or false"),
         ("chunk=1", "chunk=1 (agent options): expected a size from 64 to 16m, such as 64k"),
         (

@@ -44,6 +44,9 @@ pub(crate) struct AgentArgs {
     /// Where the trace goes [default: flow-trace]
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// How many earlier traces to keep, in DIR.old, DIR.old.2 and so on [default: 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) keep: Option<u32>,
     /// Record only classes whose names begin with this; repeatable
     #[arg(long, value_name = "PREFIX")]
     pub(crate) target: Vec<String>,

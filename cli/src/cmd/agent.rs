@@ -184,6 +184,9 @@ impl AgentOptions {
                 options.add(key, &values.join(separator))?;
             }
         }
+        if let Some(keep) = args.keep {
+            options.add("keep", &keep.to_string())?;
+        }
         if args.no_constructors {
             options.add("constructors", "false")?;
         }

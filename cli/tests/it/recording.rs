@@ -244,6 +244,7 @@ fn the_summary_counts_and_names_the_next_step() {
         "\
 flow: recorded 5,210 calls in 3 threads, 3 methods known, 12.1 KB in flow-trace
 flow:   flow report flow-trace     calls per method
+flow:   flow report --open flow-trace     timeline and flame graph, in the browser
 flow:   flow replay flow-trace     calls in order
 "
     );

@@ -114,6 +114,7 @@ impl Directory {
             command: vec!["generate".to_owned()],
             jvm: Jvm { name: "none".into(), version: "0".into(), home: "/".into() },
             session: None,
+            earlier: None,
             journal: None,
             durability: None,
             start_unix_ns: 1_700_000_000_000_000_000,

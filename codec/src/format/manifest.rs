@@ -34,6 +34,7 @@
 //! |---|---|---|
 //! | `session` | if one `flow record` started several JVMs | the same for all of them |
 //! | `own` | if the application's classes are known | patterns for them, as in [`Glob`](crate::Glob). They say nothing about what was recorded |
+//! | `earlier` | if the directory held a trace that is kept | where that trace is since then |
 //! | `journal` | with the option of this name | the path of the [journal](super::journal#place) |
 //! | `durability` | with `durability=system` | the time between two [checkpoints](super::journal#checkpoint), and the id of the system's start (`/proc/sys/kernel/random/boot_id`) |
 //! | `lost.stopped_at_ns` | if a fault ended the recording before the program | when; what came after that is missing and not counted |
@@ -118,6 +119,9 @@ pub struct Manifest {
     /// The same for all JVMs of one `flow record`: they keep each other's traces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// Where the trace is that was in the directory before, as an absolute path; absent where there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<PathBuf>,
     /// Where the journal is, as an absolute path; absent where it is in the trace directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journal: Option<PathBuf>,

@@ -11,7 +11,7 @@ use rustix::io::{Errno, retry_on_intr};
 
 /// Read and write access for the owner only, even if the umask allows more.
 pub(super) const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
-const DIRECTORY_MODE: Mode = Mode::RWXU;
+pub(super) const DIRECTORY_MODE: Mode = Mode::RWXU;
 
 /// How long this JVM waits for others that are choosing their directories.
 const GATE_TIMEOUT: Duration = Duration::from_secs(10);

@@ -7,12 +7,16 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use flow_codec::format::manifest::End;
 use flow_codec::format::names;
 use parking_lot::Mutex;
 use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags, openat, unlinkat};
 use rustix::io::{Errno, retry_on_intr};
 
-use super::earlier::{Moved, holds_trace_of, move_earlier_trace, no_further_jvm_is_live};
+use super::earlier::{
+    Moved, further_traces, holds_trace_of, is_without_calls, move_earlier_trace,
+    no_further_jvm_is_live, place_of_earlier, put_back, remove_beyond,
+};
 use super::locks::{FILE_MODE, make_and_open, try_lock, wait_for_lock};
 use super::{Replacement, unique_name};
 
@@ -28,6 +32,8 @@ pub struct TraceDirectory {
 #[derive(Debug)]
 struct OpenDirectory {
     path: PathBuf,
+    /// How many earlier traces are kept, if one was moved away for this one.
+    keep: Option<usize>,
     /// `None` once the recording is over.
     held: Mutex<Option<Arc<Held>>>,
     /// A descriptor that is closed for a moment when the program has used up its own.
@@ -57,23 +63,43 @@ impl fmt::Display for DirectoryError {
 impl std::error::Error for DirectoryError {}
 
 impl TraceDirectory {
-    /// Creates or takes over the directory. An earlier trace in it moves to `DIR.old`. While another JVM owns
+    /// Creates or takes over the directory, and keeps one earlier trace.
+    ///
+    /// # Errors
+    /// As [`open_keeping`](Self::open_keeping).
+    pub fn open(dir: &Path, session: Option<&str>) -> Result<Self, DirectoryError> {
+        Self::open_keeping(dir, session, 1)
+    }
+
+    /// Creates or takes over the directory. An earlier trace in it moves to `DIR.old`, the one there to `DIR.old.2`, and
+    /// so on, until `keep` are kept. While another JVM owns
     /// it, or if the trace belongs to the same `session`, a directory inside it is used instead.
     ///
     /// # Errors
     /// The directory cannot be created, is a link or not a directory, or contains something other than a
     /// regular file in the place of one of ours.
-    pub fn open(dir: &Path, session: Option<&str>) -> Result<Self, DirectoryError> {
+    pub fn open_keeping(
+        dir: &Path,
+        session: Option<&str>,
+        keep: usize,
+    ) -> Result<Self, DirectoryError> {
         let fail = |why: String| DirectoryError { path: dir.to_path_buf(), why };
         let path = std::path::absolute(dir).map_err(|error| fail(error.to_string()))?;
+        // Without a slash at the end, after which `.old` would be inside.
+        let path: PathBuf = path.components().collect();
         let fd = make_and_open(&path).map_err(fail)?;
         let _gate = wait_for_lock(&fd, names::GATE).map_err(fail)?;
         if let Some(lock) = try_lock(&fd, names::LOCK).map_err(fail)?
             && no_further_jvm_is_live(&path)
             && !holds_trace_of(&path, session)
         {
-            match move_earlier_trace(&path, &fd).map_err(fail)? {
-                Moved::Away => return Ok(Self::new(path, fd, lock)),
+            match move_earlier_trace(&path, &fd, keep).map_err(fail)? {
+                Moved::Nothing => return Ok(Self::new(path, fd, lock, None)),
+                Moved::Away => {
+                    let earlier = place_of_earlier(&path);
+                    log::info!("the earlier trace is now in {}", earlier.display());
+                    return Ok(Self::new(path, fd, lock, Some(keep)));
+                }
                 Moved::NotPossible(error) => {
                     log::warn!("an earlier trace stays in {}: {error}", path.display());
                 }
@@ -93,20 +119,47 @@ impl TraceDirectory {
             let inside_fd = make_and_open(&inside).map_err(fail)?;
             if let Some(lock) = try_lock(&inside_fd, names::LOCK).map_err(fail)? {
                 log::info!("{} is in use; recording into {}", path.display(), inside.display());
-                return Ok(Self::new(inside, inside_fd, lock));
+                return Ok(Self::new(inside, inside_fd, lock, None));
             }
         }
         Err(fail(format!("cannot create {name} in it: all names are taken")))
     }
 
-    fn new(path: PathBuf, fd: OwnedFd, lock: File) -> Self {
+    fn new(path: PathBuf, fd: OwnedFd, lock: File, keep: Option<usize>) -> Self {
         let spare = Mutex::new(spare_descriptor(&fd));
         let held = Mutex::new(Some(Arc::new(Held { fd, _lock: lock })));
-        Self { open: Arc::new(OpenDirectory { path, held, spare }) }
+        Self { open: Arc::new(OpenDirectory { path, keep, held, spare }) }
     }
 
     pub(super) fn held(&self) -> io::Result<Arc<Held>> {
         self.open.held.lock().clone().ok_or_else(|| io::Error::other("the recording is over"))
+    }
+
+    /// Where the earlier trace is now, if there was one and it is kept.
+    #[must_use]
+    pub fn earlier(&self) -> Option<PathBuf> {
+        let is_kept = self.open.keep.is_some_and(|keep| keep > 0);
+        is_kept.then(|| place_of_earlier(&self.open.path))
+    }
+
+    /// Ends the time in which the earlier trace can be put back. A recording without calls is replaced by it; after any
+    /// other, no more earlier traces remain than are kept. Returns whether it was put back.
+    pub fn settle_earlier(&self, end: &End) -> bool {
+        let OpenDirectory { path, keep: Some(keep), .. } = &*self.open else { return false };
+        let Ok(held) = self.held() else { return false };
+        let Ok(_gate) = wait_for_lock(&held.fd, names::GATE) else { return false };
+        if !is_without_calls(end) || !further_traces(path).is_empty() {
+            remove_beyond(path, *keep);
+            return false;
+        }
+        match put_back(path, &held.fd) {
+            Ok(()) => true,
+            Err(why) => {
+                let earlier = place_of_earlier(path);
+                log::warn!("the earlier trace stays in {}: {why}", earlier.display());
+                false
+            }
+        }
     }
 
     /// Releases the directory: others may have it, and nothing in it can be used from now on.

@@ -5,6 +5,8 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use flow_codec::format::manifest::{End, Manifest, Totals};
+
 use super::earlier::further_traces;
 use super::*;
 
@@ -70,6 +72,129 @@ fn an_earlier_trace_moves_away_and_other_files_stay() {
     assert!(!old.join("notes.txt").exists());
 }
 
+/// Records a trace with this text in place of its manifest, and one thread.
+fn record(out: &Path, keep: usize, text: &str) {
+    let dir = TraceDirectory::open_keeping(out, None, keep).unwrap();
+    fs::write(dir.path().join("thread-1.flow"), text).unwrap();
+    write_trace(&dir, text);
+    let totals = Totals { threads: 1, enters: 1, bytes: 1, ..Totals::default() };
+    assert!(!dir.settle_earlier(&End { totals, ..End::default() }));
+}
+
+/// Records a trace without calls; returns whether the earlier one was put back.
+fn record_nothing(out: &Path, keep: usize) -> bool {
+    let dir = TraceDirectory::open_keeping(out, None, keep).unwrap();
+    let manifest = Manifest { end: Some(End::default()), ..Manifest::default() };
+    write_trace(&dir, &serde_json::to_string(&manifest).unwrap());
+    dir.settle_earlier(&End::default())
+}
+
+/// The traces in a directory and its earlier ones, up to a place without one.
+fn traces(out: &Path) -> Vec<String> {
+    let name = out.display();
+    let places = [
+        format!("{name}"),
+        format!("{name}.old"),
+        format!("{name}.old.2"),
+        format!("{name}.old.3"),
+    ];
+    let text = |place: &String| {
+        let whole = fs::read_to_string(Path::new(place).join("trace.json")).ok()?;
+        assert_eq!(fs::read_to_string(Path::new(place).join("thread-1.flow")).unwrap(), whole);
+        Some(whole)
+    };
+    places.iter().map_while(text).collect()
+}
+
+#[test]
+fn the_given_number_of_earlier_traces_is_kept() {
+    let root = tempfile::tempdir().unwrap();
+    let out = root.path().join("out");
+    for (keep, text, expected) in [
+        (0, "1", &["1"][..]),
+        (0, "2", &["2"]),
+        (1, "3", &["3", "2"]),
+        (2, "4", &["4", "3", "2"]),
+        (2, "5", &["5", "4", "3"]),
+        (3, "6", &["6", "5", "4", "3"]),
+        (1, "7", &["7", "6"]),
+    ] {
+        record(&out, keep, text);
+        assert_eq!(traces(&out), expected, "keep={keep}");
+    }
+    assert!(!root.path().join("out.old.2").exists());
+    fs::remove_file(root.path().join("out.old/.lock")).unwrap_or_default();
+    record(&root.path().join("out/"), 1, "8");
+    assert_eq!(traces(&out), ["8", "7"], "with a slash at its end");
+}
+
+#[test]
+fn a_recording_without_calls_replaces_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    let out = root.path().join("out");
+    assert!(!record_nothing(&out, 1), "there is nothing to put back");
+    record(&out, 1, "1");
+    assert!(!root.path().join("out.old").exists(), "a trace without calls is not kept");
+    record(&out, 1, "2");
+    for place in ["out", "out.old"] {
+        fs::write(root.path().join(place).join("thesis.txt"), "mine").unwrap();
+    }
+    for keep in [1, 0, 2] {
+        assert!(record_nothing(&out, keep));
+        let expected = if keep == 1 { &["2", "1"][..] } else { &["2"] };
+        assert_eq!(traces(&out), expected, "keep={keep}");
+    }
+    for place in ["out", "out.old"] {
+        assert!(root.path().join(place).join("thesis.txt").exists());
+    }
+    // Killed before its end.
+    let dir = TraceDirectory::open(&out, None).unwrap();
+    let manifest = Manifest { format_version: 1, ..Manifest::default() };
+    write_trace(&dir, &serde_json::to_string(&manifest).unwrap());
+    drop(dir);
+    assert_eq!(fs::read_to_string(root.path().join("out.old/trace.json")).unwrap(), "2");
+    record(&out, 1, "3");
+    assert_eq!(traces(&out), ["3", "2"]);
+}
+
+#[test]
+fn a_trace_of_another_jvm_inside_is_not_moved_under_its_feet() {
+    let root = tempfile::tempdir().unwrap();
+    let out = root.path().join("out");
+    record(&out, 1, "1");
+    let first = TraceDirectory::open(&out, None).unwrap();
+    let _second = TraceDirectory::open(&out, None).unwrap();
+    assert!(!first.settle_earlier(&End::default()));
+    assert_eq!(fs::read_to_string(root.path().join("out.old/trace.json")).unwrap(), "1");
+}
+
+#[test]
+fn a_move_that_was_interrupted_loses_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    let files = ["ids.properties", "thread-1.flow", "trace.json"];
+    // How many files are linked, and how many of those removed from the first place.
+    for (linked, removed) in [(1, 0), (2, 0), (3, 0), (3, 1), (3, 2)] {
+        for removed_first in [0, 1, 2] {
+            let out = root.path().join(format!("{linked}-{removed}-{removed_first}"));
+            let old = root.path().join(format!("{linked}-{removed}-{removed_first}.old"));
+            record(&out, 1, "1");
+            record(&out, 1, "2");
+            fs::write(out.join("ids.properties"), "").unwrap();
+            // The older one has moved on already.
+            fs::rename(&old, old.with_extension("old.2")).unwrap();
+            fs::create_dir(&old).unwrap();
+            for name in &files[..linked] {
+                fs::hard_link(out.join(name), old.join(name)).unwrap();
+            }
+            for name in files.iter().cycle().skip(removed_first).take(removed) {
+                fs::remove_file(out.join(name)).unwrap();
+            }
+            record(&out, 2, "3");
+            assert_eq!(traces(&out), ["3", "2", "1"], "{linked} {removed} {removed_first}");
+        }
+    }
+}
+
 #[test]
 fn files_kept_by_a_repair_move_away_and_are_then_removed() {
     let root = tempfile::tempdir().unwrap();
@@ -122,6 +247,7 @@ fn jvms_of_one_session_keep_each_others_traces() {
     for (session, further) in [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("b", 1)] {
         let dir = TraceDirectory::open(&out, Some(session)).unwrap();
         write_trace(&dir, &manifest(session));
+        fs::write(dir.path().join("thread-1.flow"), "calls").unwrap();
         assert_eq!(further_traces(&out).len(), further, "{session}");
     }
     assert_eq!(further_traces(&root.path().join("out.old")).len(), 2);

@@ -11,6 +11,7 @@ mod child;
 mod defaults;
 mod gradle;
 mod launch;
+mod notices;
 mod summary;
 
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -18,6 +19,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use self::child::Ended;
 use self::defaults::Defaults;
 use self::launch::Launch;
+use self::notices::NoticesFile;
 use self::summary::Summary;
 use crate::args::RecordArgs;
 use crate::cmd::agent::{self, AgentOptions, TraceDir};
@@ -31,12 +33,13 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
     let dir = TraceDir::of(&args.agent)?;
     let options = AgentOptions::of(&args.agent, &dir)?.encode()?;
     let agent = argument::argument(&library, &options)?;
-    let defaults = Defaults::of(&args.command, &args.agent)?;
+    let mut defaults = Defaults::of(&args.command, &args.agent)?;
+    let notices = NoticesFile::create(&mut defaults)?;
     let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let launch = Launch::new(args, &agent, &defaults, started)?;
     let Ended { pid, status } = child::run(&launch)?;
     let summary = Summary::of(&dir.out, &dir.pattern, &args.agent.include, started, pid);
-    summary.print(why_nothing(args));
+    summary.print(&notices.read(), why_nothing(args));
     Ok(Status::Command(status))
 }
 

@@ -8,10 +8,11 @@ use flow_codec::format::manifest::{Manifest, Totals};
 use flow_codec::format::test_marks::Outcome;
 use flow_codec::read::{TestRun, Trace, TraceSet};
 
+use super::notices::Notices;
 use crate::cmd::test_runs::summary as tests_summary;
 use crate::input::pattern::is_in;
 use crate::input::source::is_like;
-use crate::output::{bytes, lost, message, plural, shell_quoted};
+use crate::output::{bytes, escaped, lost, message, plural, shell_quoted};
 
 /// If there are more directories than this, only the first are named.
 const SHOWN_DIRECTORIES: usize = 4;
@@ -26,6 +27,10 @@ pub(super) struct Summary {
     problems: Vec<String>,
     /// Whether the directory holds an earlier trace.
     has_earlier: bool,
+    /// Where earlier traces are that were moved away.
+    earlier: Vec<PathBuf>,
+    /// The current directory.
+    current: PathBuf,
     /// Patterns that were given and match no method of any of the traces.
     unmatched: Vec<String>,
 }
@@ -61,7 +66,8 @@ impl Summary {
         child: u32,
     ) -> Self {
         let started_ns = u64::try_from(started.as_nanos()).unwrap_or(u64::MAX);
-        let mut summary = Self { unmatched: included.to_vec(), ..Self::default() };
+        let current = std::env::current_dir().unwrap_or_default();
+        let mut summary = Self { unmatched: included.to_vec(), current, ..Self::default() };
         let has_placeholders = pattern.contains('%');
         for dir in directories(pattern) {
             let shown = if has_placeholders { dir.as_path() } else { out };
@@ -77,6 +83,7 @@ impl Summary {
                 match &trace.manifest {
                     Some(manifest) if manifest.start_unix_ns >= started_ns => {
                         any = true;
+                        summary.earlier.extend(manifest.earlier.clone());
                         summary.traces.push(Recorded::of(&trace, manifest, child));
                         summary.unmatched.retain(|pattern| !is_in(&trace, &Glob::new(pattern)));
                         summary.problems.extend(trace.damage.iter().map(ToString::to_string));
@@ -93,12 +100,27 @@ impl Summary {
     }
 
     /// Prints the summary, with `why_nothing` if nothing was recorded.
-    pub(super) fn print(&self, why_nothing: &str) {
+    pub(super) fn print(&self, notices: &Notices, why_nothing: &str) {
         for problem in &self.problems {
             message(problem);
         }
+        for reason in &notices.refused {
+            message(&format!("not recorded: {}", escaped(reason)));
+        }
+        for dir in &notices.without_calls {
+            message(&format!(
+                "recorded 0 calls; {} holds the earlier trace",
+                shell_quoted(&self.relative(dir))
+            ));
+        }
         let Some(dir) = self.shown.first() else {
-            return self.print_nothing(why_nothing);
+            if notices.refused.is_empty() && notices.without_calls.is_empty() {
+                self.print_nothing(why_nothing);
+            }
+            if !notices.without_calls.is_empty() {
+                self.print_unmatched();
+            }
+            return;
         };
         let mut place =
             self.shown.iter().take(SHOWN_DIRECTORIES).cloned().collect::<Vec<_>>().join(", ");
@@ -112,10 +134,11 @@ impl Summary {
         for lost in self.traces.iter().filter_map(|trace| trace.lost.as_ref()) {
             message(lost);
         }
-        for pattern in &self.unmatched {
-            message(&format!(
-                "'{pattern}' (--include) matches no method of a class that was loaded"
-            ));
+        self.print_unmatched();
+        for earlier in &self.earlier {
+            let earlier = earlier.to_string_lossy();
+            let earlier = shell_quoted(&self.relative(&earlier));
+            message(&format!("the earlier trace is now in {earlier}"));
         }
         if self.traces.iter().any(|trace| !trace.tests.is_empty()) {
             let outcomes = self.traces.iter().flat_map(|trace| trace.tests.iter().copied());
@@ -127,6 +150,20 @@ impl Summary {
             "  flow report --open {dir}     timeline and flame graph, in the browser"
         ));
         message(&format!("  flow replay {dir}     calls in order"));
+    }
+
+    fn print_unmatched(&self) {
+        for pattern in &self.unmatched {
+            message(&format!(
+                "'{pattern}' (--include) matches no method of a class that was loaded"
+            ));
+        }
+    }
+
+    /// A path, relative to the current directory if it is inside.
+    fn relative(&self, path: &str) -> String {
+        let inside = Path::new(path).strip_prefix(&self.current).ok();
+        inside.map_or_else(|| path.to_owned(), |inside| inside.display().to_string())
     }
 
     fn print_clean(&self, clean: &[&Recorded], place: &str) {
