@@ -4,6 +4,7 @@
 
 mod analysing;
 mod attaching;
+mod columns;
 mod common;
 mod damage;
 mod exporting;

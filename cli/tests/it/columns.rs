@@ -1,0 +1,128 @@
+//! `docs/columns.md` lists what JSON and CSV have: compared with what the verbs print.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use flow_codec::Offset;
+use flow_codec::format::marks::{HEADER, MarkEncoder, Position};
+use tempfile::TempDir;
+
+use crate::common::{command, test_mark, text, write_trace};
+
+/// A method in a row.
+const METHOD: [&str; 5] = ["method", "class", "name", "descriptor", "readable"];
+
+/// A column of the page, and the format that has it if only one has.
+type Column = (String, Option<&'static str>);
+
+/// The columns of a section of the page.
+fn columns(page: &str, title: &str) -> Vec<Column> {
+    let (_, section) = page.split_once(&format!("\n## `{title}`\n")).expect(title);
+    let section = section.split("\n## ").next().unwrap();
+    let mut columns = Vec::new();
+    for row in section.lines().filter(|line| line.starts_with("| `")) {
+        let names = row.split('|').nth(1).unwrap();
+        let only =
+            ["JSON", "CSV"].into_iter().find(|format| names.contains(&format!("*{format}*")));
+        for name in names.split('`').skip(1).step_by(2) {
+            match name {
+                "method…" => columns.extend(METHOD.map(|name| (name.to_owned(), only))),
+                name => columns.push((name.to_owned(), only)),
+            }
+        }
+    }
+    columns
+}
+
+fn names<'a>(columns: &'a [Column], not: &str) -> Vec<&'a str> {
+    let columns = columns.iter().filter(|(_, only)| *only != Some(not));
+    columns.map(|(name, _)| name.as_str()).collect()
+}
+
+/// A trace with times, a note and a test, of one thread that is large enough for an index.
+fn trace() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    write_trace(dir.path());
+    let manifest = fs::read_to_string(dir.path().join("trace.json")).unwrap();
+    fs::write(
+        dir.path().join("trace.json"),
+        manifest.replacen(r#""threads":3"#, r#""threads":4"#, 1),
+    )
+    .unwrap();
+    let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
+    for (offset, mark) in [
+        (0, flow_codec::format::marks::Mark::Time { by_ns: 5, from_ns: 1_000 }),
+        (1, test_mark("test started a.T.t")),
+        (2, test_mark("a note")),
+        (5, test_mark("test passed a.T.t")),
+        (8, flow_codec::format::marks::Mark::Time { by_ns: 9_000, from_ns: 9_000 }),
+    ] {
+        encoder.encode(Position { offset: Offset::new(offset), exits: 0 }, &mark, &mut bytes);
+    }
+    encoder.finish(&mut bytes);
+    fs::write(dir.path().join("thread-1.marks"), bytes).unwrap();
+    let round = [0x81, 0x82, 0x00, 0xC3, 0x05, 0x00, 0x00];
+    fs::write(dir.path().join("thread-14.flow"), round.repeat(700_000)).unwrap();
+    dir
+}
+
+fn run(args: &[&str], dir: &Path) -> String {
+    let output = command().args(args).arg(dir).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn every_column_is_on_the_page() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/columns.md");
+    let page = fs::read_to_string(page).unwrap();
+    let dir = trace();
+    let other = trace();
+    fs::remove_file(other.path().join("thread-12.flow")).unwrap();
+    let other = text(other.path());
+    let one = ["--thread", "main"];
+    let cases: Vec<(&str, Vec<&str>)> = vec![
+        ("flow info", vec!["info"]),
+        ("flow replay", [&["replay"][..], &one].concat()),
+        ("flow replay --time", [&["replay", "--time"][..], &one].concat()),
+        ("flow report", vec!["report"]),
+        ("flow report --callers", vec!["report", "--callers", "**#work"]),
+        ("flow report --callers", vec!["report", "--callees", "**#main"]),
+        ("flow report --slowest", vec!["report", "--slowest", "3"]),
+        ("flow report --paths longest", vec!["report", "--paths", "longest"]),
+        ("flow report --paths deepest", vec!["report", "--paths", "deepest"]),
+        ("flow report --paths frequent", vec!["report", "--paths", "frequent"]),
+        ("flow graph", vec!["graph", "--per-thread"]),
+        ("flow tests", vec!["tests"]),
+        ("flow diff", vec!["diff", &other]),
+        ("flow check", vec!["check"]),
+        ("flow index", vec!["index"]),
+        ("flow dump", [&["dump"][..], &one].concat()),
+        ("flow dump --marks", vec!["dump", "--marks"]),
+    ];
+    let titles = page.matches("\n## `flow ").count();
+    let tested: BTreeSet<_> = cases.iter().map(|(title, _)| *title).collect();
+    assert_eq!(titles, tested.len() + 1, "each section but that of export is tested here");
+    for (title, args) in cases {
+        let columns = columns(&page, title);
+        let csv = run(&[&args[..], &["--format", "csv"]].concat(), dir.path());
+        let json = run(&[&args[..], &["--format", "json"]].concat(), dir.path());
+        compare(title, &columns, &csv, &json);
+    }
+    let export = columns(&page, "flow export");
+    let to = |format| run(&["export", "--to", format, "--thread", "main"], dir.path());
+    compare("flow export", &export, &to("csv"), &to("jsonl"));
+}
+
+fn compare(title: &str, columns: &[Column], csv: &str, json: &str) {
+    let heading = csv.lines().next().unwrap_or_default();
+    assert_eq!(heading, names(columns, "JSON").join(","), "{title}");
+    let mut found = BTreeSet::new();
+    for line in json.lines() {
+        let object: serde_json::Value = serde_json::from_str(line).unwrap();
+        let keys = object.as_object().unwrap().keys();
+        found.extend(keys.filter(|_| object["change"] != "test").cloned());
+    }
+    let listed: BTreeSet<_> = names(columns, "CSV").into_iter().map(str::to_owned).collect();
+    assert_eq!(found, listed, "{title}: {json}");
+}
