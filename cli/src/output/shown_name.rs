@@ -12,6 +12,8 @@ use std::ops::Range;
 
 use unicode_width::UnicodeWidthStr;
 
+use super::more;
+
 /// Separates the frames of a stack.
 const ARROW: &str = " > ";
 
@@ -129,16 +131,32 @@ fn classes(class: &str) -> impl Iterator<Item = String> {
     starts.filter(|class| class.chars().count() > 4)
 }
 
-/// `in … > a > b` of `in x > y > a > b`.
+/// `in … 2 more … > a > b` of `in x > y > a > b`.
 fn shorten_stack(text: &str, columns: usize) -> Option<String> {
     let first = text.find(ARROW)?;
     let lead = text[..first].rfind(": ").map(|at| at + 2);
     let lead = lead.or_else(|| text.starts_with("in ").then_some(3)).unwrap_or(0);
     let (lead, stack) = text.split_at(lead);
     let room = columns.checked_sub(lead.width())?;
-    let starts = stack.match_indices(ARROW).map(|(at, _)| &stack[at..]);
-    let mut rests = starts.map(|rest| format!("{lead}…{rest}"));
-    rests.find(|rest| rest.width() <= room + lead.width())
+    let mut hidden = 0;
+    for (at, _) in stack.match_indices(ARROW) {
+        let before = stack[..at].rsplit(ARROW).next().unwrap_or_default();
+        hidden += hidden_frames(before).unwrap_or(1);
+        let rest = &stack[at..];
+        // The number of frames that are not named already says that there are some.
+        let is_named = hidden_frames(rest[ARROW.len()..].split(ARROW).next()?).is_none();
+        let text = format!("{}{rest}", more(hidden));
+        if is_named && text.width() <= room {
+            return Some(format!("{lead}{text}"));
+        }
+    }
+    None
+}
+
+/// The number of frames in `… 3 more …`.
+fn hidden_frames(text: &str) -> Option<u64> {
+    let number = text.strip_prefix("… ")?.strip_suffix(" more …")?;
+    number.replace(',', "").parse().ok()
 }
 
 #[cfg(test)]
@@ -196,10 +214,13 @@ mod tests {
 
     #[test]
     fn of_a_stack_the_innermost_frames_stay() {
-        let stack = "in Main.main > Orders.order > Db.query";
-        assert_eq!(shorten(stack, 30).unwrap(), "in … > Orders.order > Db.query");
-        assert_eq!(shorten(stack, 29).unwrap(), "in … > Db.query");
-        let stack = "2 frames still open at the end: a.B.main() > a.C.run()";
-        assert_eq!(shorten(stack, 50).unwrap(), "2 frames still open at the end: … > a.C.run()");
+        let stack = "in Main.main > App.start > Orders.order > Db.query";
+        assert_eq!(shorten(stack, 49).unwrap(), "in … 2 more … > Orders.order > Db.query");
+        assert_eq!(shorten(stack, 38).unwrap(), "in … 3 more … > Db.query");
+        let stack = "in Main.main > … 1,200 more … > Orders.order > Db.query";
+        assert_eq!(shorten(stack, 50).unwrap(), "in … 1,201 more … > Orders.order > Db.query");
+        let stack = "2 frames still open at the end: a.B.main() > a.C.doIt()";
+        let short = "2 frames still open at the end: … 1 more … > a.C.doIt()";
+        assert_eq!(shorten(stack, short.width()).unwrap(), short);
     }
 }

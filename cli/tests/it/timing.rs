@@ -546,7 +546,7 @@ fn info_and_dump_show_marks() {
     let run = flow(&["info"], dir.path());
     assert!(
         run.out.contains(
-            "clock     tick every 100 µs, 11 marks, events known to within 0 ns (median)\n"
+            "clock     tick every 100 µs, 11 samples, events known to within 0 ns (median)\n"
         ),
         "{}",
         run.out

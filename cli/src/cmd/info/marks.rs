@@ -61,7 +61,9 @@ impl MarkCounts {
         let resolution = self.median_ns.map_or(String::new(), |median| {
             format!(", events known to within {} (median)", duration(median))
         });
-        Some(format!("{kind}{often}, {}{resolution}", plural(self.times, "mark")))
+        // A sample is kept for each thread that made calls since the last.
+        let what = if often.is_empty() { "time" } else { "sample" };
+        Some(format!("{kind}{often}, {}{resolution}", plural(self.times, what)))
     }
 
     /// The other marks in words, if there are any.
