@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use flow_e2e::{Jdk, flow, harness, lib, library};
+use flow_e2e::{Jdk, Program, flow, harness, lib, library};
 use serde_json::{Value, json};
 
 use crate::attach::Session;
@@ -144,5 +144,52 @@ fn an_agent_that_refuses_is_one_line() {
             errors.starts_with("flow: not recorded: out=") && errors.ends_with(why),
             "{errors}"
         );
+    });
+}
+
+#[test]
+fn each_of_several_recordings_of_one_jvm_can_be_named() {
+    on_every_jdk(|jdk| {
+        let mut session =
+            Session::recorded(Program::harness(jdk, "Attached").env("FLOW_SESSION", "1"));
+        let trace = session.program.out();
+        session.command("work 1");
+        session.detach();
+        let library = library().display().to_string();
+        let output = session.flow("attach", &["-o", "trace", "--agent", &library]);
+        let pid = session.child.id();
+        let inside = format!("trace/jvm-{pid}-");
+        let errors = errors(&output);
+        assert!(
+            errors.contains(&format!("flow: recording process {pid} into {inside}")),
+            "{errors}"
+        );
+        session.command("work 1");
+        session.detach();
+        let run = |args: &[&str]| {
+            let output =
+                Command::new(flow()).args(args).current_dir(session.program.workspace()).output();
+            let output = output.unwrap();
+            (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+        };
+        let (code, errors) = run(&["export", "--to", "csv", "-o", "x.csv", "trace"]);
+        assert_eq!(code, Some(2));
+        assert!(errors.contains(&format!("; export one of: trace/., {inside}")), "{errors}");
+        for verb in [&["export", "--to", "csv", "-o", "x.csv"][..], &["report", "--html", "x.html"]]
+        {
+            let (code, errors) = run(&[verb, &["trace/."]].concat());
+            assert_eq!(code, Some(0), "{errors}");
+        }
+        for verb in ["info", "report", "replay", "graph", "check", "dump"] {
+            let output = Command::new(flow())
+                .arg(verb)
+                .arg(format!("{}/.", trace.display()))
+                .output()
+                .unwrap();
+            let text = String::from_utf8_lossy(&output.stdout);
+            assert_eq!(output.status.code(), Some(0), "{verb}: {text}");
+            assert!(!text.contains("jvm-"), "{verb}: {text}");
+        }
+        drop(session.exit());
     });
 }

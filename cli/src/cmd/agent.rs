@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use crate::args::{AgentArgs, DEFAULT_DIR};
 use crate::failure::Failure;
-use crate::output::{escaped, message};
+use crate::input::source::is_like;
+use crate::output::{escaped, message, shell_quoted};
 
 /// Finds the agent library: at the path that the user gives, or in the directory of this program.
 pub(crate) fn library(given: Option<&Path>) -> Result<PathBuf, Failure> {
@@ -164,6 +165,40 @@ impl TraceDir {
         let pattern = absolute_pattern(&out)?;
         Ok(Self { out, pattern })
     }
+}
+
+/// The directories that the agent may have made from its `out` option.
+pub(crate) fn trace_directories(pattern: &str) -> Vec<PathBuf> {
+    let mut found = vec![PathBuf::from("/")];
+    for part in pattern.split('/').filter(|part| !part.is_empty()) {
+        let name = part.replace("%%", "\u{0}");
+        let glob = name.replace("%p", "*").replace("%t", "*").replace("%h", "*");
+        let (has_placeholder, glob) = (glob != name, glob.replace('\u{0}', "%"));
+        found = if has_placeholder {
+            let children = found.iter().flat_map(std::fs::read_dir).flatten().flatten();
+            let mut matching: Vec<_> = children
+                .filter(|child| is_like(&child.file_name().to_string_lossy(), &glob))
+                .map(|child| child.path())
+                .filter(|path| path.is_dir())
+                .collect();
+            matching.sort();
+            matching
+        } else {
+            found.iter().map(|parent| parent.join(&glob)).collect()
+        };
+    }
+    found
+}
+
+/// A path for a message: relative to the current directory if it is inside.
+pub(crate) fn shown(path: &Path) -> String {
+    let current = std::env::current_dir().unwrap_or_default();
+    shell_quoted(&path.strip_prefix(current).unwrap_or(path).to_string_lossy())
+}
+
+/// Reports where an earlier trace is now.
+pub(crate) fn earlier_moved(place: &Path) -> String {
+    format!("the earlier trace is now in {}", shown(place))
 }
 
 /// Options of the agent.
@@ -348,5 +383,24 @@ mod tests {
         let relative = absolute_pattern(Path::new("t-%p")).unwrap();
         assert!(relative.starts_with('/') && relative.ends_with("/t-%p"), "{relative}");
         assert!(absolute_pattern(Path::new("")).is_err());
+    }
+
+    #[test]
+    fn placeholders_match_existing_directories() {
+        let root = tempfile::tempdir().unwrap();
+        for name in ["t-12", "t-34", "other", "100%"] {
+            std::fs::create_dir(root.path().join(name)).unwrap();
+        }
+        let found = |name: &str| {
+            let pattern = format!("{}/{name}", root.path().display());
+            let names = trace_directories(&pattern);
+            names
+                .iter()
+                .map(|dir| dir.file_name().unwrap().to_string_lossy().into_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(found("t-%p"), ["t-12", "t-34"]);
+        assert_eq!(found("100%%"), ["100%"]);
+        assert_eq!(found("missing"), ["missing"]);
     }
 }

@@ -1,7 +1,15 @@
 //! `flow attach`: records a running JVM.
 
+use std::path::{Path, PathBuf};
+
+use flow_codec::format::manifest::Manifest;
+use flow_codec::read::{Trace, TraceSet};
+
 use crate::args::{AgentArgs, AttachArgs};
-use crate::cmd::agent::{self, AgentOptions, Selection, TraceDir, as_text, is_java};
+use crate::cmd::agent::{
+    self, AgentOptions, Selection, TraceDir, as_text, earlier_moved, is_java, shown,
+    trace_directories,
+};
 use crate::failure::{Failure, Status};
 use crate::jvm::{self, Process, Refusal};
 use crate::output::{message, shell_quoted};
@@ -24,10 +32,34 @@ pub(crate) fn run(args: &AttachArgs) -> Result<Status, Failure> {
     options.add(key, file)?;
     jvm::load(&process, as_text(&library)?, &options.encode()?, &refusal)?;
     selection.report();
-    let out = shell_quoted(&dir.out.to_string_lossy());
     let pid = args.pid;
+    let trace = recording(&process, &dir.pattern);
+    let out = match &trace {
+        Some((place, _)) => shown(place),
+        None => shell_quoted(&dir.out.to_string_lossy()),
+    };
     message(&format!("recording process {pid} into {out}; stop with: flow detach {pid}"));
+    if let Some(earlier) = trace.and_then(|(_, manifest)| manifest.earlier) {
+        message(&earlier_moved(&earlier));
+    }
     Ok(Status::Done)
+}
+
+/// The trace that a JVM records into now: its path as the JVM names it, and its manifest.
+fn recording(process: &Process, pattern: &str) -> Option<(PathBuf, Manifest)> {
+    let root = process.root();
+    let inside = format!("{}{pattern}", root.display());
+    let of_process = |manifest: &Manifest| {
+        u32::try_from(process.own_pid()) == Ok(manifest.pid) && manifest.end.is_none()
+    };
+    let places = trace_directories(&inside);
+    let traces = places.iter().flat_map(|place| TraceSet::directories(place).unwrap_or_default());
+    let recording = traces.filter_map(|dir| {
+        let manifest = Trace::manifest_of(&dir).ok().flatten().filter(of_process)?;
+        let seen_by_jvm = Path::new("/").join(dir.strip_prefix(&root).ok()?);
+        Some((seen_by_jvm, manifest))
+    });
+    recording.max_by_key(|(_, manifest)| manifest.start_unix_ns)
 }
 
 /// Finds the packages of the application that a JVM runs.

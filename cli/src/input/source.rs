@@ -11,7 +11,7 @@ use super::flags::{FilterArgs, PartArgs, SourceArgs, ThreadArgs};
 use super::own;
 use super::pattern::globs;
 use crate::failure::{Failure, Status};
-use crate::output::{Format, Out, escaped, lost, message, plural};
+use crate::output::{Format, Out, escaped, lost, message, plural, shell_quoted};
 
 /// The traces of a directory. More than one if several JVMs wrote into it.
 #[derive(Debug)]
@@ -164,6 +164,22 @@ impl Source {
         self.several.then(|| format!("trace {}", trace_dir.display()))
     }
 
+    /// The only trace, for a verb that `takes` one.
+    pub(crate) fn only(&self, takes: &str) -> Result<&Trace, Failure> {
+        let [trace] = &self.traces[..] else {
+            let name = |trace: &Trace| {
+                let inner = if trace.dir == self.dir { "/." } else { "" };
+                shell_quoted(&format!("{}{inner}", trace.dir.display()))
+            };
+            let names: Vec<_> = self.traces.iter().map(name).collect();
+            return Err(Failure::Usage(format!(
+                "the directory holds several traces; {takes} one of: {}",
+                names.join(", ")
+            )));
+        };
+        Ok(trace)
+    }
+
     /// Begins the output of a trace: prints its name in text, if there are several.
     pub(crate) fn begin(
         &self,
@@ -182,9 +198,17 @@ impl Source {
     }
 }
 
-/// The directories of the traces in a directory.
+/// The directories of the traces in a directory. `DIR/.` names the trace in DIR itself, without those inside.
 pub(crate) fn directories(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
-    TraceSet::directories(dir).map_err(|error| match error {
+    let is_alone = dir.as_os_str().as_encoded_bytes().ends_with(b"/.");
+    let found = TraceSet::directories(dir).map(|mut found| {
+        // Its own is the first, if it has one.
+        if is_alone && found.first().is_some_and(|first| first == dir) {
+            found.truncate(1);
+        }
+        found
+    });
+    found.map_err(|error| match error {
         Error::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
             let dir = dir.display();
             Failure::Failed(format!(

@@ -67,7 +67,7 @@ impl Process {
     }
 
     /// Its id in its own namespace, which differs in a container.
-    pub(super) fn own_pid(&self) -> i32 {
+    pub(crate) fn own_pid(&self) -> i32 {
         self.status.own_pid
     }
 

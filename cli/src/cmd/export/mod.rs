@@ -20,14 +20,7 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&SourceArgs { dir: args.dir.clone(), format: Format::Text })?;
     source.choose_part(&args.part)?;
     source.report_losses();
-    let [trace] = &source.traces[..] else {
-        let dirs: Vec<_> =
-            source.traces.iter().map(|trace| trace.dir.display().to_string()).collect();
-        let dirs = dirs.join(", ");
-        return Err(Failure::Usage(format!(
-            "the directory holds several traces; export one of: {dirs}"
-        )));
-    };
+    let trace = source.only("export")?;
     let scale = Unit::new(by_time(args.by, trace)?);
     let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
     let export = Export { args, trace, chosen, scale };

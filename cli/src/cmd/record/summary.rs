@@ -1,5 +1,6 @@
 //! The summary on stderr after the command has ended.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,9 +10,9 @@ use flow_codec::format::test_marks::Outcome;
 use flow_codec::read::{TestRun, Trace, TraceSet};
 
 use super::notices::Notices;
+use crate::cmd::agent::{earlier_moved, shown, trace_directories};
 use crate::cmd::test_runs::summary as tests_summary;
 use crate::input::pattern::is_in;
-use crate::input::source::is_like;
 use crate::output::{bytes, escaped, lost, message, plural, shell_quoted};
 
 /// If there are more directories than this, only the first are named.
@@ -29,8 +30,6 @@ pub(super) struct Summary {
     has_earlier: bool,
     /// Where earlier traces are that were moved away.
     earlier: Vec<PathBuf>,
-    /// The current directory.
-    current: PathBuf,
     /// Patterns that were given and match no method of any of the traces.
     unmatched: Vec<String>,
 }
@@ -38,6 +37,8 @@ pub(super) struct Summary {
 /// One trace of the run.
 #[derive(Debug)]
 struct Recorded {
+    /// Its process id and host.
+    jvm: (u32, String),
     /// The size of the trace. Without an end, only `bytes` is known.
     totals: Totals,
     lost: Option<String>,
@@ -66,10 +67,9 @@ impl Summary {
         child: u32,
     ) -> Self {
         let started_ns = u64::try_from(started.as_nanos()).unwrap_or(u64::MAX);
-        let current = std::env::current_dir().unwrap_or_default();
-        let mut summary = Self { unmatched: included.to_vec(), current, ..Self::default() };
+        let mut summary = Self { unmatched: included.to_vec(), ..Self::default() };
         let has_placeholders = pattern.contains('%');
-        for dir in directories(pattern) {
+        for dir in trace_directories(pattern) {
             let shown = if has_placeholders { dir.as_path() } else { out };
             let mut any = false;
             for trace_dir in TraceSet::directories(&dir).unwrap_or_default() {
@@ -110,7 +110,7 @@ impl Summary {
         for dir in &notices.without_calls {
             message(&format!(
                 "recorded 0 calls; {} holds the earlier trace",
-                shell_quoted(&self.relative(dir))
+                shown(Path::new(dir))
             ));
         }
         let Some(dir) = self.shown.first() else {
@@ -136,9 +136,7 @@ impl Summary {
         }
         self.print_unmatched();
         for earlier in &self.earlier {
-            let earlier = earlier.to_string_lossy();
-            let earlier = shell_quoted(&self.relative(&earlier));
-            message(&format!("the earlier trace is now in {earlier}"));
+            message(&earlier_moved(earlier));
         }
         if self.traces.iter().any(|trace| !trace.tests.is_empty()) {
             let outcomes = self.traces.iter().flat_map(|trace| trace.tests.iter().copied());
@@ -160,12 +158,6 @@ impl Summary {
         }
     }
 
-    /// A path, relative to the current directory if it is inside.
-    fn relative(&self, path: &str) -> String {
-        let inside = Path::new(path).strip_prefix(&self.current).ok();
-        inside.map_or_else(|| path.to_owned(), |inside| inside.display().to_string())
-    }
-
     fn print_clean(&self, clean: &[&Recorded], place: &str) {
         if clean.is_empty() {
             return;
@@ -173,10 +165,14 @@ impl Summary {
         let sum = |part: fn(&Totals) -> u64| -> u64 {
             clean.iter().fold(0, |sum, trace| sum.saturating_add(part(&trace.totals)))
         };
-        let jvms = if self.traces.len() > 1 {
-            format!(" of {}", plural(clean.len() as u64, "JVM"))
-        } else {
-            String::new()
+        // One JVM that was attached to again has several traces.
+        let of = |traces: &mut dyn Iterator<Item = &Recorded>| {
+            traces.map(|trace| &trace.jvm).collect::<BTreeSet<_>>().len() as u64
+        };
+        let jvms = match (of(&mut self.traces.iter()), clean.len()) {
+            (1, 1) => String::new(),
+            (1, recordings) => format!(" ({recordings} recordings of one JVM)"),
+            _ => format!(" of {}", plural(of(&mut clean.iter().copied()), "JVM")),
         };
         message(&format!(
             "recorded {} in {}{jvms}, {} known, {} in {place}",
@@ -221,58 +217,12 @@ impl Recorded {
         };
         let (tests, _) = TestRun::read_all(trace);
         let tests = tests.into_iter().map(|test| test.outcome).collect();
+        let jvm = (manifest.pid, manifest.host.clone());
         let Some(end) = &manifest.end else {
             let end = if manifest.pid == child { RunEnd::Killed } else { RunEnd::Unknown };
-            return Self { totals: written, lost: None, end, tests };
+            return Self { jvm, totals: written, lost: None, end, tests };
         };
         let lost = lost(&end.lost).map(|lost| format!("lost: {lost}"));
-        Self { totals: end.totals, lost, end: RunEnd::Clean, tests }
-    }
-}
-
-/// The directories that the agent may have made from its `out` option.
-fn directories(pattern: &str) -> Vec<PathBuf> {
-    let mut found = vec![PathBuf::from("/")];
-    for part in pattern.split('/').filter(|part| !part.is_empty()) {
-        let name = part.replace("%%", "\u{0}");
-        let glob = name.replace("%p", "*").replace("%t", "*").replace("%h", "*");
-        let (has_placeholder, glob) = (glob != name, glob.replace('\u{0}', "%"));
-        found = if has_placeholder {
-            let children = found.iter().flat_map(std::fs::read_dir).flatten().flatten();
-            let mut matching: Vec<_> = children
-                .filter(|child| is_like(&child.file_name().to_string_lossy(), &glob))
-                .map(|child| child.path())
-                .filter(|path| path.is_dir())
-                .collect();
-            matching.sort();
-            matching
-        } else {
-            found.iter().map(|parent| parent.join(&glob)).collect()
-        };
-    }
-    found
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn placeholders_match_existing_directories() {
-        let root = tempfile::tempdir().unwrap();
-        for name in ["t-12", "t-34", "other", "100%"] {
-            std::fs::create_dir(root.path().join(name)).unwrap();
-        }
-        let found = |name: &str| {
-            let pattern = format!("{}/{name}", root.path().display());
-            let names = directories(&pattern);
-            names
-                .iter()
-                .map(|dir| dir.file_name().unwrap().to_string_lossy().into_owned())
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(found("t-%p"), ["t-12", "t-34"]);
-        assert_eq!(found("100%%"), ["100%"]);
-        assert_eq!(found("missing"), ["missing"]);
+        Self { jvm, totals: end.totals, lost, end: RunEnd::Clean, tests }
     }
 }

@@ -32,13 +32,7 @@ pub(super) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
     source.choose_part(&args.part)?;
     source.report_losses();
-    let [trace] = &source.traces[..] else {
-        let dirs = source.traces.iter().map(|trace| trace.dir.display().to_string());
-        let dirs = dirs.collect::<Vec<_>>().join(", ");
-        return Err(Failure::Usage(format!(
-            "the directory holds several traces; name one of: {dirs}"
-        )));
-    };
+    let trace = source.only("name")?;
     let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
     let mut notes: Vec<_> = source.missing.values().map(|missing| Note::missing(missing)).collect();
     if !chosen.selection.is_all() {
