@@ -77,6 +77,13 @@ async function verify(browser) {
     await page.locator("#threads li [data-thread]:not([data-thread='-1'])").count(),
     Math.min(info.threads.filter((thread) => thread.bytes > 0).length, 1000),
   );
+  if (await page.isVisible("#own")) {
+    const listed = await page.textContent("#method-count");
+    await shot(page, "own");
+    await changes(page, "showing libraries", () => page.click("#own"));
+    assert.notEqual(await page.textContent("#method-count"), listed);
+    assert.match(page.url(), /#/);
+  }
   const rows = await page.$$eval("tbody tr", (rows) =>
     rows.map((row) => [...row.cells].map((cell) => cell.textContent)),
   );

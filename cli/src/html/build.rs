@@ -35,7 +35,9 @@ pub(crate) fn page(
     let mut status = Status::Done;
     let timing = timing(trace);
     let scale = Unit::new(!timing.is_off());
-    let mut gather = Gather::new(MethodKinds::new(trace));
+    let kinds = MethodKinds::new(trace);
+    let knows_own = kinds.knows_own();
+    let mut gather = Gather::new(kinds);
     let mut marks = Marks::default();
     let mut threads = Threads::new(trace, scale == Unit::Nanos);
     for file in &trace.files {
@@ -62,6 +64,7 @@ pub(crate) fn page(
     let data = Data {
         unit: scale.word(),
         is_filtered: !chosen.is_all() || trace.files.iter().any(|file| file.parts.is_some()),
+        knows_own,
         flame: flat_boxes(&flame, &names),
         flame_end: flame.iter().map(|cell| cell.end).max().unwrap_or(0),
         edges: flat_edges(&edges, &names),

@@ -36,6 +36,8 @@ pub(super) struct Data<'a> {
     pub(super) unit: &'static str,
     /// Whether calls were left out, so that the numbers of calls differ from those of `flow replay`.
     pub(super) is_filtered: bool,
+    /// Whether the application's methods are known. If not, all methods count as its own.
+    pub(super) knows_own: bool,
     pub(super) facts: Head,
     /// The end of the last thread.
     pub(super) end: u64,

@@ -11,6 +11,7 @@ use std::num::NonZeroU32;
 use flow_codec::analysis::{Paths, ROOT};
 
 use super::chart::{ChartBox, Kind, NO_METHOD, wider, width, width_at};
+use super::timeline::Contents;
 
 /// The most paths kept at once: about 20 MB.
 const PATHS: usize = 1 << 18;
@@ -25,6 +26,8 @@ pub(super) struct Counts {
     /// The calls on longer paths that are not kept, and the durations of the outermost of these calls.
     pub(super) more_calls: u64,
     pub(super) more_total: u64,
+    /// Whether its last method is of the application.
+    pub(super) is_own: bool,
 }
 
 /// Adds up the calls of any number of threads, one after another.
@@ -75,6 +78,7 @@ impl Flame {
                 counts.total += more.total;
                 counts.more_calls += more.more_calls;
                 counts.more_total += more.more_total;
+                counts.is_own |= more.is_own;
             }
         });
         self.fit(std::iter::empty());
@@ -169,10 +173,23 @@ impl Flame {
         for node in nodes {
             depths.push(depths.get(index(node.parent)).map_or(0, |depth| depth + 1));
         }
+        // A path comes after its parent.
+        let mut contents = vec![Contents::Library; nodes.len()];
+        for (path, node) in nodes.iter().enumerate().rev() {
+            if node.counts.is_own || contents.get(path) == Some(&Contents::Own) {
+                for path in [path, index(node.parent)] {
+                    if let Some(contents) = contents.get_mut(path) {
+                        *contents = Contents::Own;
+                    }
+                }
+            }
+        }
         let stays = loop {
             self.min = wider(self.min);
-            let sizes = nodes.iter().zip(&depths).map(|(node, depth): (_, &usize)| {
-                width(0, node.counts.total) >= width_at(depth.saturating_sub(1), self.min)
+            let sizes = nodes.iter().zip(depths.iter().zip(&contents));
+            let sizes = sizes.map(|(node, (depth, contents)): (_, (&usize, &Contents))| {
+                let least = width_at(depth.saturating_sub(1), self.min) * contents.factor();
+                width(0, node.counts.total) >= least
             });
             let stays: Vec<_> =
                 sizes.zip(&is_open).map(|(is_large, is_open)| is_large || *is_open).collect();

@@ -13,7 +13,7 @@ use super::chart::{ChartBox, FRAMES, Kind};
 use super::flame::Flame;
 use super::kinds::{MethodKind, MethodKinds};
 use super::lane::Lane;
-use super::timeline::Timeline;
+use super::timeline::{Contents, Timeline};
 use crate::export::MethodNumbers;
 
 /// The sums of one method.
@@ -26,7 +26,7 @@ pub(super) struct MethodSums {
     pub(super) self_weight: u64,
     /// The number of open frames.
     open: u64,
-    kind: MethodKind,
+    pub(super) kind: MethodKind,
     /// The thread that called it last, by number; its calls before that thread, and the first one in it.
     thread: u32,
     before: u64,
@@ -59,6 +59,8 @@ struct Frame {
     /// The method that the lane shows: its own, or for a library that of the application's frame that called it.
     shown: u32,
     in_own: bool,
+    /// Whether it is of the application, or called something of it.
+    has_own: bool,
     /// Whether the thread waits in it.
     waits: bool,
 }
@@ -227,7 +229,18 @@ impl Gather {
         };
         let first = self.timeline.as_ref().map_or(0, Timeline::len);
         let calls = self.calls;
-        self.open.push(Frame { method, path, at, calls, inside: 0, first, shown, in_own, waits });
+        self.open.push(Frame {
+            method,
+            path,
+            at,
+            calls,
+            inside: 0,
+            first,
+            shown,
+            in_own,
+            has_own: kind.is_own,
+            waits,
+        });
         self.of_thread.fit(self.open.iter_mut().map(|frame| &mut frame.path));
         self.calls += 1;
         self.most_frames = self.most_frames.max(self.open.len());
@@ -257,11 +270,12 @@ impl Gather {
         let Some(frame) = self.open.pop() else { return };
         let duration = end.saturating_sub(frame.at);
         let self_weight = duration.saturating_sub(frame.inside);
-        let mut active = 0;
+        let (mut active, mut is_own) = (0, false);
         if let Some(sums) = sums_mut(&mut self.sums, frame.method) {
             sums.open -= 1;
             sums.self_weight += self_weight;
-            if sums.kind.is_own && !frame.waits {
+            is_own = sums.kind.is_own;
+            if is_own && !frame.waits {
                 active = self_weight;
             }
             // Recursive calls lie within the outermost one.
@@ -271,6 +285,7 @@ impl Gather {
         }
         if let Some(caller) = self.open.last_mut() {
             caller.inside += duration;
+            caller.has_own |= frame.has_own;
         }
         let depth = self.open.len();
         self.active += active;
@@ -283,6 +298,7 @@ impl Gather {
         self.of_thread.count(frame.path, |counts| {
             if depth < FRAMES {
                 (counts.calls, counts.total) = (counts.calls + 1, counts.total + duration);
+                counts.is_own |= is_own;
             } else {
                 counts.more_total += duration;
             }
@@ -291,7 +307,13 @@ impl Gather {
             let Frame { method, at, first, .. } = frame;
             let calls = self.calls - frame.calls;
             let cell = ChartBox { depth, kind: Kind::Call, method, at, end, calls };
-            timeline.leave(cell, first, self.open.iter_mut().map(|frame| &mut frame.first));
+            let contents = if frame.has_own { Contents::Own } else { Contents::Library };
+            timeline.leave(
+                cell,
+                contents,
+                first,
+                self.open.iter_mut().map(|frame| &mut frame.first),
+            );
         }
     }
 }
@@ -364,9 +386,10 @@ mod tests {
     /// the numbers of their characters.
     fn run(gather: &mut Gather, program: &str) -> ThreadSums {
         for id in 0..128 {
-            gather.numbers.get(MethodId::new(id).unwrap());
+            let id = MethodId::new(id).unwrap();
+            gather.numbers.get(id);
+            gather.sums.push(MethodSums { kind: gather.kinds.get(id), ..MethodSums::default() });
         }
-        gather.sums.resize(128, MethodSums::default());
         let mut now = 0;
         for c in program.bytes() {
             if c != b')' {
@@ -475,6 +498,37 @@ mod tests {
         let boxes = gather.end_thread(100).charts.unwrap().timeline;
         assert!(boxes.len() <= 10);
         assert_eq!(outermost_calls(&boxes), 100_000);
+    }
+
+    #[test]
+    fn calls_of_the_application_are_kept_before_those_of_libraries() {
+        const OWN: u64 = 3;
+        let method = |id| MethodId::new(id).unwrap();
+        let own_boxes = |kinds| {
+            let mut gather = Gather::new(kinds);
+            gather.begin_thread(Some(Budget { timeline: 1000, flame: 1000 }));
+            let mut now = 0;
+            // Ten wide calls of a library for each narrow one of the application, which a library calls.
+            for _ in 0..150 {
+                gather.enter(method(1), now);
+                for (id, width) in [(2, 8); 10].into_iter().chain([(OWN, 2)]) {
+                    gather.enter(method(id), now);
+                    now += width;
+                    gather.exit(NonZeroU64::MIN, now);
+                }
+                gather.exit(NonZeroU64::MIN, now);
+            }
+            let boxes = gather.end_thread(now).charts.unwrap().timeline;
+            assert!(boxes.len() <= 1000);
+            let is_own = |cell: &&ChartBox| {
+                cell.kind == Kind::Call
+                    && gather.numbers.methods()[cell.method as usize] == method(OWN)
+            };
+            boxes.iter().filter(is_own).count()
+        };
+        let kind = MethodKind { is_own: true, waits: false };
+        assert_eq!(own_boxes(MethodKinds::of([(method(OWN), kind)], true)), 150);
+        assert_eq!(own_boxes(MethodKinds::default()), 0);
     }
 
     #[test]

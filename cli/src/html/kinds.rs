@@ -3,6 +3,8 @@
 use flow_codec::read::Trace;
 use flow_codec::{Glob, MethodId, MethodMap};
 
+use crate::input::own::patterns;
+
 /// Methods in which a thread waits, for work or for another thread: what a thread spends in them, or in what they
 /// call, is no work. Classes of the JDK, so that no program has others of these names.
 const WAITING: [&str; 22] = [
@@ -69,6 +71,11 @@ impl MethodKinds {
         Self { kinds: kinds.into_iter().collect(), knows_own }
     }
 
+    /// Whether the application's classes are known.
+    pub(super) fn knows_own(&self) -> bool {
+        self.knows_own
+    }
+
     /// The kind of a method.
     pub(super) fn get(&self, id: MethodId) -> MethodKind {
         let kind = self.kinds.get(id).copied().unwrap_or_default();
@@ -77,7 +84,6 @@ impl MethodKinds {
 }
 
 /// The patterns for the application's own classes; none if they are not known.
-pub(super) fn own_classes(trace: &Trace) -> Vec<Glob> {
-    let patterns = trace.manifest.iter().flat_map(|manifest| &manifest.own);
-    patterns.map(|pattern| Glob::new(pattern)).collect()
+fn own_classes(trace: &Trace) -> Vec<Glob> {
+    patterns(trace).iter().map(|pattern| Glob::new(pattern)).collect()
 }

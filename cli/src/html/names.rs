@@ -1,5 +1,5 @@
-//! The methods of the page. Each is named once: first those that are drawn, then those with the largest totals, up to
-//! a size.
+//! The methods of the page. Each is named once: first those that are drawn, then the application's own, then those with
+//! the largest totals, up to a size.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -31,7 +31,8 @@ pub(super) struct PageMethods {
     places: Vec<Option<u32>>,
 }
 
-/// A method: the index of its class; its name, its readable name without the class, and its descriptor; its sums.
+/// A method: the index of its class; its name, its readable name without the class, and its descriptor; its sums,
+/// and whether it is the application's own.
 struct Row(u32, [String; 3], MethodSums);
 
 /// Methods that are not named.
@@ -43,9 +44,10 @@ struct MoreMethods {
 
 impl Serialize for Row {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let Self(class, [name, label, descriptor], MethodSums { calls, total, self_weight, .. }) =
-            self;
-        (class, name, label, descriptor, calls, total, self_weight).serialize(to)
+        let Self(class, [name, label, descriptor], sums) = self;
+        let MethodSums { calls, total, self_weight, kind, .. } = sums;
+        let is_own = u8::from(kind.is_own);
+        (class, name, label, descriptor, calls, total, self_weight, is_own).serialize(to)
     }
 }
 
@@ -65,7 +67,7 @@ impl PageMethods {
         }
         let mut order: Vec<_> = methods.iter().zip(&is_shown).enumerate().collect();
         order.sort_by_key(|(number, ((_, sums), is_shown))| {
-            (!**is_shown, Reverse((sums.total, sums.calls)), *number)
+            (!**is_shown, !sums.kind.is_own, Reverse((sums.total, sums.calls)), *number)
         });
         let mut names = Self {
             classes: Vec::new(),

@@ -14,13 +14,42 @@ const WHILE_READ: usize = 4;
 /// instead of a single one.
 const MORE_WIDTH: f64 = 8.0;
 
+/// A call of a library in which there is none of the application has a box if it is this many times as wide as others: so
+/// libraries do not use up the budget.
+pub(super) const LIBRARY_WIDTH: f64 = 8.0;
+
+/// What a call contains.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Contents {
+    /// Calls of the application, itself perhaps.
+    Own,
+    /// Calls of libraries only.
+    Library,
+}
+
+impl Contents {
+    /// The contents of two calls.
+    fn and(self, other: Self) -> Self {
+        if self == Self::Own { Self::Own } else { other }
+    }
+
+    /// The factor of the minimum width.
+    pub(super) fn factor(self) -> f64 {
+        match self {
+            Self::Own => 1.0,
+            Self::Library => LIBRARY_WIDTH,
+        }
+    }
+}
+
 /// A box, and the number of boxes inside it, which are stored before it.
 #[derive(Clone, Copy, Debug)]
 struct Done {
     cell: ChartBox,
+    contents: Contents,
     inside: usize,
-    /// Of a *more* box, the width of the widest call in it, whose method it shows.
-    widest: u64,
+    /// Of a *more* box, the width of the widest call in it, whose method it shows: of the application, if there is one.
+    widest: (bool, u64),
 }
 
 /// Collects the boxes of a thread.
@@ -49,13 +78,14 @@ impl Timeline {
     pub(super) fn leave<'f>(
         &mut self,
         cell: ChartBox,
+        contents: Contents,
         first: usize,
         firsts: impl Iterator<Item = &'f mut usize>,
     ) {
         if cell.depth < FRAMES {
-            self.add(cell, first);
+            self.add(cell, contents, first);
         } else {
-            self.merge(cell, cell.end.saturating_sub(cell.at));
+            self.merge(cell, contents, widest_of(cell, contents));
         }
         // Each open frame may have a *more* box in addition.
         if self.done.len() > WHILE_READ * self.budget + 2 * FRAMES {
@@ -89,35 +119,37 @@ impl Timeline {
     }
 
     /// Keeps a call, whose boxes begin at `first`, or merges it.
-    fn add(&mut self, cell: ChartBox, first: usize) {
-        if width(cell.at, cell.end) >= width_at(cell.depth, self.min) {
+    fn add(&mut self, cell: ChartBox, contents: Contents, first: usize) {
+        if width(cell.at, cell.end) >= width_at(cell.depth, self.min) * contents.factor() {
             let inside = self.done.len() - first;
-            self.done.push(Done { cell, inside, widest: 0 });
+            self.done.push(Done { cell, contents, inside, widest: (false, 0) });
         } else {
             self.done.truncate(first);
-            self.merge(cell, cell.end.saturating_sub(cell.at));
+            self.merge(cell, contents, widest_of(cell, contents));
         }
     }
 
     /// Adds calls to the previous *more* box, if it is adjacent and not too wide, or begins another.
-    fn merge(&mut self, more: ChartBox, widest: u64) {
-        let min = width_at(more.depth, self.min);
+    fn merge(&mut self, more: ChartBox, contents: Contents, widest: (bool, u64)) {
         // A previous box at this depth has the same caller: the box of another caller would be stored after it.
         if let Some(last) = self.done.last_mut()
             && last.cell.kind == Kind::More
             && last.cell.depth == more.depth
+            && let both = last.contents.and(contents)
+            && let min = width_at(more.depth, self.min) * both.factor()
             && width(last.cell.end, more.at) <= min
             && width(last.cell.at, more.end) <= MORE_WIDTH * min
         {
             last.cell.end = more.end;
             last.cell.calls += more.calls;
+            last.contents = both;
             if widest > last.widest {
                 last.widest = widest;
                 last.cell.method = more.method;
             }
         } else {
             let cell = ChartBox { kind: Kind::More, ..more };
-            self.done.push(Done { cell, inside: 0, widest });
+            self.done.push(Done { cell, contents, inside: 0, widest });
         }
     }
 
@@ -131,10 +163,10 @@ impl Timeline {
             for done in &before {
                 firsts.push(self.done.len());
                 match done.cell.kind {
-                    Kind::More => self.merge(done.cell, done.widest),
+                    Kind::More => self.merge(done.cell, done.contents, done.widest),
                     Kind::Call => {
                         let first = firsts.get(firsts.len() - 1 - done.inside);
-                        self.add(done.cell, first.copied().unwrap_or(0));
+                        self.add(done.cell, done.contents, first.copied().unwrap_or(0));
                     }
                 }
             }
@@ -144,4 +176,9 @@ impl Timeline {
             }
         }
     }
+}
+
+/// The width of a call, for [`Done::widest`].
+fn widest_of(cell: ChartBox, contents: Contents) -> (bool, u64) {
+    (contents == Contents::Own, cell.end.saturating_sub(cell.at))
 }

@@ -223,6 +223,26 @@ fn notes_and_tests_are_in_the_timeline() {
 }
 
 #[test]
+fn the_page_knows_which_methods_are_the_applications() {
+    let dir = trace();
+    let own = |data: &Value| -> Vec<_> {
+        let of = |row: &Value| (row[1].as_str().unwrap().to_owned(), row[7].as_i64().unwrap());
+        array(&data["methods"]).iter().map(of).collect()
+    };
+    let data = data_of(&[], dir.path());
+    assert_eq!(data["knows_own"], false);
+    assert!(own(&data).iter().all(|(_, is_own)| *is_own == 1));
+    let manifest = crate::common::manifest(0, Some((7, 8, 12)));
+    let manifest = manifest.replace(r#""pid":"#, r#""own":["com.app.Main$*"],"pid":"#);
+    fs::write(dir.path().join("trace.json"), manifest).unwrap();
+    let data = data_of(&[], dir.path());
+    assert_eq!(data["knows_own"], true);
+    let mut own = own(&data);
+    own.sort();
+    assert_eq!(own, [("<init>", 1), ("main", 0), ("work", 0)].map(|(n, o)| (n.to_owned(), o)));
+}
+
+#[test]
 fn names_that_try_to_be_code_stay_text() {
     let dir = bare(&[0x80, 0x81, 0x01]);
     let hostile = "</script><img src=x onerror=alert(1)>";

@@ -51,6 +51,7 @@ class Chart {
     this.chosen = NO_METHOD;
     // The package that is highlighted, and the range that is being dragged.
     this.group = null;
+    this.ifEmpty = "";
     this.drag = null;
     this.isDrawn = true;
     this.onselect = () => {};
@@ -223,8 +224,9 @@ class Chart {
     this.letter = context.measureText("m").width;
     if (!this.boxes.count) {
       context.fillStyle = colours.faint;
-      context.fillText("No calls to draw.", 12, this.height / 2);
-      return;
+      context.fillText(this.ifEmpty, 12, this.height / 2);
+      this.drawAxis();
+      return this.drawMarks();
     }
     const first = Math.floor(this.down / ROW);
     const last = Math.min(

@@ -13,7 +13,7 @@ const SHORTEST = 1;
 
 // The methods. Boxes refer to them by their places here.
 const methods = data.methods.map((row, place) => {
-  const [classPlace, name, label, descriptor, calls, total, self] = row;
+  const [classPlace, name, label, descriptor, calls, total, self, isOwn] = row;
   const [className, simpleName] = data.classes[classPlace];
   const dot = className ? "." : "";
   return {
@@ -25,6 +25,7 @@ const methods = data.methods.map((row, place) => {
     calls,
     total,
     self,
+    isOwn: isOwn === 1,
     // The labels of a box, the longest first.
     forms: [`${className}${dot}${label}`, `${simpleName}${dot}${name}`, name],
     // The text that is searched.
@@ -45,6 +46,9 @@ methods.push({
   text: "",
 });
 const unnamed = methods.length - 1;
+// Whether there are methods of the application and of libraries, so that the latter can be folded away.
+const hasLibraries =
+  data.knows_own && methods.some((method) => method.isOwn) && methods.some((method) => !method.isOwn && method.calls);
 
 // The boxes of one chart, in columns. A box comes after the one it is in.
 class Boxes {
@@ -148,6 +152,68 @@ class Boxes {
       while (found && box < this.count && this.depth[box] > depth) box++;
     }
     return sum;
+  }
+
+  // The same without the boxes of libraries: what these called moves up to the application's box around it.
+  folded() {
+    return this.isFlame ? this.foldedFlame() : this.foldedTimeline();
+  }
+
+  foldedTimeline() {
+    const kept = [];
+    const [parents, depths] = [[], []];
+    // For each box the kept box that it is in, or that it is.
+    const around = new Int32Array(this.count);
+    for (let box = 0; box < this.count; box++) {
+      const outer = this.parent[box] < 0 ? -1 : around[this.parent[box]];
+      around[box] = outer;
+      if (!methods[this.method[box]]?.isOwn) continue;
+      around[box] = kept.length;
+      kept.push(box);
+      parents.push(outer);
+      depths.push(outer < 0 ? 0 : depths[outer] + 1);
+    }
+    const made = Object.assign(Object.create(Boxes.prototype), this);
+    for (const column of ["at", "width", "calls", "before", "method", "isMore"])
+      made[column] = this[column].constructor.from(kept, (box) => this[column][box]);
+    made.count = kept.length;
+    made.parent = Int32Array.from(parents);
+    made.depth = Int32Array.from(depths);
+    made.rows = [];
+    depths.forEach((depth, box) => (made.rows[depth] ??= []).push(box));
+    made.hasMore = made.isMore.includes(1);
+    return made;
+  }
+
+  // Paths that are equal without the libraries become one.
+  foldedFlame() {
+    const root = { inside: new Map() };
+    const paths = [];
+    for (let box = 0; box < this.count; box++) {
+      const outer = this.parent[box] < 0 ? root : paths[this.parent[box]];
+      const method = this.method[box];
+      paths[box] = outer;
+      if (this.isMore[box] || !methods[method]?.isOwn) continue;
+      if (!outer.inside.has(method))
+        outer.inside.set(method, { method, width: 0, calls: 0, inside: new Map() });
+      const path = outer.inside.get(method);
+      path.width += this.width[box];
+      path.calls += this.calls[box];
+      paths[box] = path;
+    }
+    const flat = [];
+    let last = -1;
+    const toDo = [];
+    const push = (paths, depth) =>
+      toDo.push(...[...paths.values()].sort((a, b) => a.width - b.width).map((path) => ({ path, depth })));
+    push(root.inside, 0);
+    while (toDo.length) {
+      const { path, depth } = toDo.pop();
+      flat.push(last + 1 - depth, path.method, 0, path.width, path.calls);
+      last = depth;
+      push(path.inside, depth + 1);
+    }
+    return new Boxes(flat, 0, 0, true);
   }
 
   title(box) {

@@ -1,6 +1,8 @@
 // Connects the parts: a choice in one shows in the others.
 
 const flame = new Boxes(data.flame, 0, 0, true);
+// Whether libraries are folded away.
+let onlyOwn = hasLibraries;
 const charts = new Map();
 const chart = new Chart(byId("canvas"));
 // The thread whose calls are drawn, and which chart. All threads together have no timeline.
@@ -11,22 +13,25 @@ let range = null;
 
 // Decodes the boxes of a chart when it is first shown.
 function boxesOf(thread, isFlame) {
-  const key = `${thread} ${isFlame}`;
+  const key = `${thread} ${isFlame} ${onlyOwn}`;
   if (!charts.has(key)) {
-    const { boxes, flame: paths, begin = 0, end = 0 } = data.threads[thread] ?? {};
+    const { boxes, flame: paths, begin = 0, end = 0, marks = [] } = data.threads[thread] ?? {};
+    const isWhole = isFlame && (thread === ALL_THREADS || data.threads.length === 1);
+    const length = Math.max(end - begin, SHORTEST);
     // Times are those of the whole recording, so that a range means the same in every thread.
     const made = isFlame
-      ? new Boxes(paths ?? [], 0, 0, true)
-      : new Boxes(boxes ?? [], 0, isTime ? data.end : end, false, Math.max(end - begin, SHORTEST));
-    if (!isFlame) made.marks = data.threads[thread]?.marks ?? [];
-    charts.set(key, made);
+      ? isWhole
+        ? flame
+        : new Boxes(paths ?? [], 0, 0, true)
+      : new Boxes(boxes ?? [], 0, isTime ? data.end : end, false, length);
+    if (!isFlame) made.marks = marks;
+    charts.set(key, onlyOwn ? made.folded() : made);
   }
   return charts.get(key);
 }
 
 function showChart() {
-  const isWhole = thread === ALL_THREADS || data.threads.length === 1;
-  const boxes = isFlame && isWhole ? flame : boxesOf(thread, isFlame);
+  const boxes = boxesOf(thread, isFlame);
   threads.choose(thread);
   byId("what").textContent = caption(boxes, data.threads[thread]);
   for (const [id, is] of [
@@ -83,6 +88,18 @@ function chooseRange(place, from, to) {
   showChart();
 }
 
+// Folds libraries away, or shows them.
+function showOwn(only) {
+  onlyOwn = only && hasLibraries;
+  byId("own").setAttribute("aria-pressed", String(onlyOwn));
+  chart.ifEmpty = onlyOwn
+    ? "No call of the application's own code. “Own code” above shows the libraries, too."
+    : "No calls to draw.";
+  table.only = onlyOwn ? (method) => method.isOwn : () => true;
+  table.draw();
+  legend.show(table.only);
+}
+
 function chooseChart(flame) {
   link.step();
   isFlame = flame;
@@ -136,6 +153,7 @@ function state() {
     from: range && !isFlame ? Math.round(range.from) : undefined,
     to: range && !isFlame ? Math.round(range.to) : undefined,
     call: isCall ? `${boxes.before[selected]}.${boxes.depth[selected]}` : undefined,
+    own: hasLibraries && !onlyOwn ? 0 : undefined,
     search: input.value,
     method: chart.chosen === NO_METHOD ? undefined : methodKey(methods[chart.chosen]),
   };
@@ -143,7 +161,8 @@ function state() {
 
 // Shows what an address says. Without one, the page opens where the application is: with the busiest thread, and the
 // time in which it was active.
-function apply({ thread: key, chart: kind, from, to, call, search: text = "", method = "" }) {
+function apply({ thread: key, chart: kind, from, to, call, own, search: text = "", method = "" }) {
+  showOwn(own !== "0");
   const busiest = data.threads.findIndex((thread) => thread.boxes);
   thread = threadAt(key) ?? busiest;
   isFlame = kind === "flame" || thread === ALL_THREADS;
@@ -170,7 +189,14 @@ function step(by) {
   byId("charts").scrollIntoView({ block: "nearest" });
   let box = isFlame ? nextMarked(chart, by) : -1;
   if (box < 0) {
-    const hit = nextHit(Math.max(thread, 0), isFlame ? -1 : chart.selected, by, found);
+    const next = () => nextHit(Math.max(thread, 0), isFlame ? -1 : chart.selected, by, found);
+    let hit = next();
+    if (!hit && onlyOwn) {
+      // What is searched for is in a library.
+      showOwn(false);
+      showChart();
+      hit = next();
+    }
     if (!hit) return;
     box = hit.box;
     if (isFlame || hit.thread !== thread) {
@@ -207,7 +233,12 @@ const legend = new Legend(byId("legend"), (name) => {
   chart.redraw();
   threads.redraw();
 });
-legend.show(() => true);
+byId("own").hidden = !hasLibraries;
+byId("own").addEventListener("click", () => {
+  link.step();
+  showOwn(!onlyOwn);
+  showChart();
+});
 const link = new Link(state, apply);
 apply(link.read());
 
@@ -266,7 +297,7 @@ document.addEventListener("keydown", (event) => {
 new ResizeObserver(() => chart.move(0, 0)).observe(byId("canvas"));
 isDark.addEventListener("change", () => {
   paint();
-  legend.show(() => true);
+  legend.show(table.only);
   threads.redraw();
   chart.redraw();
 });

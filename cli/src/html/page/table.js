@@ -46,6 +46,8 @@ class Table {
     this.chosen = NO_METHOD;
     this.limit = ROWS_AT_ONCE;
     this.found = null;
+    // Which methods are listed.
+    this.only = () => true;
     const { methods: left, calls } = data.more_methods;
     const rest = `${plural(left, "more method")} with ${plural(calls, "call")}`;
     section.querySelector(".scroll .rest").textContent = left
@@ -94,7 +96,8 @@ class Table {
   rows() {
     const { value } = COLUMNS.find((column) => column.key === this.key);
     const rows = methods.filter(
-      (method) => method.place !== unnamed && (!this.found || this.found[method.place]),
+      (method) =>
+        method.place !== unnamed && this.only(method) && (!this.found || this.found[method.place]),
     );
     const compare =
       this.key === "name"
@@ -111,7 +114,7 @@ class Table {
       head.setAttribute("aria-sort", is ? (this.isDown ? "descending" : "ascending") : "none");
       head.firstChild.textContent = column.title + (is ? (this.isDown ? " ▾" : " ▴") : "");
     }
-    this.count.textContent = this.found
+    this.count.textContent = this.found || rows.length < unnamed
       ? `${grouped(rows.length)} of ${grouped(unnamed)}`
       : grouped(unnamed + data.more_methods.methods);
     this.body.replaceChildren(...rows.slice(0, this.limit).map((method) => this.row(method)));
