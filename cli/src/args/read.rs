@@ -77,8 +77,8 @@ pub(crate) struct ReplayArgs {
     pub(crate) collapse: bool,
     /// Show start and duration of each call, exceptions (!) and notes
     ///
-    /// As precisely as the times are known. Exceptions are those that ended calls, notes those of the program. Not
-    /// with --follow, which shows a call when it begins, while its duration is known when it ends.
+    /// As precisely as the times are known. Exceptions are those that ended calls, notes those of the program. With
+    /// --follow, a call that has not ended yet has the time since its start, and notes are left out.
     #[arg(long, conflicts_with = "collapse")]
     pub(crate) time: bool,
     /// Hide calls shorter than TIME, for example 5ms; implies --time

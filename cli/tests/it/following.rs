@@ -6,7 +6,9 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use crate::common::journal::{Slot, write_journal};
-use crate::common::{IDS, command, manifest};
+use crate::common::{IDS, command, flow, manifest, trace};
+use flow_codec::Offset;
+use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
 use tempfile::TempDir;
 
 /// A trace that is being recorded, as long as the lock is held.
@@ -34,6 +36,18 @@ impl Live {
         let path = self.path().join(format!("thread-{thread}.flow"));
         let mut file = File::options().create(true).append(true).open(path).unwrap();
         file.write_all(bytes).unwrap();
+    }
+
+    /// Replaces the times of a thread: of each offset, in milliseconds.
+    fn times(&self, thread: u64, times: &[(u64, u64)]) {
+        let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
+        for (offset, at_ms) in times {
+            let position = Position { offset: Offset::new(*offset), exits: 0 };
+            let at_ns = at_ms * 1_000_000;
+            encoder.encode(position, &Mark::Instant { at_ns }, &mut bytes);
+        }
+        encoder.finish(&mut bytes);
+        fs::write(self.path().join(format!("thread-{thread}.marks")), bytes).unwrap();
     }
 
     /// Replaces the whole journal, to test an instant between two steps of a JVM.
@@ -128,10 +142,35 @@ fn new_calls_are_shown_once_and_in_order_until_the_end() {
 
 #[test]
 fn a_finished_trace_is_shown_and_that_is_all() {
-    let trace = crate::common::trace();
-    let once = crate::common::flow(&["replay"], trace.path());
-    let run = crate::common::flow(&["replay", "--follow"], trace.path());
+    let trace = trace();
+    let once = flow(&["replay"], trace.path());
+    let run = flow(&["replay", "--follow"], trace.path());
     assert_eq!((run.code, run.out, run.err), (Some(0), once.out, once.err));
+}
+
+#[test]
+fn times_are_those_known_when_a_call_is_shown() {
+    let live = Live::new();
+    live.times(1, &[(0, 1), (1, 2), (2, 5), (3, 7)]);
+    // main > work, which has ended, and work, which has not.
+    live.append(1, &[0x80, 0x81, 0x00, 0x81]);
+    let mut run = Following::start(live.path(), &["--time"]);
+    run.expect(&[
+        "thread 1",
+        "    0.001000 s           ≥ 6.00 ms  com.app.Main.main(String[])",
+        "    0.002000 s             3.00 ms    com.app.Main.work(int)",
+        "    0.007000 s              ≥ 0 ns    com.app.Main.work(int)",
+    ]);
+    live.times(1, &[(0, 1), (1, 2), (2, 5), (3, 7), (4, 9), (5, 12)]);
+    live.append(1, &[0x00, 0x81]);
+    run.expect(&["    0.012000 s              ≥ 0 ns    com.app.Main.work(int)"]);
+    let _dir = live.kill();
+    assert_eq!(run.end().0, Some(0));
+    // A trace that is complete has the times that it has without --follow.
+    let trace = trace();
+    let run = flow(&["replay", "--follow", "--time"], trace.path());
+    assert_eq!(run.code, Some(1), "{}", run.out);
+    assert!(run.err.contains("no times were recorded"), "{}", run.err);
 }
 
 #[test]

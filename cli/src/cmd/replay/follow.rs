@@ -24,6 +24,7 @@ use crate::args::ReplayArgs;
 use crate::failure::{Failure, Status};
 use crate::input::reading::{Ending, Reading};
 use crate::input::source::{Source, directories, thread_title};
+use crate::input::times::{has_clock, no_clock};
 use crate::input::{lock, own};
 use crate::output::{Out, Progress, message};
 
@@ -131,6 +132,9 @@ impl<'a> Follower<'a> {
         for trace in &source.traces {
             let methods = trace.methods.len();
             if self.selections.get(&trace.dir).is_none_or(|(known, ..)| *known != methods) {
+                if self.args.time && !has_clock(trace) {
+                    return Err(no_clock(trace));
+                }
                 let (selection, wanted) = selections(self.args, trace);
                 self.selections.insert(trace.dir.clone(), (methods, selection, wanted));
             }
@@ -256,6 +260,10 @@ impl Followed {
         self.replay.title = format!("{}thread {}", self.place, thread_title(trace, file.id));
         if self.size.replace(size).is_none() {
             self.replay.entered_before(&args.part.filter.open_frames(trace, file.id), lines)?;
+        }
+        if args.time {
+            // As far as they are known now: of calls that are still open, the least duration.
+            self.replay.keep_time(file, self.next);
         }
         self.read_on(file, lines, stop)
     }

@@ -54,10 +54,10 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     if args.collapse && args.source.format != Format::Text {
         return Err(Failure::Usage("--collapse applies to text output only".to_owned()));
     }
-    if args.follow && args.is_timed() {
+    if args.follow && args.min_duration.is_some() {
         return Err(Failure::Usage(
-            "--follow shows a call when it begins, but its duration is known only when it ends: leave out --follow, \
-             which also works while the program runs, or the times"
+            "--follow shows a call when it begins, but whether it is short is known only when it ends: leave out \
+             --follow, which also works while the program runs, or --min-duration"
                 .to_owned(),
         ));
     }

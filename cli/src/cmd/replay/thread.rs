@@ -16,7 +16,7 @@ use super::remarks::{
     NEAREST, called_by, entered_before, left_out_deeper, left_out_shorter, left_unseen, still_open,
 };
 use super::start::Start;
-use super::timed::MarkRow;
+use super::timed::{self, MarkRow};
 use crate::args::{Format, ReplayArgs};
 use crate::failure::Failure;
 use crate::input::reading::Ending;
@@ -265,7 +265,7 @@ impl ThreadReplay {
     ) -> Result<ControlFlow<()>, Failure> {
         self.calls += 1;
         let times = match &mut self.times {
-            Some(times) => times.next_call()?,
+            Some(times) => Some(times.next_call()?.unwrap_or(timed::UNKNOWN)),
             None => None,
         };
         if !lines.selection.is_all() {

@@ -14,6 +14,10 @@ const DURATION_WIDTH: usize = 18;
 pub(super) const CSV_TITLES: &str = ",start_ns,start_from_ns,start_by_ns,duration_ns,\
     duration_from_ns,duration_by_ns,thrown,mark,text";
 
+/// The times of a call of which nothing is known.
+pub(super) const UNKNOWN: CallTimes =
+    CallTimes { start: When::UNKNOWN, duration: Bounds::UNKNOWN, duration_ns: 0, unwound: None };
+
 /// A mark between calls.
 #[derive(Debug)]
 pub(super) struct MarkRow {
@@ -76,7 +80,7 @@ impl MarkRow {
 
 /// The times of a mark: only its start is known.
 fn only_start(start: When) -> CallTimes {
-    CallTimes { start, duration: Bounds::UNKNOWN, duration_ns: 0, unwound: None }
+    CallTimes { start, ..UNKNOWN }
 }
 
 /// The columns before a call, or blanks.
