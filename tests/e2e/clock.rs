@@ -1,8 +1,10 @@
 //! Times of events, and exits by exception.
 
+use std::path::Path;
 use std::process::Command;
 
 use flow_e2e::{Decoded, DecodedThread, Event, Mark, Program, decode_trace, flow};
+use serde_json::Value;
 
 use crate::on_every_engine;
 
@@ -72,6 +74,51 @@ fn durations_are_right_within_their_resolution() {
         // A clock that does not sample would prove nothing. On a busy machine that happens now and then.
         assert!(known > taken / 4 && uncertain < 2 * taken, "{known} of {taken} ± {uncertain}");
         assert!(trace.manifest["clock"]["period_ns"] == 100_000);
+    });
+}
+
+/// The report on one thread.
+fn report(dir: &Path, thread: &str) -> Vec<Value> {
+    let mut report = Command::new(flow());
+    report.args(["report", "--format", "json", "--thread", thread]).arg(dir);
+    let output = report.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let lines = String::from_utf8(output.stdout).unwrap();
+    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn a_thread_that_waits_has_no_cpu_time() {
+    on_every_engine(|jdk, engine| {
+        let run = Program::harness(jdk, "Waiting").engine(engine).run();
+        assert_eq!(run.code(), Some(0), "{}", run.errors());
+        let trace = run.trace();
+        let worker = trace.thread("worker");
+        // What the marks add up to is what the system says at the thread's end. It ran a little before its first call.
+        let ran = worker.marks.iter().map(|(_, mark)| match mark {
+            Mark::Time { ran_us, .. } => ran_us.expect("it is known"),
+            _ => 0,
+        });
+        let (ran_us, cpu_us) = (ran.sum::<u64>(), worker.cpu_ns.expect("a clean end") / 1_000);
+        assert!(ran_us <= cpu_us + 2_000 && ran_us + 20_000 >= cpu_us, "{ran_us} of {cpu_us} µs");
+
+        let report = report(&run.out(), "worker");
+        let row = |name: &str| {
+            let row = report.iter().find(|row| row["name"] == name).expect("a row");
+            assert_eq!(row["unit"], "cpu-ns");
+            [&row["total"], &row["waiting"]]
+                .map(|number| number.as_u64().expect("a number") / 1_000)
+        };
+        let ([turn, waiting], [work, _]) = (row("turn"), row("work"));
+        assert!(
+            turn <= cpu_us + 2_000,
+            "no method runs longer than its thread: {turn} of {cpu_us} µs"
+        );
+        assert!(waiting >= 480_000, "ten waits of 50 ms: {waiting} µs");
+        let [pause, paused] = row("pause");
+        // A sample that is late makes it uncertain what ran, before or after the wait.
+        assert!(pause <= turn / 2 && work >= turn / 2, "{pause} and {work} of {turn} µs");
+        assert!(paused >= waiting / 2, "{paused} of {waiting} µs");
     });
 }
 

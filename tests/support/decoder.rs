@@ -21,6 +21,8 @@ pub struct DecodedThread {
     pub is_virtual: bool,
     /// Whether `threads.jsonl` has its end.
     pub ended: bool,
+    /// For how long it had run by then, in nanoseconds.
+    pub cpu_ns: Option<u64>,
     /// Its events in order.
     pub events: Vec<Event>,
     /// The bytes of its file.
@@ -46,7 +48,7 @@ impl DecodedThread {
     pub fn times(&self) -> Vec<(u64, u64)> {
         let mut times = vec![(0, u64::MAX); self.events.len()];
         for (place, mark) in &self.marks {
-            if let Mark::Time { by_ns, from_ns } = mark {
+            if let Mark::Time { by_ns, from_ns, .. } = mark {
                 times[..*place].iter_mut().for_each(|(_, by)| *by = (*by).min(*by_ns));
                 times[*place..].iter_mut().for_each(|(from, _)| *from = (*from).max(*from_ns));
             }
@@ -237,6 +239,7 @@ fn decode(dir: &Path, damaged: Option<&str>) -> Decoded {
                     name: line["name"].as_str().expect("a name").to_owned(),
                     is_virtual: line["virtual"].as_bool().expect("a flag"),
                     ended: false,
+                    cpu_ns: None,
                     events: Vec::new(),
                     bytes: Vec::new(),
                     marks: Vec::new(),
@@ -252,7 +255,10 @@ fn decode(dir: &Path, damaged: Option<&str>) -> Decoded {
                 let frames = frames.map(|key| key.as_str().expect("a key").to_owned()).collect();
                 assert_eq!(open_frames.insert(id, frames), None, "thread {id} is open twice");
             }
-            "end" => threads.get_mut(&id).expect("ended after its start").ended = true,
+            "end" => {
+                let thread = threads.get_mut(&id).expect("ended after its start");
+                (thread.ended, thread.cpu_ns) = (true, line["cpu_ns"].as_u64());
+            }
             other => panic!("unknown event {other}"),
         }
     }

@@ -106,15 +106,14 @@ impl Chunk {
         Self { slot, start, fill_bytes, marks_bytes, end: end - exit_bytes, samples }
     }
 
-    /// Records that the owner was seen at the position in `control`; `None` if that is not in this chunk.
-    /// Returns whether there is room for another sample.
-    pub(super) fn sample(&mut self, position: u64, by_ns: u64, from_ns: u64) -> Option<bool> {
+    /// Adds a sample of the owner, which was at this position; `None` if that is not in this chunk. Returns whether there is room for another sample.
+    pub(super) fn sample(&mut self, position: u64, sample: Sample) -> Option<bool> {
         let first = self.slot.address() + self.start as u64;
         if !(first..first + self.slot.bytes() as u64).contains(&position) {
             return None;
         }
         let bytes = self.len(position);
-        self.samples.push(&self.slot, Sample { bytes, by_ns, from_ns });
+        self.samples.push(&self.slot, Sample { bytes, ..sample });
         Some(!self.samples.is_full())
     }
 

@@ -52,6 +52,7 @@ impl Recorder {
                 return false;
             }
             if was_paused {
+                thread.skip_cpu_time();
                 out.resume(self.clock_ns());
             } else {
                 // A mark or a pause needs to know where the events before it end.

@@ -16,6 +16,7 @@ mod buffers;
 mod checkpoint;
 mod chunk;
 mod config;
+mod cpu_time;
 mod end;
 mod hand_over;
 mod ids;

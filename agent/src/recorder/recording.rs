@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 
 use super::asked::AskedLoaders;
 use super::buffers::Buffers;
+use super::cpu_time::Look;
 use super::losses::Losses;
 use super::queue::Queue;
 use super::threads::ThreadTable;
@@ -216,9 +217,10 @@ impl Recorder {
     }
 
     /// Samples the position of every thread. Returns whether any has advanced since the last sample.
-    pub(super) fn sample_threads(&self) -> bool {
+    pub(super) fn sample_threads(&self, look: &mut Look) -> bool {
         let began_ns = self.elapsed_ns();
-        self.threads.any(|thread| thread.sample(began_ns, || self.elapsed_ns()))
+        look.begin();
+        self.threads.any(|thread| thread.sample(look, began_ns, || self.elapsed_ns()))
     }
 
     /// The time, if there is a clock.

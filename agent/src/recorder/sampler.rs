@@ -2,7 +2,8 @@
 //!
 //! Reading a clock costs ten times what recording a call does. So threads read none: a thread of the agent
 //! samples the position of each one, and stores the time if the position has changed. Probes need no extra
-//! code, and a thread that sleeps inside a method is seen to sleep.
+//! code, and a thread that sleeps inside a method is seen to sleep. For a thread that has advanced it also
+//! stores how long the thread ran on a processor ([`cpu_time`](super::cpu_time)).
 //!
 //! The time between two samples is the uncertainty of an event's time. It is longer than requested if the
 //! system does not schedule this thread, if there are very many threads, if waking a thread is expensive (30
@@ -13,6 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Recorder;
+use super::cpu_time::Look;
 use crate::sys::clock;
 
 /// Sampling, and being woken for it, may use one part in this many of a core.
@@ -26,13 +28,14 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(50);
 
 /// Samples every `period` until the recording ends.
 pub fn run(recorder: &Recorder, period: Duration) {
+    let mut look = Look::new();
     let mut last_event = Instant::now();
     let mut due = last_event;
     let mut spent_ns = clock::cpu_time();
     while recorder.is_on() {
         recorder.check_memory();
         let before = Instant::now();
-        if recorder.sample_threads() {
+        if recorder.sample_threads(&mut look) {
             last_event = before;
         }
         let now = Instant::now();

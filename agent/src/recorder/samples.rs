@@ -9,7 +9,9 @@
 
 use std::sync::atomic::Ordering;
 
-use flow_codec::format::journal::{MARKS_HEADER_BYTES, TICK_WORDS, WORD_BYTES};
+use flow_codec::format::journal::{
+    MARKS_HEADER_BYTES, SAMPLE_WORDS, WORD_BYTES, placed, sample_place,
+};
 use flow_codec::write::Sample;
 
 use super::journal::Slot;
@@ -18,7 +20,7 @@ use crate::certain::Certain as _;
 /// The share of a slot that is for marks, within bounds.
 const SHARE: usize = 8;
 /// The smallest slot has room for three samples: the thread's start, where it then waits, and one more.
-const MIN_BYTES: usize = MARKS_HEADER_BYTES + 3 * TICK_WORDS * WORD_BYTES;
+const MIN_BYTES: usize = MARKS_HEADER_BYTES + 3 * SAMPLE_WORDS * WORD_BYTES;
 const MAX_BYTES: usize = 8 * 1024;
 
 /// How many bytes of a slot are for marks.
@@ -48,23 +50,25 @@ impl Samples {
         let Some(pending) = pending else { return Self { first: words, count: 0, room: 0 } };
         let area = area_bytes(slot.bytes()) - MARKS_HEADER_BYTES;
         let left = area.saturating_sub(pending.next_multiple_of(WORD_BYTES)) / WORD_BYTES;
-        Self { first: words - left, count: 0, room: left / TICK_WORDS }
+        Self { first: words - left, count: 0, room: left / SAMPLE_WORDS }
     }
 
     /// Adds a sample. If there is no room, it replaces the last one: that of a thread which was called to
     /// hand over and has not come yet.
-    pub(super) fn push(&mut self, slot: &Slot, sample: Sample) {
+    pub(super) fn push(&mut self, slot: &Slot, mut sample: Sample) {
         if self.room == 0 {
             return;
         }
         if self.count == self.room {
             self.count -= 1;
+            let (_, replaced_us) = placed(self.load(slot, self.count, 0)).unwrap_or_default();
+            sample.ran_us = sample.ran_us.map(|us| us.saturating_add(replaced_us.unwrap_or(0)));
             // A mixture of two samples would be wrong.
             self.store(slot, self.count, 0, 0);
         }
         self.store(slot, self.count, 2, sample.from_ns);
         self.store(slot, self.count, 1, sample.by_ns);
-        self.store(slot, self.count, 0, sample.bytes as u64 + 1);
+        self.store(slot, self.count, 0, sample_place(sample.bytes, sample.ran_us));
         self.count += 1;
     }
 
@@ -85,15 +89,15 @@ impl Samples {
     /// Copies all samples, in order.
     pub(super) fn copy_to(&self, slot: &Slot, samples: &mut Vec<Sample>) {
         samples.clear();
-        samples.extend((0..self.count).map(|number| Sample {
-            bytes: usize::try_from(self.load(slot, number, 0).checked_sub(1).certain()).certain(),
-            by_ns: self.load(slot, number, 1),
-            from_ns: self.load(slot, number, 2),
+        samples.extend((0..self.count).map(|number| {
+            let (bytes, ran_us) = placed(self.load(slot, number, 0)).certain();
+            let (by_ns, from_ns) = (self.load(slot, number, 1), self.load(slot, number, 2));
+            Sample { bytes, by_ns, from_ns, ran_us }
         }));
     }
 
     fn store(&self, slot: &Slot, number: usize, word: usize, value: u64) {
-        let place = slot.words().get(self.first + number * TICK_WORDS + word);
+        let place = slot.words().get(self.first + number * SAMPLE_WORDS + word);
         debug_assert!(place.is_some(), "{self:?}");
         if let Some(place) = place {
             // A reader that sees this store sees those before it.
@@ -102,7 +106,7 @@ impl Samples {
     }
 
     fn load(&self, slot: &Slot, number: usize, word: usize) -> u64 {
-        let place = slot.words().get(self.first + number * TICK_WORDS + word);
+        let place = slot.words().get(self.first + number * SAMPLE_WORDS + word);
         place.map(|place| u64::from_le(place.load(Ordering::Relaxed))).certain()
     }
 }
@@ -113,7 +117,7 @@ mod tests {
     use super::*;
 
     fn sample(bytes: usize, at_ns: u64) -> Sample {
-        Sample { bytes, by_ns: at_ns, from_ns: at_ns }
+        Sample { bytes, by_ns: at_ns, from_ns: at_ns, ran_us: Some(3) }
     }
 
     fn all(samples: &Samples, slot: &Slot) -> Vec<Sample> {
@@ -131,7 +135,10 @@ mod tests {
             assert_eq!(samples.is_full(), number >= 2);
             samples.push(&slot, sample(number, 10 + number as u64));
         }
-        assert_eq!(all(&samples, &slot), [sample(0, 10), sample(1, 11), sample(4, 14)]);
+        assert_eq!(
+            all(&samples, &slot),
+            [sample(0, 10), sample(1, 11), Sample { ran_us: Some(9), ..sample(4, 14) }]
+        );
         let last = slot.words().last().unwrap().load(Ordering::Relaxed);
         assert_eq!(last, 14, "up to the end of the slot");
     }
@@ -145,7 +152,7 @@ mod tests {
         samples.push(&slot, sample(1, 10));
         samples.prolong(&slot, 30);
         samples.prolong(&slot, 20);
-        assert_eq!(all(&samples, &slot), [Sample { bytes: 1, by_ns: 10, from_ns: 30 }]);
+        assert_eq!(all(&samples, &slot), [Sample { from_ns: 30, ..sample(1, 10) }]);
     }
 
     #[test]

@@ -16,6 +16,7 @@ use parking_lot::{Mutex, MutexGuard};
 use super::ThreadFacts;
 use super::buffers::Buffer;
 use super::chunk::{self, Chunk, Prepared, ReadBy, Shape};
+use super::cpu_time::{CpuTime, Look};
 use super::journal::{Journal, Slot};
 use super::marks::MarkBuffer;
 use super::queue::{After, QueuedChunk};
@@ -36,6 +37,8 @@ pub struct ThreadRecorder {
     /// Held by every reader of the chunk, and while the thread takes another one.
     out: Mutex<Out>,
     seen: Seen,
+    /// Changed with that lock.
+    cpu: CpuTime,
 }
 
 /// What the sampler knows about a thread. The sampler stores to it all the time, so it fills a cache line.
@@ -85,8 +88,9 @@ pub(super) struct ThreadStart {
     pub(super) marks: Option<MarkBuffer>,
     /// Frames that it has already.
     pub(super) old_frames: OldFrames,
-    /// The time of its first sample, if positions are sampled.
+    /// The time of its first sample, if positions are sampled, and its CPU clock.
     pub(super) now_ns: Option<u64>,
+    pub(super) cpu: CpuTime,
 }
 
 /// Frames that were entered before recording began and whose exits will still be seen.
@@ -233,7 +237,7 @@ impl Out {
     /// Records again, after a pause.
     pub(super) fn resume(&mut self, now_ns: Option<u64>) {
         if let Some(now_ns) = now_ns {
-            self.mark(&Mark::Time { by_ns: now_ns, from_ns: now_ns });
+            self.mark(&Mark::Time { by_ns: now_ns, from_ns: now_ns, ran_us: Some(0) });
         }
         self.mark(&Mark::Resumed);
         self.is_paused = false;
@@ -296,7 +300,7 @@ impl ThreadRecorder {
         start: ThreadStart,
         announce: impl FnOnce() -> Result<(), SinkError>,
     ) -> Result<Self, SinkError> {
-        let ThreadStart { marks, old_frames, now_ns } = start;
+        let ThreadStart { marks, old_frames, now_ns, cpu } = start;
         let open_frames = usize::try_from(facts.frames).certain();
         let slot = journal.claim(chunk::slot_bytes(0, shape, open_frames, 0))?;
         slot.prepare(facts.id, 0, &[], marks.as_ref().map(MarkBuffer::pending));
@@ -306,8 +310,11 @@ impl ThreadRecorder {
         let prepared = Prepared { resume_bytes: 0, pending_bytes, open_frames, event_bytes: 0 };
         let mut chunk = Chunk::begin(slot, prepared, shape, &control);
         if let Some(now_ns) = now_ns {
-            chunk.sample(control.position(Ordering::Relaxed), now_ns, now_ns);
+            let sample = Sample { bytes: 0, by_ns: now_ns, from_ns: now_ns, ran_us: Some(0) };
+            chunk.sample(control.position(Ordering::Relaxed), sample);
         }
+        let at_ns = AtomicU64::new(now_ns.unwrap_or_default());
+        let seen = Seen { at_ns, ..Seen::default() };
         let out = Out {
             canonicalizer: Canonicalizer::default(),
             open_frames: facts.frames.into(),
@@ -324,12 +331,17 @@ impl ThreadRecorder {
             gap: None,
             queued: None,
         };
-        Ok(Self { id: facts.id, control, out: Mutex::new(out), seen: Seen::default() })
+        Ok(Self { id: facts.id, control, out: Mutex::new(out), seen, cpu })
     }
 
-    /// Samples the thread's position; `began_ns` is when the sample of all threads began. Returns whether the
-    /// thread has advanced since the last sample.
-    pub(super) fn sample(&self, began_ns: u64, now_ns: impl FnOnce() -> u64) -> bool {
+    /// Samples the thread's position; `look` has begun at `began_ns`. Returns whether the thread has advanced
+    /// since the last sample.
+    pub(super) fn sample(
+        &self,
+        look: &mut Look,
+        began_ns: u64,
+        now_ns: impl FnOnce() -> u64,
+    ) -> bool {
         let Seen { position: seen, at_ns } = &self.seen;
         if self.position() == seen.load(Ordering::Relaxed) {
             at_ns.store(began_ns, Ordering::Relaxed);
@@ -341,14 +353,22 @@ impl ThreadRecorder {
             return false;
         }
         out.chunk.prolong_sample(at_ns.load(Ordering::Relaxed));
-        let position = self.position();
-        let room = out.chunk.sample(position, now_ns(), began_ns);
+        let (position, by_ns) = (self.position(), now_ns());
+        let since_ns = by_ns.saturating_sub(at_ns.load(Ordering::Relaxed));
+        let ran_us = Some(self.cpu.ran_us(since_ns, look));
+        let sample = Sample { bytes: 0, by_ns, from_ns: began_ns, ran_us };
+        let room = out.chunk.sample(position, sample);
         seen.store(position, Ordering::Relaxed);
         at_ns.store(began_ns, Ordering::Relaxed);
         if room == Some(false) {
             self.call_for_attention();
         }
         true
+    }
+
+    /// Does not count what the thread ran so far. For the owner.
+    pub(super) fn skip_cpu_time(&self) {
+        self.cpu.skip();
     }
 
     /// Copies the samples of the chunk, of which `recorded` bytes are recorded, and adds one for the current
@@ -366,7 +386,11 @@ impl ThreadRecorder {
                 out.chunk.prolong_sample(self.seen.at_ns.load(Ordering::Relaxed));
             }
             out.chunk.copy_samples(samples);
-            samples.push(Sample { bytes: recorded, by_ns: now_ns, from_ns: now_ns });
+            let has_advanced = samples.last().is_none_or(|last| last.bytes < recorded);
+            let since_ns = now_ns.saturating_sub(self.seen.at_ns.swap(now_ns, Ordering::Relaxed));
+            let ran_us = self.cpu.assume_ran_us(if has_advanced { since_ns } else { 0 });
+            let ran_us = Some(ran_us);
+            samples.push(Sample { bytes: recorded, by_ns: now_ns, from_ns: now_ns, ran_us });
         }
     }
 

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use flow_codec::ThreadId;
 
 use super::chunk::ReadBy;
+use super::cpu_time::CpuTime;
 use super::hand_over::Last;
 use super::marks::MarkBuffer;
 use super::queue::After;
@@ -34,12 +35,14 @@ impl Recorder {
         };
         let announce = || self.threads.write_start(facts, self.elapsed_ns());
         let marks = (self.config.side_band != SideBand::None).then(MarkBuffer::default);
+        let now_ns = self.clock_ns();
+        let cpu = CpuTime::of_current(facts.is_virtual || now_ns.is_none());
         let recorder = ThreadRecorder::new(
             facts,
             control,
             &self.journal,
             self.config.shape(),
-            ThreadStart { marks, old_frames, now_ns: self.clock_ns() },
+            ThreadStart { marks, old_frames, now_ns, cpu },
             announce,
         );
         let recorder = match recorder {

@@ -1,5 +1,9 @@
 //! Clocks of the system, in nanoseconds.
 
+#![expect(unsafe_code, reason = "the CPU clock of another thread has no safe form")]
+
+use std::mem::MaybeUninit;
+
 use rustix::time::{ClockId, clock_gettime};
 
 /// Reads the clock of `System.nanoTime`, which never goes backwards.
@@ -10,6 +14,34 @@ pub(crate) fn nano_time() -> u64 {
 /// Returns how long the calling thread has run on a processor, in its whole life.
 pub(crate) fn cpu_time() -> u64 {
     read(ClockId::ThreadCPUTime)
+}
+
+/// The CPU clock of a thread, which any thread of the process can read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ThreadClock(libc::clockid_t);
+
+impl ThreadClock {
+    /// That of the calling thread, if the system has one.
+    pub(crate) fn of_current() -> Option<Self> {
+        let mut clock = MaybeUninit::uninit();
+        // SAFETY: has no preconditions.
+        let thread = unsafe { libc::pthread_self() };
+        // SAFETY: the calling thread lives, and there is room for the clock's number.
+        let result = unsafe { libc::pthread_getcpuclockid(thread, clock.as_mut_ptr()) };
+        // SAFETY: the call has stored the number if it returned 0.
+        (result == 0).then(|| Self(unsafe { clock.assume_init() }))
+    }
+
+    /// Returns how long the thread has run on a processor, in its whole life; `None` if it has ended.
+    pub(crate) fn read(self) -> Option<u64> {
+        let mut time = MaybeUninit::<libc::timespec>::uninit();
+        // SAFETY: a number that the system checks, and room for the time.
+        let result = unsafe { libc::clock_gettime(self.0, time.as_mut_ptr()) };
+        // SAFETY: the call has stored the time if it returned 0.
+        let time = (result == 0).then(|| unsafe { time.assume_init() })?;
+        let (seconds, ns) = (u64::try_from(time.tv_sec).ok()?, u64::try_from(time.tv_nsec).ok()?);
+        Some(seconds.wrapping_mul(1_000_000_000).wrapping_add(ns))
+    }
 }
 
 fn read(clock: ClockId) -> u64 {

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum, ValueHint};
 
-use crate::input::flags::{By, DEFAULT_DIR, FilterArgs, PartArgs, SourceArgs, TestArgs, TimeArgs};
+use crate::input::flags::{
+    By, DEFAULT_DIR, FilterArgs, PartArgs, SourceArgs, TestArgs, TimeArgs, WeightArgs,
+};
 use crate::output::Format;
 
 /// Columns to sort a report by.
@@ -31,9 +33,8 @@ pub(crate) struct ReportArgs {
     /// meanwhile; self: the same without its callees; name.
     #[arg(long, value_name = "COLUMN", default_value = "total")]
     pub(crate) sort: SortKey,
-    /// What total and self count [default: time, if the trace has times]
-    #[arg(long, value_name = "WHAT", conflicts_with_all = ["slowest", "html"])]
-    pub(crate) by: Option<By>,
+    #[command(flatten)]
+    pub(crate) weight: WeightArgs,
     /// Show at most N lines; 0 for all [default: 40 in text, else all]
     #[arg(long, value_name = "N")]
     pub(crate) max: Option<u64>,
@@ -41,7 +42,7 @@ pub(crate) struct ReportArgs {
     #[arg(long)]
     pub(crate) verbose: bool,
     /// Instead: show the N longest calls
-    #[arg(long, value_name = "N", group = "instead", conflicts_with_all = ["sort", "max"])]
+    #[arg(long, value_name = "N", group = "instead", conflicts_with_all = ["sort", "max", "by", "wall"])]
     pub(crate) slowest: Option<usize>,
     /// Instead: show the callers of methods that match this pattern; repeatable
     ///
@@ -56,7 +57,7 @@ pub(crate) struct ReportArgs {
     pub(crate) paths: Option<PathsKind>,
     /// Instead: write a page for a browser, with threads, calls in order, flame graph and methods; - writes
     /// to standard output
-    #[arg(long, value_name = "FILE", group = "instead", conflicts_with_all = ["sort", "max", "format"])]
+    #[arg(long, value_name = "FILE", group = "instead", conflicts_with_all = ["sort", "max", "format", "by", "wall"])]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
     /// Write that page, to a temporary file without --html, and open it: with $BROWSER, or else on a desktop
@@ -112,9 +113,8 @@ pub(crate) struct GraphArgs {
     /// Sort the callees of a method by this column
     #[arg(long, value_name = "COLUMN", default_value = "total")]
     pub(crate) sort: SortKey,
-    /// What total and self count [default: time, if the trace has times]
-    #[arg(long, value_name = "WHAT")]
-    pub(crate) by: Option<By>,
+    #[command(flatten)]
+    pub(crate) weight: WeightArgs,
     /// Show the JVM descriptor of each method
     #[arg(long)]
     pub(crate) verbose: bool,
@@ -165,7 +165,7 @@ pub(crate) struct DiffArgs {
     /// Output format; json writes one object per line
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: Format,
-    /// Compare the number of calls on each path, or their time
+    /// Compare the number of calls on each path, or their CPU time or wall-clock time
     #[arg(long, value_name = "WHAT", default_value = "calls")]
     pub(crate) by: By,
     /// Compare only the N outermost calls of a path

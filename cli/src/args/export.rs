@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, ValueHint};
 
 use crate::export::Target;
-use crate::input::flags::{By, DEFAULT_DIR, PartArgs, TimeArgs};
+use crate::input::flags::{DEFAULT_DIR, PartArgs, TimeArgs, WeightArgs};
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct ExportArgs {
@@ -25,11 +25,8 @@ pub(crate) struct ExportArgs {
     /// Deeper calls count for these.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) depth: Option<u64>,
-    /// What widths of paths show [default: time, if the trace has times]
-    ///
-    /// In pprof, collapsed and svg.
-    #[arg(long, value_name = "WHAT")]
-    pub(crate) by: Option<By>,
+    #[command(flatten)]
+    pub(crate) weight: WeightArgs,
     #[command(flatten)]
     pub(crate) when: TimeArgs,
     /// Write the file even if it is too large for its viewer

@@ -46,7 +46,7 @@ impl<'a> Chrome<'a> {
         match self.scale {
             // A call takes one microsecond.
             Unit::Calls => push_number(out, at),
-            Unit::Nanos => {
+            Unit::Nanos | Unit::Cpu => {
                 push_number(out, at / 1000);
                 out.push(b'.');
                 push_digits(out, at, 3);

@@ -15,7 +15,7 @@ pub(super) struct Collapsed;
 impl PathFormat for Collapsed {
     fn size(&self, stacks: &Stacks<'_>, trace: &Trace) -> u64 {
         let mut names = ExportNames::new(&trace.methods, form);
-        let weight = if stacks.tree().is_timed() { " 1000000\n" } else { " 1000\n" };
+        let weight = if stacks.tree().axis().is_some() { " 1000000\n" } else { " 1000\n" };
         stacks.size(weight.len() as u64, |method| names.get(method).len() as u64 + 1)
     }
 

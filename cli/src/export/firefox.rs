@@ -284,7 +284,7 @@ impl<'a> Firefox<'a> {
 fn milliseconds(at: u64, scale: Unit, out: &mut Vec<u8>) {
     match scale {
         Unit::Calls => push_number(out, at),
-        Unit::Nanos => {
+        Unit::Nanos | Unit::Cpu => {
             push_number(out, at / 1_000_000);
             out.push(b'.');
             push_digits(out, at, 6);
@@ -296,7 +296,7 @@ impl Exporter for Firefox<'_> {
     fn begin(&mut self, out: &mut Vec<u8>) {
         let (product, interval) = match self.scale {
             Unit::Calls => (format!("{} ({SCALE})", program(self.trace)), "1"),
-            Unit::Nanos => (program(self.trace), "0.1"),
+            Unit::Nanos | Unit::Cpu => (program(self.trace), "0.1"),
         };
         let product = quoted(&product);
         let start = self.trace.manifest.as_ref().map_or(0, |manifest| manifest.start_unix_ns);

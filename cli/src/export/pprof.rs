@@ -106,6 +106,7 @@ impl Profile<'_> {
         let (kind, unit) = match scale {
             Unit::Calls => (scale.word(), "count"),
             Unit::Nanos => ("time", "nanoseconds"),
+            Unit::Cpu => ("cpu", "nanoseconds"),
         };
         let (kind, unit) = (self.string(kind), self.string(unit));
         self.out.message(field::PROFILE_SAMPLE_TYPE, |value| {

@@ -15,7 +15,7 @@ impl Unit {
     pub(crate) fn at(self, time: When, calls: u64, start_ns: u64) -> u64 {
         match self {
             Self::Calls => calls,
-            Self::Nanos => time.estimate_ns.unwrap_or(start_ns),
+            Self::Nanos | Self::Cpu => time.estimate_ns.unwrap_or(start_ns),
         }
     }
 
@@ -23,7 +23,7 @@ impl Unit {
     pub(super) fn nanos(self, at: u64) -> u64 {
         match self {
             Self::Calls => at.saturating_mul(NANOS_PER_CALL),
-            Self::Nanos => at,
+            Self::Nanos | Self::Cpu => at,
         }
     }
 
@@ -31,7 +31,7 @@ impl Unit {
     pub(super) fn explained(self, name: &str) -> String {
         match self {
             Self::Calls => format!("{name} (1 µs is 1 call)"),
-            Self::Nanos => name.to_owned(),
+            Self::Nanos | Self::Cpu => name.to_owned(),
         }
     }
 }

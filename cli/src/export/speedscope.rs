@@ -70,7 +70,7 @@ impl Exporter for Speedscope<'_> {
         let (name, unit) = match self.scale {
             // Speedscope has no unit for calls.
             Unit::Calls => (format!("{name} ({})", self.scale.word()), "none"),
-            Unit::Nanos => (name, "nanoseconds"),
+            Unit::Nanos | Unit::Cpu => (name, "nanoseconds"),
         };
         let head = format!(
             "\n{{\"type\":\"evented\",\"name\":{},\"unit\":\"{unit}\",\"startValue\":0,\"events\":[",

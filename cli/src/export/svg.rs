@@ -53,7 +53,10 @@ impl PathFormat for Svg {
         });
         let mut options = Options::default();
         options.title = short_program(trace).unwrap_or_else(|| "JVM".to_owned());
-        options.count_name = scale_of(stacks).word().to_owned();
+        options.count_name = match scale_of(stacks) {
+            Unit::Cpu => "ns of CPU time".to_owned(),
+            unit => unit.word().to_owned(),
+        };
         options.min_width = MIN_WIDTH;
         options.palette_map = Some(&mut colours);
         // Calls grow downwards from the root, which is in view, and names keep their start.
@@ -90,7 +93,7 @@ fn colour(name: &str) -> Color {
 
 /// The unit of the weight of stacks.
 pub(super) fn scale_of(stacks: &Stacks<'_>) -> Unit {
-    Unit::new(stacks.tree().is_timed())
+    Unit::new(stacks.tree().axis())
 }
 
 /// The stacks that are wide enough to be drawn.

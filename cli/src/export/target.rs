@@ -25,6 +25,13 @@ pub(crate) enum Target {
     Csv,
 }
 
+impl Target {
+    /// Returns whether calls are written one by one, not as sums by path.
+    pub(crate) fn is_timeline(self) -> bool {
+        !matches!(self, Self::Pprof | Self::Collapsed | Self::Svg)
+    }
+}
+
 /// A program that opens a format, and how much it can open.
 pub(crate) struct Viewer {
     /// The limit in words, with the name of the program.

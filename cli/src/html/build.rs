@@ -34,7 +34,7 @@ pub(crate) fn page(
     let mut progress = Progress::without_results(bytes);
     let mut status = Status::Done;
     let timing = timing(trace);
-    let scale = Unit::new(!timing.is_off());
+    let scale = if timing.is_off() { Unit::Calls } else { Unit::Nanos };
     let kinds = MethodKinds::new(trace);
     let knows_own = kinds.knows_own();
     let mut gather = Gather::new(kinds);

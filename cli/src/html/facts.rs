@@ -10,7 +10,7 @@ use super::names::cut;
 use crate::export::short_program;
 use crate::input::state::State;
 use crate::input::times::precision_note;
-use crate::output::{lost, plural, shell_quoted};
+use crate::output::{Unit, lost, plural, shell_quoted};
 
 /// The most characters of a command or a note.
 const TEXT_CHARS: usize = 2000;
@@ -123,7 +123,7 @@ impl Head {
 
     /// Adds a note about the precision of times.
     pub(super) fn timing(&mut self, trace: &Trace, timing: Timing) {
-        let text = precision_note(trace);
+        let text = precision_note(trace, Unit::Nanos);
         match timing {
             Timing::Off => {}
             Timing::Exact => self.notes.push(Note::info(&text)),

@@ -1,4 +1,4 @@
-//! Adds up the calls of a trace by path, weighted by their number or duration.
+//! Adds up the calls of a trace by path, weighted by their number or time.
 
 use flow_codec::MethodId;
 use flow_codec::analysis::{Graph, PathTree, Rooted, TimeWeight, Weight};
@@ -6,7 +6,7 @@ use flow_codec::read::{Clock, Selection, ThreadFile, Visit};
 
 use super::reading::{Chosen, Reading, visit_thread, visit_timed};
 use crate::failure::Status;
-use crate::output::Progress;
+use crate::output::{Progress, Unit};
 
 /// Calls added up by path.
 pub(crate) struct ContextTree {
@@ -22,17 +22,20 @@ impl ContextTree {
         files: &[ThreadFile],
         chosen: &Chosen,
         roots: &Selection,
-        is_timed: bool,
+        unit: Unit,
         progress: &mut Progress,
     ) -> Self {
-        if is_timed {
+        if let Some(axis) = unit.axis() {
             let clock = Clock::default();
-            add(Graph::new(TimeWeight::new(&clock)), files, progress, |file, progress, graph| {
-                match roots.is_all() {
+            add(
+                Graph::new(TimeWeight::new(&clock, axis)),
+                files,
+                progress,
+                |file, progress, graph| match roots.is_all() {
                     true => visit_timed(file, chosen, progress, &clock, graph),
                     false => visit_timed(file, chosen, progress, &clock, &mut rooted(roots, graph)),
-                }
-            })
+                },
+            )
         } else {
             add(Graph::default(), files, progress, |file, progress, graph| match roots.is_all() {
                 true => visit_thread(file, chosen, progress, graph),

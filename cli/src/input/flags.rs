@@ -15,8 +15,29 @@ use crate::output::Format;
 pub(crate) enum By {
     /// The number of calls
     Calls,
-    /// The duration of calls
-    Time,
+    /// CPU time: for how long threads ran. Waiting is shown beside it
+    Cpu,
+    /// Wall-clock time, which includes waiting
+    #[value(alias = "time")]
+    Wall,
+}
+
+/// The weight of calls that are added up.
+#[derive(ClapArgs, Clone, Copy, Debug)]
+pub(crate) struct WeightArgs {
+    /// What is added up [default: cpu, if the trace has CPU times; else wall, if it has times]
+    #[arg(long, value_name = "WHAT")]
+    by: Option<By>,
+    /// The same as --by wall: waiting counts too
+    #[arg(long, conflicts_with = "by")]
+    wall: bool,
+}
+
+impl WeightArgs {
+    /// What was requested.
+    pub(crate) fn by(self) -> Option<By> {
+        if self.wall { Some(By::Wall) } else { self.by }
+    }
 }
 
 /// Where a trace is, and how to show it.

@@ -41,7 +41,7 @@ impl Intervals {
     /// Adds the interval that ends with a mark, if the mark is a time. `last_ns` is the time before it.
     fn add_mark(&mut self, mark: &Mark, last_ns: &mut Option<u64>) {
         match mark {
-            Mark::Time { by_ns, from_ns } => {
+            Mark::Time { by_ns, from_ns, .. } => {
                 if let Some(last_ns) = last_ns.replace(*from_ns) {
                     self.add(by_ns.saturating_sub(last_ns));
                 }

@@ -168,7 +168,7 @@ impl Chosen {
     ) -> Result<Timeline<'_>, Error> {
         let timeline = match unit {
             Unit::Calls => file.timeline_without_marks()?,
-            Unit::Nanos => file.timeline()?.limit(self.limits, start_ns),
+            Unit::Nanos | Unit::Cpu => file.timeline()?.limit(self.limits, start_ns),
         };
         Ok(timeline.select(&self.selection))
     }

@@ -7,7 +7,7 @@ use super::flags::{By, FilterArgs, TimeArgs};
 use super::precision::usual_interval;
 use super::reading::Chosen;
 use crate::failure::Failure;
-use crate::output::{ROUGH_NOTE, Weight, duration, message};
+use crate::output::{ROUGH_NOTE, Unit, Weight, duration, message};
 
 /// Returns how times of a trace were recorded. Reports marks that cannot be read.
 pub(crate) fn timing(trace: &Trace) -> Timing {
@@ -21,14 +21,36 @@ pub(crate) fn has_clock(trace: &Trace) -> bool {
     !timing(trace).is_off()
 }
 
-/// Returns whether calls are weighted by time: as requested, or by default if the trace has times.
-pub(crate) fn by_time(by: Option<By>, trace: &Trace) -> Result<bool, Failure> {
+/// Returns what the weight of calls is: as requested, or by default CPU time, or wall-clock time, if the trace has that.
+pub(crate) fn weight_of(by: Option<By>, trace: &Trace) -> Result<Unit, Failure> {
     match by {
-        Some(By::Calls) => Ok(false),
-        None => Ok(has_clock(trace)),
-        Some(By::Time) if has_clock(trace) => Ok(true),
-        Some(By::Time) => Err(no_clock(trace)),
+        Some(By::Calls) => Ok(Unit::Calls),
+        None if trace.has_cpu_time() => Ok(Unit::Cpu),
+        None => time_line(by, trace),
+        Some(By::Cpu) if trace.has_cpu_time() => Ok(Unit::Cpu),
+        Some(By::Cpu) => Err(no_cpu_time(trace)),
+        Some(By::Wall) => time_line(by, trace),
     }
+}
+
+/// The same for timelines, which have no CPU time.
+pub(crate) fn time_line(by: Option<By>, trace: &Trace) -> Result<Unit, Failure> {
+    match (by, has_clock(trace)) {
+        (Some(By::Calls), _) | (None, false) => Ok(Unit::Calls),
+        (None | Some(By::Wall), true) => Ok(Unit::Nanos),
+        (Some(By::Wall), false) => Err(no_clock(trace)),
+        (Some(By::Cpu), _) => Err(Failure::Usage(
+            "--by cpu does not apply here: calls begin and end in wall-clock time".to_owned(),
+        )),
+    }
+}
+
+/// The failure if CPU times were requested and there are none.
+fn no_cpu_time(trace: &Trace) -> Failure {
+    Failure::Failed(format!(
+        "{}: CPU times were not recorded (that needs clock=tick); use --by wall",
+        trace.dir.display()
+    ))
 }
 
 /// The failure if times were requested and there are none.
@@ -40,12 +62,19 @@ pub(crate) fn no_clock(trace: &Trace) -> Failure {
 }
 
 /// Describes the precision of times that were added up.
-pub(crate) fn precision_note(trace: &Trace) -> String {
+pub(crate) fn precision_note(trace: &Trace, unit: Unit) -> String {
+    if unit == Unit::Cpu {
+        return format!("cpu and self are CPU time; {}", estimates_note(trace));
+    }
     if trace.timing().0 == Timing::Exact {
         return "times are those of each event, with the cost of measuring them; a method without calls and loops has \
                 one time for entry and exit"
             .to_owned();
     }
+    estimates_note(trace)
+}
+
+fn estimates_note(trace: &Trace) -> String {
     match usual_interval(trace) {
         Some(ns) => {
             format!("times are estimates: events are known to within {} (median)", duration(ns))
@@ -55,9 +84,13 @@ pub(crate) fn precision_note(trace: &Trace) -> String {
 }
 
 /// Describes the precision of weights whose bounds `--format json` shows.
-pub(crate) fn bounds_note(trace: &Trace, mut weights: impl Iterator<Item = Weight>) -> String {
+pub(crate) fn bounds_note(
+    trace: &Trace,
+    unit: Unit,
+    mut weights: impl Iterator<Item = Weight>,
+) -> String {
     let rough = if weights.any(Weight::is_rough) { ROUGH_NOTE } else { "" };
-    format!("{}{rough}; --format json has bounds", precision_note(trace))
+    format!("{}{rough}; --format json has bounds", precision_note(trace, unit))
 }
 
 /// The period of the clock: the least time between two samples.

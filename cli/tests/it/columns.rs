@@ -52,11 +52,14 @@ fn trace() -> TempDir {
     .unwrap();
     let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
     for (offset, mark) in [
-        (0, flow_codec::format::marks::Mark::Time { by_ns: 5, from_ns: 1_000 }),
+        (0, flow_codec::format::marks::Mark::Time { by_ns: 5, from_ns: 1_000, ran_us: Some(0) }),
         (1, test_mark("test started a.T.t")),
         (2, test_mark("a note")),
         (5, test_mark("test passed a.T.t")),
-        (8, flow_codec::format::marks::Mark::Time { by_ns: 9_000, from_ns: 9_000 }),
+        (
+            8,
+            flow_codec::format::marks::Mark::Time { by_ns: 9_000, from_ns: 9_000, ran_us: Some(5) },
+        ),
     ] {
         encoder.encode(Position { offset: Offset::new(offset), exits: 0 }, &mark, &mut bytes);
     }

@@ -199,7 +199,7 @@ fn notes_and_tests_are_in_the_timeline() {
         (7, 4000, "test started a.T.two"),
     ] {
         let position = Position { offset: Offset::new(offset), exits: 0 };
-        encoder.encode(position, &Mark::Time { by_ns: ns, from_ns: ns }, &mut bytes);
+        encoder.encode(position, &Mark::Time { by_ns: ns, from_ns: ns, ran_us: None }, &mut bytes);
         encoder.encode(position, &test_mark(text), &mut bytes);
     }
     fs::write(dir.path().join("thread-1.marks"), &bytes).unwrap();
@@ -485,7 +485,7 @@ fn where_the_trace_has_a_clock_the_axis_is_time() {
         [(0, 0, 1000), (2, 0, 2000), (5, 0, 6000), (5, 1, 7000), (7, 1, 9000)]
     {
         let position = Position { offset: Offset::new(offset), exits };
-        encoder.encode(position, &Mark::Time { by_ns: ns, from_ns: ns }, &mut bytes);
+        encoder.encode(position, &Mark::Time { by_ns: ns, from_ns: ns, ran_us: None }, &mut bytes);
     }
     fs::write(dir.path().join("thread-1.marks"), &bytes).unwrap();
     let data = data_of(&[], dir.path());

@@ -31,7 +31,7 @@ fn write_any_marks(dir: &Path, thread: u64, marks: impl IntoIterator<Item = (Pos
 
 /// A time that is known exactly.
 fn time(ns: u64) -> Mark {
-    Mark::Time { by_ns: ns, from_ns: ns }
+    Mark::Time { by_ns: ns, from_ns: ns, ran_us: None }
 }
 
 /// A second in nanoseconds.
@@ -314,7 +314,7 @@ fn a_wait_before_the_end_of_a_test_counts_as_its_time() {
     fs::write(dir.path().join("thread-1.flow"), [0x80, 0x81, 0x02]).unwrap();
     let end = Position::before(Offset::new(2));
     let started = test_mark("test started x");
-    let waits = Mark::Time { by_ns: NS, from_ns: 60 * NS };
+    let waits = Mark::Time { by_ns: NS, from_ns: 60 * NS, ran_us: None };
     let passed = [time(61 * NS), test_mark("test passed x"), time(90 * NS)];
     // In main it waits for a minute and then ends, or its end is missing.
     for (rest, took) in [(&passed[..], 61), (&[], 60)] {

@@ -43,7 +43,7 @@ fn exact_marks_later(later_ns: u64) -> Vec<u8> {
     let mut marks = Vec::new();
     for (number, (offset, exits)) in (0..).zip(EVENTS) {
         let by_ns = if number == 0 { 0 } else { at(number - 1) };
-        marks.push((offset, exits, Mark::Time { by_ns, from_ns: at(number) }));
+        marks.push((offset, exits, Mark::Time { by_ns, from_ns: at(number), ran_us: None }));
         if offset == 4 {
             marks.push((offset, exits, Mark::Note("step \u{7}2".to_owned())));
         }
@@ -53,7 +53,7 @@ fn exact_marks_later(later_ns: u64) -> Vec<u8> {
             marks.push((offset, exits, Mark::Unwound { exits: exits_by_it, thrown }));
         }
     }
-    marks.push((8, 0, Mark::Time { by_ns: at(9), from_ns: at(9) }));
+    marks.push((8, 0, Mark::Time { by_ns: at(9), from_ns: at(9), ran_us: None }));
     encoded(&marks)
 }
 
@@ -156,7 +156,7 @@ fn paths_weigh_as_long_as_they_took() {
     let run = flow(&["graph", "--format", "csv"], dir.path());
     let rows: Vec<_> =
         run.out.lines().skip(1).map(|row| row.rsplit_once("),").unwrap().1).collect();
-    assert_eq!(rows, ["1,9000000,3000000,ns", "2,6000000,4000000,ns", "2,2000000,2000000,ns"]);
+    assert_eq!(rows, ["1,9000000,3000000,ns,", "2,6000000,4000000,ns,", "2,2000000,2000000,ns,"]);
 }
 
 #[test]
@@ -227,13 +227,13 @@ fn sums_are_limited_to_a_range_of_time() {
     let report = ["report", "--format", "csv", "--time", &window];
     // Calls, total and self; the least and the most total.
     let expected = [
-        "1,3750000,1000000,ns,3750000,3750000",
-        "2,2750000,1750000,ns,2750000,2750000",
-        "1,1000000,1000000,ns,1000000,1000000",
+        "1,3750000,1000000,ns,3750000,3750000,",
+        "2,2750000,1750000,ns,2750000,2750000,",
+        "1,1000000,1000000,ns,1000000,1000000,",
     ];
     assert_eq!(numbers(&report), expected);
     let graph = ["graph", "--format", "csv", "--time", &window];
-    let expected = ["1,3750000,1000000,ns", "2,2750000,1750000,ns", "1,1000000,1000000,ns"];
+    let expected = ["1,3750000,1000000,ns,", "2,2750000,1750000,ns,", "1,1000000,1000000,ns,"];
     assert_eq!(numbers(&graph), expected);
     let slowest = ["report", "--slowest", "2", "--format", "csv", "--time", &window];
     let begin = from;
@@ -246,9 +246,9 @@ fn sums_are_limited_to_a_range_of_time() {
     let early = format!("..{}ns", at(2));
     let early = ["report", "--format", "csv", "--time", &early];
     let expected = [
-        format!("1,{},1000000,ns,{},{}", 2 * MS, 2 * MS, 2 * MS),
-        format!("1,{MS},1000000,ns,{MS},{MS}"),
-        "1,0,0,ns,0,0".to_owned(),
+        format!("1,{},1000000,ns,{},{},", 2 * MS, 2 * MS, 2 * MS),
+        format!("1,{MS},1000000,ns,{MS},{MS},"),
+        "1,0,0,ns,0,0,".to_owned(),
     ];
     assert_eq!(numbers(&early), expected);
     let page = flow(&["report", "--html", "-", "--time", &window], dir.path());
@@ -273,7 +273,7 @@ fn report_weighs_by_time_where_there_is_one() {
     };
     assert_eq!(
         sorted("self"),
-        ".,1,com.app.Main,work,(I)I,com.app.Main.work(int),2,6000000,4000000,ns,6000000,6000000"
+        ".,1,com.app.Main,work,(I)I,com.app.Main.work(int),2,6000000,4000000,ns,6000000,6000000,"
     );
     assert!(sorted("total").contains(",main,"));
     let by_calls = flow(&["report", "--by", "calls"], dir.path());
@@ -318,7 +318,7 @@ fn callers_callees_and_paths_show_durations() {
          … 2 more paths with 3 calls that took 5.00 ms left out (--max 1; 0 for all)\n",
     );
     let run = flow(&["report", "--callers", "**#work", "--format", "csv"], dir.path());
-    let row = ".,0,com.app.Main,main,([Ljava/lang/String;)V,com.app.Main.main(String[]),2,6000000,4000000,ns,6000000,6000000";
+    let row = ".,0,com.app.Main,main,([Ljava/lang/String;)V,com.app.Main.main(String[]),2,6000000,4000000,ns,6000000,6000000,";
     assert_eq!(run.out.lines().nth(1), Some(row));
     let run = flow(&["report", "--callees", "**#work", "--format", "json"], dir.path());
     let line: serde_json::Value = serde_json::from_str(&run.out).unwrap();
@@ -403,8 +403,8 @@ fn replay_shows_when_calls_began_how_long_they_took_and_how_they_ended() {
 fn between_two_marks_times_are_bounded() {
     // Main, with two consecutive calls, at 1 ms and 3 ms.
     let marks = [
-        (0, 0, Mark::Time { by_ns: MS, from_ns: MS }),
-        (5, 0, Mark::Time { by_ns: 3 * MS, from_ns: 3 * MS }),
+        (0, 0, Mark::Time { by_ns: MS, from_ns: MS, ran_us: None }),
+        (5, 0, Mark::Time { by_ns: 3 * MS, from_ns: 3 * MS, ran_us: None }),
     ];
     let dir = with_marks(&[0x80, 0x81, 0x00, 0x81, 0x00, 0x00], &encoded(&marks));
     let run = flow(&["replay", "--time"], dir.path());
@@ -415,7 +415,62 @@ fn between_two_marks_times_are_bounded() {
         [format!("    0.001400 s{took}"), format!("    0.002200 s{took}")]
     );
     let run = flow(&["report", "--format", "csv", "--sort", "self"], dir.path());
-    assert!(run.out.contains("work(int),2,800000,800000,ns,0,2000000\n"), "{}", run.out);
+    assert!(run.out.contains("work(int),2,800000,800000,ns,0,2000000,\n"), "{}", run.out);
+}
+
+/// Main runs for 1 ms, and for 2 ms in two calls of work; then it waits in work for 5 ms, and runs for 1 ms more.
+fn waiting() -> TempDir {
+    let time = |by, from, ran_us| Mark::Time { by_ns: by * MS, from_ns: from * MS, ran_us };
+    let marks = [
+        (0, 0, time(1, 1, Some(0))),
+        (1, 0, time(2, 2, Some(1000))),
+        (6, 0, time(4, 9, Some(2000))),
+        (6, 1, time(10, 10, Some(1000))),
+    ];
+    with_marks(&[0x80, 0x81, 0x00, 0x81, 0x00, 0x81, 0x01], &encoded(&marks))
+}
+
+#[test]
+fn waiting_is_apart_from_working() {
+    let dir = waiting();
+    let lines = |args: &[&str]| -> Vec<String> {
+        let run = flow(args, dir.path());
+        assert_eq!(run.code, Some(0), "{}", run.err);
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        run.out.lines().map(words).filter(|line| !line.is_empty()).collect()
+    };
+    let report = lines(&["report"]);
+    assert_eq!(
+        report[0],
+        "4 calls of 2 methods in 1 thread ran for 4.00 ms and waited for 5.00 ms"
+    );
+    assert_eq!(report[1], "calls cpu % self % waiting method");
+    assert!(report[2].starts_with("1 4.00 ms 100.0% 2.80 ms "), "{report:?}");
+    assert!(report[2].ends_with("5.00 ms com.app.Main.main(String[])"), "{report:?}");
+    assert!(report[3].starts_with("3 ~1.20 ms "), "{report:?}");
+    assert!(report[3].ends_with("5.00 ms com.app.Main.work(int)"), "{report:?}");
+    assert!(lines(&["graph"])[2].starts_with("1 4.00 ms 100.0% 2.80 ms 5.00 ms"), "by path");
+    // What a sampler of threads that wait would show.
+    let wall = lines(&["report", "--wall"]);
+    assert_eq!(wall[0], "4 calls of 2 methods in 1 thread took 9.00 ms");
+    assert_eq!(wall, lines(&["report", "--by", "wall"]));
+    // Two milliseconds while it waits: none of them is CPU time.
+    let range = lines(&["report", "--time", "5ms..7ms"]);
+    assert!(range[0].ends_with("ran for 0 ns and waited for 2.00 ms"), "{range:?}");
+
+    let run = flow(&["report", "--format", "json"], dir.path());
+    let main: serde_json::Value = serde_json::from_str(run.out.lines().next().unwrap()).unwrap();
+    assert_eq!(
+        [&main["total"], &main["waiting"], &main["unit"]],
+        [&serde_json::json!(4 * MS), &serde_json::json!(5 * MS), &serde_json::json!("cpu-ns")]
+    );
+    let run = flow(&["report", "--by", "cpu"], exact().path());
+    assert_eq!(run.code, Some(1));
+    assert!(run.err.contains("CPU times were not recorded"), "{}", run.err);
+    let run = flow(&["export", "--to", "csv", "--by", "cpu"], dir.path());
+    assert!(run.code == Some(2) && run.err.contains("--by cpu does not apply"), "{}", run.err);
+    let run = flow(&["dump", "--marks"], dir.path());
+    assert!(run.out.contains("by 4000000  from 9000000  ran 2000 µs\n"), "{}", run.out);
 }
 
 #[test]
@@ -517,8 +572,8 @@ fn check_names_errors_in_marks() {
     assert_eq!(run.code, Some(1));
     assert!(run.out.contains("offset 9"), "{}", run.out);
     let back = [
-        (1, 0, Mark::Time { by_ns: 10, from_ns: 500 }),
-        (2, 0, Mark::Time { by_ns: 20, from_ns: 30 }),
+        (1, 0, Mark::Time { by_ns: 10, from_ns: 500, ran_us: None }),
+        (2, 0, Mark::Time { by_ns: 20, from_ns: 30, ran_us: None }),
         (99, 0, Mark::Paused),
     ];
     let run = found(&encoded(&back));
@@ -527,7 +582,7 @@ fn check_names_errors_in_marks() {
     assert!(run.out.contains("1 mark after the end of the events"), "{}", run.out);
     // Instants are relative to each other, but not across a part that is left out.
     let instants = |at_ns| {
-        let inside = (0, 0, Mark::Time { by_ns: 5, from_ns: 9 });
+        let inside = (0, 0, Mark::Time { by_ns: 5, from_ns: 9, ran_us: None });
         encoded(&[inside, (5, 1, Mark::Instant { at_ns }), (6, 0, Mark::Instant { at_ns: 11 })])
     };
     let run = found(&instants(8));
@@ -559,7 +614,7 @@ fn info_and_dump_show_marks() {
     let run = flow(&["report"], dir.path());
     assert!(run.out.contains("estimates: events are known to within 0 ns (median)"), "{}", run.out);
     // The precision is that of the marks, not the period of the clock.
-    let time = |offset, by_ns, from_ns| (offset, 0, Mark::Time { by_ns, from_ns });
+    let time = |offset, by_ns, from_ns| (offset, 0, Mark::Time { by_ns, from_ns, ran_us: None });
     let marks = [time(0, 0, MS), time(4, 3 * MS, 4 * MS), time(7, 6 * MS, 6 * MS)];
     let late = with_marks(MAIN, &encoded(&marks));
     fs::copy(dir.path().join("trace.json"), late.path().join("trace.json")).unwrap();
@@ -568,8 +623,8 @@ fn info_and_dump_show_marks() {
     let run = flow(&["dump", "--marks", "--format", "csv"], dir.path());
     let lines: Vec<_> = run.out.lines().collect();
     assert_eq!(lines.len(), 1 + 13);
-    assert_eq!(lines[1], ".,1,9,0,0,time,0,1000007,,");
-    assert!(run.out.contains(",5,0,unwound,,,2,x.Oops\n"), "{}", run.out);
+    assert_eq!(lines[1], ".,1,9,0,0,time,0,1000007,,,");
+    assert!(run.out.contains(",5,0,unwound,,,2,x.Oops,\n"), "{}", run.out);
     let run = flow(&["dump", "--marks"], dir.path());
     assert!(run.out.contains("note     step \\u{7}2\n"), "{}", run.out);
 }

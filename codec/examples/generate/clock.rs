@@ -71,7 +71,7 @@ impl<W: Write> Clock<W> {
     }
 
     fn time(&mut self, offset: u64) {
-        let mark = Mark::Time { by_ns: self.now_ns, from_ns: self.now_ns };
+        let mark = Mark::Time { by_ns: self.now_ns, from_ns: self.now_ns, ran_us: None };
         self.encoder.encode(Position::before(Offset::new(offset)), &mark, &mut self.block);
     }
 

@@ -156,7 +156,7 @@ impl Diff {
             let here = self.paths.child(parent.copied().unwrap_or(BEYOND), number);
             // What was called is present, even if it took no measurable time.
             let self_weight =
-                if tree.is_timed() { row.self_weight.max(1) } else { row.self_weight };
+                if tree.axis().is_some() { row.self_weight.max(1) } else { row.self_weight };
             match (self.paths.counts_mut(here), run) {
                 (Some(counts), Run::Before) => counts.before += self_weight,
                 (Some(counts), Run::After) => counts.after += self_weight,

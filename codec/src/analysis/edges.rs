@@ -38,6 +38,8 @@ pub struct EdgeRow {
     pub total_from: u64,
     /// The upper bound.
     pub total_by: u64,
+    /// If the total is CPU time: how long the thread did not run while one of these calls was on the stack.
+    pub waiting_ns: u64,
 }
 
 /// A report, weighed by calls or by time.
@@ -228,8 +230,8 @@ impl<S: Sums, F: FnMut(MethodId) -> bool> Edges<S, F> {
                 OTHERS => return None,
                 label => Some(self.numbering.method(u32::try_from(label - 1).ok()?)?),
             };
-            let ReportRow { calls, total, self_weight, total_from, total_by, .. } = row;
-            Some(EdgeRow { method, calls, total, self_weight, total_from, total_by })
+            let ReportRow { calls, total, self_weight, total_from, total_by, waiting_ns, .. } = row;
+            Some(EdgeRow { method, calls, total, self_weight, total_from, total_by, waiting_ns })
         });
         rows.collect()
     }

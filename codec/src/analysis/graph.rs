@@ -8,7 +8,7 @@ use super::numbering::Numbering;
 use super::path_tree::PathTree;
 use super::paths::{BEYOND, Paths, ROOT, at};
 use crate::MethodId;
-use crate::read::{Clock, Visit};
+use crate::read::{Clock, TimeAxis, Visit};
 
 /// Adds up the calls of any number of threads, one after the other: calls with the same methods on the
 /// stack count as one path. Memory: about 32 bytes a path, 4 bytes an open frame.
@@ -34,8 +34,10 @@ pub struct Graph<W = CallWeight> {
     weight: W,
     numbering: Numbering,
     paths: Paths<u64>,
-    /// By path: the weight that passed while its last method was the innermost frame.
+    /// By path: the weight that passed while its last method was the innermost frame, and the wall-clock time
+    /// if the weight is CPU time.
     self_weight: Vec<u128>,
+    self_wall: Vec<u128>,
     /// The paths of the open frames, after the root.
     stack: Vec<u32>,
     calls: u64,
@@ -45,11 +47,11 @@ pub struct Graph<W = CallWeight> {
 
 /// The weight of a path.
 pub trait Weight {
-    /// Whether the weight is time. Calls are counted in any case.
-    const IS_TIME: bool;
+    /// What time the weight is; `None` if it is no time. Calls are counted in any case.
+    fn axis(&self) -> Option<TimeAxis>;
 
-    /// Returns the weight that passed since the last event.
-    fn pass(&mut self) -> u64;
+    /// Returns the weight that passed since the last event, and the wall-clock time if the weight is CPU time.
+    fn pass(&mut self) -> (u64, u64);
 
     /// Ends a thread.
     fn end_thread(&mut self) {}
@@ -60,42 +62,54 @@ pub trait Weight {
 pub struct CallWeight;
 
 /// Calls weigh their duration, by the clock that is advanced while records are received. Memory: 16 bytes
-/// more a path.
+/// more a path, and as much again for CPU time.
 #[derive(Clone, Debug)]
 pub struct TimeWeight<'c> {
     clock: &'c Clock,
-    /// When the last event happened.
+    axis: TimeAxis,
+    /// When the last event happened, on that axis and by wall-clock time.
     last: u64,
+    last_wall: u64,
 }
 
 impl Weight for CallWeight {
-    const IS_TIME: bool = false;
+    fn axis(&self) -> Option<TimeAxis> {
+        None
+    }
 
     #[inline]
-    fn pass(&mut self) -> u64 {
-        0
+    fn pass(&mut self) -> (u64, u64) {
+        (0, 0)
     }
 }
 
 impl<'c> TimeWeight<'c> {
-    /// Creates a weight by this clock.
+    /// Creates a weight by the time on this axis of a clock.
     #[must_use]
-    pub fn new(clock: &'c Clock) -> Self {
-        Self { clock, last: 0 }
+    pub fn new(clock: &'c Clock, axis: TimeAxis) -> Self {
+        Self { clock, axis, last: 0, last_wall: 0 }
     }
 }
 
 impl Weight for TimeWeight<'_> {
-    const IS_TIME: bool = true;
+    fn axis(&self) -> Option<TimeAxis> {
+        Some(self.axis)
+    }
 
     #[inline]
-    fn pass(&mut self) -> u64 {
-        let now = self.clock.now();
-        now.saturating_sub(std::mem::replace(&mut self.last, now))
+    fn pass(&mut self) -> (u64, u64) {
+        let now = self.clock.on(self.axis);
+        let passed = now.saturating_sub(std::mem::replace(&mut self.last, now));
+        if self.axis == TimeAxis::Wall {
+            return (passed, 0);
+        }
+        let wall = self.clock.now();
+        let all = wall.saturating_sub(std::mem::replace(&mut self.last_wall, wall));
+        (passed, all)
     }
 
     fn end_thread(&mut self) {
-        self.last = 0;
+        (self.last, self.last_wall) = (0, 0);
     }
 }
 
@@ -136,29 +150,21 @@ impl<W: Weight> Graph<W> {
     }
 
     fn with_paths(weight: W, paths: Paths<u64>) -> Self {
-        let (numbering, self_weight, stack) = (Numbering::default(), Vec::new(), Vec::new());
-        Self { weight, numbering, paths, self_weight, stack, calls: 0, beyond: 0 }
+        let (self_weight, self_wall) = (Vec::new(), Vec::new());
+        let (numbering, stack) = (Numbering::default(), Vec::new());
+        Self { weight, numbering, paths, self_weight, self_wall, stack, calls: 0, beyond: 0 }
     }
 
     /// Adds what has passed since the last event to the innermost frame.
     #[inline]
     fn pass(&mut self) {
-        let passed = self.weight.pass();
-        let Some(&path) = self.stack.last().filter(|_| passed > 0) else { return };
-        match self.self_weight.get_mut(at(path)) {
-            Some(self_weight) => *self_weight += u128::from(passed),
-            None => self.meet(path, passed),
+        let (passed, wall) = self.weight.pass();
+        let Some(&path) = self.stack.last() else { return };
+        if passed > 0 {
+            add(&mut self.self_weight, path, passed, &self.paths);
         }
-    }
-
-    #[cold]
-    fn meet(&mut self, path: u32, passed: u64) {
-        if path != BEYOND {
-            self.self_weight.resize(self.paths.nodes().len(), 0);
-            debug_assert!(at(path) < self.self_weight.len(), "there is a weight for each path");
-            if let Some(self_weight) = self.self_weight.get_mut(at(path)) {
-                *self_weight += u128::from(passed);
-            }
+        if wall > 0 {
+            add(&mut self.self_wall, path, wall, &self.paths);
         }
     }
 
@@ -178,12 +184,36 @@ impl<W: Weight> Graph<W> {
     /// Returns the tree of all calls added. Frames that are open count up to here.
     #[must_use]
     pub fn into_tree(self) -> PathTree {
-        let self_weight = W::IS_TIME.then(|| {
-            let mut self_weight: Vec<_> = self.self_weight.into_iter().map(Clock::to_ns).collect();
-            self_weight.resize(self.paths.nodes().len(), 0);
-            self_weight
-        });
-        PathTree::new(self.numbering, self.paths.into_nodes(), self.beyond, self_weight)
+        let in_ns = |sums: Vec<u128>| {
+            let mut sums: Vec<_> = sums.into_iter().map(Clock::to_ns).collect();
+            sums.resize(self.paths.nodes().len(), 0);
+            sums
+        };
+        let axis = self.weight.axis();
+        let self_weight = axis.map(|_| in_ns(self.self_weight));
+        let self_wall = (axis == Some(TimeAxis::Cpu)).then(|| in_ns(self.self_wall));
+        let nodes = self.paths.into_nodes();
+        PathTree::new(self.numbering, nodes, self.beyond, self_weight, self_wall)
+    }
+}
+
+/// Adds to the sum of a path.
+#[inline]
+fn add(sums: &mut Vec<u128>, path: u32, passed: u64, paths: &Paths<u64>) {
+    match sums.get_mut(at(path)) {
+        Some(sum) => *sum += u128::from(passed),
+        None => meet(sums, path, passed, paths),
+    }
+}
+
+#[cold]
+fn meet(sums: &mut Vec<u128>, path: u32, passed: u64, paths: &Paths<u64>) {
+    if path != BEYOND {
+        sums.resize(paths.nodes().len(), 0);
+        debug_assert!(at(path) < sums.len(), "there is a weight for each path");
+        if let Some(sum) = sums.get_mut(at(path)) {
+            *sum += u128::from(passed);
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use std::collections::BinaryHeap;
 use super::numbering::Numbering;
 use super::paths::{PathNode, ROOT, at};
 use crate::MethodId;
+use crate::read::TimeAxis;
 
 /// A path in a [`PathTree`] or a [`Diff`](super::Diff): methods from the outermost call to the innermost.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -36,6 +37,8 @@ pub struct PathRow {
     pub total: u64,
     /// Calls that end with this path; or the time while it was the whole stack.
     pub self_weight: u64,
+    /// If the total is CPU time: how long the thread did not run while the path was on the stack.
+    pub waiting_ns: u64,
 }
 
 /// Calls added up by path. Memory: about 32 bytes a path.
@@ -47,22 +50,27 @@ pub struct PathTree {
     /// By path; `None` if the weights are the calls.
     self_weight: Option<Vec<u64>>,
     totals: Vec<u64>,
+    /// The total wall-clock time, if weights are CPU time.
+    wall_totals: Option<Vec<u64>>,
     calls: u64,
     beyond: u64,
 }
 
 impl PathTree {
-    /// Creates a tree in which paths weigh their calls, or the given numbers, one for each node.
+    /// Creates a tree in which paths weigh their calls, or the given numbers, one for each node. `wall` has their
+    /// wall-clock time, if their weight is CPU time.
     pub(super) fn new(
         numbering: Numbering,
         mut nodes: Vec<PathNode<u64>>,
         beyond: u64,
         self_weight: Option<Vec<u64>>,
+        wall: Option<Vec<u64>>,
     ) -> Self {
         nodes.shrink_to_fit();
         let calls = nodes.iter().map(|node| node.counts).sum();
         let by_calls = || nodes.iter().map(|node| node.counts).collect();
         let mut totals: Vec<u64> = self_weight.clone().unwrap_or_else(by_calls);
+        let mut wall_totals = wall;
         for node in &mut nodes {
             (node.last, node.after) = (ROOT, ROOT);
         }
@@ -73,13 +81,21 @@ impl PathTree {
             if let Some(sum) = totals.get_mut(parent) {
                 *sum = sum.saturating_add(total);
             }
+            if let Some(totals) = &mut wall_totals {
+                let total = totals.get(path).copied().unwrap_or_default();
+                totals
+                    .iter_mut()
+                    .skip(parent)
+                    .take(1)
+                    .for_each(|sum| *sum = sum.saturating_add(total));
+            }
             let Some(parent) = nodes.get_mut(parent) else { continue };
             let first = std::mem::replace(&mut parent.last, u32::try_from(path).unwrap_or(ROOT));
             if let Some(node) = nodes.get_mut(path) {
                 node.after = first;
             }
         }
-        Self { numbering, nodes, self_weight, totals, calls, beyond }
+        Self { numbering, nodes, self_weight, totals, wall_totals, calls, beyond }
     }
 
     /// The calls of all paths.
@@ -94,10 +110,12 @@ impl PathTree {
         self.total(self.root())
     }
 
-    /// Returns whether weights are nanoseconds rather than calls.
+    /// What time the weights are, in nanoseconds; `None` if they are calls.
     #[must_use]
-    pub fn is_timed(&self) -> bool {
-        self.self_weight.is_some()
+    pub fn axis(&self) -> Option<TimeAxis> {
+        let timed = self.self_weight.as_ref()?;
+        debug_assert_eq!(timed.len(), self.nodes.len(), "a weight for each path");
+        Some(if self.wall_totals.is_some() { TimeAxis::Cpu } else { TimeAxis::Wall })
     }
 
     /// Calls that were left out because there were more than 2^32 paths.
@@ -159,7 +177,16 @@ impl PathTree {
             None => calls,
             Some(self_weight) => self_weight.get(at(path.0)).copied().unwrap_or_default(),
         };
-        Some(PathRow { method, calls, total: self.total(path), self_weight })
+        let (total, waiting_ns) = (self.total(path), self.waiting_ns(path));
+        Some(PathRow { method, calls, total, self_weight, waiting_ns })
+    }
+
+    /// If weights are CPU time: how long the threads waited while a path was on the stack; the
+    /// [`root`](Self::root) is on it all the time. Otherwise 0.
+    #[must_use]
+    pub fn waiting_ns(&self, path: PathId) -> u64 {
+        let wall = self.wall_totals.as_ref().and_then(|totals| totals.get(at(path.0)));
+        wall.map_or(0, |wall| wall.saturating_sub(self.total(path)))
     }
 
     fn total(&self, path: PathId) -> u64 {

@@ -27,6 +27,8 @@ pub struct ReportRow {
     pub total_from: u64,
     /// The upper bound.
     pub total_by: u64,
+    /// If the total is CPU time: how long the thread did not run while the method was on the stack.
+    pub waiting_ns: u64,
 }
 
 /// The sums over the frames of one method, either its outermost ones or the recursive ones.
@@ -248,6 +250,7 @@ impl Report {
                 self_weight,
                 total_from,
                 total_by,
+                waiting_ns: 0,
             })
         };
         let mut rows: Vec<_> = near.chain(far).filter_map(row).collect();

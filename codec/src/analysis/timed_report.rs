@@ -10,7 +10,7 @@ use std::num::NonZeroU64;
 use super::ReportRow;
 use super::numbering::{Numbering, index};
 use crate::MethodId;
-use crate::read::{Bounds, Clock, Visit};
+use crate::read::{Bounds, Clock, TimeAxis, Visit};
 
 #[derive(Clone, Copy, Default, Debug)]
 struct Sum {
@@ -18,10 +18,13 @@ struct Sum {
     /// In fractions of a nanosecond, as [`Clock::now`].
     total: u128,
     self_weight: u128,
+    /// The total wall-clock time, if weights are CPU time.
+    wall_total: u128,
     /// The number of open frames; for the outermost one: when it was entered, the latest time for that, and
     /// in which interval.
     open: u64,
     entered_at: u64,
+    entered_at_wall: u64,
     entered_by_ns: u64,
     entered_in: u64,
     /// Time for certain, and the time of intervals in which it was entered or left; the last of these
@@ -48,11 +51,11 @@ impl Sum {
 ///
 /// ```no_run
 /// use flow_codec::analysis::TimedReport;
-/// use flow_codec::read::{Clock, Selection, TimeLimits, Trace};
+/// use flow_codec::read::{Clock, Selection, TimeAxis, TimeLimits, Trace};
 ///
 /// let trace = Trace::open("flow-trace")?;
 /// let (all, clock) = (Selection::all(), Clock::default());
-/// let mut report = TimedReport::new(&clock);
+/// let mut report = TimedReport::new(&clock, TimeAxis::Wall);
 /// for file in &trace.files {
 ///     let mut pass = file.timed_pass(&all, TimeLimits::NONE, &clock, &mut report)?;
 ///     while pass.visit_some()? {}
@@ -71,8 +74,14 @@ pub struct TimedReport<'c> {
     sums: Vec<Sum>,
     /// Numbers of the open frames' methods.
     stack: Vec<usize>,
-    /// When the last event happened.
+    /// What is added up.
+    axis: TimeAxis,
+    /// When the last event happened, on that axis.
     last: u64,
+    /// The wall-clock time while a frame was open, up to the first frame that is open now, and when that was
+    /// entered.
+    wall: u128,
+    wall_since: u64,
 }
 
 impl Visit for TimedReport<'_> {
@@ -87,13 +96,19 @@ impl Visit for TimedReport<'_> {
         let Some(sum) = self.sums.get_mut(number) else { return };
         sum.calls += 1;
         if sum.open == 0 {
-            let (bounds, interval) = (self.clock.bounds(), self.clock.interval());
+            let (bounds, interval) = (self.clock.bounds_on(self.axis), self.clock.interval());
             sum.entered_at = self.last;
+            if self.axis == TimeAxis::Cpu {
+                sum.entered_at_wall = self.clock.now();
+            }
             sum.entered_by_ns = bounds.by_ns;
             sum.entered_in = interval;
             sum.touch(interval, bounds);
         }
         sum.open += 1;
+        if self.stack.is_empty() {
+            self.wall_since = self.clock.now();
+        }
         self.stack.push(number);
     }
 
@@ -105,9 +120,9 @@ impl Visit for TimedReport<'_> {
             self.sums.resize(number + 1, Sum::default());
         }
         self.pass();
-        let entered_at = self.last;
+        let (entered_at, entered_at_wall) = (self.last, clock.now());
         clock.pass_enter(method);
-        self.last = clock.now();
+        self.last = clock.on(self.axis);
         debug_assert!(number < self.sums.len(), "there is a sum for each number");
         if let Some(sum) = self.sums.get_mut(number) {
             let duration = u128::from(self.last.saturating_sub(entered_at));
@@ -115,8 +130,14 @@ impl Visit for TimedReport<'_> {
             sum.self_weight += duration;
             if sum.open == 0 {
                 sum.total += duration;
-                sum.touch(clock.interval(), clock.bounds());
+                if self.axis == TimeAxis::Cpu {
+                    sum.wall_total += u128::from(clock.now().saturating_sub(entered_at_wall));
+                }
+                sum.touch(clock.interval(), clock.bounds_on(self.axis));
             }
+        }
+        if self.stack.is_empty() {
+            self.wall += u128::from(clock.now().saturating_sub(entered_at_wall));
         }
         if let Some(further) = NonZeroU64::new(exits.get() - 1) {
             self.exit(further);
@@ -137,24 +158,32 @@ impl Visit for TimedReport<'_> {
                 continue;
             }
             sum.total += u128::from(self.last - sum.entered_at);
+            if self.axis == TimeAxis::Cpu {
+                let wall = self.clock.now().saturating_sub(sum.entered_at_wall);
+                sum.wall_total += u128::from(wall);
+            }
             let interval = self.clock.interval();
             if sum.entered_in != interval {
-                let bounds = self.clock.bounds();
+                let bounds = self.clock.bounds_on(self.axis);
                 let sure = bounds.from_ns.saturating_sub(sum.entered_by_ns);
                 sum.sure_ns = sum.sure_ns.saturating_add(sure);
                 sum.touch(interval, bounds);
             }
+        }
+        if rest == 0 && !self.stack.is_empty() {
+            self.wall += u128::from(self.clock.now().saturating_sub(self.wall_since));
         }
         self.stack.truncate(rest);
     }
 }
 
 impl<'c> TimedReport<'c> {
-    /// Creates an empty report with this clock.
+    /// Creates an empty report of the times on this axis of a clock.
     #[must_use]
-    pub fn new(clock: &'c Clock) -> Self {
+    pub fn new(clock: &'c Clock, axis: TimeAxis) -> Self {
         let (numbering, sums) = (Numbering::default(), vec![Sum::default()]);
-        Self { clock, numbering, sums, stack: Vec::new(), last: 0 }
+        let stack = Vec::new();
+        Self { clock, numbering, sums, stack, axis, last: 0, wall: 0, wall_since: 0 }
     }
 
     /// Ends a thread. Frames that are still open count up to its last known instant.
@@ -166,13 +195,13 @@ impl<'c> TimedReport<'c> {
     /// The time.
     #[inline]
     pub(super) fn now(&self) -> u64 {
-        self.clock.now()
+        self.clock.on(self.axis)
     }
 
     /// Adds what has passed since the last event to the innermost frame.
     #[inline(always)]
     fn pass(&mut self) {
-        let now = self.clock.now();
+        let now = self.clock.on(self.axis);
         let innermost = self.stack.last().copied().unwrap_or_default();
         if let Some(sum) = self.sums.get_mut(innermost) {
             sum.self_weight += u128::from(now.saturating_sub(self.last));
@@ -192,12 +221,22 @@ impl<'c> TimedReport<'c> {
         Clock::to_ns(self.sums.iter().skip(1).map(|sum| sum.self_weight).sum())
     }
 
+    /// How long all threads together waited while a frame was open, if CPU time is added up; otherwise 0.
+    #[must_use]
+    pub fn waiting_ns(&self) -> u64 {
+        match self.axis {
+            TimeAxis::Wall => 0,
+            TimeAxis::Cpu => Clock::to_ns(self.wall).saturating_sub(self.total_ns()),
+        }
+    }
+
     /// The rows, the largest total first.
     #[must_use]
     pub fn rows(&self) -> Vec<ReportRow> {
         let row = |(&method, sum): (&MethodId, &Sum)| ReportRow {
             method,
             calls: sum.calls,
+            waiting_ns: Clock::to_ns(sum.wall_total.saturating_sub(sum.total)),
             total: Clock::to_ns(sum.total),
             self_weight: Clock::to_ns(sum.self_weight),
             // A method that is entered or left between two marks ran for any part of the time between them.

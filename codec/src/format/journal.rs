@@ -71,10 +71,11 @@
 //! | 0 | written | a word: bytes of the thread's [`marks`](super::marks) file that hold all marks before these |
 //! | 8 | pending | a word: bytes of marks that follow |
 //! | 16 | | these bytes, encoded to follow what is written; zeros up to a multiple of eight |
-//! | | samples | three words each: 1 + a number of bytes of the chunk, *by*, and *from*; one that begins with 0 ends them |
+//! | | samples | three words each: a place, *by*, and *from*; a place of 0 ends them |
 //!
-//! A sample is a time mark after that many bytes of the raw chunk. The thread that takes the samples stores
-//! it, last word first, and *from* may grow.
+//! A sample is a time mark after some bytes of the raw chunk. Bits 0–31 of its place are 1 + the number of
+//! these bytes; bits 32–63 are 1 + *ran*, or 0 if that is unknown. The thread that takes the samples stores it,
+//! last word first, and *from* may grow.
 //!
 //! Words are stored whole. Those from 16 on change only while the slot is not open, and the state word last
 //! of all. A thread that hands over a chunk writes it to its file, opens another slot, and only then closes
@@ -241,7 +242,22 @@ impl SlotHeader {
 /// Bytes of the marks of a slot before those that are pending.
 pub const MARKS_HEADER_BYTES: usize = 2 * WORD_BYTES;
 /// Words of a sample.
-pub const TICK_WORDS: usize = 3;
+pub const SAMPLE_WORDS: usize = 3;
+
+/// The place of a sample: after this many bytes of the chunk.
+#[must_use]
+pub fn sample_place(bytes: usize, ran_us: Option<u32>) -> u64 {
+    let ran = ran_us.map_or(0, |ran_us| u64::from(ran_us.saturating_add(1)));
+    (ran << u32::BITS) | (bytes as u64 + 1)
+}
+
+/// The number of bytes and *ran* of such a place; `None` if there is no sample.
+#[must_use]
+pub fn placed(place: u64) -> Option<(usize, Option<u32>)> {
+    let bytes = (place & u64::from(u32::MAX)).checked_sub(1)?;
+    let ran_us = u32::try_from(place >> u32::BITS).ok().and_then(|ran| ran.checked_sub(1));
+    Some((usize::try_from(bytes).ok()?, ran_us))
+}
 
 /// The value of a slot's word for lengths.
 #[must_use]

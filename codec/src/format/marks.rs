@@ -21,7 +21,7 @@
 //!
 //! | kind | name | payload |
 //! |---:|---|---|
-//! | `01` | time | see *Time*: first, by how many nanoseconds its *by* is later than that of the previous time mark, or than 0; second, by how many its *from* is later than its *by*, as `2n`, or earlier, as `2n − 1` |
+//! | `01` | time | see *Time*: first, by how many nanoseconds its *by* is later than that of the previous time mark, or than 0; second, by how many its *from* is later than its *by*, as `2n`, or earlier, as `2n − 1`; third, if it is known, *ran*: see *CPU time* |
 //! | `02` | unwound | how many exits from here on were by exception, at least one; then the class of the exception, in UTF-8 as Java shows it, or nothing if it is unknown |
 //! | `03` | gap | how many events are missing here; 0 if unknown |
 //! | `04` | paused | empty: events from here on were not recorded |
@@ -36,6 +36,12 @@
 //! *from* is later than its *by*: it was sampled there at both times, so the next event was not before
 //! *from*. An event between two marks happened between the *from* of the first one and the *by* of the second
 //! one; if marks are not in order, the latest *from* and the earliest *by* count.
+//!
+//! **CPU time.** *Ran* is for how many microseconds the thread ran on a processor since the previous time mark:
+//! between the *by* of that mark and the *by* of this one. Rounding is such that the sum over all marks of a
+//! thread is right. For the time at which a thread waited at the position of the previous mark and the time
+//! after that together there is one number: a reader assumes that the thread ran as long as possible after it
+//! had left that position. Without the number, the thread counts as if it had run all the time.
 //!
 //! **Instants.** The mark gives the exact time of each event. Each number is `8n + s`:
 //!
@@ -75,6 +81,17 @@
 //! | `01` | version 1 |
 //! | `01 01 00 04 88 27 C0 3E` | time, offset 1, by 5000, from 4000 later |
 //! | `02 03 00 0D 02 63 6F 6D 2E 61 70 70 2E 4F 6F 70 73` | unwound, offset 4, two exits, `com.app.Oops` |
+//!
+//! # Example with CPU time
+//!
+//! The same time mark; since the previous one, or since the start, the thread had run for 300 microseconds.
+//! `codec/tests/golden/ran.hex` has these bytes.
+//!
+//! | bytes | |
+//! |---|---|
+//! | `66 6C 6F 77 2D 6D 72 6B` | magic |
+//! | `01` | version 1 |
+//! | `01 01 00 06 88 27 C0 3E AC 02` | time, offset 1, by 5000, from 4000 later, ran 300 |
 //!
 //! # Example of instants
 //!
@@ -161,6 +178,8 @@ pub enum Mark {
         by_ns: u64,
         /// No event after it had happened before this time.
         from_ns: u64,
+        /// For how many microseconds the thread ran on a processor since the previous time mark, if that is known.
+        ran_us: Option<u64>,
     },
     /// Some exits from here on were by exception.
     Unwound {
@@ -282,12 +301,13 @@ impl MarkEncoder {
         self.finish(bytes);
         let mut payload = Vec::new();
         let kind = match mark {
-            Mark::Time { by_ns, from_ns } => {
+            Mark::Time { by_ns, from_ns, ran_us } => {
                 let by_ns = (*by_ns).max(self.before.by_ns);
                 put(&mut payload, by_ns - self.before.by_ns);
                 let farthest = if *from_ns < by_ns { i64::MIN } else { i64::MAX };
                 let later = from_ns.checked_signed_diff(by_ns).unwrap_or(farthest);
                 put(&mut payload, zigzag(later));
+                ran_us.iter().for_each(|ran_us| put(&mut payload, *ran_us));
                 self.before.by_ns = by_ns;
                 TIME
             }
@@ -497,8 +517,10 @@ impl Before {
             TIME => {
                 let by_ns = self.by_ns.checked_add(take(&mut payload)?)?;
                 let later = from_zigzag(take(&mut payload)?);
+                let from_ns = by_ns.checked_add_signed(later)?;
+                let ran_us = if payload.is_empty() { None } else { Some(take(&mut payload)?) };
                 self.by_ns = by_ns;
-                Mark::Time { by_ns, from_ns: by_ns.checked_add_signed(later)? }
+                Mark::Time { by_ns, from_ns, ran_us }
             }
             UNWOUND => {
                 let exits = NonZeroU64::new(take(&mut payload)?)?;
@@ -534,17 +556,23 @@ mod tests {
         let outcome = Some(Outcome::Aborted);
         let test = TestMark { outcome, name: "a.B.c".into(), detail: "no é".into() };
         vec![
-            (position(0, 0), Mark::Time { by_ns: 10, from_ns: 10 }),
+            (position(0, 0), Mark::Time { by_ns: 10, from_ns: 10, ran_us: None }),
             (position(0, 0), Mark::Paused),
             (position(0, 0), Mark::Resumed),
-            (position(300, 2), Mark::Time { by_ns: 1_000_000, from_ns: 999_000 }),
+            (
+                position(300, 2),
+                Mark::Time { by_ns: 1_000_000, from_ns: 999_000, ran_us: Some(300) },
+            ),
             (position(300, 2), Mark::Unwound { exits: three, thrown: None }),
             (position(300, 5), Mark::Unwound { exits: three, thrown: Some("x.Öps".into()) }),
             (position(1 << 40, 0), Mark::Gap { events: None }),
             (position(1 << 40, 1), Mark::Gap { events: Some(three) }),
             (position(1 << 40, u64::MAX), Mark::Note("step 2".into())),
             (position(1 << 40, u64::MAX), Mark::Test(test)),
-            (position(u64::MAX, 0), Mark::Time { by_ns: u64::MAX, from_ns: u64::MAX }),
+            (
+                position(u64::MAX, 0),
+                Mark::Time { by_ns: u64::MAX, from_ns: u64::MAX, ran_us: None },
+            ),
         ]
     }
 
@@ -581,8 +609,9 @@ mod tests {
         for (by_ns, from_ns, nearer) in
             [(u64::MAX, 25, u64::MAX - (1 << 63)), (25, u64::MAX, 24 + (1 << 63))]
         {
-            let marks = encoded(&[(position(0, 0), Mark::Time { by_ns, from_ns })]);
-            let expected = vec![(position(0, 0), Mark::Time { by_ns, from_ns: nearer })];
+            let marks = encoded(&[(position(0, 0), Mark::Time { by_ns, from_ns, ran_us: None })]);
+            let expected =
+                vec![(position(0, 0), Mark::Time { by_ns, from_ns: nearer, ran_us: None })];
             assert_eq!(decoded(&marks), (expected, DecodedMark::Incomplete));
         }
     }

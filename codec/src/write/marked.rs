@@ -14,6 +14,8 @@ pub struct Sample {
     pub by_ns: u64,
     /// No event after it had happened before then.
     pub from_ns: u64,
+    /// For how many microseconds the thread ran since the previous sample, if that is known.
+    pub ran_us: Option<u32>,
 }
 
 /// The position to which the marks of a chunk belong.
@@ -98,7 +100,8 @@ impl Canonicalizer {
             let Some(part) = raw.get(done..sample.bytes) else { continue };
             counts.add(self.push_part(part, base, out, marks));
             done = sample.bytes;
-            let mark = Mark::Time { by_ns: sample.by_ns, from_ns: sample.from_ns };
+            let Sample { by_ns, from_ns, ran_us, .. } = *sample;
+            let mark = Mark::Time { by_ns, from_ns, ran_us: ran_us.map(u64::from) };
             marks.add(base.position(out.len(), self.held()), &mark);
         }
         counts.add(self.push_part(raw.get(done..).unwrap_or_default(), base, out, marks));
@@ -131,7 +134,8 @@ mod tests {
     use crate::format::marks::decode_all;
 
     fn marks(raw: &[u8], samples: &[usize]) -> (Vec<u8>, Vec<(u64, u64, Mark)>) {
-        let sample = |&bytes: &usize| Sample { bytes, by_ns: bytes as u64, from_ns: 0 };
+        let sample =
+            |&bytes: &usize| Sample { bytes, by_ns: bytes as u64, from_ns: 0, ran_us: Some(7) };
         let samples: Vec<_> = samples.iter().map(sample).collect();
         let (mut canonicalizer, mut out) = (Canonicalizer::default(), vec![0xEE]);
         let mut marks = EncodedMarks::default();
@@ -148,7 +152,7 @@ mod tests {
     }
 
     fn time(by_ns: u64) -> Mark {
-        Mark::Time { by_ns, from_ns: 0 }
+        Mark::Time { by_ns, from_ns: 0, ran_us: Some(7) }
     }
 
     fn unwound(exits: u64) -> Mark {

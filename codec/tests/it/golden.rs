@@ -656,6 +656,19 @@ fn example_of(spec: &str, what: &str, golden: &str) -> Vec<u8> {
 }
 
 #[test]
+fn the_example_with_cpu_time_is_that_of_the_specification() {
+    use flow_codec::Offset;
+    use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position, decode_all};
+    let bytes = example_of(include_str!("../../src/format/marks.rs"), " with CPU time", "ran.hex");
+    let mark = Mark::Time { by_ns: 5000, from_ns: 9000, ran_us: Some(300) };
+    let position = Position::before(Offset::new(1));
+    assert_eq!(decode_all(&bytes[HEADER.len()..]).unwrap(), [(position, mark.clone())]);
+    let (mut encoder, mut written) = (MarkEncoder::with_header(), Vec::new());
+    encoder.encode(position, &mark, &mut written);
+    assert_eq!(written, bytes);
+}
+
+#[test]
 fn the_example_of_instants_is_that_of_the_specification() {
     use flow_codec::Offset;
     use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position, decode_all};
@@ -720,7 +733,7 @@ fn the_example_of_marks_is_that_of_the_specification() {
     };
     let bytes = example(include_str!("../../src/format/marks.rs"), "marks.hex");
     let marks = [
-        (1, Mark::Time { by_ns: 5000, from_ns: 9000 }),
+        (1, Mark::Time { by_ns: 5000, from_ns: 9000, ran_us: None }),
         (
             4,
             Mark::Unwound {

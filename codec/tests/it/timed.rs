@@ -10,8 +10,8 @@ use flow_codec::analysis::{EdgeRow, Edges, Graph, Report, Side, Slowest, TimeWei
 use flow_codec::format::flow::Encoded;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
 use flow_codec::read::{
-    Bounds, Call, Clock, EventKind, Lookahead, Selection, ThreadFile, TimeLimits, Timeline, Times,
-    Trace, When,
+    Bounds, Call, Clock, EventKind, Lookahead, Selection, ThreadFile, TimeAxis, TimeLimits,
+    Timeline, Times, Trace, When,
 };
 use flow_codec::scan::Summary;
 use flow_codec::{Glob, MethodId, Offset};
@@ -75,7 +75,7 @@ fn thread(records: &[Record]) -> Thread {
 }
 
 /// True marks: at some events, between the time of the previous event and its self_ns.
-fn marks(thread: &Thread, picks: &[bool], lies: &[(u64, u64)]) -> Vec<u8> {
+fn marks(thread: &Thread, picks: &[bool], lies: &[(u64, u64)], rans: &[Option<u64>]) -> Vec<u8> {
     let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
     let mut before = 1_000;
     for (number, event) in thread.events.iter().enumerate() {
@@ -84,7 +84,8 @@ fn marks(thread: &Thread, picks: &[bool], lies: &[(u64, u64)]) -> Vec<u8> {
             if let Some((by, from)) = lies.get(number % lies.len().max(1)) {
                 (by_ns, from_ns) = (*by, *from);
             }
-            encoder.encode(event.position, &Mark::Time { by_ns, from_ns }, &mut bytes);
+            let ran_us = rans.get(number % rans.len().max(1)).copied().flatten();
+            encoder.encode(event.position, &Mark::Time { by_ns, from_ns, ran_us }, &mut bytes);
         }
         before = event.at_ns;
     }
@@ -92,8 +93,8 @@ fn marks(thread: &Thread, picks: &[bool], lies: &[(u64, u64)]) -> Vec<u8> {
 }
 
 /// The estimate of each event, and of the end. In a run of exits, those up to a mark happen at once.
-fn estimates(file: &ThreadFile, thread: &Thread) -> Vec<(u64, Bounds)> {
-    let mut times = file.marks().expect("a file").map(Times::new);
+fn estimates(file: &ThreadFile, thread: &Thread, axis: TimeAxis) -> Vec<(u64, Bounds)> {
+    let mut times = file.marks().expect("a file").map(|marks| Times::new(marks).on(axis));
     let mut at = Position::default();
     let mut estimates = Vec::new();
     for event in &thread.events {
@@ -180,6 +181,12 @@ fn written(thread: &Thread, marks: &[u8]) -> (tempfile::TempDir, ThreadFile) {
     (dir, file)
 }
 
+/// For how long threads ran, in microseconds, where it is known.
+fn rans() -> impl Strategy<Value = Vec<Option<u64>>> {
+    let ran = prop_oneof![6 => 0_u64..4, 1 => 0_u64..2_000, 1 => Just(1 << 33)];
+    prop::collection::vec(prop::option::weighted(0.8, ran), 1..5)
+}
+
 fn lies() -> impl Strategy<Value = Vec<(u64, u64)>> {
     prop_oneof![4 => Just(Vec::new()),
         1 => prop::collection::vec((0_u64..1 << 40, 0_u64..1 << 40), 1..4)]
@@ -198,7 +205,7 @@ proptest! {
         min_ns in prop_oneof![1 => Just(0_u64), 1 => 1_u64..2_000_000],
     ) {
         let thread = thread(&records);
-        let (_dir, file) = written(&thread, &marks(&thread, &picks, &lies));
+        let (_dir, file) = written(&thread, &marks(&thread, &picks, &lies, &[None]));
         // A part of the whole time.
         let last = thread.events.last().map_or(0, |event| event.at_ns);
         let part = |percent: u64| last * percent / 100;
@@ -212,38 +219,47 @@ proptest! {
         records in records(),
         picks in prop::collection::vec(any::<bool>(), 1..7),
         lies in lies(),
+        rans in rans(),
     ) {
         let thread = thread(&records);
-        let (_dir, file) = written(&thread, &marks(&thread, &picks, &lies));
-        let estimates = estimates(&file, &thread);
-        let expected = naive(&thread, &estimates);
+        let (_dir, file) = written(&thread, &marks(&thread, &picks, &lies, &rans));
+        let wall = naive(&thread, &estimates(&file, &thread, TimeAxis::Wall));
+        let cpu = naive(&thread, &estimates(&file, &thread, TimeAxis::Cpu));
         let count = thread.events.len();
 
-        let clock = Clock::default();
-        let mut all = (TimedReport::new(&clock), Graph::new(TimeWeight::new(&clock)));
-        let mut pass = file.timed_pass(&ALL, TimeLimits::NONE, &clock, &mut all).expect("a file");
-        while pass.visit_some().expect("sound") {}
-        prop_assert!(pass.finish().is_none());
-        let (mut report, mut graph) = all;
-        report.end_thread();
-        graph.end_thread();
+        for (axis, expected) in [(TimeAxis::Wall, &wall), (TimeAxis::Cpu, &cpu)] {
+            let clock = Clock::default();
+            let mut all = (TimedReport::new(&clock, axis), Graph::new(TimeWeight::new(&clock, axis)));
+            let mut pass = file.timed_pass(&ALL, TimeLimits::NONE, &clock, &mut all).expect("a file");
+            while pass.visit_some().expect("sound") {}
+            prop_assert!(pass.finish().is_none());
+            let (mut report, mut graph) = all;
+            report.end_thread();
+            graph.end_thread();
 
-        let rows = report.rows();
-        let tree = graph.into_tree();
-        prop_assert!(tree.is_timed());
-        if lies.is_empty() {
-            for row in rows {
-                let of = |map: &BTreeMap<u64, u64>| map.get(&row.method.get()).copied().unwrap_or(0);
-                prop_assert!(is_about(row.total, of(&expected.total), count), "{row:?}");
-                prop_assert!(is_about(row.self_weight, of(&expected.self_ns), count), "{row:?}");
-                prop_assert!(row.total_from <= row.total + 2 + count as u64, "{row:?}");
-            }
-            for (path, row) in tree.rows() {
-                let methods: Vec<_> = tree.stack(path).iter().map(|method| method.get()).collect();
-                let self_ns = expected.paths.get(&methods).copied().unwrap_or(0);
-                prop_assert!(is_about(row.self_weight, self_ns, count), "{methods:?}");
+            let rows = report.rows();
+            let tree = graph.into_tree();
+            prop_assert_eq!(tree.axis(), Some(axis));
+            if lies.is_empty() {
+                for row in rows {
+                    let of = |map: &BTreeMap<u64, u64>| map.get(&row.method.get()).copied().unwrap_or(0);
+                    prop_assert!(is_about(row.total, of(&expected.total), count), "{row:?}");
+                    prop_assert!(is_about(row.self_weight, of(&expected.self_ns), count), "{row:?}");
+                    prop_assert!(row.total_from <= row.total + 2 + count as u64, "{row:?}");
+                    let waiting = match axis {
+                        TimeAxis::Wall => 0,
+                        TimeAxis::Cpu => of(&wall.total).saturating_sub(of(&cpu.total)),
+                    };
+                    prop_assert!(is_about(row.waiting_ns, waiting, 2 * count), "{row:?}");
+                }
+                for (path, row) in tree.rows() {
+                    let methods: Vec<_> = tree.stack(path).iter().map(|method| method.get()).collect();
+                    let self_ns = expected.paths.get(&methods).copied().unwrap_or(0);
+                    prop_assert!(is_about(row.self_weight, self_ns, count), "{methods:?}");
+                }
             }
         }
+        let expected = wall;
 
         // Each call, in order. With true marks, the true times are within the bounds.
         let slow = slowest(&file, usize::MAX);
@@ -358,7 +374,7 @@ proptest! {
             if picks[number % picks.len()] {
                 let (by_ns, from_ns) =
                     lies.get(number % lies.len().max(1)).copied().unwrap_or((before, event.at_ns));
-                encoder.encode(event.position, &Mark::Time { by_ns, from_ns }, &mut bytes);
+                encoder.encode(event.position, &Mark::Time { by_ns, from_ns, ran_us: None }, &mut bytes);
             }
             before = event.at_ns;
             if notes {
@@ -386,7 +402,7 @@ proptest! {
         prop_assert_eq!(&kinds, &expected);
 
         // The times of events are those of the model.
-        let estimates = estimates(&file, &thread);
+        let estimates = estimates(&file, &thread, TimeAxis::Wall);
         let times = all.iter().filter(|(item, _)| !matches!(item, Item::Note(_)));
         for ((_, time), (estimate, bounds)) in times.zip(&estimates) {
             prop_assert_eq!(time.bounds, *bounds);
@@ -507,9 +523,12 @@ fn sums(timeline: Timeline<'_>) -> Sums {
 fn analyses(file: &ThreadFile, selection: &Selection, limits: TimeLimits) -> Sums {
     let clock = Clock::default();
     let counted = |side| Edges::new(Report::default(), side, is_chosen);
-    let timed = |side| Edges::new(TimedReport::new(&clock), side, is_chosen);
+    let timed = |side| Edges::new(TimedReport::new(&clock, TimeAxis::Wall), side, is_chosen);
     let by_calls = (Report::default(), Graph::default());
-    let by_time = (TimedReport::new(&clock), Graph::new(TimeWeight::new(&clock)));
+    let by_time = (
+        TimedReport::new(&clock, TimeAxis::Wall),
+        Graph::new(TimeWeight::new(&clock, TimeAxis::Wall)),
+    );
     let callers = (counted(Side::Callers), timed(Side::Callers));
     let sides = (callers, (counted(Side::Callees), timed(Side::Callees)));
     let mut all = (Summary::default(), (by_calls, (by_time, sides)));

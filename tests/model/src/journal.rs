@@ -30,6 +30,8 @@ pub struct Tick {
     pub by_ns: u64,
     /// When the next one had not happened.
     pub from_ns: u64,
+    /// For how many microseconds the thread had run since the previous one.
+    pub ran_us: Option<u64>,
 }
 
 /// Reads a journal. Returns the open chunk of each thread.
@@ -91,9 +93,10 @@ fn ticks(words: &[u8], state: &[u8], raw: &[u8]) -> Vec<Tick> {
     let mut ticks = Vec::new();
     for tick in words.chunks_exact(24).take_while(|tick| word(tick, 0) > 0) {
         // The last ones may be of events that were not stored any more.
-        if let Some(before) = raw.get(..len(word(tick, 0)) - 1) {
+        if let Some(before) = raw.get(..len(word(tick, 0) % (1 << 32)) - 1) {
             let events = canonicalize(state, before).len();
-            ticks.push(Tick { events, by_ns: word(tick, 1), from_ns: word(tick, 2) });
+            let ran_us = (word(tick, 0) >> 32).checked_sub(1);
+            ticks.push(Tick { events, by_ns: word(tick, 1), from_ns: word(tick, 2), ran_us });
         }
     }
     ticks

@@ -14,6 +14,8 @@ pub enum Mark {
         by_ns: u64,
         /// The second time.
         from_ns: u64,
+        /// For how many microseconds the thread had run since the previous time mark.
+        ran_us: Option<u64>,
     },
     /// When the next event happened.
     Instant(u64),
@@ -72,10 +74,9 @@ pub fn decode_marks(file: &[u8], events: &[Event], flow: &[u8]) -> Vec<(usize, M
                 let half = difference / 2;
                 let is_later = difference.is_multiple_of(2);
                 last_by = by_ns;
-                Mark::Time {
-                    by_ns,
-                    from_ns: if is_later { by_ns + half } else { by_ns - half - 1 },
-                }
+                let from_ns = if is_later { by_ns + half } else { by_ns - half - 1 };
+                let ran_us = (!payload.is_empty()).then(|| leb128::take(&mut payload));
+                Mark::Time { by_ns, from_ns, ran_us }
             }
             2 => {
                 let exits = leb128::take_len(&mut payload);
@@ -161,7 +162,7 @@ mod tests {
         file.extend([0x02, 0x03, 0x00, 0x0D, 0x02]);
         file.extend(b"com.app.Oops");
         let unwound = Mark::Unwound { exits: 2, class: "com.app.Oops".to_owned() };
-        let expected = [(1, Mark::Time { by_ns: 5000, from_ns: 9000 }), (4, unwound)];
+        let expected = [(1, Mark::Time { by_ns: 5000, from_ns: 9000, ran_us: None }), (4, unwound)];
         assert_eq!(decode_marks(&file, &events, &flow), expected);
 
         let mut file = b"flow-mrk\x01".to_vec();

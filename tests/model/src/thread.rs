@@ -39,7 +39,7 @@ pub fn read_thread(
     let marks = [&marks[..chunk.marks_offset], &chunk.pending_marks].concat();
     let mut marks = decode_marks(&marks, &events, file);
     for tick in &chunk.ticks {
-        let mark = Mark::Time { by_ns: tick.by_ns, from_ns: tick.from_ns };
+        let mark = Mark::Time { by_ns: tick.by_ns, from_ns: tick.from_ns, ran_us: tick.ran_us };
         marks.push((first + tick.events, mark));
     }
     for (event, known) in (first..).zip(&chunk.events) {

@@ -197,7 +197,7 @@ impl Check {
             };
             after_end += u64::from(position.offset.get() > file.bytes);
             let known = match mark {
-                Mark::Time { by_ns, from_ns } => Some((by_ns, from_ns)),
+                Mark::Time { by_ns, from_ns, .. } => Some((by_ns, from_ns)),
                 Mark::Instant { at_ns } => Some((at_ns, at_ns)),
                 _ => None,
             };

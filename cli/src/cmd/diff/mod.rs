@@ -15,7 +15,7 @@ use crate::input::own;
 use crate::input::pattern::globs;
 use crate::input::reading::Chosen;
 use crate::input::source::Source;
-use crate::input::times::by_time;
+use crate::input::times::weight_of;
 use crate::output::{Out, Progress};
 use print::print;
 use test_runs::{ComparedTests, TestPairs};
@@ -65,8 +65,8 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
         status = status.and(source.status);
         for trace in &source.traces {
             let (chosen, all) = (Chosen::of(args.part.filter.selection(trace)), Selection::all());
-            let is_timed = by_time(Some(args.by), trace)?;
-            let read = ContextTree::read(&trace.files, &chosen, &all, is_timed, &mut progress);
+            let unit = weight_of(Some(args.by), trace)?;
+            let read = ContextTree::read(&trace.files, &chosen, &all, unit, &mut progress);
             status = status.and(read.status);
             diff.add_named(*run, &read.tree, |id| {
                 tests.rename(MethodName::new(id, &trace.methods))

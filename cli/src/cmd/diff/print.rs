@@ -20,7 +20,7 @@ const CHAIN_ENDS: usize = 2;
 /// Prints the differences, the largest first.
 pub(super) fn print(diff: &Diff, args: &DiffArgs, out: &mut Out) -> Result<(), Failure> {
     let changes = diff.changes();
-    let unit = Unit::new(args.by == By::Time);
+    let unit = unit_of(args.by);
     let max = line_limit(args.max, args.format, DEFAULT_MAX);
     let depth = args.depth.unwrap_or(u64::MAX);
     let mut shown: Vec<&Change> = changes
@@ -61,12 +61,20 @@ pub(super) fn print(diff: &Diff, args: &DiffArgs, out: &mut Out) -> Result<(), F
     Ok(())
 }
 
+fn unit_of(by: By) -> Unit {
+    match by {
+        By::Calls => Unit::Calls,
+        By::Cpu => Unit::Cpu,
+        By::Wall => Unit::Nanos,
+    }
+}
+
 /// Prints the weights of the two runs, and how many paths differ.
 fn heading(diff: &Diff, changes: &[Change], args: &DiffArgs, out: &mut Out) -> Result<(), Failure> {
     let calls = diff.calls();
     let amount = |number| match args.by {
         By::Calls => plural(number, "call"),
-        By::Time => duration(number),
+        By::Cpu | By::Wall => duration(number),
     };
     let width = amount(calls.before).chars().count().max(amount(calls.after).chars().count());
     let of_test = |index: usize| match args.after {
@@ -88,7 +96,7 @@ fn heading(diff: &Diff, changes: &[Change], args: &DiffArgs, out: &mut Out) -> R
             plural(diff.len() as u64, "path"),
             match args.by {
                 By::Calls => "called equally often",
-                By::Time => "took as long",
+                By::Cpu | By::Wall => "took as long",
             }
         )?;
         return Ok(());
@@ -101,7 +109,7 @@ fn heading(diff: &Diff, changes: &[Change], args: &DiffArgs, out: &mut Out) -> R
         plural(count(ChangeKind::Changed), "path"),
         match args.by {
             By::Calls => "called more or less often",
-            By::Time => "took more or less time",
+            By::Cpu | By::Wall => "took more or less time",
         },
     )?;
     Ok(())
@@ -111,7 +119,7 @@ fn text(diff: &Diff, shown: &[&Change], args: &DiffArgs, out: &mut Out) -> Resul
     if shown.is_empty() {
         return Ok(());
     }
-    let unit = Unit::new(args.by == By::Time);
+    let unit = unit_of(args.by);
     let changed = if unit == Unit::Calls { "calls" } else { "self" };
     let (form, short) = match args.verbose {
         true => (NameForm::Full, NameForm::Full),

@@ -16,17 +16,23 @@ struct Parts<'a> {
     kind: &'static str,
     by_ns: Option<u64>,
     from_ns: Option<u64>,
+    ran_us: Option<u64>,
     count: Option<u64>,
     text: Option<Cow<'a, str>>,
 }
 
 impl<'a> Parts<'a> {
     fn new(mark: &'a Mark) -> Self {
-        let parts = Parts { kind: "", by_ns: None, from_ns: None, count: None, text: None };
+        let parts =
+            Parts { kind: "", by_ns: None, from_ns: None, ran_us: None, count: None, text: None };
         match mark {
-            Mark::Time { by_ns, from_ns } => {
-                Parts { kind: "time", by_ns: Some(*by_ns), from_ns: Some(*from_ns), ..parts }
-            }
+            Mark::Time { by_ns, from_ns, ran_us } => Parts {
+                kind: "time",
+                by_ns: Some(*by_ns),
+                from_ns: Some(*from_ns),
+                ran_us: *ran_us,
+                ..parts
+            },
             Mark::Instant { at_ns } => {
                 Parts { kind: "instant", by_ns: Some(*at_ns), from_ns: Some(*at_ns), ..parts }
             }
@@ -54,7 +60,10 @@ impl<'a> Parts<'a> {
 pub(super) fn run(source: &Source, args: &DumpArgs, out: &mut Out) -> Result<Status, Failure> {
     let format = args.source.format;
     if format == Format::Csv {
-        writeln!(out, "trace,thread,mark_offset,offset,exits,kind,by_ns,from_ns,count,text")?;
+        writeln!(
+            out,
+            "trace,thread,mark_offset,offset,exits,kind,by_ns,from_ns,count,text,ran_us"
+        )?;
     }
     let mut left = args.max.filter(|max| *max > 0).unwrap_or(u64::MAX);
     let mut status = source.status;
@@ -130,6 +139,9 @@ fn text(offset: u64, position: Position, parts: &Parts<'_>, out: &mut Out) -> Re
             write!(out, "  {word}{gap}{number}")?;
         }
     }
+    if let Some(us) = parts.ran_us {
+        write!(out, "  ran {us} µs")?;
+    }
     if let Some(text) = &parts.text {
         write!(out, "  {}", escaped(text))?;
     }
@@ -148,7 +160,7 @@ fn line(
             "trace": name, "thread": file.id, "mark_offset": offset,
             "offset": position.offset.get(), "exits": position.exits, "kind": parts.kind,
             "by_ns": parts.by_ns, "from_ns": parts.from_ns, "count": parts.count,
-            "text": parts.text,
+            "text": parts.text, "ran_us": parts.ran_us,
         });
         return Ok(writeln!(out, "{line}")?);
     }
@@ -164,6 +176,7 @@ fn line(
         number(parts.from_ns),
         number(parts.count),
         parts.text.as_deref().unwrap_or_default().to_owned(),
+        number(parts.ran_us),
     ];
     Ok(writeln!(out, "{}", csv_fields(fields.iter().map(String::as_str)))?)
 }

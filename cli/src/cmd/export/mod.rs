@@ -9,7 +9,7 @@ use crate::export::{Writer, is_binary, writer};
 use crate::failure::{Failure, Status};
 use crate::input::reading::Chosen;
 use crate::input::source::Source;
-use crate::input::times::by_time;
+use crate::input::times::{time_line, weight_of};
 use crate::output::{Out, Unit};
 use write::Export;
 
@@ -21,7 +21,10 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
     source.choose_part(&args.part)?;
     source.report_losses();
     let trace = source.only("export")?;
-    let scale = Unit::new(by_time(args.by, trace)?);
+    let scale = match args.to.is_timeline() {
+        true => time_line(args.weight.by(), trace)?,
+        false => weight_of(args.weight.by(), trace)?,
+    };
     let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
     let export = Export { args, trace, chosen, scale };
     let status = match writer(args.to, trace, scale) {

@@ -89,9 +89,9 @@ impl Export<'_> {
     /// The selected calls, added up by path.
     fn tree(&self) -> (PathTree, Status) {
         let mut progress = Progress::without_results(self.bytes());
-        let (is_timed, all) = (self.scale == Unit::Nanos, Selection::all());
+        let all = Selection::all();
         let ContextTree { tree, mut status, .. } =
-            ContextTree::read(&self.trace.files, &self.chosen, &all, is_timed, &mut progress);
+            ContextTree::read(&self.trace.files, &self.chosen, &all, self.scale, &mut progress);
         if tree.beyond() > 0 {
             let calls = plural(tree.beyond(), "call");
             progress.message(&format!("{calls} on paths after the first 2^32 are left out"));

@@ -13,7 +13,7 @@ use crate::input::context_tree::ContextTree;
 use crate::input::pattern::globs;
 use crate::input::reading::Chosen;
 use crate::input::source::{Source, file_title};
-use crate::input::times::by_time;
+use crate::input::times::weight_of;
 use crate::output::{Labels, Out, Progress, Weight};
 use print::GraphPrinter;
 
@@ -32,14 +32,14 @@ pub(crate) fn run(args: &GraphArgs, out: &mut Out) -> Result<Status, Failure> {
         let mut print = GraphPrinter::new(args, &source, trace);
         let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
         let roots = Selection::new(&trace.methods, &roots, &[]);
-        let is_timed = by_time(args.by, trace)?;
+        let unit = weight_of(args.weight.by(), trace)?;
         source.begin(trace, args.source.format, out)?;
         let groups: Vec<_> = match args.per_thread {
             true => trace.files.chunks(1).collect(),
             false => vec![&trace.files[..]],
         };
         for files in groups {
-            let read = ContextTree::read(files, &chosen, &roots, is_timed, &mut progress);
+            let read = ContextTree::read(files, &chosen, &roots, unit, &mut progress);
             status = status.and(read.status);
             let title = match files {
                 [file] if args.per_thread => Some((file.id, file_title(trace, file))),
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &GraphArgs, out: &mut Out) -> Result<Status, Failure> {
             };
             print.tree(&read.tree, read.threads, title, out)?;
         }
-        print.end(is_timed, out)?;
+        print.end(unit, out)?;
     }
     Ok(status)
 }

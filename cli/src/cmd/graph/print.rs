@@ -12,7 +12,9 @@ use crate::cmd::{line_limit, trace_field};
 use crate::failure::Failure;
 use crate::input::source::Source;
 use crate::input::times::precision_note;
-use crate::output::{Align, Labels, Out, Table, Unit, Weight, grouped, indent, percent, plural};
+use crate::output::{
+    Align, Labels, Out, Table, Unit, Weight, duration, grouped, indent, percent, plural,
+};
 
 /// The limits of text by default.
 const DEFAULT_MAX: u64 = 100;
@@ -78,9 +80,9 @@ impl<'a> GraphPrinter<'a> {
     }
 
     /// Ends the trace, with a note about the precision of its times.
-    pub(super) fn end(&self, is_timed: bool, out: &mut Out) -> Result<(), Failure> {
-        if self.args.source.format == Format::Text && is_timed {
-            writeln!(out, "\n{}", precision_note(self.trace))?;
+    pub(super) fn end(&self, unit: Unit, out: &mut Out) -> Result<(), Failure> {
+        if self.args.source.format == Format::Text && unit.is_time() {
+            writeln!(out, "\n{}", precision_note(self.trace, unit))?;
         }
         Ok(())
     }
@@ -103,22 +105,28 @@ impl<'a> GraphPrinter<'a> {
         if tree.is_empty() {
             return Ok(());
         }
-        let unit = Unit::new(tree.is_timed());
+        let unit = Unit::new(tree.axis());
         let right = |title| (title, Align::Right);
-        let numbers = ["calls", "total", "%", "self"].map(right);
-        let mut table = Table::new(&[&numbers[..], &[("method", Align::Left)]].concat());
+        let (total, waiting) = match unit {
+            Unit::Cpu => ("cpu", Some("waiting")),
+            _ => ("total", None),
+        };
+        let numbers = [Some("calls"), Some(total), Some("%"), Some("self"), waiting];
+        let columns = numbers.into_iter().flatten().map(right).chain([("method", Align::Left)]);
+        let mut table = Table::new(&columns.collect::<Vec<_>>());
         for &(path, depth) in &selected.paths {
             let Some(row) = tree.row(path) else { continue };
             let mut name = String::new();
             indent(depth, &mut name);
             name.push_str(self.labels.get(row.method));
-            table.row([
+            let numbers = [
                 grouped(row.calls),
                 unit.show(row.total),
                 format!("{:>6}", percent(row.total, tree.weight())),
                 unit.show(row.self_weight),
-                name,
-            ]);
+            ];
+            let waiting = (unit == Unit::Cpu).then(|| duration(row.waiting_ns));
+            table.row(numbers.into_iter().chain(waiting).chain([name]));
         }
         out.write_all(b"\n")?;
         Ok(table.print(out)?)
@@ -134,7 +142,7 @@ impl<'a> GraphPrinter<'a> {
         if selected.paths.len() < tree.len() {
             let paths = plural((tree.len() - selected.paths.len()) as u64, "more path");
             let of_all = percent(weight, tree.weight());
-            let calls = match (plural(calls, "call"), tree.is_timed()) {
+            let calls = match (plural(calls, "call"), tree.axis().is_some()) {
                 (calls, true) => format!("{calls} and {of_all} of the time"),
                 (calls, false) => format!("{calls} ({of_all})"),
             };
@@ -170,7 +178,7 @@ impl<'a> GraphPrinter<'a> {
         out: &mut Out,
     ) -> Result<(), Failure> {
         let name = &self.name;
-        let unit = Unit::new(tree.is_timed());
+        let unit = Unit::new(tree.axis());
         let nothing = if format == Format::Json { "null" } else { "" };
         let thread = thread.map_or(nothing.to_owned(), |thread| thread.to_string());
         for &(path, depth) in &selected.paths {

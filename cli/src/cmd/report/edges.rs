@@ -13,7 +13,7 @@ use crate::failure::{Failure, Status};
 use crate::input::pattern::globs;
 use crate::input::reading::{Chosen, Reading, visit_thread, visit_timed};
 use crate::input::source::Source;
-use crate::input::times::{bounds_note, by_time};
+use crate::input::times::{bounds_note, weight_of};
 use crate::output::{
     Labels, Out, Progress, Unit, Weight, duration, escaped, grouped, left_out, plural,
 };
@@ -32,27 +32,27 @@ pub(super) fn run(
     let globs = globs(patterns, &source.traces)?;
     let format = args.source.format;
     if format == Format::Csv {
-        let (method, weight, bounds) = (Labels::COLUMNS, Weight::COLUMNS, Weight::BOUNDS);
-        writeln!(out, "trace,{method},{weight},{bounds}")?;
+        let (method, weight) = (Labels::COLUMNS, Weight::WITH_BOUNDS);
+        writeln!(out, "trace,{method},{weight}")?;
     }
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     for trace in &source.traces {
         let shown = Chosen::new(trace, &args.part.filter, &args.when)?;
         let asked = Selection::new(&trace.methods, &globs, &[]);
-        let unit = Unit::new(by_time(args.by, trace)?);
+        let unit = weight_of(args.weight.by(), trace)?;
         let is_asked = |method| asked.contains(method);
         let question = Question { side, unit, patterns };
-        let found = match unit {
-            Unit::Calls => {
+        let found = match unit.axis() {
+            None => {
                 let edges = Edges::new(Report::default(), side, is_asked);
                 Found::read(edges, trace, &mut progress, |file, progress, edges| {
                     visit_thread(file, &shown, progress, edges)
                 })
             }
-            Unit::Nanos => {
+            Some(axis) => {
                 let clock = Clock::default();
-                let edges = Edges::new(TimedReport::new(&clock), side, is_asked);
+                let edges = Edges::new(TimedReport::new(&clock, axis), side, is_asked);
                 Found::read(edges, trace, &mut progress, |file, progress, edges| {
                     visit_timed(file, &shown, progress, &clock, edges)
                 })
@@ -120,7 +120,7 @@ impl Found {
                 return Ok(());
             }
             out.write_all(b"\n")?;
-            let mut table = Unit::table(title(side));
+            let mut table = unit.table(title(side));
             for row in shown {
                 let label = row.method.map_or(NOBODY, |method| labels.get(method));
                 let cells = Weight::from(*row).cells(unit, self.total);
@@ -146,8 +146,8 @@ impl Found {
             let text = left_out(&format!("{more} with {calls}"), max);
             out.remark(format, source.place(&trace.dir).as_deref(), &text)?;
         }
-        if format == Format::Text && unit == Unit::Nanos {
-            let note = bounds_note(trace, shown.iter().map(|row| Weight::from(*row)));
+        if format == Format::Text && unit.is_time() {
+            let note = bounds_note(trace, unit, shown.iter().map(|row| Weight::from(*row)));
             writeln!(out, "\n{note}")?;
         }
         Ok(())
@@ -160,18 +160,19 @@ impl Found {
         };
         let calls = self.chosen.iter().map(|(_, calls)| calls).sum();
         let made = plural(self.rows.iter().map(|row| row.calls).sum(), "call");
-        let total = duration(self.total);
+        let cpu = if question.unit == Unit::Cpu { " of CPU time" } else { "" };
+        let total = duration(self.total) + cpu;
         match (question.side, question.unit) {
             (Side::Callers, Unit::Calls) => {
                 format!("callers of {methods}: {}", plural(calls, "call"))
             }
-            (Side::Callers, Unit::Nanos) => {
+            (Side::Callers, _) => {
                 format!("callers of {methods}: {} took {total}", plural(calls, "call"))
             }
             (Side::Callees, Unit::Calls) => {
                 format!("{methods}, called {}×, made {made}", grouped(calls))
             }
-            (Side::Callees, Unit::Nanos) => {
+            (Side::Callees, _) => {
                 format!("{methods}, called {}×, took {total} and made {made}", grouped(calls))
             }
         }

@@ -13,7 +13,7 @@ use crate::failure::{Failure, Status};
 use crate::input::context_tree::ContextTree;
 use crate::input::reading::{Chosen, visit_thread};
 use crate::input::source::{Source, file_title};
-use crate::input::times::{by_time, precision_note};
+use crate::input::times::{precision_note, weight_of};
 use crate::output::{
     Align, Labels, Out, Progress, Table, Unit, Weight, chain, csv_fields, duration, escaped,
     grouped, left_out, percent, plural,
@@ -29,7 +29,7 @@ pub(super) fn run(
     args: &ReportArgs,
     out: &mut Out,
 ) -> Result<Status, Failure> {
-    if kind == PathsKind::Deepest && args.by.is_some() {
+    if kind == PathsKind::Deepest && args.weight.by().is_some() {
         return Err(Failure::Usage("--by does not apply to --paths deepest".to_owned()));
     }
     if args.source.format == Format::Csv {
@@ -67,9 +67,13 @@ pub(super) fn run(
             continue;
         }
         // Frequent means by calls, unless --by is given.
-        let by = if kind == PathsKind::Frequent { args.by.or(Some(By::Calls)) } else { args.by };
-        let (all, is_timed) = (Selection::all(), by_time(by, trace)?);
-        let read = ContextTree::read(&trace.files, &shown, &all, is_timed, &mut progress);
+        let by = if kind == PathsKind::Frequent {
+            args.weight.by().or(Some(By::Calls))
+        } else {
+            args.weight.by()
+        };
+        let (all, unit) = (Selection::all(), weight_of(by, trace)?);
+        let read = ContextTree::read(&trace.files, &shown, &all, unit, &mut progress);
         status = status.and(read.status);
         let tree = read.tree;
         source.begin(trace, args.source.format, out)?;
@@ -77,8 +81,8 @@ pub(super) fn run(
             PathsKind::Longest => paths.longest(&tree, out)?,
             _ => paths.frequent(&tree, out)?,
         }
-        if is_timed && args.source.format == Format::Text {
-            writeln!(out, "\n{}", precision_note(trace))?;
+        if unit.is_time() && args.source.format == Format::Text {
+            writeln!(out, "\n{}", precision_note(trace, unit))?;
         }
     }
     Ok(status)
@@ -155,8 +159,8 @@ impl PathPrinter<'_> {
 
     fn longest(&mut self, tree: &PathTree, out: &mut Out) -> Result<(), Failure> {
         let path = tree.longest();
-        let unit = Unit::new(tree.is_timed());
-        let mut table = Unit::table("method");
+        let unit = Unit::new(tree.axis());
+        let mut table = unit.table("method");
         for frame in ends(&path, self.max) {
             let (depth, path) = match frame {
                 StackLine::Shown(depth, path) => (depth, path),
@@ -201,7 +205,7 @@ impl PathPrinter<'_> {
         }
         let (mut shown_calls, mut shown_weight) = (0, 0);
         let shown = tree.heaviest(self.max);
-        let unit = Unit::new(tree.is_timed());
+        let unit = Unit::new(tree.axis());
         let rows: Vec<_> =
             shown.iter().filter_map(|path| Some((*path, tree.row(*path)?))).collect();
         let width = rows
@@ -218,7 +222,7 @@ impl PathPrinter<'_> {
             let more = plural((tree.len() - shown.len()) as u64, "more path");
             let calls = plural(tree.calls() - shown_calls, "call");
             let left = tree.weight().saturating_sub(shown_weight);
-            let took = if tree.is_timed() {
+            let took = if tree.axis().is_some() {
                 format!(" that took {}", duration(left))
             } else {
                 String::new()
@@ -240,7 +244,7 @@ impl PathPrinter<'_> {
         width: usize,
         out: &mut Out,
     ) -> Result<(), Failure> {
-        let unit = Unit::new(tree.is_timed());
+        let unit = Unit::new(tree.axis());
         let stack = tree.stack(path);
         let depth = stack.len() - 1;
         let numbers = Weight::from(row).fields(unit, self.format);
@@ -252,7 +256,7 @@ impl PathPrinter<'_> {
                 let weight = unit.show(row.self_weight);
                 let calls = match unit {
                     Unit::Calls => String::new(),
-                    Unit::Nanos => format!("  ({})", plural(row.calls, "call")),
+                    Unit::Nanos | Unit::Cpu => format!("  ({})", plural(row.calls, "call")),
                 };
                 writeln!(out, "\n{weight:>width$}  {percent:>6}  {label}{calls}")?;
                 if let Some((_, callers)) =

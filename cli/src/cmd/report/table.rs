@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::io::Write;
 
 use flow_codec::analysis::{Report, ReportRow, TimedReport};
-use flow_codec::read::{Clock, ThreadFile, Trace};
+use flow_codec::read::{Clock, ThreadFile, TimeAxis, Trace};
 
 use super::max_lines;
 use crate::args::{Format, ReportArgs, SortKey};
@@ -14,15 +14,16 @@ use crate::input::own;
 use crate::input::parallel::report_thread;
 use crate::input::reading::{Chosen, Reading, visit_thread, visit_timed};
 use crate::input::source::Source;
-use crate::input::times::{bounds_note, by_time};
+use crate::input::times::{bounds_note, weight_of};
 use crate::output::{self, Labels, Out, Progress, Unit, Weight, duration, plural};
 
 /// The sums of the calls of a trace.
 struct ReportSums {
     rows: Vec<ReportRow>,
-    /// The calls of all methods together, and their total.
+    /// The calls of all methods together, their total, and how long threads waited in them.
     calls: u64,
     total: u64,
+    waiting: u64,
     /// The number of threads with calls.
     threads: u64,
     status: Status,
@@ -32,17 +33,17 @@ struct ReportSums {
 pub(super) fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     let format = args.source.format;
     if format == Format::Csv {
-        let (method, weight, bounds) = (Labels::COLUMNS, Weight::COLUMNS, Weight::BOUNDS);
-        writeln!(out, "trace,{method},{weight},{bounds}")?;
+        let (method, weight) = (Labels::COLUMNS, Weight::WITH_BOUNDS);
+        writeln!(out, "trace,{method},{weight}")?;
     }
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     for trace in &source.traces {
-        let unit = Unit::new(by_time(args.by, trace)?);
+        let unit = weight_of(args.weight.by(), trace)?;
         let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
-        let sums = match unit {
-            Unit::Calls => counted(trace, &chosen, &mut progress),
-            Unit::Nanos => timed(trace, &chosen, &mut progress),
+        let sums = match unit.axis() {
+            None => counted(trace, &chosen, &mut progress),
+            Some(axis) => timed(trace, &chosen, axis, &mut progress),
         };
         status = status.and(sums.status);
         let mut rows = sums.rows;
@@ -64,9 +65,10 @@ pub(super) fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result
             let took = match unit {
                 Unit::Calls => String::new(),
                 Unit::Nanos => took(trace, sums.total, sums.threads),
+                Unit::Cpu => ran(trace, sums.total, sums.waiting),
             };
             writeln!(out, "{calls} of {} in {threads}{took}\n", plural(methods, "method"))?;
-            let mut table = Unit::table("method");
+            let mut table = unit.table("method");
             for row in &rows {
                 let cells = Weight::from(*row).cells(unit, sums.total);
                 table.row(cells.iter().map(String::as_str).chain([labels.get(row.method)]));
@@ -88,8 +90,8 @@ pub(super) fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result
             let text = output::left_out(&plural(more, "more method"), max);
             out.remark(format, source.place(&trace.dir).as_deref(), &text)?;
         }
-        if format == Format::Text && unit == Unit::Nanos {
-            let note = bounds_note(trace, rows.iter().map(|row| Weight::from(*row)));
+        if format == Format::Text && unit.is_time() {
+            let note = bounds_note(trace, unit, rows.iter().map(|row| Weight::from(*row)));
             writeln!(out, "\n{note}")?;
         }
         if let Some(hint) = hint {
@@ -110,6 +112,15 @@ fn took(trace: &Trace, total_ns: u64, threads: u64) -> String {
     }
 }
 
+/// How long threads ran and waited, and how long the recording took.
+fn ran(trace: &Trace, cpu_ns: u64, waiting_ns: u64) -> String {
+    let (cpu, waiting) = (duration(cpu_ns), duration(waiting_ns));
+    let end = trace.manifest.as_ref().and_then(|manifest| manifest.end.as_ref());
+    let recording =
+        end.map_or(String::new(), |end| format!(", in a recording of {}", duration(end.at_ns)));
+    format!(" ran for {cpu} and waited for {waiting}{recording}")
+}
+
 fn counted(trace: &Trace, chosen: &Chosen, progress: &mut Progress) -> ReportSums {
     let mut report = Report::default();
     let (mut threads, mut status) = (0, Status::Done);
@@ -120,12 +131,12 @@ fn counted(trace: &Trace, chosen: &Chosen, progress: &mut Progress) -> ReportSum
         status = status.and(reading.report(file, progress));
     }
     let calls = report.calls();
-    ReportSums { rows: report.rows(), calls, total: calls, threads, status }
+    ReportSums { rows: report.rows(), calls, total: calls, waiting: 0, threads, status }
 }
 
-fn timed(trace: &Trace, chosen: &Chosen, progress: &mut Progress) -> ReportSums {
+fn timed(trace: &Trace, chosen: &Chosen, axis: TimeAxis, progress: &mut Progress) -> ReportSums {
     let clock = Clock::default();
-    let mut report = TimedReport::new(&clock);
+    let mut report = TimedReport::new(&clock, axis);
     let (mut threads, mut status) = (0, Status::Done);
     for file in &trace.files {
         let before = report.calls();
@@ -134,8 +145,8 @@ fn timed(trace: &Trace, chosen: &Chosen, progress: &mut Progress) -> ReportSums 
         threads += u64::from(report.calls() > before);
         status = status.and(reading.report(file, progress));
     }
-    let (calls, total) = (report.calls(), report.total_ns());
-    ReportSums { rows: report.rows(), calls, total, threads, status }
+    let (calls, total, waiting) = (report.calls(), report.total_ns(), report.waiting_ns());
+    ReportSums { rows: report.rows(), calls, total, waiting, threads, status }
 }
 
 /// Counts the calls of a thread.

@@ -16,7 +16,9 @@ impl ThreadFile {
         let mut last = Offset::default();
         loop {
             let (position, by_ns, from_ns) = match marks.next_mark() {
-                Ok(Some((position, Mark::Time { by_ns, from_ns }))) => (position, by_ns, from_ns),
+                Ok(Some((position, Mark::Time { by_ns, from_ns, .. }))) => {
+                    (position, by_ns, from_ns)
+                }
                 Ok(Some((position, Mark::Instant { at_ns }))) => (position, at_ns, at_ns),
                 Ok(Some(_)) => continue,
                 Ok(None) => return Ok(None),
@@ -49,10 +51,10 @@ mod tests {
         fs::write(dir.path().join("ids.properties"), "a.B#m()V=0\n").unwrap();
         let (mut encoder, mut marks) = (MarkEncoder::default(), HEADER.to_vec());
         for (offset, mark) in [
-            (2, Mark::Time { by_ns: 100, from_ns: 200 }),
+            (2, Mark::Time { by_ns: 100, from_ns: 200, ran_us: None }),
             (3, Mark::Note("of no time".to_owned())),
             (4, Mark::Instant { at_ns: 300 }),
-            (6, Mark::Time { by_ns: 400, from_ns: 400 }),
+            (6, Mark::Time { by_ns: 400, from_ns: 400, ran_us: None }),
         ] {
             encoder.encode(Position::before(Offset::new(offset)), &mark, &mut marks);
         }

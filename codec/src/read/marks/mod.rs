@@ -7,8 +7,8 @@ mod times;
 
 pub use self::file::MarksInput;
 pub use self::reader::Marks;
-pub use self::times::Bounds;
 /// Used by the tests of this crate for comparison; not part of the interface.
 #[doc(hidden)]
 pub use self::times::Times;
-pub(crate) use self::times::{Pace, TimeInterval};
+pub use self::times::{Bounds, TimeAxis};
+pub(crate) use self::times::{Pace, TimeInterval, TimeSpan};

@@ -47,16 +47,83 @@ impl Bounds {
     }
 }
 
+/// What passes for a thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum TimeAxis {
+    /// The time of the recording, which is that of all threads.
+    #[default]
+    Wall,
+    /// The time for which the thread has run on a processor since its recording began. It does not pass while the
+    /// thread waits. Where that is unknown, it passes like wall-clock time.
+    Cpu,
+}
+
+impl TimeAxis {
+    const COUNT: usize = 2;
+
+    fn index(self) -> usize {
+        match self {
+            Self::Wall => 0,
+            Self::Cpu => 1,
+        }
+    }
+}
+
 /// The events between two time marks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TimeInterval {
+    /// By wall-clock time, and by CPU time.
+    pub wall: TimeSpan,
+    pub cpu: TimeSpan,
+    /// How many bytes are between the two estimates.
+    pub bytes: u64,
+}
+
+/// Their times.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct TimeSpan {
     /// The bounds of all of them.
     pub bounds: Bounds,
     /// The estimates of the first and the last one, assuming that the events are evenly spaced; `None` if no
     /// time is known before or after them.
     pub estimates: Option<(u64, u64)>,
-    /// How many bytes are between the two estimates.
-    pub bytes: u64,
+}
+
+impl TimeInterval {
+    /// Nothing is known.
+    pub(crate) const UNKNOWN: Self = {
+        let span = TimeSpan { bounds: Bounds::UNKNOWN, estimates: None };
+        Self { wall: span, cpu: span, bytes: 0 }
+    };
+}
+
+/// When a position was reached, and until when the thread was there at least.
+#[derive(Clone, Copy, Debug)]
+struct Reached {
+    by_ns: u64,
+    from_ns: u64,
+}
+
+impl Known {
+    fn on(&self, axis: TimeAxis) -> Reached {
+        let [wall, cpu] = self.times;
+        match axis {
+            TimeAxis::Wall => wall,
+            TimeAxis::Cpu => cpu,
+        }
+    }
+
+    /// Divides the time for which the thread ran since this mark between the wait at its position and what comes after
+    /// it, and returns the CPU time at the next mark.
+    fn cpu_until(&mut self, by_ns: u64, ran_us: Option<u64>) -> Reached {
+        let [wall, cpu] = &mut self.times;
+        let all_ns = by_ns.saturating_sub(wall.by_ns);
+        let after_ns = by_ns.saturating_sub(wall.from_ns);
+        let ran_ns = ran_us.map_or(all_ns, |us| us.saturating_mul(NS_A_US));
+        cpu.from_ns = cpu.by_ns.saturating_add(ran_ns.saturating_sub(after_ns));
+        let by_ns = cpu.by_ns.saturating_add(ran_ns);
+        Reached { by_ns, from_ns: by_ns }
+    }
 }
 
 /// How time passes at the records between two marks.
@@ -115,6 +182,7 @@ impl Pace {
 /// Marks other than times that are read on the way to the next time are kept up to this number. Times are
 /// unknown until some of them are taken.
 const MOST_OTHERS: usize = 1 << 18;
+const NS_A_US: u64 = 1_000;
 
 /// Returns the times of positions, in order.
 #[derive(Debug)]
@@ -126,8 +194,10 @@ pub struct Times<R> {
     is_open: bool,
     /// The position of the last test mark.
     test_mark: Option<Position>,
-    /// The last estimate.
-    estimate_ns: u64,
+    /// The axis of all times except those of intervals.
+    axis: TimeAxis,
+    /// The last estimate on each axis.
+    estimates_ns: [u64; TimeAxis::COUNT],
     /// Marks other than times, if they are kept.
     others: Option<VecDeque<(Position, Mark)>>,
 }
@@ -135,8 +205,8 @@ pub struct Times<R> {
 #[derive(Clone, Copy, Debug)]
 struct Known {
     position: Position,
-    from_ns: u64,
-    by_ns: u64,
+    /// On each axis. The *from* of CPU time is known once the next mark has been read.
+    times: [Reached; TimeAxis::COUNT],
     /// Whether the event after it happened at `from_ns`.
     is_instant: bool,
     /// Whether it follows a test mark at the same position.
@@ -152,9 +222,17 @@ impl<R: Read> Times<R> {
             after: None,
             is_open: true,
             test_mark: None,
-            estimate_ns: 0,
+            axis: TimeAxis::Wall,
+            estimates_ns: [0; TimeAxis::COUNT],
             others: None,
         }
+    }
+
+    /// The same on another axis.
+    #[must_use]
+    pub fn on(mut self, axis: TimeAxis) -> Self {
+        self.axis = axis;
+        self
     }
 
     /// The same, and keeps the marks that are no times.
@@ -164,12 +242,21 @@ impl<R: Read> Times<R> {
 
     /// The last estimate.
     pub(crate) fn latest_ns(&self) -> u64 {
-        self.estimate_ns
+        self.estimates_ns.get(self.axis.index()).copied().unwrap_or_default()
+    }
+
+    /// The next estimate on an axis, which is not before the last one there.
+    fn latest(&mut self, axis: TimeAxis, estimate_ns: u64) -> u64 {
+        let Some(latest_ns) = self.estimates_ns.get_mut(axis.index()) else { return estimate_ns };
+        *latest_ns = estimate_ns.max(*latest_ns);
+        *latest_ns
     }
 
     /// Makes no later estimate earlier than this one.
     pub(crate) fn begin_at(&mut self, latest_ns: u64) {
-        self.estimate_ns = latest_ns;
+        if let Some(latest) = self.estimates_ns.get_mut(self.axis.index()) {
+            *latest = latest_ns;
+        }
     }
 
     /// Takes the next mark that is no time, if it is before an event. Times up to there are skipped.
@@ -224,11 +311,11 @@ impl<R: Read> Times<R> {
         if until.get().saturating_sub(offset.get()) <= 1 {
             return None;
         }
-        let bounds = self.between();
-        let pace = Pace { until, bounds, latest_ns: self.estimate_ns, ..Pace::UNKNOWN };
+        let bounds = self.between(self.axis);
+        let pace = Pace { until, bounds, latest_ns: self.latest_ns(), ..Pace::UNKNOWN };
         Some(match (self.before, self.after) {
-            (None, after) => Pace { from_ns: after.map(|after| after.by_ns), ..pace },
-            (Some(before), None) => Pace { from_ns: Some(before.from_ns), ..pace },
+            (None, after) => Pace { from_ns: after.map(|after| after.on(self.axis).by_ns), ..pace },
+            (Some(before), None) => Pace { from_ns: Some(before.on(self.axis).from_ns), ..pace },
             (Some(before), Some(after)) => {
                 let bytes = NonZeroU64::new(distance(before.position, after.position))?;
                 let rise_ns = bounds.by_ns - bounds.from_ns;
@@ -246,31 +333,48 @@ impl<R: Read> Times<R> {
     /// The marks cannot be read further. Called again, it uses the marks before.
     pub fn at(&mut self, position: Position) -> Result<Bounds> {
         self.move_to(|mark| mark.position <= position)?;
+        Ok(self.bounds_at(self.axis, position))
+    }
+
+    /// The same after the marks up to there have been passed.
+    fn bounds_at(&self, axis: TimeAxis, position: Position) -> Bounds {
         if let Some(before) = self.before.filter(|before| before.is_instant)
             && before.position == position
         {
-            return Ok(Bounds { from_ns: before.from_ns, by_ns: before.from_ns });
+            let Reached { from_ns, .. } = before.on(axis);
+            return Bounds { from_ns, by_ns: from_ns };
         }
-        Ok(self.between())
+        self.between(axis)
     }
 
     /// When a range of the thread ended that ends at `position`: before the event there, and at the first
     /// mark there that ends a test, which has its time directly before it.
     fn at_end(&mut self, position: Position) -> Result<Bounds> {
+        self.move_to_end(position)?;
+        Ok(self.bounds_at_end(self.axis, position))
+    }
+
+    fn move_to_end(&mut self, position: Position) -> Result<()> {
         self.move_to(|mark| {
             let is_of_part = !mark.is_instant && !mark.is_after_test_mark;
             mark.position < position || (mark.position == position && is_of_part)
-        })?;
+        })
+    }
+
+    fn bounds_at_end(&self, axis: TimeAxis, position: Position) -> Bounds {
         match self.before.filter(|before| before.position == position) {
-            Some(Known { from_ns, .. }) => Ok(Bounds { from_ns, by_ns: from_ns }),
-            None => Ok(self.between()),
+            Some(before) => {
+                let Reached { from_ns, .. } = before.on(axis);
+                Bounds { from_ns, by_ns: from_ns }
+            }
+            None => self.between(axis),
         }
     }
 
     /// The bounds from the marks around the requested position.
-    fn between(&self) -> Bounds {
-        let from_ns = self.before.map_or(0, |known| known.from_ns);
-        let by_ns = self.after.map_or(u64::MAX, |known| known.by_ns);
+    fn between(&self, axis: TimeAxis) -> Bounds {
+        let from_ns = self.before.map_or(0, |known| known.on(axis).from_ns);
+        let by_ns = self.after.map_or(u64::MAX, |known| known.on(axis).by_ns);
         Bounds { from_ns, by_ns: by_ns.max(from_ns) }
     }
 
@@ -288,16 +392,18 @@ impl<R: Read> Times<R> {
     /// As those of [`at`](Self::at).
     pub fn estimate(&mut self, position: Position) -> Result<Option<u64>> {
         let bounds = self.at(position)?;
-        Ok(self.evenly(position, bounds))
+        Ok(self.evenly(self.axis, position, bounds))
     }
 
-    fn evenly(&mut self, position: Position, Bounds { from_ns, by_ns }: Bounds) -> Option<u64> {
+    fn evenly(
+        &mut self,
+        axis: TimeAxis,
+        position: Position,
+        Bounds { from_ns, by_ns }: Bounds,
+    ) -> Option<u64> {
         let Some(before) = self.before else {
             // The time of the beginning is not known.
-            return self.after.map(|after| {
-                self.estimate_ns = self.estimate_ns.max(after.by_ns);
-                self.estimate_ns
-            });
+            return self.after.map(|after| self.latest(axis, after.on(axis).by_ns));
         };
         // After the last mark, time does not advance.
         let share = self.after.map_or(0, |after| {
@@ -312,8 +418,7 @@ impl<R: Read> Times<R> {
             }
         });
         // The times around two adjacent positions may overlap.
-        self.estimate_ns = self.estimate_ns.max(from_ns.saturating_add(share));
-        Some(self.estimate_ns)
+        Some(self.latest(axis, from_ns.saturating_add(share)))
     }
 
     /// Returns both for the event at `position`. Errors in the marks are put into `damage`; then the times
@@ -337,13 +442,14 @@ impl<R: Read> Times<R> {
 
     /// Both for the mark that [`next_other`](Self::next_other) returned.
     pub(crate) fn when_marked(&mut self, position: Position) -> (Bounds, Option<u64>) {
-        let (bounds, latest_ns) = (self.between(), self.estimate_ns);
-        let Some(estimate_ns) = self.evenly(position, bounds) else { return (bounds, None) };
+        let (axis, latest_ns) = (self.axis, self.latest_ns());
+        let bounds = self.between(axis);
+        let Some(estimate_ns) = self.evenly(axis, position, bounds) else { return (bounds, None) };
         // Whatever the marks contain, what follows at the same position is not earlier.
         if let Some(after) = self.after.filter(|after| after.position <= position) {
-            self.estimate_ns = latest_ns.max(estimate_ns.min(after.from_ns));
+            self.begin_at(latest_ns.max(estimate_ns.min(after.on(axis).from_ns)));
         }
-        (bounds, Some(self.estimate_ns))
+        (bounds, Some(self.latest_ns()))
     }
 
     fn ask(
@@ -356,7 +462,9 @@ impl<R: Read> Times<R> {
             *damage = Some(error);
             at(self, position)
         });
-        bounds.map_or((Bounds::UNKNOWN, None), |bounds| (bounds, self.evenly(position, bounds)))
+        let axis = self.axis;
+        bounds
+            .map_or((Bounds::UNKNOWN, None), |bounds| (bounds, self.evenly(axis, position, bounds)))
     }
 
     /// Returns the times of all events from a position on, which is the first one requested or that of a time
@@ -366,24 +474,28 @@ impl<R: Read> Times<R> {
     /// As those of [`at`](Self::at).
     #[inline]
     pub(crate) fn interval(&mut self, position: Position) -> Result<TimeInterval> {
-        let bounds = self.at(position)?;
-        let begin = self.evenly(position, bounds);
+        self.move_to(|mark| mark.position <= position)?;
         let bytes = self.after.map_or(0, |after| distance(position, after.position));
-        let ends = self.before.and(self.after).and(begin);
-        let end = ends.map(|begin| bounds.by_ns.max(begin));
-        Ok(TimeInterval {
-            bounds,
-            estimates: begin.map(|begin| (begin, end.unwrap_or(begin))),
-            bytes,
-        })
+        let [wall, cpu] = [TimeAxis::Wall, TimeAxis::Cpu].map(|axis| {
+            let bounds = self.bounds_at(axis, position);
+            let begin = self.evenly(axis, position, bounds);
+            let ends = self.before.and(self.after).and(begin);
+            let end = ends.map(|begin| bounds.by_ns.max(begin));
+            TimeSpan { bounds, estimates: begin.map(|begin| (begin, end.unwrap_or(begin))) }
+        });
+        Ok(TimeInterval { wall, cpu, bytes })
     }
 
     /// The same for exits that happen at once before `position`.
     #[inline]
     pub(crate) fn interval_end(&mut self, position: Position) -> Result<TimeInterval> {
-        let bounds = self.at_end(position)?;
-        let end = self.evenly(position, bounds);
-        Ok(TimeInterval { bounds, estimates: end.map(|end| (end, end)), bytes: 0 })
+        self.move_to_end(position)?;
+        let [wall, cpu] = [TimeAxis::Wall, TimeAxis::Cpu].map(|axis| {
+            let bounds = self.bounds_at_end(axis, position);
+            let end = self.evenly(axis, position, bounds);
+            TimeSpan { bounds, estimates: end.map(|end| (end, end)) }
+        });
+        Ok(TimeInterval { wall, cpu, bytes: 0 })
     }
 
     /// Skips all marks up to the first one that is not passed.
@@ -404,7 +516,7 @@ impl<R: Read> Times<R> {
 
     fn next_time(&mut self) -> Result<Option<Known>> {
         // Times never decrease, whatever the marks contain.
-        let earliest = self.before.map_or(0, |before| before.from_ns);
+        let earliest = self.before.map_or(0, |before| before.on(TimeAxis::Wall).from_ns);
         loop {
             if self.others.as_ref().is_some_and(|others| others.len() >= MOST_OTHERS) {
                 return Ok(None);
@@ -414,9 +526,11 @@ impl<R: Read> Times<R> {
                 self.is_open = false;
                 return Ok(None);
             };
-            let (from_ns, by_ns, is_instant) = match mark {
-                Mark::Time { by_ns, from_ns } => (from_ns.max(earliest), by_ns, false),
-                Mark::Instant { at_ns } => (at_ns.max(earliest), at_ns.max(earliest), true),
+            let (from_ns, by_ns, ran_us, is_instant) = match mark {
+                Mark::Time { by_ns, from_ns, ran_us } => {
+                    (from_ns.max(earliest), by_ns, ran_us, false)
+                }
+                Mark::Instant { at_ns } => (at_ns.max(earliest), at_ns.max(earliest), None, true),
                 mark => {
                     if matches!(mark, Mark::Test(_)) {
                         self.test_mark = Some(position);
@@ -426,7 +540,10 @@ impl<R: Read> Times<R> {
                 }
             };
             let is_after_test_mark = self.test_mark == Some(position);
-            return Ok(Some(Known { position, from_ns, by_ns, is_instant, is_after_test_mark }));
+            let start = Reached { by_ns: 0, from_ns: 0 };
+            let cpu = self.before.as_mut().map_or(start, |before| before.cpu_until(by_ns, ran_us));
+            let times = [Reached { by_ns, from_ns }, cpu];
+            return Ok(Some(Known { position, times, is_instant, is_after_test_mark }));
         }
     }
 
@@ -458,7 +575,11 @@ mod tests {
         let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
         for &(offset, exits, by_ns, from_ns) in marks {
             encoder.encode(position(offset, exits), &Mark::Paused, &mut bytes);
-            encoder.encode(position(offset, exits), &Mark::Time { by_ns, from_ns }, &mut bytes);
+            encoder.encode(
+                position(offset, exits),
+                &Mark::Time { by_ns, from_ns, ran_us: None },
+                &mut bytes,
+            );
         }
         Times::new(Marks::new(std::io::Cursor::new(bytes), std::path::Path::new("")))
     }
@@ -527,10 +648,13 @@ mod tests {
         let mut times = times(&[(4, 0, 50, 60), (8, 0, 100, 110)]);
         assert_eq!(times.at(position(1, 0)).unwrap(), Bounds { from_ns: 0, by_ns: 50 });
         let interval = times.interval(position(1, 0)).unwrap();
-        assert_eq!((interval.estimates, times.until()), (Some((50, 50)), Some(position(4, 0))));
+        assert_eq!(
+            (interval.wall.estimates, times.until()),
+            (Some((50, 50)), Some(position(4, 0)))
+        );
         let interval = times.interval(position(6, 0)).unwrap();
-        assert_eq!((interval.estimates, interval.bytes), (Some((80, 100)), 2));
+        assert_eq!((interval.wall.estimates, interval.bytes), (Some((80, 100)), 2));
         let interval = times.interval(position(9, 0)).unwrap();
-        assert_eq!((interval.estimates, interval.bytes), (Some((110, 110)), 0));
+        assert_eq!((interval.wall.estimates, interval.bytes), (Some((110, 110)), 0));
     }
 }

@@ -6,9 +6,9 @@
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
 
-use super::clock::Moment;
+use super::clock::Moments;
 use crate::MethodId;
-use crate::read::{Clock, Visit};
+use crate::read::{Clock, TimeAxis, Visit};
 
 /// Which calls are passed on, by their time. Instants are nanoseconds since the start of the trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,7 +40,11 @@ pub(crate) struct TimeLimited<'c, V> {
     inner: V,
     /// Open frames that were passed on, and those above that were not.
     emitted: u64,
-    held: VecDeque<(MethodId, Moment)>,
+    held: VecDeque<(MethodId, Moments)>,
+    /// Both times at the last event, and the CPU time at the limits, as far as they have been passed.
+    last: (u64, u64),
+    cpu_from: u64,
+    cpu_to: u64,
     /// Frames entered after the end, while an earlier frame is held back.
     later: u64,
     is_over: bool,
@@ -58,9 +62,9 @@ impl<V: Visit> Visit for TimeLimited<'_, V> {
             self.later += 1;
         } else if self.min == 0 && now >= self.from {
             self.emitted += 1;
-            self.emit(self.clock.moment(), |inner| inner.enter(method));
+            self.emit(self.clock.moments(), |inner| inner.enter(method));
         } else {
-            self.held.push_back((method, self.clock.moment()));
+            self.held.push_back((method, self.clock.moments()));
         }
     }
 
@@ -76,7 +80,7 @@ impl<V: Visit> Visit for TimeLimited<'_, V> {
         }
         if let Some(emitted) = NonZeroU64::new(left.min(self.emitted)) {
             self.emitted -= emitted.get();
-            self.emit(self.clock.moment(), |inner| inner.exit(emitted));
+            self.emit(self.clock.moments(), |inner| inner.exit(emitted));
         }
     }
 }
@@ -95,6 +99,9 @@ impl<'c, V: Visit> TimeLimited<'c, V> {
             inner,
             emitted: 0,
             held: VecDeque::new(),
+            last: (0, 0),
+            cpu_from: 0,
+            cpu_to: u64::MAX,
             later: 0,
             is_over: false,
         }
@@ -121,11 +128,12 @@ impl<'c, V: Visit> TimeLimited<'c, V> {
     #[inline]
     fn pass(&mut self) {
         let now = self.clock.now();
+        self.pass_limits(now);
         if now < self.from || self.is_over {
             return;
         }
         while let Some(&(method, entered)) = self.held.front()
-            && now.saturating_sub(entered.now) >= self.min
+            && now.saturating_sub(entered.wall.now) >= self.min
         {
             self.held.pop_front();
             self.emitted += 1;
@@ -136,25 +144,56 @@ impl<'c, V: Visit> TimeLimited<'c, V> {
         }
     }
 
+    /// Notes the CPU time at a limit that was passed since the last event.
+    #[inline]
+    fn pass_limits(&mut self, now: u64) {
+        let last = std::mem::replace(&mut self.last, (now, self.clock.on(TimeAxis::Cpu)));
+        if last.0 < self.from && self.from <= now {
+            self.cpu_from = self.cpu_at(self.from, last);
+        }
+        if last.0 <= self.to && self.to < now {
+            self.cpu_to = self.cpu_at(self.to, last);
+        }
+    }
+
+    /// The CPU time at a wall-clock time between two events, as if both times advanced evenly where nothing else is
+    /// known.
+    #[cold]
+    fn cpu_at(&self, wall: u64, last: (u64, u64)) -> u64 {
+        let [end, begin] = self.clock.corners();
+        let mut before = last;
+        for after in [end, begin, self.last] {
+            if after.0 < before.0 || after.1 < before.1 {
+                continue;
+            }
+            if wall <= after.0 {
+                let ran = u128::from(after.1 - before.1) * u128::from(wall - before.0);
+                let ran = ran / u128::from((after.0 - before.0).max(1));
+                return before.1 + u64::try_from(ran).unwrap_or_default();
+            }
+            before = after;
+        }
+        before.1
+    }
+
     #[cold]
     fn end(&mut self) {
         self.is_over = true;
         self.later = 0;
         if let Some(emitted) = NonZeroU64::new(std::mem::take(&mut self.emitted)) {
-            self.emit(self.clock.moment(), |inner| inner.exit(emitted));
+            self.emit(self.clock.moments(), |inner| inner.exit(emitted));
         }
     }
 
     /// Passes something on with the time of a moment, cut off at the limits.
     #[inline]
-    fn emit(&mut self, moment: Moment, event: impl FnOnce(&mut V)) {
-        let now = self.clock.moment();
+    fn emit(&mut self, moments: Moments, event: impl FnOnce(&mut V)) {
+        let now = self.clock.moments();
         let TimeLimits { from_ns, to_ns, .. } = self.limits;
-        let mut cut = moment;
-        cut.now = moment.now.clamp(self.from, self.to);
-        cut.bounds.from_ns = moment.bounds.from_ns.clamp(from_ns, to_ns);
-        cut.bounds.by_ns = moment.bounds.by_ns.clamp(from_ns, to_ns);
-        self.clock.set(cut);
+        let wall = moments.wall.within(self.from, self.to, from_ns, to_ns);
+        let (from, to) = (self.cpu_from, self.cpu_to.max(self.cpu_from));
+        let cpu = moments.cpu.within(from, to, Clock::whole_ns(from), Clock::whole_ns(to));
+        self.clock.set(Moments { wall, cpu, ..moments });
         event(&mut self.inner);
         self.clock.set(now);
     }

@@ -118,7 +118,7 @@ impl<'c> TimedEvents<'c> {
                 Ok(interval) => {
                     let end = times.until();
                     let continues = self.interval_end.replace(end) == Some(end);
-                    if continues && interval.bounds == self.clock.bounds() {
+                    if continues && interval.wall.bounds == self.clock.bounds() {
                         self.clock.extend(interval);
                     } else {
                         self.clock.begin(interval);

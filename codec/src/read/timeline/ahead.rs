@@ -163,7 +163,11 @@ mod tests {
                     now += random(50);
                     if random(3) == 0 {
                         let (by_ns, from_ns) = (now + random(90), now);
-                        encoder.encode(position, &Mark::Time { by_ns, from_ns }, &mut marks);
+                        encoder.encode(
+                            position,
+                            &Mark::Time { by_ns, from_ns, ran_us: None },
+                            &mut marks,
+                        );
                     }
                 }
             }

@@ -469,9 +469,9 @@ mod tests {
             &[0x80, 0x81, 0x82, 0x83, 0x84, 0x85, 0x05],
             &[
                 (at(0, 0), note("first")),
-                (at(1, 0), Mark::Time { by_ns: 100, from_ns: 100 }),
+                (at(1, 0), Mark::Time { by_ns: 100, from_ns: 100, ran_us: None }),
                 (at(6, 1), Mark::Unwound { exits: two, thrown }),
-                (at(6, 4), Mark::Time { by_ns: 1000, from_ns: 2000 }),
+                (at(6, 4), Mark::Time { by_ns: 1000, from_ns: 2000, ran_us: None }),
                 (at(6, 5), note("in the run")),
                 (at(9, 0), Mark::Paused),
             ],
@@ -520,7 +520,7 @@ mod tests {
 
     #[test]
     fn marks_at_one_place_have_their_times_in_order() {
-        let time = |ns| Mark::Time { by_ns: ns, from_ns: ns };
+        let time = |ns| Mark::Time { by_ns: ns, from_ns: ns, ran_us: None };
         let place = [time(10), note("one"), time(90), note("two"), time(95)];
         let marks = [&place.map(|mark| (at(1, 0), mark))[..], &[(at(2, 0), time(100))]].concat();
         let (_dir, file) = thread(&[0x80, 0x00, 0x81], &marks);

@@ -139,6 +139,13 @@ impl Trace {
         (Timing::Off, damage)
     }
 
+    /// Returns whether it is known for how long threads ran on a processor: the first time mark of any thread shows
+    /// that.
+    #[must_use]
+    pub fn has_cpu_time(&self) -> bool {
+        self.files.iter().find_map(|file| file.knows_cpu_time().ok().flatten()).unwrap_or(false)
+    }
+
     /// Where the journal of the trace is, if it has one.
     #[must_use]
     pub fn journal_path(&self) -> PathBuf {
@@ -313,6 +320,19 @@ impl Listing {
 }
 
 impl ThreadFile {
+    /// Returns whether its first time mark shows how long it had run; `None` if it has none.
+    fn knows_cpu_time(&self) -> Result<Option<bool>> {
+        let Some(mut marks) = self.marks()? else { return Ok(None) };
+        while let Some((_, mark)) = marks.next_mark()? {
+            match mark {
+                Mark::Time { ran_us, .. } => return Ok(Some(ran_us.is_some())),
+                Mark::Instant { .. } => return Ok(Some(false)),
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+
     /// The kind of its first time mark; `None` if it has none.
     fn first_time(&self) -> Result<Option<Timing>> {
         let Some(mut marks) = self.marks()? else { return Ok(None) };
@@ -410,7 +430,7 @@ mod tests {
             trace.manifest = manifest.map(|timing| Manifest { timing, ..Manifest::default() });
             trace.timing()
         };
-        let time = Mark::Time { by_ns: 1, from_ns: 1 };
+        let time = Mark::Time { by_ns: 1, from_ns: 1, ran_us: None };
         let (paused, instant) = (Mark::Paused, Mark::Instant { at_ns: 3 });
         for (marks, manifest, expected) in [
             (&[paused.clone()][..], Some(sampled), Timing::Off),

@@ -25,7 +25,8 @@ use super::regular;
 use super::text::MAX_DAMAGE;
 use crate::format::journal::{
     HEADER_BYTES, MAGIC, MARKS_HEADER_BYTES, MAX_CHUNK_BYTES, MAX_MARKS_BYTES, MAX_RESUME_BYTES,
-    SLOT_HEADER_BYTES, SlotHeader, SlotWord, TICK_WORDS, VERSION, WORD_BYTES, chunk_start, is_open,
+    SAMPLE_WORDS, SLOT_HEADER_BYTES, SlotHeader, SlotWord, VERSION, WORD_BYTES, chunk_start,
+    is_open, placed,
 };
 use crate::format::manifest::{Manifest, boot_id};
 use crate::format::marks::decode_all;
@@ -512,15 +513,12 @@ impl MarksArea {
         let samples = pending.len().next_multiple_of(WORD_BYTES);
         let samples = rest.get(samples..).unwrap_or_default();
         let mut last = 0;
-        for sample in words(samples).chunks_exact(TICK_WORDS) {
+        for sample in words(samples).chunks_exact(SAMPLE_WORDS) {
             let &[place, by_ns, from_ns] = sample else { break };
-            let Some(bytes) = place.checked_sub(1).and_then(|bytes| usize::try_from(bytes).ok())
-            else {
-                break;
-            };
+            let Some((bytes, ran_us)) = placed(place) else { break };
             // A sample that is being overwritten at this moment may be out of order.
             if bytes >= last {
-                area.samples.push(Sample { bytes, by_ns, from_ns });
+                area.samples.push(Sample { bytes, by_ns, from_ns, ran_us });
                 last = bytes;
             }
         }

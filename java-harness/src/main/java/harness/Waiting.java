@@ -1,47 +1,53 @@
 package harness;
 
-import java.util.concurrent.CountDownLatch;
-
 /**
- * Daemon threads that have made some calls and wait when the JVM ends.
+ * A thread that works and waits by turns, and ends.
  *
- * <p>Arguments: the number of threads (1000). Tree of each {@code waiting-N}: {@code Waiting.run > step} ten times, and
- * {@code run} never ends. Prints {@code ready} and returns.
+ * <p>Tree of {@code worker}: ten times {@code turn > (work > step…, pause)}. {@code pause} sleeps for 50 ms.
  */
-public final class Waiting implements Runnable {
-    private final CountDownLatch ready;
+public final class Waiting {
+    private static volatile int result;
 
-    private Waiting(CountDownLatch ready) {
-        this.ready = ready;
-    }
+    private Waiting() {}
 
     public static void main(String[] args) throws InterruptedException {
-        int count = args.length > 0 ? Integer.parseInt(args[0]) : 1000;
-        CountDownLatch ready = new CountDownLatch(count);
-        Runnable body = new Waiting(ready);
-        for (int i = 0; i < count; i++) {
-            Thread thread = new Thread(body, "waiting-".concat(Integer.toString(i)));
-            thread.setDaemon(true);
-            thread.start();
-        }
-        ready.await();
-        System.out.println("ready");
+        Thread worker = new Thread(Waiting::worker, "worker");
+        worker.start();
+        worker.join();
     }
 
-    @Override
-    public void run() {
-        for (int i = 0; i < 10; i++) {
-            step(i);
+    private static void worker() {
+        for (int number = 0; number < 10; number++) {
+            turn();
         }
-        ready.countDown();
+    }
+
+    private static void turn() {
+        work();
         try {
-            new CountDownLatch(1).await();
-        } catch (InterruptedException unexpected) {
-            throw new IllegalStateException(unexpected);
+            pause();
+        } catch (InterruptedException never) {
+            throw new IllegalStateException(never);
         }
     }
 
-    private static int step(int number) {
-        return number * 31;
+    private static void work() {
+        int sum = result;
+        long start = System.nanoTime();
+        while (System.nanoTime() - start < 20_000_000) {
+            sum = step(sum);
+        }
+        result = sum;
+    }
+
+    private static int step(int sum) {
+        for (int number = 0; number < 1_000; number++) {
+            sum = sum * 31 + number;
+        }
+        return sum;
+    }
+
+    private static void pause() throws InterruptedException {
+        Thread.sleep(50);
     }
 }
