@@ -193,3 +193,28 @@ fn each_of_several_recordings_of_one_jvm_can_be_named() {
         drop(session.exit());
     });
 }
+
+#[test]
+fn a_recording_ends_at_its_largest_size_and_the_program_runs_on() {
+    on_every_jdk(|jdk| {
+        let dir = tempfile::tempdir().unwrap();
+        let (trace, classes) = (dir.path().join("flow-trace"), classes());
+        let words = dir.path().join("words").display().to_string();
+        let rounds =
+            ["-cp", &classes, "harness.Rounds", "12", "2", "40000", "joined", "return", &words];
+        let output = record(jdk, dir.path(), &["--max-size", "1m"], &rounds);
+        let errors = errors(&output);
+        assert!(output.status.success(), "{errors}");
+        assert!(manifest(&trace)["end"]["lost"]["stopped_at_ns"].is_u64());
+        let limit = "max-size, 1048576 bytes (flow record --max-size sets another limit)";
+        assert_eq!(errors.lines().filter(|line| line.contains(limit)).count(), 2, "{errors}");
+    });
+    let jdk = flow_e2e::jdks().last().unwrap();
+    for (flags, is_limited) in [(&[][..], true), (&["--max-size", "none"], false)] {
+        let dir = tempfile::tempdir().unwrap();
+        let output = record(jdk, dir.path(), flags, &["-cp", &classes(), "harness.Hello"]);
+        assert!(output.status.success(), "{}", errors(&output));
+        let limit = &manifest(&dir.path().join("flow-trace"))["options"]["max-size"];
+        assert_eq!(limit.is_string(), is_limited, "{limit}");
+    }
+}

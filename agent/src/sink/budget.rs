@@ -28,9 +28,9 @@ impl Budget {
         let take = |left: u64| left.checked_sub(bytes as u64);
         match self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
             Ok(_) => Ok(()),
-            Err(_) => {
-                Err(SinkError::whole_trace(format!("the trace has reached max-size, {max} bytes")))
-            }
+            Err(_) => Err(SinkError::whole_trace(format!(
+                "the trace has reached max-size, {max} bytes (flow record --max-size sets another limit)"
+            ))),
         }
     }
 }

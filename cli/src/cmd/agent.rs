@@ -234,7 +234,8 @@ impl AgentOptions {
         for (key, value) in [
             ("engine", &args.engine),
             ("clock", &args.clock),
-            ("max-size", &args.max_size),
+            // Not an option of the agent, which has no limit unless it gets one.
+            ("max-size", &args.max_size.clone().filter(|size| size != "none")),
             ("start", &args.start),
             ("format", &args.event_format),
             ("chunk", &args.chunk),

@@ -345,3 +345,28 @@ fn a_hang_up_that_is_ignored_stays_ignored() {
     let mask = u64::from_str_radix(run.out.trim_start_matches("SigIgn:").trim(), 16).unwrap();
     assert_eq!(mask & 1, 1, "{}", run.out);
 }
+
+#[test]
+fn a_recording_that_grows_large_is_reported_while_it_runs() {
+    let (dir, agent) = library();
+    // Holes take no space.
+    let (java, _source) = recording_java(dir.path(), &manifest(0, None));
+    let mut lines = fs::read_to_string(&java).unwrap();
+    // In place at once, so that its end is there when its size is.
+    let file = "flow-trace/thread-1.flow";
+    lines.push_str(&format!(
+        "cp {file} new; truncate -s 1100M new; cat {file} >> new; mv new {file}\n"
+    ));
+    lines.push_str("read line; exit 0\n");
+    fs::write(&java, lines).unwrap();
+    let mut record = record(dir.path(), &agent, &["--", &text(&java)]);
+    let mut child = record.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
+    assert!(line.starts_with("flow: the recording has 1.0 GB, and grows by "), "{line}");
+    let loudest = "; 'com.app.Main$Job#<init>' makes 40.0% of the latest calls: \
+                   --exclude 'com.app.Main$Job#<init>' leaves them out\n";
+    assert!(line.ends_with(loudest), "{line}");
+}

@@ -19,6 +19,11 @@ const API_JAR: &[u8] = include_bytes!("../../../java/flow-api.jar");
 /// Methods that JaCoCo adds to classes.
 const JACOCO_METHODS: &str = "**#$jacocoInit";
 
+/// A trace of this size is too large for nearly every question, and a disk that fills unnoticed stops more than flow.
+const MAX_BYTES: u64 = 20 << 30;
+/// A trace takes at most this part of what is free: a half.
+const FREE_SHARE: u64 = 2;
+
 /// Environment variables for the command, and the files that belong to them.
 #[derive(Debug)]
 pub(super) struct Defaults {
@@ -57,6 +62,21 @@ impl Defaults {
     fn add(&mut self, name: &'static str, value: OsString) {
         if env::var_os(name).is_none_or(|set| set.is_empty()) {
             self.variables.push((name, value));
+        }
+    }
+
+    /// Limits the size of the trace, unless the user does, or wants no limit.
+    pub(super) fn limit_size(&mut self, args: &AgentArgs, out: &str) {
+        let is_set = args.max_size.is_some()
+            || args.options.iter().any(|(key, _)| key == "max-size")
+            || args.config.is_some()
+            || env::var_os("FLOW_CONFIG").is_some_and(|value| !value.is_empty());
+        let place = Path::new(out).ancestors().find(|place| place.exists());
+        let free = place.and_then(|place| rustix::fs::statvfs(place).ok());
+        let free = free.map_or(u64::MAX, |free| free.f_bavail.saturating_mul(free.f_frsize));
+        let megabytes = MAX_BYTES.min(free / FREE_SHARE) >> 20;
+        if !is_set && megabytes > 0 {
+            self.add("FLOW_MAX_SIZE", format!("{megabytes}m").into());
         }
     }
 

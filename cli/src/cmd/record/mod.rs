@@ -7,6 +7,7 @@
 //! ```
 
 mod argument;
+mod brake;
 mod child;
 mod defaults;
 mod gradle;
@@ -16,6 +17,7 @@ mod summary;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use self::brake::Brake;
 use self::child::Ended;
 use self::defaults::Defaults;
 use self::launch::Launch;
@@ -34,10 +36,13 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
     let options = AgentOptions::of(&args.agent, &dir)?.encode()?;
     let agent = argument::argument(&library, &options)?;
     let mut defaults = Defaults::of(&args.command, &args.agent)?;
+    defaults.limit_size(&args.agent, &dir.pattern);
     let notices = NoticesFile::create(&mut defaults)?;
     let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let launch = Launch::new(args, &agent, &defaults, started)?;
+    let brake = Brake::start(&dir.pattern, started);
     let Ended { pid, status } = child::run(&launch)?;
+    drop(brake);
     let summary = Summary::of(&dir.out, &dir.pattern, &args.agent.include, started, pid);
     summary.print(&notices.read(), why_nothing(args));
     Ok(Status::Command(status))

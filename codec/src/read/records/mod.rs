@@ -5,6 +5,7 @@ mod content;
 mod events;
 mod flow;
 mod ranges;
+mod recent;
 mod selection;
 mod source;
 mod visit;
