@@ -18,7 +18,7 @@ Examples:
   flow replay --min-duration 5ms             long calls, with their times
   flow check old-trace                       is the trace whole?
 
-Verbs that read take a trace directory. The default is flow-trace, where record writes.
+Verbs that read take a trace directory, by default flow-trace, where record writes.
 Exit status: 0 done, 1 damaged or failed, 2 usage, 3 incomplete result; record: the command's own.";
 
 pub(super) const RECORD_EXAMPLES: &str = "\

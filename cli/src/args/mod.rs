@@ -99,7 +99,7 @@ pub(crate) enum Verb {
     /// Write a trace for another tool
     #[command(after_long_help = EXPORT_HELP)]
     Export(ExportArgs),
-    /// Build indexes, with which replay --from opens a large trace at once
+    /// Build indexes, so that replay --from opens large traces fast
     #[command(after_long_help = INDEX_HELP)]
     Index(IndexArgs),
     /// Verify that a trace is whole, and repair it

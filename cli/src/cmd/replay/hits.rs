@@ -57,6 +57,15 @@ impl Hit {
         ends.map_or(0, |(end, start)| end.saturating_sub(start))
     }
 
+    /// `  ! x.Error`, or `  !` if the class is unknown; empty if no exception ended it.
+    fn thrown(&self) -> String {
+        match self.thrown.as_deref() {
+            None => String::new(),
+            Some("?") => "  !".to_owned(),
+            Some(class) => format!("  ! {}", escaped(class)),
+        }
+    }
+
     fn start(&self) -> String {
         self.start.estimate_ns.map_or("?".to_owned(), instant)
     }
@@ -222,7 +231,7 @@ fn table(
     ]);
     for hit in shown {
         let open = if hit.is_open { ", still open" } else { "" };
-        let thrown = hit.thrown.as_ref().map(|class| format!("  ! {class}")).unwrap_or_default();
+        let thrown = hit.thrown();
         let title = trace.files.get(hit.file).map(|file| file_title(trace, file));
         table.row([
             &hit.start(),
@@ -231,8 +240,10 @@ fn table(
             &grouped(hit.calls),
             &format!("{}{thrown}", labels.get(hit.method)),
         ]);
-        if args.verbose && hit.depth > 0 {
-            table.row(["", "", "", "", &called_by(hit.depth, &hit.callers, true, &labels)]);
+        if args.verbose {
+            for caller in called_by(hit.depth, &hit.callers, true, &labels) {
+                table.row(["", "", "", "", &caller]);
+            }
         }
     }
     table.print(out)?;
@@ -257,8 +268,8 @@ fn trees(
         }
         let heading = heading(hit, trace, file, args.verbose);
         lines.out.heading(&heading)?;
-        if hit.depth > 0 {
-            lines.text(1, &called_by(hit.depth, &hit.callers, args.verbose, &lines.labels))?;
+        for caller in called_by(hit.depth, &hit.callers, args.verbose, &lines.labels) {
+            lines.text(1, &caller)?;
         }
         let mut replay = ThreadReplay::of_hit(args);
         let flow = tree(args, file, hit.offset, &mut replay, lines)?;
@@ -288,10 +299,7 @@ fn heading(hit: &Hit, trace: &Trace, file: &ThreadFile, is_verbose: bool) -> Str
         }
     }
     text += &format!(", depth {}", grouped(hit.depth as u64));
-    if let Some(class) = &hit.thrown {
-        text += &format!("  ! {}", escaped(class));
-    }
-    text
+    text + &hit.thrown()
 }
 
 /// Prints a call and what it called. Errors of its thread have been reported.

@@ -26,21 +26,22 @@ pub(super) fn still_open(frames: &[MethodId], labels: &Labels<'_>) -> Option<Str
     Some(format!("{count} still open at the end: {names}"))
 }
 
-/// `in … 12 more … > Orders.order > Db.query`: the innermost of `depth` callers; all of them if `is_verbose`.
+/// `in … 12 more … > Orders.order > Db.query`: the innermost of `depth` callers. If `is_verbose`, these are all of
+/// them, with a line each.
 pub(super) fn called_by(
     depth: usize,
     innermost: &[MethodId],
     is_verbose: bool,
     labels: &Labels<'_>,
-) -> String {
-    let name = |caller: &MethodId| match is_verbose {
-        true => labels.name(*caller),
-        false => labels.short(*caller),
-    };
+) -> Vec<String> {
+    if is_verbose {
+        return innermost.iter().map(|caller| format!("in {}", labels.name(*caller))).collect();
+    }
+    let name = |caller: &MethodId| labels.short(*caller);
     let hidden = depth - innermost.len();
     let hidden = (hidden > 0).then(|| more(hidden as u64));
     let names: Vec<_> = hidden.into_iter().chain(innermost.iter().map(name)).collect();
-    format!("in {}", names.join(" > "))
+    if names.is_empty() { Vec::new() } else { vec![format!("in {}", names.join(" > "))] }
 }
 
 /// `3 deeper calls left out (--depth 2)`.

@@ -367,13 +367,11 @@ impl ThreadReplay {
             false => (String::new(), depth.saturating_sub(NEAREST)),
         };
         lines.out.heading(&format!("call {number}{offset}, depth {}", grouped(depth as u64)))?;
-        match self.stack.get(nearest..) {
-            Some(callers) if depth > 0 => {
-                let callers = called_by(depth, callers, self.is_verbose, &lines.labels);
-                lines.text(1, &callers)
-            }
-            _ => Ok(()),
+        let callers = self.stack.get(nearest..).unwrap_or_default();
+        for caller in called_by(depth, callers, self.is_verbose, &lines.labels) {
+            lines.text(1, &caller)?;
         }
+        Ok(())
     }
 
     /// Prints the pending lines, because no events follow for now.
