@@ -27,7 +27,7 @@ that it starts. In DIR, %p is replaced by the process id, %t by the start time, 
 
 Examples:
   flow record -- java -jar app.jar
-  flow record --include 'com.app.**' --exclude '**#toString' -- java -jar app.jar
+  flow record --include 'com.app.**' --exclude '**#get*' -- java -jar app.jar
   flow record --target com.app. -- mvn test
   flow record --gradle -- ./gradlew test";
 
@@ -130,11 +130,11 @@ time across all threads, each with its start, duration and nearest callers; with
 Examples:
   flow replay --depth 3 --thread main
   flow replay --collapse --max 100
-  flow replay --min-duration 5ms                     long calls, with their times
-  flow replay --method 'OrderController#*' --depth 1  the requests of a server
+  flow replay --min-duration 5ms             long calls, with their times
+  flow replay --method 'Orders#*' --depth 1  the requests of a server
   flow replay --method 'Orders#total' --time
   flow replay --from 1.5s --thread main --max 50
-  flow replay --follow                               while the program runs";
+  flow replay --follow                       while the program runs";
 
 pub(super) const REPORT_HELP: &str = "\
 Total and self are times if the trace has times, else numbers of calls. ~ is before a time whose bounds are wider \

@@ -141,6 +141,43 @@ mod tests {
         Args::command().debug_assert();
     }
 
+    /// The words of an example, without its description and what a shell does with it.
+    fn words(line: &str) -> Vec<String> {
+        let line = line.split(" && ").next().unwrap_or(line);
+        let line = line.split(" | ").next().unwrap_or(line).split(" > ").next().unwrap_or(line);
+        let mut words = vec![String::new()];
+        let mut is_quoted = false;
+        for (at, c) in line.char_indices() {
+            match c {
+                '\'' => is_quoted = !is_quoted,
+                ' ' if is_quoted => words.last_mut().unwrap().push(c),
+                ' ' if line[at..].starts_with("  ") => break,
+                ' ' => words.push(String::new()),
+                c => words.last_mut().unwrap().push(c),
+            }
+        }
+        words
+    }
+
+    #[test]
+    fn examples_in_the_help_are_valid_and_fit() {
+        let command = Args::command();
+        let of_verbs = command.get_subcommands().map(|verb| verb.get_after_long_help());
+        let help = of_verbs.map(|help| help.expect("every verb has examples").to_string());
+        let help: Vec<_> = help.chain([EXAMPLES.to_owned()]).collect();
+        let lines = help.iter().flat_map(|help| help.lines()).filter(|line| line.starts_with("  "));
+        let mut count = 0;
+        for line in lines {
+            assert!(line.chars().count() <= 80, "{line}");
+            if let Some(example) = line.trim_start().strip_prefix("flow ") {
+                let words = [vec!["flow".to_owned()], words(example)].concat();
+                assert!(Args::try_parse_from(&words).is_ok(), "{words:?}");
+                count += 1;
+            }
+        }
+        assert!(count > 40, "{count}");
+    }
+
     #[test]
     fn arguments_after_the_command_belong_to_the_command() {
         let parse = |args: &[&str]| match Args::try_parse_from(args).unwrap().verb {
