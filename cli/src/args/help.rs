@@ -151,7 +151,8 @@ Examples:
   flow report --html page.html               a page for a browser";
 
 pub(super) const GRAPH_HELP: &str = "\
-A line is a path of calls: its number of calls, its total and self time, and its share of all time.
+A line is a path of calls: its number of calls, its total and self time, and its share of all time. On a terminal, \
+the heavy part of a bar is self, all of it total.
 
 Examples:
   flow graph --depth 8

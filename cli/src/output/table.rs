@@ -24,19 +24,27 @@ const BARS: [(usize, usize); 2] = [(140, 12), (100, 6)];
 pub(crate) struct Table {
     columns: Vec<(String, Align)>,
     rows: Vec<Vec<String>>,
+    /// The shares of self of rows, if there is no column of them.
+    of_self: Vec<String>,
 }
 
 impl Table {
     /// A table with these columns.
     pub(crate) fn new(columns: &[(&str, Align)]) -> Self {
         let columns = columns.iter().map(|(title, align)| ((*title).to_owned(), *align));
-        Self { columns: columns.collect(), rows: Vec::new() }
+        Self { columns: columns.collect(), rows: Vec::new(), of_self: Vec::new() }
     }
 
     /// Adds a row. Cells are [escaped].
     pub(crate) fn row<S: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = S>) {
         let cells = cells.into_iter().map(|cell| escaped(cell.as_ref()).into_owned());
         self.rows.push(cells.collect());
+    }
+
+    /// Sets the share of self of the next row, of which the heavy part of its bar consists. Without a column of these
+    /// shares, each row has one.
+    pub(crate) fn self_share(&mut self, share: String) {
+        self.of_self.push(share);
     }
 
     /// Prints the table, the titles as a heading.
@@ -90,20 +98,22 @@ impl Table {
         rows.map(move |cells| line(&cells))
     }
 
-    /// Adds a column of bars after the first share. A second share is that of self: the heavy part of the bar.
+    /// Adds a column of bars after the first share. A second column of shares is that of self: the heavy part of the
+    /// bar.
     fn add_bars(&mut self, width: usize) {
         let is_share = |(_, (title, _)): &(usize, &(String, Align))| title == SHARE;
         let mut shares = self.columns.iter().enumerate().filter(is_share).map(|(at, _)| at);
         let Some(total) = shares.next() else { return };
-        let of_self = shares.next();
-        let share = |row: &[String], at: usize| -> Option<f64> {
-            row.get(at)?.trim_start().strip_suffix('%')?.parse().ok()
-        };
-        for row in &mut self.rows {
-            let bar = share(row, total).map_or(String::new(), |total| {
-                bar(total, of_self.map_or(Some(total), |at| share(row, at)).unwrap_or(0.0), width)
-            });
-            row.insert(total + 1, bar);
+        let column = shares.next();
+        let share = |text: &String| text.trim_start().strip_suffix('%')?.parse::<f64>().ok();
+        for (number, row) in self.rows.iter_mut().enumerate() {
+            let of_self = column.map_or_else(|| self.of_self.get(number), |at| row.get(at));
+            let of_self = of_self.and_then(share).unwrap_or(0.0);
+            let total_share = row.get(total).and_then(share);
+            row.insert(
+                total + 1,
+                total_share.map_or(String::new(), |all| bar(all, of_self, width)),
+            );
         }
         self.columns.insert(total + 1, (String::new(), Align::Left));
     }
@@ -165,5 +175,11 @@ mod tests {
         assert_eq!(lines[0], "    %       self      %     x");
         assert_eq!(lines[1], "50.0%  ━╾─     2  25.0%     y");
         assert_eq!(lines[2].trim_start(), "in z");
+        // Without a column of self.
+        let mut table = Table::new(&[("%", right), ("x", Align::Left)]);
+        table.self_share("25.0%".to_owned());
+        table.row(["50.0%", "y"]);
+        table.add_bars(6);
+        assert_eq!(table.lines().nth(1).unwrap(), "50.0%  ━╾─  y");
     }
 }

@@ -126,6 +126,7 @@ impl<'a> GraphPrinter<'a> {
                 unit.show(row.self_weight),
             ];
             let waiting = (unit == Unit::Cpu).then(|| duration(row.waiting_ns));
+            table.self_share(percent(row.self_weight, tree.weight()));
             table.row(numbers.into_iter().chain(waiting).chain([name]));
         }
         out.write_all(b"\n")?;
