@@ -9,6 +9,7 @@ use super::data::{Data, flat_boxes, flat_edges};
 use super::facts::{Head, Note};
 use super::gather::{Gather, ThreadSums};
 use super::kinds::MethodKinds;
+use super::lane::Lane;
 use super::marks::Marks;
 use super::names::PageMethods;
 use super::page::assemble;
@@ -102,7 +103,14 @@ fn read(
         let trace_end = || Some(trace.manifest.as_ref()?.end.as_ref()?.at_ns);
         end = end.max(end_ns.or_else(trace_end).unwrap_or(0)).min(chosen.limits.to_ns);
     }
-    (reading, gather.end_thread(end))
+    let mut sums = gather.end_thread(end);
+    if scale == Unit::Nanos
+        && let Some(cpu) = Lane::of_cpu(file)
+    {
+        sums.active = sums.active.min(cpu.active());
+        sums.lane.limit(cpu);
+    }
+    (reading, sums)
 }
 
 /// Passes calls on, with times in the unit of the page.

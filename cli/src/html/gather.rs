@@ -198,7 +198,6 @@ impl Gather {
     #[inline]
     pub(super) fn enter(&mut self, method: MethodId, at: u64) {
         self.begin.get_or_insert(at);
-        self.pass_time(at);
         let (id, (method, is_new)) = (method, self.numbers.get(method));
         if is_new {
             self.sums.push(MethodSums { kind: self.kinds.get(id), ..MethodSums::default() });
@@ -212,6 +211,11 @@ impl Gather {
             sums.calls += 1;
             sums.open += 1;
             kind = sums.kind;
+        }
+        if kind.waits || self.open.is_empty() {
+            self.pass_all_time(at);
+        } else {
+            self.pass_time(at);
         }
         let caller = self.open.last();
         let parent = caller.map_or(ROOT, |frame| frame.path);
@@ -255,9 +259,17 @@ impl Gather {
         }
     }
 
-    /// The topmost frame ran until now.
+    /// The topmost frame ran until now. A moment much shorter than the lane can show is left for the next time, and then
+    /// counts for the frame that is on top: this is called for each event.
     #[inline]
     fn pass_time(&mut self, now: u64) {
+        if now.saturating_sub(self.since) > self.lane.least_time() {
+            self.pass_all_time(now);
+        }
+    }
+
+    /// The same for any moment: a wait begins or ends, or the thread runs nothing else.
+    fn pass_all_time(&mut self, now: u64) {
         if let Some(frame) = self.open.last().filter(|frame| !frame.waits && self.since < now) {
             self.lane.add(frame.shown, self.since, now);
         }
@@ -266,7 +278,11 @@ impl Gather {
 
     /// The topmost frame ends.
     fn leave_at(&mut self, end: u64) {
-        self.pass_time(end);
+        if self.open.len() == 1 || self.open.last().is_some_and(|frame| frame.waits) {
+            self.pass_all_time(end);
+        } else {
+            self.pass_time(end);
+        }
         let Some(frame) = self.open.pop() else { return };
         let duration = end.saturating_sub(frame.at);
         let self_weight = duration.saturating_sub(frame.inside);

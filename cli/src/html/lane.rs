@@ -4,6 +4,11 @@
 //! the thread was active, and the method that had most of it. That method is found by majority vote, with one
 //! candidate a bin: it is certain if it had more than half of the time, and else one of those with much.
 
+use std::ops::Range;
+
+use flow_codec::format::marks::Mark;
+use flow_codec::read::ThreadFile;
+
 use super::chart::NO_METHOD;
 
 /// The most bins while a thread is read.
@@ -52,6 +57,12 @@ pub(super) struct Lane {
 }
 
 impl Lane {
+    /// The time that makes no difference in a lane.
+    #[inline]
+    pub(super) fn least_time(&self) -> u64 {
+        self.width() >> 6
+    }
+
     /// Adds an interval in which a method ran. It is not empty.
     #[inline]
     pub(super) fn add(&mut self, method: u32, from: u64, to: u64) {
@@ -63,7 +74,19 @@ impl Lane {
     }
 
     /// Adds an interval that is in several bins, or in new ones.
-    fn add_long(&mut self, method: u32, mut from: u64, to: u64) {
+    fn add_long(&mut self, method: u32, from: u64, to: u64) {
+        self.add_part(method, from..to, to - from);
+    }
+
+    /// Adds an interval of which a part was active, spread evenly. It is not empty.
+    fn add_part(&mut self, method: u32, interval: Range<u64>, active: u64) {
+        let Range { start, end: to } = interval;
+        let length = u128::from(to - start);
+        let until = |at: u64| {
+            let part = u128::from(at - start) * u128::from(active) / length.max(1);
+            u64::try_from(part).unwrap_or(u64::MAX)
+        };
+        let mut from = start;
         while self.place(to - 1) >= BINS {
             self.halve();
         }
@@ -75,20 +98,67 @@ impl Lane {
             let place = self.place(from);
             let end = ((place as u64 + 1) << self.shift).min(to);
             if let Some(bin) = self.bins.get_mut(place) {
-                bin.add(method, end - from);
+                bin.add(method, until(end) - until(from));
             }
             from = end;
         }
     }
 
-    /// Adds the activity of another thread.
-    pub(super) fn merge(&mut self, mut other: Self) {
+    /// The CPU time of a thread, from the samples of its clock: an upper bound of its activity. `None` if the thread has
+    /// none.
+    pub(super) fn of_cpu(file: &ThreadFile) -> Option<Self> {
+        let mut marks = file.marks().ok()??;
+        let mut lane = Self::default();
+        // When the position of the last sample was reached, and until when the thread was there.
+        let mut last: Option<(u64, u64)> = None;
+        let mut is_known = false;
+        while let Ok(Some((_, mark))) = marks.next_mark() {
+            let Mark::Time { by_ns, from_ns, ran_us } = mark else { continue };
+            if let Some((reached, left)) = last {
+                // What the thread ran for, it ran after it left the position, as far as there was time.
+                let (wait, rest) = (reached..left.min(by_ns), left..by_ns);
+                let all = by_ns.saturating_sub(reached);
+                let ran = ran_us.map_or(all, |us| us.saturating_mul(1000)).min(all);
+                let after = ran.min(by_ns.saturating_sub(left));
+                for (interval, active) in [(wait, ran - after), (rest, after)] {
+                    if active > 0 && !interval.is_empty() {
+                        lane.add_part(NO_METHOD, interval, active);
+                    }
+                }
+            }
+            is_known |= ran_us.is_some();
+            last = Some((by_ns, from_ns.max(by_ns)));
+        }
+        is_known.then_some(lane)
+    }
+
+    /// All time in which the thread was active.
+    pub(super) fn active(&self) -> u64 {
+        self.bins.iter().map(|bin| bin.active).sum()
+    }
+
+    /// Reduces the activity in each bin to that of another lane.
+    pub(super) fn limit(&mut self, mut other: Self) {
+        self.align(&mut other);
+        let limits = other.bins.iter().map(|bin| bin.active).chain(std::iter::repeat(0));
+        for (bin, limit) in self.bins.iter_mut().zip(limits) {
+            bin.active = bin.active.min(limit);
+        }
+    }
+
+    /// Makes the bins of two lanes equally wide.
+    fn align(&mut self, other: &mut Self) {
         while self.shift < other.shift {
             self.halve();
         }
         while other.shift < self.shift {
             other.halve();
         }
+    }
+
+    /// Adds the activity of another thread.
+    pub(super) fn merge(&mut self, mut other: Self) {
+        self.align(&mut other);
         if self.bins.len() < other.bins.len() {
             self.bins.resize(other.bins.len(), Bin::EMPTY);
         }
@@ -150,6 +220,19 @@ mod tests {
         assert_eq!((of(2000).active, of(30_000).active), (lane.width(), 0));
         lane.shrink(10);
         assert_eq!(lane.bins().map(|(active, _)| active).sum::<u64>(), 60_000);
+    }
+
+    #[test]
+    fn activity_is_at_most_the_cpu_time() {
+        let (mut lane, mut cpu) = (Lane::default(), Lane::default());
+        lane.add(1, 0, 100_000);
+        // It ran for a tenth of the first half, and never after that.
+        cpu.add_part(NO_METHOD, 0..50_000, 5_000);
+        assert_eq!(cpu.active(), 5_000);
+        lane.limit(cpu);
+        assert!(lane.active() <= 5_000);
+        let last = lane.bins().filter(|(active, _)| *active > 0).count() as u64;
+        assert!(last * lane.width() < 51_000, "nothing after the half");
     }
 
     #[test]

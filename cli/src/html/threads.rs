@@ -32,7 +32,8 @@ const LEAST_CALLED: usize = 32;
 const BINS: usize = 40_000;
 const MOST_BINS: usize = 256;
 const LEAST_BINS: usize = 32;
-/// The level of a bin in which the thread was always active.
+/// The level of a bin in which the thread was always active. Levels grow with the square root of the activity, so that
+/// little of it is seen, too.
 const FULL: u64 = 9;
 /// The most characters of a name.
 const NAME_CHARS: usize = 120;
@@ -273,7 +274,9 @@ fn flat_lane(lane: &Lane, names: &PageMethods) -> Vec<i64> {
     let mut run = None;
     let mut count = 0;
     for (active, method) in lane.bins() {
-        let level = (active.saturating_mul(FULL)).div_ceil(lane.width()).min(FULL);
+        let full = u128::from(FULL * FULL) * u128::from(active);
+        let is_enough = |level: &u64| u128::from(level * level) * u128::from(lane.width()) >= full;
+        let level = (0..FULL).find(is_enough).unwrap_or(FULL);
         let place = names.place(method).unwrap_or(names.unnamed());
         let bin = (exact(level), if level == 0 { 0 } else { i64::from(place) });
         if let Some((level, place)) = run.filter(|run| *run != bin) {

@@ -89,14 +89,20 @@ const calls = (thread, found) => [...calledBy(thread)].filter(([method]) => foun
 // How many calls match, in how many threads, and their share of the whole.
 function account(found, flame) {
   const matching = methods.filter((method) => found[method.place]);
-  const threads = data.threads.filter((thread) => calls(thread, found).length).length;
-  const mayBeMore = data.more_threads.threads > 0 || data.threads.some((thread) => !thread.is_complete);
+  const threads = data.threads.filter((thread) => calls(thread, found).length);
+  // A thread names the methods of the application first, so those are complete if it names others.
+  const isOwn = data.knows_own && matching.every((method) => method.isOwn);
+  const isKnown = (thread) =>
+    thread.is_complete ||
+    threads.includes(thread) ||
+    (isOwn && [...calledBy(thread).keys()].some((method) => !methods[method].isOwn));
+  const mayBeMore = data.more_threads.threads > 0 || !data.threads.every(isKnown);
   const share = flame.share(found);
   // Merged boxes may contain more of their calls.
   const least = flame.hasMore && share < flame.length ? "at least " : "";
   const part = `${least}${percent(share, flame.length)} of all ${isTime ? "time" : "calls"}`;
   const sum = matching.reduce((sum, method) => sum + method.calls, 0);
-  const where = `in ${mayBeMore && threads < data.threads.length ? "at least " : ""}${plural(threads, "thread")}`;
+  const where = `in ${mayBeMore ? "at least " : ""}${plural(threads.length, "thread")}`;
   const what = matching.length > 1 ? `${plural(matching.length, "method")}: ` : "";
   return `${what}${plural(sum, "call")} ${where}, ${part}`;
 }

@@ -115,15 +115,17 @@ class ThreadList {
       const stem = text ? undefined : groupOf.get(place);
       if (stem !== undefined && !done.has(stem)) {
         done.add(stem);
-        this.rows.push({ stem, places: this.groups.get(stem) });
-        if (this.open.has(stem))
-          this.rows.push(...this.groups.get(stem).map((place) => ({ place, isInner: true })));
+        const places = this.groups.get(stem);
+        this.rows.push({ stem, places });
+        // Of a folded row, only the chosen thread is listed.
+        const listed = places.filter((place) => this.open.has(stem) || place === this.chosen);
+        this.rows.push(...listed.map((place) => ({ place, isInner: true })));
       }
       if (stem === undefined) this.rows.push({ place });
     });
     if (this.more && !text) this.rows.push({ more: this.more });
     this.list.replaceChildren(...this.rows.map((row) => this.item(row)));
-    this.choose(this.chosen);
+    this.mark();
     this.redraw();
   }
 
@@ -174,17 +176,19 @@ class ThreadList {
   }
 
   choose(place) {
+    const isInGroup = (of) => [...this.groups.values()].some((places) => places.includes(of));
+    const rebuilds = place !== this.chosen && (isInGroup(place) || isInGroup(this.chosen));
     this.chosen = place;
-    for (const [stem, places] of this.groups) {
-      if (places.includes(place) && !this.open.has(stem)) {
-        this.open.add(stem);
-        return this.build();
-      }
-    }
-    for (const button of this.list.querySelectorAll("button")) {
-      button.setAttribute("aria-current", String(Number(button.dataset.thread ?? NaN) === place));
-    }
+    if (rebuilds) this.build();
+    else this.mark();
     this.reveal(place);
+  }
+
+  mark() {
+    for (const button of this.list.querySelectorAll("button")) {
+      const isChosen = Number(button.dataset.thread ?? NaN) === this.chosen;
+      button.setAttribute("aria-current", String(isChosen));
+    }
   }
 
   // Scrolls the list until a thread is in view.
