@@ -94,6 +94,19 @@ failed       1  6.00 ms    0  a.T.two(int)[1]
 #[test]
 fn every_verb_can_select_a_test() {
     let dir = trace(FAILED);
+    let run = flow(&["replay", "--test", "*", "--method", "Main#work"], dir.path());
+    assert_eq!(
+        run.out,
+        "\
+at 0.000001 s for ≤ 3.00 ms in thread 1 main, test a.T.one (passed), depth 0
+  com.app.Main.work(int)
+    com.app.Main$Job.<init>()
+    com.app.Main$Job.<init>()
+
+at 0.005000 s for ≤ 6.00 ms in thread 1 main, test a.T.two(int)[1] (failed), depth 0
+  com.app.Main.work(int)
+"
+    );
     let run = flow(&["replay", "--test", "a.T.one"], dir.path());
     assert_eq!(
         run.out,

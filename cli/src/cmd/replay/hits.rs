@@ -6,14 +6,18 @@
 
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
-use flow_codec::read::{Bounds, Selection, Stamp, ThreadFile, Trace, Unwound, VisitTimeline, When};
-use flow_codec::{MethodId, Offset};
+use flow_codec::read::{
+    Bounds, CallTimes, Selection, Stamp, ThreadFile, TimelineEvent, Trace, Unwound, VisitTimeline,
+    When,
+};
+use flow_codec::{Depth, MethodId, Offset};
 
 use super::lines::{Lines, Printed};
+use super::pending::Line;
 use super::remarks::{NEAREST, called_by, left_out_deeper, left_out_shorter};
 use super::thread::{ThreadReplay, TimedReplay};
+use super::timed::MarkRow;
 use crate::args::ReplayArgs;
 use crate::failure::{Failure, Status};
 use crate::input::reading::{Reading, read_records, read_timeline};
@@ -39,8 +43,10 @@ pub(super) struct Hit {
     /// The calls it made, itself included.
     calls: u64,
     is_open: bool,
-    /// The class of the exception that ended it, if one did; `?` if the class is unknown.
-    thrown: Option<Arc<str>>,
+    /// The exception that ended it, if one did.
+    unwound: Option<Unwound>,
+    /// Whether there are notes, gaps or the like in it.
+    has_marks: bool,
     /// The number of its callers that are shown, and the innermost of them.
     depth: usize,
     callers: Box<[MethodId]>,
@@ -59,11 +65,25 @@ impl Hit {
 
     /// `  ! x.Error`, or `  !` if the class is unknown; empty if no exception ended it.
     fn thrown(&self) -> String {
-        match self.thrown.as_deref() {
+        match &self.unwound {
             None => String::new(),
-            Some("?") => "  !".to_owned(),
-            Some(class) => format!("  ! {}", escaped(class)),
+            Some(Unwound { class: None, .. }) => "  !".to_owned(),
+            Some(Unwound { class: Some(class), .. }) => format!("  ! {}", escaped(class)),
         }
+    }
+
+    /// The line of a call that called nothing, which need not be read again.
+    fn only_line(&self, is_timed: bool) -> Option<Line> {
+        if self.calls != 1 || self.has_marks || self.is_open {
+            return None;
+        }
+        let times = is_timed.then(|| CallTimes {
+            start: self.start,
+            duration: self.duration(),
+            duration_ns: self.duration_ns(),
+            unwound: self.unwound.clone(),
+        });
+        Some(Line { times, ..Line::new(Depth::default(), self.method, self.offset) })
     }
 
     fn start(&self) -> String {
@@ -127,8 +147,7 @@ impl Finder<'_> {
         };
         self.open = None;
         (hit.end, hit.calls, hit.is_open) = (at.time, at.calls - hit.number, is_open);
-        let class = |unwound: &Unwound| unwound.class.clone().unwrap_or_else(|| "?".into());
-        hit.thrown = unwound.map(class);
+        hit.unwound = unwound.cloned();
     }
 }
 
@@ -146,7 +165,8 @@ impl VisitTimeline for Finder<'_> {
                 end: at.time,
                 calls: 0,
                 is_open: false,
-                thrown: None,
+                unwound: None,
+                has_marks: false,
                 depth,
                 callers: self.stack[depth.saturating_sub(self.kept)..].into(),
             });
@@ -157,6 +177,13 @@ impl VisitTimeline for Finder<'_> {
 
     fn exit(&mut self, count: NonZeroU64, at: Stamp, unwound: Option<&Unwound>) -> bool {
         self.leave(count.get(), at, unwound, false);
+        true
+    }
+
+    fn other(&mut self, event: TimelineEvent) -> bool {
+        if let Some(hit) = self.hits.last_mut().filter(|_| self.open.is_some()) {
+            hit.has_marks |= MarkRow::of(event).is_some();
+        }
         true
     }
 }
@@ -270,6 +297,11 @@ fn trees(
         lines.out.heading(&heading)?;
         for caller in called_by(hit.depth, &hit.callers, args.verbose, &lines.labels) {
             lines.text(1, &caller)?;
+        }
+        if let Some(line) = hit.only_line(args.is_timed()) {
+            lines.printed.calls += 1;
+            lines.call(&[], 1, &line)?;
+            continue;
         }
         let mut replay = ThreadReplay::of_hit(args);
         let flow = tree(args, file, hit.offset, &mut replay, lines)?;
