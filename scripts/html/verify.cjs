@@ -298,7 +298,7 @@ async function verify(browser) {
     await link.page.waitForSelector("html[data-ready]");
     assert.deepEqual(await view(), first[0], "the address after a reload");
     // Addresses are of anyone.
-    const odd = "#thread=%00&from=x&to=1e999&call=9.9.9&method=%E0%A4%A&search=%3Cimg src%3Dx onerror%3Dalert(1)%3E&&=";
+    const odd = "#thread=%00&from=x&to=1e999&call=9.9.9&method=%E0%A4%A&search=%3Cimg src%3Dx onerror%3Dalert(1)%3Ezzz&&=";
     await link.page.goto(first[1].split("#")[0] + odd);
     await link.page.reload();
     await link.page.waitForSelector("html[data-ready]");

@@ -46,7 +46,7 @@ function paint() {
   colours.text = dark ? "#f1f3f5" : "#16181c";
   colours.marked = dark ? "#8a1f5c" : "#ff9bd6";
   colours.stripe = dark ? "#ffffff2e" : "#00000026";
-  colours.shade = dark ? "#0009" : "#aab2bd66";
+  colours.shade = dark ? "#0009" : "#aab2bd4d";
   colours.onMark = "#fff";
   colours.none = dark ? "#3a3f47" : "#dcdfe4";
   methods.forEach((method, place) => {
