@@ -20,15 +20,16 @@
 
 mod certain;
 pub mod engine;
-pub mod filter;
 pub mod jvm;
 pub mod lifecycle;
 pub mod logging;
-pub mod mains;
-pub mod options;
 pub mod recorder;
+pub mod request;
 pub mod rewrite;
 mod secrets;
 pub mod sink;
 pub mod sys;
 mod text;
+
+pub use flow_options as options;
+pub use flow_options::filter;

@@ -14,7 +14,8 @@ use super::jvmti::Jvmti;
 use super::{Vm, attach, copies, environment, probe};
 use crate::lifecycle::{self, Notice, Start};
 use crate::logging::{PREFIX, one_line};
-use crate::options::{Action, EngineKind, OnError, Request};
+use crate::options::{EngineKind, OnError};
+use crate::request::{Action, Request};
 use crate::sys::allocator;
 
 /// Called when the JVM starts with `-agentpath`.

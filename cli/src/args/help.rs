@@ -3,6 +3,24 @@
 //! Paragraphs are one line each, because their lines are wrapped where they are shown. Examples are indented, and
 //! at most 80 columns wide, so that they are not wrapped.
 
+use flow_options::{KEYS, Key};
+
+/// The help of `flow record`, with every option of the agent.
+pub(super) fn record() -> String {
+    const COLUMNS: usize = 80;
+    let line = |key: &Key| {
+        let short = format!("  {:<13} {}", key.name, key.about);
+        let long = format!("{short}: {}", key.form);
+        if long.len() <= COLUMNS { long } else { short }
+    };
+    let keys: Vec<_> = KEYS.iter().map(line).collect();
+    format!(
+        "{RECORD_ABOUT}\n\nOptions of the agent, for -O KEY=VALUE, variables such as FLOW_MAX_SIZE, and files for \
+         --config (docs/options.md):\n{}\n\n{RECORD_EXAMPLES}",
+        keys.join("\n")
+    )
+}
+
 pub(super) const EXAMPLES: &str = "\
 Examples:
   flow record -- java -jar app.jar           record a program
@@ -21,10 +39,11 @@ Examples:
 Verbs that read take a trace directory, by default flow-trace, where record writes.
 Exit status: 0 done, 1 damaged or failed, 2 usage, 3 incomplete result; record: the command's own.";
 
-pub(super) const RECORD_EXAMPLES: &str = "\
+const RECORD_ABOUT: &str = "\
 java itself is started with the agent. Every other command gets it through JAVA_TOOL_OPTIONS, for all JVMs \
-that it starts. In DIR, %p is replaced by the process id, %t by the start time, %h by the host name.
+that it starts. In DIR, %p is replaced by the process id, %t by the start time, %h by the host name.";
 
+const RECORD_EXAMPLES: &str = "\
 Examples:
   flow record -- java -jar app.jar
   flow record --include 'com.app.**' --exclude '**#get*' -- java -jar app.jar

@@ -17,8 +17,7 @@ pub(crate) use self::analyse::{
 pub(crate) use self::export::ExportArgs;
 use self::help::{
     ATTACH_EXAMPLES, CHECK_HELP, COMPLETIONS_HELP, DETACH_HELP, DIFF_HELP, DUMP_HELP, EXAMPLES,
-    EXPORT_HELP, GRAPH_HELP, INDEX_HELP, INFO_HELP, MAN_HELP, RECORD_EXAMPLES, REPLAY_HELP,
-    REPORT_HELP, TESTS_HELP,
+    EXPORT_HELP, GRAPH_HELP, INDEX_HELP, INFO_HELP, MAN_HELP, REPLAY_HELP, REPORT_HELP, TESTS_HELP,
 };
 pub(crate) use self::read::{CheckArgs, DumpArgs, IndexArgs, InfoArgs, ReplayArgs, ThreadKey};
 pub(crate) use self::record::{AgentArgs, AttachArgs, DetachArgs, RecordArgs};
@@ -67,7 +66,7 @@ fn columns(text: &str) -> Result<usize, String> {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
     /// Run a command and record the JVMs it starts
-    #[command(after_long_help = RECORD_EXAMPLES, override_usage = "flow record [OPTIONS] -- <CMD>...")]
+    #[command(after_long_help = help::record(), override_usage = "flow record [OPTIONS] -- <CMD>...")]
     Record(Box<RecordArgs>),
     /// Record a JVM that is already running
     #[command(after_long_help = ATTACH_EXAMPLES)]

@@ -104,7 +104,7 @@ pub(crate) struct AgentArgs {
     /// A file with further options of the agent, one key=value per line
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Any other option of the agent; repeatable
+    /// Any option of the agent, of which --help lists all; repeatable
     #[arg(short = 'O', value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) options: Vec<(String, String)>,
     /// The agent library [default: in the directory of this program]

@@ -1,10 +1,13 @@
 //! The agent: its library, its directory and its options.
 
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+use std::error::Error as _;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+
+use flow_options::{OnError, OptionError, Options};
 
 use crate::args::{AgentArgs, DEFAULT_DIR};
 use crate::failure::Failure;
@@ -74,6 +77,18 @@ fn places(program: &Path) -> Vec<PathBuf> {
     // An installed program is in bin, its library in lib.
     let lib = dir.parent().unwrap_or(dir).join("lib");
     vec![dir.join(file_name()), lib.join(file_name())]
+}
+
+/// Refuses options that the agent would refuse, with its own parser; `variable` looks up the environment of the JVM.
+pub(crate) fn check_options(
+    text: &str,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<(), Failure> {
+    if Options::on_error(text, &variable) == OnError::Continue {
+        return Ok(());
+    }
+    let in_flags = |error: OptionError| error.to_string().replace(" (agent options)", "");
+    Options::parse(text, variable).map(drop).map_err(|error| Failure::Usage(in_flags(error)))
 }
 
 /// Returns whether a program is `java` itself.
@@ -164,6 +179,40 @@ impl TraceDir {
         };
         let pattern = absolute_pattern(&out)?;
         Ok(Self { out, pattern })
+    }
+
+    /// Refuses a place in which no trace can be created, as far as it is known before the agent replaces `%p`, `%t` and
+    /// `%h`.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let known = self.pattern.replace("%%", "\0");
+        let is_whole = !known.contains('%');
+        let known = Path::new(&known);
+        let mut place: PathBuf = known
+            .components()
+            .take_while(|part| !part.as_os_str().to_string_lossy().contains('%'))
+            .collect();
+        place = place.to_string_lossy().replace('\0', "%").into();
+        let out = self.out.display();
+        let fail = |why: String| Failure::Failed(format!("--out {out}: {why}"));
+        if is_whole && place.is_symlink() {
+            let target = std::fs::canonicalize(&place).unwrap_or_else(|_| "its target".into());
+            return Err(fail(format!("is a symbolic link; give {} instead", target.display())));
+        }
+        let existing = place.ancestors().find(|place| place.symlink_metadata().is_ok());
+        let existing = existing.unwrap_or(Path::new("/"));
+        if !existing.is_dir() {
+            return Err(fail(if existing == place {
+                "is not a directory".to_owned()
+            } else {
+                format!("{} is not a directory", existing.display())
+            }));
+        }
+        // Some file systems, such as /proc, allow what then fails.
+        let is_usable = tempfile::Builder::new().prefix(".flow-").tempdir_in(existing);
+        is_usable.map(drop).map_err(|error| {
+            let why = error.source().map_or_else(|| error.kind().to_string(), ToString::to_string);
+            fail(format!("cannot write to {}: {why}", existing.display()))
+        })
     }
 }
 

@@ -370,3 +370,47 @@ fn a_recording_that_grows_large_is_reported_while_it_runs() {
                    --exclude 'com.app.Main$Job#<init>' leaves them out\n";
     assert!(line.ends_with(loudest), "{line}");
 }
+
+#[test]
+fn what_the_agent_would_refuse_is_refused_before_anything_runs() {
+    let (dir, agent) = library();
+    let file = text(dir.path().join("file"));
+    fs::write(&file, "").unwrap();
+    std::os::unix::fs::symlink("/tmp", dir.path().join("link")).unwrap();
+    let below_file = format!("{file}/trace");
+    for (flags, code, expected) in [
+        (&["--engine", "foo"][..], 2, "engine=foo: expected instrument or events"),
+        (&["-O", "inclde=x"], 2, "unknown option 'inclde'; did you mean 'include'?"),
+        (&["--chunk", "lots"], 2, "chunk=lots: expected a size from 64 to 16m, such as 64k"),
+        (&["--include", ";"], 2, "include=;: expected globs over pkg.Class"),
+        (&["--max-size", "1"], 2, "max-size=1: expected a size from 1m up"),
+        (&["--config", "/no/such/file"], 2, "config=/no/such/file: No such file"),
+        (&["-o", "file"], 1, "--out file: is not a directory"),
+        (&["-o", &below_file], 1, "file is not a directory"),
+        (&["-o", "link"], 1, "--out link: is a symbolic link; give /tmp instead"),
+        (&["-o", "/proc/x"], 1, "--out /proc/x: cannot write to /proc: "),
+        (&["-o", "/proc/self/%p/t-%t"], 1, "cannot write to /proc/"),
+    ] {
+        let run = run(&mut record(dir.path(), &agent, &[flags, &["--", "touch", "ran"]].concat()));
+        assert!(run.err.contains(expected), "{flags:?}: {}", run.err);
+        assert_eq!((run.code, run.err.lines().count()), (Some(code), 1), "{flags:?}: {}", run.err);
+        assert!(!dir.path().join("ran").exists(), "{flags:?}");
+    }
+    let run_ = run(record(dir.path(), &agent, &["--", "touch", "ran"]).env("FLOW_ENGINE", "foo"));
+    assert!(run_.err.contains("(environment variable FLOW_ENGINE)"), "{}", run_.err);
+    // The agent then says so, and the program runs.
+    let flags = ["--engine", "foo", "-O", "onerror=continue", "-o", "new/%p", "--", "touch", "ran"];
+    assert_eq!(run(&mut record(dir.path(), &agent, &flags)).code, Some(0));
+    assert!(dir.path().join("ran").exists());
+    assert!(!dir.path().join("new").exists(), "nothing is created to find out");
+}
+
+#[test]
+fn the_help_lists_every_option_of_the_agent() {
+    let help = run(command().args(["record", "--help"]));
+    for line in
+        ["  max-size ", "  onerror ", "  engine        how calls are seen: instrument or events"]
+    {
+        assert!(help.out.contains(line), "{}", help.out);
+    }
+}

@@ -34,6 +34,8 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
     let library = agent::library(args.agent.library.as_deref())?;
     let dir = TraceDir::of(&args.agent)?;
     let options = AgentOptions::of(&args.agent, &dir)?.encode()?;
+    agent::check_options(&options, |name| std::env::var(name).ok())?;
+    dir.check()?;
     let agent = argument::argument(&library, &options)?;
     let mut defaults = Defaults::of(&args.command, &args.agent)?;
     defaults.limit_size(&args.agent, &dir.pattern);

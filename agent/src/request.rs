@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use super::sources::split;
+use flow_options::split;
 
 /// A request to the agent in a running JVM.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -23,7 +23,7 @@ pub enum Action {
 pub struct Request {
     /// What is requested.
     pub action: Action,
-    pub(super) answer: Option<PathBuf>,
+    answer: Option<PathBuf>,
 }
 
 impl Request {
@@ -56,5 +56,22 @@ impl Request {
         if !is_written {
             let _ = writeln!(io::stderr(), "{} {refusal}", crate::logging::PREFIX);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_may_be_to_detach_and_name_a_place_for_the_answer() {
+        let request = Request::parse(r"out=/tmp/a\,b,answer=/tmp/x\,y,chunk=1k");
+        assert_eq!(
+            request.action,
+            Action::Record { options: r"out=/tmp/a\,b,chunk=1k".to_owned() }
+        );
+        assert_eq!(request.answer, Some("/tmp/x,y".into()));
+        assert_eq!(Request::parse("detach").action, Action::Detach);
+        assert_eq!(Request::parse("").action, Action::Record { options: String::new() });
     }
 }

@@ -6,37 +6,81 @@ use std::path::Path;
 
 use super::OptionError;
 
-/// All keys, with the form of their values.
-const KEYS: [(&str, &str); 26] = [
-    ("out", "a directory"),
-    ("keep", "how many earlier traces to keep, from 0 to 99"),
-    ("target", "class name prefixes, separated by '+'"),
-    ("include", "globs over pkg.Class or pkg.Class#method, separated by ';'"),
-    ("exclude", "globs over pkg.Class or pkg.Class#method, separated by ';'"),
-    ("own", "globs over pkg.Class, separated by ';'"),
-    ("constructors", "true or false"),
-    ("natives", "true or false"),
-    ("engine", "instrument or events"),
-    ("format", "binary or jsonl"),
-    ("clock", "off, exact, tick, or tick:PERIOD with a period from 20us to 1s, such as tick:1ms"),
-    ("ids", "an ids.properties file"),
-    ("optimize", "the directory of an earlier trace"),
-    ("chunk", "a size from 64 to 16m, such as 64k"),
-    ("max-size", "a size from 1m up, such as 500m or 2g"),
-    ("start", "now or paused"),
-    ("only-main", "globs over main classes, separated by ';', those after '!' are not recorded"),
-    ("api", "the jar of the Java API"),
-    ("journal", "a directory"),
-    (
+/// A key of an option.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// The key itself.
+    pub name: &'static str,
+    /// The form of its values.
+    pub form: &'static str,
+    /// What it is for.
+    pub about: &'static str,
+}
+
+const fn key(name: &'static str, form: &'static str, about: &'static str) -> Key {
+    Key { name, form, about }
+}
+
+/// All keys.
+pub const KEYS: [Key; 26] = [
+    key("out", "a directory", "where the trace goes"),
+    key("keep", "how many earlier traces to keep, from 0 to 99", "earlier traces that are kept"),
+    key("target", "class name prefixes, separated by '+'", "the classes to record"),
+    key(
+        "include",
+        "globs over pkg.Class or pkg.Class#method, separated by ';'",
+        "the methods to record",
+    ),
+    key(
+        "exclude",
+        "globs over pkg.Class or pkg.Class#method, separated by ';'",
+        "the methods not to record",
+    ),
+    key(
+        "own",
+        "globs over pkg.Class, separated by ';'",
+        "the application's classes, for verbs that read",
+    ),
+    key("constructors", "true or false", "whether to record constructors and static initialisers"),
+    key("natives", "true or false", "whether to record native methods, if the engine sees them"),
+    key("engine", "instrument or events", "how calls are seen"),
+    key("format", "binary or jsonl", "how events are written"),
+    key(
+        "clock",
+        "off, exact, tick, or tick:PERIOD with a period from 20us to 1s, such as tick:1ms",
+        "how times are recorded",
+    ),
+    key("ids", "an ids.properties file", "ids of methods to keep"),
+    key(
+        "optimize",
+        "the directory of an earlier trace",
+        "a trace whose frequent methods get short ids",
+    ),
+    key("chunk", "a size from 64 to 16m, such as 64k", "memory for the events of each thread"),
+    key(
+        "max-size",
+        "a size from 1m up, such as 500m or 2g",
+        "the size at which the recording ends",
+    ),
+    key("start", "now or paused", "when to begin"),
+    key(
+        "only-main",
+        "globs over main classes, separated by ';', those after '!' are not recorded",
+        "which JVMs to record",
+    ),
+    key("api", "the jar of the Java API", "listeners that mark tests"),
+    key("journal", "a directory", "where to keep the journal, which survives a kill"),
+    key(
         "durability",
         "process, system, or system:PERIOD with a period from 10ms to 1h, such as system:5s",
+        "what the trace survives",
     ),
-    ("overload", "wait or drop"),
-    ("command", "full, masked or none"),
-    ("log", "off, error, warn, info, debug or trace"),
-    ("debug", "true or false"),
-    ("config", "a file with one key=value per line"),
-    ("onerror", "stop or continue"),
+    key("overload", "wait or drop", "what a thread does if the disk is too slow"),
+    key("command", "full, masked or none", "how much of the command line the trace has"),
+    key("log", "off, error, warn, info, debug or trace", "messages on stderr"),
+    key("debug", "true or false", "the same as log=debug"),
+    key("config", "a file with one key=value per line", "further options"),
+    key("onerror", "stop or continue", "what the program does if the recording cannot start"),
 ];
 
 /// One `key=value` and its source.
@@ -104,7 +148,7 @@ fn from_string(text: &str) -> Result<Vec<Setting>, OptionError> {
 }
 
 /// Splits at commas; `\,` is a comma of the value.
-pub(super) fn split(text: &str) -> impl Iterator<Item = String> {
+pub fn split(text: &str) -> impl Iterator<Item = String> {
     let mut items = vec![String::new()];
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
@@ -123,7 +167,7 @@ pub(super) fn split(text: &str) -> impl Iterator<Item = String> {
 
 pub(super) fn from_environment(environment: &impl Fn(&str) -> Option<String>) -> Vec<Setting> {
     KEYS.iter()
-        .filter_map(|(key, _)| {
+        .filter_map(|Key { name: key, .. }| {
             let name = format!("FLOW_{}", key.replace('-', "_").to_uppercase());
             let value = environment(&name).filter(|value| !value.is_empty())?;
             let place = format!("environment variable {name}");
@@ -159,12 +203,12 @@ fn from_file(config: &Setting) -> Result<Vec<Setting>, OptionError> {
 }
 
 fn check_key(setting: &Setting) -> Result<(), OptionError> {
-    if KEYS.iter().any(|(key, _)| *key == setting.key) {
+    if KEYS.iter().any(|key| key.name == setting.key) {
         return Ok(());
     }
     let suggestion = nearest(&setting.key).map_or_else(
         || {
-            let known: Vec<_> = KEYS.iter().map(|(key, _)| *key).collect();
+            let known: Vec<_> = KEYS.iter().map(|key| key.name).collect();
             format!("known are {}", known.join(", "))
         },
         |key| format!("did you mean '{key}'?"),
@@ -176,7 +220,7 @@ fn check_key(setting: &Setting) -> Result<(), OptionError> {
 fn nearest(word: &str) -> Option<&'static str> {
     const LIKE: f64 = 0.75;
     KEYS.iter()
-        .map(|(key, _)| (strsim::jaro_winkler(key, &word.to_lowercase()), *key))
+        .map(|key| (strsim::jaro_winkler(key.name, &word.to_lowercase()), key.name))
         .filter(|(likeness, _)| *likeness >= LIKE)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, key)| key)
@@ -184,7 +228,7 @@ fn nearest(word: &str) -> Option<&'static str> {
 
 pub(super) fn bad_value(setting: &Setting) -> OptionError {
     let expected =
-        KEYS.iter().find(|(key, _)| *key == setting.key).map_or("another value", |(_, what)| what);
+        KEYS.iter().find(|key| key.name == setting.key).map_or("another value", |key| key.form);
     OptionError(format!(
         "{}={} ({}): expected {expected}",
         setting.key, setting.value, setting.place

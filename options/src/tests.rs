@@ -136,12 +136,11 @@ fn onerror_holds_even_when_the_rest_is_wrong() {
 }
 
 #[test]
-fn a_request_may_be_to_detach_and_name_a_place_for_the_answer() {
-    let request = Request::parse(r"out=/tmp/a\,b,answer=/tmp/x\,y,chunk=1k");
-    assert_eq!(request.action, Action::Record { options: r"out=/tmp/a\,b,chunk=1k".to_owned() });
-    assert_eq!(request.answer, Some("/tmp/x,y".into()));
-    assert_eq!(Request::parse("detach").action, Action::Detach);
-    assert_eq!(Request::parse("").action, Action::Record { options: String::new() });
+fn every_option_is_documented() {
+    let docs = include_str!("../../docs/options.md");
+    for key in KEYS {
+        assert!(docs.contains(&format!("`{}=", key.name)), "{}", key.name);
+    }
 }
 
 #[test]

@@ -113,7 +113,8 @@ fn is_of_api(class: &str) -> bool {
 }
 
 /// Returns whether a class is `outer` or nested in it.
-pub(crate) fn is_or_is_nested_in(class: &str, outer: &str) -> bool {
+#[must_use]
+pub fn is_or_is_nested_in(class: &str, outer: &str) -> bool {
     class.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('$'))
 }
 

@@ -9,13 +9,13 @@ use flow_codec::format::manifest::Timing;
 use flow_codec::format::names::EventFormat;
 use log::LevelFilter;
 
-use super::sources::{Setting, bad_value, from_environment, gather, split};
-use super::values::{
-    DEFAULT_PERIOD, globs, list, non_empty, parse_bool, parse_clock, parse_durability, parse_size,
-};
-use super::{CommandLine, Durability, EngineKind, IdSource, OnError, Overload};
 use crate::filter::FilterSpec;
 use crate::mains::MainFilter;
+use crate::sources::{Setting, bad_value, from_environment, gather, split};
+use crate::values::{
+    DEFAULT_PERIOD, globs, list, non_empty, parse_bool, parse_clock, parse_durability, parse_size,
+};
+use crate::{CommandLine, Durability, EngineKind, IdSource, OnError, Overload};
 
 const DEFAULT_OUT: &str = "flow-trace";
 
@@ -70,7 +70,7 @@ pub struct Options {
 
 /// An unusable option: what is wrong, where, and what would be right.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct OptionError(pub(super) String);
+pub struct OptionError(pub(crate) String);
 
 impl fmt::Display for OptionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,12 +1,17 @@
-//! Parses `out=DIR,target=com.app.,…` into [`Options`]. Pure, except for reading the `config=` file.
+//! Parses the options of the agent, `out=DIR,target=com.app.,…`, into [`Options`]. Pure, except for reading the `config=`
+//! file. The agent and the command line share this crate, so that `flow record` can refuse before a JVM starts what the
+//! agent would refuse.
 //!
 //! Sources, the first one that has a key wins: the agent's option string; environment variables `FLOW_*` (the
 //! key in capitals, `-` as `_`); the lines of `config=FILE`. In the option string a comma separates
 //! options and `\,` is a comma.
 
+#![forbid(unsafe_code)]
+
+pub mod filter;
 mod kinds;
+pub mod mains;
 mod parse;
-mod request;
 mod sources;
 #[cfg(test)]
 mod tests;
@@ -14,4 +19,4 @@ mod values;
 
 pub use kinds::{CommandLine, Durability, EngineKind, IdSource, OnError, Overload};
 pub use parse::{OptionError, Options};
-pub use request::{Action, Request};
+pub use sources::{KEYS, Key, split};
