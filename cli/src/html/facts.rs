@@ -124,6 +124,11 @@ impl Head {
     /// Adds a note about the precision of times.
     pub(super) fn timing(&mut self, trace: &Trace, timing: Timing) {
         let text = precision_note(trace, Unit::Nanos);
+        if trace.has_cpu_time() {
+            let text = "durations, total and self are wall-clock time, waiting included; the lanes of the threads, and \
+                        flow report, show CPU time";
+            self.notes.push(Note::info(text));
+        }
         match timing {
             Timing::Off => {}
             Timing::Exact => self.notes.push(Note::info(&text)),
