@@ -106,7 +106,7 @@ impl Visit for TimedReport<'_> {
             sum.touch(interval, bounds);
         }
         sum.open += 1;
-        if self.stack.is_empty() {
+        if self.axis == TimeAxis::Cpu && self.stack.is_empty() {
             self.wall_since = self.clock.now();
         }
         self.stack.push(number);
@@ -120,7 +120,9 @@ impl Visit for TimedReport<'_> {
             self.sums.resize(number + 1, Sum::default());
         }
         self.pass();
-        let (entered_at, entered_at_wall) = (self.last, clock.now());
+        let is_cpu = self.axis == TimeAxis::Cpu;
+        let entered_at = self.last;
+        let entered_at_wall = if is_cpu { clock.now() } else { entered_at };
         clock.pass_enter(method);
         self.last = clock.on(self.axis);
         debug_assert!(number < self.sums.len(), "there is a sum for each number");
@@ -130,13 +132,13 @@ impl Visit for TimedReport<'_> {
             sum.self_weight += duration;
             if sum.open == 0 {
                 sum.total += duration;
-                if self.axis == TimeAxis::Cpu {
+                if is_cpu {
                     sum.wall_total += u128::from(clock.now().saturating_sub(entered_at_wall));
                 }
                 sum.touch(clock.interval(), clock.bounds_on(self.axis));
             }
         }
-        if self.stack.is_empty() {
+        if is_cpu && self.stack.is_empty() {
             self.wall += u128::from(clock.now().saturating_sub(entered_at_wall));
         }
         if let Some(further) = NonZeroU64::new(exits.get() - 1) {
@@ -170,7 +172,7 @@ impl Visit for TimedReport<'_> {
                 sum.touch(interval, bounds);
             }
         }
-        if rest == 0 && !self.stack.is_empty() {
+        if self.axis == TimeAxis::Cpu && rest == 0 && !self.stack.is_empty() {
             self.wall += u128::from(self.clock.now().saturating_sub(self.wall_since));
         }
         self.stack.truncate(rest);
