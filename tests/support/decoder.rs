@@ -56,6 +56,17 @@ impl DecodedThread {
                 times[*place] = (*at, *at);
             }
         }
+        // An event without a time of its own is between those around it.
+        let mut earliest = 0;
+        for (from, _) in &mut times {
+            earliest = earliest.max(*from);
+            *from = earliest;
+        }
+        let mut latest = u64::MAX;
+        for (_, by) in times.iter_mut().rev() {
+            latest = latest.min(*by);
+            *by = latest;
+        }
         times
     }
 }

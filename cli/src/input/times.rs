@@ -67,8 +67,8 @@ pub(crate) fn precision_note(trace: &Trace, unit: Unit) -> String {
         return format!("cpu and self are CPU time; {}", estimates_note(trace));
     }
     if trace.timing().0 == Timing::Exact {
-        return "times are those of each event, with the cost of measuring them; a method without calls and loops has \
-                one time for entry and exit"
+        return "times are those of each event, with the cost of measuring them; a method without calls and loops \
+                has a time for its entry only"
             .to_owned();
     }
     estimates_note(trace)

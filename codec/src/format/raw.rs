@@ -13,7 +13,7 @@
 //! | END    | `7D` | right after that call | nothing |
 //! | CATCH  | `7E` | by every exception handler of the program, before it throws, calls or returns | nothing |
 //! | UNWOUND EXIT | `7F` | by our own handler, when a method is left by an exception | one exit |
-//! | TIME   | `7A`, then seven bytes, the lowest first | before an event, with `clock=exact` | the times of all events up to the next one |
+//! | TIME   | `7A`, then seven bytes, the lowest first | before an event, with `clock=exact` | the time of the events up to the next one; an EXIT directly after an ENTER, without a TIME in between, has no time: that is a method that can only return |
 //!
 //! A time has the low 56 bits of a number of nanoseconds, counted from an instant that the
 //! [journal](super::journal) gives: *zero*. The difference to *zero*, modulo 2<sup>56</sup>, is the time

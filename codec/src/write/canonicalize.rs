@@ -62,6 +62,8 @@ pub struct Canonicalizer {
     unwound: Vec<UnwoundExits>,
     /// The last TIME, if events have times.
     time: Option<u64>,
+    /// Whether it is the time of the entry of a method that can only return: its exit, which comes next, has none.
+    is_of_entry: bool,
     instants: Vec<Instant>,
 }
 
@@ -157,6 +159,8 @@ impl Canonicalizer {
         self.seen.add(events);
         self.held = held;
         self.time = Some(time);
+        // The last one was an exit otherwise.
+        self.is_of_entry = held == 0;
     }
 
     /// Returns whether a block is worth processing as a whole.
@@ -241,13 +245,16 @@ impl Canonicalizer {
                 self.hold_unwound(unwound, out);
                 self.write_exits(out);
                 self.note_time(out.len(), 0);
+                self.is_of_entry = true;
                 out.push(bytes);
                 self.seen.enters += 1;
             }
             Event::Exit => {
                 let unwound = self.pending.below(depth);
                 self.hold_unwound(unwound, out);
-                self.note_time(out.len(), self.held);
+                if !self.is_of_entry {
+                    self.note_time(out.len(), self.held);
+                }
                 self.hold_exits(1);
             }
             Event::UnwoundExit => {
@@ -266,7 +273,7 @@ impl Canonicalizer {
                 self.pending.begin(self.depth(), callee);
             }
             Event::End => self.pending.end(),
-            Event::Time(time) => self.time = Some(time),
+            Event::Time(time) => (self.time, self.is_of_entry) = (Some(time), false),
             Event::Invalid => {}
         }
         rest
@@ -276,6 +283,7 @@ impl Canonicalizer {
     fn hold_exits(&mut self, count: u64) {
         self.seen.exits += count;
         self.held += count;
+        self.is_of_entry &= count == 0;
     }
 
     /// The same for exits by exception.

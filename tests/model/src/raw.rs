@@ -120,7 +120,7 @@ fn enter(bytes: &[u8]) -> (usize, Option<u64>) {
 pub struct CanonicalEvent {
     /// The event.
     pub event: Event,
-    /// The last TIME before it.
+    /// The last TIME before it, unless it ends a method that can only return.
     pub time: Option<u64>,
     /// Whether it is an exit by exception.
     pub is_unwound: bool,
@@ -150,6 +150,8 @@ pub struct Canonicalizer {
     depth: i64,
     notes: Vec<Note>,
     time: Option<u64>,
+    /// Whether an entry had that time: an exit directly after it has none.
+    is_of_entry: bool,
     events: Vec<CanonicalEvent>,
 }
 
@@ -213,7 +215,7 @@ impl Canonicalizer {
             RawEvent::End => {
                 self.notes.pop();
             }
-            RawEvent::Time(time) => self.time = Some(time),
+            RawEvent::Time(time) => (self.time, self.is_of_entry) = (Some(time), false),
         }
     }
 
@@ -241,7 +243,10 @@ impl Canonicalizer {
     }
 
     fn put(&mut self, event: Event, is_unwound: bool) {
-        self.events.push(CanonicalEvent { event, time: self.time, is_unwound });
+        let is_of_leaf = self.is_of_entry && event == Event::Exit && !is_unwound;
+        let time = self.time.filter(|_| !is_of_leaf);
+        self.is_of_entry = event != Event::Exit;
+        self.events.push(CanonicalEvent { event, time, is_unwound });
     }
 }
 

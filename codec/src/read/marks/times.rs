@@ -318,7 +318,7 @@ impl<R: Read> Times<R> {
             (Some(before), None) => Pace { from_ns: Some(before.on(self.axis).from_ns), ..pace },
             (Some(before), Some(after)) => {
                 let bytes = NonZeroU64::new(distance(before.position, after.position))?;
-                let rise_ns = bounds.by_ns - bounds.from_ns;
+                let rise_ns = if before.is_instant { 0 } else { bounds.by_ns - bounds.from_ns };
                 // Nothing here overflows.
                 rise_ns.checked_add(1)?.checked_mul(bytes.get())?;
                 let (from_ns, at) = (Some(bounds.from_ns), before.position.offset);
@@ -405,8 +405,9 @@ impl<R: Read> Times<R> {
             // The time of the beginning is not known.
             return self.after.map(|after| self.latest(axis, after.on(axis).by_ns));
         };
-        // After the last mark, time does not advance.
-        let share = self.after.map_or(0, |after| {
+        // After the last mark, time does not advance, nor after an instant: only a method that can only return is left
+        // then.
+        let share = self.after.filter(|_| !before.is_instant).map_or(0, |after| {
             let all = distance(before.position, after.position);
             let part = distance(before.position, position).min(all);
             match (by_ns - from_ns).checked_mul(part) {
@@ -479,7 +480,7 @@ impl<R: Read> Times<R> {
         let [wall, cpu] = [TimeAxis::Wall, TimeAxis::Cpu].map(|axis| {
             let bounds = self.bounds_at(axis, position);
             let begin = self.evenly(axis, position, bounds);
-            let ends = self.before.and(self.after).and(begin);
+            let ends = self.before.filter(|before| !before.is_instant).and(self.after).and(begin);
             let end = ends.map(|begin| bounds.by_ns.max(begin));
             TimeSpan { bounds, estimates: begin.map(|begin| (begin, end.unwrap_or(begin))) }
         });
