@@ -75,6 +75,8 @@ function chooseThread(place) {
   link.step();
   thread = place;
   isFlame ||= place === ALL_THREADS;
+  // The range in view stays, unless it would show nothing.
+  if (range && place !== ALL_THREADS && isIdle(place, range)) range = activeRange(place);
   showChart();
 }
 

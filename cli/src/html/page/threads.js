@@ -54,6 +54,13 @@ function activeRange(place) {
   return to - from > 0.7 * data.end ? null : { from: from - (to - from) / 50, to: to + (to - from) / 50 };
 }
 
+// Whether a thread does nothing in a range of time.
+function isIdle(place, { from, to }) {
+  const { begin, end, lane } = data.threads[place];
+  const isIn = (run) => Math.max(run.from, begin) < to && Math.min(run.to, end) > from;
+  return !laneRuns(lane).some(isIn);
+}
+
 class ThreadList {
   // `onchoose` is called with the place of a thread, `onrange` with a range of time too.
   constructor(section, onchoose, onrange) {
