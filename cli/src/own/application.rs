@@ -76,12 +76,13 @@ pub(super) fn packages(command: &JavaCommand, around: &Surroundings) -> BTreeSet
     let mut found = BTreeSet::new();
     match &command.main {
         Main::Source(file) => {
-            let package = declared_package(&around.path(file)).unwrap_or_default();
-            found.insert(package);
+            let file = around.regular_file(file);
+            found.extend(file.map(|file| declared_package(&file).unwrap_or_default()));
         }
         Main::Jar(jar) => {
-            let path = around.path(jar);
-            if let Some(jar) = Jar::open(&path) {
+            if let Some(path) = around.regular_file(jar)
+                && let Some(jar) = Jar::open(&path)
+            {
                 of_jar(&path, &jar, command, around, &mut found);
             }
         }

@@ -122,7 +122,7 @@ impl Words<'_> {
             if let Some(escaped) = file.strip_prefix('@') {
                 return Some(format!("@{escaped}"));
             }
-            let text = fs::read_to_string(self.surroundings.path(file)).ok()?;
+            let text = fs::read_to_string(self.surroundings.regular_file(file)?).ok()?;
             for word in words_of(&text).into_iter().rev() {
                 self.words.push_front(word);
             }
@@ -213,6 +213,11 @@ mod tests {
         assert_eq!(command.main, Main::Class("Main".into()));
         assert_eq!(command.class_path, ["a b", "c\\d"]);
         assert_eq!(command.arguments, ["x"]);
+        // As `@<(…)` of a shell, which can be read once. Opening this one would wait for ever.
+        let pipe = dir.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let words = [format!("@{}", pipe.display()), "Main".to_owned()];
+        assert_eq!(JavaCommand::parse(words.into_iter(), &around), None);
     }
 
     #[test]

@@ -37,6 +37,11 @@ impl Surroundings {
         Self { root: "/".into(), directory: ".".into(), class_path }
     }
 
+    /// The path of a regular file. What is read from a pipe, the JVM would not get.
+    fn regular_file(&self, name: &str) -> Option<PathBuf> {
+        Some(self.path(name)).filter(|path| path.is_file())
+    }
+
     /// The path of a file that the JVM names.
     fn path(&self, name: &str) -> PathBuf {
         match Path::new(name).strip_prefix("/") {
