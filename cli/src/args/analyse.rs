@@ -57,7 +57,7 @@ pub(crate) struct ReportArgs {
     pub(crate) paths: Option<PathsKind>,
     /// Instead: write a page for a browser, with threads, calls in order, flame graph and methods; - writes
     /// to standard output
-    #[arg(long, value_name = "FILE", group = "instead", conflicts_with_all = ["sort", "max", "format", "by", "wall"])]
+    #[arg(long, value_name = "FILE", group = "instead", conflicts_with_all = ["sort", "max", "format", "by"])]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
     /// Write that page, to a temporary file without --html, and open it: with $BROWSER, or else on a desktop

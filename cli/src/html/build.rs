@@ -3,7 +3,9 @@
 use std::num::NonZeroU64;
 
 use flow_codec::MethodId;
-use flow_codec::read::{Stamp, ThreadFile, TimelineEvent, Trace, Unwound, VisitTimeline};
+use flow_codec::read::{
+    Stamp, ThreadFile, TimeLimits, TimelineEvent, Trace, Unwound, VisitTimeline,
+};
 
 use super::data::{Data, flat_boxes, flat_edges};
 use super::facts::{Head, Note};
@@ -15,6 +17,7 @@ use super::names::PageMethods;
 use super::page::assemble;
 use super::threads::Threads;
 use crate::failure::{Failure, Status};
+use crate::input::flags::By;
 use crate::input::reading::{Chosen, Ending, Reading, read_timeline, start_ns};
 use crate::input::times::timing;
 use crate::output::{Progress, Unit};
@@ -29,6 +32,7 @@ const FLAME_BOXES: usize = 15_000;
 pub(crate) fn page(
     trace: &Trace,
     chosen: &Chosen,
+    by: Option<By>,
     notes: Vec<Note>,
 ) -> Result<(Vec<u8>, Status), Failure> {
     let bytes = trace.files.iter().map(|file| file.bytes).sum();
@@ -36,6 +40,8 @@ pub(crate) fn page(
     let mut status = Status::Done;
     let timing = timing(trace);
     let scale = if timing.is_off() { Unit::Calls } else { Unit::Nanos };
+    // A range of time has no CPU time: where it begins and ends is not known on that axis.
+    let has_cpu = by != Some(By::Wall) && chosen.limits == TimeLimits::NONE && trace.has_cpu_time();
     let kinds = MethodKinds::new(trace);
     let knows_own = kinds.knows_own();
     let mut gather = Gather::new(kinds);
@@ -44,7 +50,7 @@ pub(crate) fn page(
     for file in &trace.files {
         gather.begin_thread(threads.next_budget());
         let (reading, sums) =
-            read(trace, file, chosen, scale, &mut progress, (&mut gather, &mut marks));
+            read(trace, file, chosen, (scale, has_cpu), &mut progress, (&mut gather, &mut marks));
         let of_thread = marks.end_thread(sums.end);
         threads.add(file, sums, of_thread, &reading);
         status = status.and(reading.report(file, &progress));
@@ -55,7 +61,7 @@ pub(crate) fn page(
     let shown = threads.shown().chain(flame.iter().map(|cell| cell.method));
     let names = PageMethods::new(&trace.methods, &methods, shown);
     let mut facts = Head::new(trace, notes);
-    facts.timing(trace, timing);
+    facts.timing(trace, timing, has_cpu);
     if more_calls > 0 {
         facts.many_paths(more_calls);
     }
@@ -64,6 +70,7 @@ pub(crate) fn page(
     }
     let data = Data {
         unit: scale.word(),
+        has_cpu,
         is_filtered: !chosen.is_all() || trace.files.iter().any(|file| file.parts.is_some()),
         knows_own,
         flame: flat_boxes(&flame, &names),
@@ -83,7 +90,7 @@ fn read(
     trace: &Trace,
     file: &ThreadFile,
     chosen: &Chosen,
-    scale: Unit,
+    (scale, has_cpu): (Unit, bool),
     progress: &mut Progress,
     (gather, marks): (&mut Gather, &mut Marks),
 ) -> (Reading, ThreadSums) {
@@ -91,11 +98,11 @@ fn read(
     let opened = chosen.timeline(file, scale, start_ns);
     let mut timeline = match opened {
         Ok(timeline) => timeline,
-        Err(error) => return (Reading::failed(error), gather.end_thread(0)),
+        Err(error) => return (Reading::failed(error), gather.end_thread(0, 0)),
     };
-    let mut scaled = Scaled { gather, marks, scale, start_ns };
+    let mut scaled = Scaled { gather, marks, scale, start_ns, has_cpu };
     let mut reading = read_timeline(file, &mut timeline, progress, &mut scaled);
-    let mut end = scaled.at(timeline.now());
+    let (mut end, weight) = scaled.at(timeline.now());
     reading.marks = timeline.marks_damage();
     if scale == Unit::Nanos && reading.ending != Ending::Stopped && gather.open_frames() > 0 {
         // Open calls last until the thread ends.
@@ -103,7 +110,7 @@ fn read(
         let trace_end = || Some(trace.manifest.as_ref()?.end.as_ref()?.at_ns);
         end = end.max(end_ns.or_else(trace_end).unwrap_or(0)).min(chosen.limits.to_ns);
     }
-    let mut sums = gather.end_thread(end);
+    let mut sums = gather.end_thread(end, if has_cpu { weight } else { end });
     if scale == Unit::Nanos
         && let Some(cpu) = Lane::of_cpu(file)
     {
@@ -119,25 +126,31 @@ struct Scaled<'a> {
     marks: &'a mut Marks,
     scale: Unit,
     start_ns: u64,
+    /// Whether weights are CPU time, not the time of the timeline.
+    has_cpu: bool,
 }
 
 impl Scaled<'_> {
     #[inline(always)]
-    fn at(&self, at: Stamp) -> u64 {
-        self.scale.at(at.time, at.calls, self.start_ns)
+    /// The time in the unit of the page, and the weight that has passed by then.
+    fn at(&self, at: Stamp) -> (u64, u64) {
+        let time = self.scale.at(at.time, at.calls, self.start_ns);
+        (time, if self.has_cpu { at.time.cpu_ns.unwrap_or(0) } else { time })
     }
 }
 
 impl VisitTimeline for Scaled<'_> {
     #[inline]
     fn enter(&mut self, method: MethodId, at: Stamp) -> bool {
-        self.gather.enter(method, self.at(at));
+        let (at, weight) = self.at(at);
+        self.gather.enter(method, at, weight);
         true
     }
 
     #[inline]
     fn exit(&mut self, count: NonZeroU64, at: Stamp, _: Option<&Unwound>) -> bool {
-        self.gather.exit(count, self.at(at));
+        let (at, weight) = self.at(at);
+        self.gather.exit(count, at, weight);
         true
     }
 

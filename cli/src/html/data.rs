@@ -34,6 +34,8 @@ const EDGES: usize = 24_000;
 #[derive(Serialize)]
 pub(super) struct Data<'a> {
     pub(super) unit: &'static str,
+    /// Whether totals and flame graphs show CPU time, and waiting beside it.
+    pub(super) has_cpu: bool,
     /// Whether calls were left out, so that the numbers of calls differ from those of `flow replay`.
     pub(super) is_filtered: bool,
     /// Whether the application's methods are known. If not, all methods count as its own.

@@ -122,11 +122,11 @@ impl Head {
     }
 
     /// Adds a note about the precision of times.
-    pub(super) fn timing(&mut self, trace: &Trace, timing: Timing) {
+    pub(super) fn timing(&mut self, trace: &Trace, timing: Timing, has_cpu: bool) {
         let text = precision_note(trace, Unit::Nanos);
-        if trace.has_cpu_time() {
-            let text = "durations, total and self are wall-clock time, waiting included; the lanes of the threads, and \
-                        flow report, show CPU time";
+        if has_cpu {
+            let text = "the methods and flame graphs show CPU time: for how long threads ran; timelines show wall-clock \
+                        time, waiting included";
             self.notes.push(Note::info(text));
         }
         match timing {

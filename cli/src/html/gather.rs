@@ -20,10 +20,12 @@ use crate::export::MethodNumbers;
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct MethodSums {
     pub(super) calls: u64,
-    /// The durations of its outermost frames, callees included.
+    /// The weight of its outermost frames, callees included: CPU time if that is known, else their duration.
     pub(super) total: u64,
-    /// The durations of all its frames without their callees.
+    /// The weight of all its frames without their callees.
     pub(super) self_weight: u64,
+    /// The duration of its outermost frames.
+    pub(super) duration: u64,
     /// The number of open frames.
     open: u64,
     pub(super) kind: MethodKind,
@@ -50,9 +52,10 @@ struct Frame {
     /// Its path, or that of the deepest frame below it that has one.
     path: u32,
     at: u64,
+    weight_at: u64,
     /// The number of earlier calls.
     calls: u64,
-    /// The durations of its callees.
+    /// The weight of its callees.
     inside: u64,
     /// The number of boxes at its start.
     first: usize,
@@ -143,9 +146,9 @@ impl Gather {
     }
 
     /// Ends the thread. Frames that are still open end here.
-    pub(super) fn end_thread(&mut self, end: u64) -> ThreadSums {
+    pub(super) fn end_thread(&mut self, end: u64, weight: u64) -> ThreadSums {
         while !self.open.is_empty() {
-            self.leave_at(end);
+            self.leave_at(end, weight);
         }
         let flame = std::mem::take(&mut self.of_thread);
         self.flame.merge(&flame);
@@ -194,9 +197,9 @@ impl Gather {
         self.open.len()
     }
 
-    /// A method is entered. Times never decrease.
+    /// A method is entered. `weight` is how much of that had passed by then. Neither decreases.
     #[inline]
-    pub(super) fn enter(&mut self, method: MethodId, at: u64) {
+    pub(super) fn enter(&mut self, method: MethodId, at: u64, weight: u64) {
         self.begin.get_or_insert(at);
         let (id, (method, is_new)) = (method, self.numbers.get(method));
         if is_new {
@@ -237,6 +240,7 @@ impl Gather {
             method,
             path,
             at,
+            weight_at: weight,
             calls,
             inside: 0,
             first,
@@ -252,10 +256,10 @@ impl Gather {
 
     /// Frames end. Fewer may be open: the others were entered before recording began.
     #[inline]
-    pub(super) fn exit(&mut self, count: NonZeroU64, end: u64) {
+    pub(super) fn exit(&mut self, count: NonZeroU64, end: u64, weight: u64) {
         let count = usize::try_from(count.get()).unwrap_or(usize::MAX);
         for _ in 0..count.min(self.open.len()) {
-            self.leave_at(end);
+            self.leave_at(end, weight);
         }
     }
 
@@ -277,7 +281,7 @@ impl Gather {
     }
 
     /// The topmost frame ends.
-    fn leave_at(&mut self, end: u64) {
+    fn leave_at(&mut self, end: u64, weight: u64) {
         if self.open.len() == 1 || self.open.last().is_some_and(|frame| frame.waits) {
             self.pass_all_time(end);
         } else {
@@ -285,7 +289,8 @@ impl Gather {
         }
         let Some(frame) = self.open.pop() else { return };
         let duration = end.saturating_sub(frame.at);
-        let self_weight = duration.saturating_sub(frame.inside);
+        let total = weight.saturating_sub(frame.weight_at);
+        let self_weight = total.saturating_sub(frame.inside);
         let (mut active, mut is_own) = (0, false);
         if let Some(sums) = sums_mut(&mut self.sums, frame.method) {
             sums.open -= 1;
@@ -296,11 +301,12 @@ impl Gather {
             }
             // Recursive calls lie within the outermost one.
             if sums.open == 0 {
-                sums.total += duration;
+                sums.total += total;
+                sums.duration += duration;
             }
         }
         if let Some(caller) = self.open.last_mut() {
-            caller.inside += duration;
+            caller.inside += total;
             caller.has_own |= frame.has_own;
         }
         let depth = self.open.len();
@@ -313,10 +319,10 @@ impl Gather {
         }
         self.of_thread.count(frame.path, |counts| {
             if depth < FRAMES {
-                (counts.calls, counts.total) = (counts.calls + 1, counts.total + duration);
+                (counts.calls, counts.total) = (counts.calls + 1, counts.total + total);
                 counts.is_own |= is_own;
             } else {
-                counts.more_total += duration;
+                counts.more_total += total;
             }
         });
         if let Some(timeline) = &mut self.timeline {
@@ -363,15 +369,15 @@ mod tests {
             while let Some((_, record)) = reader.next_record().unwrap() {
                 match record {
                     Record::Enter(method) => {
-                        gather.enter(method, now);
+                        gather.enter(method, now, now);
                         now += 1;
                     }
-                    Record::Exit(count) => gather.exit(count, now),
+                    Record::Exit(count) => gather.exit(count, now, now),
                 }
             }
             FlowReader::new(&bytes[..]).visit_all(&mut report).unwrap();
             report.end_thread();
-            let sums = gather.end_thread(now);
+            let sums = gather.end_thread(now, now);
             let charts = sums.charts.into_iter().flat_map(|charts| [charts.timeline, charts.flame]);
             for boxes in charts {
                 let outermost = boxes.iter().filter(|cell| cell.depth == 0);
@@ -409,14 +415,14 @@ mod tests {
         let mut now = 0;
         for c in program.bytes() {
             if c != b')' {
-                gather.enter(MethodId::new(c.into()).unwrap(), now);
+                gather.enter(MethodId::new(c.into()).unwrap(), now, now);
                 now += 1;
             }
             if c != b'(' {
-                gather.exit(NonZeroU64::MIN, now);
+                gather.exit(NonZeroU64::MIN, now, now);
             }
         }
-        gather.end_thread(now)
+        gather.end_thread(now, now)
     }
 
     fn lines(boxes: &[ChartBox]) -> Vec<String> {
@@ -508,10 +514,10 @@ mod tests {
         let mut gather = Gather::default();
         gather.begin_thread(Some(Budget { timeline: 10, flame: 10 }));
         for at in 0..100_000 {
-            gather.enter(MethodId::new(1).unwrap(), at / 1000);
-            gather.exit(NonZeroU64::MIN, at / 1000);
+            gather.enter(MethodId::new(1).unwrap(), at / 1000, at / 1000);
+            gather.exit(NonZeroU64::MIN, at / 1000, at / 1000);
         }
-        let boxes = gather.end_thread(100).charts.unwrap().timeline;
+        let boxes = gather.end_thread(100, 100).charts.unwrap().timeline;
         assert!(boxes.len() <= 10);
         assert_eq!(outermost_calls(&boxes), 100_000);
     }
@@ -526,15 +532,15 @@ mod tests {
             let mut now = 0;
             // Ten wide calls of a library for each narrow one of the application, which a library calls.
             for _ in 0..150 {
-                gather.enter(method(1), now);
+                gather.enter(method(1), now, now);
                 for (id, width) in [(2, 8); 10].into_iter().chain([(OWN, 2)]) {
-                    gather.enter(method(id), now);
+                    gather.enter(method(id), now, now);
                     now += width;
-                    gather.exit(NonZeroU64::MIN, now);
+                    gather.exit(NonZeroU64::MIN, now, now);
                 }
-                gather.exit(NonZeroU64::MIN, now);
+                gather.exit(NonZeroU64::MIN, now, now);
             }
-            let boxes = gather.end_thread(now).charts.unwrap().timeline;
+            let boxes = gather.end_thread(now, now).charts.unwrap().timeline;
             assert!(boxes.len() <= 1000);
             let is_own = |cell: &&ChartBox| {
                 cell.kind == Kind::Call
@@ -554,8 +560,8 @@ mod tests {
         let kinds = [kind(1, true, false), kind(2, true, false), kind(4, false, true)];
         let mut gather = Gather::new(MethodKinds::of(kinds, true));
         gather.begin_thread(None);
-        let exit = |gather: &mut Gather, at| gather.exit(NonZeroU64::MIN, at);
-        let enter = |gather: &mut Gather, id, at| gather.enter(MethodId::new(id).unwrap(), at);
+        let exit = |gather: &mut Gather, at| gather.exit(NonZeroU64::MIN, at, at);
+        let enter = |gather: &mut Gather, id, at| gather.enter(MethodId::new(id).unwrap(), at, at);
         enter(&mut gather, 1, 0);
         enter(&mut gather, 2, 100);
         enter(&mut gather, 3, 200);
@@ -566,7 +572,7 @@ mod tests {
         exit(&mut gather, 500);
         exit(&mut gather, 510);
         exit(&mut gather, 1000);
-        let sums = gather.end_thread(1000);
+        let sums = gather.end_thread(1000, 1000);
         assert_eq!(sums.active, 100 + 10, "only order, and main is there all the time");
         let mut lane = sums.lane;
         lane.shrink(1);

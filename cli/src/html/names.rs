@@ -32,7 +32,7 @@ pub(super) struct PageMethods {
 }
 
 /// A method: the index of its class; its name, its readable name without the class, and its descriptor; its sums,
-/// and whether it is the application's own.
+/// whether it is the application's own, and how long threads waited in it.
 struct Row(u32, [String; 3], MethodSums);
 
 /// Methods that are not named.
@@ -45,9 +45,9 @@ struct MoreMethods {
 impl Serialize for Row {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let Self(class, [name, label, descriptor], sums) = self;
-        let MethodSums { calls, total, self_weight, kind, .. } = sums;
-        let is_own = u8::from(kind.is_own);
-        (class, name, label, descriptor, calls, total, self_weight, is_own).serialize(to)
+        let MethodSums { calls, total, self_weight, duration, kind, .. } = sums;
+        let (is_own, waiting) = (u8::from(kind.is_own), duration.saturating_sub(*total));
+        (class, name, label, descriptor, calls, total, self_weight, is_own, waiting).serialize(to)
     }
 }
 

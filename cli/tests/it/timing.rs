@@ -5,7 +5,7 @@ use std::fs;
 use std::num::NonZeroU64;
 use std::path::Path;
 
-use crate::common::{MAIN, bare, command, flow, manifest, text};
+use crate::common::{MAIN, bare, command, flow, manifest, page_data, text};
 use crate::readers::{Call, Threads};
 use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
@@ -464,6 +464,18 @@ fn waiting_is_apart_from_working() {
         [&main["total"], &main["waiting"], &main["unit"]],
         [&serde_json::json!(4 * MS), &serde_json::json!(5 * MS), &serde_json::json!("cpu-ns")]
     );
+    // The page shows the same.
+    let page = |args: &[&str]| {
+        let run = flow(&[&["report", "--html", "-"], args].concat(), dir.path());
+        let page = page_data(&run.out);
+        let sums = page["methods"].as_array().unwrap().iter().find(|row| row[1] == "main").unwrap();
+        (page["has_cpu"].clone(), page["flame_end"].clone(), sums[5].clone(), sums[8].clone())
+    };
+    let of = |has_cpu: bool, all: u64, total: u64, waiting: u64| {
+        (has_cpu.into(), (all * MS).into(), (total * MS).into(), (waiting * MS).into())
+    };
+    assert_eq!(page(&[]), of(true, 4, 4, 5));
+    assert_eq!(page(&["--wall"]), of(false, 9, 9, 0));
     let run = flow(&["report", "--by", "cpu"], exact().path());
     assert_eq!(run.code, Some(1));
     assert!(run.err.contains("CPU times were not recorded"), "{}", run.err);

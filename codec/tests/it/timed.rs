@@ -276,6 +276,11 @@ proptest! {
             let call = calls.next_call().expect("sound").expect("a call");
             prop_assert_eq!(slow.start.estimate_ns.unwrap_or(0), *start);
             prop_assert_eq!(slow.duration_ns().unwrap_or(0), *duration);
+            // CPU time is known from the first mark on that shows it.
+            if let Some(cpu_ns) = slow.cpu_ns() {
+                let (start, duration) = cpu.calls[usize::try_from(slow.number).expect("small")];
+                prop_assert_eq!((slow.start.cpu_ns, cpu_ns), (Some(start), duration));
+            }
             prop_assert_eq!((call.start, call.duration), (slow.start, slow.duration()));
             if lies.is_empty() {
                 let bounds = slow.start.bounds;

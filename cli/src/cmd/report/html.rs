@@ -49,7 +49,7 @@ pub(super) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
             notes.push(Note::info(&format!("only the selected {what}: {patterns}")));
         }
     }
-    let (page, status) = page(trace, &chosen, notes)?;
+    let (page, status) = page(trace, &chosen, args.weight.by(), notes)?;
     match place {
         Some(place) => {
             let path = place.write(&page)?;

@@ -13,7 +13,7 @@ const SHORTEST = 1;
 
 // The methods. Boxes refer to them by their places here.
 const methods = data.methods.map((row, place) => {
-  const [classPlace, name, label, descriptor, calls, total, self, isOwn] = row;
+  const [classPlace, name, label, descriptor, calls, total, self, isOwn, waiting] = row;
   const [className, simpleName] = data.classes[classPlace];
   const dot = className ? "." : "";
   return {
@@ -25,6 +25,7 @@ const methods = data.methods.map((row, place) => {
     calls,
     total,
     self,
+    waiting,
     isOwn: isOwn === 1,
     // The labels of a box, the longest first.
     forms: [`${className}${dot}${label}`, `${simpleName}${dot}${name}`, name],
@@ -42,6 +43,7 @@ methods.push({
   calls: 0,
   total: 0,
   self: 0,
+  waiting: 0,
   forms: ["(a method that is not on this page)", "(not on this page)", "…"],
   text: "",
 });

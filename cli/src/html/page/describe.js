@@ -8,7 +8,7 @@ function caption(boxes, thread) {
     return `${name}: its calls are not on this page; flow replay shows them`;
   }
   if (boxes.isFlame) {
-    const width = isTime ? "its time" : "the number of calls in it";
+    const width = data.has_cpu ? "its CPU time" : isTime ? "its time" : "the number of calls in it";
     return `${name}: one box for each path, as wide as ${width}${merged}`;
   }
   return `${name}: ${isTime ? "time" : "number of calls"} from left to right${merged}`;
@@ -32,7 +32,7 @@ function fact(boxes, box) {
     return `${share}${within}: ${why}${widest}`;
   }
   if (boxes.isFlame) {
-    const sums = `total ${amount(width)}, ${share}, self ${amount(boxes.selfWidth(box))}`;
+    const sums = `${data.has_cpu ? "CPU time" : "total"} ${amount(width)}, ${share}, self ${amount(boxes.selfWidth(box))}`;
     return `called ${grouped(calls)}× on this path, ${sums}`;
   }
   if (isTime) return `${nanos(width)}, ${share}, ${plural(calls, "call")} in it`;

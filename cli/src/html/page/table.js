@@ -11,7 +11,7 @@ const COLUMNS = [
   },
   {
     key: "total",
-    title: "total",
+    title: data.has_cpu ? "cpu" : "total",
     value: (method) => method.total,
     show: (method) => cell(method.total),
     hint: "Including its callees; a recursive call counts only within the outer one",
@@ -30,6 +30,17 @@ const COLUMNS = [
     show: (method) => cell(method.self),
     hint: "Excluding its callees",
   },
+  ...(data.has_cpu
+    ? [
+        {
+          key: "waiting",
+          title: "waiting",
+          value: (method) => method.waiting,
+          show: (method) => cell(method.waiting),
+          hint: "How long threads did not run while the method was on the stack",
+        },
+      ]
+    : []),
   { key: "name", title: "method", value: (method) => method.forms[0], show: null, hint: "Name" },
 ];
 
@@ -164,7 +175,8 @@ class Table {
       element(
         "div",
         {},
-        `called ${grouped(method.calls)}×, total ${total}, self ${amount(method.self)}`,
+        `called ${grouped(method.calls)}×, ${data.has_cpu ? "CPU time" : "total"} ${total}, self ${amount(method.self)}` +
+          (data.has_cpu ? `, waiting ${amount(method.waiting)}` : ""),
       ),
       element("code", {}, method.descriptor),
       " ",

@@ -143,6 +143,16 @@ pub(crate) struct Pace {
     bytes: NonZeroU64,
     /// `u64::MAX / bytes`, because a division takes longer than everything else here.
     inverse: u64,
+    /// How CPU time passes, if it is known.
+    cpu: Option<CpuPace>,
+}
+
+/// How CPU time passes in the same bytes.
+#[derive(Clone, Copy, Debug)]
+struct CpuPace {
+    from_ns: u64,
+    latest_ns: u64,
+    rise_ns: u64,
 }
 
 impl Pace {
@@ -156,6 +166,7 @@ impl Pace {
         rise_ns: 0,
         bytes: NonZeroU64::MIN,
         inverse: u64::MAX,
+        cpu: None,
     };
     /// For no record.
     pub(crate) const NONE: Self = Self { until: Offset::new(0), ..Self::UNKNOWN };
@@ -168,14 +179,25 @@ impl Pace {
     /// The estimate for one of these records.
     #[inline(always)]
     pub(crate) fn estimate(&self, offset: Offset) -> Option<u64> {
-        let from_ns = self.from_ns?;
-        let product = self.rise_ns.wrapping_mul(offset.get().wrapping_sub(self.at.get()));
+        Some(self.latest_ns.max(self.from_ns? + self.share(self.rise_ns, offset)))
+    }
+
+    /// The CPU time at one of these records.
+    #[inline(always)]
+    pub(crate) fn cpu(&self, offset: Offset) -> Option<u64> {
+        let CpuPace { from_ns, latest_ns, rise_ns } = self.cpu?;
+        Some(latest_ns.max(from_ns + self.share(rise_ns, offset)))
+    }
+
+    /// How much of a rise has passed at one of these records.
+    #[inline(always)]
+    fn share(&self, rise_ns: u64, offset: Offset) -> u64 {
+        let product = rise_ns.wrapping_mul(offset.get().wrapping_sub(self.at.get()));
         let share = (u128::from(product) * u128::from(self.inverse)) >> u64::BITS;
         // As the inverse is rounded down, this may be one less than the quotient.
         let share = share as u64;
         let rest = product.wrapping_sub(share.wrapping_mul(self.bytes.get()));
-        let share = share + u64::from(rest >= self.bytes.get());
-        Some(self.latest_ns.max(from_ns + share))
+        share + u64::from(rest >= self.bytes.get())
     }
 }
 
@@ -196,6 +218,8 @@ pub struct Times<R> {
     test_mark: Option<Position>,
     /// The axis of all times except those of intervals.
     axis: TimeAxis,
+    /// Whether any mark so far shows how long the thread ran.
+    knows_cpu: bool,
     /// The last estimate on each axis.
     estimates_ns: [u64; TimeAxis::COUNT],
     /// Marks other than times, if they are kept.
@@ -223,6 +247,7 @@ impl<R: Read> Times<R> {
             is_open: true,
             test_mark: None,
             axis: TimeAxis::Wall,
+            knows_cpu: false,
             estimates_ns: [0; TimeAxis::COUNT],
             others: None,
         }
@@ -254,7 +279,16 @@ impl<R: Read> Times<R> {
 
     /// Makes no later estimate earlier than this one.
     pub(crate) fn begin_at(&mut self, latest_ns: u64) {
-        if let Some(latest) = self.estimates_ns.get_mut(self.axis.index()) {
+        self.begin_on(self.axis, latest_ns);
+    }
+
+    /// The same for CPU time.
+    pub(crate) fn begin_cpu_at(&mut self, latest_ns: u64) {
+        self.begin_on(TimeAxis::Cpu, latest_ns);
+    }
+
+    fn begin_on(&mut self, axis: TimeAxis, latest_ns: u64) {
+        if let Some(latest) = self.estimates_ns.get_mut(axis.index()) {
             *latest = latest_ns;
         }
     }
@@ -314,17 +348,52 @@ impl<R: Read> Times<R> {
         let bounds = self.between(self.axis);
         let pace = Pace { until, bounds, latest_ns: self.latest_ns(), ..Pace::UNKNOWN };
         Some(match (self.before, self.after) {
-            (None, after) => Pace { from_ns: after.map(|after| after.on(self.axis).by_ns), ..pace },
-            (Some(before), None) => Pace { from_ns: Some(before.on(self.axis).from_ns), ..pace },
+            (None, after) => {
+                let from_ns = after.map(|after| after.on(self.axis).by_ns);
+                let cpu = after.and_then(|after| self.cpu_pace_at(after.on(TimeAxis::Cpu).by_ns));
+                Pace { from_ns, cpu, ..pace }
+            }
+            (Some(before), None) => {
+                let from_ns = Some(before.on(self.axis).from_ns);
+                let cpu = self.cpu_pace_at(before.on(TimeAxis::Cpu).from_ns);
+                Pace { from_ns, cpu, ..pace }
+            }
             (Some(before), Some(after)) => {
                 let bytes = NonZeroU64::new(distance(before.position, after.position))?;
                 let rise_ns = if before.is_instant { 0 } else { bounds.by_ns - bounds.from_ns };
                 // Nothing here overflows.
                 rise_ns.checked_add(1)?.checked_mul(bytes.get())?;
                 let (from_ns, at) = (Some(bounds.from_ns), before.position.offset);
-                Pace { from_ns, at, rise_ns, bytes, inverse: u64::MAX / bytes, ..pace }
+                let cpu = self.cpu_pace(bytes);
+                Pace { from_ns, at, rise_ns, bytes, inverse: u64::MAX / bytes, cpu, ..pace }
             }
         })
+    }
+
+    /// How CPU time passes between two time marks, if that is known and they are this many bytes apart.
+    fn cpu_pace(&self, bytes: NonZeroU64) -> Option<CpuPace> {
+        let Bounds { from_ns, by_ns } = self.between(TimeAxis::Cpu);
+        let rise_ns = by_ns - from_ns;
+        rise_ns.checked_add(1)?.checked_mul(bytes.get())?;
+        Some(CpuPace { rise_ns, ..self.cpu_pace_at(from_ns)? })
+    }
+
+    /// The same where it does not pass.
+    fn cpu_pace_at(&self, from_ns: u64) -> Option<CpuPace> {
+        let [_, latest_ns] = self.estimates_ns;
+        self.knows_cpu.then_some(CpuPace { from_ns, latest_ns, rise_ns: 0 })
+    }
+
+    /// For how long the thread had run at the position requested last, if that is known.
+    pub(crate) fn cpu(&mut self, position: Position) -> Option<u64> {
+        let bounds = self.bounds_at(TimeAxis::Cpu, position);
+        if self.knows_cpu { self.evenly(TimeAxis::Cpu, position, bounds) } else { None }
+    }
+
+    /// The same where everything before a position has ended.
+    pub(crate) fn cpu_ended(&mut self, position: Position) -> Option<u64> {
+        let bounds = self.bounds_at_end(TimeAxis::Cpu, position);
+        if self.knows_cpu { self.evenly(TimeAxis::Cpu, position, bounds) } else { None }
     }
 
     /// Returns when the event at `position` happened. Positions must be requested in order.
@@ -529,6 +598,7 @@ impl<R: Read> Times<R> {
             };
             let (from_ns, by_ns, ran_us, is_instant) = match mark {
                 Mark::Time { by_ns, from_ns, ran_us } => {
+                    self.knows_cpu |= ran_us.is_some();
                     (from_ns.max(earliest), by_ns, ran_us, false)
                 }
                 Mark::Instant { at_ns } => (at_ns.max(earliest), at_ns.max(earliest), None, true),

@@ -38,6 +38,13 @@ impl Call {
     pub fn duration_ns(&self) -> Option<u64> {
         Some(self.end.estimate_ns?.saturating_sub(self.start.estimate_ns?))
     }
+
+    /// For how many nanoseconds the thread ran meanwhile; `None` if that is not known.
+    #[must_use]
+    #[inline]
+    pub fn cpu_ns(&self) -> Option<u64> {
+        Some(self.end.cpu_ns?.saturating_sub(self.start.cpu_ns?))
+    }
 }
 
 /// The calls of a timeline, each where it is left; those open at the end come last, the innermost first. Memory: 64

@@ -61,6 +61,11 @@ impl Known {
         self.times.iter_mut().for_each(|times| times.begin_at(latest_ns));
     }
 
+    /// The same for CPU time.
+    pub(super) fn begin_cpu_at(&mut self, latest_ns: u64) {
+        self.times.iter_mut().for_each(|times| times.begin_cpu_at(latest_ns));
+    }
+
     /// Returns whether there are marks at all.
     #[inline]
     pub(super) fn may_have_mark(&self) -> bool {
@@ -120,7 +125,7 @@ impl Known {
         }
         let Some(times) = &mut self.times else { return When::UNKNOWN };
         let (bounds, estimate_ns) = times.when(position, &mut self.damage);
-        let when = When { bounds, estimate_ns };
+        let when = When { bounds, estimate_ns, cpu_ns: times.cpu(position) };
         let is_instant = times.is_instant(position);
         self.last = (!is_instant).then(|| (position.offset, times.since(), when));
         when
@@ -143,7 +148,8 @@ impl Known {
         }
         let Some(times) = &mut self.times else { return When::UNKNOWN };
         let (bounds, estimate_ns) = times.when_marked(position);
-        When { bounds, estimate_ns }
+        // Marks have no callees that could be added up.
+        When { bounds, estimate_ns, cpu_ns: None }
     }
 
     /// Returns when everything before a position had happened.
@@ -151,7 +157,7 @@ impl Known {
         let Some(times) = &mut self.times else { return When::UNKNOWN };
         self.last = None;
         let (bounds, estimate_ns) = times.when_ended(position, &mut self.damage);
-        When { bounds, estimate_ns }
+        When { bounds, estimate_ns, cpu_ns: times.cpu_ended(position) }
     }
 
     /// Returns whether the exit at a position was by exception, once there is no [mark](Self::next_mark)

@@ -97,7 +97,7 @@ impl Limit {
         let mut bounds = time.bounds;
         bounds.from_ns = bounds.from_ns.clamp(from_ns, to_ns);
         bounds.by_ns = bounds.by_ns.clamp(from_ns, to_ns);
-        When { bounds, estimate_ns: Some(self.at(time).clamp(from_ns, to_ns)) }
+        When { bounds, estimate_ns: Some(self.at(time).clamp(from_ns, to_ns)), ..time }
     }
 
     fn at(&self, time: When) -> u64 {

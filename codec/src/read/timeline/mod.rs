@@ -51,11 +51,14 @@ pub struct When {
     pub bounds: Bounds,
     /// The estimate in nanoseconds since the start of the trace; `None` if nothing is known.
     pub estimate_ns: Option<u64>,
+    /// For how many nanoseconds the thread had run by then, since its recording began; `None` if that is not known. Limits
+    /// of time do not change it.
+    pub cpu_ns: Option<u64>,
 }
 
 impl When {
     /// No time is known.
-    pub const UNKNOWN: Self = Self { bounds: Bounds::UNKNOWN, estimate_ns: None };
+    pub const UNKNOWN: Self = Self { bounds: Bounds::UNKNOWN, estimate_ns: None, cpu_ns: None };
 }
 
 /// One event of a timeline.

@@ -192,6 +192,7 @@ impl Timeline<'_> {
         (self.calls, self.open, self.is_unwinding) = (calls, open, false);
         self.now = when(&pace, last);
         self.now.estimate_ns.into_iter().for_each(|ns| self.known.begin_at(ns));
+        self.now.cpu_ns.into_iter().for_each(|ns| self.known.begin_cpu_at(ns));
         continues
     }
 
@@ -212,7 +213,8 @@ impl Timeline<'_> {
 /// The time of a record for which a pace holds.
 #[inline(always)]
 fn when(pace: &Pace, offset: Offset) -> When {
-    When { bounds: pace.bounds, estimate_ns: pace.estimate(offset) }
+    let (estimate_ns, cpu_ns) = (pace.estimate(offset), pace.cpu(offset));
+    When { bounds: pace.bounds, estimate_ns, cpu_ns }
 }
 
 /// Leaves out calls that begin and end here.
