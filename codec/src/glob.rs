@@ -53,7 +53,7 @@ impl Glob {
     ///
     /// | pattern | matches |
     /// |---|---|
-    /// | `com.app.Orders.total`, `Orders.total` | all overloads |
+    /// | `com.app.Orders.total`, `Orders.total`, of `com.app.Shop$Orders` too | all overloads |
     /// | `com.app.Orders.total(Customer, int)`, `com.app.Orders.total(app.Customer, int): long` | methods with such a readable name |
     /// | `com.app.Orders.total(**)` | all overloads |
     /// | `com.app.Orders.total(Lapp/Customer;I)J` | the method with this descriptor |
@@ -227,6 +227,13 @@ mod tests {
             "com.app.Orders#<init>",
         ] {
             assert!(Glob::new(pattern).matches_name(name), "{pattern}");
+        }
+        let nested = Name::parse("com.app.Shop$Orders.total()V");
+        for pattern in ["Orders.total", "Shop$Orders.total", "Orders#total", "Orders"] {
+            assert!(Glob::new(pattern).matches_name(nested), "{pattern}");
+        }
+        for pattern in ["Shop.total", "Shop.Orders.total", "ders.total"] {
+            assert!(!Glob::new(pattern).matches_name(nested), "{pattern}");
         }
         for pattern in ["com.app.Orders.<init>()", "com.app.Orders.*", "app.Orders.<init>", ""] {
             assert!(!Glob::new(pattern).matches_name(name), "{pattern}");

@@ -87,11 +87,12 @@ impl<'a> Name<'a> {
         format!("{}.{}", simple(self.class, '.'), self.name)
     }
 
-    /// Returns whether `text` is a form of this name without its descriptor: `com.app.Orders.total` or
-    /// `Orders.total`.
+    /// Returns whether `text` is a form of this name without its descriptor: `com.app.Shop$Orders.total`,
+    /// `Shop$Orders.total` or `Orders.total`.
     pub(crate) fn is(self, text: &str) -> bool {
         let class = text.strip_suffix(self.name).and_then(|class| class.strip_suffix('.'));
-        class.is_some_and(|class| class == self.class || class == simple(self.class, '.'))
+        let forms = [self.class, simple(self.class, '.'), simple(self.class, '$')];
+        class.is_some_and(|class| forms.contains(&class))
     }
 
     /// The full form, and the readable ones with every detail that may be added.

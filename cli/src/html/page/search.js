@@ -43,7 +43,8 @@ function pattern(text) {
     const ends = isSimple ? [className, className.split(".").at(-1), className.split("$").at(-1)] : [className];
     if (ends.some((end) => matchesAll(ofClass, end)) && (!ofMethod || matchesAll(ofMethod, name))) return true;
     const simple = className.split(".").at(-1);
-    if (plain === `${className}.${name}` || plain === `${simple}.${name}`) return true;
+    const forms = [className, simple, className.split("$").at(-1)];
+    if (forms.some((form) => plain === `${form}.${name}`)) return true;
     if (!plain.includes("(")) return false;
     return method.text
       .split("\n")
