@@ -2,7 +2,7 @@
 
 use flow_codec::MethodId;
 use flow_codec::analysis::{Graph, PathTree, Rooted, TimeWeight, Weight};
-use flow_codec::read::{Clock, Selection, ThreadFile, Visit};
+use flow_codec::read::{Clock, Selection, ThreadFile, TimeAxis, Visit};
 
 use super::reading::{Chosen, Reading, visit_thread, visit_timed};
 use crate::failure::Status;
@@ -25,24 +25,31 @@ impl ContextTree {
         unit: Unit,
         progress: &mut Progress,
     ) -> Self {
-        if let Some(axis) = unit.axis() {
-            let clock = Clock::default();
-            add(
-                Graph::new(TimeWeight::new(&clock, axis)),
-                files,
-                progress,
-                |file, progress, graph| match roots.is_all() {
-                    true => visit_timed(file, chosen, progress, &clock, graph),
-                    false => visit_timed(file, chosen, progress, &clock, &mut rooted(roots, graph)),
-                },
-            )
-        } else {
-            add(Graph::default(), files, progress, |file, progress, graph| match roots.is_all() {
-                true => visit_thread(file, chosen, progress, graph),
-                false => visit_thread(file, chosen, progress, &mut rooted(roots, graph)),
-            })
+        match unit.axis() {
+            None => add(Graph::default(), files, progress, |file, progress, graph| {
+                match roots.is_all() {
+                    true => visit_thread(file, chosen, progress, graph),
+                    false => visit_thread(file, chosen, progress, &mut rooted(roots, graph)),
+                }
+            }),
+            Some(TimeAxis::Wall) => timed::<false>(files, chosen, roots, progress),
+            Some(TimeAxis::Cpu) => timed::<true>(files, chosen, roots, progress),
         }
     }
+}
+
+fn timed<const CPU: bool>(
+    files: &[ThreadFile],
+    chosen: &Chosen,
+    roots: &Selection,
+    progress: &mut Progress,
+) -> ContextTree {
+    let clock = Clock::default();
+    let graph = Graph::new(TimeWeight::<CPU>::new(&clock));
+    add(graph, files, progress, |file, progress, graph| match roots.is_all() {
+        true => visit_timed(file, chosen, progress, &clock, graph),
+        false => visit_timed(file, chosen, progress, &clock, &mut rooted(roots, graph)),
+    })
 }
 
 fn rooted<'a, V: Visit>(

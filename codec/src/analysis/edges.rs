@@ -72,7 +72,7 @@ impl Sums for Report {
     }
 }
 
-impl Sums for TimedReport<'_> {
+impl<const CPU: bool> Sums for TimedReport<'_, CPU> {
     #[inline]
     fn now(&self) -> u64 {
         self.now()

@@ -48,7 +48,7 @@ pub struct Graph<W = CallWeight> {
 /// The weight of a path.
 pub trait Weight {
     /// What time the weight is; `None` if it is no time. Calls are counted in any case.
-    fn axis(&self) -> Option<TimeAxis>;
+    const AXIS: Option<TimeAxis>;
 
     /// Returns the weight that passed since the last event, and the wall-clock time if the weight is CPU time.
     fn pass(&mut self) -> (u64, u64);
@@ -61,21 +61,18 @@ pub trait Weight {
 #[derive(Clone, Copy, Default, Debug)]
 pub struct CallWeight;
 
-/// Calls weigh their duration, by the clock that is advanced while records are received. Memory: 16 bytes
+/// Calls weigh their duration, or if `CPU` the CPU time in it, by the clock that is advanced while records are received. Memory: 16 bytes
 /// more a path, and as much again for CPU time.
 #[derive(Clone, Debug)]
-pub struct TimeWeight<'c> {
+pub struct TimeWeight<'c, const CPU: bool> {
     clock: &'c Clock,
-    axis: TimeAxis,
     /// When the last event happened, on that axis and by wall-clock time.
     last: u64,
     last_wall: u64,
 }
 
 impl Weight for CallWeight {
-    fn axis(&self) -> Option<TimeAxis> {
-        None
-    }
+    const AXIS: Option<TimeAxis> = None;
 
     #[inline]
     fn pass(&mut self) -> (u64, u64) {
@@ -83,24 +80,24 @@ impl Weight for CallWeight {
     }
 }
 
-impl<'c> TimeWeight<'c> {
-    /// Creates a weight by the time on this axis of a clock.
+impl<'c, const CPU: bool> TimeWeight<'c, CPU> {
+    const TIME: TimeAxis = if CPU { TimeAxis::Cpu } else { TimeAxis::Wall };
+
+    /// Creates a weight by the time of a clock.
     #[must_use]
-    pub fn new(clock: &'c Clock, axis: TimeAxis) -> Self {
-        Self { clock, axis, last: 0, last_wall: 0 }
+    pub fn new(clock: &'c Clock) -> Self {
+        Self { clock, last: 0, last_wall: 0 }
     }
 }
 
-impl Weight for TimeWeight<'_> {
-    fn axis(&self) -> Option<TimeAxis> {
-        Some(self.axis)
-    }
+impl<const CPU: bool> Weight for TimeWeight<'_, CPU> {
+    const AXIS: Option<TimeAxis> = Some(Self::TIME);
 
     #[inline]
     fn pass(&mut self) -> (u64, u64) {
-        let now = self.clock.on(self.axis);
+        let now = self.clock.on(Self::TIME);
         let passed = now.saturating_sub(std::mem::replace(&mut self.last, now));
-        if self.axis == TimeAxis::Wall {
+        if !CPU {
             return (passed, 0);
         }
         let wall = self.clock.now();
@@ -163,7 +160,7 @@ impl<W: Weight> Graph<W> {
         if passed > 0 {
             add(&mut self.self_weight, path, passed, &self.paths);
         }
-        if wall > 0 {
+        if W::AXIS == Some(TimeAxis::Cpu) && wall > 0 {
             add(&mut self.self_wall, path, wall, &self.paths);
         }
     }
@@ -189,9 +186,8 @@ impl<W: Weight> Graph<W> {
             sums.resize(self.paths.nodes().len(), 0);
             sums
         };
-        let axis = self.weight.axis();
-        let self_weight = axis.map(|_| in_ns(self.self_weight));
-        let self_wall = (axis == Some(TimeAxis::Cpu)).then(|| in_ns(self.self_wall));
+        let self_weight = W::AXIS.map(|_| in_ns(self.self_weight));
+        let self_wall = (W::AXIS == Some(TimeAxis::Cpu)).then(|| in_ns(self.self_wall));
         let nodes = self.paths.into_nodes();
         PathTree::new(self.numbering, nodes, self.beyond, self_weight, self_wall)
     }

@@ -46,16 +46,17 @@ impl Sum {
     }
 }
 
-/// Adds up the times of any number of threads, one after the other. It reads the time from a clock that is
-/// advanced while it receives records.
+/// Adds up the times of any number of threads, one after the other: CPU time, and wall-clock time for what is
+/// waiting; or if not `CPU`, wall-clock time alone. It reads the time from a clock that is advanced while it
+/// receives records.
 ///
 /// ```no_run
 /// use flow_codec::analysis::TimedReport;
-/// use flow_codec::read::{Clock, Selection, TimeAxis, TimeLimits, Trace};
+/// use flow_codec::read::{Clock, Selection, TimeLimits, Trace};
 ///
 /// let trace = Trace::open("flow-trace")?;
 /// let (all, clock) = (Selection::all(), Clock::default());
-/// let mut report = TimedReport::new(&clock, TimeAxis::Wall);
+/// let mut report = TimedReport::<false>::new(&clock);
 /// for file in &trace.files {
 ///     let mut pass = file.timed_pass(&all, TimeLimits::NONE, &clock, &mut report)?;
 ///     while pass.visit_some()? {}
@@ -67,16 +68,14 @@ impl Sum {
 /// # Ok::<(), flow_codec::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct TimedReport<'c> {
+pub struct TimedReport<'c, const CPU: bool> {
     clock: &'c Clock,
     numbering: Numbering,
     /// By number of the method; index 0 is not used.
     sums: Vec<Sum>,
     /// Numbers of the open frames' methods.
     stack: Vec<usize>,
-    /// What is added up.
-    axis: TimeAxis,
-    /// When the last event happened, on that axis.
+    /// When the last event happened, on the axis that is added up.
     last: u64,
     /// The wall-clock time while a frame was open, up to the first frame that is open now, and when that was
     /// entered.
@@ -84,7 +83,7 @@ pub struct TimedReport<'c> {
     wall_since: u64,
 }
 
-impl Visit for TimedReport<'_> {
+impl<const CPU: bool> Visit for TimedReport<'_, CPU> {
     #[inline]
     fn enter(&mut self, method: MethodId) {
         let number = index(self.numbering.number(method));
@@ -96,9 +95,9 @@ impl Visit for TimedReport<'_> {
         let Some(sum) = self.sums.get_mut(number) else { return };
         sum.calls += 1;
         if sum.open == 0 {
-            let (bounds, interval) = (self.clock.bounds_on(self.axis), self.clock.interval());
+            let (bounds, interval) = (self.clock.bounds_on(Self::AXIS), self.clock.interval());
             sum.entered_at = self.last;
-            if self.axis == TimeAxis::Cpu {
+            if CPU {
                 sum.entered_at_wall = self.clock.now();
             }
             sum.entered_by_ns = bounds.by_ns;
@@ -106,7 +105,7 @@ impl Visit for TimedReport<'_> {
             sum.touch(interval, bounds);
         }
         sum.open += 1;
-        if self.axis == TimeAxis::Cpu && self.stack.is_empty() {
+        if CPU && self.stack.is_empty() {
             self.wall_since = self.clock.now();
         }
         self.stack.push(number);
@@ -120,11 +119,10 @@ impl Visit for TimedReport<'_> {
             self.sums.resize(number + 1, Sum::default());
         }
         self.pass();
-        let is_cpu = self.axis == TimeAxis::Cpu;
         let entered_at = self.last;
-        let entered_at_wall = if is_cpu { clock.now() } else { entered_at };
+        let entered_at_wall = if CPU { clock.now() } else { entered_at };
         clock.pass_enter(method);
-        self.last = clock.on(self.axis);
+        self.last = clock.on(Self::AXIS);
         debug_assert!(number < self.sums.len(), "there is a sum for each number");
         if let Some(sum) = self.sums.get_mut(number) {
             let duration = u128::from(self.last.saturating_sub(entered_at));
@@ -132,13 +130,13 @@ impl Visit for TimedReport<'_> {
             sum.self_weight += duration;
             if sum.open == 0 {
                 sum.total += duration;
-                if is_cpu {
+                if CPU {
                     sum.wall_total += u128::from(clock.now().saturating_sub(entered_at_wall));
                 }
-                sum.touch(clock.interval(), clock.bounds_on(self.axis));
+                sum.touch(clock.interval(), clock.bounds_on(Self::AXIS));
             }
         }
-        if is_cpu && self.stack.is_empty() {
+        if CPU && self.stack.is_empty() {
             self.wall += u128::from(clock.now().saturating_sub(entered_at_wall));
         }
         if let Some(further) = NonZeroU64::new(exits.get() - 1) {
@@ -160,32 +158,34 @@ impl Visit for TimedReport<'_> {
                 continue;
             }
             sum.total += u128::from(self.last - sum.entered_at);
-            if self.axis == TimeAxis::Cpu {
+            if CPU {
                 let wall = self.clock.now().saturating_sub(sum.entered_at_wall);
                 sum.wall_total += u128::from(wall);
             }
             let interval = self.clock.interval();
             if sum.entered_in != interval {
-                let bounds = self.clock.bounds_on(self.axis);
+                let bounds = self.clock.bounds_on(Self::AXIS);
                 let sure = bounds.from_ns.saturating_sub(sum.entered_by_ns);
                 sum.sure_ns = sum.sure_ns.saturating_add(sure);
                 sum.touch(interval, bounds);
             }
         }
-        if self.axis == TimeAxis::Cpu && rest == 0 && !self.stack.is_empty() {
+        if CPU && rest == 0 && !self.stack.is_empty() {
             self.wall += u128::from(self.clock.now().saturating_sub(self.wall_since));
         }
         self.stack.truncate(rest);
     }
 }
 
-impl<'c> TimedReport<'c> {
-    /// Creates an empty report of the times on this axis of a clock.
+impl<'c, const CPU: bool> TimedReport<'c, CPU> {
+    const AXIS: TimeAxis = if CPU { TimeAxis::Cpu } else { TimeAxis::Wall };
+
+    /// Creates an empty report of the times of a clock.
     #[must_use]
-    pub fn new(clock: &'c Clock, axis: TimeAxis) -> Self {
+    pub fn new(clock: &'c Clock) -> Self {
         let (numbering, sums) = (Numbering::default(), vec![Sum::default()]);
         let stack = Vec::new();
-        Self { clock, numbering, sums, stack, axis, last: 0, wall: 0, wall_since: 0 }
+        Self { clock, numbering, sums, stack, last: 0, wall: 0, wall_since: 0 }
     }
 
     /// Ends a thread. Frames that are still open count up to its last known instant.
@@ -197,13 +197,13 @@ impl<'c> TimedReport<'c> {
     /// The time.
     #[inline]
     pub(super) fn now(&self) -> u64 {
-        self.clock.on(self.axis)
+        self.clock.on(Self::AXIS)
     }
 
     /// Adds what has passed since the last event to the innermost frame.
     #[inline(always)]
     fn pass(&mut self) {
-        let now = self.clock.on(self.axis);
+        let now = self.clock.on(Self::AXIS);
         let innermost = self.stack.last().copied().unwrap_or_default();
         if let Some(sum) = self.sums.get_mut(innermost) {
             sum.self_weight += u128::from(now.saturating_sub(self.last));
@@ -226,10 +226,7 @@ impl<'c> TimedReport<'c> {
     /// How long all threads together waited while a frame was open, if CPU time is added up; otherwise 0.
     #[must_use]
     pub fn waiting_ns(&self) -> u64 {
-        match self.axis {
-            TimeAxis::Wall => 0,
-            TimeAxis::Cpu => Clock::to_ns(self.wall).saturating_sub(self.total_ns()),
-        }
+        if CPU { Clock::to_ns(self.wall).saturating_sub(self.total_ns()) } else { 0 }
     }
 
     /// The rows, the largest total first.

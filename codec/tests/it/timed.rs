@@ -6,7 +6,9 @@ use std::fs;
 use std::num::NonZeroU64;
 
 use crate::support::times::check_times;
-use flow_codec::analysis::{EdgeRow, Edges, Graph, Report, Side, Slowest, TimeWeight, TimedReport};
+use flow_codec::analysis::{
+    EdgeRow, Edges, Graph, PathTree, Report, ReportRow, Side, Slowest, TimeWeight, TimedReport,
+};
 use flow_codec::format::flow::Encoded;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
 use flow_codec::read::{
@@ -181,6 +183,20 @@ fn written(thread: &Thread, marks: &[u8]) -> (tempfile::TempDir, ThreadFile) {
     (dir, file)
 }
 
+/// The sums by method and by path.
+fn report_and_tree<const CPU: bool>(file: &ThreadFile) -> (Vec<ReportRow>, PathTree) {
+    let clock = Clock::default();
+    let weight = TimeWeight::<CPU>::new(&clock);
+    let mut all = (TimedReport::<CPU>::new(&clock), Graph::new(weight));
+    let mut pass = file.timed_pass(&ALL, TimeLimits::NONE, &clock, &mut all).expect("a file");
+    while pass.visit_some().expect("sound") {}
+    assert!(pass.finish().is_none());
+    let (mut report, mut graph) = all;
+    report.end_thread();
+    graph.end_thread();
+    (report.rows(), graph.into_tree())
+}
+
 /// For how long threads ran, in microseconds, where it is known.
 fn rans() -> impl Strategy<Value = Vec<Option<u64>>> {
     let ran = prop_oneof![6 => 0_u64..4, 1 => 0_u64..2_000, 1 => Just(1 << 33)];
@@ -227,18 +243,11 @@ proptest! {
         let cpu = naive(&thread, &estimates(&file, &thread, TimeAxis::Cpu));
         let count = thread.events.len();
 
-        for (axis, expected) in [(TimeAxis::Wall, &wall), (TimeAxis::Cpu, &cpu)] {
-            let clock = Clock::default();
-            let mut all = (TimedReport::new(&clock, axis), Graph::new(TimeWeight::new(&clock, axis)));
-            let mut pass = file.timed_pass(&ALL, TimeLimits::NONE, &clock, &mut all).expect("a file");
-            while pass.visit_some().expect("sound") {}
-            prop_assert!(pass.finish().is_none());
-            let (mut report, mut graph) = all;
-            report.end_thread();
-            graph.end_thread();
-
-            let rows = report.rows();
-            let tree = graph.into_tree();
+        let by_axis = [
+            (TimeAxis::Wall, &wall, report_and_tree::<false>(&file)),
+            (TimeAxis::Cpu, &cpu, report_and_tree::<true>(&file)),
+        ];
+        for (axis, expected, (rows, tree)) in by_axis {
             prop_assert_eq!(tree.axis(), Some(axis));
             if lies.is_empty() {
                 for row in rows {
@@ -528,12 +537,9 @@ fn sums(timeline: Timeline<'_>) -> Sums {
 fn analyses(file: &ThreadFile, selection: &Selection, limits: TimeLimits) -> Sums {
     let clock = Clock::default();
     let counted = |side| Edges::new(Report::default(), side, is_chosen);
-    let timed = |side| Edges::new(TimedReport::new(&clock, TimeAxis::Wall), side, is_chosen);
+    let timed = |side| Edges::new(TimedReport::<false>::new(&clock), side, is_chosen);
     let by_calls = (Report::default(), Graph::default());
-    let by_time = (
-        TimedReport::new(&clock, TimeAxis::Wall),
-        Graph::new(TimeWeight::new(&clock, TimeAxis::Wall)),
-    );
+    let by_time = (TimedReport::<false>::new(&clock), Graph::new(TimeWeight::<false>::new(&clock)));
     let callers = (counted(Side::Callers), timed(Side::Callers));
     let sides = (callers, (counted(Side::Callees), timed(Side::Callees)));
     let mut all = (Summary::default(), (by_calls, (by_time, sides)));

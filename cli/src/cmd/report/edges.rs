@@ -4,7 +4,7 @@ use std::io::Write;
 
 use flow_codec::MethodId;
 use flow_codec::analysis::{EdgeRow, Edges, Report, Side, Sums, TimedReport};
-use flow_codec::read::{Clock, Selection, ThreadFile, Trace};
+use flow_codec::read::{Clock, Selection, ThreadFile, TimeAxis, Trace};
 
 use super::max_lines;
 use crate::args::{Format, ReportArgs};
@@ -50,9 +50,16 @@ pub(super) fn run(
                     visit_thread(file, &shown, progress, edges)
                 })
             }
-            Some(axis) => {
+            Some(TimeAxis::Wall) => {
                 let clock = Clock::default();
-                let edges = Edges::new(TimedReport::new(&clock, axis), side, is_asked);
+                let edges = Edges::new(TimedReport::<false>::new(&clock), side, is_asked);
+                Found::read(edges, trace, &mut progress, |file, progress, edges| {
+                    visit_timed(file, &shown, progress, &clock, edges)
+                })
+            }
+            Some(TimeAxis::Cpu) => {
+                let clock = Clock::default();
+                let edges = Edges::new(TimedReport::<true>::new(&clock), side, is_asked);
                 Found::read(edges, trace, &mut progress, |file, progress, edges| {
                     visit_timed(file, &shown, progress, &clock, edges)
                 })

@@ -43,7 +43,8 @@ pub(super) fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result
         let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
         let sums = match unit.axis() {
             None => counted(trace, &chosen, &mut progress),
-            Some(axis) => timed(trace, &chosen, axis, &mut progress),
+            Some(TimeAxis::Wall) => timed::<false>(trace, &chosen, &mut progress),
+            Some(TimeAxis::Cpu) => timed::<true>(trace, &chosen, &mut progress),
         };
         status = status.and(sums.status);
         let mut rows = sums.rows;
@@ -134,9 +135,9 @@ fn counted(trace: &Trace, chosen: &Chosen, progress: &mut Progress) -> ReportSum
     ReportSums { rows: report.rows(), calls, total: calls, waiting: 0, threads, status }
 }
 
-fn timed(trace: &Trace, chosen: &Chosen, axis: TimeAxis, progress: &mut Progress) -> ReportSums {
+fn timed<const CPU: bool>(trace: &Trace, chosen: &Chosen, progress: &mut Progress) -> ReportSums {
     let clock = Clock::default();
-    let mut report = TimedReport::new(&clock, axis);
+    let mut report = TimedReport::<CPU>::new(&clock);
     let (mut threads, mut status) = (0, Status::Done);
     for file in &trace.files {
         let before = report.calls();

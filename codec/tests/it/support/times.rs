@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 
 use flow_codec::MethodId;
 use flow_codec::analysis::{Edges, Graph, Side, TimeWeight, TimedReport};
-use flow_codec::read::{Clock, Selection, ThreadFile, TimeAxis, TimeLimits, Visit};
+use flow_codec::read::{Clock, Selection, ThreadFile, TimeLimits, Visit};
 
 /// A call of a visitor, with its time in fractions of a nanosecond.
 #[derive(Clone, Copy, Debug)]
@@ -126,10 +126,7 @@ pub(crate) fn check_times(file: &ThreadFile, limits: TimeLimits) {
     let clock = Clock::default();
     let mut visitors = (
         Listener { clock: &clock, visited: Vec::new() },
-        (
-            TimedReport::new(&clock, TimeAxis::Wall),
-            Graph::new(TimeWeight::new(&clock, TimeAxis::Wall)),
-        ),
+        (TimedReport::<false>::new(&clock), Graph::new(TimeWeight::<false>::new(&clock))),
     );
     let end = visit(file, &clock, limits, &mut visitors);
     let (listener, (mut report, mut graph)) = visitors;
@@ -158,7 +155,7 @@ fn check_edges(file: &ThreadFile, limits: TimeLimits, calls: &[Call]) {
     let is_chosen = |method: MethodId| method.get() % 3 == 1;
     for side in [Side::Callers, Side::Callees] {
         let clock = Clock::default();
-        let mut edges = Edges::new(TimedReport::new(&clock, TimeAxis::Wall), side, is_chosen);
+        let mut edges = Edges::new(TimedReport::<false>::new(&clock), side, is_chosen);
         visit(file, &clock, limits, &mut edges);
         edges.end_thread();
 
