@@ -2,8 +2,7 @@
 //!
 //! The sampler reads the CPU clock of a thread whenever it stores a sample of it, which takes 0.3 to 0.8 µs.
 //! Nothing is read for a thread that stays where it is. A thread that hands over stores a sample of itself;
-//! to read its own clock would cost more, so it counts as having run since its last sample, and the next
-//! reading corrects that.
+//! if it was sampled shortly before, it counts as having run since then, and the next reading corrects that.
 //!
 //! A virtual thread has no such clock: it runs on the threads of others. If it has advanced, it counts as
 //! having run since it was last seen at its old position; if more virtual threads did so than there are
@@ -14,8 +13,8 @@ use std::thread;
 
 use crate::sys::clock::{self, ThreadClock};
 
-/// A thread that hands over and was not sampled for longer than this may have waited.
-const MAX_ASSUMED_NS: u64 = 1_000_000;
+/// A thread that hands over and was not sampled for longer than this may have waited, or run.
+const MAX_ASSUMED_NS: u64 = 250_000;
 const NS_A_US: u64 = 1_000;
 
 /// The CPU time of one thread.
@@ -46,20 +45,29 @@ impl CpuTime {
     /// Returns for how long the thread has run, in microseconds that were not counted before. It has been at
     /// a new position for at most this time.
     pub(super) fn ran_us(&self, since_ns: u64, look: &mut Look) -> u32 {
-        let Some(clock) = self.clock else { return in_u32(look.share_ns(since_ns) / NS_A_US) };
+        match self.clock {
+            Some(clock) => self.read_us(clock),
+            None => in_u32(look.share_ns(since_ns) / NS_A_US),
+        }
+    }
+
+    /// The same for a thread that hands over. Its clock is read only if it may have run much more or less than
+    /// `since_ns`: if it stayed at one position for a while, or was not sampled for long.
+    pub(super) fn ran_us_until_handed_over(&self, since_ns: u64, has_stayed: bool) -> u32 {
+        let assumed_us = since_ns / NS_A_US;
+        let Some(clock) = self.clock else { return in_u32(assumed_us) };
+        if has_stayed || since_ns > MAX_ASSUMED_NS {
+            return self.read_us(clock);
+        }
+        self.counted_us.fetch_add(assumed_us, Ordering::Relaxed);
+        in_u32(assumed_us)
+    }
+
+    fn read_us(&self, clock: ThreadClock) -> u32 {
         // No time for a thread that has just died.
         let us = clock.read().map_or(0, |ns| ns / NS_A_US);
         let counted = self.counted_us.fetch_max(us, Ordering::Relaxed);
         in_u32(us.saturating_sub(counted))
-    }
-
-    /// The same for a thread that hands over, without reading its clock.
-    pub(super) fn assume_ran_us(&self, since_ns: u64) -> u32 {
-        let us = if since_ns > MAX_ASSUMED_NS { 0 } else { since_ns / NS_A_US };
-        if self.clock.is_some() {
-            self.counted_us.fetch_add(us, Ordering::Relaxed);
-        }
-        in_u32(us)
     }
 }
 
@@ -100,18 +108,21 @@ mod tests {
 
     #[test]
     fn a_thread_has_run_as_long_as_its_clock_says_whatever_was_assumed() {
+        let before_us = clock::cpu_time() / NS_A_US;
         let cpu = CpuTime::of_current(false);
         let start_us = clock::cpu_time() / NS_A_US;
         let mut look = Look::new();
-        let mut sum = u64::from(cpu.assume_ran_us(900_000));
-        assert_eq!(sum, 900);
-        assert_eq!(cpu.assume_ran_us(MAX_ASSUMED_NS + 1), 0, "it may have waited");
+        let mut sum = u64::from(cpu.ran_us_until_handed_over(200_000, false));
+        assert_eq!(sum, 200);
+        // It may have waited.
+        sum += u64::from(cpu.ran_us_until_handed_over(MAX_ASSUMED_NS + 1, false));
+        sum += u64::from(cpu.ran_us_until_handed_over(200_000, true));
         while clock::cpu_time() / NS_A_US - start_us < 3_000 {
             sum += u64::from(cpu.ran_us(0, &mut look));
         }
         sum += u64::from(cpu.ran_us(0, &mut look));
-        let ran_us = clock::cpu_time() / NS_A_US - start_us;
-        assert!((3_000..=ran_us + 1).contains(&sum), "{sum} of {ran_us}");
+        let most_us = clock::cpu_time() / NS_A_US - before_us;
+        assert!((2_999..=most_us + 1).contains(&sum), "{sum} of {most_us}");
         // What was not recorded.
         while clock::cpu_time() / NS_A_US - start_us < 6_000 {}
         cpu.skip();

@@ -386,10 +386,11 @@ impl ThreadRecorder {
                 out.chunk.prolong_sample(self.seen.at_ns.load(Ordering::Relaxed));
             }
             out.chunk.copy_samples(samples);
-            let has_advanced = samples.last().is_none_or(|last| last.bytes < recorded);
+            let has_stayed = samples
+                .last()
+                .is_some_and(|last| last.from_ns > last.by_ns || last.bytes == recorded);
             let since_ns = now_ns.saturating_sub(self.seen.at_ns.swap(now_ns, Ordering::Relaxed));
-            let ran_us = self.cpu.assume_ran_us(if has_advanced { since_ns } else { 0 });
-            let ran_us = Some(ran_us);
+            let ran_us = Some(self.cpu.ran_us_until_handed_over(since_ns, has_stayed));
             samples.push(Sample { bytes: recorded, by_ns: now_ns, from_ns: now_ns, ran_us });
         }
     }

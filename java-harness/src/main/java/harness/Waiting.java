@@ -3,7 +3,8 @@ package harness;
 /**
  * A thread that works and waits by turns, and ends.
  *
- * <p>Tree of {@code worker}: ten times {@code turn > (work > step…, pause)}. {@code pause} sleeps for 50 ms.
+ * <p>Tree of {@code worker}: ten times {@code turn > (work > step…, spin, pause)}. {@code work} and {@code spin}
+ * last 20 ms each, {@code pause} 50 ms. With an argument: five times {@code spin}.
  */
 public final class Waiting {
     private static volatile int result;
@@ -11,7 +12,7 @@ public final class Waiting {
     private Waiting() {}
 
     public static void main(String[] args) throws InterruptedException {
-        Thread worker = new Thread(Waiting::worker, "worker");
+        Thread worker = new Thread(args.length == 0 ? Waiting::worker : Waiting::spinner, "worker");
         worker.start();
         worker.join();
     }
@@ -22,8 +23,15 @@ public final class Waiting {
         }
     }
 
+    private static void spinner() {
+        for (int number = 0; number < 5; number++) {
+            spin();
+        }
+    }
+
     private static void turn() {
         work();
+        spin();
         try {
             pause();
         } catch (InterruptedException never) {
@@ -38,6 +46,14 @@ public final class Waiting {
             sum = step(sum);
         }
         result = sum;
+    }
+
+    /** Makes no calls that are recorded. */
+    private static void spin() {
+        long start = System.nanoTime();
+        while (System.nanoTime() - start < 20_000_000) {
+            result++;
+        }
     }
 
     private static int step(int sum) {
