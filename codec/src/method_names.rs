@@ -84,7 +84,10 @@ impl<'a> Name<'a> {
     /// The short form: `Orders.total`.
     #[must_use]
     pub(crate) fn short(self) -> String {
-        format!("{}.{}", simple(self.class, '.'), self.name)
+        match self.class {
+            "" => self.name.to_owned(),
+            class => format!("{}.{}", simple(class, '.'), self.name),
+        }
     }
 
     /// Returns whether `text` is a form of this name without its descriptor: `com.app.Shop$Orders.total`,

@@ -113,6 +113,12 @@ fn a_good_trace_survives_runs_without_calls() {
             assert!(errors.contains(expected), "{errors}");
             assert_eq!((&manifest(&trace)["pid"], &manifest(&old)["pid"]), (&second, &first));
         }
+        // Nor does a recording replace it that cannot begin.
+        for flags in [["--journal", "/nosuch"], ["--ids", "/nosuch"]] {
+            let hello = ["-cp", &classes, "harness.Hello"];
+            assert_eq!(record(jdk, dir.path(), &flags, &hello).status.code(), Some(1));
+            assert_eq!((&manifest(&trace)["pid"], &manifest(&old)["pid"]), (&second, &first));
+        }
         assert!(!dir.path().join("flow-trace.old.2").exists());
         flow_e2e::assert_verbs_agree(&trace, &flow_e2e::decode_trace(&trace));
 

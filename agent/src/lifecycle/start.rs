@@ -136,13 +136,25 @@ fn environment(name: &str) -> Option<String> {
 
 impl Agent {
     fn new(options: &Options, when: Start, jvm: Jvm) -> Result<Self, StartError> {
-        let (started, zero_ns) = (Instant::now(), crate::sys::clock::nano_time());
         let start_ids = StartIds::read(&options.ids).map_err(|e| StartError(e.to_string()))?;
         let session = environment(SESSION);
         let out = expand(&options.out);
         let directory =
             TraceDirectory::open_keeping(Path::new(&out), session.as_deref(), options.keep)
                 .map_err(|e| StartError(e.to_string()))?;
+        let begun = Self::in_directory(&directory, options, start_ids, session, when, jvm);
+        begun.inspect_err(|_| directory.give_up())
+    }
+
+    fn in_directory(
+        directory: &TraceDirectory,
+        options: &Options,
+        start_ids: StartIds,
+        session: Option<String>,
+        when: Start,
+        jvm: Jvm,
+    ) -> Result<Self, StartError> {
+        let (started, zero_ns) = (Instant::now(), crate::sys::clock::nano_time());
         let budget = Budget::new(options.max_bytes);
         // No smaller size is allowed. If it is reached, the final manifest is made to fit.
         let _ = budget.take(END_MANIFEST_BYTES);
@@ -151,7 +163,7 @@ impl Agent {
             Ok(LineFile::new(file, name, budget.clone()))
         };
         let mut journal_place = match &options.journal {
-            None => JournalPlace::in_trace(&directory),
+            None => JournalPlace::in_trace(directory),
             Some(path) => JournalPlace::elsewhere(path).map_err(|error| no_journal(path, error))?,
         };
         // Before the manifest, which says where it is.
@@ -214,7 +226,7 @@ impl Agent {
         Ok(Self {
             recorder,
             engine: options.engine,
-            directory,
+            directory: directory.clone(),
             journal_place: Mutex::new(Some(journal_place.used())),
             syncer,
             manifest: Mutex::new(Some((manifest, end))),

@@ -20,14 +20,15 @@ const MIN_WIDTH: f64 = 0.01;
 /// The same as a divisor.
 const MIN_PART: u64 = 10_000;
 
-/// The size of a frame in the file.
-const RECTANGLE_BYTES: u64 = 300;
-
 impl PathFormat for Svg {
-    fn size(&self, stacks: &Stacks<'_>, _trace: &Trace) -> u64 {
-        let mut frames: u64 = 0;
-        drawn(stacks).for_each(|_| frames += 1);
-        frames.saturating_mul(RECTANGLE_BYTES)
+    /// It is small enough to be written for that.
+    fn size(&self, stacks: &Stacks<'_>, trace: &Trace) -> u64 {
+        let mut written = Counter(0);
+        match self.write(stacks, trace, &mut written) {
+            Ok(()) => written.0,
+            // There is nothing to draw.
+            Err(_) => 0,
+        }
     }
 
     fn frames(&self, stacks: &Stacks<'_>) -> usize {
@@ -63,6 +64,20 @@ impl PathFormat for Svg {
         options.direction = Direction::Inverted;
         options.text_truncate_direction = TextTruncateDirection::Right;
         flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), to)
+    }
+}
+
+/// Counts what is written.
+struct Counter(u64);
+
+impl Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

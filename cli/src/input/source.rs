@@ -164,14 +164,20 @@ impl Source {
         self.several.then(|| format!("trace {}", trace_dir.display()))
     }
 
-    /// The only trace, for a verb that `takes` one.
+    /// The only trace, for a verb that `takes` one. Traces without calls, such as that of a launcher, do not count
+    /// beside others.
     pub(crate) fn only(&self, takes: &str) -> Result<&Trace, Failure> {
-        let [trace] = &self.traces[..] else {
-            let name = |trace: &Trace| {
+        let has_calls = |trace: &&Trace| trace.files.iter().any(|file| file.bytes > 0);
+        let mut traces: Vec<&Trace> = self.traces.iter().filter(has_calls).collect();
+        if traces.is_empty() {
+            traces = self.traces.iter().collect();
+        }
+        let [trace] = traces[..] else {
+            let name = |trace: &&Trace| {
                 let inner = if trace.dir == self.dir { "/." } else { "" };
                 shell_quoted(&format!("{}{inner}", trace.dir.display()))
             };
-            let names: Vec<_> = self.traces.iter().map(name).collect();
+            let names: Vec<_> = traces.iter().map(name).collect();
             return Err(Failure::Usage(format!(
                 "the directory holds several traces; {takes} one of: {}",
                 names.join(", ")

@@ -145,10 +145,19 @@ impl TraceDirectory {
     /// Ends the time in which the earlier trace can be put back. A recording without calls is replaced by it; after any
     /// other, no more earlier traces remain than are kept. Returns whether it was put back.
     pub fn settle_earlier(&self, end: &End) -> bool {
+        self.settle(is_without_calls(end))
+    }
+
+    /// Puts the earlier trace back, because no recording has begun.
+    pub fn give_up(&self) {
+        self.settle(true);
+    }
+
+    fn settle(&self, is_without_calls: bool) -> bool {
         let OpenDirectory { path, keep: Some(keep), .. } = &*self.open else { return false };
         let Ok(held) = self.held() else { return false };
         let Ok(_gate) = wait_for_lock(&held.fd, names::GATE) else { return false };
-        if !is_without_calls(end) || !further_traces(path).is_empty() {
+        if !is_without_calls || !further_traces(path).is_empty() {
             remove_beyond(path, *keep);
             return false;
         }

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use flow_codec::format::test_marks::Outcome;
 use flow_codec::read::Trace;
+use flow_codec::{MethodNames, NameForm};
 use serde_json::json;
 
 use super::{TestRow, max};
@@ -139,8 +140,9 @@ fn verbose(trace: &Trace, row: &TestRow, out: &mut Out) -> Result<(), Failure> {
         let threads = plural(run.helpers.len() as u64, "thread");
         writeln!(out, "  with {threads} that lived only in it")?;
     }
+    let names = MethodNames::new(&trace.methods);
     for method in &row.new {
-        writeln!(out, "  new {}", escaped(&trace.methods.display(*method)))?;
+        writeln!(out, "  new {}", escaped(&names.get(*method, NameForm::Readable)))?;
     }
     Ok(())
 }
