@@ -20,10 +20,13 @@ pub(super) fn with_tips(mut error: Error) -> Error {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
         return error;
     };
-    let Some(tip) = option.strip_prefix("--").and_then(|option| tip(&Args::command(), option))
-    else {
-        return error;
-    };
+    let (command, option) = (Args::command(), option.trim_start_matches('-').to_owned());
+    let Some(tip) = tip(&command, &option) else { return error };
+    // What another verb has by this very name is meant, not what is similar here.
+    let mut options = command.get_subcommands().flat_map(Command::get_arguments);
+    if options.any(|argument| argument.get_long() == Some(&option)) {
+        error.remove(ContextKind::SuggestedArg);
+    }
     if error.get(ContextKind::SuggestedArg).is_none() {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
     }
@@ -62,6 +65,7 @@ mod tests {
     fn an_option_of_another_verb_is_found_there() {
         for (line, tip) in [
             (&["flow", "report", "--method", "x"][..], "tip: replay and graph have --method\n"),
+            (&["flow", "report", "--all"], "tip: record and attach have --all\n"),
             (&["flow", "report", "--dept", "3"], "have --depth\n"),
             (&["flow", "info", "--html", "x"], "tip: report has --html\n"),
             (&["flow", "report", "--verbos"], "similar argument exists: '--verbose'\n"),

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use flow_codec::ThreadId;
 use flow_codec::analysis::PathTree;
-use flow_codec::read::Trace;
+use flow_codec::read::{TimeAxis, Trace};
 
 use super::select::{Limits, Selected, select};
 use crate::args::{Format, GraphArgs};
@@ -143,9 +143,14 @@ impl<'a> GraphPrinter<'a> {
         if selected.paths.len() < tree.len() {
             let paths = plural((tree.len() - selected.paths.len()) as u64, "more path");
             let of_all = percent(weight, tree.weight());
-            let calls = match (plural(calls, "call"), tree.axis().is_some()) {
-                (calls, true) => format!("{calls} and {of_all} of the time"),
-                (calls, false) => format!("{calls} ({of_all})"),
+            let calls = plural(calls, "call");
+            let calls = match tree.axis() {
+                None => format!("{calls} ({of_all})"),
+                Some(TimeAxis::Wall) => format!("{calls} and {of_all} of the time"),
+                Some(TimeAxis::Cpu) => {
+                    let waiting = duration(waiting_left_out(tree, selected));
+                    format!("{calls}, {of_all} of the CPU time and {waiting} of waiting")
+                }
             };
             let (min, max, depth) = (self.min_percent(), limits.max, limits.depth);
             let why: Vec<_> = [
@@ -200,6 +205,16 @@ impl<'a> GraphPrinter<'a> {
         }
         Ok(())
     }
+}
+
+/// How long threads waited in the paths that are left out.
+fn waiting_left_out(tree: &PathTree, selected: &Selected) -> u64 {
+    let own = |path| {
+        let inside = tree.children(path).map(|child| tree.waiting_ns(child));
+        tree.waiting_ns(path).saturating_sub(inside.sum())
+    };
+    let shown: u64 = selected.paths.iter().map(|(path, _)| own(*path)).sum();
+    tree.waiting_ns(tree.root()).saturating_sub(shown)
 }
 
 /// The smallest weight that is at least this share of the whole.
