@@ -3,7 +3,7 @@
 //! Reading a clock costs ten times what recording a call does. So threads read none: a thread of the agent
 //! samples the position of each one, and stores the time if the position has changed. Probes need no extra
 //! code, and a thread that sleeps inside a method is seen to sleep. For a thread that has advanced it also
-//! stores how long the thread ran on a processor ([`cpu_time`](super::cpu_time)).
+//! stores how long the thread ran on a processor (`cpu_time.rs`).
 //!
 //! The time between two samples is the uncertainty of an event's time. It is longer than requested if the
 //! system does not schedule this thread, if there are very many threads, if waking a thread is expensive (30
