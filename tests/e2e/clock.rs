@@ -90,7 +90,7 @@ fn report(dir: &Path, thread: &str) -> Vec<Value> {
 #[test]
 fn a_thread_that_waits_has_no_cpu_time() {
     on_every_engine(|jdk, engine| {
-        let run = Program::harness(jdk, "Waiting").engine(engine).run();
+        let run = Program::harness(jdk, "Turns").engine(engine).run();
         assert_eq!(run.code(), Some(0), "{}", run.errors());
         let trace = run.trace();
         let worker = trace.thread("worker");
@@ -128,7 +128,7 @@ fn a_thread_that_waits_has_no_cpu_time() {
 #[test]
 fn cpu_time_counts_where_a_thread_stayed() {
     on_every_engine(|jdk, engine| {
-        let run = Program::harness(jdk, "Waiting").args(["spin"]).engine(engine).run();
+        let run = Program::harness(jdk, "Turns").args(["spin"]).engine(engine).run();
         assert_eq!(run.code(), Some(0), "{}", run.errors());
         let report = report(&run.out(), "worker");
         let total = |name: &str| {

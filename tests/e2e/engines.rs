@@ -37,8 +37,8 @@ const DIFFERENT_EACH_TIME: [&str; 21] = [
     "Picky",
     "Rounds",
     "Stranger",
+    "Turns",
     "Unloading",
-    "Waiting",
 ];
 
 /// A call: the number of calls around it, the key of the method, and whether it was left by an exception.

@@ -114,7 +114,7 @@ mod tests {
         for verb in VERBS {
             let script =
                 std::fs::read_to_string(scripts.join(format!("{}.sh", verb.name))).unwrap();
-            assert!(script.contains(&format!("-- {} ", verb.name)), "{}", verb.name);
+            assert!(script.contains(&format!("/xtask.sh\" {} ", verb.name)), "{}", verb.name);
             assert!(verb.usage.contains(&format!("scripts/{}.sh", verb.name)), "{}", verb.name);
         }
     }

@@ -1,69 +1,47 @@
 package harness;
 
-/**
- * A thread that works and waits by turns, and ends.
- *
- * <p>Tree of {@code worker}: ten times {@code turn > (work > step…, spin, pause)}. {@code work} and {@code spin}
- * last 20 ms each, {@code pause} 50 ms. With an argument: five times {@code spin}.
- */
-public final class Waiting {
-    private static volatile int result;
+import java.util.concurrent.CountDownLatch;
 
-    private Waiting() {}
+/**
+ * Daemon threads that have made some calls and wait when the JVM ends.
+ *
+ * <p>Arguments: the number of threads (1000). Tree of each {@code waiting-N}: {@code Waiting.run > step} ten times, and
+ * {@code run} never ends. Prints {@code ready} and returns.
+ */
+public final class Waiting implements Runnable {
+    private final CountDownLatch ready;
+
+    private Waiting(CountDownLatch ready) {
+        this.ready = ready;
+    }
 
     public static void main(String[] args) throws InterruptedException {
-        Thread worker = new Thread(args.length == 0 ? Waiting::worker : Waiting::spinner, "worker");
-        worker.start();
-        worker.join();
-    }
-
-    private static void worker() {
-        for (int number = 0; number < 10; number++) {
-            turn();
+        int count = args.length > 0 ? Integer.parseInt(args[0]) : 1000;
+        CountDownLatch ready = new CountDownLatch(count);
+        Runnable body = new Waiting(ready);
+        for (int i = 0; i < count; i++) {
+            Thread thread = new Thread(body, "waiting-".concat(Integer.toString(i)));
+            thread.setDaemon(true);
+            thread.start();
         }
+        ready.await();
+        System.out.println("ready");
     }
 
-    private static void spinner() {
-        for (int number = 0; number < 5; number++) {
-            spin();
+    @Override
+    public void run() {
+        for (int i = 0; i < 10; i++) {
+            step(i);
         }
-    }
-
-    private static void turn() {
-        work();
-        spin();
+        ready.countDown();
         try {
-            pause();
-        } catch (InterruptedException never) {
-            throw new IllegalStateException(never);
+            new CountDownLatch(1).await();
+        } catch (InterruptedException unexpected) {
+            throw new IllegalStateException(unexpected);
         }
     }
 
-    private static void work() {
-        int sum = result;
-        long start = System.nanoTime();
-        while (System.nanoTime() - start < 20_000_000) {
-            sum = step(sum);
-        }
-        result = sum;
-    }
-
-    /** Makes no calls that are recorded. */
-    private static void spin() {
-        long start = System.nanoTime();
-        while (System.nanoTime() - start < 20_000_000) {
-            result++;
-        }
-    }
-
-    private static int step(int sum) {
-        for (int number = 0; number < 1_000; number++) {
-            sum = sum * 31 + number;
-        }
-        return sum;
-    }
-
-    private static void pause() throws InterruptedException {
-        Thread.sleep(50);
+    private static int step(int number) {
+        return number * 31;
     }
 }
