@@ -11,6 +11,7 @@
 pub mod filter;
 mod kinds;
 pub mod mains;
+mod notice;
 mod parse;
 mod sources;
 #[cfg(test)]
@@ -18,5 +19,6 @@ mod tests;
 mod values;
 
 pub use kinds::{CommandLine, Durability, EngineKind, IdSource, OnError, Overload};
+pub use notice::{NOTICES, Notice};
 pub use parse::{OptionError, Options};
 pub use sources::{KEYS, Key, split};

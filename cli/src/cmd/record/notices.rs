@@ -1,7 +1,9 @@
-//! What agents report to `flow record` outside of traces: `FLOW_NOTICES` names a file to which each appends lines.
+//! What agents report to `flow record` outside of traces.
 
 use std::fs;
 use std::path::PathBuf;
+
+use flow_options::{NOTICES, Notice};
 
 use super::defaults::Defaults;
 use crate::failure::Failure;
@@ -23,21 +25,21 @@ impl NoticesFile {
     /// Creates the file and adds the variable.
     pub(super) fn create(defaults: &mut Defaults) -> Result<Self, Failure> {
         let path = defaults.keep("notices", "")?;
-        defaults.variables.push(("FLOW_NOTICES", path.clone().into()));
+        defaults.variables.push((NOTICES, path.clone().into()));
         Ok(Self(path))
     }
 
     /// Reads what is in it.
     pub(super) fn read(&self) -> Notices {
         let mut notices = Notices::default();
-        for line in fs::read_to_string(&self.0).unwrap_or_default().lines() {
-            let list = match line.split_once(' ') {
-                Some(("refused", text)) => (&mut notices.refused, text),
-                Some(("no-calls", text)) => (&mut notices.without_calls, text),
-                _ => continue,
+        let text = fs::read_to_string(&self.0).unwrap_or_default();
+        for (notice, text) in text.lines().filter_map(Notice::parse) {
+            let list = match notice {
+                Notice::Refused => &mut notices.refused,
+                Notice::NoCalls => &mut notices.without_calls,
             };
-            if !list.0.iter().any(|known| known == list.1) {
-                list.0.push(list.1.to_owned());
+            if !list.iter().any(|known| known == text) {
+                list.push(text.to_owned());
             }
         }
         notices
