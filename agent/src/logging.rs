@@ -3,7 +3,7 @@
 //! | level | used for |
 //! |---|---|
 //! | error | recording does not start, or has stopped |
-//! | warn  | something is missing from the trace |
+//! | warn  | something is missing from the trace, or it has the size that the user allows |
 //! | info  | start, stop, summary |
 //! | debug | threads and files |
 //!

@@ -52,7 +52,7 @@ pub fn on_thread_end<'a>(recorder: &Recorder, vm: &impl Jvm<'a>) {
 #[inline]
 fn look_up<'a>(recorder: &Recorder, vm: &impl Jvm<'a>, method: RawMethod) -> ResolvedMethod {
     recorder.methods().look_up(method, &vm.method(method)).unwrap_or_else(|error| {
-        recorder.stop(&error);
+        recorder.stop_storing(&error);
         ResolvedMethod::default()
     })
 }

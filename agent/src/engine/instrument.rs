@@ -68,7 +68,7 @@ pub fn on_class_file(
     };
     let rewriting = Rewriting { methods, loader, class: &class, name: &name, probes };
     rewriting.run().unwrap_or_else(|error| {
-        recorder.stop(&error);
+        recorder.stop_storing(&error);
         None
     })
 }

@@ -5,10 +5,12 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use flow_codec::format::manifest::{End, Lost, Totals};
+use log::Level;
 
 use super::Recorder;
 use super::chunk::ReadBy;
 use super::hand_over::Last;
+use crate::sink::{Scope, SinkError};
 use crate::sys::allocator::{self, OutOfMemory};
 
 /// How long the end of the recording waits, in all, for threads that are writing their chunks.
@@ -81,6 +83,21 @@ impl Recorder {
 
     /// Ends the recording for good because of a fault. Later events are not counted.
     pub fn stop(&self, fault: &dyn fmt::Display) {
+        self.end_early();
+        self.losses.note_stop(&fault.to_string(), Level::Error);
+    }
+
+    /// The same because something could not be stored, which is no fault if the user limits the size.
+    pub fn stop_storing(&self, error: &SinkError) {
+        self.end_early();
+        let level = match error.scope() {
+            Scope::Limit => Level::Warn,
+            Scope::Thread | Scope::Trace => Level::Error,
+        };
+        self.losses.note_stop(&error.to_string(), level);
+    }
+
+    fn end_early(&self) {
         // Otherwise the switch may belong to the next recording.
         if self.is_on() {
             self.switch_off();
@@ -88,7 +105,6 @@ impl Recorder {
         }
         self.threads.each().for_each(|thread| thread.call_for_attention());
         self.takes_classes.store(false, Ordering::Relaxed);
-        self.losses.note_stop(&fault.to_string());
     }
 
     /// Stops recording if the system has refused memory. Called where that should be noticed soon.

@@ -73,7 +73,7 @@ impl Recorder {
                 && let Err(error) =
                     thread.next_chunk(&mut out, position, &self.journal, self.config.shape())
             {
-                self.stop(&error);
+                self.stop_storing(&error);
             }
             self.send(&mut out);
             if pauses && self.is_on() {
@@ -139,7 +139,7 @@ impl Recorder {
                 if let Err(error) =
                     thread.next_chunk(out, position, &self.journal, self.config.shape())
                 {
-                    self.stop(&error);
+                    self.stop_storing(&error);
                 }
                 reserved = queue.reserve(buffer.raw.len(), true);
             }
@@ -271,7 +271,7 @@ impl Recorder {
         }
         match error.scope() {
             Scope::Thread => self.losses.note(&error.to_string()),
-            Scope::Trace => self.stop(error),
+            Scope::Trace | Scope::Limit => self.stop_storing(error),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use log::Level;
 use parking_lot::Mutex;
 
 /// At most this many different reasons are kept.
@@ -23,15 +24,15 @@ impl Losses {
 
     /// Keeps a reason, and reports the first one.
     pub(super) fn note(&self, reason: &str) {
-        self.note_and_report(reason, reason);
+        self.note_and_report(reason, reason, Level::Error);
     }
 
     /// Like [`note`](Self::note), for the reason why the recording has stopped.
-    pub(super) fn note_stop(&self, reason: &str) {
-        self.note_and_report(reason, &format!("recording stopped: {reason}"));
+    pub(super) fn note_stop(&self, reason: &str, level: Level) {
+        self.note_and_report(reason, &format!("recording stopped: {reason}"), level);
     }
 
-    fn note_and_report(&self, reason: &str, message: &str) {
+    fn note_and_report(&self, reason: &str, message: &str, level: Level) {
         {
             let mut reasons = self.reasons.lock();
             if reasons.len() < MAX_REASONS {
@@ -40,7 +41,7 @@ impl Losses {
         }
         // Without the lock: the reader of the error stream may be slow.
         if !self.reported.swap(true, Ordering::Relaxed) {
-            log::error!("{message}; the program continues");
+            log::log!(level, "{message}; the program continues");
         }
     }
 

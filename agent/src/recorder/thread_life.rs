@@ -48,7 +48,7 @@ impl Recorder {
         let recorder = match recorder {
             Ok(recorder) => Arc::new(recorder),
             Err(error) => {
-                self.stop(&error);
+                self.stop_storing(&error);
                 return None;
             }
         };
@@ -83,7 +83,7 @@ impl Recorder {
         // A virtual thread has no CPU time of its own: it has run on the threads of others.
         let cpu_ns = facts.filter(|facts| !facts.is_virtual).map(|_| clock::cpu_time());
         if let Err(error) = self.threads.end(thread.id(), self.elapsed_ns(), cpu_ns) {
-            self.stop(&error);
+            self.stop_storing(&error);
         }
         log::debug!("thread {} ended", thread.id());
         if let (Some(queue), Some(mut queued)) = (&self.queue, queued) {
@@ -112,7 +112,7 @@ impl Recorder {
     /// Records the frames of a thread that were open when recording began, outermost first.
     pub fn note_open_frames(&self, thread: ThreadId, frames: Vec<String>) {
         if let Err(error) = self.threads.open_frames(thread, frames, self.elapsed_ns()) {
-            self.stop(&error);
+            self.stop_storing(&error);
         }
     }
 
@@ -126,7 +126,7 @@ impl Recorder {
 
     fn note_name(&self, thread: ThreadId, name: &str) {
         if let Err(error) = self.threads.rename(thread, name, self.elapsed_ns()) {
-            self.stop(&error);
+            self.stop_storing(&error);
         }
     }
 }

@@ -28,10 +28,23 @@ impl Budget {
         let take = |left: u64| left.checked_sub(bytes as u64);
         match self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
             Ok(_) => Ok(()),
-            Err(_) => Err(SinkError::whole_trace(format!(
-                "the trace has reached max-size, {max} bytes (flow record --max-size sets another limit)"
+            Err(_) => Err(SinkError::limit(format!(
+                "the trace has reached max-size, {} (flow record --max-size sets another limit)",
+                in_units(max)
             ))),
         }
+    }
+}
+
+/// `20 GB`, `1.5 MB`: powers of 1024.
+fn in_units(bytes: u64) -> String {
+    let units = [("GB", 30), ("MB", 20), ("KB", 10)];
+    let unit = units.into_iter().find(|(_, shift)| bytes >> shift > 0);
+    let Some((unit, shift)) = unit else { return format!("{bytes} B") };
+    let (whole, rest) = (bytes >> shift, bytes & ((1 << shift) - 1));
+    match (rest * 10) >> shift {
+        0 => format!("{whole} {unit}"),
+        tenths => format!("{whole}.{tenths} {unit}"),
     }
 }
 
@@ -45,5 +58,21 @@ mod tests {
         assert!(budget.take(8).is_ok() && budget.take(3).is_err() && budget.take(2).is_ok());
         assert!(budget.clone().take(1).is_err(), "copies share it");
         assert!(Budget::new(None).take(usize::MAX).is_ok());
+    }
+
+    #[test]
+    fn the_limit_has_a_unit() {
+        for (bytes, text) in [
+            (10, "10 B"),
+            (1 << 10, "1 KB"),
+            (3 << 19, "1.5 MB"),
+            ((20 << 30) - 1, "19.9 GB"),
+            (20 << 30, "20 GB"),
+            (u64::MAX, "17179869183.9 GB"),
+        ] {
+            assert_eq!(in_units(bytes), text);
+        }
+        let error = Budget::new(Some(1 << 20)).take(2 << 20).unwrap_err().to_string();
+        assert!(error.contains("max-size, 1 MB ("), "{error}");
     }
 }

@@ -56,6 +56,8 @@ pub enum Scope {
     Thread,
     /// Everything: recording must stop.
     Trace,
+    /// The same, because the trace has the size that the user allows. Not a fault.
+    Limit,
 }
 
 /// Something could not be stored.
@@ -69,6 +71,11 @@ impl SinkError {
     /// A failure that ends the recording.
     pub fn whole_trace(what: impl Into<String>) -> Self {
         Self { scope: Scope::Trace, what: what.into() }
+    }
+
+    /// The trace has its largest size.
+    pub(crate) fn limit(what: impl Into<String>) -> Self {
+        Self { scope: Scope::Limit, what: what.into() }
     }
 
     /// A lack of memory, which ends the recording.

@@ -72,8 +72,8 @@ pub(crate) struct AgentArgs {
     /// How times are recorded: tick (default), tick:PERIOD, exact or off
     #[arg(long, value_name = "KIND")]
     pub(crate) clock: Option<String>,
-    /// Stop recording when the trace has this size, for example 2g; or none. Default of flow record: 20g, or half of the
-    /// free disk space if that is less
+    /// Stop recording a JVM when its trace has this size, for example 2g; or none. Default of flow record: 20g, or half
+    /// of the free disk space if that is less
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_size: Option<String>,
     /// Begin now (default), or paused until the program calls Flow.resume()
