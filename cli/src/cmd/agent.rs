@@ -12,7 +12,7 @@ use flow_options::{OnError, OptionError, Options};
 use crate::args::{AgentArgs, DEFAULT_DIR};
 use crate::failure::Failure;
 use crate::input::source::is_like;
-use crate::output::{escaped, message, shell_quoted};
+use crate::output::{escaped, shell_quoted};
 
 /// Finds the agent library: at the path that the user gives, or in the directory of this program.
 pub(crate) fn library(given: Option<&Path>) -> Result<PathBuf, Failure> {
@@ -102,8 +102,19 @@ pub(crate) fn is_java(program: &OsStr) -> bool {
 pub(crate) struct Selection {
     /// Patterns for the application's packages; empty if they are not known.
     pub(crate) own: Vec<String>,
-    /// Whether only these are recorded.
-    pub(crate) is_used: bool,
+    /// What selects methods.
+    pub(crate) by: SelectedBy,
+}
+
+/// What selects the methods to record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SelectedBy {
+    /// The user.
+    User,
+    /// The packages of the application.
+    OwnPackages,
+    /// Nothing, because these are not known.
+    Nothing,
 }
 
 impl Selection {
@@ -123,21 +134,33 @@ impl Selection {
                 "--all: {by} selects what is recorded; use only one"
             )));
         }
-        let is_used = !own.is_empty()
-            && !args.all
-            && selects_already.is_none()
-            && args.target.is_empty()
-            && args.include.is_empty()
-            && args.config.is_none()
-            && !is_set("FLOW_CONFIG");
-        Ok(Self { own, is_used })
+        let is_chosen = args.all
+            || selects_already.is_some()
+            || !args.target.is_empty()
+            || !args.include.is_empty()
+            || args.config.is_some()
+            || is_set("FLOW_CONFIG");
+        let by = match (is_chosen, own.is_empty()) {
+            (true, _) => SelectedBy::User,
+            (false, false) => SelectedBy::OwnPackages,
+            (false, true) => SelectedBy::Nothing,
+        };
+        Ok(Self { own, by })
     }
 
-    /// Reports what is recorded, if the user has not chosen it.
-    pub(crate) fn report(&self) {
+    /// Describes what is recorded, if the user has not chosen it.
+    pub(crate) fn remark(&self) -> Option<String> {
         const SHOWN: usize = 8;
-        if !self.is_used {
-            return;
+        match self.by {
+            SelectedBy::User => return None,
+            SelectedBy::Nothing => {
+                return Some(
+                    "recording everything, because the application's own packages are not known; \
+                     choose with --include 'com.app.**'"
+                        .to_owned(),
+                );
+            }
+            SelectedBy::OwnPackages => {}
         }
         let shown = self.own.iter().take(SHOWN).map(|pattern| match pattern.as_str() {
             "*" => "classes without a package".to_owned(),
@@ -148,9 +171,9 @@ impl Selection {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        message(&format!(
+        Some(format!(
             "recording {shown}{more}: the application's own packages (--all records libraries too)"
-        ));
+        ))
     }
 
     /// The patterns as the value of an option.

@@ -7,7 +7,7 @@ use flow_codec::read::{Trace, TraceSet};
 
 use crate::args::{AgentArgs, AttachArgs};
 use crate::cmd::agent::{
-    self, AgentOptions, Selection, TraceDir, as_text, earlier_moved, is_java, shown,
+    self, AgentOptions, SelectedBy, Selection, TraceDir, as_text, earlier_moved, is_java, shown,
     trace_directories,
 };
 use crate::failure::{Failure, Status};
@@ -24,14 +24,16 @@ pub(crate) fn run(args: &AttachArgs) -> Result<Status, Failure> {
     if !selection.own.is_empty() {
         options.add_default("own", &selection.patterns());
     }
-    if selection.is_used {
+    if selection.by == SelectedBy::OwnPackages {
         options.add("include", &selection.patterns())?;
     }
     let refusal = Refusal::create(&process)?;
     let (key, file) = refusal.option();
     options.add(key, file)?;
     jvm::load(&process, as_text(&library)?, &options.encode()?, &refusal)?;
-    selection.report();
+    if let Some(remark) = selection.remark() {
+        message(&remark);
+    }
     let pid = args.pid;
     let trace = recording(&process, &dir.pattern);
     let out = match &trace {

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::ops::Add;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -242,10 +243,11 @@ fn the_summary_counts_and_names_the_next_step() {
     assert_eq!(
         run_.err,
         "\
+flow: recording everything, because the application's own packages are not known; choose with --include 'com.app.**'
 flow: recorded 5,210 calls in 3 threads, 3 methods known, 12.1 KB in flow-trace
-flow:   flow report flow-trace     calls per method
-flow:   flow report --open flow-trace     timeline and flame graph, in the browser
-flow:   flow replay flow-trace     calls in order
+flow:   flow report flow-trace         calls per method
+flow:   flow report --open flow-trace  timeline and flame graph, in the browser
+flow:   flow replay flow-trace         calls in order
 "
     );
     // A run that records nothing does not claim an earlier trace.
@@ -256,10 +258,51 @@ flow:   flow replay flow-trace     calls in order
 }
 
 #[test]
+fn what_is_recorded_is_reported_when_a_class_is() {
+    let (dir, agent) = library();
+    fs::create_dir_all(dir.path().join("classes")).unwrap();
+    let class = [&[1, 0, 8], b"demo/App".as_slice(), &[7]].concat();
+    fs::create_dir_all(dir.path().join("classes/demo")).unwrap();
+    fs::write(dir.path().join("classes/demo/App.class"), class).unwrap();
+    let own =
+        "flow: recording demo.**: the application's own packages (--all records libraries too)\n";
+    let everything = "flow: recording everything, because ";
+    let (java, _source) = recording_java(dir.path(), &manifest(0, None));
+    let lines = fs::read_to_string(&java).unwrap();
+    let waits = "echo {} > flow-trace/methods.jsonl; read line; exit 0\n";
+    let java = script(dir.path(), "java", &lines.replacen("#!/bin/sh\n", "", 1).add(waits));
+    for (args, expected) in [
+        (&["--", &text(&java), "-cp", "classes", "demo.App"][..], own),
+        (&["--", &text(&java), "Main"], everything),
+        (&["--", "sh", "-c", &text(&java)], everything),
+    ] {
+        let mut record = record(dir.path(), &agent, args);
+        let mut child = record.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        // While the program runs.
+        BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+        drop(child.stdin.take());
+        assert!(child.wait().unwrap().success());
+        assert!(line.starts_with(expected), "{args:?}: {line}");
+    }
+    // As with a class path that is wrong: the JVM starts, the program does not.
+    let source = manifest(0, Some((0, 0, 0)));
+    let now = source.replace("\"start_unix_ns\":0", "\"start_unix_ns\":'$(date +%s%N)'");
+    let text_ = format!(
+        "rm -r flow-trace; mkdir flow-trace; printf '%s' '{now}' > flow-trace/trace.json; exit 1\n"
+    );
+    let java = script(dir.path(), "java", &text_);
+    let run_ =
+        run(&mut record(dir.path(), &agent, &["--", &text(&java), "-cp", "classes", "demo.App"]));
+    assert!(!run_.err.contains("recording"), "{}", run_.err);
+    assert!(run_.err.starts_with("flow: recorded 0 calls"), "{}", run_.err);
+}
+
+#[test]
 fn the_trace_of_a_killed_jvm_can_be_read() {
     let (dir, agent) = library();
     let (java, _source) = recording_java(dir.path(), &manifest(0, None));
-    let run_ = run(&mut record(dir.path(), &agent, &["--", &text(&java)]));
+    let run_ = run(&mut record(dir.path(), &agent, &["--all", "--", &text(&java)]));
     assert!(
         run_.err.starts_with(
             "flow: the JVM was killed; what was written until then, 12 B in flow-trace, can be read\n"
@@ -359,7 +402,7 @@ fn a_recording_that_grows_large_is_reported_while_it_runs() {
     ));
     lines.push_str("read line; exit 0\n");
     fs::write(&java, lines).unwrap();
-    let mut record = record(dir.path(), &agent, &["--", &text(&java)]);
+    let mut record = record(dir.path(), &agent, &["--all", "--", &text(&java)]);
     let mut child = record.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();

@@ -1,7 +1,9 @@
-//! Reports a trace that grows large while it is recorded, and what makes it grow.
+//! Reports what is recorded when it begins, and a trace that grows large, with what makes it grow.
 //!
-//! A thread of this process adds up the sizes of the files about every second. At the first limit, and at each doubling, it
-//! reads the newest part of the largest thread file: bounded work, and none of it in the recorded program.
+//! What is recorded is reported when the first class is: a command that cannot start its program records none. A
+//! thread of this process waits for that, and adds up the sizes of the files about every second. At the first
+//! limit, and at each doubling, it reads the newest part of the largest thread file: bounded work, and none of it
+//! in the recorded program.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,6 +22,8 @@ const FIRST_BYTES: u64 = 1 << 30;
 /// How much of the largest thread file is read.
 const READ_BYTES: u64 = 4 << 20;
 const PAUSE: Duration = Duration::from_secs(1);
+/// The first pause until the recording has begun; each is twice as long as the one before.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// A pause is at least this many times as long as adding up the sizes.
 const SHARE: u32 = 20;
 /// A method that makes fewer of the calls is named only as a part of its class.
@@ -29,40 +33,54 @@ const LOUD_PERCENT: u64 = 20;
 #[derive(Debug)]
 pub(super) struct Brake {
     stop: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<Option<String>>>,
 }
 
 impl Brake {
-    /// Watches the traces that begin from now on in the directories of a pattern.
-    pub(super) fn start(pattern: &str, started: Duration) -> Self {
+    /// Watches the traces that begin from now on in the directories of a pattern. Prints `remark` when one has methods.
+    pub(super) fn start(pattern: &str, started: Duration, mut remark: Option<String>) -> Self {
         let (stop, stopped) = channel();
         let pattern = pattern.to_owned();
         let started_ns = u64::try_from(started.as_nanos()).unwrap_or(u64::MAX);
         let run = move || {
             let mut growth = Growth { next: FIRST_BYTES, bytes: 0, at: Instant::now() };
-            let mut pause = PAUSE;
+            let mut pause = if remark.is_some() { FIRST_PAUSE } else { PAUSE };
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(pause) {
                 let begun = Instant::now();
                 let traces = traces(&pattern, started_ns);
-                let size = traces.iter().map(|(_, size)| size).sum();
+                if let Some(remark) = remark.take_if(|_| traces.iter().any(Watched::has_methods)) {
+                    message(&remark);
+                }
+                let size = traces.iter().map(|trace| trace.bytes).sum();
                 if let Some(rate) = growth.at_limit(size, begun) {
-                    let largest = traces.iter().max_by_key(|(_, size)| size);
-                    let loudest = largest.and_then(|(dir, _)| loudest(dir));
+                    let largest = traces.iter().max_by_key(|trace| trace.bytes);
+                    let loudest = largest.and_then(|trace| loudest(&trace.dir));
                     message(&report(size, rate, loudest.as_ref()));
                 }
-                pause = PAUSE.max(begun.elapsed().saturating_mul(SHARE));
+                let longer = pause.saturating_mul(2).min(PAUSE);
+                pause = longer.max(begun.elapsed().saturating_mul(SHARE));
             }
+            remark
         };
         // Without the thread nothing but these reports is missing.
         let thread = std::thread::Builder::new().name("brake".to_owned()).spawn(run).ok();
         Self { stop: Some(stop), thread }
     }
+
+    /// Ends the thread, and returns the remark if it is not printed yet.
+    pub(super) fn end(mut self) -> Option<String> {
+        self.join()
+    }
+
+    fn join(&mut self) -> Option<String> {
+        self.stop = None;
+        self.thread.take()?.join().ok()?
+    }
 }
 
 impl Drop for Brake {
     fn drop(&mut self) {
-        self.stop = None;
-        let _ = self.thread.take().map(JoinHandle::join);
+        self.join();
     }
 }
 
@@ -96,15 +114,28 @@ impl Growth {
     }
 }
 
-/// The directories of the traces, and their sizes.
-fn traces(pattern: &str, started_ns: u64) -> Vec<(PathBuf, u64)> {
+/// A trace that is being recorded.
+struct Watched {
+    dir: PathBuf,
+    bytes: u64,
+}
+
+impl Watched {
+    /// Returns whether a class was loaded of which methods are recorded.
+    fn has_methods(&self) -> bool {
+        fs::metadata(self.dir.join(names::METHODS)).is_ok_and(|found| found.len() > 0)
+    }
+}
+
+/// The traces that have begun.
+fn traces(pattern: &str, started_ns: u64) -> Vec<Watched> {
     let places = trace_directories(pattern);
     let dirs = places.iter().flat_map(|place| TraceSet::directories(place).unwrap_or_default());
     let is_new = |dir: &PathBuf| {
         let manifest = Trace::manifest_of(dir).ok().flatten();
         manifest.is_some_and(|manifest| manifest.start_unix_ns >= started_ns)
     };
-    dirs.filter(is_new).map(|dir| (size(&dir), dir)).map(|(size, dir)| (dir, size)).collect()
+    dirs.filter(is_new).map(|dir| Watched { bytes: size(&dir), dir }).collect()
 }
 
 /// The size of a trace, without its journal, which does not grow.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use crate::args::AgentArgs;
-use crate::cmd::agent::{Selection, is_java};
+use crate::cmd::agent::{SelectedBy, Selection, is_java};
 use crate::failure::Failure;
 use crate::own::{self, Surroundings};
 
@@ -28,17 +28,19 @@ const FREE_SHARE: u64 = 2;
 #[derive(Debug)]
 pub(super) struct Defaults {
     pub(super) variables: Vec<(&'static str, OsString)>,
+    /// Which methods are recorded, if the user has not chosen them.
+    pub(super) remark: Option<String>,
     /// Removed when the command has ended.
     files: TempDir,
 }
 
 impl Defaults {
-    /// Chooses defaults for the command, and reports which methods they select.
+    /// Chooses defaults for the command.
     pub(super) fn of(command: &[OsString], args: &AgentArgs) -> Result<Self, Failure> {
         // Only this user may write to a directory of this kind, which matters because JVMs run its content.
         let files =
             tempfile::Builder::new().prefix("flow-").tempdir().map_err(Failure::temporary_file)?;
-        let mut defaults = Self { variables: Vec::new(), files };
+        let mut defaults = Self { variables: Vec::new(), remark: None, files };
         let jar = defaults.keep("flow-api.jar", API_JAR)?;
         defaults.add("FLOW_API", jar.into());
         if starts_tools(command) {
@@ -93,11 +95,11 @@ impl Defaults {
             _ => Vec::new(),
         };
         let selection = Selection::of(own, args, is_set)?;
-        selection.report();
+        self.remark = selection.remark();
         if !selection.own.is_empty() {
             self.add("FLOW_OWN", selection.patterns().into());
         }
-        if selection.is_used {
+        if selection.by == SelectedBy::OwnPackages {
             self.variables.push(("FLOW_INCLUDE", selection.patterns().into()));
         }
         Ok(())

@@ -26,6 +26,7 @@ use self::summary::Summary;
 use crate::args::RecordArgs;
 use crate::cmd::agent::{self, AgentOptions, TraceDir};
 use crate::failure::{Failure, Status};
+use crate::output::message;
 
 pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
     if args.gradle {
@@ -42,10 +43,16 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
     let notices = NoticesFile::create(&mut defaults)?;
     let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let launch = Launch::new(args, &agent, &defaults, started)?;
-    let brake = Brake::start(&dir.pattern, started);
+    let brake = Brake::start(&dir.pattern, started, defaults.remark.take());
     let Ended { pid, status } = child::run(&launch)?;
-    drop(brake);
+    let remark = brake.end();
     let summary = Summary::of(&dir.out, &dir.pattern, &args.agent.include, started, pid);
+    // If nothing is recorded, it may be because of the selection, unless the program could not start.
+    if let Some(remark) =
+        remark.filter(|_| summary.has_calls() || summary.has_traces() && status == 0)
+    {
+        message(&remark);
+    }
     summary.print(&notices.read(), why_nothing(args));
     Ok(Status::Command(status))
 }

@@ -99,6 +99,16 @@ impl Summary {
         summary
     }
 
+    /// Returns whether a JVM was recorded.
+    pub(super) fn has_traces(&self) -> bool {
+        !self.traces.is_empty()
+    }
+
+    /// Returns whether there are any calls, as far as it is known.
+    pub(super) fn has_calls(&self) -> bool {
+        self.traces.iter().any(|trace| trace.totals.enters > 0 || trace.totals.bytes > 0)
+    }
+
     /// Prints the summary, with `why_nothing` if nothing was recorded.
     pub(super) fn print(&self, notices: &Notices, why_nothing: &str) {
         for problem in &self.problems {
@@ -138,16 +148,12 @@ impl Summary {
         for earlier in &self.earlier {
             message(&earlier_moved(earlier));
         }
-        if self.traces.iter().any(|trace| !trace.tests.is_empty()) {
+        let has_tests = self.traces.iter().any(|trace| !trace.tests.is_empty());
+        if has_tests {
             let outcomes = self.traces.iter().flat_map(|trace| trace.tests.iter().copied());
             message(&tests_summary(outcomes));
-            message(&format!("  flow tests {dir}      what each test called"));
         }
-        message(&format!("  flow report {dir}     calls per method"));
-        message(&format!(
-            "  flow report --open {dir}     timeline and flame graph, in the browser"
-        ));
-        message(&format!("  flow replay {dir}     calls in order"));
+        print_next_steps(dir, has_tests);
     }
 
     fn print_unmatched(&self) {
@@ -206,6 +212,23 @@ impl Summary {
         message(&format!(
             "nothing was recorded: the command started no JVM, or none that loaded the agent{why}{earlier}"
         ));
+    }
+}
+
+/// Prints commands that read the trace, one below the other.
+fn print_next_steps(dir: &str, has_tests: bool) {
+    let mut steps = Vec::new();
+    if has_tests {
+        steps.push(("flow tests", "what each test called"));
+    }
+    steps.extend([
+        ("flow report", "calls per method"),
+        ("flow report --open", "timeline and flame graph, in the browser"),
+        ("flow replay", "calls in order"),
+    ]);
+    let width = steps.iter().map(|(command, _)| command.len()).max().unwrap_or(0) + 1 + dir.len();
+    for (command, what) in steps {
+        message(&format!("  {:<width$}  {what}", format!("{command} {dir}")));
     }
 }
 
