@@ -58,7 +58,7 @@ impl Agent {
         let recorder = &self.recorder;
         if let Some(syncer) = &self.syncer {
             syncer.run(
-                |put| recorder.journal().copy_open_slots(put),
+                |put| recorder.copy_open_slots(put),
                 |error| recorder.note_loss(&format!("durability=system: {error}")),
             );
         }

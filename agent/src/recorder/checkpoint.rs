@@ -8,10 +8,12 @@
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
+use flow_codec::ThreadId;
 use flow_codec::format::journal::{
     HEADER_BYTES, SLOT_HEADER_BYTES, SlotHeader, SlotWord, WORD_BYTES, chunk_start, is_open,
 };
 
+use super::Recorder;
 use super::journal::Journal;
 use crate::certain::Certain as _;
 use crate::sys::allocator;
@@ -19,29 +21,106 @@ use crate::sys::allocator;
 /// A gap of this size ends a chunk.
 const GAP_WORDS: usize = 2;
 
-impl Journal {
+impl Recorder {
     /// Passes to `put`, in pieces, a journal that holds only the open slots, each as it was at some instant
     /// during the call, and only as large as its content.
     ///
-    /// A thread may move from a slot that is still to be copied to one that was copied already. Then it has
-    /// written its chunk since the copy began, so its file holds what it had recorded by then.
+    /// Every thread that recorded before the call and still does has a slot in it: a reader takes the whole
+    /// file of a thread that has none. What is before the last chunk of a thread is in another slot, or in its
+    /// file by the end of the call.
     ///
     /// # Errors
-    /// Those of `put`, and a lack of memory for one slot.
+    /// Those of `put`, and a lack of memory for one slot, or for a list of slots.
     pub fn copy_open_slots(&self, mut put: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
-        let words = self.words();
-        let (header, mut rest) = words.split_at_checked(HEADER_BYTES / WORD_BYTES).certain();
         let mut bytes = Vec::new();
+        let (header, _) = self.journal.header_and_slots();
         copy(header, &mut bytes)?;
         put(&bytes)?;
+        let mut copied = Vec::new();
+        self.journal.copy_slots(
+            |_| true,
+            &mut bytes,
+            |place, bytes| {
+                allocator::try_reserve(&mut copied, 1).map_err(|_| io::ErrorKind::OutOfMemory)?;
+                copied.push(place);
+                put(bytes)
+            },
+        )?;
+        copied.sort_unstable();
+        if self.queue.is_some() {
+            // A thread may have moved to a slot that was passed already, and from there to one that was not.
+            // The chunk in the first of these waits to be written, so its slot stays open. It may also have
+            // followed a chunk that was copied and then dropped: it begins at the same offset, and counts
+            // because it is found later.
+            let is_before_another = |(thread, offset): Place| {
+                let next = copied.partition_point(|known| *known <= (thread, offset));
+                copied.get(next).is_some_and(|known| known.0 == thread)
+            };
+            self.journal.copy_slots(is_before_another, &mut bytes, |_, bytes| put(bytes))?;
+        }
+        for thread in self.threads.each() {
+            let next = copied.partition_point(|known| known.0 < thread.id());
+            if copied.get(next).is_some_and(|known| known.0 == thread.id()) {
+                continue;
+            }
+            // It has moved meanwhile, from a slot that was still to be copied to one that was passed already.
+            // While its output is locked it does not move. Nothing is put then: that may take long.
+            let mut of_thread = Vec::new();
+            let out = thread.lock_out();
+            match &self.queue {
+                None if copy_slot(out.slot().words(), &mut bytes)? => of_thread.append(&mut bytes),
+                None => {}
+                // It may have several.
+                Some(_) => {
+                    let is_its = |place: Place| place.0 == thread.id();
+                    self.journal.copy_slots(is_its, &mut bytes, |_, bytes| {
+                        allocator::try_reserve(&mut of_thread, bytes.len())
+                            .map_err(|_| io::ErrorKind::OutOfMemory)?;
+                        of_thread.extend_from_slice(bytes);
+                        Ok(())
+                    })?;
+                }
+            }
+            drop(out);
+            put(&of_thread)?;
+        }
+        Ok(())
+    }
+}
+
+/// The thread of a chunk, and the bytes of its file that precede the chunk.
+type Place = (ThreadId, u64);
+
+impl Journal {
+    fn header_and_slots(&self) -> (&'static [AtomicU64], &'static [AtomicU64]) {
+        self.words().split_at_checked(HEADER_BYTES / WORD_BYTES).certain()
+    }
+
+    /// Passes a copy of each open slot to `put`, and its place, if that is wanted.
+    ///
+    /// A thread may move from a slot that is still to be copied to one that was passed already.
+    fn copy_slots(
+        &self,
+        is_wanted: impl Fn(Place) -> bool,
+        bytes: &mut Vec<u8>,
+        mut put: impl FnMut(Place, &[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let (_, mut rest) = self.header_and_slots();
         while let Some(size) = rest.first().map(|size| u64::from_le(size.load(Ordering::Acquire))) {
             let size = usize::try_from(size).unwrap_or(usize::MAX) / WORD_BYTES;
             let Some((slot, after)) = rest.split_at_checked(size).filter(|_| size > 0) else {
                 return Ok(());
             };
-            bytes.clear();
-            if copy_slot(slot, &mut bytes)? {
-                put(&bytes)?;
+            let word = |word: SlotWord| {
+                let word = slot.get(word.index());
+                word.map_or(0, |word| u64::from_le(word.load(Ordering::Relaxed)))
+            };
+            if is_wanted((ThreadId::new(word(SlotWord::Thread)), word(SlotWord::Offset)))
+                && copy_slot(slot, bytes)?
+                && let Some(header) = bytes.first_chunk().map(SlotHeader::decode)
+            {
+                // The slot may have another chunk by now.
+                put((header.thread, header.offset), bytes)?;
             }
             rest = after;
         }
@@ -51,6 +130,7 @@ impl Journal {
 
 /// Copies a slot. Returns whether it was open, for the same chunk, during the whole copy.
 fn copy_slot(slot: &[AtomicU64], bytes: &mut Vec<u8>) -> io::Result<bool> {
+    bytes.clear();
     let state = || {
         let word = slot.get(SlotWord::State.index());
         word.map_or(0, |word| u64::from_le(word.load(Ordering::Acquire)))
@@ -92,17 +172,15 @@ fn copy(words: &[AtomicU64], bytes: &mut Vec<u8>) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use flow_codec::ThreadId;
-
     use super::*;
 
     fn copied(journal: &Journal) -> Vec<u8> {
         let mut all = Vec::new();
-        let append = |bytes: &[u8]| {
+        let append = |_, bytes: &[u8]| {
             all.extend_from_slice(bytes);
             Ok(())
         };
-        journal.copy_open_slots(append).unwrap();
+        journal.copy_slots(|_| true, &mut Vec::new(), append).unwrap();
         all
     }
 
@@ -110,16 +188,14 @@ mod tests {
     fn only_the_content_of_open_slots_is_copied() {
         let journal = Journal::private().unwrap();
         let [closed, open] = [256, 512].map(|bytes| journal.claim(bytes).unwrap());
-        assert_eq!(copied(&journal).len(), HEADER_BYTES);
+        assert!(copied(&journal).is_empty());
         for slot in [&closed, &open] {
             slot.prepare(ThreadId::new(7), 3, &[2, 2, 11], Some((9, &[1, 2, 3])));
             slot.put_events(chunk_start(3), &[0x81, 0x00]);
             slot.open();
         }
         closed.close();
-        let bytes = copied(&journal);
-        assert!(bytes.starts_with(b"flow-jnl"));
-        let slot = &bytes[HEADER_BYTES..];
+        let slot = copied(&journal);
         let header = SlotHeader::decode(slot.first_chunk().unwrap());
         // Header, state of the canonicalizer, one word of events, the gap, marks.
         assert_eq!(header.size, 40 + 8 + 8 + 16 + header.marks);
@@ -140,7 +216,7 @@ mod tests {
         slot.put_events(40, &[0x81; 216]);
         slot.open();
         let bytes = copied(&journal);
-        assert_eq!(bytes.len(), HEADER_BYTES + 256 + 16);
-        assert!(bytes[HEADER_BYTES + 40..HEADER_BYTES + 256].iter().all(|byte| *byte == 0x7E));
+        assert_eq!(bytes.len(), 256 + 16);
+        assert!(bytes[40..256].iter().all(|byte| *byte == 0x7E));
     }
 }

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use flow_codec::ThreadId;
 use flow_codec::format::flow::{Record, records};
+use flow_codec::format::journal::SlotHeader;
 use flow_codec::format::methods::MethodInfo;
 
 use super::hand_over::DROPPED;
@@ -108,15 +109,19 @@ fn recorder_with(
         sink,
         Config { chunk_bytes, side_band: SideBand::None, started: Instant::now() },
     );
+    let thread = start(&recorder, 1);
+    (recorder, thread, method)
+}
+
+fn start(recorder: &Recorder, id: u64) -> Arc<ThreadRecorder> {
     let facts = ThreadFacts {
-        id: ThreadId::new(1),
+        id: ThreadId::new(id),
         name: "main".to_owned(),
         daemon: false,
         is_virtual: false,
         frames: 0,
     };
-    let thread = recorder.start_thread(&facts, ControlPlace::Private(Box::default())).unwrap();
-    (recorder, thread, method)
+    recorder.start_thread(&facts, ControlPlace::Private(Box::default())).unwrap()
 }
 
 /// Checks that canonical records nest, and returns how many entries and exits they hold.
@@ -269,4 +274,71 @@ fn exits_held_back_by_a_chunk_that_cannot_be_written_stay_in_the_journal() {
     assert_eq!((end.totals.enters, end.totals.exits), (4, 4));
     assert_eq!(end.lost.events, 0, "{:?}", end.lost.reasons);
     assert_eq!(end.lost.reasons, ["no space left"]);
+}
+
+/// Copies the open slots while the first of three threads moves on `moves` times: to a slot that was passed
+/// already, then to one that was not. If `drops`, the queue is full the first time. Returns the thread and the
+/// offset of each slot in the copy.
+fn copied_while_a_thread_moves(queue: Option<Queue>, moves: usize, drops: bool) -> Vec<(u64, u64)> {
+    let dir = tempfile::tempdir().unwrap();
+    let sink = KeptChunks::default();
+    let (mut recorder, first, method) = recorder(dir.path(), &sink, 64);
+    let [ended, second, _third] = [9, 2, 3].map(|id| start(&recorder, id));
+    let slot_of = |thread: &ThreadRecorder| thread.lock_out().slot().address();
+    let move_on = |recorder: &Recorder| {
+        let before = slot_of(&first);
+        while slot_of(&first) == before {
+            recorder.enter(&first, method);
+            recorder.exit(&first, Left::Returned);
+        }
+    };
+    match queue {
+        // It has the last slot from here on, and the first is free.
+        None => move_on(&recorder),
+        // The second is free.
+        Some(_) => recorder.end_thread(ended, None),
+    }
+    recorder.queue = queue;
+    let (mut copied, mut more) = (Vec::new(), Vec::new());
+    let put = |bytes: &[u8]| {
+        if bytes.starts_with(b"flow-jnl") {
+            return Ok(());
+        }
+        let header = SlotHeader::decode(bytes.first_chunk().unwrap());
+        copied.push((header.thread.get(), header.offset));
+        if header.thread.get() == 2 {
+            for number in 0..moves {
+                let full = recorder.queue.as_ref().filter(|_| drops && number == 0);
+                let taken = full.and_then(|queue| queue.reserve(1 << 30, true));
+                move_on(&recorder);
+                assert_eq!(slot_of(&first) < slot_of(&second), number == 0);
+                if let (Some(queue), Some(taken)) = (full, taken) {
+                    queue.give_back(taken);
+                    // It takes the slot of the dropped chunk.
+                    more.push(start(&recorder, 4));
+                }
+            }
+        }
+        Ok(())
+    };
+    recorder.copy_open_slots(put).unwrap();
+    copied
+}
+
+#[test]
+fn a_thread_that_moves_to_a_slot_passed_already_is_in_the_copy() {
+    let copied = copied_while_a_thread_moves(None, 1, false);
+    assert_eq!(copied, [(9, 0), (2, 0), (3, 0), (1, 127)]);
+}
+
+#[test]
+fn no_chunk_before_the_last_copied_one_is_left_out() {
+    let copied = copied_while_a_thread_moves(Some(Queue::new(9)), 2, false);
+    assert_eq!(copied, [(1, 0), (2, 0), (3, 0), (1, 127), (1, 0), (1, 63)]);
+}
+
+#[test]
+fn a_chunk_that_was_copied_and_then_dropped_is_replaced_by_the_next() {
+    let copied = copied_while_a_thread_moves(Some(Queue::new(9)), 2, true);
+    assert_eq!(copied, [(1, 0), (2, 0), (3, 0), (1, 63), (1, 0), (4, 0)]);
 }

@@ -30,7 +30,9 @@
 //! > the first *offset* bytes of a thread's file, and then the chunk, canonicalized.
 //!
 //! What the file has after that offset is **not** a part of that: it may be newer, or missing. The file of a
-//! thread without a slot counts whole.
+//! thread without a slot counts whole: the thread ended before the checkpoint, or began after it. Every thread
+//! that recorded before and after has a slot. The names of the newest calls of a thread that began later may be
+//! missing.
 //!
 //! | a trace without an end, with a checkpoint | what counts |
 //! |---|---|

@@ -118,7 +118,13 @@ impl Check {
                 unnamed.iter().map(|(id, offset)| format!("{id} at offset {offset}")).collect();
             let calls = plural(unnamed_calls, "call");
             let text = format!("{calls} of ids without a name: first {}", ids.join(", "));
-            self.add(Severity::Damage, &place, text);
+            // A thread that began after the checkpoint: its file reached the disk before the names did.
+            let is_later = trace.journal.is_some_and(|journal| journal.is_checkpoint);
+            let severity = match is_later && file.open.is_none() {
+                true => Severity::Missing,
+                false => Severity::Damage,
+            };
+            self.add(severity, &place, text);
         }
         if let Ending::Truncated(offset) = reading.ending {
             self.cut += 1;
