@@ -20,5 +20,5 @@ mod values;
 
 pub use kinds::{CommandLine, Durability, EngineKind, IdSource, OnError, Overload};
 pub use notice::{NOTICES, Notice};
-pub use parse::{OptionError, Options};
+pub use parse::{MAX_KEPT, OptionError, Options};
 pub use sources::{KEYS, Key, split};

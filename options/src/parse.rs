@@ -20,7 +20,8 @@ use crate::{CommandLine, Durability, EngineKind, IdSource, OnError, Overload};
 const DEFAULT_OUT: &str = "flow-trace";
 
 const DEFAULT_KEPT: usize = 1;
-const MAX_KEPT: usize = 99;
+/// The largest value of `keep`.
+pub const MAX_KEPT: usize = 99;
 const DEFAULT_CHUNK_BYTES: usize = 64 * 1024;
 const CHUNK_BYTES: RangeInclusive<u64> = 64..=16 << 20;
 const MAX_SIZE_BYTES: RangeInclusive<u64> = 1 << 20..=u64::MAX;

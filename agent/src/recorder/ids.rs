@@ -82,7 +82,11 @@ impl StartIds {
     /// Numbers the methods of earlier traces by how often they were entered, most frequent first: the
     /// shortest ids go where they save most.
     fn from_counts(dir: &Path) -> Result<Self, String> {
-        let set = TraceSet::open(dir).map_err(|error| error.to_string())?;
+        let set = TraceSet::open(dir).map_err(|error| {
+            // The caller names the directory.
+            let (text, place) = (error.to_string(), format!("{}: ", dir.display()));
+            text.strip_prefix(&place).unwrap_or(&text).to_owned()
+        })?;
         let mut calls: HashMap<String, u64> = HashMap::new();
         let mut order = Vec::new();
         for trace in &set.traces {

@@ -7,6 +7,7 @@ use clap::{Args as ClapArgs, ValueEnum, ValueHint};
 use crate::input::flags::{
     By, DEFAULT_DIR, FilterArgs, PartArgs, SourceArgs, TestArgs, TimeArgs, WeightArgs,
 };
+use crate::input::values::{count, positive};
 use crate::output::Format;
 
 /// Columns to sort a report by.
@@ -36,14 +37,15 @@ pub(crate) struct ReportArgs {
     #[command(flatten)]
     pub(crate) weight: WeightArgs,
     /// Show at most N lines; 0 for all [default: 40 in text, else all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) max: Option<u64>,
     /// Show the JVM descriptor of each method
     #[arg(long)]
     pub(crate) verbose: bool,
     /// Instead: show the N longest calls
-    #[arg(long, value_name = "N", group = "instead", conflicts_with_all = ["sort", "max", "by", "wall"])]
-    pub(crate) slowest: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(group = "instead", conflicts_with_all = ["sort", "max", "by", "wall"])]
+    pub(crate) slowest: Option<u64>,
     /// Instead: show the callers of methods that match this pattern; repeatable
     ///
     /// And how often they call them. Patterns are those of --include.
@@ -102,13 +104,13 @@ pub(crate) struct GraphArgs {
     #[arg(long)]
     pub(crate) per_thread: bool,
     /// Show only the N outermost calls of a path
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) depth: Option<u64>,
     /// Show paths with at least this share of the whole [default: 1 in text, else 0]
     #[arg(long, value_name = "PERCENT", value_parser = percentage)]
     pub(crate) min: Option<f64>,
     /// Show at most N paths, the largest; 0 for all [default: 100 in text, else all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) max: Option<u64>,
     /// Sort the callees of a method by this column
     #[arg(long, value_name = "COLUMN", default_value = "total")]
@@ -148,7 +150,7 @@ pub(crate) struct TestsArgs {
     #[arg(long)]
     pub(crate) verbose: bool,
     /// Show at most N tests; 0 for all [default: 100 in text, else all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) max: Option<u64>,
 }
 
@@ -169,10 +171,10 @@ pub(crate) struct DiffArgs {
     #[arg(long, value_name = "WHAT", default_value = "calls")]
     pub(crate) by: By,
     /// Compare only the N outermost calls of a path
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) depth: Option<u64>,
     /// Show at most N differences, the largest; 0 for all [default: 40 in text, else all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) max: Option<u64>,
     /// Show the JVM descriptor of each method
     #[arg(long)]

@@ -6,6 +6,7 @@ use clap::{Args as ClapArgs, ValueHint};
 
 use crate::export::Target;
 use crate::input::flags::{DEFAULT_DIR, PartArgs, TimeArgs, WeightArgs};
+use crate::input::values::positive;
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct ExportArgs {
@@ -23,7 +24,7 @@ pub(crate) struct ExportArgs {
     /// Write only the N outermost calls of a stack
     ///
     /// Deeper calls count for these.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) depth: Option<u64>,
     #[command(flatten)]
     pub(crate) weight: WeightArgs,

@@ -4,7 +4,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 
 use crate::input::flags::{PartArgs, SourceArgs, ThreadArgs};
 use crate::input::place::From;
-use crate::input::values::nanoseconds;
+use crate::input::values::{count, nanoseconds, positive};
 
 /// Columns to sort threads by.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,7 +37,7 @@ pub(crate) struct InfoArgs {
     #[arg(long)]
     pub(crate) all_threads: bool,
     /// Show at most N threads; 0 for all [default: 40 in text, else all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) max: Option<u64>,
 }
 
@@ -63,12 +63,12 @@ pub(crate) struct ReplayArgs {
     /// Show only the N outermost calls of a stack
     ///
     /// With --method, of each such call.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) depth: Option<u64>,
     /// Stop after N calls; 0 for all
     ///
     /// With --collapse, after N lines.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) max: Option<u64>,
     /// Show consecutive calls of a method as one line (text only)
     ///
@@ -106,7 +106,7 @@ pub(crate) struct DumpArgs {
     #[arg(long)]
     pub(crate) verbose: bool,
     /// Stop after N records; 0 for all
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) max: Option<u64>,
 }
 
@@ -131,7 +131,7 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(crate) repair: bool,
     /// Show at most N findings; 0 for all [default: 40 in text, else all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) max: Option<u64>,
 }
 

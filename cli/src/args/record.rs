@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueHint};
+use flow_options::MAX_KEPT;
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct RecordArgs {
@@ -22,8 +23,7 @@ pub(crate) struct RecordArgs {
 #[derive(ClapArgs, Debug)]
 pub(crate) struct AttachArgs {
     /// The process id of the JVM
-    #[arg(value_parser = clap::value_parser!(i32).range(1..))]
-    pub(crate) pid: i32,
+    pub(crate) pid: String,
     #[command(flatten)]
     pub(crate) agent: AgentArgs,
 }
@@ -31,8 +31,7 @@ pub(crate) struct AttachArgs {
 #[derive(ClapArgs, Debug)]
 pub(crate) struct DetachArgs {
     /// The process id of the JVM
-    #[arg(value_parser = clap::value_parser!(i32).range(1..))]
-    pub(crate) pid: i32,
+    pub(crate) pid: String,
     /// The agent library [default: the one that the process has loaded]
     #[arg(long = "agent", value_name = "PATH")]
     pub(crate) library: Option<PathBuf>,
@@ -45,8 +44,8 @@ pub(crate) struct AgentArgs {
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// How many earlier traces to keep, in DIR.old, DIR.old.2 and so on [default: 1]
-    #[arg(long, value_name = "N")]
-    pub(crate) keep: Option<u32>,
+    #[arg(long, value_name = "N", value_parser = kept)]
+    pub(crate) keep: Option<usize>,
     /// Record only classes whose names begin with this; repeatable
     #[arg(long, value_name = "PREFIX")]
     pub(crate) target: Vec<String>,
@@ -118,4 +117,9 @@ fn key_value(text: &str) -> Result<(String, String), String> {
         return Err("a key has letters, digits and '-'".to_owned());
     }
     Ok((key.to_owned(), value.to_owned()))
+}
+
+fn kept(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| *number <= MAX_KEPT);
+    number.ok_or_else(|| format!("expected a number from 0 to {MAX_KEPT}"))
 }

@@ -7,6 +7,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use flow_codec::format::names;
+use flow_codec::read::TraceSet;
 use flow_options::{OnError, OptionError, Options};
 
 use crate::args::{AgentArgs, DEFAULT_DIR};
@@ -230,12 +232,32 @@ impl TraceDir {
                 format!("{} is not a directory", existing.display())
             }));
         }
+        if is_whole {
+            refuse_foreign(&place, &self.out)?;
+        }
         // Some file systems, such as /proc, allow what then fails.
         let is_usable = tempfile::Builder::new().prefix(".flow-").tempdir_in(existing);
         is_usable.map(drop).map_err(|error| {
             let why = error.source().map_or_else(|| error.kind().to_string(), ToString::to_string);
             fail(format!("cannot write to {}: {why}", existing.display()))
         })
+    }
+}
+
+/// Refuses a directory that has other files and no trace: those of a trace would be mixed with them.
+pub(crate) fn refuse_foreign(place: &Path, out: &Path) -> Result<(), Failure> {
+    let is_ours = |name: &str| names::is_trace_file(name) || names::is_trace_directory(name);
+    let entries = std::fs::read_dir(place).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let foreign = names.filter(|name| !is_ours(name) && !name.starts_with('.')).min();
+    match foreign {
+        Some(name) if TraceSet::directories(place).is_err() => Err(Failure::Failed(format!(
+            "--out {}: has other files, such as {}; give a directory of its own, such as {}",
+            out.display(),
+            shell_quoted(&name),
+            shell_quoted(&out.join(DEFAULT_DIR).to_string_lossy())
+        ))),
+        _ => Ok(()),
     }
 }
 

@@ -10,6 +10,7 @@ use crate::cmd::agent::{
     self, AgentOptions, SelectedBy, Selection, TraceDir, as_text, earlier_moved, is_java, shown,
     trace_directories,
 };
+use crate::cmd::choose;
 use crate::failure::{Failure, Status};
 use crate::jvm::{self, Process, Refusal};
 use crate::output::{message, shell_quoted};
@@ -19,7 +20,10 @@ pub(crate) fn run(args: &AttachArgs) -> Result<Status, Failure> {
     let library = agent::library(args.agent.library.as_deref())?;
     let dir = TraceDir::of(&args.agent)?;
     let mut options = AgentOptions::of(&args.agent, &dir)?;
-    let process = Process::find(args.pid)?;
+    let process = choose::jvm(&args.pid)?;
+    let root = process.root();
+    let place = root.join(dir.pattern.trim_start_matches('/'));
+    agent::refuse_foreign(&place, &dir.out)?;
     let selection = choose_packages(&process, &args.agent)?;
     if !selection.own.is_empty() {
         options.add_default("own", &selection.patterns());
@@ -34,7 +38,7 @@ pub(crate) fn run(args: &AttachArgs) -> Result<Status, Failure> {
     if let Some(remark) = selection.remark() {
         message(&remark);
     }
-    let pid = args.pid;
+    let pid = process.pid();
     let trace = recording(&process, &dir.pattern);
     let out = match &trace {
         Some((place, _)) => shown(place),
@@ -69,9 +73,7 @@ fn choose_packages(process: &Process, args: &AgentArgs) -> Result<Selection, Fai
     let variable = |name: &str| process.variable(name).filter(|value| !value.is_empty());
     let own = match process.command().as_slice() {
         [program, arguments @ ..] if is_java(program) => {
-            let class_path = variable("CLASSPATH").and_then(|path| path.into_string().ok());
-            let (root, directory) = (process.root(), process.directory());
-            own::of_java(arguments, &Surroundings { root, directory, class_path })
+            own::of_java(arguments, &Surroundings::of_process(process))
         }
         _ => Vec::new(),
     };

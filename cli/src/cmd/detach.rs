@@ -2,13 +2,14 @@
 
 use crate::args::DetachArgs;
 use crate::cmd::agent::{self, as_text};
+use crate::cmd::choose;
 use crate::failure::{Failure, Status};
-use crate::jvm::{self, Process, Refusal};
+use crate::jvm::{self, Refusal};
 use crate::output::message;
 
 pub(crate) fn run(args: &DetachArgs) -> Result<Status, Failure> {
-    let pid = args.pid;
-    let process = Process::find(pid)?;
+    let process = choose::jvm(&args.pid)?;
+    let pid = process.pid();
     let library = match &args.library {
         Some(given) => as_text(&agent::library(Some(given))?)?.to_owned(),
         // The copy that is loaded: another copy would not know of the recording.

@@ -1,8 +1,9 @@
-//! The verbs, one file or folder each; `agent` is shared by those that record.
+//! The verbs, one file or folder each; `agent` and `choose` are shared by those that record.
 
 mod agent;
 pub(crate) mod attach;
 pub(crate) mod check;
+mod choose;
 pub(crate) mod completions;
 pub(crate) mod detach;
 pub(crate) mod diff;

@@ -221,8 +221,31 @@ pub(crate) fn directories(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
                 "{dir}: no such directory; name a trace directory, or record a program with flow record"
             ))
         }
+        Error::NoTrace { .. } => {
+            let inside = traces_inside(dir);
+            if inside.is_empty() { error.into() } else { Failure::Usage(elsewhere(dir, &inside)) }
+        }
         error => error.into(),
     })
+}
+
+/// The directories with traces that are directly in a directory without one, in order.
+fn traces_inside(dir: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let has_trace = |path: &PathBuf| path.is_dir() && TraceSet::directories(path).is_ok();
+    let mut found: Vec<_> = entries.map(|entry| entry.path()).filter(has_trace).collect();
+    found.sort();
+    found
+}
+
+fn elsewhere(dir: &Path, traces: &[PathBuf]) -> String {
+    const SHOWN: usize = 8;
+    let name = |path: &PathBuf| shell_quoted(&path.to_string_lossy()).to_string();
+    let mut names: Vec<_> = traces.iter().take(SHOWN).map(name).collect();
+    if traces.len() > SHOWN {
+        names.push(format!("and {} more", traces.len() - SHOWN));
+    }
+    format!("{}: no trace here; name one of those inside: {}", dir.display(), names.join(", "))
 }
 
 /// Explains what is missing because the journal of a trace cannot be used, if it cannot.

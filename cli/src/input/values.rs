@@ -9,6 +9,17 @@ pub(super) fn glob(text: &str) -> Result<Glob, Infallible> {
     Ok(Glob::new(text))
 }
 
+/// Parses a number from 0 on.
+pub(crate) fn count(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "expected a number from 0 on".to_owned())
+}
+
+/// Parses a number from 1 on.
+pub(crate) fn positive(text: &str) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| "expected a number from 1 on".to_owned())
+}
+
 /// Parses a range of time, in nanoseconds since the start of a trace: `1.5s..2s`, `..2s`.
 pub(crate) fn window(text: &str) -> Result<Range<u64>, String> {
     let expected = || format!("expected FROM..TO, such as 1.5s..2s, found '{text}'");

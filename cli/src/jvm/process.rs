@@ -29,6 +29,13 @@ pub(crate) struct Process {
 }
 
 impl Process {
+    /// The JVMs that this user can attach to.
+    pub(crate) fn all() -> Vec<Self> {
+        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        pids.filter_map(|pid| Self::find(pid).ok()).collect()
+    }
+
     /// Finds a process, and checks that it is a JVM of the same user.
     pub(crate) fn find(pid: i32) -> Result<Self, Failure> {
         let refuse = |reason: &str| Failure::Failed(format!("process {pid}: {reason}"));

@@ -17,7 +17,8 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use packages::{globs, of_projects};
 
-use self::command::JavaCommand;
+use self::command::{JavaCommand, Main};
+use crate::jvm::Process;
 
 /// Where a JVM finds its files: it may have another working directory and, in a container, another root.
 #[derive(Debug)]
@@ -35,6 +36,13 @@ impl Surroundings {
     pub(crate) fn of_children() -> Self {
         let class_path = env::var("CLASSPATH").ok().filter(|path| !path.is_empty());
         Self { root: "/".into(), directory: ".".into(), class_path }
+    }
+
+    /// Those of a JVM that runs.
+    pub(crate) fn of_process(process: &Process) -> Self {
+        let class_path = process.variable("CLASSPATH").filter(|path| !path.is_empty());
+        let class_path = class_path.and_then(|path| path.into_string().ok());
+        Self { root: process.root(), directory: process.directory(), class_path }
     }
 
     /// The path of a regular file. What is read from a pipe, the JVM would not get.
@@ -58,4 +66,17 @@ pub(crate) fn of_java(arguments: &[OsString], surroundings: &Surroundings) -> Ve
     let arguments = arguments.iter().map(|argument| argument.to_string_lossy().into_owned());
     let command = JavaCommand::parse(arguments, surroundings);
     command.map_or_else(Vec::new, |command| globs(&application::packages(&command, surroundings)))
+}
+
+/// What a command line of `java` runs: a main class, a jar or a source file without its path, or a module.
+pub(crate) fn main_of_java(arguments: &[OsString], surroundings: &Surroundings) -> Option<String> {
+    let arguments = arguments.iter().map(|argument| argument.to_string_lossy().into_owned());
+    let main = JavaCommand::parse(arguments, surroundings)?.main;
+    Some(match main {
+        Main::Class(class) => class,
+        Main::Jar(file) | Main::Source(file) => {
+            Path::new(&file).file_name().map_or(file.clone(), |name| name.to_string_lossy().into())
+        }
+        Main::Module { name, class } => class.unwrap_or(name),
+    })
 }

@@ -222,3 +222,13 @@ fn a_jvm_without_the_agent_has_nothing_to_end() {
     assert_eq!(run.code, Some(1));
     assert!(run.err.contains("not recorded: it has not loaded libflowagent.so"), "{}", run.err);
 }
+
+#[test]
+fn what_is_no_process_id_is_answered_with_those_that_could_be_meant() {
+    for (verb, pid) in [("attach", "foo"), ("detach", "0"), ("attach", "4711x")] {
+        let run: Run = command().args([verb, pid]).output().unwrap().into();
+        let expected = format!("flow: '{pid}': expected the process id of a JVM; ");
+        assert!(run.err.starts_with(&expected), "{}", run.err);
+        assert_eq!((run.code, run.err.lines().count()), (Some(2), 1), "{}", run.err);
+    }
+}

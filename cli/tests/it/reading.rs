@@ -782,3 +782,41 @@ thread  kind     calls  max frames  bytes  state  name
     let run = flow(&["info", "--format", "csv"], trace.path());
     assert_eq!(run.out.lines().count(), 1_504);
 }
+
+#[test]
+fn numbers_are_explained() {
+    let trace = trace();
+    for (args, expected) in [
+        (
+            &["report", "--max", "x"][..],
+            "invalid value 'x' for '--max <N>': expected a number from 0 on",
+        ),
+        (&["replay", "--depth", "0"], "'--depth <N>': expected a number from 1 on"),
+        (&["report", "--slowest", "few"], "'--slowest <N>': expected a number from 1 on"),
+        (
+            &["record", "--keep", "foo", "--", "true"],
+            "'--keep <N>': expected a number from 0 to 99",
+        ),
+        (&["info", "--width", "wide"], "expected a number of columns from 20 on"),
+    ] {
+        let run = flow(args, trace.path());
+        assert!(run.err.contains(expected), "{}", run.err);
+        assert_eq!(run.code, Some(2));
+    }
+}
+
+#[test]
+fn traces_one_level_below_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["one", "it's"] {
+        write_trace(&dir.path().join(name));
+    }
+    fs::create_dir(dir.path().join("empty")).unwrap();
+    let place = dir.path().display();
+    for verb in ["report", "info", "check", "replay"] {
+        let run = flow(&[verb], dir.path());
+        let inside = format!("'{place}/it'\\''s', {place}/one\n");
+        let expected = format!("flow: {place}: no trace here; name one of those inside: {inside}");
+        assert_eq!((run.err, run.code), (expected, Some(2)), "{verb}");
+    }
+}

@@ -216,6 +216,7 @@ fn options_that_contradict_each_other_are_misuse() {
         &["-O", "a,b=c"],
         &["--out", ""],
         &["--ids", "a", "--optimize", "b"],
+        &["--keep", "100"],
     ] {
         let run = run(&mut record(dir.path(), &agent, &[args, &["--", "true"]].concat()));
         assert_eq!(run.code, Some(2), "{args:?}: {}", run.err);
@@ -421,6 +422,8 @@ fn what_the_agent_would_refuse_is_refused_before_anything_runs() {
     fs::write(&file, "").unwrap();
     std::os::unix::fs::symlink("/tmp", dir.path().join("link")).unwrap();
     let below_file = format!("{file}/trace");
+    fs::create_dir(dir.path().join("full")).unwrap();
+    fs::write(dir.path().join("full/notes"), "").unwrap();
     for (flags, code, expected) in [
         (&["--engine", "foo"][..], 2, "engine=foo: expected instrument or events"),
         (&["-O", "inclde=x"], 2, "unknown option 'inclde'; did you mean 'include'?"),
@@ -430,6 +433,7 @@ fn what_the_agent_would_refuse_is_refused_before_anything_runs() {
         (&["--config", "/no/such/file"], 2, "config=/no/such/file: No such file"),
         (&["-o", "file"], 1, "--out file: is not a directory"),
         (&["-o", &below_file], 1, "file is not a directory"),
+        (&["-o", "full"], 1, "--out full: has other files, such as notes; give "),
         (&["-o", "link"], 1, "--out link: is a symbolic link; give /tmp instead"),
         (&["-o", "/proc/x"], 1, "--out /proc/x: cannot write to /proc: "),
         (&["-o", "/proc/self/%p/t-%t"], 1, "cannot write to /proc/"),
@@ -441,6 +445,15 @@ fn what_the_agent_would_refuse_is_refused_before_anything_runs() {
     }
     let run_ = run(record(dir.path(), &agent, &["--", "touch", "ran"]).env("FLOW_ENGINE", "foo"));
     assert!(run_.err.contains("(environment variable FLOW_ENGINE)"), "{}", run_.err);
+    // A directory that is empty, or that has a trace beside other files, is used.
+    fs::create_dir(dir.path().join("empty")).unwrap();
+    fs::write(dir.path().join("full/trace.json"), manifest(0, None)).unwrap();
+    for place in ["empty", "full"] {
+        assert_eq!(
+            run(&mut record(dir.path(), &agent, &["-o", place, "--", "true"])).code,
+            Some(0)
+        );
+    }
     // The agent then says so, and the program runs.
     let flags = ["--engine", "foo", "-O", "onerror=continue", "-o", "new/%p", "--", "touch", "ran"];
     assert_eq!(run(&mut record(dir.path(), &agent, &flags)).code, Some(0));

@@ -35,6 +35,7 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
         return paths::run(kind, &source, args, out);
     }
     if let Some(count) = args.slowest {
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
         return slowest::run(count, &source, args, out);
     }
     table::table(&source, args, out)
