@@ -106,7 +106,8 @@ impl Chunk {
         Self { slot, start, fill_bytes, marks_bytes, end: end - exit_bytes, samples }
     }
 
-    /// Adds a sample of the owner, which was at this position; `None` if that is not in this chunk. Returns whether there is room for another sample.
+    /// Adds a sample of the owner, which was at this position; `None` if that is not in this chunk. Returns whether there is
+    /// room for another sample.
     pub(super) fn sample(&mut self, position: u64, sample: Sample) -> Option<bool> {
         let first = self.slot.address() + self.start as u64;
         if !(first..first + self.slot.bytes() as u64).contains(&position) {

@@ -61,8 +61,8 @@ pub trait Weight {
 #[derive(Clone, Copy, Default, Debug)]
 pub struct CallWeight;
 
-/// Calls weigh their duration, or if `CPU` the CPU time in it, by the clock that is advanced while records are received. Memory: 16 bytes
-/// more a path, and as much again for CPU time.
+/// Calls weigh their duration, or if `CPU` the CPU time in it, by the clock that is advanced while records are received.
+/// Memory: 16 bytes more a path, and as much again for CPU time.
 #[derive(Clone, Debug)]
 pub struct TimeWeight<'c, const CPU: bool> {
     clock: &'c Clock,
