@@ -52,7 +52,8 @@ Examples:
 
 pub(super) const ATTACH_EXAMPLES: &str = "\
 The process must be a HotSpot JVM of the same user. It is recorded until flow detach, or until it ends. Of calls \
-that were already running, the trace has only the names.
+that were already running, the trace has only the names. The JVM replaces the code of the recorded classes, which takes \
+up to a minute if there are thousands, as with --all in a large application; flow detach takes as long.
 
 Examples:
   flow attach 4711
@@ -137,7 +138,8 @@ Examples:
   flow export --to jsonl --include 'com.app.**' | jq .name";
 
 pub(super) const DETACH_HELP: &str = "\
-The program continues without probes. The trace is complete and can be read at once.
+The program continues without probes. The trace is complete and can be read at once. The JVM replaces the code of the \
+recorded classes, which takes up to a minute if there are thousands.
 
 Examples:
   flow detach 4711";

@@ -1,6 +1,8 @@
 //! The request to load the agent.
 
 use std::io::{Read, Write};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
 use std::time::Duration;
 
 use super::answer::Answer;
@@ -8,9 +10,12 @@ use super::connect::connect;
 use super::process::Process;
 use super::refusal::Refusal;
 use crate::failure::Failure;
+use crate::output::message;
 
 /// Before recording starts, the agent rewrites the loaded classes, which may be tens of thousands.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(300);
+/// After this time, a message explains the wait.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// More than any answer of a JVM.
 const MAX_ANSWER_BYTES: u64 = 64 * 1024;
 /// A JVM closes the connection on longer arguments, at least up to JDK 25.
@@ -25,7 +30,8 @@ pub(crate) fn load(
 ) -> Result<(), Failure> {
     let mut stream = connect(process)?;
     stream.set_read_timeout(Some(LOAD_TIMEOUT)).map_err(|error| broken(process, &error))?;
-    let answer = converse(&mut stream, &request(library, options));
+    let answer =
+        explaining_the_wait(process.pid(), || converse(&mut stream, &request(library, options)));
     let reason = match Answer::parse(&answer.map_err(|error| broken(process, &error))?) {
         Answer::Loaded => return Ok(()),
         Answer::Refused { code } => refusal.reason().unwrap_or_else(|| {
@@ -40,6 +46,24 @@ pub(crate) fn load(
         Answer::None => "the JVM closed the connection without an answer".to_owned(),
     };
     Err(Failure::Failed(format!("process {}: {reason}", process.pid())))
+}
+
+/// Runs `body`, and prints a message if it takes long.
+fn explaining_the_wait<T>(pid: i32, body: impl FnOnce() -> T) -> T {
+    let (running, ended) = channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            if ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                message(&format!(
+                    "process {pid}: the JVM replaces the code of its classes, which takes up to a minute if there are \
+                     thousands"
+                ));
+            }
+        });
+        let result = body();
+        drop(running);
+        result
+    })
 }
 
 fn broken(process: &Process, error: &std::io::Error) -> Failure {

@@ -6,6 +6,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -231,4 +232,30 @@ fn what_is_no_process_id_is_answered_with_those_that_could_be_meant() {
         assert!(run.err.starts_with(&expected), "{}", run.err);
         assert_eq!((run.code, run.err.lines().count()), (Some(2), 1), "{}", run.err);
     }
+}
+
+#[test]
+fn a_jvm_that_takes_long_is_explained() {
+    let jvm = Jvm::start(JVM);
+    let socket = jvm.socket.clone();
+    let (explained, may_answer) = mpsc::channel();
+    let server = thread::spawn(move || {
+        let _ = fs::remove_file(&socket);
+        let listener = UnixListener::bind(&socket).unwrap();
+        let (mut stream, _) = listener.accept().unwrap();
+        may_answer.recv().unwrap();
+        stream.write_all(b"0\nreturn code: 0\n").unwrap();
+    });
+    wait_for(&jvm.socket);
+    let pid = jvm.child.id();
+    let mut command = command();
+    command.args(["detach", &pid.to_string(), "--agent", "libflowagent.so"]);
+    let mut flow = command.current_dir(jvm.dir.path()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(flow.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let line = lines.next().unwrap();
+    assert!(line.starts_with(&format!("flow: process {pid}: the JVM replaces the code")), "{line}");
+    explained.send(()).unwrap();
+    assert_eq!(lines.next().unwrap(), format!("flow: recording of process {pid} ended"));
+    assert!(flow.wait().unwrap().success());
+    server.join().unwrap();
 }
