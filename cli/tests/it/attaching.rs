@@ -109,6 +109,11 @@ fn wait_for(path: &Path) {
 
 /// Accepts one request, writes the agent's reason to the file that it names, and answers.
 fn serve(socket: &Path, answer: &str, refusal: &str) -> Vec<String> {
+    serve_after(|| (), socket, answer, refusal)
+}
+
+/// The same, but waits before it answers.
+fn serve_after(wait: impl FnOnce(), socket: &Path, answer: &str, refusal: &str) -> Vec<String> {
     // Left by an earlier process with this id.
     let _ = fs::remove_file(socket);
     let listener = UnixListener::bind(socket).unwrap();
@@ -124,6 +129,7 @@ fn serve(socket: &Path, answer: &str, refusal: &str) -> Vec<String> {
     let (_, file) = parts.last().unwrap().split_once("answer=").unwrap();
     let mut file = fs::OpenOptions::new().write(true).open(file).unwrap();
     file.write_all(refusal.as_bytes()).unwrap();
+    wait();
     stream.write_all(answer.as_bytes()).unwrap();
     parts
 }
@@ -240,11 +246,7 @@ fn a_jvm_that_takes_long_is_explained() {
     let socket = jvm.socket.clone();
     let (explained, may_answer) = mpsc::channel();
     let server = thread::spawn(move || {
-        let _ = fs::remove_file(&socket);
-        let listener = UnixListener::bind(&socket).unwrap();
-        let (mut stream, _) = listener.accept().unwrap();
-        may_answer.recv().unwrap();
-        stream.write_all(b"0\nreturn code: 0\n").unwrap();
+        serve_after(|| may_answer.recv().unwrap(), &socket, "0\nreturn code: 0\n", "")
     });
     wait_for(&jvm.socket);
     let pid = jvm.child.id();
