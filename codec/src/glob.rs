@@ -2,7 +2,7 @@
 
 use crate::{MethodId, Name};
 
-/// A pattern over `pkg.Class` or `pkg.Class#method`.
+/// A pattern over `pkg.Class`, `pkg.Class#method` or `pkg.Class#method(int, String)`.
 ///
 /// | in the pattern | matches |
 /// |---|---|
@@ -12,8 +12,8 @@ use crate::{MethodId, Name};
 /// | any other character | itself |
 ///
 /// A pattern without `#` matches all methods of a class. `$` is a plain character: `a.B` does not match
-/// `a.B$C`, `a.B*` matches both. A class without `.` and wildcards is a simple name: `B` and `B#m` match
-/// `a.B`, `a.b.B` and `a.C$B`.
+/// `a.B$C`, `a.B*` matches both. A class without `.` and `**` is a simple name: `B`, `B#m` and `?#m` match
+/// `a.B`, `a.b.B` and `a.C$B`. Only `*` alone does not: it matches the classes without a package.
 ///
 /// Every name under which a recorded method is shown is a pattern for it too: see
 /// [`matches_name`](Self::matches_name).
@@ -43,7 +43,8 @@ impl Glob {
             None => (tokens(pattern), None),
         };
         let is_simple = !class.is_empty()
-            && class.iter().all(|token| matches!(token, Token::Literal(c) if *c != '.'));
+            && class.iter().all(|token| !matches!(token, Token::Literal('.') | Token::Any))
+            && (method.is_some() || class != [Token::AnyWithinPackage]);
         Self { class, is_simple, method, text: pattern.to_owned() }
     }
 
@@ -59,7 +60,7 @@ impl Glob {
     /// | `com.app.Orders.total(Lapp/Customer;I)J` | the method with this descriptor |
     #[must_use]
     pub fn matches_name(&self, name: Name<'_>) -> bool {
-        if self.matches(name.class, name.name) || name.is(&self.text) {
+        if self.selects(name) || name.is(&self.text) {
             return true;
         }
         self.text.contains('(') && {
@@ -89,6 +90,23 @@ impl Glob {
     pub fn matches(&self, class: &str, method: &str) -> bool {
         self.matches_some_of(class)
             && self.method.as_ref().is_none_or(|pattern| matches_all(pattern, method))
+    }
+
+    /// Returns whether the pattern matches this method, also by its parameters: `a.B#m(int, String)`. They are written
+    /// as in readable names or as in descriptors, with wildcards.
+    #[must_use]
+    pub fn selects(&self, name: Name<'_>) -> bool {
+        if self.matches(name.class, name.name) {
+            return true;
+        }
+        let Some(method) = self.method.as_ref().filter(|m| m.contains(&Token::Literal('('))) else {
+            return false;
+        };
+        let of_class = |form: &str| {
+            let of_method = form.strip_prefix(name.class).map(|rest| rest.trim_start_matches('.'));
+            of_method.is_some_and(|form| matches_all(method, form))
+        };
+        self.matches_some_of(name.class) && name.forms().any(|form| of_class(&form))
     }
 
     /// The class pattern up to its first wildcard.
@@ -201,7 +219,13 @@ mod tests {
             ("Foo", "com.app.AFoo", "m", false),
             ("Foo#get*", "com.app.Foo", "getX", true),
             ("Foo#get*", "com.app.Foo", "m", false),
-            ("Fo*", "com.app.Foo", "m", false),
+            ("Fo*", "com.app.Foo", "m", true),
+            ("*oo#m", "com.app.Foo", "m", true),
+            ("?oo", "com.app.Outer$Foo", "m", true),
+            ("*#m", "com.app.Foo", "m", true),
+            ("*", "com.app.Foo", "m", false),
+            ("*", "Foo", "m", true),
+            ("o*", "com.app.Foo", "m", false),
             ("", "com.app.Foo", "m", false),
             ("***", "com.app.Foo", "m", true),
         ] {
@@ -225,6 +249,9 @@ mod tests {
             "Orders.<init>(Customer[], int)",
             "com.app.Orders",
             "com.app.Orders#<init>",
+            "Orders#<init>(Customer[], int)",
+            "com.app.Orders#<init>([Lcom/app/Customer;I)V",
+            "*ders#<init>(*, int)",
         ] {
             assert!(Glob::new(pattern).matches_name(name), "{pattern}");
         }
@@ -234,6 +261,9 @@ mod tests {
         }
         for pattern in ["Shop.total", "Shop.Orders.total", "ders.total"] {
             assert!(!Glob::new(pattern).matches_name(nested), "{pattern}");
+        }
+        for pattern in ["Orders#<init>(int)", "Order#<init>(**)", "Orders#(**)"] {
+            assert!(!Glob::new(pattern).matches_name(name), "{pattern}");
         }
         for pattern in ["com.app.Orders.<init>()", "com.app.Orders.*", "app.Orders.<init>", ""] {
             assert!(!Glob::new(pattern).matches_name(name), "{pattern}");

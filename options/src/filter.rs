@@ -5,7 +5,7 @@
 //! the boot and platform loader are recorded only if a filter *names* them, which a pattern that begins with
 //! a wildcard does not.
 
-use flow_codec::Glob;
+use flow_codec::{Glob, Name};
 
 /// What the options say about which methods to record.
 #[derive(Clone, Debug)]
@@ -51,6 +51,8 @@ pub struct Candidate<'a> {
     pub class: &'a str,
     /// Method name.
     pub method: &'a str,
+    /// JVM descriptor.
+    pub descriptor: &'a str,
     /// Whether the method is native.
     pub native: bool,
     /// Whether the class is hidden (`Lookup.defineHiddenClass`, lambda proxies).
@@ -118,6 +120,12 @@ pub fn is_or_is_nested_in(class: &str, outer: &str) -> bool {
     class.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('$'))
 }
 
+impl<'a> Candidate<'a> {
+    fn name(&self) -> Name<'a> {
+        Name { class: self.class, name: self.method, descriptor: self.descriptor }
+    }
+}
+
 impl FilterSpec {
     /// Decides on a method.
     #[must_use]
@@ -127,7 +135,7 @@ impl FilterSpec {
         if !self.selects(candidate)
             || is_of_api(class)
             || (initialiser && !self.constructors)
-            || self.exclude.iter().any(|glob| glob.matches(class, method))
+            || self.exclude.iter().any(|glob| glob.selects(candidate.name()))
         {
             return Verdict::Exclude;
         }
@@ -179,7 +187,7 @@ impl FilterSpec {
     }
 
     fn selects(&self, candidate: Candidate<'_>) -> bool {
-        let Candidate { class, method, hidden, loader, .. } = candidate;
+        let Candidate { class, hidden, loader, .. } = candidate;
         if self.targets.is_empty() && self.include.is_empty() {
             return loader == LoaderKind::Application;
         }
@@ -188,7 +196,7 @@ impl FilterSpec {
             || self
                 .include
                 .iter()
-                .any(|glob| Self::reaches(glob, loader) && glob.matches(class, method))
+                .any(|glob| Self::reaches(glob, loader) && glob.selects(candidate.name()))
     }
 }
 
@@ -203,7 +211,7 @@ mod tests {
     fn method<'a>(class: &'a str, method: &'a str) -> Candidate<'a> {
         let jdk = class.starts_with("java.") || class.starts_with("jdk.");
         let loader = if jdk { LoaderKind::Jdk } else { LoaderKind::Application };
-        Candidate { class, method, native: false, hidden: false, loader }
+        Candidate { class, method, descriptor: "(I)V", native: false, hidden: false, loader }
     }
 
     fn globs(patterns: &[&str]) -> Vec<Glob> {
@@ -256,6 +264,21 @@ mod tests {
     }
 
     #[test]
+    fn methods_are_selected_by_their_parameters() {
+        for (pattern, expected) in [
+            ("com.app.A#m(int)", Verdict::Record),
+            ("*A#m(int)", Verdict::Record),
+            ("A#m(**)", Verdict::Record),
+            ("A#m(long)", Verdict::Exclude),
+            ("A#m()", Verdict::Exclude),
+        ] {
+            let spec = FilterSpec { include: globs(&[pattern]), ..spec() };
+            assert_eq!(spec.verdict(method("com.app.A", "m")), expected, "{pattern}");
+            assert!(spec.may_select("com.app.A", LoaderKind::Application), "{pattern}");
+        }
+    }
+
+    #[test]
     fn classes_are_skipped_only_if_no_method_can_match() {
         let spec = FilterSpec {
             targets: vec!["com.t.".into()],
@@ -281,7 +304,9 @@ mod tests {
     fn filters_show_whether_they_name_the_jdk() {
         for (pattern, expected) in [
             ("java.util.**", true),
-            ("java*", true),
+            ("java.*", true),
+            // A class of the application whose name begins with this.
+            ("java*", false),
             ("com.sun.net.*", true),
             ("com.**", true),
             ("com.app.**", false),

@@ -13,7 +13,7 @@ use std::sync::{Arc, Once};
 
 use flow_codec::format::ids::key;
 use flow_codec::format::methods::{MethodInfo, flag_names};
-use flow_codec::{MethodId, ThreadId};
+use flow_codec::{MethodId, Name, ThreadId};
 
 use super::{Jvm, skip_list};
 use crate::filter::{Candidate, LoaderKind, Reason, Verdict};
@@ -271,7 +271,8 @@ impl Rewriting<'_> {
     /// Plans what is inserted into a method, if it is selected and can be rewritten.
     fn plan(&self, index: usize, method: &Method<'_>) -> Option<Plan<'_>> {
         let native = method.access & NATIVE != 0;
-        match self.verdict(self.name, &method.name, native, self.loader.kind) {
+        let name = Name { class: self.name, name: &method.name, descriptor: &method.descriptor };
+        match self.verdict(name, native, self.loader.kind) {
             Verdict::Exclude => return None,
             Verdict::NotRecorded(reason) => {
                 self.leave_out(reason.name(), method);
@@ -306,7 +307,8 @@ impl Rewriting<'_> {
             }
             kind => kind,
         };
-        match self.verdict(&call.class, "<init>", false, loader) {
+        let name = Name { class: &call.class, name: "<init>", descriptor: &call.descriptor };
+        match self.verdict(name, false, loader) {
             Verdict::Record => {
                 self.methods.reserve(&key(&call.class, "<init>", &call.descriptor)).map(Some)
             }
@@ -314,8 +316,9 @@ impl Rewriting<'_> {
         }
     }
 
-    fn verdict(&self, class: &str, method: &str, native: bool, loader: LoaderKind) -> Verdict {
-        let candidate = Candidate { class, method, native, hidden: false, loader };
+    fn verdict(&self, name: Name<'_>, native: bool, loader: LoaderKind) -> Verdict {
+        let Name { class, name: method, descriptor } = name;
+        let candidate = Candidate { class, method, descriptor, native, hidden: false, loader };
         match self.methods.filter().verdict(candidate) {
             Verdict::Record if loader == LoaderKind::Jdk && skip_list::is_skipped(class) => {
                 Verdict::NotRecorded(Reason::Protected)

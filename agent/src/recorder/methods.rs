@@ -218,6 +218,7 @@ impl MethodTable {
         self.filter.verdict(Candidate {
             class: &info.class,
             method: &info.name,
+            descriptor: &info.descriptor,
             native: *native,
             hidden: *hidden,
             loader: *loader,

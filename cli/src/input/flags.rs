@@ -79,8 +79,8 @@ pub(crate) struct TestArgs {
 pub(crate) struct FilterArgs {
     /// Show only calls of methods that match this pattern; repeatable
     ///
-    /// A pattern is pkg.Class, pkg.Class#method, Class, Class#method, or a name as flow shows it. * matches within a
-    /// package, ** across packages. Callees of hidden calls move up to their callers.
+    /// A pattern is pkg.Class, pkg.Class#method, Class, Class#method, Class#method(int), or a name as flow shows it. *
+    /// matches within a package, ** across packages. Callees of hidden calls move up to their callers.
     #[arg(long, value_name = "GLOB")]
     pub(crate) include: Vec<String>,
     /// Hide calls of methods that match this pattern; repeatable

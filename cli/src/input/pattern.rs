@@ -33,8 +33,8 @@ pub(crate) fn check<'a>(
     let names = methods.map(|(_, method)| format!("{}#{}", method.info.class, method.info.name));
     let nearest = nearest(glob.text(), names);
     let advice = if nearest.is_empty() {
-        "a pattern is pkg.Class, pkg.Class#method, Class or Class#method, with * for anything within a package and \
-         ** across packages, or a name as flow shows it"
+        "a pattern is pkg.Class, pkg.Class#method, Class, Class#method or Class#method(int), with * for anything within \
+         a package and ** across packages, or a name as flow shows it"
             .to_owned()
     } else {
         format!("the nearest: {}", nearest.join(", "))

@@ -36,7 +36,7 @@ function pattern(text) {
   const plain = text.toLowerCase();
   const [classText, ...rest] = plain.split("#");
   const [ofClass, ofMethod] = [patternTokens(classText), rest.length ? patternTokens(rest.join("#")) : null];
-  const isSimple = classText && !/[.*?]/.test(classText);
+  const isSimple = classText && !/\.|\*\*/.test(classText) && (ofMethod || classText !== "*");
   const whole = patternTokens(plain);
   return (method) => {
     const [className, name] = [method.className.toLowerCase(), method.name.toLowerCase()];
@@ -46,9 +46,16 @@ function pattern(text) {
     const forms = [className, simple, className.split("$").at(-1)];
     if (forms.some((form) => plain === `${form}.${name}`)) return true;
     if (!plain.includes("(")) return false;
+    const isOfClass = ofMethod && ends.some((end) => matchesAll(ofClass, end));
+    const withoutClass = (form) => form.slice(className ? className.length + 1 : 0);
     return method.text
       .split("\n")
-      .some((form) => matchesAll(whole, form) || matchesAll(whole, form.slice(className.length - simple.length)));
+      .some(
+        (form) =>
+          matchesAll(whole, form) ||
+          matchesAll(whole, form.slice(className.length - simple.length)) ||
+          (isOfClass && matchesAll(ofMethod, withoutClass(form))),
+      );
   };
 }
 
