@@ -7,7 +7,7 @@ use super::flags::{By, FilterArgs, TimeArgs};
 use super::precision::usual_interval;
 use super::reading::Chosen;
 use crate::failure::Failure;
-use crate::output::{ROUGH_NOTE, Unit, Weight, duration, message};
+use crate::output::{ROUGH_NOTE, Unit, duration, message};
 
 /// Returns how times of a trace were recorded. Reports marks that cannot be read.
 pub(crate) fn timing(trace: &Trace) -> Timing {
@@ -83,13 +83,10 @@ fn estimates_note(trace: &Trace) -> String {
     }
 }
 
-/// Describes the precision of weights whose bounds `--format json` shows.
-pub(crate) fn bounds_note(
-    trace: &Trace,
-    unit: Unit,
-    mut weights: impl Iterator<Item = Weight>,
-) -> String {
-    let rough = if weights.any(Weight::is_rough) { ROUGH_NOTE } else { "" };
+/// Describes the precision of weights whose bounds `--format json` shows, some of which may be
+/// [rough](Weight::is_rough).
+pub(crate) fn bounds_note(trace: &Trace, unit: Unit, is_rough: bool) -> String {
+    let rough = if is_rough { ROUGH_NOTE } else { "" };
     format!("{}{rough}; --format json has bounds", precision_note(trace, unit))
 }
 

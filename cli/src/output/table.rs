@@ -41,6 +41,12 @@ impl Table {
         self.rows.push(cells.collect());
     }
 
+    /// Adds a row with text in the last column only.
+    pub(crate) fn remark(&mut self, text: &str) {
+        let blank = self.columns.len().saturating_sub(1);
+        self.row(std::iter::repeat_n("", blank).chain([text]));
+    }
+
     /// Sets the share of self of the next row, of which the heavy part of its bar consists. Without a column of these
     /// shares, each row has one.
     pub(crate) fn self_share(&mut self, share: String) {

@@ -1,12 +1,12 @@
 //! The weight of calls: number, total and self, in calls or in nanoseconds.
 
-use flow_codec::analysis::{EdgeRow, PathRow, ReportRow};
+use flow_codec::analysis::{EdgeRow, PathRow, ReportRow, SumBounds};
 
 use flow_codec::read::TimeAxis;
 
 use super::{Align, Format, Table, duration, grouped, percent};
 
-/// Before times of [rough](Weight::is_rough) weights.
+/// Before times whose bounds are [wide](is_rough).
 const ROUGH: &str = "~";
 
 /// What [`ROUGH`] means, after another remark.
@@ -28,58 +28,85 @@ pub(crate) struct Weight {
     pub(crate) calls: u64,
     pub(crate) total: u64,
     pub(crate) self_weight: u64,
-    /// The bounds of the total.
-    bounds: Option<(u64, u64)>,
+    /// The bounds of both.
+    bounds: SumBounds,
     /// How long threads waited meanwhile, if the total is CPU time.
     waiting_ns: u64,
 }
 
 impl Weight {
     /// The columns of CSV.
-    pub(crate) const COLUMNS: &'static str = "calls,total,self,unit,waiting";
-    /// The columns of weights that have bounds of the total.
-    pub(crate) const WITH_BOUNDS: &'static str =
-        "calls,total,self,unit,total_from,total_by,waiting";
+    pub(crate) const COLUMNS: &'static str =
+        "calls,total,self,unit,total_from,total_by,self_from,self_by,waiting";
 
     /// The weight as members of a JSON object, or as fields of CSV.
     pub(crate) fn fields(self, unit: Unit, format: Format) -> String {
         let Self { calls, total, self_weight, bounds, waiting_ns } = self;
+        let SumBounds { total_from, total_by, self_from, self_by, .. } = bounds;
         let waiting = if unit == Unit::Cpu { waiting_ns.to_string() } else { String::new() };
         let unit = unit.word();
         if format == Format::Json {
-            let bounds = bounds.map_or(String::new(), |(from, by)| {
-                format!(",\"total_from\":{from},\"total_by\":{by}")
-            });
             let waiting = if waiting.is_empty() { "null" } else { &waiting };
             return format!(
-                "\"calls\":{calls},\"total\":{total},\"self\":{self_weight},\"unit\":\"{unit}\"{bounds},\"waiting\":{waiting}"
+                "\"calls\":{calls},\"total\":{total},\"self\":{self_weight},\"unit\":\"{unit}\",\
+                 \"total_from\":{total_from},\"total_by\":{total_by},\"self_from\":{self_from},\
+                 \"self_by\":{self_by},\"waiting\":{waiting}"
             );
         }
-        let bounds = bounds.map_or(String::new(), |(from, by)| format!(",{from},{by}"));
-        format!("{calls},{total},{self_weight},{unit}{bounds},{waiting}")
+        format!(
+            "{calls},{total},{self_weight},{unit},{total_from},{total_by},{self_from},{self_by},{waiting}"
+        )
     }
 
     /// The cells of a [table](Unit::table) except the name. `all` is the weight of all calls together.
-    pub(crate) fn cells(self, unit: Unit, all: u64) -> Vec<String> {
+    pub(crate) fn cells(self, unit: Unit, all: u64, shares: Shares) -> Vec<String> {
         let Self { calls, total, self_weight, waiting_ns, .. } = self;
-        let rough = if unit.is_time() && self.is_rough() { ROUGH } else { "" };
-        let mut cells = vec![
-            grouped(calls),
-            format!("{rough}{}", unit.show(total)),
-            percent(total, all),
-            format!("{rough}{}", unit.show(self_weight)),
-            percent(self_weight, all),
-        ];
-        if unit == Unit::Cpu {
-            cells.push(duration(waiting_ns));
-        }
-        cells
+        let of_self = (shares == Shares::Both).then(|| percent(self_weight, all));
+        // Trees are read from the left: their columns have one width.
+        let share = percent(total, all);
+        let share = if shares == Shares::Total { format!("{share:>6}") } else { share };
+        let waiting = (unit == Unit::Cpu).then(|| duration(waiting_ns));
+        let numbers = [grouped(calls), self.show_total(unit), share, self.show_self(unit)];
+        numbers.into_iter().chain(of_self).chain(waiting).collect()
     }
 
-    /// Returns whether the bounds of the total are wider than half of it.
-    pub(crate) fn is_rough(self) -> bool {
-        self.bounds.is_some_and(|(from, by)| by.saturating_sub(from) > self.total / 2)
+    /// The total as text, with a mark if its bounds are wide.
+    fn show_total(self, unit: Unit) -> String {
+        let SumBounds { total_from, total_by, .. } = self.bounds;
+        show(unit, self.total, (total_from, total_by))
     }
+
+    /// The same for the self weight.
+    pub(crate) fn show_self(self, unit: Unit) -> String {
+        let SumBounds { self_from, self_by, .. } = self.bounds;
+        show(unit, self.self_weight, (self_from, self_by))
+    }
+
+    /// Returns whether the bounds of total or self are wider than half of it.
+    pub(crate) fn is_rough(self) -> bool {
+        let SumBounds { total_from, total_by, self_from, self_by, .. } = self.bounds;
+        is_rough(self.total, (total_from, total_by))
+            || is_rough(self.self_weight, (self_from, self_by))
+    }
+}
+
+/// Which shares of the whole a table shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Shares {
+    /// Those of total and self.
+    Both,
+    /// That of total only.
+    Total,
+}
+
+fn show(unit: Unit, amount: u64, bounds: (u64, u64)) -> String {
+    let rough = if is_rough(amount, bounds) { ROUGH } else { "" };
+    format!("{rough}{}", unit.show(amount))
+}
+
+/// Returns whether bounds are wider than half of the value.
+fn is_rough(value: u64, (from, by): (u64, u64)) -> bool {
+    by.saturating_sub(from) > value / 2
 }
 
 impl Unit {
@@ -124,36 +151,35 @@ impl Unit {
     }
 
     /// A table of weights with a column of names.
-    pub(crate) fn table(self, names: &'static str) -> Table {
-        let right = |title| (title, Align::Right);
-        let (total, own, waiting) = match self {
-            Self::Cpu => ("cpu", "self", Some("waiting")),
-            _ => ("total", "self", None),
+    pub(crate) fn table(self, names: &'static str, shares: Shares) -> Table {
+        let (total, waiting) = match self {
+            Self::Cpu => ("cpu", Some("waiting")),
+            _ => ("total", None),
         };
-        let numbers = [Some("calls"), Some(total), Some("%"), Some(own), Some("%"), waiting];
-        let columns: Vec<_> =
-            numbers.into_iter().flatten().map(right).chain([(names, Align::Left)]).collect();
-        Table::new(&columns)
+        let of_self = (shares == Shares::Both).then_some("%");
+        let numbers = ["calls", total, "%", "self"].into_iter().chain(of_self).chain(waiting);
+        let columns = numbers.map(|title| (title, Align::Right)).chain([(names, Align::Left)]);
+        Table::new(&columns.collect::<Vec<_>>())
     }
 }
 
 impl From<ReportRow> for Weight {
     fn from(row: ReportRow) -> Self {
-        let ReportRow { calls, total, self_weight, total_from, total_by, waiting_ns, .. } = row;
-        Self { calls, total, self_weight, bounds: Some((total_from, total_by)), waiting_ns }
+        let ReportRow { calls, total, self_weight, bounds, waiting_ns, .. } = row;
+        Self { calls, total, self_weight, bounds, waiting_ns }
     }
 }
 
 impl From<EdgeRow> for Weight {
     fn from(row: EdgeRow) -> Self {
-        let EdgeRow { calls, total, self_weight, total_from, total_by, waiting_ns, .. } = row;
-        Self { calls, total, self_weight, bounds: Some((total_from, total_by)), waiting_ns }
+        let EdgeRow { calls, total, self_weight, bounds, waiting_ns, .. } = row;
+        Self { calls, total, self_weight, bounds, waiting_ns }
     }
 }
 
 impl From<PathRow> for Weight {
     fn from(row: PathRow) -> Self {
-        let PathRow { calls, total, self_weight, waiting_ns, .. } = row;
-        Self { calls, total, self_weight, bounds: None, waiting_ns }
+        let PathRow { calls, total, self_weight, bounds, waiting_ns, .. } = row;
+        Self { calls, total, self_weight, bounds, waiting_ns }
     }
 }

@@ -156,7 +156,14 @@ fn paths_weigh_as_long_as_they_took() {
     let run = flow(&["graph", "--format", "csv"], dir.path());
     let rows: Vec<_> =
         run.out.lines().skip(1).map(|row| row.rsplit_once("),").unwrap().1).collect();
-    assert_eq!(rows, ["1,9000000,3000000,ns,", "2,6000000,4000000,ns,", "2,2000000,2000000,ns,"]);
+    assert_eq!(
+        rows,
+        [
+            "1,9000000,3000000,ns,9000000,9000000,3000000,3000000,",
+            "2,6000000,4000000,ns,6000000,6000000,4000000,4000000,",
+            "2,2000000,2000000,ns,2000000,2000000,2000000,2000000,"
+        ]
+    );
 }
 
 #[test]
@@ -225,15 +232,19 @@ fn sums_are_limited_to_a_range_of_time() {
         run.out.lines().skip(1).map(of_row).collect()
     };
     let report = ["report", "--format", "csv", "--time", &window];
-    // Calls, total and self; the least and the most total.
+    // Calls, total and self; the least and the most that each can be.
     let expected = [
-        "1,3750000,1000000,ns,3750000,3750000,",
-        "2,2750000,1750000,ns,2750000,2750000,",
-        "1,1000000,1000000,ns,1000000,1000000,",
+        "1,3750000,1000000,ns,3750000,3750000,1000000,1000000,",
+        "2,2750000,1750000,ns,2750000,2750000,1750000,1750000,",
+        "1,1000000,1000000,ns,1000000,1000000,1000000,1000000,",
     ];
     assert_eq!(numbers(&report), expected);
     let graph = ["graph", "--format", "csv", "--time", &window];
-    let expected = ["1,3750000,1000000,ns,", "2,2750000,1750000,ns,", "1,1000000,1000000,ns,"];
+    let expected = [
+        "1,3750000,1000000,ns,3750000,3750000,1000000,1000000,",
+        "2,2750000,1750000,ns,2750000,2750000,1750000,1750000,",
+        "1,1000000,1000000,ns,1000000,1000000,1000000,1000000,",
+    ];
     assert_eq!(numbers(&graph), expected);
     let slowest = ["report", "--slowest", "2", "--format", "csv", "--time", &window];
     let begin = from;
@@ -246,9 +257,9 @@ fn sums_are_limited_to_a_range_of_time() {
     let early = format!("..{}ns", at(2));
     let early = ["report", "--format", "csv", "--time", &early];
     let expected = [
-        format!("1,{},1000000,ns,{},{},", 2 * MS, 2 * MS, 2 * MS),
-        format!("1,{MS},1000000,ns,{MS},{MS},"),
-        "1,0,0,ns,0,0,".to_owned(),
+        format!("1,{},{MS},ns,{},{},{MS},{MS},", 2 * MS, 2 * MS, 2 * MS),
+        format!("1,{MS},{MS},ns,{MS},{MS},{MS},{MS},"),
+        "1,0,0,ns,0,0,0,0,".to_owned(),
     ];
     assert_eq!(numbers(&early), expected);
     let page = flow(&["report", "--html", "-", "--time", &window], dir.path());
@@ -273,7 +284,7 @@ fn report_weighs_by_time_where_there_is_one() {
     };
     assert_eq!(
         sorted("self"),
-        ".,1,com.app.Main,work,(I)I,com.app.Main.work(int),2,6000000,4000000,ns,6000000,6000000,"
+        ".,1,com.app.Main,work,(I)I,com.app.Main.work(int),2,6000000,4000000,ns,6000000,6000000,4000000,4000000,"
     );
     assert!(sorted("total").contains(",main,"));
     let by_calls = flow(&["report", "--by", "calls"], dir.path());
@@ -318,12 +329,13 @@ fn callers_callees_and_paths_show_durations() {
          … 2 more paths with 3 calls that took 5.00 ms left out (--max 1; 0 for all)\n",
     );
     let run = flow(&["report", "--callers", "**#work", "--format", "csv"], dir.path());
-    let row = ".,0,com.app.Main,main,([Ljava/lang/String;)V,com.app.Main.main(String[]),2,6000000,4000000,ns,6000000,6000000,";
+    let row = ".,0,com.app.Main,main,([Ljava/lang/String;)V,com.app.Main.main(String[]),2,6000000,4000000,ns,6000000,6000000,4000000,4000000,";
     assert_eq!(run.out.lines().nth(1), Some(row));
     let run = flow(&["report", "--callees", "**#work", "--format", "json"], dir.path());
     let line: serde_json::Value = serde_json::from_str(&run.out).unwrap();
-    let numbers = ["calls", "total", "self", "total_from", "total_by"];
-    assert_eq!(numbers.map(|key| line[key].as_u64().unwrap()), [2, 2 * MS, 2 * MS, 2 * MS, 2 * MS]);
+    let numbers = ["calls", "total", "self", "total_from", "total_by", "self_from", "self_by"];
+    let found = numbers.map(|key| line[key].as_u64().unwrap());
+    assert_eq!(found, [2, 2 * MS, 2 * MS, 2 * MS, 2 * MS, 2 * MS, 2 * MS]);
     // Counts are the same as without times.
     for args in [["--callers", "**#work"], ["--callees", "**#main"], ["--paths", "longest"]] {
         let by_calls = flow(&[&["report", "--by", "calls"][..], &args].concat(), dir.path());
@@ -415,7 +427,7 @@ fn between_two_marks_times_are_bounded() {
         [format!("    0.001400 s{took}"), format!("    0.002200 s{took}")]
     );
     let run = flow(&["report", "--format", "csv", "--sort", "self"], dir.path());
-    assert!(run.out.contains("work(int),2,800000,800000,ns,0,2000000,\n"), "{}", run.out);
+    assert!(run.out.contains("work(int),2,800000,800000,ns,0,2000000,0,2000000,\n"), "{}", run.out);
 }
 
 /// Main runs for 1 ms, and for 2 ms in two calls of work; then it waits in work for 5 ms, and runs for 1 ms more.
@@ -445,11 +457,11 @@ fn waiting_is_apart_from_working() {
         "4 calls of 2 methods in 1 thread ran for 4.00 ms and waited for 5.00 ms"
     );
     assert_eq!(report[1], "calls cpu % self % waiting method");
-    assert!(report[2].starts_with("1 4.00 ms 100.0% 2.80 ms "), "{report:?}");
+    assert!(report[2].starts_with("1 4.00 ms 100.0% ~2.80 ms "), "{report:?}");
     assert!(report[2].ends_with("5.00 ms com.app.Main.main(String[])"), "{report:?}");
     assert!(report[3].starts_with("3 ~1.20 ms "), "{report:?}");
     assert!(report[3].ends_with("5.00 ms com.app.Main.work(int)"), "{report:?}");
-    assert!(lines(&["graph"])[2].starts_with("1 4.00 ms 100.0% 2.80 ms 5.00 ms"), "by path");
+    assert!(lines(&["graph"])[2].starts_with("1 4.00 ms 100.0% ~2.80 ms 5.00 ms"), "by path");
     // What a sampler of threads that wait would show.
     let wall = lines(&["report", "--wall"]);
     assert_eq!(wall[0], "4 calls of 2 methods in 1 thread took 9.00 ms");

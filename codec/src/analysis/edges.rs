@@ -9,7 +9,7 @@
 use std::num::{NonZeroU32, NonZeroU64};
 
 use super::numbering::{Numbering, index};
-use super::{Report, ReportRow, TimedReport};
+use super::{Report, ReportRow, SumBounds, TimedReport};
 use crate::MethodId;
 use crate::read::{Clock, Visit};
 
@@ -34,10 +34,8 @@ pub struct EdgeRow {
     pub total: u64,
     /// The number of calls, or the time while one of them was the innermost frame.
     pub self_weight: u64,
-    /// The lower bound of the total.
-    pub total_from: u64,
-    /// The upper bound.
-    pub total_by: u64,
+    /// The bounds of both.
+    pub bounds: SumBounds,
     /// If the total is CPU time: how long the thread did not run while one of these calls was on the stack.
     pub waiting_ns: u64,
 }
@@ -230,8 +228,8 @@ impl<S: Sums, F: FnMut(MethodId) -> bool> Edges<S, F> {
                 OTHERS => return None,
                 label => Some(self.numbering.method(u32::try_from(label - 1).ok()?)?),
             };
-            let ReportRow { calls, total, self_weight, total_from, total_by, waiting_ns, .. } = row;
-            Some(EdgeRow { method, calls, total, self_weight, total_from, total_by, waiting_ns })
+            let ReportRow { calls, total, self_weight, bounds, waiting_ns, .. } = row;
+            Some(EdgeRow { method, calls, total, self_weight, bounds, waiting_ns })
         });
         rows.collect()
     }

@@ -4,11 +4,12 @@
 
 use std::num::NonZeroU64;
 
+use super::innermost::{Innermost, SelfTime};
 use super::numbering::Numbering;
-use super::path_tree::PathTree;
+use super::path_tree::{PathBounds, PathTree};
 use super::paths::{BEYOND, Paths, ROOT, at};
 use crate::MethodId;
-use crate::read::{Clock, TimeAxis, Visit};
+use crate::read::{Bounds, Clock, TimeAxis, Visit};
 
 /// Adds up the calls of any number of threads, one after the other: calls with the same methods on the
 /// stack count as one path. Memory: about 32 bytes a path, 4 bytes an open frame.
@@ -34,10 +35,15 @@ pub struct Graph<W = CallWeight> {
     weight: W,
     numbering: Numbering,
     paths: Paths<u64>,
-    /// By path: the weight that passed while its last method was the innermost frame, and the wall-clock time
-    /// if the weight is CPU time.
-    self_weight: Vec<u128>,
+    /// By path: the time while its last method was the innermost frame; the same by wall-clock time, if that is CPU time;
+    /// and the time of the intervals between two marks in which it was on the stack all the time, and not only it was
+    /// innermost.
+    self_time: Vec<SelfTime>,
     self_wall: Vec<u128>,
+    within: Vec<u64>,
+    innermost: Innermost,
+    /// The least number of open frames in the current interval.
+    low: usize,
     /// The paths of the open frames, after the root.
     stack: Vec<u32>,
     calls: u64,
@@ -53,6 +59,16 @@ pub trait Weight {
     /// Returns the weight that passed since the last event, and the wall-clock time if the weight is CPU time.
     fn pass(&mut self) -> (u64, u64);
 
+    /// The number of the current interval between two marks, if the weight is time.
+    fn interval(&self) -> u64 {
+        0
+    }
+
+    /// The bounds of the events there.
+    fn bounds(&self) -> Bounds {
+        Bounds::UNKNOWN
+    }
+
     /// Ends a thread.
     fn end_thread(&mut self) {}
 }
@@ -62,7 +78,7 @@ pub trait Weight {
 pub struct CallWeight;
 
 /// Calls weigh their duration, or if `CPU` the CPU time in it, by the clock that is advanced while records are received.
-/// Memory: 16 bytes more a path, and as much again for CPU time.
+/// Memory: 40 bytes more a path, and 16 more for CPU time.
 #[derive(Clone, Debug)]
 pub struct TimeWeight<'c, const CPU: bool> {
     clock: &'c Clock,
@@ -105,6 +121,15 @@ impl<const CPU: bool> Weight for TimeWeight<'_, CPU> {
         (passed, all)
     }
 
+    #[inline]
+    fn interval(&self) -> u64 {
+        self.clock.interval()
+    }
+
+    fn bounds(&self) -> Bounds {
+        self.clock.bounds_on(Self::TIME)
+    }
+
     fn end_thread(&mut self) {
         (self.last, self.last_wall) = (0, 0);
     }
@@ -120,22 +145,32 @@ impl<W: Weight> Visit for Graph<W> {
     #[inline]
     fn enter(&mut self, method: MethodId) {
         self.pass();
-        let number = self.numbering.number(method);
-        let parent = self.stack.last().copied().unwrap_or(ROOT);
-        let path = self.paths.child(parent, number);
-        match self.paths.counts_mut(path) {
-            Some(calls) => *calls += 1,
-            None => self.beyond += 1,
-        }
+        let path = self.path_to(method);
         self.stack.push(path);
-        self.calls += 1;
+    }
+
+    // Half of all calls make no others: no frame is needed for them.
+    #[inline]
+    fn timed_call(&mut self, clock: &Clock, method: MethodId, exits: NonZeroU64) {
+        self.pass();
+        let path = self.path_to(method);
+        clock.pass_enter(method);
+        self.pass_on(path);
+        if let Some(further) = NonZeroU64::new(exits.get() - 1) {
+            self.exit(further);
+        }
+        clock.pass_exit(exits);
     }
 
     #[inline]
     fn exit(&mut self, count: NonZeroU64) {
         self.pass();
         let count = usize::try_from(count.get()).unwrap_or(usize::MAX);
-        self.stack.truncate(self.stack.len().saturating_sub(count));
+        let rest = self.stack.len().saturating_sub(count);
+        if W::AXIS.is_some() && rest < self.low {
+            self.lower(rest);
+        }
+        self.stack.truncate(rest);
     }
 }
 
@@ -147,27 +182,119 @@ impl<W: Weight> Graph<W> {
     }
 
     fn with_paths(weight: W, paths: Paths<u64>) -> Self {
-        let (self_weight, self_wall) = (Vec::new(), Vec::new());
-        let (numbering, stack) = (Numbering::default(), Vec::new());
-        Self { weight, numbering, paths, self_weight, self_wall, stack, calls: 0, beyond: 0 }
+        Self {
+            weight,
+            numbering: Numbering::default(),
+            paths,
+            self_time: Vec::new(),
+            self_wall: Vec::new(),
+            within: Vec::new(),
+            innermost: Innermost::default(),
+            low: 0,
+            stack: Vec::new(),
+            calls: 0,
+            beyond: 0,
+        }
+    }
+
+    /// Counts a call in the innermost frame. Returns its path.
+    #[inline]
+    fn path_to(&mut self, method: MethodId) -> u32 {
+        let number = self.numbering.number(method);
+        let parent = self.stack.last().copied().unwrap_or(ROOT);
+        let path = self.paths.child(parent, number);
+        match self.paths.counts_mut(path) {
+            Some(calls) => *calls += 1,
+            None => self.beyond += 1,
+        }
+        self.calls += 1;
+        if W::AXIS.is_some() {
+            match self.self_time.get_mut(at(path)) {
+                Some(time) => self.innermost.enter(at(path), time),
+                None => self.enter_new(path),
+            }
+        }
+        path
+    }
+
+    #[cold]
+    fn enter_new(&mut self, path: u32) {
+        self.self_time.resize(self.paths.nodes().len(), SelfTime::default());
+        if let Some(time) = self.self_time.get_mut(place(path)) {
+            self.innermost.enter(place(path), time);
+        }
     }
 
     /// Adds what has passed since the last event to the innermost frame.
     #[inline]
     fn pass(&mut self) {
+        self.pass_on(self.stack.last().copied().unwrap_or(ROOT));
+        if W::AXIS.is_some() && self.weight.interval() != self.innermost.interval() {
+            self.begin_interval();
+        }
+    }
+
+    /// Adds what has passed since the last event to a path.
+    #[inline]
+    fn pass_on(&mut self, path: u32) {
+        if W::AXIS.is_none() {
+            return;
+        }
         let (passed, wall) = self.weight.pass();
-        let Some(&path) = self.stack.last() else { return };
-        if passed > 0 {
-            add(&mut self.self_weight, path, passed, &self.paths);
+        if let Some(time) = self.self_time.get_mut(at(path)) {
+            time.add(passed);
         }
         if W::AXIS == Some(TimeAxis::Cpu) && wall > 0 {
             add(&mut self.self_wall, path, wall, &self.paths);
         }
     }
 
+    #[inline(never)]
+    fn begin_interval(&mut self) {
+        self.end_interval();
+        let innermost = self.stack.last().map_or(0, |path| place(*path));
+        if self.self_time.is_empty() {
+            self.self_time.push(SelfTime::default());
+        }
+        let Some(time) = self.self_time.get_mut(innermost) else { return };
+        let (interval, bounds) = (self.weight.interval(), self.weight.bounds());
+        self.innermost.begin(interval, bounds, innermost, time);
+        self.low = self.stack.len();
+    }
+
+    /// Frames that were entered in earlier intervals are left. They, and the one below, are innermost for the first time
+    /// in this interval.
+    #[inline(never)]
+    fn lower(&mut self, rest: usize) {
+        let outer = self.stack.get(rest.saturating_sub(1)..self.low).unwrap_or_default();
+        let root = (rest == 0).then_some(0);
+        for number in outer.iter().map(|path| place(*path)).chain(root) {
+            let Some(time) = self.self_time.get_mut(number) else { continue };
+            self.innermost.enter(number, time);
+        }
+        self.low = rest;
+    }
+
+    /// Ends an interval. The frames below the lowest depth were open all the time, and the last of them was innermost at
+    /// that depth.
+    fn end_interval(&mut self) {
+        let times = &mut self.self_time;
+        let width_ns = self.innermost.end_interval(|number| times.get_mut(number));
+        let low = self.low.checked_sub(1).and_then(|top| self.stack.get(top));
+        let low = low.map_or(0, |path| place(*path));
+        if width_ns > 0 && low >= self.within.len() {
+            self.within.resize(self.paths.nodes().len(), 0);
+        }
+        if let Some(within) = self.within.get_mut(low) {
+            *within = within.saturating_add(width_ns);
+        }
+    }
+
     /// Ends a thread: the next entry is an outermost call.
     pub fn end_thread(&mut self) {
         self.pass();
+        self.end_interval();
+        self.innermost.end_thread();
         self.weight.end_thread();
         self.stack.clear();
     }
@@ -180,17 +307,34 @@ impl<W: Weight> Graph<W> {
 
     /// Returns the tree of all calls added. Frames that are open count up to here.
     #[must_use]
-    pub fn into_tree(self) -> PathTree {
-        let in_ns = |sums: Vec<u128>| {
-            let mut sums: Vec<_> = sums.into_iter().map(Clock::to_ns).collect();
-            sums.resize(self.paths.nodes().len(), 0);
+    pub fn into_tree(mut self) -> PathTree {
+        // Nothing was on the stack.
+        self.self_time.iter_mut().take(1).for_each(|root| *root = SelfTime::default());
+        self.self_wall.iter_mut().take(1).for_each(|root| *root = 0);
+        let len = self.paths.nodes().len();
+        let bounds = |path| {
+            let within = self.within.get(path).copied().unwrap_or_default();
+            let time = self.self_time.get(path).copied().unwrap_or_default();
+            PathBounds::new(self.innermost.bounds(path, time), within)
+        };
+        let bounds = W::AXIS.map(|_| (0..len).map(bounds).collect());
+        let in_ns = |sums: &mut dyn Iterator<Item = u128>| {
+            let mut sums: Vec<_> = sums.map(Clock::to_ns).collect();
+            sums.resize(len, 0);
             sums
         };
-        let self_weight = W::AXIS.map(|_| in_ns(self.self_weight));
-        let self_wall = (W::AXIS == Some(TimeAxis::Cpu)).then(|| in_ns(self.self_wall));
+        let self_weight = W::AXIS.map(|_| in_ns(&mut self.self_time.iter().map(|time| time.get())));
+        let self_wall =
+            (W::AXIS == Some(TimeAxis::Cpu)).then(|| in_ns(&mut self.self_wall.iter().copied()));
         let nodes = self.paths.into_nodes();
-        PathTree::new(self.numbering, nodes, self.beyond, self_weight, self_wall)
+        PathTree::new(self.numbering, nodes, self.beyond, self_weight, self_wall, bounds)
     }
+}
+
+/// The number of a path for [`Innermost`]. Those for which there was no room count as the root.
+#[inline]
+fn place(path: u32) -> usize {
+    if path == BEYOND { 0 } else { at(path) }
 }
 
 /// Adds to the sum of a path.

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::SumBounds;
 use super::numbering::Numbering;
 use super::paths::{PathNode, ROOT, at};
 use crate::MethodId;
@@ -37,8 +38,27 @@ pub struct PathRow {
     pub total: u64,
     /// Calls that end with this path; or the time while it was the whole stack.
     pub self_weight: u64,
+    /// The bounds of both: times are estimates.
+    pub bounds: SumBounds,
     /// If the total is CPU time: how long the thread did not run while the path was on the stack.
     pub waiting_ns: u64,
+}
+
+/// What is known about the times of a path.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PathBounds {
+    /// How long it was the whole stack for certain, and in addition at most.
+    own: (u64, u64),
+    /// The same for the time while it was on the stack.
+    total: (u64, u64),
+}
+
+impl PathBounds {
+    /// From the bounds of its self weight, of which a part is of intervals in which it was on the stack all the time.
+    /// Its total does not have that of its callees yet.
+    pub(super) fn new(own: (u64, u64), within: u64) -> Self {
+        Self { own, total: (own.0.saturating_add(within), own.1.saturating_sub(within)) }
+    }
 }
 
 /// Calls added up by path. Memory: about 32 bytes a path.
@@ -52,19 +72,22 @@ pub struct PathTree {
     totals: Vec<u64>,
     /// The total wall-clock time, if weights are CPU time.
     wall_totals: Option<Vec<u64>>,
+    /// The bounds of times.
+    bounds: Option<Vec<PathBounds>>,
     calls: u64,
     beyond: u64,
 }
 
 impl PathTree {
     /// Creates a tree in which paths weigh their calls, or the given numbers, one for each node. `wall` has their
-    /// wall-clock time, if their weight is CPU time.
+    /// wall-clock time, if their weight is CPU time, and `bounds` its bounds, if it is time.
     pub(super) fn new(
         numbering: Numbering,
         mut nodes: Vec<PathNode<u64>>,
         beyond: u64,
         self_weight: Option<Vec<u64>>,
         wall: Option<Vec<u64>>,
+        mut bounds: Option<Vec<PathBounds>>,
     ) -> Self {
         nodes.shrink_to_fit();
         let calls = nodes.iter().map(|node| node.counts).sum();
@@ -89,13 +112,21 @@ impl PathTree {
                     .take(1)
                     .for_each(|sum| *sum = sum.saturating_add(total));
             }
+            if let Some(bounds) = &mut bounds {
+                let sure = bounds.get(path).map_or(0, |bounds| bounds.total.0);
+                bounds
+                    .iter_mut()
+                    .skip(parent)
+                    .take(1)
+                    .for_each(|of| of.total.0 = of.total.0.saturating_add(sure));
+            }
             let Some(parent) = nodes.get_mut(parent) else { continue };
             let first = std::mem::replace(&mut parent.last, u32::try_from(path).unwrap_or(ROOT));
             if let Some(node) = nodes.get_mut(path) {
                 node.after = first;
             }
         }
-        Self { numbering, nodes, self_weight, totals, wall_totals, calls, beyond }
+        Self { numbering, nodes, self_weight, totals, wall_totals, bounds, calls, beyond }
     }
 
     /// The calls of all paths.
@@ -178,7 +209,11 @@ impl PathTree {
             Some(self_weight) => self_weight.get(at(path.0)).copied().unwrap_or_default(),
         };
         let (total, waiting_ns) = (self.total(path), self.waiting_ns(path));
-        Some(PathRow { method, calls, total, self_weight, waiting_ns })
+        let known = self.bounds.as_ref().and_then(|bounds| bounds.get(at(path.0)));
+        let bounds = known.map_or(SumBounds::exact(total, self_weight), |known| {
+            SumBounds::new(known.total, known.own)
+        });
+        Some(PathRow { method, calls, total, self_weight, bounds, waiting_ns })
     }
 
     /// If weights are CPU time: how long the threads waited while a path was on the stack; the

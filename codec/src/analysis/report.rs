@@ -10,6 +10,35 @@ use super::numbering::{Numbering, index};
 use crate::MethodId;
 use crate::read::Visit;
 
+/// The least and the most that the sums of a row can be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct SumBounds {
+    /// Total is not less than this.
+    pub total_from: u64,
+    /// It is not more than this.
+    pub total_by: u64,
+    /// The same for self.
+    pub self_from: u64,
+    /// The same for self.
+    pub self_by: u64,
+}
+
+impl SumBounds {
+    /// The bounds of exact sums.
+    pub(super) fn exact(total: u64, self_weight: u64) -> Self {
+        let (total_from, total_by) = (total, total);
+        Self { total_from, total_by, self_from: self_weight, self_by: self_weight }
+    }
+
+    /// Bounds from what is certain, and what may be in addition.
+    pub(super) fn new(total: (u64, u64), self_weight: (u64, u64)) -> Self {
+        let [total, own] =
+            [total, self_weight].map(|(from, more)| (from, from.saturating_add(more)));
+        Self { total_from: total.0, total_by: total.1, self_from: own.0, self_by: own.1 }
+    }
+}
+
 /// The sums of one method, in calls or in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -23,10 +52,8 @@ pub struct ReportRow {
     pub total: u64,
     /// Its number of calls; or the time while it was the innermost frame.
     pub self_weight: u64,
-    /// The lower bound of the total. Times are estimates; calls are exact.
-    pub total_from: u64,
-    /// The upper bound.
-    pub total_by: u64,
+    /// Times are estimates; calls are exact.
+    pub bounds: SumBounds,
     /// If the total is CPU time: how long the thread did not run while the method was on the stack.
     pub waiting_ns: u64,
 }
@@ -242,16 +269,9 @@ impl Report {
             let [outermost, recursive] = sums else { return None };
             let calls = outermost.calls + outermost.leaves + recursive.calls + recursive.leaves;
             let total = outermost.total + outermost.leaves;
-            let (self_weight, total_from, total_by) = (calls, total, total);
-            (calls > 0).then_some(ReportRow {
-                method,
-                calls,
-                total,
-                self_weight,
-                total_from,
-                total_by,
-                waiting_ns: 0,
-            })
+            let (self_weight, bounds) = (calls, SumBounds::exact(total, calls));
+            let row = ReportRow { method, calls, total, self_weight, bounds, waiting_ns: 0 };
+            (calls > 0).then_some(row)
         };
         let mut rows: Vec<_> = near.chain(far).filter_map(row).collect();
         rows.sort_by(|a, b| (b.total, b.calls, a.method).cmp(&(a.total, a.calls, b.method)));

@@ -7,17 +7,18 @@
 
 use std::num::NonZeroU64;
 
-use super::ReportRow;
+use super::innermost::{Innermost, SelfTime};
 use super::numbering::{Numbering, index};
+use super::{ReportRow, SumBounds};
 use crate::MethodId;
-use crate::read::{Bounds, Clock, TimeAxis, Visit};
+use crate::read::{Clock, TimeAxis, Visit};
 
 #[derive(Clone, Copy, Default, Debug)]
 struct Sum {
     calls: u64,
     /// In fractions of a nanosecond, as [`Clock::now`].
     total: u128,
-    self_weight: u128,
+    self_weight: SelfTime,
     /// The total wall-clock time, if weights are CPU time.
     wall_total: u128,
     /// The number of open frames; for the outermost one: when it was entered, the latest time for that, and
@@ -35,13 +36,23 @@ struct Sum {
 }
 
 impl Sum {
+    /// A frame is entered in the current interval, and so is innermost for a moment. Its own does not count as open yet.
     #[inline(always)]
-    fn touch(&mut self, interval: u64, bounds: Bounds) {
-        if self.touched != interval {
-            self.touched = interval;
-            // Where nothing is known, nothing can be added up.
-            let width = if bounds.by_ns == u64::MAX { 0 } else { bounds.by_ns - bounds.from_ns };
-            self.may_be_ns = self.may_be_ns.saturating_add(width);
+    fn touch_entered(&mut self, number: usize, innermost: &mut Innermost) {
+        if self.open > 0 {
+            innermost.enter(number, &mut self.self_weight);
+        } else if self.touched != innermost.interval() {
+            self.touch(innermost);
+            innermost.enter(number, &mut self.self_weight);
+        }
+    }
+
+    /// Its outermost frame is entered or left in the current interval.
+    #[inline(always)]
+    fn touch(&mut self, innermost: &Innermost) {
+        if self.touched != innermost.interval() {
+            self.touched = innermost.interval();
+            self.may_be_ns = self.may_be_ns.saturating_add(innermost.width_ns());
         }
     }
 }
@@ -71,10 +82,13 @@ impl Sum {
 pub struct TimedReport<'c, const CPU: bool> {
     clock: &'c Clock,
     numbering: Numbering,
-    /// By number of the method; index 0 is not used.
+    /// By number of the method; 0 has what passes while no frame is open.
     sums: Vec<Sum>,
+    innermost: Innermost,
     /// Numbers of the open frames' methods.
     stack: Vec<usize>,
+    /// The least number of open frames in the current interval.
+    low: usize,
     /// When the last event happened, on the axis that is added up.
     last: u64,
     /// The wall-clock time while a frame was open, up to the first frame that is open now, and when that was
@@ -102,8 +116,8 @@ impl<const CPU: bool> Visit for TimedReport<'_, CPU> {
             }
             sum.entered_by_ns = bounds.by_ns;
             sum.entered_in = interval;
-            sum.touch(interval, bounds);
         }
+        sum.touch_entered(number, &mut self.innermost);
         sum.open += 1;
         if CPU && self.stack.is_empty() {
             self.wall_since = self.clock.now();
@@ -125,16 +139,16 @@ impl<const CPU: bool> Visit for TimedReport<'_, CPU> {
         self.last = clock.on(Self::AXIS);
         debug_assert!(number < self.sums.len(), "there is a sum for each number");
         if let Some(sum) = self.sums.get_mut(number) {
-            let duration = u128::from(self.last.saturating_sub(entered_at));
+            let duration = self.last.saturating_sub(entered_at);
             sum.calls += 1;
-            sum.self_weight += duration;
+            sum.self_weight.add(duration);
             if sum.open == 0 {
-                sum.total += duration;
+                sum.total += u128::from(duration);
                 if CPU {
                     sum.wall_total += u128::from(clock.now().saturating_sub(entered_at_wall));
                 }
-                sum.touch(clock.interval(), clock.bounds_on(Self::AXIS));
             }
+            sum.touch_entered(number, &mut self.innermost);
         }
         if CPU && self.stack.is_empty() {
             self.wall += u128::from(clock.now().saturating_sub(entered_at_wall));
@@ -150,6 +164,9 @@ impl<const CPU: bool> Visit for TimedReport<'_, CPU> {
         self.pass();
         let count = usize::try_from(count.get()).unwrap_or(usize::MAX);
         let rest = self.stack.len().saturating_sub(count);
+        if rest < self.low {
+            self.lower(rest);
+        }
         for &number in self.stack.get(rest..).unwrap_or_default() {
             debug_assert!(number < self.sums.len(), "there is a sum for each number");
             let Some(sum) = self.sums.get_mut(number) else { continue };
@@ -167,7 +184,7 @@ impl<const CPU: bool> Visit for TimedReport<'_, CPU> {
                 let bounds = self.clock.bounds_on(Self::AXIS);
                 let sure = bounds.from_ns.saturating_sub(sum.entered_by_ns);
                 sum.sure_ns = sum.sure_ns.saturating_add(sure);
-                sum.touch(interval, bounds);
+                sum.touch(&self.innermost);
             }
         }
         if CPU && rest == 0 && !self.stack.is_empty() {
@@ -184,13 +201,16 @@ impl<'c, const CPU: bool> TimedReport<'c, CPU> {
     #[must_use]
     pub fn new(clock: &'c Clock) -> Self {
         let (numbering, sums) = (Numbering::default(), vec![Sum::default()]);
-        let stack = Vec::new();
-        Self { clock, numbering, sums, stack, last: 0, wall: 0, wall_since: 0 }
+        let (innermost, stack) = (Innermost::default(), Vec::new());
+        Self { clock, numbering, sums, innermost, stack, low: 0, last: 0, wall: 0, wall_since: 0 }
     }
 
     /// Ends a thread. Frames that are still open count up to its last known instant.
     pub fn end_thread(&mut self) {
+        self.pass();
         self.exit(NonZeroU64::MAX);
+        self.end_interval();
+        self.innermost.end_thread();
         self.last = 0;
     }
 
@@ -206,9 +226,39 @@ impl<'c, const CPU: bool> TimedReport<'c, CPU> {
         let now = self.clock.on(Self::AXIS);
         let innermost = self.stack.last().copied().unwrap_or_default();
         if let Some(sum) = self.sums.get_mut(innermost) {
-            sum.self_weight += u128::from(now.saturating_sub(self.last));
+            sum.self_weight.add(now.saturating_sub(self.last));
         }
         self.last = now;
+        if self.clock.interval() != self.innermost.interval() {
+            self.begin_interval(innermost);
+        }
+    }
+
+    #[inline(never)]
+    fn begin_interval(&mut self, innermost: usize) {
+        self.end_interval();
+        let Some(sum) = self.sums.get_mut(innermost) else { return };
+        let (interval, bounds) = (self.clock.interval(), self.clock.bounds_on(Self::AXIS));
+        self.innermost.begin(interval, bounds, innermost, &mut sum.self_weight);
+        self.low = self.stack.len();
+    }
+
+    fn end_interval(&mut self) {
+        let sums = &mut self.sums;
+        self.innermost.end_interval(|number| Some(&mut sums.get_mut(number)?.self_weight));
+    }
+
+    /// Frames that were entered in earlier intervals are left. They, and the one below, are innermost for the first time
+    /// in this interval.
+    #[inline(never)]
+    fn lower(&mut self, rest: usize) {
+        let outer = self.stack.get(rest.saturating_sub(1)..self.low).unwrap_or_default();
+        let none = (rest == 0).then_some(0);
+        for number in outer.iter().copied().chain(none) {
+            let Some(sum) = self.sums.get_mut(number) else { continue };
+            self.innermost.enter(number, &mut sum.self_weight);
+        }
+        self.low = rest;
     }
 
     /// All calls so far.
@@ -220,7 +270,7 @@ impl<'c, const CPU: bool> TimedReport<'c, CPU> {
     /// How long all methods together ran: the time of all threads while a frame was open.
     #[must_use]
     pub fn total_ns(&self) -> u64 {
-        Clock::to_ns(self.sums.iter().skip(1).map(|sum| sum.self_weight).sum())
+        Clock::to_ns(self.sums.iter().skip(1).map(|sum| sum.self_weight.get()).sum())
     }
 
     /// How long all threads together waited while a frame was open, if CPU time is added up; otherwise 0.
@@ -232,18 +282,23 @@ impl<'c, const CPU: bool> TimedReport<'c, CPU> {
     /// The rows, the largest total first.
     #[must_use]
     pub fn rows(&self) -> Vec<ReportRow> {
-        let row = |(&method, sum): (&MethodId, &Sum)| ReportRow {
-            method,
-            calls: sum.calls,
-            waiting_ns: Clock::to_ns(sum.wall_total.saturating_sub(sum.total)),
-            total: Clock::to_ns(sum.total),
-            self_weight: Clock::to_ns(sum.self_weight),
+        let row = |(number, (&method, sum)): (usize, (&MethodId, &Sum))| {
             // A method that is entered or left between two marks ran for any part of the time between them.
-            total_from: sum.sure_ns,
-            total_by: sum.sure_ns.saturating_add(sum.may_be_ns),
+            let bounds = SumBounds::new(
+                (sum.sure_ns, sum.may_be_ns),
+                self.innermost.bounds(number, sum.self_weight),
+            );
+            ReportRow {
+                method,
+                calls: sum.calls,
+                waiting_ns: Clock::to_ns(sum.wall_total.saturating_sub(sum.total)),
+                total: Clock::to_ns(sum.total),
+                self_weight: Clock::to_ns(sum.self_weight.get()),
+                bounds,
+            }
         };
-        let mut rows: Vec<_> =
-            self.numbering.methods().iter().zip(self.sums.iter().skip(1)).map(row).collect();
+        let methods = self.numbering.methods().iter().zip(self.sums.iter().skip(1));
+        let mut rows: Vec<_> = (1..).zip(methods).map(row).collect();
         rows.sort_by(|a, b| (b.total, b.calls, a.method).cmp(&(a.total, a.calls, b.method)));
         rows
     }

@@ -212,7 +212,7 @@ proptest! {
             prop_assert!(is_sorted(&neighbours.rows()));
             for row in neighbours.rows() {
                 prop_assert!(row.self_weight == row.calls && row.self_weight <= row.total, "{:?}", row);
-                prop_assert_eq!((row.total_from, row.total_by), (row.total, row.total));
+                prop_assert_eq!((row.bounds.total_from, row.bounds.total_by), (row.total, row.total));
             }
             prop_assert_eq!(by_method(neighbours.rows()), expected);
             let chosen: BTreeMap<_, _> =

@@ -11,10 +11,8 @@ use crate::args::{Format, GraphArgs};
 use crate::cmd::{line_limit, trace_field};
 use crate::failure::Failure;
 use crate::input::source::Source;
-use crate::input::times::precision_note;
-use crate::output::{
-    Align, Labels, Out, Table, Unit, Weight, duration, grouped, indent, percent, plural,
-};
+use crate::input::times::bounds_note;
+use crate::output::{Labels, Out, Shares, Unit, Weight, duration, indent, percent, plural};
 
 /// The limits of text by default.
 const DEFAULT_MAX: u64 = 100;
@@ -30,13 +28,16 @@ pub(super) struct GraphPrinter<'a> {
     place: Option<String>,
     labels: Labels<'a>,
     begun: bool,
+    /// Whether a weight that was printed is rough.
+    is_rough: bool,
 }
 
 impl<'a> GraphPrinter<'a> {
     pub(super) fn new(args: &'a GraphArgs, source: &Source, trace: &'a Trace) -> Self {
         let name = trace_field(source, trace, args.source.format);
         let labels = Labels::new(&trace.methods, args.source.format, args.verbose);
-        Self { args, trace, name, place: source.place(&trace.dir), labels, begun: false }
+        let place = source.place(&trace.dir);
+        Self { args, trace, name, place, labels, begun: false, is_rough: false }
     }
 
     /// Prints one tree: that of a thread, with its title, or that of all threads.
@@ -82,7 +83,7 @@ impl<'a> GraphPrinter<'a> {
     /// Ends the trace, with a note about the precision of its times.
     pub(super) fn end(&self, unit: Unit, out: &mut Out) -> Result<(), Failure> {
         if self.args.source.format == Format::Text && unit.is_time() {
-            writeln!(out, "\n{}", precision_note(self.trace, unit))?;
+            writeln!(out, "\n{}", bounds_note(self.trace, unit, self.is_rough))?;
         }
         Ok(())
     }
@@ -106,28 +107,16 @@ impl<'a> GraphPrinter<'a> {
             return Ok(());
         }
         let unit = Unit::new(tree.axis());
-        let right = |title| (title, Align::Right);
-        let (total, waiting) = match unit {
-            Unit::Cpu => ("cpu", Some("waiting")),
-            _ => ("total", None),
-        };
-        let numbers = [Some("calls"), Some(total), Some("%"), Some("self"), waiting];
-        let columns = numbers.into_iter().flatten().map(right).chain([("method", Align::Left)]);
-        let mut table = Table::new(&columns.collect::<Vec<_>>());
+        let mut table = unit.table("method", Shares::Total);
         for &(path, depth) in &selected.paths {
             let Some(row) = tree.row(path) else { continue };
             let mut name = String::new();
             indent(depth, &mut name);
             name.push_str(self.labels.get(row.method));
-            let numbers = [
-                grouped(row.calls),
-                unit.show(row.total),
-                format!("{:>6}", percent(row.total, tree.weight())),
-                unit.show(row.self_weight),
-            ];
-            let waiting = (unit == Unit::Cpu).then(|| duration(row.waiting_ns));
+            let weight = Weight::from(row);
+            self.is_rough |= weight.is_rough();
             table.self_share(percent(row.self_weight, tree.weight()));
-            table.row(numbers.into_iter().chain(waiting).chain([name]));
+            table.row(weight.cells(unit, tree.weight(), Shares::Total).into_iter().chain([name]));
         }
         out.write_all(b"\n")?;
         Ok(table.print(out)?)

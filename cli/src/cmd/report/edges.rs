@@ -15,7 +15,7 @@ use crate::input::reading::{Chosen, Reading, visit_thread, visit_timed};
 use crate::input::source::Source;
 use crate::input::times::{bounds_note, weight_of};
 use crate::output::{
-    Labels, Out, Progress, Unit, Weight, duration, escaped, grouped, left_out, plural,
+    Labels, Out, Progress, Shares, Unit, Weight, duration, escaped, grouped, left_out, plural,
 };
 
 /// The caller of outermost calls.
@@ -32,7 +32,7 @@ pub(super) fn run(
     let globs = globs(patterns, &source.traces)?;
     let format = args.source.format;
     if format == Format::Csv {
-        let (method, weight) = (Labels::COLUMNS, Weight::WITH_BOUNDS);
+        let (method, weight) = (Labels::COLUMNS, Weight::COLUMNS);
         writeln!(out, "trace,{method},{weight}")?;
     }
     let mut progress = Progress::new(source.bytes(), out);
@@ -127,10 +127,10 @@ impl Found {
                 return Ok(());
             }
             out.write_all(b"\n")?;
-            let mut table = unit.table(title(side));
+            let mut table = unit.table(title(side), Shares::Both);
             for row in shown {
                 let label = row.method.map_or(NOBODY, |method| labels.get(method));
-                let cells = Weight::from(*row).cells(unit, self.total);
+                let cells = Weight::from(*row).cells(unit, self.total, Shares::Both);
                 table.row(cells.iter().map(String::as_str).chain([label]));
             }
             table.print(out)?;
@@ -154,8 +154,8 @@ impl Found {
             out.remark(format, source.place(&trace.dir).as_deref(), &text)?;
         }
         if format == Format::Text && unit.is_time() {
-            let note = bounds_note(trace, unit, shown.iter().map(|row| Weight::from(*row)));
-            writeln!(out, "\n{note}")?;
+            let is_rough = shown.iter().any(|row| Weight::from(*row).is_rough());
+            writeln!(out, "\n{}", bounds_note(trace, unit, is_rough))?;
         }
         Ok(())
     }

@@ -13,10 +13,10 @@ use crate::failure::{Failure, Status};
 use crate::input::context_tree::ContextTree;
 use crate::input::reading::{Chosen, visit_thread};
 use crate::input::source::{Source, file_title};
-use crate::input::times::{precision_note, weight_of};
+use crate::input::times::{bounds_note, weight_of};
 use crate::output::{
-    Align, Labels, Out, Progress, Table, Unit, Weight, chain, csv_fields, duration, escaped,
-    grouped, left_out, percent, plural,
+    Align, Labels, Out, Progress, Shares, Table, Unit, Weight, chain, csv_fields, duration,
+    escaped, grouped, left_out, percent, plural,
 };
 
 /// The frames that are named at each end of a stack.
@@ -52,6 +52,7 @@ pub(super) fn run(
             labels: Labels::new(&trace.methods, args.source.format, args.verbose),
             format: args.source.format,
             max: max_lines(args),
+            is_rough: false,
         };
         if kind == PathsKind::Deepest {
             let mut deepest = Deepest::default();
@@ -82,7 +83,7 @@ pub(super) fn run(
             _ => paths.frequent(&tree, out)?,
         }
         if unit.is_time() && args.source.format == Format::Text {
-            writeln!(out, "\n{}", precision_note(trace, unit))?;
+            writeln!(out, "\n{}", bounds_note(trace, unit, paths.is_rough))?;
         }
     }
     Ok(status)
@@ -98,6 +99,8 @@ struct PathPrinter<'a> {
     labels: Labels<'a>,
     format: Format,
     max: usize,
+    /// Whether a weight that was printed is rough.
+    is_rough: bool,
 }
 
 impl PathPrinter<'_> {
@@ -132,7 +135,7 @@ impl PathPrinter<'_> {
                 StackLine::Hidden(count) => {
                     let text = self.hidden(count);
                     match self.format {
-                        Format::Text => table.row(["", &text]),
+                        Format::Text => table.remark(&text),
                         format => out.remark(format, self.place.as_deref(), &text)?,
                     }
                     continue;
@@ -160,14 +163,14 @@ impl PathPrinter<'_> {
     fn longest(&mut self, tree: &PathTree, out: &mut Out) -> Result<(), Failure> {
         let path = tree.longest();
         let unit = Unit::new(tree.axis());
-        let mut table = unit.table("method");
+        let mut table = unit.table("method", Shares::Both);
         for frame in ends(&path, self.max) {
             let (depth, path) = match frame {
                 StackLine::Shown(depth, path) => (depth, path),
                 StackLine::Hidden(count) => {
                     let text = self.hidden(count);
                     match self.format {
-                        Format::Text => table.row(["", "", "", "", "", &text]),
+                        Format::Text => table.remark(&text),
                         format => out.remark(format, self.place.as_deref(), &text)?,
                     }
                     continue;
@@ -175,11 +178,12 @@ impl PathPrinter<'_> {
             };
             let Some(row) = tree.row(*path) else { continue };
             let weight = Weight::from(row);
+            self.is_rough |= weight.is_rough();
             let numbers = weight.fields(unit, self.format);
             let (label, name) = (self.labels.get(row.method), &self.name);
             match self.format {
                 Format::Text => {
-                    let cells = weight.cells(unit, tree.weight());
+                    let cells = weight.cells(unit, tree.weight(), Shares::Both);
                     table.row(cells.iter().map(String::as_str).chain([label]));
                 }
                 Format::Json => {
@@ -210,7 +214,7 @@ impl PathPrinter<'_> {
             shown.iter().filter_map(|path| Some((*path, tree.row(*path)?))).collect();
         let width = rows
             .iter()
-            .map(|(_, row)| unit.show(row.self_weight).chars().count())
+            .map(|(_, row)| Weight::from(*row).show_self(unit).chars().count())
             .max()
             .unwrap_or(0);
         for (path, row) in rows {
@@ -247,13 +251,15 @@ impl PathPrinter<'_> {
         let unit = Unit::new(tree.axis());
         let stack = tree.stack(path);
         let depth = stack.len() - 1;
-        let numbers = Weight::from(row).fields(unit, self.format);
+        let weight = Weight::from(row);
+        self.is_rough |= weight.is_rough();
+        let numbers = weight.fields(unit, self.format);
         let (label, name) = (self.labels.get(row.method), &self.name);
         let display = |method: &MethodId| self.trace.methods.display(*method);
         match self.format {
             Format::Text => {
                 let percent = percent(row.self_weight, tree.weight());
-                let weight = unit.show(row.self_weight);
+                let weight = weight.show_self(unit);
                 let calls = match unit {
                     Unit::Calls => String::new(),
                     Unit::Nanos | Unit::Cpu => format!("  ({})", plural(row.calls, "call")),

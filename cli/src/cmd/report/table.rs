@@ -15,7 +15,7 @@ use crate::input::parallel::report_thread;
 use crate::input::reading::{Chosen, Reading, visit_thread, visit_timed};
 use crate::input::source::Source;
 use crate::input::times::{bounds_note, weight_of};
-use crate::output::{self, Labels, Out, Progress, Unit, Weight, duration, plural};
+use crate::output::{self, Labels, Out, Progress, Shares, Unit, Weight, duration, plural};
 
 /// The sums of the calls of a trace.
 struct ReportSums {
@@ -33,7 +33,7 @@ struct ReportSums {
 pub(super) fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     let format = args.source.format;
     if format == Format::Csv {
-        let (method, weight) = (Labels::COLUMNS, Weight::WITH_BOUNDS);
+        let (method, weight) = (Labels::COLUMNS, Weight::COLUMNS);
         writeln!(out, "trace,{method},{weight}")?;
     }
     let mut progress = Progress::new(source.bytes(), out);
@@ -69,9 +69,9 @@ pub(super) fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result
                 Unit::Cpu => ran(trace, sums.total, sums.waiting),
             };
             writeln!(out, "{calls} of {} in {threads}{took}\n", plural(methods, "method"))?;
-            let mut table = unit.table("method");
+            let mut table = unit.table("method", Shares::Both);
             for row in &rows {
-                let cells = Weight::from(*row).cells(unit, sums.total);
+                let cells = Weight::from(*row).cells(unit, sums.total, Shares::Both);
                 table.row(cells.iter().map(String::as_str).chain([labels.get(row.method)]));
             }
             table.print(out)?;
@@ -92,8 +92,8 @@ pub(super) fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result
             out.remark(format, source.place(&trace.dir).as_deref(), &text)?;
         }
         if format == Format::Text && unit.is_time() {
-            let note = bounds_note(trace, unit, rows.iter().map(|row| Weight::from(*row)));
-            writeln!(out, "\n{note}")?;
+            let is_rough = rows.iter().any(|row| Weight::from(*row).is_rough());
+            writeln!(out, "\n{}", bounds_note(trace, unit, is_rough))?;
         }
         if let Some(hint) = hint {
             out.note(&hint)?;

@@ -58,23 +58,25 @@ impl<'c> TimedEvents<'c> {
         };
         let position = Position { offset, exits };
         let end = self.begin_interval(|times| times.interval(position));
+        // What follows before the next mark happened at a later time, which is not known.
+        let is_instant = self.times.as_ref().is_some_and(|times| times.is_instant(position));
         let mut visitor = Clocked { clock: self.clock, inner: visitor };
         match (self.run, end) {
             (Some((offset, done, all)), end) => {
                 let until = end.filter(|end| end.offset == offset).map_or(all, |end| end.exits);
-                let until = until.min(all);
+                let until = until.min(if is_instant { done + 1 } else { all });
                 if let Some(count) = NonZeroU64::new(until - done) {
                     visitor.exit(count);
                 }
                 self.run = (until < all).then_some((offset, until, all));
                 Ok(true)
             }
-            (None, None) => self.events.visit_some(&mut visitor),
-            (None, Some(end)) if offset < end.offset => {
+            (None, None) if !is_instant => self.events.visit_some(&mut visitor),
+            (None, Some(end)) if offset < end.offset && !is_instant => {
                 self.events.visit_until(end.offset, &mut visitor)
             }
-            // The mark is inside a run of exits, or its position is wrong.
-            (None, Some(_)) => match self.events.next_record()? {
+            // One event only, or the mark is inside a run of exits, or its position is wrong.
+            (None, _) => match self.events.next_record()? {
                 Some((offset, Record::Exit(count))) => {
                     self.run = Some((offset, 0, count.get()));
                     Ok(true)

@@ -141,7 +141,7 @@ pub(crate) fn check_times(file: &ThreadFile, limits: TimeLimits) {
         let (calls, total, self_time) = sums.methods[&row.method];
         let expected = (calls, Clock::to_ns(total), Clock::to_ns(self_time));
         assert_eq!((row.calls, row.total, row.self_weight), expected, "{row:?}");
-        assert!(row.total_from <= row.total_by, "{row:?}");
+        assert!(row.bounds.total_from <= row.bounds.total_by, "{row:?}");
     }
     let tree = graph.into_tree();
     assert_eq!(tree.rows().count(), sums.paths.len());
