@@ -69,18 +69,27 @@ pub(super) fn fit(line: &str, columns: usize) -> Cow<'_, str> {
     }
 }
 
-/// Wraps a line that is too wide, if it is a sentence: one that has only short words and no gaps.
+/// Wraps a line that is too wide, if it is a sentence: one without gaps that has only short words, and names of methods
+/// that cannot be shortened enough. A name is one word.
 fn sentence(line: &str, columns: usize) -> Option<String> {
-    let is_sentence = line.width() > columns
-        && columns > NARROWEST + 2
-        && !line.contains("  ")
-        && line.split(' ').all(|word| word.width() <= NARROWEST);
-    if !is_sentence {
+    if line.width() <= columns || columns <= NARROWEST + 2 || line.contains("  ") {
+        return None;
+    }
+    if let Some((short, rest)) = shown_name::with_short_name(line)
+        && (short <= columns || rest < NARROWEST || shown_name::is_stack(line))
+    {
+        return None;
+    }
+    let words = words(line);
+    let is_name = |word: &str| shown_name::narrowest(word).is_some();
+    if !words.iter().all(|word| word.width() <= NARROWEST || is_name(word)) {
         return None;
     }
     let mut lines = String::new();
     let mut width = 0;
-    for word in line.split(' ') {
+    for word in words {
+        // After the indentation, a name may still be too wide.
+        let word = fit_word(word, columns - 2);
         if width > 0 && width + 1 + word.width() > columns {
             lines.push_str("\n ");
             width = 1;
@@ -89,10 +98,30 @@ fn sentence(line: &str, columns: usize) -> Option<String> {
             lines.push(' ');
             width += 1;
         }
-        lines.push_str(word);
+        lines.push_str(&word);
         width += word.width();
     }
     Some(lines)
+}
+
+/// The words of a line. The parameters of a method belong to its name.
+fn words(line: &str) -> Vec<&str> {
+    let names: Vec<_> =
+        shown_name::shown_names(line).map(|name| name.package.start..name.parameters.end).collect();
+    let mut from = 0;
+    let blanks = line.match_indices(' ').map(|(at, _)| at);
+    let breaks = blanks.filter(|at| !names.iter().any(|name| name.contains(at)));
+    let mut words: Vec<_> =
+        breaks.map(|at| &line[std::mem::replace(&mut from, at + 1)..at]).collect();
+    words.push(&line[from..]);
+    words
+}
+
+fn fit_word(word: &str, columns: usize) -> Cow<'_, str> {
+    if word.width() <= columns {
+        return Cow::Borrowed(word);
+    }
+    Cow::Owned(shown_name::shorten(word, columns).unwrap_or_else(|| without_middle(word, columns)))
 }
 
 /// The gaps of a line: two or more blanks, its indentation included.
@@ -150,7 +179,7 @@ mod tests {
     #[test]
     fn numbers_stay_as_long_as_a_name_can_be_cut() {
         let line = "    2  65.7 ms   38.4%  6.49 µs   0.0%  Work.lambda$main$0(int)";
-        assert_eq!(fit(line, 50), "    2  65.7 ms   38.4%  6.49 µs   0.0%  Work…(int)");
+        assert_eq!(fit(line, 50), "    2  65.7 ms   38.4%  6.49 µs   0.0%  Work.lamb…");
     }
 
     #[test]
@@ -164,6 +193,21 @@ mod tests {
         let line = "… 2 more paths with 3 calls left out (--min 1; 0 for all)";
         let lines = "… 2 more paths with 3 calls\n  left out (--min 1; 0 for\n  all)";
         assert_eq!(fit(line, 27), lines);
+    }
+
+    #[test]
+    fn a_sentence_with_a_name_loses_only_package_and_parameters() {
+        let line =
+            "com.app.orders.OrderService.total(Customer, int), called 12×, took 3 s of CPU time";
+        let rest = ", called 12×, took 3 s of CPU time";
+        assert_eq!(fit(line, 80), format!("c.app.orders.OrderService.total(Customer, int){rest}"));
+        assert_eq!(fit(line, 60), format!("OrderService.total(…){rest}"));
+        assert_eq!(
+            fit(line, 50),
+            "c.app.orders.OrderService.total(Customer, int),\n  called 12×, took 3 s of CPU time"
+        );
+        let name = "com.app.orders.OrderService.total(Customer, int)";
+        assert_eq!(fit(name, 30), "OrderService.total(…)");
     }
 
     #[test]

@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::more;
 
@@ -62,6 +62,14 @@ fn length_at(text: &str, at: usize) -> usize {
     text[at..].chars().next().map_or(0, char::len_utf8)
 }
 
+/// The widths of a text with a name whose package and parameters are cut, and of what is around the name.
+pub(super) fn with_short_name(text: &str) -> Option<(usize, usize)> {
+    let name = widest(text)?;
+    let rest = text[..name.package.start].width() + text[name.parameters.end..].width();
+    let short = text[name.class].width() + text[name.method].width() + "(…)".width();
+    Some((rest + short, rest))
+}
+
 /// The width below which a text that contains a name loses more than package, class and parameters; `None` if it
 /// contains no name.
 pub(super) fn narrowest(text: &str) -> Option<usize> {
@@ -71,8 +79,9 @@ pub(super) fn narrowest(text: &str) -> Option<usize> {
 }
 
 /// Shortens a text that contains a stack or the name of a method to this width. Of a stack, the outermost frames go
-/// first. Of a name, parts of the package are abbreviated, then the package goes, the last parameters, and the
-/// start of the class; the method stays. Returns `None` if that is not enough.
+/// first. Of a name, parts of the package are abbreviated, then go the package, the last parameters, the start of the
+/// class, the class, and the end of the method. One `…` is in the place of what is missing. Returns `None` if that is
+/// not enough.
 pub(super) fn shorten(text: &str, columns: usize) -> Option<String> {
     if text.contains(ARROW) {
         let stack = shorten_stack(text, columns);
@@ -87,6 +96,11 @@ pub(super) fn shorten(text: &str, columns: usize) -> Option<String> {
     Some(format!("{before}{short}{after}"))
 }
 
+/// Returns whether a text contains several frames.
+pub(super) fn is_stack(text: &str) -> bool {
+    text.contains(ARROW)
+}
+
 fn widest(text: &str) -> Option<ShownName> {
     shown_names(text).max_by_key(|name| text[name.package.start..name.parameters.end].width())
 }
@@ -97,11 +111,32 @@ fn shorten_name(text: &str, name: &ShownName, room: usize) -> Option<String> {
             .map(|part| &text[part.clone()]);
     let candidates = packages(package)
         .map(|package| format!("{package}{class}{method}{parameters}"))
-        .chain(lists(parameters).map(|list| format!("{class}{method}{list}")))
-        .chain(classes(class).map(|class| format!("{class}{method}(…)")));
+        .chain(lists(parameters).map(|list| format!("{class}{method}{list}")));
+    // With another `…` before it, the one for parameters goes.
+    let (list, rest) = match parameters {
+        "()" => ("()", "()"),
+        _ => ("(…)", ""),
+    };
+    let cut = [format!("{class}{method}…")]
+        .into_iter()
+        .chain(classes(class).map(|class| format!("{class}{method}{rest}")))
+        .chain([format!("{method}{list}"), format!("{method}…")]);
     let shortest =
-        if parameters == "()" { format!("{method}()") } else { format!("{method}(…)") };
-    candidates.chain([shortest]).find(|name| name.width() <= room)
+        || start(&format!("{class}{method}"), class, room).or_else(|| start(method, "", room));
+    candidates.chain(cut).find(|name| name.width() <= room).or_else(shortest)
+}
+
+/// `Orders.tot…`: the start of a name, if it contains something of its method.
+fn start(name: &str, class: &str, room: usize) -> Option<String> {
+    const LEAST: usize = 3;
+    let kept = room.checked_sub(1).filter(|kept| *kept >= class.width() + LEAST)?;
+    let mut width = 0;
+    let is_kept = |(_, c): &(usize, char)| {
+        width += c.width().unwrap_or(0);
+        width <= kept
+    };
+    let end = name.char_indices().take_while(is_kept).last().map_or(0, |(at, c)| at + c.len_utf8());
+    Some(format!("{}…", &name[..end]))
 }
 
 /// `com.app.`, `c.app.`, `c.a.`, and nothing.
@@ -201,12 +236,18 @@ mod tests {
             (50, "JavaCompiler.compile(Collection, List, Set)"),
             (40, "JavaCompiler.compile(Collection, …)"),
             (30, "JavaCompiler.compile(…)"),
-            (20, "…Compiler.compile(…)"),
-            (10, "compile(…)"),
+            (21, "JavaCompiler.compile…"),
+            (20, "…vaCompiler.compile"),
+            (13, "…iler.compile"),
+            (11, "compile(…)"),
+            (9, "compile…"),
+            (5, "comp…"),
         ] {
             assert_eq!(shorten(NAME, columns).unwrap(), short);
         }
-        assert_eq!(shorten(NAME, 9), None);
+        assert_eq!(shorten(NAME, 3), None);
+        assert_eq!(shorten("a.Work.lambda$main$0(int)", 10).unwrap(), "Work.lamb…");
+        assert_eq!(shorten("a.Service$Worker.run()", 15).unwrap(), "…e$Worker.run()");
         assert_eq!(narrowest(NAME), Some(10));
         assert_eq!(shorten("a.Bcd.m()", 5).unwrap(), "m()");
         assert_eq!(shorten("plain text", 5), None);
