@@ -41,7 +41,7 @@ pub(crate) struct InfoArgs {
     pub(crate) max: Option<u64>,
 }
 
-#[derive(ClapArgs, Debug)]
+#[derive(ClapArgs, Clone, Debug)]
 pub(crate) struct ReplayArgs {
     #[command(flatten)]
     pub(crate) source: SourceArgs,
@@ -136,6 +136,11 @@ pub(crate) struct CheckArgs {
 }
 
 impl ReplayArgs {
+    /// Returns whether calls are rows of a table, each alone.
+    pub(crate) fn is_table(&self) -> bool {
+        !self.method.is_empty() && self.depth == Some(1) && !self.collapse
+    }
+
     /// Returns whether times are shown.
     pub(crate) fn is_timed(&self) -> bool {
         self.time || self.min_duration.is_some()

@@ -41,7 +41,7 @@ impl WeightArgs {
 }
 
 /// Where a trace is, and how to show it.
-#[derive(ClapArgs, Debug)]
+#[derive(ClapArgs, Clone, Debug)]
 pub(crate) struct SourceArgs {
     /// The trace directory
     #[arg(value_name = "DIR", default_value = DEFAULT_DIR, value_hint = ValueHint::DirPath)]
@@ -55,7 +55,7 @@ pub(crate) struct SourceArgs {
 pub(crate) const DEFAULT_DIR: &str = "flow-trace";
 
 /// Which threads.
-#[derive(ClapArgs, Debug)]
+#[derive(ClapArgs, Clone, Debug)]
 pub(crate) struct ThreadArgs {
     /// Show only this thread; repeatable
     ///
@@ -65,7 +65,7 @@ pub(crate) struct ThreadArgs {
 }
 
 /// Which tests.
-#[derive(ClapArgs, Debug, Default)]
+#[derive(ClapArgs, Clone, Debug, Default)]
 pub(crate) struct TestArgs {
     /// Show only what this test called; repeatable
     ///
@@ -75,7 +75,7 @@ pub(crate) struct TestArgs {
 }
 
 /// Which calls.
-#[derive(ClapArgs, Debug)]
+#[derive(ClapArgs, Clone, Debug)]
 pub(crate) struct FilterArgs {
     /// Show only calls of methods that match this pattern; repeatable
     ///
@@ -97,7 +97,7 @@ pub(crate) struct FilterArgs {
 }
 
 /// Which threads, tests and calls of a trace.
-#[derive(ClapArgs, Debug)]
+#[derive(ClapArgs, Clone, Debug)]
 pub(crate) struct PartArgs {
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,

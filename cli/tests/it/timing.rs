@@ -750,3 +750,27 @@ fn flags_that_contradict_each_other_are_explained() {
     assert_eq!(String::from_utf8(run.stderr).unwrap(), message);
     assert_eq!(run.status.code(), Some(2));
 }
+
+#[test]
+fn the_table_of_calls_has_times_in_every_format() {
+    let dir = exact();
+    let args = ["replay", "--method", "Main#work", "--depth", "1", "--format", "csv"];
+    let run = flow(&args, dir.path());
+    let mut lines = run.out.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let titles = lines.next().unwrap();
+    let at = |title| titles.iter().position(|other| *other == title).unwrap();
+    let calls: Vec<_> = lines.filter(|row| row[at("name")] == "work").collect();
+    let starts: Vec<_> = calls.iter().map(|row| row[at("start_ns")].to_owned()).collect();
+    assert_eq!(starts, [1, 7].map(|number| self::at(number).to_string()));
+    let durations: Vec<_> = calls.iter().map(|row| row[at("duration_ns")].to_owned()).collect();
+    assert_eq!(durations, [(1, 6), (7, 8)].map(|(a, b)| (self::at(b) - self::at(a)).to_string()));
+    assert_eq!(run.err, "flow: 2 deeper calls left out (--depth 1)\n");
+    // One line for all threads.
+    let dir = two_threads();
+    let run = flow(&["replay", "--depth", "1", "--format", "json"], dir.path());
+    assert_eq!(run.err.lines().count(), 1, "{}", run.err);
+    // Without times there are none.
+    let dir = bare(MAIN);
+    let run = flow(&args, dir.path());
+    assert_eq!((run.code, run.out.contains("start_ns")), (Some(0), false), "{}", run.err);
+}

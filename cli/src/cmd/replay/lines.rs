@@ -6,6 +6,7 @@ use flow_codec::Depth;
 use flow_codec::read::{Selection, Trace};
 
 use super::pending::Line;
+use super::remarks::{left_out_deeper, left_out_shorter};
 use super::timed::{self, MarkRow};
 use crate::args::{Format, ReplayArgs};
 use crate::failure::Failure;
@@ -18,6 +19,22 @@ pub(super) struct Printed {
     pub(super) calls: u64,
     /// The thread whose heading was printed last, by a number that the caller assigns.
     pub(super) thread: Option<u64>,
+    /// The numbers of calls that are not shown, in JSON and CSV: text has remarks at each thread.
+    pub(super) deeper: u64,
+    pub(super) shorter: u64,
+}
+
+impl Printed {
+    /// Reports the calls of all threads that are not shown.
+    pub(super) fn report_left_out(&self, args: &ReplayArgs, out: &mut Out) -> Result<(), Failure> {
+        if self.deeper > 0 {
+            out.note(&left_out_deeper(self.deeper, args.depth.unwrap_or(0)))?;
+        }
+        if self.shorter > 0 {
+            out.note(&left_out_shorter(self.shorter, args.min_duration.unwrap_or(0)))?;
+        }
+        Ok(())
+    }
 }
 
 /// The lines of a trace in one format.

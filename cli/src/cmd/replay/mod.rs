@@ -62,12 +62,19 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
         ));
     }
     refuse_time_as_directory(args)?;
-    let titles = if args.source.format == Format::Csv { Lines::titles(args) } else { "".into() };
+    let is_csv = args.source.format == Format::Csv;
+    let titles = |args| if is_csv { Lines::titles(args) } else { "".into() };
     if args.follow {
-        out.write_all(titles.as_bytes())?;
+        out.write_all(titles(args).as_bytes())?;
         return follow::run(args, out);
     }
     let mut source = Source::open(&args.source)?;
+    // The table has times in every format.
+    let with_times = ReplayArgs { time: true, ..args.clone() };
+    let args = match args.is_table() && source.traces.iter().all(has_clock) {
+        true => &with_times,
+        false => args,
+    };
     source.choose_part(&args.part)?;
     // Not checked with --follow: while the program runs, methods that match may come later.
     globs(&args.method, &source.traces)?;
@@ -84,7 +91,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
             "--from {from} is a position in one thread, and there are {threads}{of}: {one} one with --thread"
         )));
     }
-    out.write_all(titles.as_bytes())?;
+    out.write_all(titles(args).as_bytes())?;
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     let mut printed = Printed::default();
@@ -141,10 +148,12 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
             };
             status = status.and(reading.report(file, &progress));
             if reading.ending == Ending::Stopped {
+                printed.report_left_out(args, out)?;
                 return Ok(status);
             }
         }
     }
+    printed.report_left_out(args, out)?;
     if let Some(from) = args.from.as_ref().filter(|_| !found && status == Status::Done) {
         return Err(Failure::Failed(format!(
             "there is no {from} (flow info shows how many calls there are)"

@@ -431,6 +431,10 @@ impl ThreadReplay {
         if self.unseen > 0 {
             notes.push(left_unseen(self.unseen));
         }
+        if !self.is_text {
+            lines.printed.deeper += std::mem::take(&mut self.deeper);
+            lines.printed.shorter += std::mem::take(&mut self.shorter);
+        }
         if self.deeper > 0 {
             notes.push(left_out_deeper(self.deeper, self.max_depth as u64));
         }
