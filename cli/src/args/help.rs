@@ -182,8 +182,8 @@ Examples:
   flow graph --per-thread --thread 'pool-*'";
 
 pub(super) const INFO_HELP: &str = "\
-A thread is ended, alive (at the end of the recording, or as far as it is known), damaged or truncated. Threads with \
-the same name, or without one, share a line that has their number.
+A thread is ended, alive (at the end of the recording, or as far as it is known), killed with its JVM, damaged or \
+truncated. Threads with the same name, or without one, share a line that has their number.
 
 Examples:
   flow info

@@ -40,6 +40,7 @@ fn a_trace_without_an_end_is_sound() {
     );
     let run = flow(&["info"], trace.path());
     assert!(run.out.contains("end       none: killed\n"), "{}", run.out);
+    assert!(run.out.contains("  killed") && !run.out.contains("  alive"), "{}", run.out);
 }
 
 #[test]

@@ -79,8 +79,9 @@ pub(super) fn print(
         let (tool, engine) = (&manifest.tool, &manifest.engine);
         let text = if manifest.event_format == "jsonl" { ", as text (jsonl)" } else { "" };
         fact("recorded", &format!("by {tool}, engine {engine}{text}"))?;
-        let options: Vec<_> =
-            manifest.options.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let given =
+            manifest.options.iter().filter(|(key, value)| !is_of_record(manifest, key, value));
+        let options: Vec<_> = given.map(|(key, value)| format!("{key}={value}")).collect();
         if options.is_empty() {
             fact("options", "none")?;
         }
@@ -116,6 +117,17 @@ pub(super) fn print(
         print_asked_loaders(args, end, out)?;
     }
     Ok(writeln!(out)?)
+}
+
+/// Returns whether `flow record` has added an option that says nothing about the trace: the place of a temporary file,
+/// and the largest size, which it gives in bytes.
+fn is_of_record(manifest: &Manifest, key: &str, value: &str) -> bool {
+    manifest.session.is_some()
+        && match key {
+            "api" => true,
+            "max-size" => value.bytes().all(|byte| byte.is_ascii_digit()),
+            _ => false,
+        }
 }
 
 fn print_not_recorded(args: &InfoArgs, end: &End, out: &mut Out) -> Result<(), Failure> {

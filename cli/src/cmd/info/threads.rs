@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::args::{InfoArgs, ThreadKey};
 use crate::failure::{Failure, Status};
 use crate::input::reading::{Ending, count_thread};
+use crate::input::state::State;
 use crate::output::{Align, Out, Progress, Table, duration, grouped};
 
 /// A thread, from its file and from `threads.jsonl`.
@@ -91,6 +92,11 @@ pub(super) fn threads(
     let without = trace.threads.iter().filter(|(id, _)| !has_file(*id));
     let without = without.filter(|(id, _)| args.threads.include(trace, *id));
     rows.extend(without.map(|(id, _)| row(trace, id)));
+    if matches!(State::of(trace), State::Killed | State::Repaired { .. }) {
+        for row in rows.iter_mut().filter(|row| row.state == "alive") {
+            row.state = "killed";
+        }
+    }
     rows.sort_by_key(|row| row.thread);
     (rows, status)
 }

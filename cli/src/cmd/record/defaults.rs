@@ -21,6 +21,8 @@ const JACOCO_METHODS: &str = "**#$jacocoInit";
 
 /// A trace of this size is too large for nearly every question, and a disk that fills unnoticed stops more than flow.
 const MAX_BYTES: u64 = 20 << 30;
+/// The smallest limit that the agent accepts.
+const LEAST_BYTES: u64 = 1 << 20;
 /// A trace takes at most this part of what is free: a half.
 const FREE_SHARE: u64 = 2;
 
@@ -76,9 +78,10 @@ impl Defaults {
         let place = Path::new(out).ancestors().find(|place| place.exists());
         let free = place.and_then(|place| rustix::fs::statvfs(place).ok());
         let free = free.map_or(u64::MAX, |free| free.f_bavail.saturating_mul(free.f_frsize));
-        let megabytes = MAX_BYTES.min(free / FREE_SHARE) >> 20;
-        if !is_set && megabytes > 0 {
-            self.add("FLOW_MAX_SIZE", format!("{megabytes}m").into());
+        let bytes = MAX_BYTES.min(free / FREE_SHARE);
+        if !is_set && bytes >= LEAST_BYTES {
+            // Without a unit, by which flow info recognises it.
+            self.add("FLOW_MAX_SIZE", bytes.to_string().into());
         }
     }
 
