@@ -12,8 +12,8 @@ use super::source::{Source, is_like};
 use crate::failure::{Failure, Status};
 use crate::output::message;
 
-/// If there are more names than this, a message only counts them.
-const NAMED_TESTS: usize = 8;
+/// If there are more names than this, a message counts the others.
+const NAMED_TESTS: usize = 3;
 
 impl TestArgs {
     /// Returns whether a test is selected.

@@ -14,7 +14,7 @@ use super::line_limit;
 use crate::args::{TestKey, TestsArgs};
 use crate::failure::{Failure, Status};
 use crate::input::own;
-use crate::input::reading::{Chosen, visit_thread};
+use crate::input::reading::{Chosen, bytes_read, visit_thread};
 use crate::input::source::Source;
 use crate::input::test_runs::{Called, files};
 use crate::output::{Out, Progress, message};
@@ -36,11 +36,16 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
     own::check(&args.filter, &source.traces)?;
     source.report_losses();
     let mut status = source.status;
-    let mut progress = Progress::new(source.bytes(), out);
     let runs: Vec<_> =
         source.traces.iter().map(|trace| Source::tests(trace, &mut status)).collect();
     args.tests.expect_in(&runs)?;
     let any = runs.iter().any(|runs| !runs.is_empty());
+    let read = source
+        .traces
+        .iter()
+        .zip(&runs)
+        .flat_map(|(trace, runs)| runs.iter().flat_map(move |run| files(trace, run)));
+    let mut progress = Progress::new(read.map(|file| bytes_read(&file, file.bytes)).sum(), out);
     let mut print = TestPrinter::new(args, &source, out)?;
     for (trace, runs) in source.traces.iter().zip(runs) {
         // In a build, many JVMs run no tests.

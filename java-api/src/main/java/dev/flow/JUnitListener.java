@@ -84,10 +84,37 @@ public final class JUnitListener implements TestExecutionListener {
             return method.getClassName() + "." + last;
         }
         if (types != null && !types.isEmpty()) {
-            // Without packages: enough to tell overloaded methods apart.
-            name += "(" + types.replaceAll("[\\w.$]*[.$](?=\\w)", "") + ")";
+            StringBuilder shown = new StringBuilder();
+            for (String type : types.split(", *")) {
+                shown.append(shown.length() == 0 ? "" : ", ").append(typeName(type));
+            }
+            name += "(" + shown + ")";
         }
         return name + numbers(test.getUniqueId());
+    }
+
+    /**
+     * The type of a parameter as in Java, without its package, which is enough to tell overloaded methods apart:
+     * {@code String[]} of {@code [Ljava.lang.String;}.
+     */
+    private static String typeName(String type) {
+        int dimensions = 0;
+        while (type.startsWith("[", dimensions)) {
+            dimensions++;
+        }
+        String element = type.substring(dimensions);
+        if (dimensions > 0 && element.length() == 1) {
+            int primitive = "ZBCSIJFD".indexOf(element);
+            String[] names = {"boolean", "byte", "char", "short", "int", "long", "float", "double"};
+            element = primitive < 0 ? element : names[primitive];
+        } else if (dimensions > 0 && element.startsWith("L") && element.endsWith(";")) {
+            element = element.substring(1, element.length() - 1);
+        }
+        StringBuilder name = new StringBuilder(element.replaceAll("[\\w.$]*[.$](?=\\w)", ""));
+        for (int i = 0; i < dimensions; i++) {
+            name.append("[]");
+        }
+        return name.toString();
     }
 
     /** The numbers of invocations and dynamic tests in a unique id: {@code [2]}, or {@code [1][3]}. */
