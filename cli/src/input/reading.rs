@@ -209,6 +209,16 @@ pub(crate) fn visit_timed(
     read_pass(file, pass, progress)
 }
 
+/// How much of a thread has been read at an offset: of its selected ranges, if it has any.
+pub(crate) fn bytes_read(file: &ThreadFile, until: u64) -> u64 {
+    let until = until.min(file.bytes);
+    let Some(parts) = &file.parts else { return until };
+    let before = |offset: Offset| offset.get().min(until);
+    parts.ranges.iter().fold(0, |sum, range| {
+        sum + before(range.end.offset).saturating_sub(before(range.start.offset))
+    })
+}
+
 fn read_pass<V: Visit>(
     file: &ThreadFile,
     pass: Result<Pass<'_, V>, Error>,
@@ -220,7 +230,7 @@ fn read_pass<V: Visit>(
     };
     let mut reading = Reading::default();
     loop {
-        progress.at(pass.offset());
+        progress.at(Offset::new(bytes_read(file, pass.offset().get())));
         match pass.visit_some() {
             Ok(true) => {}
             Ok(false) => {
@@ -234,7 +244,7 @@ fn read_pass<V: Visit>(
             }
         }
     }
-    progress.file_done(file.bytes);
+    progress.file_done(bytes_read(file, file.bytes));
     if pass.is_past_end() {
         reading.ending = Ending::Stopped;
     }
@@ -245,7 +255,7 @@ fn read_pass<V: Visit>(
 /// Counts the events of a thread.
 pub(crate) fn count_thread(file: &ThreadFile, progress: &mut Progress) -> (Summary, Reading) {
     let outcome = sweep_thread(file, progress);
-    progress.file_done(file.bytes);
+    progress.file_done(bytes_read(file, file.bytes));
     match outcome {
         Err(error) => (Summary::default(), Reading::failed(error)),
         Ok((content, swept)) => {
@@ -266,7 +276,7 @@ pub(crate) fn read_timeline(
 ) -> Reading {
     let mut reading = Reading::default();
     loop {
-        progress.at(timeline.offset());
+        progress.at(Offset::new(bytes_read(file, timeline.offset().get())));
         match timeline.visit_some(visitor) {
             Ok(Visited::Some) => {}
             Ok(Visited::Stopped) => {
@@ -289,7 +299,7 @@ pub(crate) fn read_timeline(
             }
         }
     }
-    progress.file_done(file.bytes);
+    progress.file_done(bytes_read(file, file.bytes));
     reading
 }
 
@@ -327,6 +337,6 @@ pub(crate) fn read_records(
         }
     }
     reading.non_canonical = events.non_canonical();
-    progress.file_done(file.bytes);
+    progress.file_done(bytes_read(file, file.bytes));
     Ok(reading)
 }

@@ -10,6 +10,7 @@ use flow_codec::{Error, Glob, Name, ThreadId};
 use super::flags::{FilterArgs, PartArgs, SourceArgs, ThreadArgs};
 use super::own;
 use super::pattern::globs;
+use super::reading::bytes_read;
 use crate::failure::{Failure, Status};
 use crate::output::{Format, Out, escaped, lost, message, plural, shell_quoted};
 
@@ -82,10 +83,22 @@ impl Source {
 
     /// Keeps the selected threads, and of these only the ranges of the selected tests.
     pub(crate) fn choose_part(&mut self, part: &PartArgs) -> Result<(), Failure> {
+        self.leave_out_empty();
         globs(&part.filter.include, &self.traces)?;
         own::check(&part.filter, &self.traces)?;
         self.choose(&part.threads)?;
         self.choose_tests(&part.tests)
+    }
+
+    /// Leaves out the traces without calls, such as that of a launcher, if others have any.
+    fn leave_out_empty(&mut self) {
+        if !self.traces.iter().any(has_calls) {
+            return;
+        }
+        let is_empty = |trace: &mut Trace| !has_calls(trace) && trace.damage.is_empty();
+        for trace in self.traces.extract_if(.., is_empty) {
+            message(&format!("trace {}: no calls", trace.dir.display()));
+        }
     }
 
     /// Keeps the selected threads.
@@ -145,10 +158,10 @@ impl Source {
         }
     }
 
-    /// The size of all thread files.
+    /// The size of all threads, or of their selected ranges.
     pub(crate) fn bytes(&self) -> u64 {
         let files = self.traces.iter().flat_map(|trace| &trace.files);
-        files.fold(0, |sum: u64, file| sum.saturating_add(file.bytes))
+        files.fold(0, |sum: u64, file| sum.saturating_add(bytes_read(file, file.bytes)))
     }
 
     /// The directory of a trace relative to the given one: `.` or `jvm-…`.
@@ -167,8 +180,7 @@ impl Source {
     /// The only trace, for a verb that `takes` one. Traces without calls, such as that of a launcher, do not count
     /// beside others.
     pub(crate) fn only(&self, takes: &str) -> Result<&Trace, Failure> {
-        let has_calls = |trace: &&Trace| trace.files.iter().any(|file| file.bytes > 0);
-        let mut traces: Vec<&Trace> = self.traces.iter().filter(has_calls).collect();
+        let mut traces: Vec<&Trace> = self.traces.iter().filter(|trace| has_calls(trace)).collect();
         if traces.is_empty() {
             traces = self.traces.iter().collect();
         }
@@ -202,6 +214,10 @@ impl Source {
         }
         Ok(())
     }
+}
+
+fn has_calls(trace: &Trace) -> bool {
+    trace.files.iter().any(|file| file.bytes > 0)
 }
 
 /// The directories of the traces in a directory. `DIR/.` names the trace in DIR itself, without those inside.

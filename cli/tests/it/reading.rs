@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Stdio;
 
-use crate::common::{bare, command, flow, trace, write_trace};
+use crate::common::{bare, command, flow, manifest, trace, write_trace};
 use tempfile::TempDir;
 
 #[test]
@@ -819,4 +819,26 @@ fn traces_one_level_below_are_named() {
         let expected = format!("flow: {place}: no trace here; name one of those inside: {inside}");
         assert_eq!((run.err, run.code), (expected, Some(2)), "{verb}");
     }
+}
+
+#[test]
+fn of_a_launcher_without_calls_only_a_line_is_shown() {
+    let dir = trace();
+    for thread in ["1", "12", "13"] {
+        fs::remove_file(dir.path().join(format!("thread-{thread}.flow"))).unwrap();
+    }
+    fs::write(dir.path().join("trace.json"), manifest(0, None)).unwrap();
+    let jvm = dir.path().join("jvm-7-1");
+    write_trace(&jvm);
+    let place = dir.path().display();
+    for verb in ["report", "graph", "replay"] {
+        let run = flow(&[verb, "--max", "1"], dir.path());
+        assert_eq!(
+            (run.err, run.code),
+            (format!("flow: trace {place}: no calls\n"), Some(0)),
+            "{verb}"
+        );
+        assert!(run.out.starts_with(&format!("trace {place}/jvm-7-1\n")), "{verb}: {}", run.out);
+    }
+    assert!(flow(&["info"], dir.path()).out.starts_with(&format!("trace {place}\n")));
 }

@@ -34,7 +34,6 @@ impl Contents {
         if let Some(sound) = Self::at_a_glance(file, named, progress) {
             return Ok(sound);
         }
-        progress.expect_more(file.bytes);
         Self::one_by_one(file, named, progress)
     }
 
@@ -53,11 +52,14 @@ impl Contents {
         if !reading.is_sound() {
             return None;
         }
-        progress.expect_more(file.bytes);
         let mut glance = Glance { named, is_named: true, len: CanonicalLen::default() };
         let again = visit_thread(file, &Chosen::all(), progress, &mut glance);
         let is_well = again.is_sound() && glance.is_named && glance.len.is_that_of(bytes);
-        is_well.then(|| (Self { total, ..Self::default() }, reading))
+        if !is_well {
+            progress.expect_more(file.bytes);
+            return None;
+        }
+        Some((Self { total, ..Self::default() }, reading))
     }
 
     fn one_by_one(

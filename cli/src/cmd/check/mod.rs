@@ -26,11 +26,14 @@ use crate::input::source::{Source, directories};
 use crate::output::{Out, Progress, message};
 use crate::repair::{Repair, repair};
 
+/// How often a thread is read, unless it has a defect that is found late.
+const PASSES: u64 = 2;
+
 pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut repairs = if args.repair { repair_all(args)? } else { Vec::new() };
     let mut status = Status::Done;
     let (source, unreadable) = Source::open_silently(&args.source.dir)?;
-    let mut progress = Progress::new(source.bytes(), out);
+    let mut progress = Progress::new(source.bytes().saturating_mul(PASSES), out);
     let mut checks = Vec::new();
     for trace in &source.traces {
         if repairs.iter().any(|(dir, repair)| *dir == trace.dir && *repair == Repair::Refused) {
