@@ -50,26 +50,28 @@ pub(super) fn run(
                     visit_thread(file, &shown, progress, edges)
                 })
             }
-            Some(TimeAxis::Wall) => {
-                let clock = Clock::default();
-                let edges = Edges::new(TimedReport::<false>::new(&clock), side, is_asked);
-                Found::read(edges, trace, &mut progress, |file, progress, edges| {
-                    visit_timed(file, &shown, progress, &clock, edges)
-                })
-            }
-            Some(TimeAxis::Cpu) => {
-                let clock = Clock::default();
-                let edges = Edges::new(TimedReport::<true>::new(&clock), side, is_asked);
-                Found::read(edges, trace, &mut progress, |file, progress, edges| {
-                    visit_timed(file, &shown, progress, &clock, edges)
-                })
-            }
+            Some(TimeAxis::Wall) => timed::<false>(side, is_asked, trace, &shown, &mut progress),
+            Some(TimeAxis::Cpu) => timed::<true>(side, is_asked, trace, &shown, &mut progress),
         };
         status = status.and(found.status);
         source.begin(trace, format, out)?;
         found.print(&question, source, trace, args, out)?;
     }
     Ok(status)
+}
+
+fn timed<const CPU: bool>(
+    side: Side,
+    is_asked: impl FnMut(MethodId) -> bool,
+    trace: &Trace,
+    shown: &Chosen,
+    progress: &mut Progress,
+) -> Found {
+    let clock = Clock::default();
+    let edges = Edges::new(TimedReport::<CPU>::new(&clock), side, is_asked);
+    Found::read(edges, trace, progress, |file, progress, edges| {
+        visit_timed(file, shown, progress, &clock, edges)
+    })
 }
 
 /// What to show: callers or callees, of which methods, and the unit of their weights.
