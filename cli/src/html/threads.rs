@@ -25,6 +25,8 @@ const MOST_FLAME_BOXES: usize = 5_000;
 const CHARTS: usize = 100;
 /// The most threads that are listed.
 const ROWS: usize = 1000;
+/// The most of them that are listed because they are platform threads, however few calls they made.
+const PLATFORM_ROWS: usize = ROWS / 2;
 /// The methods of threads, all together, and the most and the least of one.
 const CALLED: usize = 40_000;
 const LEAST_CALLED: usize = 32;
@@ -111,7 +113,21 @@ impl<'a> Threads<'a> {
     pub(super) fn new(trace: &'a Trace, is_time: bool) -> Self {
         let mut files: Vec<_> = trace.files.iter().enumerate().collect();
         files.sort_by_key(|(_, file)| Reverse(file.bytes));
-        let listed = files.len().clamp(1, ROWS);
+        // Platform threads come first: thousands of virtual ones would hide `main`.
+        let is_platform =
+            |file: &ThreadFile| trace.threads.get(file.id).is_some_and(|thread| !thread.is_virtual);
+        let platform = files.iter().filter(|(_, file)| is_platform(file)).take(PLATFORM_ROWS);
+        let mut is_listed = vec![false; files.len()];
+        let mut listed = 0;
+        for (place, _) in platform.chain(&files) {
+            if listed < ROWS
+                && let Some(is_listed) = is_listed.get_mut(*place)
+                && !std::mem::replace(is_listed, true)
+            {
+                listed += 1;
+            }
+        }
+        let listed = listed.max(1);
         let bytes: u128 = files.iter().take(CHARTS).map(|(_, file)| u128::from(file.bytes)).sum();
         let share = |of: u64, boxes: usize, most| {
             let share = u128::from(of) * boxes as u128 / bytes.max(1);
@@ -121,10 +137,11 @@ impl<'a> Threads<'a> {
             timeline: share(of, BOXES, MOST_BOXES),
             flame: share(of, FLAME_BOXES, MOST_FLAME_BOXES),
         };
-        let mut budgets = vec![(false, None); trace.files.len()];
-        for (rank, (place, file)) in files.into_iter().enumerate().take(listed) {
-            if let Some(of) = budgets.get_mut(place) {
-                *of = (true, (rank < CHARTS).then(|| budget(file.bytes)));
+        let mut budgets: Vec<_> =
+            is_listed.into_iter().map(|is_listed| (is_listed, None)).collect();
+        for (place, file) in files.into_iter().take(CHARTS) {
+            if let Some((_, of)) = budgets.get_mut(place) {
+                *of = Some(budget(file.bytes));
             }
         }
         Self {

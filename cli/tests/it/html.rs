@@ -284,6 +284,28 @@ fn only_our_own_code_may_run_and_nothing_is_loaded() {
 }
 
 #[test]
+fn thousands_of_virtual_threads_do_not_hide_main() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("ids.properties"), "a.B#c()V=0\n").unwrap();
+    let start = |id, is_virtual| {
+        format!(
+            r#"{{"event":"start","id":{id},"name":"","daemon":false,"virtual":{is_virtual},"at_ns":1}}"#
+        )
+    };
+    let threads: Vec<_> = (1..1200).map(|id| start(id, id > 1)).collect();
+    fs::write(dir.path().join("threads.jsonl"), threads.join("\n") + "\n").unwrap();
+    for id in 1..1200 {
+        let calls = if id == 1 { 1 } else { 3 };
+        let file = dir.path().join(format!("thread-{id}.flow"));
+        fs::write(file, [0x80, 0x00].repeat(calls)).unwrap();
+    }
+    let data = data_of(&[], dir.path());
+    let threads = array(&data["threads"]);
+    assert_eq!((threads.len(), &data["more_threads"]["threads"]), (1000, &199.into()));
+    assert!(threads.iter().any(|thread| thread["id"] == 1));
+}
+
+#[test]
 fn a_page_has_a_limited_size_for_any_trace() {
     let dir = tempfile::tempdir().unwrap();
     let class = "long.name.".repeat(60);
