@@ -132,11 +132,13 @@ pub(crate) fn duration(ns: u64) -> String {
 }
 
 /// A duration as precisely as it is known: `12.3 ms ± 0.1`; `≤ 90 µs` if it may be zero; `≥ 2.00 s` if the end is
-/// unknown.
+/// unknown, and `…` if nothing is known.
 pub(crate) fn bounded_duration(bounds: Bounds) -> String {
     let Bounds { from_ns, by_ns } = bounds;
-    if by_ns == u64::MAX {
-        return format!("≥ {}", duration(from_ns));
+    match by_ns {
+        u64::MAX if from_ns == 0 => return "…".to_owned(),
+        u64::MAX => return format!("≥ {}", duration(from_ns)),
+        _ => {}
     }
     if from_ns == by_ns {
         return duration(from_ns);
@@ -180,6 +182,7 @@ mod tests {
             (5, 5, "5 ns"),
             (0, 90_000, "≤ 90.0 µs"),
             (2_000 * ms, u64::MAX, "≥ 2.00 s"),
+            (0, u64::MAX, "…"),
             (100 * ms, 400 * ms, "250 ms ± 150"),
             (10_000 * ms, 10_000 * ms + 1, "10.000 s ± 0.001"),
             (1, 4, "2 ns ± 2"),

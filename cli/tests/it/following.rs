@@ -159,11 +159,11 @@ fn times_are_those_known_when_a_call_is_shown() {
         "thread 1",
         "    0.001000 s           ≥ 6.00 ms  com.app.Main.main(String[])",
         "    0.002000 s             3.00 ms    com.app.Main.work(int)",
-        "    0.007000 s              ≥ 0 ns    com.app.Main.work(int)",
+        "    0.007000 s                   …    com.app.Main.work(int)",
     ]);
     live.times(1, &[(0, 1), (1, 2), (2, 5), (3, 7), (4, 9), (5, 12)]);
     live.append(1, &[0x00, 0x81]);
-    run.expect(&["    0.012000 s              ≥ 0 ns    com.app.Main.work(int)"]);
+    run.expect(&["    0.012000 s                   …    com.app.Main.work(int)"]);
     let _dir = live.kill();
     assert_eq!(run.end().0, Some(0));
     // A trace that is complete has the times that it has without --follow.
