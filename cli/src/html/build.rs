@@ -15,6 +15,7 @@ use super::lane::Lane;
 use super::marks::Marks;
 use super::names::PageMethods;
 use super::page::assemble;
+use super::rough::{Rough, rough};
 use super::threads::Threads;
 use crate::failure::{Failure, Status};
 use crate::input::flags::By;
@@ -47,21 +48,36 @@ pub(crate) fn page(
     let mut gather = Gather::new(kinds);
     let mut marks = Marks::default();
     let mut threads = Threads::new(trace, scale == Unit::Nanos);
-    for file in &trace.files {
-        gather.begin_thread(threads.next_budget());
-        let (reading, sums) =
-            read(trace, file, chosen, (scale, has_cpu), &mut progress, (&mut gather, &mut marks));
-        let of_thread = marks.end_thread(sums.end);
-        threads.add(file, sums, of_thread, &reading);
-        status = status.and(reading.report(file, &progress));
-    }
+    let rough = std::thread::scope(|scope| {
+        let rough = scope.spawn(|| match scale {
+            Unit::Nanos if has_cpu => rough::<true>(trace, chosen),
+            Unit::Nanos => rough::<false>(trace, chosen),
+            _ => Rough::default(),
+        });
+        for file in &trace.files {
+            gather.begin_thread(threads.next_budget());
+            let (reading, sums) = read(
+                trace,
+                file,
+                chosen,
+                (scale, has_cpu),
+                &mut progress,
+                (&mut gather, &mut marks),
+            );
+            let of_thread = marks.end_thread(sums.end);
+            threads.add(file, sums, of_thread, &reading);
+            status = status.and(reading.report(file, &progress));
+        }
+        rough.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    });
     let (methods, flame) = gather.finish();
     let (edges, more_calls) = (flame.edges(), flame.more_calls());
     let flame = flame.finish(FLAME_BOXES);
     let shown = threads.shown().chain(flame.iter().map(|cell| cell.method));
-    let names = PageMethods::new(&trace.methods, &methods, shown);
+    let names = PageMethods::new(&trace.methods, &methods, &rough, shown);
     let mut facts = Head::new(trace, notes);
-    facts.timing(trace, timing, has_cpu);
+    let is_rough = rough.values().flatten().any(|rough| *rough);
+    facts.timing(trace, timing, has_cpu, is_rough);
     if more_calls > 0 {
         facts.many_paths(more_calls);
     }

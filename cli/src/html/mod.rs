@@ -27,6 +27,7 @@ mod lane;
 mod marks;
 mod names;
 mod page;
+mod rough;
 mod threads;
 mod timeline;
 

@@ -10,6 +10,7 @@ use serde::{Serialize, Serializer};
 
 use super::chart::NO_METHOD;
 use super::gather::MethodSums;
+use super::rough::Rough;
 use crate::output::escaped;
 
 /// The most methods that are named.
@@ -32,8 +33,9 @@ pub(super) struct PageMethods {
 }
 
 /// A method: the index of its class; its name, its readable name without the class, and its descriptor; its sums,
-/// whether it is the application's own, and how long threads waited in it.
-struct Row(u32, [String; 3], MethodSums);
+/// whether it is the application's own, and how long threads waited in it; and whether total and self are known only
+/// roughly.
+struct Row(u32, [String; 3], MethodSums, [bool; 2]);
 
 /// Methods that are not named.
 #[derive(Default, Serialize)]
@@ -44,10 +46,12 @@ struct MoreMethods {
 
 impl Serialize for Row {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let Self(class, [name, label, descriptor], sums) = self;
+        let Self(class, [name, label, descriptor], sums, rough) = self;
         let MethodSums { calls, total, self_weight, duration, kind, .. } = sums;
         let (is_own, waiting) = (u8::from(kind.is_own), duration.saturating_sub(*total));
-        (class, name, label, descriptor, calls, total, self_weight, is_own, waiting).serialize(to)
+        let rough = rough.map(u8::from);
+        (class, name, label, descriptor, calls, total, self_weight, is_own, waiting, rough)
+            .serialize(to)
     }
 }
 
@@ -57,6 +61,7 @@ impl PageMethods {
     pub(super) fn new(
         known: &Methods,
         methods: &[(MethodId, MethodSums)],
+        rough: &Rough,
         shown: impl Iterator<Item = u32>,
     ) -> Self {
         let mut is_shown = vec![false; methods.len()];
@@ -95,7 +100,8 @@ impl PageMethods {
             if let Some(place) = names.places.get_mut(number) {
                 *place = Some(small(names.methods.len()));
             }
-            names.methods.push(Row(class, words, *sums));
+            let rough = rough.get(id).copied().unwrap_or_default();
+            names.methods.push(Row(class, words, *sums, rough));
         }
         names
     }

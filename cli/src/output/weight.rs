@@ -84,9 +84,14 @@ impl Weight {
 
     /// Returns whether the bounds of total or self are wider than half of it.
     pub(crate) fn is_rough(self) -> bool {
+        self.rough().contains(&true)
+    }
+
+    /// The same for total and for self.
+    pub(crate) fn rough(self) -> [bool; 2] {
         let SumBounds { total_from, total_by, self_from, self_by, .. } = self.bounds;
-        is_rough(self.total, (total_from, total_by))
-            || is_rough(self.self_weight, (self_from, self_by))
+        let total = is_rough(self.total, (total_from, total_by));
+        [total, is_rough(self.self_weight, (self_from, self_by))]
     }
 }
 

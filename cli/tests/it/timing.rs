@@ -487,6 +487,13 @@ fn waiting_is_apart_from_working() {
         (has_cpu.into(), (all * MS).into(), (total * MS).into(), (waiting * MS).into())
     };
     assert_eq!(page(&[]), of(true, 4, 4, 5));
+    let run = flow(&["report", "--html", "-"], dir.path());
+    let methods = page_data(&run.out)["methods"].clone();
+    let rough = methods.as_array().unwrap().iter().map(|row| (row[1].clone(), row[9].clone()));
+    let mut rough: Vec<_> = rough.map(|row| serde_json::json!(row).to_string()).collect();
+    rough.sort();
+    assert_eq!(rough, [r#"["main",[0,1]]"#, r#"["work",[1,1]]"#], "total and self");
+    assert!(run.out.contains("~ means that bounds are wider than half the value"));
     assert_eq!(page(&["--wall"]), of(false, 9, 9, 0));
     let run = flow(&["report", "--by", "cpu"], exact().path());
     assert_eq!(run.code, Some(1));

@@ -13,7 +13,7 @@ const SHORTEST = 1;
 
 // The methods. Boxes refer to them by their places here.
 const methods = data.methods.map((row, place) => {
-  const [classPlace, name, label, descriptor, calls, total, self, isOwn, waiting] = row;
+  const [classPlace, name, label, descriptor, calls, total, self, isOwn, waiting, rough] = row;
   const [className, simpleName] = data.classes[classPlace];
   const dot = className ? "." : "";
   return {
@@ -26,6 +26,8 @@ const methods = data.methods.map((row, place) => {
     total,
     self,
     waiting,
+    // Before total and self: whether they are known only roughly.
+    marks: rough.map((is) => (is ? "~" : "")),
     isOwn: isOwn === 1,
     // The labels of a box, the longest first.
     forms: [`${className}${dot}${label}`, `${simpleName}${dot}${name}`, name],
@@ -44,6 +46,7 @@ methods.push({
   total: 0,
   self: 0,
   waiting: 0,
+  marks: ["", ""],
   forms: ["(a method that is not on this page)", "(not on this page)", "…"],
   text: "",
 });

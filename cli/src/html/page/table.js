@@ -1,6 +1,7 @@
 // The table of methods, and the callers and callees of one of them.
 
 const ROWS_AT_ONCE = 100;
+const roughHint = isTime ? "; ~ if bounds are wider than half of it" : "";
 const COLUMNS = [
   {
     key: "calls",
@@ -13,8 +14,8 @@ const COLUMNS = [
     key: "total",
     title: data.has_cpu ? "cpu" : "total",
     value: (method) => method.total,
-    show: (method) => cell(method.total),
-    hint: "Including its callees; a recursive call counts only within the outer one",
+    show: (method) => method.marks[0] + cell(method.total),
+    hint: `Including its callees; a recursive call counts only within the outer one${roughHint}`,
   },
   {
     key: "share",
@@ -27,8 +28,8 @@ const COLUMNS = [
     key: "self",
     title: "self",
     value: (method) => method.self,
-    show: (method) => cell(method.self),
-    hint: "Excluding its callees",
+    show: (method) => method.marks[1] + cell(method.self),
+    hint: `Excluding its callees${roughHint}`,
   },
   ...(data.has_cpu
     ? [
@@ -168,14 +169,14 @@ class Table {
     };
     const from = callers.get(method.place) ?? [];
     const to = callees.get(method.place) ?? [];
-    const total = `${amount(method.total)} (${percent(method.total, flameEnd)})`;
+    const total = `${method.marks[0]}${amount(method.total)} (${percent(method.total, flameEnd)})`;
     const sum = (pairs) => pairs.reduce((total, pair) => total + pair.calls, 0);
     this.detail.replaceChildren(
       element("h3", {}, method.forms[0]),
       element(
         "div",
         {},
-        `called ${grouped(method.calls)}×, ${data.has_cpu ? "CPU time" : "total"} ${total}, self ${amount(method.self)}` +
+        `called ${grouped(method.calls)}×, ${data.has_cpu ? "CPU time" : "total"} ${total}, self ${method.marks[1]}${amount(method.self)}` +
           (data.has_cpu ? `, waiting ${amount(method.waiting)}` : ""),
       ),
       element("code", {}, method.descriptor),
