@@ -1,9 +1,10 @@
 //! A flame graph, drawn by inferno. Its width is the number of calls, or their time.
 
 use std::io::{self, Write};
+use std::ops::Range;
 
 use flow_codec::read::Trace;
-use inferno::flamegraph::color::{Color, PaletteMap};
+use inferno::flamegraph::color::{BackgroundColor, Color, PaletteMap};
 use inferno::flamegraph::{self, Direction, Options, TextTruncateDirection};
 
 use super::collapsed;
@@ -42,8 +43,6 @@ impl PathFormat for Svg {
     fn write(&self, stacks: &Stacks<'_>, trace: &Trace, to: &mut dyn Write) -> io::Result<()> {
         let mut lines = Vec::new();
         let mut colours = PaletteMap::default();
-        // What inferno calls the sum of all stacks.
-        colours.insert("all", Color { r: 215, g: 215, b: 215 });
         collapsed::lines(&drawn(stacks), trace, form, |stack, calls| {
             for name in stack.split(';') {
                 if colours.get(name).is_none() {
@@ -63,7 +62,59 @@ impl PathFormat for Svg {
         // Calls grow downwards from the root, which is in view, and names keep their start.
         options.direction = Direction::Inverted;
         options.text_truncate_direction = TextTruncateDirection::Right;
-        flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), to)
+        options.bgcolors = Some(BackgroundColor::Flat(Color { r: 255, g: 255, b: 255 }));
+        let mut restyled = Restyled { to, head: Some(Vec::new()) };
+        flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), &mut restyled)?;
+        restyled.finish()
+    }
+}
+
+/// Changes what inferno has no options for: the sum of all stacks is grey instead of red, and the search can be seen
+/// before the mouse is over it. Both are at the beginning.
+struct Restyled<'a> {
+    to: &'a mut dyn Write,
+    /// The beginning, until it is whole.
+    head: Option<Vec<u8>>,
+}
+
+impl Restyled<'_> {
+    /// More than styles, scripts and the first box.
+    const MAX_HEAD: usize = 1 << 20;
+    const SEARCH: &'static str = "#search { text-anchor:end; opacity:0.1;";
+    const VISIBLE: &'static str = "#search { text-anchor:end; text-decoration:underline;";
+    const ALL: &'static str = "<title>all (";
+    const FILL: &'static str = "fill=\"";
+
+    /// Where the colour of the first box is.
+    fn fill(head: &str) -> Option<Range<usize>> {
+        let all = head.find(Self::ALL)?;
+        let start = all + head.get(all..)?.find(Self::FILL)? + Self::FILL.len();
+        Some(start..start + head.get(start..)?.find('"')?)
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        let Some(head) = self.head.take() else { return Ok(()) };
+        let mut head = String::from_utf8_lossy(&head).replacen(Self::SEARCH, Self::VISIBLE, 1);
+        if let Some(fill) = Self::fill(&head) {
+            head.replace_range(fill, "rgb(215,215,215)");
+        }
+        self.to.write_all(head.as_bytes())
+    }
+}
+
+impl Write for Restyled<'_> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        let Some(head) = &mut self.head else { return self.to.write(buffer) };
+        head.extend_from_slice(buffer);
+        let is_whole = std::str::from_utf8(head).is_ok_and(|head| Self::fill(head).is_some());
+        if is_whole || head.len() > Self::MAX_HEAD {
+            self.finish()?;
+        }
+        Ok(buffer.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
     }
 }
 

@@ -286,7 +286,10 @@ fn a_flame_graph_has_a_rectangle_for_each_path_as_wide_as_its_calls() {
         };
         let mut expected: Vec<_> = totals.into_iter().map(last).collect();
         expected.sort();
-        let mut frames = crate::readers::svg::read(&case.export("svg", dir.path()));
+        let picture = case.export("svg", dir.path());
+        let text = String::from_utf8_lossy(&picture);
+        assert!(!text.contains("opacity:0.1") && text.contains("rgb(215,215,215)"), "{text}");
+        let mut frames = crate::readers::svg::read(&picture);
         frames.sort();
         let mut drawn: Vec<_> =
             expected.iter().map(|(name, calls)| (package_last(name), *calls)).collect();
