@@ -9,7 +9,7 @@ use flow_codec::{Error, Glob, Name, ThreadId};
 
 use super::flags::{FilterArgs, PartArgs, SourceArgs, ThreadArgs};
 use super::own;
-use super::pattern::globs;
+use super::pattern::{check, globs};
 use super::reading::bytes_read;
 use crate::failure::{Failure, Status};
 use crate::output::{Format, Out, escaped, lost, message, plural, shell_quoted};
@@ -85,6 +85,12 @@ impl Source {
     pub(crate) fn choose_part(&mut self, part: &PartArgs) -> Result<(), Failure> {
         self.leave_out_empty();
         globs(&part.filter.include, &self.traces)?;
+        for glob in &part.filter.exclude {
+            // Nothing is wrong with the result, but it is not what was meant.
+            if let Err(unmatched) = check(glob, &self.traces) {
+                message(&format!("--exclude: {unmatched}"));
+            }
+        }
         own::check(&part.filter, &self.traces)?;
         self.choose(&part.threads)?;
         self.choose_tests(&part.tests)
@@ -235,6 +241,21 @@ pub(crate) fn directories(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
             let dir = dir.display();
             Failure::Failed(format!(
                 "{dir}: no such directory; name a trace directory, or record a program with flow record"
+            ))
+        }
+        Error::Io { source, .. } if source.kind() == ErrorKind::NotADirectory => {
+            let of_trace = dir.parent().filter(|parent| TraceSet::directories(parent).is_ok());
+            let instead = match of_trace {
+                Some(parent) if parent.as_os_str().is_empty() => ", which is .".to_owned(),
+                Some(parent) => format!(", {}", shell_quoted(&parent.to_string_lossy())),
+                None => String::new(),
+            };
+            Failure::Usage(format!("{}: a file; name the directory of a trace{instead}", dir.display()))
+        }
+        Error::Io { source, .. } if source.kind() == ErrorKind::PermissionDenied => {
+            Failure::Failed(format!(
+                "{}: permission denied; run flow as the user who recorded it",
+                dir.display()
             ))
         }
         Error::NoTrace { .. } => {

@@ -1,6 +1,7 @@
 //! The exact output of the verbs that read, on sound traces.
 
 use std::fs;
+use std::path::Path;
 use std::process::Stdio;
 
 use crate::common::{bare, command, flow, manifest, trace, write_trace};
@@ -841,4 +842,20 @@ fn of_a_launcher_without_calls_only_a_line_is_shown() {
         assert!(run.out.starts_with(&format!("trace {place}/jvm-7-1\n")), "{verb}: {}", run.out);
     }
     assert!(flow(&["info"], dir.path()).out.starts_with(&format!("trace {place}\n")));
+}
+
+#[test]
+fn a_file_in_place_of_a_directory_and_a_filter_without_effect_are_reported() {
+    let dir = trace();
+    let place = dir.path().display();
+    let run = flow(&["report"], &dir.path().join("thread-1.flow"));
+    let expected =
+        format!("flow: {place}/thread-1.flow: a file; name the directory of a trace, {place}\n");
+    assert_eq!((run.err, run.code), (expected, Some(2)));
+    let run = flow(&["info"], Path::new("/proc/version"));
+    assert_eq!(run.err, "flow: /proc/version: a file; name the directory of a trace\n");
+    let run = flow(&["report", "--exclude", "Main#wrok"], dir.path());
+    let expected = "flow: --exclude: no method matches 'Main#wrok'; the nearest: com.app.Main#work";
+    assert!(run.err.starts_with(expected), "{}", run.err);
+    assert_eq!(run.code, Some(0));
 }
