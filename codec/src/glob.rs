@@ -64,7 +64,7 @@ impl Glob {
             return true;
         }
         self.text.contains('(') && {
-            let pattern = tokens(&self.text);
+            let pattern = tokens(&with_blanks(&self.text));
             let package_bytes = name.class.rfind('.').map_or(0, |dot| dot + 1);
             name.forms().any(|form| {
                 matches_all(&pattern, &form)
@@ -99,12 +99,14 @@ impl Glob {
         if self.matches(name.class, name.name) {
             return true;
         }
-        let Some(method) = self.method.as_ref().filter(|m| m.contains(&Token::Literal('('))) else {
+        let Some((_, method)) = self.text.split_once('#').filter(|(_, text)| text.contains('('))
+        else {
             return false;
         };
+        let method = tokens(&with_blanks(method));
         let of_class = |form: &str| {
             let of_method = form.strip_prefix(name.class).map(|rest| rest.trim_start_matches('.'));
-            of_method.is_some_and(|form| matches_all(method, form))
+            of_method.is_some_and(|form| matches_all(&method, form))
         };
         self.matches_some_of(name.class) && name.forms().any(|form| of_class(&form))
     }
@@ -139,6 +141,11 @@ impl Glob {
     pub fn names_something(&self) -> bool {
         !self.is_simple && matches!(self.class.first(), Some(Token::Literal(_)))
     }
+}
+
+/// Parameters as readable names separate them: `(int,long)` is `(int, long)`.
+fn with_blanks(text: &str) -> String {
+    text.split(',').map(str::trim_start).collect::<Vec<_>>().join(", ")
 }
 
 fn tokens(pattern: &str) -> Vec<Token> {
@@ -252,6 +259,8 @@ mod tests {
             "Orders#<init>(Customer[], int)",
             "com.app.Orders#<init>([Lcom/app/Customer;I)V",
             "*ders#<init>(*, int)",
+            "Orders#<init>(Customer[],int)",
+            "Orders.<init>(Customer[],  int)",
         ] {
             assert!(Glob::new(pattern).matches_name(name), "{pattern}");
         }

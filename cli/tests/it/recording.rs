@@ -296,7 +296,8 @@ fn what_is_recorded_is_reported_when_a_class_is() {
     let run_ =
         run(&mut record(dir.path(), &agent, &["--", &text(&java), "-cp", "classes", "demo.App"]));
     assert!(!run_.err.contains("recording"), "{}", run_.err);
-    assert!(run_.err.starts_with("flow: recorded 0 calls"), "{}", run_.err);
+    assert!(run_.err.starts_with("flow: recorded 0 calls; "), "{}", run_.err);
+    assert_eq!(run_.err.lines().count(), 1, "{}", run_.err);
 }
 
 #[test]

@@ -153,7 +153,9 @@ impl Summary {
             let outcomes = self.traces.iter().flat_map(|trace| trace.tests.iter().copied());
             message(&tests_summary(outcomes));
         }
-        print_next_steps(dir, has_tests);
+        if self.has_calls() {
+            print_next_steps(dir, has_tests);
+        }
     }
 
     fn print_unmatched(&self) {
@@ -166,6 +168,10 @@ impl Summary {
 
     fn print_clean(&self, clean: &[&Recorded], place: &str) {
         if clean.is_empty() {
+            return;
+        }
+        if !self.has_calls() {
+            message(&format!("recorded 0 calls; the trace in {place} is empty"));
             return;
         }
         let sum = |part: fn(&Totals) -> u64| -> u64 {

@@ -37,7 +37,10 @@ function pattern(text) {
   const [classText, ...rest] = plain.split("#");
   const [ofClass, ofMethod] = [patternTokens(classText), rest.length ? patternTokens(rest.join("#")) : null];
   const isSimple = classText && !/\.|\*\*/.test(classText) && (ofMethod || classText !== "*");
-  const whole = patternTokens(plain);
+  // Parameters as names separate them.
+  const withBlanks = (text) => patternTokens(text.replaceAll(/,\s*/g, ", "));
+  const whole = withBlanks(plain);
+  const withParameters = withBlanks(rest.join("#"));
   return (method) => {
     const [className, name] = [method.className.toLowerCase(), method.name.toLowerCase()];
     const ends = isSimple ? [className, className.split(".").at(-1), className.split("$").at(-1)] : [className];
@@ -54,7 +57,7 @@ function pattern(text) {
         (form) =>
           matchesAll(whole, form) ||
           matchesAll(whole, form.slice(className.length - simple.length)) ||
-          (isOfClass && matchesAll(ofMethod, withoutClass(form))),
+          (isOfClass && matchesAll(withParameters, withoutClass(form))),
       );
   };
 }
