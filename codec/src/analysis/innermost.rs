@@ -102,12 +102,13 @@ impl Innermost {
     /// Notes that one is innermost at a moment of the interval.
     #[inline(always)]
     pub(super) fn enter(&mut self, number: usize, time: &mut SelfTime) {
-        if !time.is_of(self.interval) {
-            time.high = (time.high & HIGH) | self.interval << HIGH_BITS;
-            time.may_be_ns = time.may_be_ns.saturating_add(self.width_ns);
-            self.last = number;
-            self.count += 1;
-        }
+        // Without a branch: whether this is the first time in an interval cannot be predicted where paths are many.
+        let is_first = !time.is_of(self.interval);
+        time.high = (time.high & HIGH) | self.interval << HIGH_BITS;
+        let width_ns = self.width_ns & u64::from(is_first).wrapping_neg();
+        time.may_be_ns = time.may_be_ns.saturating_add(width_ns);
+        self.count += usize::from(is_first);
+        self.last = if is_first { number } else { self.last };
     }
 
     /// Ends an interval. Returns how long it was, if several were innermost in it. `time` has the only one otherwise.

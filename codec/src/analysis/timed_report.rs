@@ -39,12 +39,12 @@ impl Sum {
     /// A frame is entered in the current interval, and so is innermost for a moment. Its own does not count as open yet.
     #[inline(always)]
     fn touch_entered(&mut self, number: usize, innermost: &mut Innermost) {
-        if self.open > 0 {
-            innermost.enter(number, &mut self.self_weight);
-        } else if self.touched != innermost.interval() {
+        if self.open == 0 && self.touched != innermost.interval() {
             self.touch(innermost);
-            innermost.enter(number, &mut self.self_weight);
+        } else if self.open == 0 || self.self_weight.is_of(innermost.interval()) {
+            return;
         }
+        innermost.enter(number, &mut self.self_weight);
     }
 
     /// Its outermost frame is entered or left in the current interval.
@@ -159,7 +159,8 @@ impl<const CPU: bool> Visit for TimedReport<'_, CPU> {
         clock.pass_exit(exits);
     }
 
-    #[inline]
+    // Always inlined, as it is used in two places: otherwise it takes a tenth of the time more.
+    #[inline(always)]
     fn exit(&mut self, count: NonZeroU64) {
         self.pass();
         let count = usize::try_from(count.get()).unwrap_or(usize::MAX);
