@@ -84,7 +84,7 @@ fn estimates_note(trace: &Trace) -> String {
 }
 
 /// Describes the precision of weights whose bounds `--format json` shows, some of which may be
-/// [rough](Weight::is_rough).
+/// [rough](crate::output::Weight::is_rough).
 pub(crate) fn bounds_note(trace: &Trace, unit: Unit, is_rough: bool) -> String {
     let rough = if is_rough { ROUGH_NOTE } else { "" };
     format!("{}{rough}; --format json has bounds", precision_note(trace, unit))
