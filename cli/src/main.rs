@@ -73,6 +73,7 @@ fn run(verb: &Verb, out: &mut Out) -> Result<Status, Failure> {
         Verb::Diff(args) => cmd::diff::run(args, out),
         Verb::Dump(args) => cmd::dump::run(args, out),
         Verb::Export(args) => cmd::export::run(args, out),
+        Verb::Convert(args) => cmd::convert::run(args, out),
         Verb::Index(args) => cmd::index::run(args, out),
         Verb::Check(args) => cmd::check::run(args, out),
         Verb::Completions(args) => cmd::completions::run(args, out),

@@ -66,6 +66,15 @@ pub enum Error {
         /// What the journal contains there.
         found: String,
     },
+    /// A container violates the format. Everything else in it is read.
+    BadContainer {
+        /// The file.
+        path: PathBuf,
+        /// The position in the file.
+        offset: Offset,
+        /// What is there instead of a block.
+        found: String,
+    },
     /// The marks of a thread violate the format.
     BadMarks {
         /// The file; empty for a stream without a name.
@@ -148,7 +157,7 @@ impl fmt::Display for Error {
             Self::NoTrace { path } => write!(
                 f,
                 "{}: no trace here; expected a directory with trace.json or thread-*.flow files, \
-                 as `flow record` writes them",
+                 or a .flowtrace file, as `flow record` and `flow convert` write them",
                 path.display()
             ),
             Self::OversizedNumber { path, offset, next } => {
@@ -172,6 +181,9 @@ impl fmt::Display for Error {
             ),
             Self::BadJournal { path, offset, expected, found } => {
                 write!(f, "{}: offset {offset}: expected {expected}, found {found}", path.display())
+            }
+            Self::BadContainer { path, offset, found } => {
+                write!(f, "{}: offset {offset}: expected a block, found {found}", path.display())
             }
             Self::BadMarks { path, offset, expected } => {
                 if !path.as_os_str().is_empty() {

@@ -31,6 +31,7 @@
 #![forbid(unsafe_code)]
 
 pub mod analysis;
+pub mod convert;
 mod error;
 pub mod format;
 mod glob;

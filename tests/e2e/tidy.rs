@@ -110,6 +110,7 @@ const FLOORS: [(&str, &[&str]); 4] = [
             "index",
             "tree",
             "analysis",
+            "convert",
         ],
     ),
     (

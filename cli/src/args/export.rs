@@ -10,8 +10,8 @@ use crate::input::values::positive;
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct ExportArgs {
-    /// The trace directory
-    #[arg(value_name = "DIR", default_value = DEFAULT_DIR, value_hint = ValueHint::DirPath)]
+    /// The trace: a directory, or a .flowtrace file
+    #[arg(value_name = "DIR", default_value = DEFAULT_DIR, value_hint = ValueHint::AnyPath)]
     pub(crate) dir: PathBuf,
     /// What to write
     #[arg(long, value_name = "FORMAT")]

@@ -60,6 +60,16 @@ Examples:
   flow attach 4711 -o /tmp/trace --target com.app.
   flow detach 4711";
 
+pub(super) const CONVERT_HELP: &str = "\
+A file holds everything that the directory does, in about a fifteenth of the space. Every verb reads it, and large \
+threads in it have an index. Converting it back gives the same files, byte for byte. Other JVMs of the trace get files \
+of their own beside it.
+
+Examples:
+  flow convert flow-trace app.flowtrace
+  flow report app.flowtrace
+  flow convert app.flowtrace flow-trace-2";
+
 pub(super) const INDEX_HELP: &str = "\
 With an index, replay --from opens a trace of any size at once; without one, it reads the trace first. An index \
 (thread-ID.idx) takes 0.1 % of the size of its thread file. It contains nothing new, is checked against the events, \

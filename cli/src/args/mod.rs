@@ -16,10 +16,13 @@ pub(crate) use self::analyse::{
 };
 pub(crate) use self::export::ExportArgs;
 use self::help::{
-    ATTACH_EXAMPLES, CHECK_HELP, COMPLETIONS_HELP, DETACH_HELP, DIFF_HELP, DUMP_HELP, EXAMPLES,
-    EXPORT_HELP, GRAPH_HELP, INDEX_HELP, INFO_HELP, MAN_HELP, REPLAY_HELP, REPORT_HELP, TESTS_HELP,
+    ATTACH_EXAMPLES, CHECK_HELP, COMPLETIONS_HELP, CONVERT_HELP, DETACH_HELP, DIFF_HELP, DUMP_HELP,
+    EXAMPLES, EXPORT_HELP, GRAPH_HELP, INDEX_HELP, INFO_HELP, MAN_HELP, REPLAY_HELP, REPORT_HELP,
+    TESTS_HELP,
 };
-pub(crate) use self::read::{CheckArgs, DumpArgs, IndexArgs, InfoArgs, ReplayArgs, ThreadKey};
+pub(crate) use self::read::{
+    CheckArgs, ConvertArgs, DumpArgs, IndexArgs, InfoArgs, ReplayArgs, ThreadKey,
+};
 pub(crate) use self::record::{AgentArgs, AttachArgs, DetachArgs, RecordArgs};
 pub(crate) use self::shell::{CompletionsArgs, ManArgs};
 pub(crate) use crate::input::flags::{By, DEFAULT_DIR, SourceArgs, TestArgs};
@@ -98,6 +101,9 @@ pub(crate) enum Verb {
     /// Write a trace for another tool
     #[command(after_long_help = EXPORT_HELP)]
     Export(ExportArgs),
+    /// Turn a trace directory into one small file, and back
+    #[command(after_long_help = CONVERT_HELP)]
+    Convert(ConvertArgs),
     /// Build indexes, so that replay --from opens large traces fast
     #[command(after_long_help = INDEX_HELP)]
     Index(IndexArgs),

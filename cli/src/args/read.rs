@@ -1,6 +1,9 @@
 //! Arguments of the verbs that show a trace without adding it up.
 
-use clap::{Args as ClapArgs, ValueEnum};
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, ValueEnum, ValueHint};
+use flow_codec::write::Compression;
 
 use crate::input::flags::{PartArgs, SourceArgs, ThreadArgs};
 use crate::input::place::From;
@@ -119,6 +122,19 @@ pub(crate) struct IndexArgs {
     /// Remove the indexes
     #[arg(long)]
     pub(crate) remove: bool,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct ConvertArgs {
+    /// The trace, a directory or a file
+    #[arg(value_name = "IN", value_hint = ValueHint::AnyPath)]
+    pub(crate) dir: PathBuf,
+    /// What to write: a file if the name ends in .flowtrace, else a directory
+    #[arg(value_name = "OUT", value_hint = ValueHint::AnyPath)]
+    pub(crate) out: PathBuf,
+    /// How to compress a file: off, lz4, or zstd:N with a level N from 1 to 19 [default: zstd:6]
+    #[arg(long, value_name = "HOW")]
+    pub(crate) compress: Option<Compression>,
 }
 
 #[derive(ClapArgs, Debug)]

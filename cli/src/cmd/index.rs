@@ -21,6 +21,15 @@ const SMALL_BYTES: u64 = 4 << 20;
 pub(crate) fn run(args: &IndexArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
     source.choose(&args.threads)?;
+    let is_file = |trace: &&Trace| trace.dir.is_file();
+    if args.remove
+        && let Some(trace) = source.traces.iter().find(is_file)
+    {
+        return Err(Failure::Failed(format!(
+            "{}: the indexes of a trace in one file belong to it, and cannot be removed",
+            trace.dir.display()
+        )));
+    }
     let mut status = source.status;
     let mut progress = Progress::new(source.bytes(), out);
     let format = args.source.format;
@@ -84,13 +93,16 @@ fn store(
     let tree = open_tree(file, progress)?;
     let path = Index::path(file);
     let reading = Reading::of_content(&file.path, tree.index().damage(), tree.content());
-    let stored = || fs::metadata(&path).map_or(0, |metadata| metadata.len());
+    let stored = || Index::stored_bytes(file);
     let (index_bytes, state) = match tree.origin() {
         Origin::Extended if !reading.is_sound() => {
             (stored(), "damaged after the part that the stored index covers")
         }
         Origin::Stored => (stored(), "already existed"),
         _ if !reading.is_sound() => (0, "damaged; no index is stored"),
+        Origin::Extended | Origin::Built | Origin::Rebuilt(_) if file.is_in_one_file() => {
+            (0, "none; flow convert stores it in a new file")
+        }
         Origin::Extended => (tree.index().store(file, tree.content())?, "updated"),
         Origin::Built => (tree.index().store(file, tree.content())?, "created"),
         Origin::Rebuilt(reason) => {

@@ -5,6 +5,7 @@ pub(crate) mod attach;
 pub(crate) mod check;
 mod choose;
 pub(crate) mod completions;
+pub(crate) mod convert;
 pub(crate) mod detach;
 pub(crate) mod diff;
 pub(crate) mod dump;

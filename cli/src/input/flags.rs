@@ -43,8 +43,8 @@ impl WeightArgs {
 /// Where a trace is, and how to show it.
 #[derive(ClapArgs, Clone, Debug)]
 pub(crate) struct SourceArgs {
-    /// The trace directory
-    #[arg(value_name = "DIR", default_value = DEFAULT_DIR, value_hint = ValueHint::DirPath)]
+    /// The trace: a directory, or a .flowtrace file
+    #[arg(value_name = "DIR", default_value = DEFAULT_DIR, value_hint = ValueHint::AnyPath)]
     pub(crate) dir: PathBuf,
     /// Output format; json writes one object per line
     #[arg(long, value_name = "FORMAT", default_value = "text")]

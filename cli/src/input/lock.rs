@@ -23,7 +23,8 @@ pub(crate) struct DirectoryLock {
 
 /// Returns whether a JVM records into the directory; `None` if that cannot be determined.
 pub(crate) fn is_recording(dir: &Path) -> Option<bool> {
-    let lock = match open(&dir.join(names::LOCK)) {
+    // A trace in one file is locked itself.
+    let lock = match if dir.is_file() { open(dir) } else { open(&dir.join(names::LOCK)) } {
         Ok(lock) => lock,
         Err(Errno::NOENT) => return Some(false),
         Err(_) => return None,

@@ -60,11 +60,13 @@ pub(crate) fn report_thread(
     file: &ThreadFile,
     progress: &mut Progress,
 ) -> Option<(Vec<Report>, Tail)> {
-    let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let parts = cores.min(usize::try_from(file.bytes / BYTES_A_PART).unwrap_or(usize::MAX));
-    if file.parts.is_some() || parts < 2 {
+    let most = usize::try_from(file.bytes / BYTES_A_PART).unwrap_or(usize::MAX);
+    // To ask for the number of cores takes longer than to read a small thread.
+    let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    if file.parts.is_some() || most < 2 || cores() < 2 {
         return None;
     }
+    let parts = cores().min(most);
     let mut tree = open_tree(file, progress).ok()?;
     if tree.content().gap(&file.path).is_some() {
         return None;

@@ -285,6 +285,15 @@ fn elsewhere(dir: &Path, traces: &[PathBuf]) -> String {
     format!("{}: no trace here; name one of those inside: {}", dir.display(), names.join(", "))
 }
 
+/// Refuses to write over a trace in one file.
+pub(crate) fn refuse_trace(path: &Path) -> Result<(), Failure> {
+    if Trace::is_container(path) {
+        let path = path.display();
+        return Err(Failure::Failed(format!("{path}: is a trace; name another file to write")));
+    }
+    Ok(())
+}
+
 /// Explains what is missing because the journal of a trace cannot be used, if it cannot.
 pub(crate) fn missing_journal(trace: &Trace) -> Option<String> {
     if trace.journal.is_some_and(|journal| journal.is_checkpoint) {

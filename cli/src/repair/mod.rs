@@ -64,6 +64,7 @@ pub(crate) fn repair(trace: Trace) -> Result<Repair, Failure> {
 
 fn nothing_to_do(trace: &Trace) -> Option<&'static str> {
     match &trace.manifest {
+        _ if trace.dir.is_file() => Some("it is one file; flow convert makes a directory of it"),
         _ if trace.journal.is_some() => None,
         None => Some("there is neither a journal nor a readable trace.json"),
         Some(manifest) => manifest.end.as_ref().map(|_| "the recording has finished"),

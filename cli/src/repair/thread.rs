@@ -1,8 +1,9 @@
 //! Repairs threads: appends the events of the journal to the file, and cuts off an unfinished record.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
 
+use flow_codec::convert;
 use flow_codec::format::flow::Record;
 use flow_codec::format::names;
 use flow_codec::read::{ReadRecords, Splice, Tail, ThreadFile};
@@ -17,8 +18,13 @@ use crate::output::plural;
 
 impl Work<'_> {
     pub(super) fn threads(&mut self) -> Result<(), Failure> {
+        self.shared()?;
         for file in &self.trace.files {
             let end = self.count(file);
+            if file.is_shared() {
+                self.is_whole &= file.splice().is_ok() && file.marks_splice().is_ok();
+                continue;
+            }
             match (file.splice(), end) {
                 (Ok(Some(splice)), ThreadEnd::At(_) | ThreadEnd::Damaged) => {
                     self.append(file, splice)?
@@ -32,6 +38,30 @@ impl Work<'_> {
             }
             self.append_marks(file)?;
         }
+        Ok(())
+    }
+
+    /// Writes the file that threads share anew, if the journal has more of any of them.
+    fn shared(&mut self) -> Result<(), Failure> {
+        let is_incomplete = |file: &&ThreadFile| {
+            let events = file.splice().ok().flatten();
+            events.is_some_and(|splice| splice.missing > 0 || splice.cut > 0)
+                || matches!(file.marks_splice(), Ok(Some(_)))
+        };
+        let threads = self.trace.files.iter().filter(|file| file.is_shared());
+        let missing = threads.filter(is_incomplete).count();
+        if missing == 0 {
+            return Ok(());
+        }
+        let path = self.trace.dir.join(names::SHARED);
+        let mut old = File::open(&path).map_err(|error| failure(&path, error))?;
+        self.kept.keep(names::SHARED, &mut old)?;
+        let new = self.trace.dir.join(names::NEW_SHARED);
+        let _ = fs::remove_file(&new);
+        convert::to_shared(self.trace, &new)?;
+        fs::rename(&new, &path).map_err(|error| failure(&path, error))?;
+        let text = format!("{} completed from the journal", plural(missing as u64, "thread"));
+        self.add(Severity::Repaired, names::SHARED, text);
         Ok(())
     }
 

@@ -41,7 +41,7 @@ fn names<'a>(columns: &'a [Column], not: &str) -> Vec<&'a str> {
 }
 
 /// A trace with times, a note and a test, of one thread that is large enough for an index.
-fn trace() -> TempDir {
+pub(crate) fn trace() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     write_trace(dir.path());
     let manifest = fs::read_to_string(dir.path().join("trace.json")).unwrap();

@@ -6,6 +6,7 @@ mod analysing;
 mod attaching;
 mod columns;
 mod common;
+mod converting;
 mod damage;
 mod exporting;
 mod following;

@@ -9,6 +9,7 @@
 //! | `thread-<id>.jsonl` | [`jsonl`]: the same events, one JSON object a line (`format=jsonl`) | chunk by chunk |
 //! | `ids.properties` | [`ids`]: method key to id | before any event uses the id |
 //! | `methods.jsonl` | [`methods`]: what is known about each method | with `ids.properties` |
+//! | `shared.flowtrace` | [`container`]: events and marks of the threads that have no files of their own: virtual threads, and all after the first 1,000 | block by block |
 //! | `threads.jsonl` | [`threads`]: start, rename and end of threads | appended |
 //! | `journal` | [`journal`]: events that are not in the thread files yet | mapped while the JVM runs; removed at a clean end |
 //! | `checkpoint`, `checkpoint.new` | copies of the open chunks in the form of the [`journal`], with `durability=system` | about every second |
@@ -20,6 +21,8 @@
 //! | `.lock` | empty; locked (`flock`) by the JVM that writes here | at start |
 //! | `.gate` | empty; locked for a moment by each JVM that starts here | at start |
 //! | `jvm-<pid>-<start>/` | the trace of a further JVM that found this directory in use | |
+//!
+//! A [`container`] also holds a whole trace in one file, `*.flowtrace`.
 //!
 //! # Guarantees
 //!
@@ -34,6 +37,7 @@
 //! Readers refuse a line of 16 MiB or more, a `trace.json` of more than 64 MiB, and anything but a regular file in the
 //! place of a file.
 
+pub mod container;
 pub mod flow;
 pub mod ids;
 pub mod index;

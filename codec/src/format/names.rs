@@ -1,5 +1,6 @@
 //! Names of the files in a trace directory.
 
+use super::container::StreamKind;
 use crate::{Offset, ThreadId};
 
 /// Method keys and their ids; see [`ids`](super::ids).
@@ -14,6 +15,10 @@ pub const JOURNAL: &str = "journal";
 pub const CHECKPOINT: &str = "checkpoint";
 /// The next one, while it is written.
 pub const NEW_CHECKPOINT: &str = "checkpoint.new";
+/// Events and marks of threads without files of their own; see [`container`](super::container).
+pub const SHARED: &str = "shared.flowtrace";
+/// The next one, while a repair writes it.
+pub const NEW_SHARED: &str = "shared.flowtrace.new";
 /// The prefix of the name of a journal that is not in the trace directory; see
 /// [`journal`](super::journal#place).
 pub const JOURNAL_ELSEWHERE_PREFIX: &str = "flow-journal-";
@@ -74,6 +79,20 @@ pub fn marks_file(thread: ThreadId) -> String {
     format!("thread-{thread}.{MARKS_EXTENSION}")
 }
 
+/// The file of a trace directory that has the bytes of a stream.
+#[must_use]
+pub fn stream_file(kind: StreamKind, thread: ThreadId) -> String {
+    match kind {
+        StreamKind::Ids => IDS.to_owned(),
+        StreamKind::Methods => METHODS.to_owned(),
+        StreamKind::Threads => THREADS.to_owned(),
+        StreamKind::Manifest => MANIFEST.to_owned(),
+        StreamKind::Events => thread_file(thread, EventFormat::Binary),
+        StreamKind::Marks => marks_file(thread),
+        StreamKind::Index => format!("thread-{thread}.idx"),
+    }
+}
+
 /// Returns the thread whose events a file of this name holds, if it is a thread file.
 #[must_use]
 pub(crate) fn parse_thread_file(name: &str) -> Option<(ThreadId, EventFormat)> {
@@ -90,7 +109,7 @@ pub(crate) fn parse_thread_file(name: &str) -> Option<(ThreadId, EventFormat)> {
 #[must_use]
 pub fn is_trace_file(name: &str) -> bool {
     matches!(name, IDS | METHODS | THREADS | MANIFEST | NEW_MANIFEST | JOURNAL)
-        || matches!(name, CHECKPOINT | NEW_CHECKPOINT)
+        || matches!(name, CHECKPOINT | NEW_CHECKPOINT | SHARED | NEW_SHARED)
         || (name.starts_with("thread-") && (name.ends_with(".marks") || name.ends_with(".idx")))
         || parse_thread_file(name).is_some()
 }
@@ -123,7 +142,7 @@ pub fn is_kept_file(name: &str) -> bool {
     // If a name was taken, a number follows: trace.json.2.
     let first = name.rsplit_once('.').filter(|(_, number)| is_number(number));
     [Some(name), first.map(|(name, _)| name)].into_iter().flatten().any(|name| {
-        matches!(name, JOURNAL | CHECKPOINT | MANIFEST | NEW_MANIFEST | KEPT_PART)
+        matches!(name, JOURNAL | CHECKPOINT | MANIFEST | NEW_MANIFEST | KEPT_PART | SHARED)
             || parse_cut_file(name).is_some()
     })
 }

@@ -1,7 +1,7 @@
 //! The stored index, next to its thread file.
 
 use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
@@ -36,6 +36,13 @@ impl Index {
         file.path.with_extension("idx")
     }
 
+    /// The bytes of the stored index; 0 if there is none.
+    #[must_use]
+    pub fn stored_bytes(file: &ThreadFile) -> u64 {
+        let stored = file.open_index().ok().flatten();
+        stored.and_then(|stored| stored.len().ok()).unwrap_or(0)
+    }
+
     /// Returns the index of a thread: the stored one if it is usable, extended to the end of the events, or a
     /// new one. `progress` counts the bytes that have been read.
     ///
@@ -46,7 +53,7 @@ impl Index {
         content: &Content,
         progress: &AtomicU64,
     ) -> Result<(Self, Origin)> {
-        let (mut index, origin) = match Self::load(&Self::path(file), content) {
+        let (mut index, origin) = match Self::load(file, content) {
             Ok(index) if index.end.offset.get() == content.len() => (index, Origin::Stored),
             Ok(index) => (index, Origin::Extended),
             Err(None) => (Self::empty(), Origin::Built),
@@ -69,13 +76,18 @@ impl Index {
     }
 
     /// `Err(None)` if there is none, otherwise the reason why it is unusable.
-    fn load(path: &Path, content: &Content) -> std::result::Result<Self, Option<&'static str>> {
-        let metadata = fs::metadata(path).map_err(|_| None)?;
+    fn load(
+        file: &ThreadFile,
+        content: &Content,
+    ) -> std::result::Result<Self, Option<&'static str>> {
+        let unreadable = |_| Some("it cannot be read");
+        let input = file.open_index().map_err(unreadable)?.ok_or(None)?;
         let limit = (content.len_in_file() / LARGEST_PART).max(SMALLEST_LIMIT);
-        if !metadata.is_file() || metadata.len() > limit {
+        let mut bytes = Vec::new();
+        let read = input.reader().take(limit + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+        if read as u64 > limit {
             return Err(Some("it is too large"));
         }
-        let bytes = fs::read(path).map_err(|_| Some("it cannot be read"))?;
         let stored = IndexFile::decode(&bytes).map_err(Some)?;
         let covered = stored.covered().filter(|covered| *covered <= content.len_in_file());
         let Some(covered) = covered else { return Err(Some("the thread file is shorter")) };
@@ -99,13 +111,19 @@ impl Index {
     pub fn store(&self, file: &ThreadFile, content: &Content) -> Result<u64> {
         let path = Self::path(file);
         let io_error = |source| Error::Io { path: path.clone(), source };
-        let stored = self.stored(content).map_err(io_error)?.encode();
+        let stored = self.encoded(file, content)?;
         let new = path.with_extension("idx.new");
         write_new(&new, &stored).and_then(|()| fs::rename(&new, &path)).map_err(|error| {
             let _ = fs::remove_file(&new);
             io_error(error)
         })?;
         Ok(stored.len() as u64)
+    }
+
+    /// The bytes of the index as it is stored.
+    pub(crate) fn encoded(&self, file: &ThreadFile, content: &Content) -> Result<Vec<u8>> {
+        let io_error = |source| Error::Io { path: file.path.clone(), source };
+        Ok(self.stored(content).map_err(io_error)?.encode())
     }
 
     fn stored(&self, content: &Content) -> io::Result<IndexFile> {

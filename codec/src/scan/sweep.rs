@@ -93,8 +93,10 @@ pub fn sweep(
 /// Divides a range at boundaries, for as many threads as are worth it.
 fn parts(content: &Content, range: Range<u64>) -> io::Result<Vec<Range<u64>>> {
     let len = range.end.saturating_sub(range.start);
-    let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get) as u64;
-    let count = cores.min(len / BYTES_A_THREAD).max(1);
+    let most = len / BYTES_A_THREAD;
+    // To ask for the number of cores takes longer than to read a small thread.
+    let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get) as u64;
+    let count = if most < 2 { 1 } else { cores().min(most) };
     let mut parts = Vec::new();
     let mut start = range.start;
     let mut bytes = vec![0; if count > 1 { CUT_BYTES } else { 0 }];

@@ -3,6 +3,7 @@
 mod block;
 mod canonicalize;
 mod condense;
+mod container;
 mod event;
 mod marked;
 mod masks;
@@ -15,6 +16,7 @@ mod timed;
 
 pub use canonicalize::Canonicalizer;
 pub use condense::Condensed;
+pub use container::{Compression, ContainerWriter};
 pub(crate) use event::first_invalid;
 pub use event::{EventCounts, count_events};
 pub use marked::{Base, EncodedMarks, Sample};

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use flow_codec::format::container::StreamKind;
 use flow_codec::format::manifest::{End, Totals};
 use flow_codec::format::marks::{Mark, Position};
 use flow_codec::format::names;
 use flow_codec::read::{Tail, ThreadFile, Trace};
-use flow_codec::{Error, MethodMap, Offset};
+use flow_codec::{Error, MethodMap, Offset, ThreadId};
 
 use super::contents::Contents;
 use crate::failure::{Failure, Status};
@@ -41,6 +42,16 @@ impl Check {
         let mut named = MethodMap::<bool>::default();
         for (id, _) in trace.methods.iter() {
             *named.or_default(id) = true;
+        }
+        for error in trace.verify_blocks(|_| {})? {
+            check.add(Severity::Damage, "trace", error.to_string());
+        }
+        if trace.unfinished_block() > 0 {
+            let text = format!(
+                "{} of an unfinished block left out",
+                plural(trace.unfinished_block(), "byte")
+            );
+            check.add(Severity::Note, "trace", text);
         }
         check.counted.methods = trace.methods.met() as u64;
         check.names(trace);
@@ -83,16 +94,17 @@ impl Check {
     fn names(&mut self, trace: &Trace) {
         // Other writers have fewer files.
         let Some(manifest) = &trace.manifest else { return };
-        for name in [names::IDS, names::METHODS, names::THREADS] {
+        for kind in [StreamKind::Ids, StreamKind::Methods, StreamKind::Threads] {
             // A JVM that was killed before its first event may not have created them yet.
             let needed = manifest.end.is_some() || !trace.files.is_empty();
-            if needed && !trace.dir.join(name).exists() {
-                self.add(Severity::Missing, name, "the file is missing".to_owned());
+            if needed && !trace.has_text(kind) {
+                let name = names::stream_file(kind, ThreadId::new(0));
+                self.add(Severity::Missing, &name, "the file is missing".to_owned());
             }
         }
         let without_key = trace.methods.iter().filter(|(_, method)| !method.has_key).count() as u64;
         // A kill may come between the two files, to which methods are added by class. No event uses them.
-        if without_key > 0 && manifest.end.is_some() && trace.dir.join(names::IDS).exists() {
+        if without_key > 0 && manifest.end.is_some() && trace.has_text(StreamKind::Ids) {
             let methods = plural(without_key, "method");
             let text = format!("lacks {methods} that methods.jsonl has");
             self.add(Severity::Missing, names::IDS, text);

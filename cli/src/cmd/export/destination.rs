@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
+use crate::input::source::refuse_trace;
 use crate::output::{Out, Progress};
 
 /// A file, or standard output.
@@ -26,6 +27,7 @@ impl<'a> Destination<'a> {
             let progress = Progress::new(bytes, out);
             return Ok((Self { to: Box::new(out), path: None }, progress));
         };
+        refuse_trace(path)?;
         let file = File::create(path);
         let file = file.map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
         let to = Box::new(BufWriter::new(file));

@@ -11,7 +11,7 @@ use crate::args::ReportArgs;
 use crate::failure::{Failure, Status};
 use crate::html::{Note, page};
 use crate::input::reading::Chosen;
-use crate::input::source::Source;
+use crate::input::source::{Source, refuse_trace};
 use crate::output::{Out, duration, instant};
 
 /// The file name that means standard output.
@@ -86,6 +86,7 @@ enum PageFile {
 
 impl PageFile {
     fn find(path: &Path) -> Result<Self, Failure> {
+        refuse_trace(path)?;
         match fs::metadata(path) {
             Ok(meta) if meta.is_dir() => {
                 let path = path.display();

@@ -1,13 +1,12 @@
 //! The file with the marks of a thread, and its marks in the journal.
 
-use std::fs::File;
 use std::io::{self, Chain, Cursor, Read, Take};
 use std::sync::Arc;
 
 use super::Marks;
 use crate::format::marks::HEADER;
 use crate::format::names::{EventFormat, MARKS_EXTENSION};
-use crate::read::{OpenChunk, OpenMarks, ThreadFile, open_regular};
+use crate::read::{OpenChunk, OpenMarks, Stored, StoredReader, ThreadFile};
 use crate::{Error, Offset, Result};
 
 impl ThreadFile {
@@ -20,8 +19,7 @@ impl ThreadFile {
             return Ok(None);
         }
         let path = self.path.with_extension(MARKS_EXTENSION);
-        let file =
-            open_regular(&path).map_err(|source| Error::Io { path: path.clone(), source })?;
+        let file = self.open_marks()?;
         let open = self.open.as_ref().map(OpenChunk::marks);
         if file.is_none() && open.is_none_or(OpenMarks::is_empty) {
             return Ok(None);
@@ -29,12 +27,29 @@ impl ThreadFile {
         let Some(open) = open else {
             return Ok(Some(Marks::new(MarksInput::new(file, u64::MAX, Arc::default()), &path)));
         };
-        let len = file.as_ref().map_or(Ok(0), |file| file.metadata().map(|facts| facts.len()));
+        let len = file.as_ref().map_or(Ok(0), Stored::len);
         let len = len.map_err(|source| Error::Io { path: path.clone(), source })?;
         // They continue what the file should hold, and mean nothing after anything else.
         let pending = if len < open.offset { Arc::default() } else { Arc::clone(&open.pending) };
         let input = MarksInput::new(file, open.offset, pending);
         Ok(Some(Marks::new(input, &path).and_then(Arc::clone(&open.marks))))
+    }
+
+    /// Its marks as bytes of their file, with those that the journal holds; `None` if it has none.
+    ///
+    /// # Errors
+    /// The marks cannot be opened or, if the journal holds some, not be read.
+    pub fn marks_bytes(&self) -> Result<Option<impl Read + use<>>> {
+        if self.format != EventFormat::Binary {
+            return Ok(None);
+        }
+        let (kept, more) = self.marks_splice()?.unwrap_or((u64::MAX, Vec::new()));
+        let stored = self.open_marks()?;
+        if stored.is_none() && more.is_empty() {
+            return Ok(None);
+        }
+        let stored = OptionalFile(stored.map(Stored::reader));
+        Ok(Some(stored.take(kept).chain(Cursor::new(more))))
     }
 
     /// How to complete its marks file: the number of bytes to keep, and the bytes that follow them. Anything
@@ -70,8 +85,8 @@ impl ThreadFile {
 pub struct MarksInput(Chain<Take<OptionalFile>, Cursor<Arc<[u8]>>>);
 
 impl MarksInput {
-    fn new(file: Option<File>, limit: u64, pending: Arc<[u8]>) -> Self {
-        Self(OptionalFile(file).take(limit).chain(Cursor::new(pending)))
+    fn new(file: Option<Stored>, limit: u64, pending: Arc<[u8]>) -> Self {
+        Self(OptionalFile(file.map(Stored::reader)).take(limit).chain(Cursor::new(pending)))
     }
 }
 
@@ -83,7 +98,7 @@ impl Read for MarksInput {
 
 /// A file; without one, no bytes.
 #[derive(Debug)]
-struct OptionalFile(Option<File>);
+struct OptionalFile(Option<StoredReader>);
 
 impl Read for OptionalFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {

@@ -1,14 +1,12 @@
 //! The bytes of one thread, readable from any position.
 
-use std::fs::File;
 use std::io::{self, Read, Take};
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::format::flow::{is_boundary, records};
-use crate::read::{FlowReader, ThreadFile};
+use crate::read::{FlowReader, Stored, ThreadFile};
 use crate::{Error, Offset, Result, ThreadId};
 
 /// The events of a thread as bytes of [`flow`](crate::format::flow): those in its file, then those that the
@@ -19,8 +17,8 @@ pub struct Content(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     thread: ThreadId,
-    /// Holds the first `in_file` bytes, from an offset on.
-    file: Option<(Arc<File>, u64)>,
+    /// Holds the first `in_file` bytes.
+    file: Option<Stored>,
     in_file: u64,
     /// The bytes after those, and how many events they contain.
     chunk: Arc<[u8]>,
@@ -38,8 +36,8 @@ impl Content {
     pub fn open(file: &ThreadFile) -> Result<Self> {
         let mut content = Inner { in_file: file.bytes_in_file(), ..Inner::nothing(file.id) };
         content.file = match &file.converted {
-            Some(converted) => Some((Arc::clone(&converted.file), converted.start)),
-            None => file.open_file()?.map(|file| (Arc::new(file), 0)),
+            Some(converted) => Some(Stored::File(Arc::clone(&converted.file), converted.start)),
+            None => file.open_events()?,
         };
         if let Some(open) = &file.open {
             let io_error = |source| Error::Io { path: file.path.clone(), source };
@@ -103,9 +101,9 @@ impl Content {
         let Inner { file, in_file, chunk, .. } = &*self.0;
         let left_in_file = in_file.saturating_sub(offset.get());
         if left_in_file > 0 {
-            let Some((file, start)) = file else { return Ok(0) };
+            let Some(file) = file else { return Ok(0) };
             let len = usize::try_from(left_in_file).unwrap_or(usize::MAX).min(buffer.len());
-            return file.read_at(buffer.get_mut(..len).unwrap_or_default(), start + offset.get());
+            return file.read_at(offset.get(), buffer.get_mut(..len).unwrap_or_default());
         }
         let at = usize::try_from(offset.get() - in_file).unwrap_or(usize::MAX);
         let mut rest = chunk.get(at..).unwrap_or_default();
@@ -170,12 +168,12 @@ impl Inner {
 
     /// Where the last record in the file begins, if it is incomplete.
     fn cut_record(&self) -> io::Result<Option<Offset>> {
-        let Some((file, start)) = &self.file else { return Ok(None) };
+        let Some(file) = &self.file else { return Ok(None) };
         // Search backwards for a place that surely ends a record. It is not far, except in a recursion.
         for window in [64, 4096, 256 * 1024] {
             let mut bytes = vec![0; usize::try_from(self.in_file.min(window)).unwrap_or_default()];
             let first = self.in_file - bytes.len() as u64;
-            file.read_exact_at(&mut bytes, start + first)?;
+            file.read_exact_at(first, &mut bytes)?;
             let begin = match bytes.iter().rposition(|&byte| is_boundary(byte)) {
                 Some(boundary) => boundary + 1,
                 None if first == 0 => 0,

@@ -187,7 +187,7 @@ mod tests {
 
     use super::*;
     use crate::format::flow::{Encoded, Record};
-    use crate::read::{FlowReader, ReadRecords};
+    use crate::read::{FlowReader, ReadRecords, Trace};
 
     /// Shows methods with an even id below 8, and other ids if `nameless`: they have no name.
     fn even(nameless: bool) -> Selection {
@@ -289,7 +289,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let ids = "a.B#m()V=0\na.B#n()V=1\na.c.D#m()V=2\n";
         std::fs::write(dir.path().join("ids.properties"), ids).unwrap();
-        let methods = Methods::read(dir.path(), &mut Vec::new());
+        let methods = Trace::open(dir.path()).unwrap().methods;
         let shown = |include: &[&str], exclude: &[&str]| {
             let globs =
                 |patterns: &[&str]| patterns.iter().map(|p| Glob::new(p)).collect::<Vec<_>>();

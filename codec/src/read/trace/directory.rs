@@ -1,25 +1,30 @@
-//! Opens a trace directory.
+//! Opens a trace: a directory, or a file with everything.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 use std::{fs, io};
 
+use super::container::Container;
 use super::journal::Journal;
 use super::jsonl::Converter;
+use super::place::Place;
 use super::regular;
-use super::text::read_whole;
+use super::text::{Text, read_whole};
+use crate::format::container::{self, StreamKind};
 use crate::format::manifest::{self, Manifest, Timing};
 use crate::format::marks::Mark;
 use crate::format::names::{self, EventFormat};
-use crate::read::{Methods, OpenChunk, ThreadFile, Threads};
+use crate::read::{Methods, OpenChunk, StoredReader, ThreadFile, Threads};
 use crate::{Error, Result, ThreadId};
 
 /// One trace: everything recorded by one run of a JVM.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Trace {
-    /// The directory.
+    /// The directory, or the file.
     pub dir: PathBuf,
     /// `trace.json`; absent in traces of writers without one.
     pub manifest: Option<Manifest>,
@@ -35,6 +40,7 @@ pub struct Trace {
     pub missing_journal: Option<PathBuf>,
     /// Errors in the other files. Everything valid in them was read.
     pub damage: Vec<Error>,
+    place: Place,
 }
 
 /// How reading a journal went.
@@ -50,15 +56,24 @@ pub struct JournalReading {
 }
 
 impl Trace {
+    /// Returns whether a file is a [container](crate::format::container), from its first bytes.
+    #[must_use]
+    pub fn is_container(path: &Path) -> bool {
+        let Ok(Some(file)) = regular::open(path) else { return false };
+        let mut magic = [0; container::MAGIC.len()];
+        file.read_exact_at(&mut magic, 0).is_ok() && magic == container::MAGIC
+    }
+
     /// Reads only the manifest of the trace in `dir`; `None` if there is none.
     ///
     /// # Errors
     /// It cannot be read, or violates the format.
     pub fn manifest_of(dir: &Path) -> Result<Option<Manifest>> {
-        read_manifest(&dir.join(names::MANIFEST))
+        read_manifest(Place::of(dir)?.text(StreamKind::Manifest))
     }
 
-    /// Opens the trace in `dir`. Reads everything except for the events.
+    /// Opens the trace in `dir`, which is a directory or a [container](crate::format::container). Reads
+    /// everything except for the events.
     ///
     /// # Errors
     /// The directory cannot be listed, contains no trace, or one of a newer format version.
@@ -67,12 +82,15 @@ impl Trace {
     }
 
     fn open_dir(dir: &Path) -> Result<Self> {
+        if !dir.is_dir() && dir.exists() {
+            return Self::open_container(dir);
+        }
         let mut damage = Vec::new();
         // The path of the journal does not change while a JVM records.
-        let place = Self::manifest_of(dir).ok().flatten();
+        let named = Self::manifest_of(dir).ok().flatten();
         // Read first, because everything on which it builds exists when it is read, and may not have existed
         // a moment before.
-        let mut journal = Journal::read(dir, place.as_ref());
+        let mut journal = Journal::read(dir, named.as_ref());
         let manifest = match Self::manifest_of(dir) {
             Ok(manifest) => manifest,
             Err(error @ Error::UnsupportedVersion { .. }) => return Err(error),
@@ -108,16 +126,82 @@ impl Trace {
             },
         );
         listing.convert(&mut damage)?;
+        let place = Place::directory(dir);
         Ok(Self {
-            methods: Methods::read(dir, &mut damage),
-            threads: Threads::read(dir, &mut damage),
+            methods: Methods::read(&place, &mut damage),
+            threads: Threads::read(&place, &mut damage),
             files: listing.files,
+            place,
             dir: dir.to_path_buf(),
             journal,
             missing_journal,
             manifest,
             damage,
         })
+    }
+
+    fn open_container(path: &Path) -> Result<Self> {
+        let place = Place::of(path)?;
+        let Some(container) = place.container().cloned() else {
+            return Err(Error::NoTrace { path: path.to_path_buf() });
+        };
+        let mut damage = container.damage();
+        let manifest = match read_manifest(place.text(StreamKind::Manifest)) {
+            Ok(manifest) => manifest,
+            Err(error @ Error::UnsupportedVersion { .. }) => return Err(error),
+            Err(error) => {
+                damage.push(error);
+                None
+            }
+        };
+        let file = |id| {
+            let path = path.join(names::thread_file(id, EventFormat::Binary));
+            ThreadFile::contained(id, &container, path)
+        };
+        Ok(Self {
+            methods: Methods::read(&place, &mut damage),
+            threads: Threads::read(&place, &mut damage),
+            files: container.threads().map(file).collect(),
+            dir: path.to_path_buf(),
+            place,
+            journal: None,
+            missing_journal: None,
+            manifest,
+            damage,
+        })
+    }
+
+    /// The bytes of a file with text, wherever they are; `None` if the trace has none.
+    pub(crate) fn text(&self, kind: StreamKind) -> Result<Option<StoredReader>> {
+        self.place.text(kind).into_bytes()
+    }
+
+    /// Returns whether the trace has the file of this kind, wherever its bytes are.
+    #[must_use]
+    pub fn has_text(&self, kind: StreamKind) -> bool {
+        self.text(kind).is_ok_and(|text| text.is_some())
+    }
+
+    /// Verifies the checksums of all blocks, if the trace has any, and returns those that are wrong. `progress`
+    /// gets the bytes of each block.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn verify_blocks(&self, mut progress: impl FnMut(u64)) -> Result<Vec<Error>> {
+        let mut containers: Vec<&Arc<Container>> = self.place.container().into_iter().collect();
+        let of_threads = self.files.iter().filter_map(|file| file.container.as_ref());
+        containers.extend(of_threads.filter(|_| self.place.container().is_none()).take(1));
+        let mut damage = Vec::new();
+        for container in containers {
+            container.verify(&mut damage, &mut progress)?;
+        }
+        Ok(damage)
+    }
+
+    /// Bytes of an unfinished block at the end of the file: the process was killed while it wrote.
+    #[must_use]
+    pub fn unfinished_block(&self) -> u64 {
+        self.place.container().map_or(0, |container| container.unfinished)
     }
 
     /// Returns how times were recorded: [`Timing::Off`] if no thread has any, whatever the manifest contains.
@@ -186,6 +270,9 @@ impl TraceSet {
     /// # Errors
     /// There is none, or `dir` cannot be listed.
     pub fn directories(dir: &Path) -> Result<Vec<PathBuf>> {
+        if Trace::is_container(dir) {
+            return Ok(vec![dir.to_path_buf()]);
+        }
         let listing = Listing::of(dir)?;
         let mut directories = Vec::new();
         if listing.has_trace {
@@ -243,6 +330,7 @@ impl Listing {
                 Err(source) => listing.damage.push(Error::Io { path, source }),
             }
         }
+        listing.add_shared(dir)?;
         listing.files.sort_by(|a, b| (a.id, &a.path).cmp(&(b.id, &b.path)));
         // A thread has one file. If there are two, `.flow` comes before `.jsonl`.
         let Self { files, damage, .. } = &mut listing;
@@ -256,6 +344,28 @@ impl Listing {
         });
         listing.further.sort();
         Ok(listing)
+    }
+
+    /// Adds the threads that have no files of their own.
+    fn add_shared(&mut self, dir: &Path) -> Result<()> {
+        let shared = match Container::in_file(&dir.join(names::SHARED)) {
+            Ok(None) => return Ok(()),
+            Ok(Some(shared)) => Arc::new(shared),
+            // It was created a moment ago, or is not ours.
+            Err(error @ (Error::NoTrace { .. } | Error::Io { .. })) => {
+                self.damage.push(error);
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        self.has_trace = true;
+        self.damage.append(&mut shared.damage());
+        let with_file: BTreeSet<_> = self.files.iter().map(|file| file.id).collect();
+        for id in shared.threads().filter(|id| !with_file.contains(id)) {
+            let path = dir.join(names::thread_file(id, EventFormat::Binary));
+            self.files.push(ThreadFile::contained(id, &shared, path));
+        }
+        Ok(())
     }
 
     /// Adds the open chunks to the files that they continue.
@@ -347,20 +457,24 @@ impl ThreadFile {
     }
 }
 
-fn read_manifest(path: &Path) -> Result<Option<Manifest>> {
+fn read_manifest(text: Text) -> Result<Option<Manifest>> {
     /// Read first: a newer version may have other fields.
     #[derive(serde::Deserialize)]
     struct Version {
         format_version: u32,
     }
-    let Some(text) = read_whole(path)? else {
+    let path = text.path.clone();
+    let Some(text) = read_whole(text)? else {
         return Ok(None);
     };
-    let bad_json = |source| Error::BadJson { path: path.to_path_buf(), source };
+    let bad_json = |source| Error::BadJson { path: path.clone(), source };
     let Version { format_version: found } = serde_json::from_str(&text).map_err(bad_json)?;
     if found > manifest::VERSION {
-        let path = path.to_path_buf();
-        return Err(Error::UnsupportedVersion { path, found, newest: manifest::VERSION });
+        return Err(Error::UnsupportedVersion {
+            path: path.clone(),
+            found,
+            newest: manifest::VERSION,
+        });
     }
     serde_json::from_str(&text).map(Some).map_err(bad_json)
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{env, process};
 
-use super::text::for_each_line_before;
+use super::text::{Text, for_each_line_before};
 use crate::format::flow::{Encoded, Record, records};
 use crate::format::jsonl::{decode_line, encode, encoded_bytes};
 use crate::read::ThreadFile;
@@ -63,7 +63,7 @@ impl Converter {
         let (start, stored) = (self.end, thread.bytes_in_file());
         let mut written = Ok(());
         let (mut bytes, mut exits) = (Vec::with_capacity(BUFFER_BYTES), 0);
-        let lines = for_each_line_before(stored, &thread.path, damage, |line| {
+        let lines = for_each_line_before(stored, Text::file(&thread.path), damage, |line| {
             match decode_line(line).map_err(|_| EXPECTED)? {
                 Some(Record::Exit(count)) => exits += count.get(),
                 Some(Record::Enter(method)) => {

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
 
+use super::place::Place;
 use super::text::for_each_line;
+use crate::format::container::StreamKind;
+use crate::format::ids;
 use crate::format::methods::{MethodInfo, MethodLine};
-use crate::format::{ids, names};
 use crate::{Error, MethodId, Name};
 
 /// A method of a trace.
@@ -38,11 +39,11 @@ pub struct Methods {
 }
 
 impl Methods {
-    /// Reads `ids.properties` and `methods.jsonl` of a directory. Files that are absent count as empty, and a
+    /// Reads `ids.properties` and `methods.jsonl` of a trace. Files that are absent count as empty, and a
     /// truncated last line is ignored. Errors are added to `damage`.
-    pub(crate) fn read(dir: &Path, damage: &mut Vec<Error>) -> Self {
+    pub(crate) fn read(place: &Place, damage: &mut Vec<Error>) -> Self {
         let mut methods = Self::default();
-        for_each_line(&dir.join(names::METHODS), damage, |line| {
+        for_each_line(place.text(StreamKind::Methods), damage, |line| {
             let Ok(MethodLine { id, method }) = serde_json::from_str(line) else {
                 return Err("a JSON object with id, class, name and descriptor");
             };
@@ -53,7 +54,7 @@ impl Methods {
                 .or_insert(Method { info: method, is_described: true, ..Method::default() });
             Ok(())
         });
-        for_each_line(&dir.join(names::IDS), damage, |line| {
+        for_each_line(place.text(StreamKind::Ids), damage, |line| {
             let Ok(entry) = ids::decode_line(line) else {
                 return Err("pkg.Class#method(descriptor)=id");
             };
@@ -127,6 +128,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::format::names;
 
     fn id(number: u64) -> MethodId {
         MethodId::new(number).unwrap()
@@ -145,7 +147,7 @@ mod tests {
         };
         fs::write(dir.path().join(names::METHODS), line("app") + &line("x.Loader@2")).unwrap();
         let mut damage = Vec::new();
-        let methods = Methods::read(dir.path(), &mut damage);
+        let methods = Methods::read(&Place::directory(dir.path()), &mut damage);
         assert!(damage.is_empty());
         assert_eq!(methods.display(id(0)), "a.B.m(I)V");
         assert_eq!(methods.display(id(1)), "a.C$D.<init>()V");
@@ -160,7 +162,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join(names::IDS), "a.B#m()V=0\nrubbish\na.B#n()V=1\n").unwrap();
         let mut damage = Vec::new();
-        let methods = Methods::read(dir.path(), &mut damage);
+        let methods = Methods::read(&Place::directory(dir.path()), &mut damage);
         assert_eq!(methods.len(), 2);
         let error = damage[0].to_string();
         assert!(error.contains("ids.properties:2: expected"), "{error}");
@@ -173,7 +175,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join(names::METHODS), "x\n".repeat(100_000)).unwrap();
         let mut damage = Vec::new();
-        Methods::read(dir.path(), &mut damage);
+        Methods::read(&Place::directory(dir.path()), &mut damage);
         assert_eq!(damage.len(), 20);
     }
 }

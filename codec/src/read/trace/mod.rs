@@ -1,12 +1,15 @@
 //! The content of a trace directory, except for events and marks.
 
+mod container;
 mod directory;
 mod journal;
 mod jsonl;
 mod methods;
 mod open_chunk;
+mod place;
 mod regular;
 mod splice;
+mod stored;
 mod text;
 mod thread_file;
 mod threads;
@@ -16,7 +19,7 @@ pub use self::journal::is_journal_elsewhere;
 pub use self::methods::{Method, Methods};
 pub use self::open_chunk::OpenChunk;
 pub(crate) use self::open_chunk::OpenMarks;
-pub(crate) use self::regular::open as open_regular;
 pub use self::splice::Splice;
+pub(crate) use self::stored::{Stored, StoredReader};
 pub use self::thread_file::{Parts, ThreadFile};
 pub use self::threads::{OpenFrames, Thread, Threads};

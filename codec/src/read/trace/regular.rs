@@ -13,9 +13,14 @@ pub(crate) fn open(path: &Path) -> io::Result<Option<File>> {
     });
     match opened {
         Ok(file) => Ok(Some(file)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if is_absent(&error) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Also if the trace is a file, in which there can be no other.
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// Refuses anything but a regular file.

@@ -33,10 +33,9 @@ impl ThreadFile {
     pub fn splice(&self) -> Result<Option<Splice>> {
         let Some(open) = &self.open else { return Ok(None) };
         let io_error = |source| Error::Io { path: self.path.clone(), source };
-        let splice = match self.open_file()? {
-            Some(mut file) => {
-                splice(&mut file, self.stored_in_file(), open, self.format).map_err(io_error)?
-            }
+        let splice = match self.open_events()? {
+            Some(events) => splice(&mut events.reader(), self.stored_in_file(), open, self.format)
+                .map_err(io_error)?,
             None => {
                 Ok(Splice { kept: 0, cut: 0, written: 0, missing: open.stored_bytes(self.format) })
             }

@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::regular;
+use super::stored::{Stored, StoredReader};
 use crate::error::quoted;
 use crate::{Error, Result};
 
@@ -14,21 +15,47 @@ const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
 /// A larger manifest is refused.
 const MAX_WHOLE_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Reads a file; `None` if it does not exist.
-pub(crate) fn read_whole(path: &Path) -> Result<Option<String>> {
+/// A text file of a trace that was opened, or not.
+#[derive(Debug)]
+pub(crate) struct Text {
+    /// For messages.
+    pub(crate) path: PathBuf,
+    input: io::Result<Option<StoredReader>>,
+}
+
+impl Text {
+    pub(crate) fn new(path: PathBuf, input: io::Result<Option<Stored>>) -> Self {
+        Self { path, input: input.map(|stored| stored.map(Stored::reader)) }
+    }
+
+    /// The bytes; `None` if there are none.
+    pub(crate) fn into_bytes(self) -> Result<Option<StoredReader>> {
+        let Self { path, input } = self;
+        input.map_err(|source| Error::Io { path, source })
+    }
+
+    /// A file of this name.
+    pub(crate) fn file(path: &Path) -> Self {
+        Self::new(path.to_path_buf(), regular::open(path).map(|file| file.map(Stored::file)))
+    }
+}
+
+/// Reads all of a text; `None` if it does not exist.
+pub(crate) fn read_whole(text: Text) -> Result<Option<String>> {
+    let Text { path, input } = text;
     let read = || {
-        let Some(file) = regular::open(path)? else {
+        let Some(input) = input? else {
             return Ok(None);
         };
         let mut text = String::new();
         // One more byte distinguishes a file that is too large from one that just fits.
-        let read = file.take(MAX_WHOLE_BYTES + 1).read_to_string(&mut text)?;
+        let read = input.take(MAX_WHOLE_BYTES + 1).read_to_string(&mut text)?;
         if read as u64 > MAX_WHOLE_BYTES {
             return Err(io::Error::other("larger than 64 MiB"));
         }
         Ok(Some(text))
     };
-    read().map_err(|source| Error::Io { path: path.to_path_buf(), source })
+    read().map_err(|source| Error::Io { path, source })
 }
 
 /// More errors than this in one file are not listed: in a file of another kind every line is an error.
@@ -46,17 +73,17 @@ pub(crate) struct LinesRead {
 /// Calls `each` for every complete line. Errors of reading, and those that `each` returns, are added to
 /// `damage`; the other lines count. A missing file has no lines, and a last line without LF is left out.
 pub(crate) fn for_each_line(
-    path: &Path,
+    text: Text,
     damage: &mut Vec<Error>,
     each: impl FnMut(&str) -> std::result::Result<(), &'static str>,
 ) {
-    for_each_line_before(u64::MAX, path, damage, each);
+    for_each_line_before(u64::MAX, text, damage, each);
 }
 
 /// The same for the first `limit` bytes of the file.
 pub(crate) fn for_each_line_before(
     limit: u64,
-    path: &Path,
+    text: Text,
     damage: &mut Vec<Error>,
     mut each: impl FnMut(&str) -> std::result::Result<(), &'static str>,
 ) -> LinesRead {
@@ -68,9 +95,10 @@ pub(crate) fn for_each_line_before(
             damage.push(error);
         }
     };
-    let io_error = |source| Error::Io { path: path.to_path_buf(), source };
-    let mut input = match regular::open(path) {
-        Ok(Some(file)) => BufReader::new(file.take(limit)),
+    let Text { path, input } = text;
+    let io_error = |source| Error::Io { path: path.clone(), source };
+    let mut input = match input {
+        Ok(Some(input)) => BufReader::new(input.take(limit)),
         Ok(None) => return lines,
         Err(error) => {
             refuse(io_error(error));
@@ -88,7 +116,7 @@ pub(crate) fn for_each_line_before(
             }
         };
         let bad_line = |line: &str, expected| Error::BadLine {
-            path: path.to_path_buf(),
+            path: path.clone(),
             line: number,
             expected,
             found: quoted(line),

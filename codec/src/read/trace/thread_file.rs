@@ -1,16 +1,18 @@
 //! A thread of a trace: its file, and its events in the journal.
 
-use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::container::Container;
 use super::jsonl::Converted;
 use super::open_chunk::OpenChunk;
 use super::regular;
+use super::stored::Stored;
+use crate::format::container::StreamKind;
 use crate::format::marks::Position;
-use crate::format::names::EventFormat;
+use crate::format::names::{EventFormat, MARKS_EXTENSION};
 use crate::{Error, Offset, Result, ThreadId};
 
 /// An exit run is one record, but one line for each exit. A chunk with more lines than this is not from flow:
@@ -36,6 +38,8 @@ pub struct ThreadFile {
     /// How its events are stored, and the result of converting them.
     pub(crate) format: EventFormat,
     pub(crate) converted: Option<Converted>,
+    /// The container that holds its events and marks, if they are not in files of their own.
+    pub(crate) container: Option<Arc<Container>>,
 }
 
 /// Ranges of a thread, in order.
@@ -58,7 +62,7 @@ impl Parts {
 impl ThreadFile {
     /// A thread of which only the file is known.
     pub(crate) fn new(id: ThreadId, format: EventFormat, path: PathBuf, bytes: u64) -> Self {
-        Self { id, path, bytes, open: None, parts: None, format, converted: None }
+        Self { id, path, bytes, open: None, parts: None, format, converted: None, container: None }
     }
 
     /// Restricts it to ranges, which are called `title`.
@@ -71,6 +75,24 @@ impl ThreadFile {
     /// The thread without restriction to ranges.
     pub(crate) fn whole(&self) -> Self {
         Self { parts: None, ..self.clone() }
+    }
+
+    /// Returns whether it has no files of its own, but is in one with other threads.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.container.is_some()
+    }
+
+    /// Returns whether the whole trace is one file.
+    #[must_use]
+    pub fn is_in_one_file(&self) -> bool {
+        self.is_shared() && self.path.parent().is_some_and(|place| place.is_file())
+    }
+
+    /// How its events are stored.
+    #[must_use]
+    pub(crate) fn format(&self) -> EventFormat {
+        self.format
     }
 
     /// How many bytes of its events are in the file.
@@ -117,13 +139,48 @@ impl ThreadFile {
         Ok(())
     }
 
-    /// Opens its file; `None` if it has none, because all of its events are in the journal.
-    pub(crate) fn open_file(&self) -> Result<Option<File>> {
+    /// A thread in a container. The path is that of the file which it would have in a directory.
+    pub(crate) fn contained(id: ThreadId, container: &Arc<Container>, path: PathBuf) -> Self {
+        let events = container.stream(StreamKind::Events, id);
+        let bytes = events.map_or(0, |events| events.len());
+        let container = Some(Arc::clone(container));
+        Self { container, ..Self::new(id, EventFormat::Binary, path, bytes) }
+    }
+
+    /// Opens its events as they are stored; `None` if there are none, because all are in the journal.
+    pub(crate) fn open_events(&self) -> Result<Option<Stored>> {
+        if let Some(container) = &self.container {
+            let events = container.stream(StreamKind::Events, self.id);
+            return Ok(events.map(|events| Stored::Stream(Arc::new(events))));
+        }
         let file = regular::open(&self.path).map_err(|source| self.io_error(source))?;
         if file.is_none() && self.bytes_in_file() > 0 {
             return Err(self.io_error(io::ErrorKind::NotFound.into()));
         }
-        Ok(file)
+        Ok(file.map(Stored::file))
+    }
+
+    /// Opens its index as it is stored; `None` if there is none.
+    pub(crate) fn open_index(&self) -> io::Result<Option<Stored>> {
+        let index = self.container.as_ref().and_then(|container| {
+            let index = container.stream(StreamKind::Index, self.id)?;
+            Some(Stored::Stream(Arc::new(index)))
+        });
+        match index {
+            Some(index) => Ok(Some(index)),
+            None => Ok(regular::open(&self.path.with_extension("idx"))?.map(Stored::file)),
+        }
+    }
+
+    /// Opens its marks as they are stored; `None` if there are none.
+    pub(crate) fn open_marks(&self) -> Result<Option<Stored>> {
+        if let Some(container) = &self.container {
+            let marks = container.stream(StreamKind::Marks, self.id);
+            return Ok(marks.map(|marks| Stored::Stream(Arc::new(marks))));
+        }
+        let path = self.path.with_extension(MARKS_EXTENSION);
+        let file = regular::open(&path).map_err(|source| Error::Io { path, source })?;
+        Ok(file.map(Stored::file))
     }
 
     fn io_error(&self, source: io::Error) -> Error {

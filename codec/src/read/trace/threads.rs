@@ -1,11 +1,12 @@
 //! Names, starts and ends of threads.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
+use super::place::Place;
 use super::text::for_each_line;
+use crate::format::container::StreamKind;
+use crate::format::ids;
 use crate::format::threads::ThreadLine;
-use crate::format::{ids, names};
 use crate::{Error, ThreadId};
 
 /// What `threads.jsonl` contains about a thread.
@@ -55,11 +56,11 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// Reads `threads.jsonl` of a directory. A missing file counts as empty, and a truncated last line is
+    /// Reads `threads.jsonl` of a trace. A missing file counts as empty, and a truncated last line is
     /// ignored. Errors are added to `damage`.
-    pub(crate) fn read(dir: &Path, damage: &mut Vec<Error>) -> Self {
+    pub(crate) fn read(place: &Place, damage: &mut Vec<Error>) -> Self {
         let mut threads = Self::default();
-        for_each_line(&dir.join(names::THREADS), damage, |line| {
+        for_each_line(place.text(StreamKind::Threads), damage, |line| {
             let line =
                 serde_json::from_str(line).map_err(|_| "a JSON object with event, id and at_ns")?;
             threads.apply(line);
@@ -125,6 +126,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::format::names;
 
     #[test]
     fn frames_open_before_recording_need_no_start() {
@@ -136,7 +138,7 @@ mod tests {
 "#;
         fs::write(dir.path().join(names::THREADS), text).unwrap();
         let mut damage = Vec::new();
-        let threads = Threads::read(dir.path(), &mut damage);
+        let threads = Threads::read(&Place::directory(dir.path()), &mut damage);
         assert!(damage.is_empty(), "{damage:?}");
         let one = threads.get(ThreadId::new(1)).unwrap();
         assert_eq!(one.open.frames, ["a.B$C.<init>(I)V", "odd"]);

@@ -1,0 +1,202 @@
+//! A trace directory to a [`container`](crate::format::container) and back, without loss.
+//!
+//! Threads that were written as JSON lines become binary.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, BufWriter, Read, Write};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
+
+use crate::format::container::StreamKind;
+use crate::format::manifest::Manifest;
+use crate::format::names::{self, EventFormat};
+use crate::index::Index;
+use crate::read::{Content, ThreadFile, Trace};
+use crate::write::{Compression, ContainerWriter};
+use crate::{Error, Result, ThreadId};
+
+/// A smaller thread is read as fast without an index.
+const SMALLEST_INDEXED: u64 = 4 << 20;
+/// Small writes are gathered up to this size.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// Takes the streams of a trace, one after the other.
+trait Taker {
+    fn take(
+        &mut self,
+        kind: StreamKind,
+        thread: Option<ThreadId>,
+        input: &mut dyn Read,
+    ) -> io::Result<()>;
+}
+
+/// Writes the trace to a new file, with an index for each large thread. What the journal holds of a thread
+/// follows its events. `progress` gets how many bytes of the events were read, again and again. Returns the size
+/// of the file.
+///
+/// # Errors
+/// The trace cannot be read, or the file not be created and written.
+pub fn to_container(
+    trace: &Trace,
+    path: &Path,
+    compression: Compression,
+    progress: &mut dyn FnMut(u64),
+) -> Result<u64> {
+    let io_error = |source| Error::Io { path: path.to_path_buf(), source };
+    let file = new_file(path).map_err(io_error)?;
+    let out = BufWriter::with_capacity(BUFFER_BYTES, file);
+    let mut writer = ContainerWriter::new(out, compression).map_err(io_error)?;
+    pass_streams(trace, path, &mut writer, progress)?;
+    let (_, bytes) = writer.finish().map_err(io_error)?;
+    Ok(bytes)
+}
+
+/// Writes the trace to a new directory, with files for each thread.
+///
+/// # Errors
+/// The trace cannot be read, or the directory and its files not be created and written.
+pub fn to_directory(trace: &Trace, path: &Path, progress: &mut dyn FnMut(u64)) -> Result<()> {
+    let created = DirBuilder::new().mode(0o700).create(path);
+    created.map_err(|source| Error::Io { path: path.to_path_buf(), source })?;
+    pass_streams(trace, path, &mut Directory { path }, progress)
+}
+
+/// Writes the threads without files of their own to a new file, with what the journal holds of them.
+///
+/// # Errors
+/// The trace cannot be read, or the file not be created and written.
+pub fn to_shared(trace: &Trace, path: &Path) -> Result<()> {
+    let io_error = |source| Error::Io { path: path.to_path_buf(), source };
+    let out = BufWriter::with_capacity(BUFFER_BYTES, new_file(path).map_err(io_error)?);
+    let mut writer = ContainerWriter::new(out, Compression::Off).map_err(io_error)?;
+    for file in trace.files.iter().filter(|file| file.is_shared()) {
+        pass_thread(file, path, &mut writer, &mut |_| {})?;
+    }
+    let (out, _) = writer.finish().map_err(io_error)?;
+    out.into_inner()
+        .map_err(|error| error.into_error())
+        .and_then(|f| f.sync_all())
+        .map_err(io_error)
+}
+
+fn pass_streams<T: Taker>(
+    trace: &Trace,
+    path: &Path,
+    to: &mut T,
+    progress: &mut dyn FnMut(u64),
+) -> Result<()> {
+    let take = |to: &mut T, kind, input: &mut dyn Read| {
+        Taker::take(to, kind, None, input)
+            .map_err(|source| Error::Io { path: path.to_path_buf(), source })
+    };
+    // Names come before the events that use them.
+    for kind in [StreamKind::Ids, StreamKind::Methods, StreamKind::Threads] {
+        if let Some(mut text) = trace.text(kind)? {
+            take(to, kind, &mut text)?;
+        }
+    }
+    for file in &trace.files {
+        pass_thread(file, path, to, progress)?;
+    }
+    match manifest_of_flow(trace) {
+        Some(manifest) => {
+            let text = serde_json::to_string_pretty(&manifest);
+            let path = path.to_path_buf();
+            let text = text.map_err(|source| Error::BadJson { path, source })? + "\n";
+            take(to, StreamKind::Manifest, &mut text.as_bytes())
+        }
+        None => match trace.text(StreamKind::Manifest)? {
+            Some(mut text) => take(to, StreamKind::Manifest, &mut text),
+            None => Ok(()),
+        },
+    }
+}
+
+fn pass_thread(
+    file: &ThreadFile,
+    path: &Path,
+    to: &mut impl Taker,
+    progress: &mut dyn FnMut(u64),
+) -> Result<()> {
+    let mut take = |kind, input: &mut dyn Read| {
+        to.take(kind, Some(file.id), input)
+            .map_err(|source| Error::Io { path: path.to_path_buf(), source })
+    };
+    let content = Content::open(file)?;
+    take(StreamKind::Events, &mut Counted { input: content.reader(), progress })?;
+    if let Some(mut marks) = file.marks_bytes()? {
+        take(StreamKind::Marks, &mut marks)?;
+    }
+    if let Some(index) = index_of(file, &content)? {
+        take(StreamKind::Index, &mut &index[..])?;
+    }
+    Ok(())
+}
+
+/// The manifest of a trace whose threads were written as JSON lines, and are binary now.
+fn manifest_of_flow(trace: &Trace) -> Option<Manifest> {
+    if trace.files.iter().all(|file| file.format() == EventFormat::Binary) {
+        return None;
+    }
+    let mut manifest = trace.manifest.clone()?;
+    EventFormat::Binary.name().clone_into(&mut manifest.event_format);
+    if let Some(end) = &mut manifest.end {
+        end.totals.bytes = trace.files.iter().map(|file| file.bytes).sum();
+    }
+    Some(manifest)
+}
+
+fn index_of(file: &ThreadFile, content: &Content) -> Result<Option<Vec<u8>>> {
+    if content.len() < SMALLEST_INDEXED {
+        return Ok(None);
+    }
+    let (index, _) = Index::open(file, content, &AtomicU64::new(0))?;
+    index.encoded(file, content).map(Some)
+}
+
+impl<W: Write> Taker for ContainerWriter<W> {
+    fn take(
+        &mut self,
+        kind: StreamKind,
+        thread: Option<ThreadId>,
+        input: &mut dyn Read,
+    ) -> io::Result<()> {
+        self.write_stream(kind, thread, input).map(|_| ())
+    }
+}
+
+struct Directory<'a> {
+    path: &'a Path,
+}
+
+impl Taker for Directory<'_> {
+    fn take(
+        &mut self,
+        kind: StreamKind,
+        thread: Option<ThreadId>,
+        input: &mut dyn Read,
+    ) -> io::Result<()> {
+        let name = names::stream_file(kind, thread.unwrap_or(ThreadId::new(0)));
+        io::copy(input, &mut new_file(&self.path.join(name))?).map(|_| ())
+    }
+}
+
+/// Creates a file that is as private as a trace.
+fn new_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// Counts what is read.
+struct Counted<'a, R> {
+    input: R,
+    progress: &'a mut dyn FnMut(u64),
+}
+
+impl<R: Read> Read for Counted<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(buffer)?;
+        (self.progress)(read as u64);
+        Ok(read)
+    }
+}

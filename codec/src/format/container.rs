@@ -1,0 +1,401 @@
+//! `*.flowtrace`: a whole trace in one file, in blocks.
+//!
+//! What a trace directory has in separate files is here in *streams*, one for each of these files. A stream is
+//! stored in *pieces*, each with its place in the stream, its *logical offset*. A block holds pieces of one
+//! thread, and is written at once. So threads take turns with one file, and a reader finds each thread's bytes
+//! without the others'.
+//!
+//! ```text
+//! file    header · block · block · … · end
+//! block   start · object · object · … · stop
+//! ```
+//!
+//! Numbers of fixed width have their highest byte first; a *number* is LEB128, groups of seven bits, the
+//! lowest first.
+//!
+//! | | bytes | |
+//! |---|---:|---|
+//! | header | 8 | `flowtrce` |
+//! | | 8 | [`VERSION`] |
+//! | start | 1 | `0A` |
+//! | | 8 | the thread; 0 for what belongs to none |
+//! | | 4 | length of the objects |
+//! | | 4 | CRC-32 of the 12 bytes before it, and of the objects |
+//! | object | 1 | kind |
+//! | | number | length of what follows |
+//! | | number | logical offset |
+//! | | 1 | how the bytes are stored: 0 as they are, 1 as an LZ4 block, 2 as a Zstandard frame |
+//! | | number | with 1 and 2: how many bytes they are |
+//! | | | the bytes |
+//! | stop | 1 | `0B` |
+//! | end | 1 | `0C` |
+//!
+//! | kind | stream | bytes as in |
+//! |---:|---|---|
+//! | 1 | method keys | `ids.properties` |
+//! | 2 | methods | `methods.jsonl` |
+//! | 3 | threads | `threads.jsonl` |
+//! | 4 | events of the block's thread | `thread-<id>.flow` |
+//! | 5 | marks of the block's thread | `thread-<id>.marks` |
+//! | 6 | the manifest, whole: the last one counts | `trace.json` |
+//! | 7 | the index of the block's thread | `thread-<id>.idx` |
+//!
+//! A stream without bytes, of a file that is empty, has one piece without bytes.
+//!
+//! Names come before the first event that uses them. A file without an end is that of a JVM that is recording
+//! or was killed.
+//!
+//! The layout follows the trace recorder of Lincheck: blocks of one thread, thread-neutral objects before their
+//! use, logical offsets, and the kinds 10 to 12. Differences: thread ids have 64 bits, blocks have a length and a
+//! checksum, and objects a length, so that a reader finds a torn end and skips kinds that it does not know.
+//!
+//! # What a reader does
+//!
+//! | file | result |
+//! |---|---|
+//! | another magic or version | refused |
+//! | bytes that are not a block | damage, with their offset; reading continues with the next block whose checksum is right |
+//! | an unfinished block at the end | left out: the process was killed while it wrote |
+//! | a wrong checksum | damage: the bytes of its pieces read as `FF` |
+//! | bytes of a stream that no block has, between pieces | read as `FF`, which is no record, mark or line |
+//! | bytes of a stream that two blocks have | those of the first count |
+//! | an unknown kind | skipped |
+//!
+//! Limits: the objects of a block take at most [`MAX_BLOCK_BYTES`], the bytes of a piece at most
+//! [`MAX_PIECE_BYTES`].
+//!
+//! # Example
+//!
+//! Thread 7 entered method 1 and left it:
+//!
+//! | bytes | |
+//! |---|---|
+//! | `66 6C 6F 77 74 72 63 65` | magic |
+//! | `00 00 00 00 00 00 00 01` | version 1 |
+//! | `0A` | a block |
+//! | `00 00 00 00 00 00 00 07` | of thread 7 |
+//! | `00 00 00 06` | with 6 bytes of objects |
+//! | `61 79 A2 28` | CRC-32 |
+//! | `04` | events |
+//! | `04` | 4 bytes |
+//! | `00` | the first of the thread |
+//! | `00` | stored as they are |
+//! | `81 00` | entry of 1, exit |
+//! | `0B` | the block ends |
+//! | `0C` | the file ends |
+
+use super::leb128;
+use crate::ThreadId;
+
+/// The first bytes of the file.
+pub const MAGIC: [u8; 8] = *b"flowtrce";
+/// The version of this format.
+pub const VERSION: u64 = 1;
+/// Bytes before the first block.
+pub const HEADER_BYTES: usize = 16;
+/// Bytes before the objects of a block.
+pub const START_BYTES: usize = 1 + CHECKED_BYTES + 4;
+/// The most bytes of objects in a block.
+pub const MAX_BLOCK_BYTES: usize = 64 << 20;
+/// The most bytes of a piece, before it is compressed.
+pub const MAX_PIECE_BYTES: usize = 16 << 20;
+/// The first byte of a block.
+pub const START: u8 = 0x0A;
+/// The byte after a block.
+pub const STOP: u8 = 0x0B;
+/// The last byte of the file.
+pub const END: u8 = 0x0C;
+
+/// Thread and length, which the checksum covers too.
+const CHECKED_BYTES: usize = 12;
+/// The most bytes of an object before its content.
+pub(crate) const MAX_OBJECT_HEADER_BYTES: usize = 2 + 3 * leb128::MAX_BYTES;
+
+/// What a trace directory has in a file.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum StreamKind {
+    /// `ids.properties`.
+    Ids,
+    /// `methods.jsonl`.
+    Methods,
+    /// `threads.jsonl`.
+    Threads,
+    /// `thread-<id>.flow`.
+    Events,
+    /// `thread-<id>.marks`.
+    Marks,
+    /// `trace.json`.
+    Manifest,
+    /// `thread-<id>.idx`.
+    Index,
+}
+
+const KINDS: [(StreamKind, u8); 7] = [
+    (StreamKind::Ids, 1),
+    (StreamKind::Methods, 2),
+    (StreamKind::Threads, 3),
+    (StreamKind::Events, 4),
+    (StreamKind::Marks, 5),
+    (StreamKind::Manifest, 6),
+    (StreamKind::Index, 7),
+];
+
+impl StreamKind {
+    /// Whether each thread has a stream of this kind.
+    #[must_use]
+    pub(crate) const fn is_of_thread(self) -> bool {
+        matches!(self, Self::Events | Self::Marks | Self::Index)
+    }
+
+    fn code(self) -> u8 {
+        KINDS.iter().find(|(kind, _)| *kind == self).map_or(0, |(_, code)| *code)
+    }
+
+    fn of(code: u8) -> Option<Self> {
+        KINDS.iter().find(|(_, known)| *known == code).map(|(kind, _)| *kind)
+    }
+}
+
+/// How the bytes of a piece are stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Coding {
+    /// As they are.
+    Raw,
+    /// As an LZ4 block.
+    Lz4,
+    /// As a Zstandard frame.
+    Zstd,
+}
+
+/// The header of a container.
+#[must_use]
+pub fn header() -> [u8; HEADER_BYTES] {
+    let mut header = [0; HEADER_BYTES];
+    let bytes = MAGIC.into_iter().chain(VERSION.to_be_bytes());
+    header.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
+    header
+}
+
+/// A block that is being made. Keeps its memory for the next one.
+#[derive(Debug, Default)]
+pub struct BlockEncoder {
+    bytes: Vec<u8>,
+}
+
+impl BlockEncoder {
+    /// The memory that a block needs which has this number of pieces with this number of stored bytes.
+    #[must_use]
+    pub const fn bytes_for(pieces: usize, bytes: usize) -> usize {
+        START_BYTES + 1 + bytes + pieces * MAX_OBJECT_HEADER_BYTES
+    }
+
+    /// The memory of the block, in which the caller may reserve room.
+    pub fn memory(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// Begins a block of a thread, or of no thread.
+    pub fn begin(&mut self, thread: Option<ThreadId>) {
+        self.bytes.clear();
+        self.bytes.push(START);
+        let thread = thread.map_or(0, ThreadId::get);
+        self.bytes.extend_from_slice(&thread.to_be_bytes());
+        self.bytes.extend_from_slice(&[0; START_BYTES - 1 - 8]);
+    }
+
+    /// Adds a piece: where it begins in its stream, how many bytes it has, and these bytes as they are stored.
+    pub fn add(
+        &mut self,
+        kind: StreamKind,
+        offset: u64,
+        bytes: usize,
+        coding: Coding,
+        stored: &[u8],
+    ) {
+        let mut head = Vec::with_capacity(MAX_OBJECT_HEADER_BYTES);
+        leb128::put(&mut head, offset);
+        head.push(match coding {
+            Coding::Raw => 0,
+            Coding::Lz4 => 1,
+            Coding::Zstd => 2,
+        });
+        if coding != Coding::Raw {
+            leb128::put(&mut head, bytes as u64);
+        }
+        self.bytes.push(kind.code());
+        leb128::put(&mut self.bytes, (head.len() + stored.len()) as u64);
+        self.bytes.extend_from_slice(&head);
+        self.bytes.extend_from_slice(stored);
+    }
+
+    /// Ends the block. Its bytes belong into the file in one go.
+    pub fn finish(&mut self) -> &[u8] {
+        let objects = self.bytes.len().saturating_sub(START_BYTES);
+        let len = u32::try_from(objects).unwrap_or(u32::MAX).to_be_bytes();
+        fill(&mut self.bytes, 1 + 8, &len);
+        let sum = checksum(&self.bytes).to_be_bytes();
+        fill(&mut self.bytes, 1 + CHECKED_BYTES, &sum);
+        self.bytes.push(STOP);
+        &self.bytes
+    }
+}
+
+fn fill(bytes: &mut [u8], at: usize, with: &[u8]) {
+    bytes.iter_mut().skip(at).zip(with).for_each(|(to, from)| *to = *from);
+}
+
+/// The checksum of a block, up to the end of its objects.
+fn checksum(block: &[u8]) -> u32 {
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(block.get(1..1 + CHECKED_BYTES).unwrap_or_default());
+    crc.update(block.get(START_BYTES..).unwrap_or_default());
+    crc.finalize()
+}
+
+/// The start of a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BlockStart {
+    /// The thread of its pieces, if they have one.
+    pub thread: ThreadId,
+    /// Bytes of its objects.
+    pub len: usize,
+}
+
+impl BlockStart {
+    /// Decodes the start of a block; `None` if these bytes are not one.
+    #[must_use]
+    pub fn decode(bytes: &[u8; START_BYTES]) -> Option<Self> {
+        let (kind, rest) = bytes.split_first()?;
+        let (thread, rest) = rest.split_first_chunk()?;
+        let (len, _) = rest.split_first_chunk()?;
+        let len = usize::try_from(u32::from_be_bytes(*len)).ok()?;
+        let thread = ThreadId::new(u64::from_be_bytes(*thread));
+        (*kind == START && len <= MAX_BLOCK_BYTES).then_some(Self { thread, len })
+    }
+
+    /// The bytes of the whole block.
+    #[must_use]
+    pub fn block_bytes(&self) -> usize {
+        START_BYTES + self.len + 1
+    }
+}
+
+/// Returns whether a whole block has the checksum that it says.
+#[must_use]
+pub fn is_sound(block: &[u8]) -> bool {
+    let Some((STOP, block)) = block.split_last().map(|(stop, block)| (*stop, block)) else {
+        return false;
+    };
+    let sum = block.get(1 + CHECKED_BYTES..START_BYTES);
+    sum == Some(&checksum(block).to_be_bytes()[..])
+}
+
+/// The header of an object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Object {
+    /// What it holds a piece of; `None` for a kind that this build does not know.
+    pub kind: Option<StreamKind>,
+    /// Where the piece begins in its stream.
+    pub offset: u64,
+    /// How many bytes the piece has.
+    pub bytes: u64,
+    /// How they are stored.
+    pub coding: Coding,
+    /// Bytes before the stored ones.
+    pub head: usize,
+    /// Bytes as they are stored.
+    pub stored: usize,
+}
+
+impl Object {
+    /// Decodes the header of an object from its first bytes; `None` if they are not one.
+    #[must_use]
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let (&code, mut rest) = bytes.split_first()?;
+        let len = usize::try_from(leb128::take(&mut rest)?).ok()?;
+        let before = bytes.len() - rest.len();
+        let Some(kind) = StreamKind::of(code).filter(|_| ![START, STOP, END].contains(&code))
+        else {
+            let is_object = ![0, START, STOP, END].contains(&code);
+            let (head, coding) = (before, Coding::Raw);
+            let unknown = Self { kind: None, offset: 0, bytes: 0, coding, head, stored: len };
+            return is_object.then_some(unknown);
+        };
+        let offset = leb128::take(&mut rest)?;
+        let (&coding, mut rest) = rest.split_first()?;
+        let coding = match coding {
+            0 => Coding::Raw,
+            1 => Coding::Lz4,
+            2 => Coding::Zstd,
+            _ => return None,
+        };
+        let packed = match coding {
+            Coding::Raw => None,
+            _ => Some(leb128::take(&mut rest)?),
+        };
+        let head = bytes.len() - rest.len();
+        let stored = len.checked_sub(head - before)?;
+        let bytes = packed.unwrap_or(stored as u64);
+        let fits = bytes <= MAX_PIECE_BYTES as u64 && offset.checked_add(bytes).is_some();
+        fits.then_some(Self { kind: Some(kind), offset, bytes, coding, head, stored })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The example above.
+    fn example() -> Vec<u8> {
+        let text = include_str!("container.rs");
+        let table = text.split("# Example").nth(1).unwrap().split("use super").next().unwrap();
+        let cells =
+            table.lines().filter_map(|line| line.strip_prefix("//! | `")?.split('`').next());
+        let digits = cells.flat_map(|cell| cell.split(' '));
+        digits.map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
+    }
+
+    #[test]
+    fn the_example_is_what_is_written_and_read() {
+        let mut block = BlockEncoder::default();
+        block.begin(Some(ThreadId::new(7)));
+        block.add(StreamKind::Events, 0, 2, Coding::Raw, &[0x81, 0x00]);
+        let written = [&header()[..], block.finish(), &[END]].concat();
+        assert_eq!(written, example(), "{written:02X?}");
+        let block = &written[HEADER_BYTES..written.len() - 1];
+        let start = BlockStart::decode(block.first_chunk().unwrap()).unwrap();
+        assert_eq!(start, BlockStart { thread: ThreadId::new(7), len: 6 });
+        assert_eq!(start.block_bytes(), block.len());
+        assert!(is_sound(block));
+        let object = Object::decode(&block[START_BYTES..]).unwrap();
+        let kind = Some(StreamKind::Events);
+        let coding = Coding::Raw;
+        assert_eq!(object, Object { kind, offset: 0, bytes: 2, coding, head: 4, stored: 2 });
+    }
+
+    #[test]
+    fn every_flipped_bit_is_found() {
+        let mut block = BlockEncoder::default();
+        block.begin(Some(ThreadId::new(7)));
+        block.add(StreamKind::Marks, 300, 9, Coding::Zstd, &[1, 2, 3]);
+        let bytes = block.finish().to_vec();
+        assert!(is_sound(&bytes));
+        for bit in 0..8 * bytes.len() {
+            let mut other = bytes.clone();
+            other[bit / 8] ^= 1 << (bit % 8);
+            let start = BlockStart::decode(other.first_chunk().unwrap());
+            let is_same = start.is_some_and(|start| start.block_bytes() == bytes.len());
+            assert!(!is_same || !is_sound(&other), "bit {bit}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn arbitrary_bytes_are_no_objects_too_large(bytes: Vec<u8>) {
+            if let Some(object) = Object::decode(&bytes) {
+                proptest::prop_assert!(object.head <= MAX_OBJECT_HEADER_BYTES);
+                proptest::prop_assert!(object.bytes <= MAX_PIECE_BYTES as u64);
+            }
+        }
+    }
+}
