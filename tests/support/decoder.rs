@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use flow_model::{Event, Mark, open_chunks, read_thread};
+use flow_model::{Event, Mark, decode_container, open_chunks, read_thread};
 use serde_json::Value;
 
 use crate::ThreadTree;
@@ -293,6 +293,13 @@ fn decode(dir: &Path, damaged: Option<&str>) -> Decoded {
             thread.events = decode_lines(&thread.bytes);
         }
     }
+    let shared = fs::read(dir.join("shared.flowtrace"));
+    let mut shared = shared.map(|bytes| decode_container(&bytes)).unwrap_or_default();
+    for (id, contained) in &mut shared {
+        let thread = threads.get_mut(id).unwrap_or_else(|| panic!("{id} has no start line"));
+        assert!(thread.bytes.is_empty(), "thread {id} is in two files");
+        thread.bytes = std::mem::take(&mut contained.events);
+    }
     let mut open = match fs::read(journal) {
         Ok(journal) => open_chunks(&journal),
         Err(error) => {
@@ -307,7 +314,11 @@ fn decode(dir: &Path, damaged: Option<&str>) -> Decoded {
                 continue;
             }
             let marks = dir.join(format!("thread-{id}.marks"));
-            let marks = if marks.exists() { fs::read(marks).expect("readable") } else { vec![] };
+            let marks = match shared.remove(id) {
+                Some(contained) => contained.marks,
+                None if marks.exists() => fs::read(marks).expect("readable"),
+                None => vec![],
+            };
             (thread.events, thread.marks) = read_thread(&thread.bytes, &marks, chunk.as_ref());
         }
         assert!(open.values().all(|chunk| chunk.events.is_empty()), "threads without start line");

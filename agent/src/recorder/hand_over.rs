@@ -154,13 +154,23 @@ impl Recorder {
             self.losses.count(counts.enters + counts.exits);
         } else if let Some(reserved) = reserved {
             let bytes = std::mem::take(&mut buffer.canonical);
-            let (thread, offset, slot) = (thread.id(), out.offset, After::Nothing);
+            let (thread, home) = (thread.id(), out.home);
+            let (offset, slot) = (out.offset, After::Nothing);
             out.offset = offset.plus(bytes.len());
-            out.queued =
-                Some(QueuedChunk { thread, offset, bytes, counts, marks: None, reserved, slot });
+            out.queued = Some(QueuedChunk {
+                thread,
+                home,
+                offset,
+                bytes,
+                counts,
+                marks: None,
+                reserved,
+                slot,
+            });
         } else {
             let chunk = CanonicalChunk {
                 thread: thread.id(),
+                home: out.home,
                 offset: out.offset,
                 bytes: &buffer.canonical,
             };
@@ -242,7 +252,7 @@ impl Recorder {
         if out.state != OutState::Open {
             marks.drop_pending();
         } else if !bytes.is_empty() {
-            match self.sink.write_marks(thread, offset, bytes) {
+            match self.sink.write_marks(thread, out.home, offset, bytes) {
                 Ok(()) => marks.wrote(),
                 // The events are worth recording without marks.
                 Err(error) => {

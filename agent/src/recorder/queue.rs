@@ -17,6 +17,7 @@ use parking_lot::Mutex;
 use super::ThreadRecorder;
 use super::chunk::Chunk;
 use super::journal::SlotState;
+use crate::sink::Home;
 
 /// Bytes of raw chunks that may wait, so that a disk that is slow for a moment costs no events.
 const QUEUE_BYTES: usize = 32 << 20;
@@ -29,6 +30,7 @@ const MIN_BYTES: usize = 256;
 #[derive(Debug)]
 pub(super) struct QueuedChunk {
     pub(super) thread: ThreadId,
+    pub(super) home: Home,
     pub(super) offset: Offset,
     pub(super) bytes: Vec<u8>,
     pub(super) counts: EventCounts,

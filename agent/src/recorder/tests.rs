@@ -12,7 +12,9 @@ use super::hand_over::DROPPED;
 use super::queue::Queue;
 use super::*;
 use crate::filter::{FilterSpec, LoaderKind};
-use crate::sink::{Budget, CanonicalChunk, JournalFile, LineFile, Sink, SinkError, TraceDirectory};
+use crate::sink::{
+    Budget, CanonicalChunk, Home, JournalFile, LineFile, Sink, SinkError, TraceDirectory,
+};
 
 /// Keeps chunks; can be made to hold up writers.
 #[derive(Clone, Default)]
@@ -42,7 +44,7 @@ impl Sink for KeptChunks {
         Ok(chunk.bytes.len() as u64)
     }
 
-    fn write_marks(&self, _: ThreadId, _: u64, _: &[u8]) -> Result<(), SinkError> {
+    fn write_marks(&self, _: ThreadId, _: Home, _: u64, _: &[u8]) -> Result<(), SinkError> {
         Ok(())
     }
 }

@@ -22,7 +22,7 @@ use super::marks::MarkBuffer;
 use super::queue::{After, QueuedChunk};
 use super::samples::pending_room;
 use crate::certain::Certain as _;
-use crate::sink::SinkError;
+use crate::sink::{Home, SinkError};
 use crate::sys::ControlPlace;
 use crate::sys::LastChunk;
 
@@ -57,7 +57,8 @@ pub(super) struct Out {
     canonicalizer: Canonicalizer,
     /// Entries minus exits; negative where frames were entered before recording began.
     open_frames: i64,
-    /// How many bytes the sink has taken.
+    /// Where the sink keeps them, and how many bytes it has taken.
+    pub(super) home: Home,
     pub(super) offset: Offset,
     pub(super) state: OutState,
     /// The chunk that the thread records into.
@@ -86,6 +87,8 @@ pub(super) struct Out {
 pub(super) struct ThreadStart {
     /// Where its marks go, if marks are recorded.
     pub(super) marks: Option<MarkBuffer>,
+    /// Where the sink keeps what it records.
+    pub(super) home: Home,
     /// Frames that it has already.
     pub(super) old_frames: OldFrames,
     /// The time of its first sample, if positions are sampled, and its CPU clock.
@@ -300,7 +303,7 @@ impl ThreadRecorder {
         start: ThreadStart,
         announce: impl FnOnce() -> Result<(), SinkError>,
     ) -> Result<Self, SinkError> {
-        let ThreadStart { marks, old_frames, now_ns, cpu } = start;
+        let ThreadStart { marks, home, old_frames, now_ns, cpu } = start;
         let open_frames = usize::try_from(facts.frames).certain();
         let slot = journal.claim(chunk::slot_bytes(0, shape, open_frames, 0))?;
         slot.prepare(facts.id, 0, &[], marks.as_ref().map(MarkBuffer::pending));
@@ -318,6 +321,7 @@ impl ThreadRecorder {
         let out = Out {
             canonicalizer: Canonicalizer::default(),
             open_frames: facts.frames.into(),
+            home,
             offset: Offset::default(),
             state: OutState::default(),
             chunk,

@@ -35,6 +35,7 @@ impl Recorder {
         };
         let announce = || self.threads.write_start(facts, self.elapsed_ns());
         let marks = (self.config.side_band != SideBand::None).then(MarkBuffer::default);
+        let home = self.threads.home(facts.is_virtual);
         let now_ns = self.clock_ns();
         let cpu = CpuTime::of_current(facts.is_virtual || now_ns.is_none());
         let recorder = ThreadRecorder::new(
@@ -42,7 +43,7 @@ impl Recorder {
             control,
             &self.journal,
             self.config.shape(),
-            ThreadStart { marks, old_frames, now_ns, cpu },
+            ThreadStart { marks, home, old_frames, now_ns, cpu },
             announce,
         );
         let recorder = match recorder {

@@ -9,7 +9,7 @@ use flow_codec::format::threads::ThreadLine;
 use parking_lot::Mutex;
 
 use super::ThreadRecorder;
-use crate::sink::{LineFile, SinkError};
+use crate::sink::{Home, LineFile, SinkError};
 use crate::sys::allocator::{self, OutOfMemory};
 
 /// What the JVM knows about a thread.
@@ -46,6 +46,9 @@ struct LiveThread {
     recorder: Arc<ThreadRecorder>,
     name: String,
 }
+
+/// This many threads have files of their own, which are simpler to read and to copy. Further ones share a file.
+const MAX_OWN_FILES: u64 = 1000;
 
 /// The live threads, by id, each at a fixed place, so that they can be visited in parts.
 #[derive(Debug, Default)]
@@ -98,6 +101,8 @@ pub(super) struct ThreadTable {
     lines: LineFile,
     live: Mutex<Live>,
     started: AtomicU64,
+    /// Threads that got files of their own.
+    with_files: AtomicU64,
 }
 
 impl ThreadTable {
@@ -107,7 +112,19 @@ impl ThreadTable {
     }
 
     pub(super) fn new(lines: LineFile) -> Self {
-        Self { lines, live: Mutex::default(), started: AtomicU64::new(0) }
+        Self {
+            lines,
+            live: Mutex::default(),
+            started: AtomicU64::new(0),
+            with_files: AtomicU64::new(0),
+        }
+    }
+
+    /// Where a thread's events go. Virtual threads are many and short.
+    pub(super) fn home(&self, is_virtual: bool) -> Home {
+        let has_file =
+            !is_virtual && self.with_files.fetch_add(1, Ordering::Relaxed) < MAX_OWN_FILES;
+        if has_file { Home::Own } else { Home::Shared }
     }
 
     /// Writes the line of a thread that is about to record.

@@ -28,9 +28,9 @@ impl Recorder {
 
     /// Like [`write_out`](Self::write_out), for a chunk that was queued.
     fn write_queued(&self, queued: QueuedChunk) {
-        let QueuedChunk { thread, offset, bytes, marks, slot, .. } = queued;
+        let QueuedChunk { thread, home, offset, bytes, marks, slot, .. } = queued;
         let Some(queue) = &self.queue else { return };
-        match self.sink.write_chunk(&CanonicalChunk { thread, offset, bytes: &bytes }) {
+        match self.sink.write_chunk(&CanonicalChunk { thread, home, offset, bytes: &bytes }) {
             Ok(written) => queue.count_current(|counts| self.add(counts, written)),
             Err(error) => {
                 if let Some(thread) = self.threads.get(thread) {
@@ -43,7 +43,7 @@ impl Recorder {
             }
         }
         if let Some((offset, bytes)) = marks {
-            let written = self.sink.write_marks(thread, offset, &bytes);
+            let written = self.sink.write_marks(thread, home, offset, &bytes);
             if let Some(thread) = self.threads.get(thread) {
                 let mut out = thread.lock_out();
                 match (&written, &mut out.marks) {
@@ -85,6 +85,7 @@ impl Recorder {
         }
         let queued = out.queued.get_or_insert_with(|| QueuedChunk {
             thread,
+            home: out.home,
             offset: out.offset,
             bytes: Vec::new(),
             counts: EventCounts::default(),

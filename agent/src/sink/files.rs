@@ -1,19 +1,22 @@
-//! One file per thread in the trace directory, and one for its marks. No file stays open between chunks, and
+//! One file per thread in the trace directory, and one for its marks; or one for many threads. No file of a
+//! thread stays open between chunks, and
 //! few are open at a time, so the number of threads does not count towards the program's limit of open files.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::sync::Arc;
 
+use flow_codec::format::container::StreamKind;
 use flow_codec::format::flow::records;
 use flow_codec::format::jsonl;
-use flow_codec::format::names::{EventFormat, marks_file, thread_file};
+use flow_codec::format::names::{EventFormat, SHARED, marks_file, thread_file};
 use flow_codec::{Offset, ThreadId};
 use rustix::io::Errno;
 
 use super::directory::TraceDirectory;
 use super::permits::Permits;
-use super::{Budget, CanonicalChunk, Scope, Sink, SinkError, Syncer};
+use super::shared::{Failure, SharedFile};
+use super::{Budget, CanonicalChunk, Home, Scope, Sink, SinkError, Syncer};
 use crate::sys::allocator::{self, OutOfMemory};
 
 /// This many thread files are open at a time; further writers wait.
@@ -28,13 +31,15 @@ pub struct FileSink {
     syncer: Option<Arc<Syncer>>,
     /// One for each file that may be open.
     permits: Permits,
+    shared: SharedFile,
 }
 
 impl FileSink {
     /// Writes into `directory`.
     #[must_use]
     pub fn new(directory: TraceDirectory, format: EventFormat, budget: Budget) -> Self {
-        Self { directory, format, budget, syncer: None, permits: Permits::new(MAX_OPEN) }
+        let (syncer, permits) = (None, Permits::new(MAX_OPEN));
+        Self { directory, format, budget, syncer, permits, shared: SharedFile::default() }
     }
 
     /// Reports files that have changed.
@@ -42,6 +47,29 @@ impl FileSink {
     pub fn synced_by(mut self, syncer: Option<Arc<Syncer>>) -> Self {
         self.syncer = syncer;
         self
+    }
+
+    /// Appends to the file that threads share.
+    fn share(
+        &self,
+        stream: (ThreadId, StreamKind),
+        offset: Offset,
+        bytes: &[u8],
+    ) -> Result<(), SinkError> {
+        let written =
+            self.shared.append(&self.directory, &self.budget, stream, offset.get(), bytes);
+        if let Some(syncer) = &self.syncer {
+            syncer.note_change(SHARED);
+        }
+        self.directory.restore_spare();
+        written.map_err(|failure| match failure {
+            Failure::Refused(error) => error,
+            // Other threads may find a descriptor later.
+            Failure::Create(error) => {
+                SinkError::io(self.scope_of(&error, Offset::default()), SHARED, &error)
+            }
+            Failure::Write(error) => SinkError::io(Scope::Trace, SHARED, &error),
+        })
     }
 
     /// Appends to a file of ours, when few enough are open.
@@ -88,6 +116,10 @@ impl Sink for FileSink {
         if chunk.bytes.is_empty() {
             return Ok(0);
         }
+        if chunk.home == Home::Shared && self.format == EventFormat::Binary {
+            self.share((chunk.thread, StreamKind::Events), chunk.offset, chunk.bytes)?;
+            return Ok(chunk.bytes.len() as u64);
+        }
         let lines;
         let bytes = match self.format {
             EventFormat::Binary => chunk.bytes,
@@ -100,13 +132,22 @@ impl Sink for FileSink {
         Ok(bytes.len() as u64)
     }
 
-    fn write_marks(&self, thread: ThreadId, offset: u64, bytes: &[u8]) -> Result<(), SinkError> {
+    fn write_marks(
+        &self,
+        thread: ThreadId,
+        home: Home,
+        offset: u64,
+        bytes: &[u8],
+    ) -> Result<(), SinkError> {
+        if home == Home::Shared && self.format == EventFormat::Binary {
+            return self.share((thread, StreamKind::Marks), Offset::new(offset), bytes);
+        }
         self.store(&marks_file(thread), Offset::new(offset), bytes)
     }
 }
 
 /// Appends all of `bytes`, or nothing: what follows a part of a chunk would be misread.
-fn write_whole(file: &mut File, bytes: &[u8], len: u64) -> io::Result<()> {
+pub(super) fn write_whole(file: &mut File, bytes: &[u8], len: u64) -> io::Result<()> {
     file.write_all(bytes).inspect_err(|_| {
         let _ = file.set_len(len);
     })
@@ -135,7 +176,8 @@ mod tests {
     }
 
     fn chunk(offset: u64, bytes: &[u8]) -> CanonicalChunk<'_> {
-        CanonicalChunk { thread: ThreadId::new(3), offset: Offset::new(offset), bytes }
+        let (thread, home) = (ThreadId::new(3), Home::Own);
+        CanonicalChunk { thread, home, offset: Offset::new(offset), bytes }
     }
 
     #[test]

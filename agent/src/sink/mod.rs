@@ -7,6 +7,7 @@ mod journal_file;
 mod lines;
 mod mounts;
 mod permits;
+mod shared;
 mod syncer;
 
 use std::fmt;
@@ -23,11 +24,22 @@ pub use journal_file::{JournalFile, JournalPlace};
 pub use lines::LineFile;
 pub use syncer::Syncer;
 
+/// Where a sink keeps what a thread records, from its first chunk to its last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Home {
+    /// In files of its own.
+    Own,
+    /// In a file with other threads.
+    Shared,
+}
+
 /// A chunk of one thread in canonical form.
 #[derive(Clone, Copy, Debug)]
 pub struct CanonicalChunk<'a> {
     /// The thread.
     pub thread: ThreadId,
+    /// Where what it records is kept.
+    pub home: Home,
     /// How many bytes the sink has stored for earlier chunks; 0 for the first one.
     pub offset: Offset,
     /// Whole records.
@@ -46,7 +58,13 @@ pub trait Sink: Send + Sync {
     ///
     /// # Errors
     /// They are not stored whole; no further marks of the thread may follow.
-    fn write_marks(&self, thread: ThreadId, offset: u64, bytes: &[u8]) -> Result<(), SinkError>;
+    fn write_marks(
+        &self,
+        thread: ThreadId,
+        home: Home,
+        offset: u64,
+        bytes: &[u8],
+    ) -> Result<(), SinkError>;
 }
 
 /// The scope of a failure.

@@ -5,6 +5,7 @@
 //! canonical, so the functions that read whole files panic at anything else. Only [`decode`] and [`parse`], which
 //! the tests feed with arbitrary bytes, accept damage.
 
+mod container;
 mod flow;
 mod journal;
 mod leb128;
@@ -12,6 +13,7 @@ mod marks;
 mod raw;
 mod thread;
 
+pub use container::{Contained, decode_container};
 pub use flow::{End, Event, Record, Stream, decode, decode_canonical, encode};
 pub use journal::{OpenChunk, Tick, open_chunks};
 pub use marks::{Mark, decode_marks};
