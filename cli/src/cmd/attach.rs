@@ -17,10 +17,10 @@ use crate::output::{message, shell_quoted};
 use crate::own::{self, Surroundings};
 
 pub(crate) fn run(args: &AttachArgs) -> Result<Status, Failure> {
+    let process = choose::jvm(&args.pid)?;
     let library = agent::library(args.agent.library.as_deref())?;
     let dir = TraceDir::of(&args.agent)?;
     let mut options = AgentOptions::of(&args.agent, &dir)?;
-    let process = choose::jvm(&args.pid)?;
     let root = process.root();
     let place = root.join(dir.pattern.trim_start_matches('/'));
     agent::refuse_foreign(&place, &dir.out)?;
