@@ -23,7 +23,7 @@ if [ $# -gt 0 ]; then
     set -- --out "$out" -- "$@"
 else
     out="$target/flow-trace"
-    set -- --out "$out" -- java -m jdk.compiler/com.sun.tools.javac.Main -proc:none \
+    set -- --all --out "$out" -- java -m jdk.compiler/com.sun.tools.javac.Main -proc:none \
         -d "$target/record-classes" "$root/java-harness/src/main/java/harness/Recursion.java"
 fi
 status=0
