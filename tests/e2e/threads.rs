@@ -1,6 +1,9 @@
 //! Many threads, and virtual ones.
 
-use flow_e2e::{Decoded, Program, golden};
+use std::fs;
+use std::process::Command;
+
+use flow_e2e::{Decoded, Program, check, decode_trace, flow, golden, jdks};
 
 use crate::on_every_engine;
 
@@ -95,12 +98,62 @@ fn a_thread_costs_no_open_file() {
             return;
         }
         let program = Program::harness(jdk, "VirtualThreads").engine(engine).args(["3000"]);
-        let mut limited = std::process::Command::new("sh");
+        let mut limited = Command::new("sh");
         let command = program.command();
         limited.args(["-c", "ulimit -n 128; exec \"$0\" \"$@\""]).arg(command.get_program());
         limited.args(command.get_args());
         let output = limited.output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        assert_eq!(flow_e2e::decode_trace(&program.out()).threads.len(), 3001);
+        assert_eq!(decode_trace(&program.out()).threads.len(), 3001);
     });
+}
+
+#[test]
+fn threads_that_share_a_file_survive_a_kill_and_a_repair() {
+    let jdk = jdks().last().unwrap();
+    let expected = golden("VirtualThreads").threads["virtual-0"].clone();
+    let program = Program::harness(jdk, "VirtualThreads").args(["2000000"]).options("chunk=4k");
+    let mut running = program.launch();
+    let shared = program.out().join("shared.flowtrace");
+    let is_large = || fs::metadata(&shared).is_ok_and(|found| found.len() > 100_000);
+    assert!(running.wait_for(is_large), "it has ended by itself");
+    assert!(running.kill().is_some(), "it has ended by itself");
+    let own_files = || {
+        let names = fs::read_dir(program.out()).unwrap().map(|entry| entry.unwrap().file_name());
+        names.filter(|name| name.to_string_lossy().ends_with(".flow")).count()
+    };
+    let trees = || {
+        let trace = decode_trace(&program.out());
+        let ended = trace.threads.values().filter(|thread| thread.is_virtual && thread.ended);
+        let ended: Vec<_> = ended.collect();
+        assert!(ended.len() > 100, "{}", ended.len());
+        for thread in &ended {
+            assert_eq!(trace.tree(thread).of_harness().lines(), expected, "thread {}", thread.id);
+        }
+        ended.len()
+    };
+    assert!(own_files() <= 10, "{}", own_files());
+    let before = trees();
+    let repair = Command::new(flow()).args(["check", "--repair"]).arg(program.out()).output();
+    let text = String::from_utf8(repair.unwrap().stdout).unwrap();
+    assert!(text.contains(": sound\n"), "{text}");
+    assert_eq!(trees(), before);
+    assert_eq!(check(&program.out()).0, Some(0));
+}
+
+#[test]
+fn after_the_first_thousand_threads_share_a_file() {
+    let run = Program::harness(jdks().first().unwrap(), "Threads").args(["1100"]).run();
+    let names = fs::read_dir(run.out()).unwrap().map(|entry| entry.unwrap().file_name());
+    let own = names.filter(|name| name.to_string_lossy().ends_with(".flow")).count();
+    assert!((900..=1000).contains(&own), "{own}: some threads of the JVM record nothing");
+    let expected = &golden("Threads").threads["worker-0"];
+    let trace = run.trace();
+    let is_worker = |name: &str| name.starts_with("worker-");
+    let workers = trace.threads.values().filter(|thread| is_worker(&thread.name));
+    let workers: Vec<_> = workers.collect();
+    assert_eq!(workers.len(), 1100);
+    for thread in workers {
+        assert_eq!(trace.tree(thread).of_harness().lines(), *expected, "{}", thread.name);
+    }
 }
