@@ -20,10 +20,20 @@ pub(super) struct Svg;
 const MIN_WIDTH: f64 = 0.01;
 /// The same as a divisor.
 const MIN_PART: u64 = 10_000;
+/// The size of deeper pictures is estimated.
+const MAX_MEASURED_FRAMES: usize = 4_000;
+/// About the size of a frame in the file.
+const FRAME_BYTES: u64 = 300;
 
 impl PathFormat for Svg {
-    /// It is small enough to be written for that.
+    /// It is small enough to be written for that, unless browsers could not show it anyway: the text of stacks so
+    /// deep would take gigabytes.
     fn size(&self, stacks: &Stacks<'_>, trace: &Trace) -> u64 {
+        if self.frames(stacks) > MAX_MEASURED_FRAMES {
+            let mut frames: u64 = 0;
+            drawn(stacks).for_each(|_| frames += 1);
+            return frames.saturating_mul(FRAME_BYTES);
+        }
         let mut written = Counter(0);
         match self.write(stacks, trace, &mut written) {
             Ok(()) => written.0,
