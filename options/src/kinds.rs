@@ -32,6 +32,19 @@ pub enum Overload {
     Drop,
 }
 
+/// How much of the disk a recording leaves to others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MinFree {
+    /// Enough for most purposes.
+    Default,
+    /// This many bytes.
+    Bytes(u64),
+    /// This share of the disk, in percent.
+    Percent(u64),
+    /// Nothing.
+    None,
+}
+
 /// What a recording survives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Durability {

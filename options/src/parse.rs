@@ -13,9 +13,10 @@ use crate::filter::FilterSpec;
 use crate::mains::MainFilter;
 use crate::sources::{Setting, bad_value, from_environment, gather, split};
 use crate::values::{
-    DEFAULT_PERIOD, globs, list, non_empty, parse_bool, parse_clock, parse_durability, parse_size,
+    DEFAULT_PERIOD, globs, list, non_empty, parse_bool, parse_clock, parse_durability,
+    parse_min_free, parse_size,
 };
-use crate::{CommandLine, Durability, EngineKind, IdSource, OnError, Overload};
+use crate::{CommandLine, Durability, EngineKind, IdSource, MinFree, OnError, Overload};
 
 const DEFAULT_OUT: &str = "flow-trace";
 
@@ -49,6 +50,8 @@ pub struct Options {
     pub chunk_bytes: usize,
     /// The largest size of the trace.
     pub max_bytes: Option<u64>,
+    /// How much of the disk must stay free.
+    pub min_free: MinFree,
     /// Whether recording begins paused.
     pub starts_paused: bool,
     /// Which JVMs are recorded.
@@ -151,6 +154,7 @@ impl Options {
                 None => DEFAULT_CHUNK_BYTES,
             },
             max_bytes: size("max-size", MAX_SIZE_BYTES)?,
+            min_free: value("min-free").map_or(Ok(MinFree::Default), parse_min_free)?,
             starts_paused: match value("start").map(|start| (start, start.value.as_str())) {
                 None | Some((_, "now")) => false,
                 Some((_, "paused")) => true,

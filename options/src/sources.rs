@@ -22,7 +22,7 @@ const fn key(name: &'static str, form: &'static str, about: &'static str) -> Key
 }
 
 /// All keys.
-pub const KEYS: [Key; 26] = [
+pub const KEYS: [Key; 27] = [
     key("out", "a directory", "where the trace goes"),
     key("keep", "how many earlier traces to keep, from 0 to 99", "earlier traces that are kept"),
     key("target", "class name prefixes, separated by '+'", "the classes to record"),
@@ -61,6 +61,11 @@ pub const KEYS: [Key; 26] = [
         "max-size",
         "a size from 1m up, such as 500m or 2g",
         "the size at which the recording ends",
+    ),
+    key(
+        "min-free",
+        "a size such as 5g, a share of the disk from 0% to 99%, or none",
+        "the free disk space at which the recording ends",
     ),
     key("start", "now or paused", "when to begin"),
     key(

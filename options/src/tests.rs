@@ -55,13 +55,25 @@ fn own_classes_are_named_and_not_selected() {
 }
 
 #[test]
+fn free_space_is_a_size_or_a_share() {
+    for (text, expected) in [
+        ("", MinFree::Default),
+        ("min-free=none", MinFree::None),
+        ("min-free=7%", MinFree::Percent(7)),
+        ("min-free=2g", MinFree::Bytes(2 << 30)),
+    ] {
+        assert_eq!(parse(text).unwrap().min_free, expected, "{text}");
+    }
+}
+
+#[test]
 fn mistakes_are_reported_in_one_line_with_place_and_remedy() {
     for (text, expected) in [
         ("incldue=x", "unknown option 'incldue' (agent options); did you mean 'include'?"),
         (
             "zzz=1",
             "unknown option 'zzz' (agent options); known are out, keep, target, include, \
-          exclude, own, constructors, natives, engine, format, clock, ids, optimize, chunk, max-size, start, \
+          exclude, own, constructors, natives, engine, format, clock, ids, optimize, chunk, max-size, min-free, start, \
           only-main, api, journal, durability, overload, command, log, debug, config, onerror",
         ),
         ("out", "'out' (agent options): expected key=value; did you mean 'out=…'?"),
@@ -77,6 +89,10 @@ fn mistakes_are_reported_in_one_line_with_place_and_remedy() {
         (
             "max-size=9kk",
             "max-size=9kk (agent options): expected a size from 1m up, such as 500m or 2g",
+        ),
+        (
+            "min-free=100%",
+            "min-free=100% (agent options): expected a size such as 5g, a share of the disk from 0% to 99%, or none",
         ),
         ("engine=jit", "engine=jit (agent options): expected instrument or events"),
         ("format=xml", "format=xml (agent options): expected binary or jsonl"),

@@ -7,7 +7,7 @@ use flow_codec::Glob;
 use flow_codec::format::manifest::Timing;
 
 use super::sources::{Setting, bad_value};
-use super::{Durability, OptionError};
+use super::{Durability, MinFree, OptionError};
 
 pub(super) const DEFAULT_PERIOD: Duration = Duration::from_micros(100);
 const PERIODS: RangeInclusive<Duration> = Duration::from_micros(20)..=Duration::from_secs(1);
@@ -40,6 +40,18 @@ pub(super) fn parse_size(
     };
     let bytes = digits.parse::<u64>().ok().zip(unit).and_then(|(n, unit)| n.checked_mul(unit));
     bytes.filter(|bytes| allowed.contains(bytes)).ok_or_else(|| bad_value(setting))
+}
+
+/// `none`, a share such as `5%`, or a size.
+pub(super) fn parse_min_free(setting: &Setting) -> Result<MinFree, OptionError> {
+    if setting.value == "none" {
+        return Ok(MinFree::None);
+    }
+    let Some(percent) = setting.value.strip_suffix('%') else {
+        return parse_size(setting, &(0..=u64::MAX)).map(MinFree::Bytes);
+    };
+    let percent = percent.parse().ok().filter(|percent| *percent < 100);
+    percent.map(MinFree::Percent).ok_or_else(|| bad_value(setting))
 }
 
 /// `off`, `exact`, `tick`, or `tick` and a period.

@@ -155,7 +155,9 @@ impl Agent {
         jvm: Jvm,
     ) -> Result<Self, StartError> {
         let (started, zero_ns) = (Instant::now(), crate::sys::clock::nano_time());
-        let budget = Budget::new(options.max_bytes);
+        let budget = Budget::new(options.max_bytes)
+            .leaving(options.min_free, directory.path())
+            .map_err(|error| StartError(error.to_string()))?;
         // No smaller size is allowed. If it is reached, the final manifest is made to fit.
         let _ = budget.take(END_MANIFEST_BYTES);
         let line_file = |name: &'static str| -> Result<LineFile, StartError> {

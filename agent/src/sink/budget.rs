@@ -1,29 +1,47 @@
-//! The largest size of the whole trace.
+//! How much the whole trace may take.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use flow_options::MinFree;
+
 use super::SinkError;
+use super::free_space::FreeSpace;
 
 /// The bytes that a trace may still take, shared by all writers.
 #[derive(Clone, Debug)]
 pub struct Budget {
     left: Arc<AtomicU64>,
     max: Option<u64>,
+    free: Option<Arc<FreeSpace>>,
 }
 
 impl Budget {
     /// For a trace of at most this many bytes; `None` sets no limit.
     #[must_use]
     pub fn new(max: Option<u64>) -> Self {
-        Self { left: Arc::new(AtomicU64::new(max.unwrap_or(u64::MAX))), max }
+        Self { left: Arc::new(AtomicU64::new(max.unwrap_or(u64::MAX))), max, free: None }
+    }
+
+    /// The same, as long as the disk with this directory has enough room for others.
+    ///
+    /// # Errors
+    /// It has not enough now.
+    pub fn leaving(mut self, wanted: MinFree, directory: &Path) -> Result<Self, SinkError> {
+        self.free = FreeSpace::of(directory, wanted).map(Arc::new);
+        self.free.as_ref().map_or(Ok(()), |free| free.look())?;
+        Ok(self)
     }
 
     /// Takes the bytes that are about to be written.
     ///
     /// # Errors
-    /// Fewer bytes are left.
+    /// Fewer bytes are left, or the disk is nearly full.
     pub fn take(&self, bytes: usize) -> Result<(), SinkError> {
+        if let Some(free) = &self.free {
+            free.check(bytes)?;
+        }
         let Some(max) = self.max else { return Ok(()) };
         let take = |left: u64| left.checked_sub(bytes as u64);
         match self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
@@ -37,7 +55,7 @@ impl Budget {
 }
 
 /// `20 GB`, `1.5 MB`: powers of 1024.
-fn in_units(bytes: u64) -> String {
+pub(super) fn in_units(bytes: u64) -> String {
     let units = [("GB", 30), ("MB", 20), ("KB", 10)];
     let unit = units.into_iter().find(|(_, shift)| bytes >> shift > 0);
     let Some((unit, shift)) = unit else { return format!("{bytes} B") };

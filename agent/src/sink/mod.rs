@@ -3,6 +3,7 @@
 mod budget;
 mod directory;
 mod files;
+mod free_space;
 mod journal_file;
 mod lines;
 mod mounts;
@@ -91,7 +92,7 @@ impl SinkError {
         Self { scope: Scope::Trace, what: what.into() }
     }
 
-    /// The trace has its largest size.
+    /// The trace has its largest size, or the disk no more room for it.
     pub(crate) fn limit(what: impl Into<String>) -> Self {
         Self { scope: Scope::Limit, what: what.into() }
     }

@@ -75,6 +75,10 @@ pub(crate) struct AgentArgs {
     /// of the free disk space if that is less
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_size: Option<String>,
+    /// Stop recording when the disk has less than this left, for example 5g or 5%; or none. Default: 5% and at least 1g,
+    /// or half of what is free
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) min_free: Option<String>,
     /// Begin now (default), or paused until the program calls Flow.resume()
     #[arg(long, value_name = "WHEN")]
     pub(crate) start: Option<String>,

@@ -330,6 +330,7 @@ impl AgentOptions {
             ("clock", &args.clock),
             // Not an option of the agent, which has no limit unless it gets one.
             ("max-size", &args.max_size.clone().filter(|size| size != "none")),
+            ("min-free", &args.min_free),
             ("start", &args.start),
             ("format", &args.event_format),
             ("chunk", &args.chunk),
