@@ -58,6 +58,7 @@
 //! | an unfinished block at the end | left out: the process was killed while it wrote |
 //! | a wrong checksum | damage: the bytes of its pieces read as `FF` |
 //! | bytes of a stream that no block has, between pieces | read as `FF`, which is no record, mark or line |
+//! | a piece that lies much farther from the others than the file is long | damage: left out |
 //! | bytes of a stream that two blocks have | those of the first count |
 //! | an unknown kind | skipped |
 //!

@@ -22,6 +22,10 @@ const DAMAGED: u8 = 0xFF;
 const WINDOW_BYTES: usize = 64 * 1024;
 /// More errors than this are not listed.
 const MAX_DAMAGE: usize = 20;
+/// The gaps in all streams may be this large, and in addition so much larger than the file: more is not what damage
+/// leaves.
+const MAX_GAPS: u64 = 64 << 20;
+const GAPS_PER_BYTE: u64 = 16;
 /// A search for the next block verifies at most this many bytes per byte of the file.
 const SEARCH_EFFORT: u64 = 4;
 /// How many pieces of a stream stay in memory after they were read.
@@ -78,7 +82,7 @@ impl Container {
         };
         container.check_header()?;
         container.find_pieces(len).map_err(io_error)?;
-        container.arrange();
+        container.arrange(len.saturating_mul(GAPS_PER_BYTE).saturating_add(MAX_GAPS));
         Ok(container)
     }
 
@@ -209,10 +213,11 @@ impl Container {
     }
 
     /// Orders the pieces. Of bytes that two pieces have, those of the piece that begins first count, or that
-    /// was written first.
-    fn arrange(&mut self) {
+    /// was written first. Pieces that lie too far away are left out.
+    fn arrange(&mut self, mut gaps: u64) {
         self.pieces.sort_by_key(|piece| (piece.stream(), piece.offset, piece.block));
         let mut reached = (None, 0_u64);
+        let mut far = None;
         self.pieces.retain_mut(|piece| {
             // Each of these is whole.
             if is_replaced(piece.kind) {
@@ -223,6 +228,13 @@ impl Container {
             if is_first {
                 reached = (Some(stream), 0);
             }
+            match gaps.checked_sub(piece.offset.saturating_sub(reached.1)) {
+                Some(left) => gaps = left,
+                None => {
+                    far.get_or_insert((piece.block, piece.offset));
+                    return false;
+                }
+            }
             piece.skip = reached.1.saturating_sub(piece.offset).min(piece.bytes);
             piece.offset += piece.skip;
             piece.bytes -= piece.skip;
@@ -230,6 +242,12 @@ impl Container {
             // An empty stream has an empty piece.
             is_first || piece.bytes > 0
         });
+        if let Some((block, offset)) = far {
+            self.add_damage(
+                block,
+                format!("a piece far after all others, at {offset} of its stream"),
+            );
+        }
     }
 
     fn add_damage(&mut self, offset: u64, found: String) {
@@ -570,6 +588,22 @@ mod tests {
         }
         let container = open(&bytes).unwrap();
         assert_eq!(read(&container, StreamKind::Events, ONE), [1, 1, 1, 1, 2, 2, 0xFF, 0xFF, 4]);
+    }
+
+    #[test]
+    fn a_piece_that_is_too_far_away_is_left_out() {
+        let mut bytes = crate::format::container::header().to_vec();
+        let mut block = BlockEncoder::default();
+        for (thread, offset) in [(ONE, 0), (ONE, 1 << 60), (TWO, u64::MAX - 1), (TWO, 5)] {
+            block.begin(Some(thread));
+            block.add(StreamKind::Events, offset, 1, Coding::Raw, &[0x81]);
+            bytes.extend_from_slice(block.finish());
+        }
+        let container = open(&bytes).unwrap();
+        assert_eq!(read(&container, StreamKind::Events, ONE), [0x81]);
+        assert_eq!(read(&container, StreamKind::Events, TWO).len(), 6);
+        let damage = container.damage()[0].to_string();
+        assert!(damage.contains("a piece far after all others"), "{damage}");
     }
 
     #[test]
