@@ -143,6 +143,7 @@ impl Recorder {
         self.losses.fall_silent();
         self.methods.close();
         self.threads.close();
+        self.sink.close();
         self.journal.close_file();
     }
 }

@@ -144,6 +144,10 @@ impl Sink for FileSink {
         }
         self.store(&marks_file(thread), Offset::new(offset), bytes)
     }
+
+    fn close(&self) {
+        self.shared.close();
+    }
 }
 
 /// Appends all of `bytes`, or nothing: what follows a part of a chunk would be misread.

@@ -66,6 +66,9 @@ pub trait Sink: Send + Sync {
         offset: u64,
         bytes: &[u8],
     ) -> Result<(), SinkError>;
+
+    /// Closes what is open, at the end of the recording. Nothing is stored from then on.
+    fn close(&self);
 }
 
 /// The scope of a failure.

@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io;
+use std::time::Duration;
 
 use flow_codec::ThreadId;
 use flow_codec::format::container::{BlockEncoder, Coding, MAX_PIECE_BYTES, StreamKind, header};
@@ -18,6 +19,9 @@ use crate::sys::allocator;
 
 /// The memory of a larger block is not kept for the next one.
 const MAX_KEPT_BYTES: usize = 1 << 20;
+
+/// How long the end of the recording waits for a thread that writes.
+const END_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Appends blocks to `shared.flowtrace`.
 ///
@@ -37,6 +41,13 @@ struct State {
 }
 
 impl SharedFile {
+    /// Closes the file, unless a thread hangs while it writes: then it stays open.
+    pub(super) fn close(&self) {
+        if let Some(mut state) = self.state.try_lock_for(END_TIMEOUT) {
+            *state = State::default();
+        }
+    }
+
     /// Appends bytes of a stream that begin at an offset of it. Nothing of them is there after an error.
     pub(super) fn append(
         &self,
