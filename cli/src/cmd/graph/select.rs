@@ -6,6 +6,7 @@ use flow_codec::analysis::{PathId, PathTree};
 use flow_codec::read::Methods;
 
 use crate::args::SortKey;
+use crate::output::Weight;
 
 /// The limits of what is shown of a tree.
 #[derive(Clone, Copy, Debug)]
@@ -79,11 +80,12 @@ pub(super) fn select(
 
 fn order(children: &mut [PathId], tree: &PathTree, methods: &Methods, sort: SortKey) {
     let row = |path: &PathId| tree.row(*path);
+    let ranks = |path: &PathId| row(path).map(|row| Weight::from(row).ranks());
     match sort {
-        SortKey::Total => children.sort_by_key(|path| Reverse(row(path).map(|row| row.total))),
+        SortKey::Total => children.sort_by_key(|path| Reverse(ranks(path).map(|ranks| ranks[0]))),
         SortKey::Calls => children.sort_by_key(|path| Reverse(row(path).map(|row| row.calls))),
         SortKey::SelfWeight => {
-            children.sort_by_key(|path| Reverse(row(path).map(|row| row.self_weight)))
+            children.sort_by_key(|path| Reverse(ranks(path).map(|ranks| ranks[1])))
         }
         SortKey::Name => {
             children.sort_by_cached_key(|path| row(path).map(|row| methods.display(row.method)));

@@ -48,11 +48,11 @@ pub(super) fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result
         };
         status = status.and(sums.status);
         let mut rows = sums.rows;
-        // They are sorted by total.
+        let ranks = |row: &ReportRow| Weight::from(*row).ranks();
         match args.sort {
-            SortKey::Total => {}
+            SortKey::Total => rows.sort_by_key(|row| Reverse(ranks(row)[0])),
             SortKey::Calls => rows.sort_by_key(|row| Reverse(row.calls)),
-            SortKey::SelfWeight => rows.sort_by_key(|row| Reverse(row.self_weight)),
+            SortKey::SelfWeight => rows.sort_by_key(|row| Reverse(ranks(row)[1])),
             SortKey::Name => rows.sort_by_cached_key(|row| trace.methods.display(row.method)),
         }
         let calls = rows.iter().map(|row| (row.method, row.calls));
