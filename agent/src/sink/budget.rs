@@ -30,7 +30,7 @@ impl Budget {
     /// It has not enough now.
     pub fn leaving(mut self, wanted: MinFree, directory: &Path) -> Result<Self, SinkError> {
         self.free = FreeSpace::of(directory, wanted).map(Arc::new);
-        self.free.as_ref().map_or(Ok(()), |free| free.look())?;
+        self.free.as_ref().map_or(Ok(()), |free| free.read())?;
         Ok(self)
     }
 

@@ -8,7 +8,7 @@ use flow_options::MinFree;
 use super::SinkError;
 use super::budget::in_units;
 
-/// The disk is looked at again after this many bytes.
+/// The free space is read again after this many bytes.
 const STEP_BYTES: u64 = 8 << 20;
 /// The least that [`MinFree::Default`] leaves of a large disk.
 const DEFAULT_BYTES: u64 = 1 << 30;
@@ -36,15 +36,15 @@ impl FreeSpace {
         Some(Self { path: path.to_path_buf(), least, written: AtomicU64::new(0) })
     }
 
-    /// Counts bytes that are about to be written, and looks at the disk now and then.
+    /// Counts bytes that are about to be written, and reads the free space now and then.
     pub(super) fn check(&self, bytes: usize) -> Result<(), SinkError> {
         let before = self.written.fetch_add(bytes as u64, Ordering::Relaxed);
         let after = before.saturating_add(bytes as u64);
-        if before / STEP_BYTES == after / STEP_BYTES { Ok(()) } else { self.look() }
+        if before / STEP_BYTES == after / STEP_BYTES { Ok(()) } else { self.read() }
     }
 
-    /// Looks at the disk.
-    pub(super) fn look(&self) -> Result<(), SinkError> {
+    /// Reads the free space.
+    pub(super) fn read(&self) -> Result<(), SinkError> {
         match space(&self.path) {
             Some((_, free)) if free < self.least => Err(SinkError::limit(format!(
                 "the disk has {} left, less than min-free, {} (flow record --min-free sets another limit)",
@@ -87,16 +87,16 @@ mod tests {
     }
 
     #[test]
-    fn the_disk_is_looked_at_after_each_step() {
+    fn the_free_space_is_read_after_each_step() {
         let dir = tempfile::tempdir().unwrap();
         let of = |wanted| FreeSpace::of(dir.path(), wanted);
         assert!(of(MinFree::None).is_none());
         assert!(of(MinFree::Default).unwrap().check(1 << 30).is_ok());
         let all = of(MinFree::Bytes(u64::MAX)).unwrap();
-        assert!(all.check(100).is_ok(), "not looked at");
+        assert!(all.check(100).is_ok(), "not read");
         let error = all.check(8 << 20).unwrap_err();
         assert!(error.to_string().contains(" left, less than min-free, "), "{error}");
-        assert!(all.check(100).is_ok(), "not looked at");
-        assert!(of(MinFree::Percent(100)).unwrap().look().is_err(), "nothing may be used");
+        assert!(all.check(100).is_ok(), "not read");
+        assert!(of(MinFree::Percent(100)).unwrap().read().is_err(), "nothing may be used");
     }
 }
