@@ -10,6 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::stored::Stored;
 use crate::format::container::{
     BlockStart, Coding, END, HEADER_BYTES, MAGIC, MAX_OBJECT_HEADER_BYTES, Object, START,
     START_BYTES, STOP, StreamKind, VERSION, is_sound,
@@ -290,6 +291,11 @@ impl Container {
             pieces,
             kept: Mutex::default(),
         })
+    }
+
+    /// The bytes of a stream; `None` if no block has a piece of it.
+    pub(crate) fn stored(self: &Arc<Self>, kind: StreamKind, thread: ThreadId) -> Option<Stored> {
+        self.stream(kind, thread).map(|stream| Stored::Stream(Arc::new(stream)))
     }
 
     /// Verifies the checksums of all blocks, and adds those that are wrong to `damage`. `progress` gets the

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::container::Container;
 use super::regular;
-use super::stored::Stored;
 use super::text::Text;
 use crate::format::container::StreamKind;
 use crate::format::names;
@@ -43,8 +42,7 @@ impl Place {
         let none = ThreadId::new(0);
         let path = self.path.join(names::stream_file(kind, none));
         let Some(container) = &self.container else { return Text::file(&path) };
-        let stream = container.stream(kind, none);
-        Text::new(path, Ok(stream.map(|stream| Stored::Stream(Arc::new(stream)))))
+        Text::new(path, Ok(container.stored(kind, none)))
     }
 }
 

@@ -150,8 +150,7 @@ impl ThreadFile {
     /// Opens its events as they are stored; `None` if there are none, because all are in the journal.
     pub(crate) fn open_events(&self) -> Result<Option<Stored>> {
         if let Some(container) = &self.container {
-            let events = container.stream(StreamKind::Events, self.id);
-            return Ok(events.map(|events| Stored::Stream(Arc::new(events))));
+            return Ok(container.stored(StreamKind::Events, self.id));
         }
         let file = regular::open(&self.path).map_err(|source| self.io_error(source))?;
         if file.is_none() && self.bytes_in_file() > 0 {
@@ -162,11 +161,8 @@ impl ThreadFile {
 
     /// Opens its index as it is stored; `None` if there is none.
     pub(crate) fn open_index(&self) -> io::Result<Option<Stored>> {
-        let index = self.container.as_ref().and_then(|container| {
-            let index = container.stream(StreamKind::Index, self.id)?;
-            Some(Stored::Stream(Arc::new(index)))
-        });
-        match index {
+        let container = self.container.as_ref();
+        match container.and_then(|container| container.stored(StreamKind::Index, self.id)) {
             Some(index) => Ok(Some(index)),
             None => Ok(regular::open(&self.path.with_extension("idx"))?.map(Stored::file)),
         }
@@ -175,8 +171,7 @@ impl ThreadFile {
     /// Opens its marks as they are stored; `None` if there are none.
     pub(crate) fn open_marks(&self) -> Result<Option<Stored>> {
         if let Some(container) = &self.container {
-            let marks = container.stream(StreamKind::Marks, self.id);
-            return Ok(marks.map(|marks| Stored::Stream(Arc::new(marks))));
+            return Ok(container.stored(StreamKind::Marks, self.id));
         }
         let path = self.path.with_extension(MARKS_EXTENSION);
         let file = regular::open(&path).map_err(|source| Error::Io { path, source })?;
