@@ -3,7 +3,7 @@
 //! Threads that were written as JSON lines become binary.
 
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Read};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
@@ -22,14 +22,7 @@ const SMALLEST_INDEXED: u64 = 4 << 20;
 const BUFFER_BYTES: usize = 1 << 20;
 
 /// Takes the streams of a trace, one after the other.
-trait Taker {
-    fn take(
-        &mut self,
-        kind: StreamKind,
-        thread: Option<ThreadId>,
-        input: &mut dyn Read,
-    ) -> io::Result<()>;
-}
+type Take<'a> = dyn FnMut(StreamKind, Option<ThreadId>, &mut dyn Read) -> io::Result<()> + 'a;
 
 /// Writes the trace to a new file, with an index for each large thread. What the journal holds of a thread
 /// follows its events. `progress` gets how many bytes of the events were read, again and again. Returns the size
@@ -47,7 +40,9 @@ pub fn to_container(
     let file = new_file(path).map_err(io_error)?;
     let out = BufWriter::with_capacity(BUFFER_BYTES, file);
     let mut writer = ContainerWriter::new(out, compression).map_err(io_error)?;
-    pass_streams(trace, path, &mut writer, progress)?;
+    let mut take =
+        |kind, thread, input: &mut dyn Read| writer.write_stream(kind, thread, input).map(|_| ());
+    pass_streams(trace, path, &mut take, progress)?;
     let (_, bytes) = writer.finish().map_err(io_error)?;
     Ok(bytes)
 }
@@ -59,7 +54,11 @@ pub fn to_container(
 pub fn to_directory(trace: &Trace, path: &Path, progress: &mut dyn FnMut(u64)) -> Result<()> {
     let created = DirBuilder::new().mode(0o700).create(path);
     created.map_err(|source| Error::Io { path: path.to_path_buf(), source })?;
-    pass_streams(trace, path, &mut Directory { path }, progress)
+    let mut take = |kind, thread: Option<ThreadId>, input: &mut dyn Read| {
+        let name = names::stream_file(kind, thread.unwrap_or(ThreadId::new(0)));
+        io::copy(input, &mut new_file(&path.join(name))?).map(|_| ())
+    };
+    pass_streams(trace, path, &mut take, progress)
 }
 
 /// Writes the threads without files of their own to a new file, with what the journal holds of them.
@@ -70,8 +69,10 @@ pub fn to_shared(trace: &Trace, path: &Path) -> Result<()> {
     let io_error = |source| Error::Io { path: path.to_path_buf(), source };
     let out = BufWriter::with_capacity(BUFFER_BYTES, new_file(path).map_err(io_error)?);
     let mut writer = ContainerWriter::new(out, Compression::Off).map_err(io_error)?;
+    let mut take =
+        |kind, thread, input: &mut dyn Read| writer.write_stream(kind, thread, input).map(|_| ());
     for file in trace.files.iter().filter(|file| file.is_shared()) {
-        pass_thread(file, path, &mut writer, &mut |_| {})?;
+        pass_thread(file, path, &mut take, &mut |_| {})?;
     }
     let (out, _) = writer.finish().map_err(io_error)?;
     out.into_inner()
@@ -80,15 +81,14 @@ pub fn to_shared(trace: &Trace, path: &Path) -> Result<()> {
         .map_err(io_error)
 }
 
-fn pass_streams<T: Taker>(
+fn pass_streams(
     trace: &Trace,
     path: &Path,
-    to: &mut T,
+    to: &mut Take<'_>,
     progress: &mut dyn FnMut(u64),
 ) -> Result<()> {
-    let take = |to: &mut T, kind, input: &mut dyn Read| {
-        Taker::take(to, kind, None, input)
-            .map_err(|source| Error::Io { path: path.to_path_buf(), source })
+    let take = |to: &mut Take<'_>, kind, input: &mut dyn Read| {
+        to(kind, None, input).map_err(|source| Error::Io { path: path.to_path_buf(), source })
     };
     // Names come before the events that use them.
     for kind in [StreamKind::Ids, StreamKind::Methods, StreamKind::Threads] {
@@ -116,11 +116,11 @@ fn pass_streams<T: Taker>(
 fn pass_thread(
     file: &ThreadFile,
     path: &Path,
-    to: &mut impl Taker,
+    to: &mut Take<'_>,
     progress: &mut dyn FnMut(u64),
 ) -> Result<()> {
     let mut take = |kind, input: &mut dyn Read| {
-        to.take(kind, Some(file.id), input)
+        to(kind, Some(file.id), input)
             .map_err(|source| Error::Io { path: path.to_path_buf(), source })
     };
     let content = Content::open(file)?;
@@ -153,33 +153,6 @@ fn index_of(file: &ThreadFile, content: &Content) -> Result<Option<Vec<u8>>> {
     }
     let (index, _) = Index::open(file, content, &AtomicU64::new(0))?;
     index.encoded(file, content).map(Some)
-}
-
-impl<W: Write> Taker for ContainerWriter<W> {
-    fn take(
-        &mut self,
-        kind: StreamKind,
-        thread: Option<ThreadId>,
-        input: &mut dyn Read,
-    ) -> io::Result<()> {
-        self.write_stream(kind, thread, input).map(|_| ())
-    }
-}
-
-struct Directory<'a> {
-    path: &'a Path,
-}
-
-impl Taker for Directory<'_> {
-    fn take(
-        &mut self,
-        kind: StreamKind,
-        thread: Option<ThreadId>,
-        input: &mut dyn Read,
-    ) -> io::Result<()> {
-        let name = names::stream_file(kind, thread.unwrap_or(ThreadId::new(0)));
-        io::copy(input, &mut new_file(&self.path.join(name))?).map(|_| ())
-    }
 }
 
 /// Creates a file that is as private as a trace.
