@@ -1,4 +1,6 @@
-//! Names of the files in a trace directory.
+//! Names of the files in a trace directory, and beside a container.
+
+use std::path::{Path, PathBuf};
 
 use super::container::StreamKind;
 use crate::{Offset, ThreadId};
@@ -36,6 +38,15 @@ pub const LOCK: &str = ".lock";
 pub const GATE: &str = ".gate";
 /// The prefix of the sub-directory of a JVM that found the directory in use.
 pub const JVM_PREFIX: &str = "jvm-";
+
+/// The file of this name that belongs to a container, for example `app.flowtrace.journal` for [`JOURNAL`].
+#[must_use]
+pub fn beside(container: &Path, name: &str) -> PathBuf {
+    let mut path = container.as_os_str().to_owned();
+    path.push(".");
+    path.push(name);
+    path.into()
+}
 
 /// The suffix of the file with a thread's marks, see [`marks`](super::marks).
 pub const MARKS_EXTENSION: &str = "marks";
@@ -161,6 +172,16 @@ mod tests {
         {
             assert_eq!(parse_thread_file(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn a_file_of_a_container_is_beside_it() {
+        let path = |text| Path::new(text).to_path_buf();
+        assert_eq!(beside(&path("a/b.flowtrace"), JOURNAL), path("a/b.flowtrace.journal"));
+        assert_eq!(
+            beside(&path("b.flowtrace"), NEW_CHECKPOINT),
+            path("b.flowtrace.checkpoint.new")
+        );
     }
 
     #[test]
