@@ -1,11 +1,13 @@
-//! Locks of a trace directory. The process that holds the lock on `.lock` writes there: a JVM, or a repair.
+//! Locks of a trace. The process that holds the lock on `.lock` in a directory, or on a file with a whole trace,
+//! writes there: a JVM, or a repair.
 //!
 //! A JVM that starts tries the lock, and records elsewhere if it is taken. A program that only checks the
-//! lock must not cause that, so it does so under the lock on `.gate`, for which a JVM waits.
+//! lock must not cause that, so it does so under the lock on `.gate`, or on the directory of the file, for which a
+//! JVM waits.
 
 use std::fs::{File, TryLockError};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use flow_codec::format::names;
@@ -57,10 +59,19 @@ fn open(path: &Path) -> rustix::io::Result<File> {
     rustix::fs::open(path, flags, Mode::empty()).map(File::from)
 }
 
+/// What a JVM locks while it chooses its place.
+fn gate_of(trace: &Path) -> PathBuf {
+    match trace.parent() {
+        Some(parent) if trace.is_file() && parent.as_os_str().is_empty() => PathBuf::from("."),
+        Some(parent) if trace.is_file() => parent.to_path_buf(),
+        _ => trace.join(names::GATE),
+    }
+}
+
 /// Waits until no JVM is about to choose its directory. If that takes too long, the only risk is that such a
 /// JVM goes elsewhere.
 fn pass_gate(dir: &Path) -> Option<File> {
-    let gate = open(&dir.join(names::GATE)).ok()?;
+    let gate = open(&gate_of(dir)).ok()?;
     let begun = Instant::now();
     while begun.elapsed() < GATE_TIMEOUT {
         match gate.try_lock_shared() {

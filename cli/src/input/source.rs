@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use flow_codec::format::names;
 use flow_codec::read::{OpenFrames, Selection, ThreadFile, Trace, TraceSet};
 use flow_codec::{Error, Glob, Name, ThreadId};
 
@@ -306,7 +307,14 @@ pub(crate) fn missing_journal(trace: &Trace) -> Option<String> {
              recorded later, for up to {period} and the time that the disk took, is missing"
         ));
     }
-    let path = trace.missing_journal.as_ref()?.display();
+    let path = trace.missing_journal.as_ref()?;
+    if *path == names::beside(&trace.dir, names::JOURNAL) {
+        return Some(format!(
+            "{} is missing, the journal of this trace: what threads had not yet written to the file is lost",
+            path.display()
+        ));
+    }
+    let path = path.display();
     Some(format!(
         "the journal {path} is missing (memory file systems lose it when the machine restarts): what \
          threads had not yet written to their files is lost"

@@ -13,6 +13,7 @@ mod following;
 mod html;
 mod looks;
 mod manual;
+mod one_file;
 mod own;
 mod readers;
 mod reading;

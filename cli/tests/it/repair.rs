@@ -24,7 +24,7 @@ fn killed() -> TempDir {
     dir
 }
 
-fn write_killed(dir: &Path) {
+pub(crate) fn write_killed(dir: &Path) {
     write_trace(dir);
     fs::write(dir.join("trace.json"), manifest(0, None)).unwrap();
     fs::write(dir.join("trace.json.new"), "").unwrap();

@@ -43,7 +43,9 @@
 //! A stream without bytes, of a file that is empty, has one piece without bytes.
 //!
 //! Names come before the first event that uses them. A file without an end is that of a JVM that is recording
-//! or was killed.
+//! or was killed. Its open chunks are in the [`journal`](super::journal) beside it, whose offsets count in the
+//! thread's stream of events. A journal beside a file with an end counts only if the manifest says that something
+//! was lost: chunks that could not be written.
 //!
 //! The layout follows the trace recorder of Lincheck: blocks of one thread, thread-neutral objects before their
 //! use, logical offsets, and the kinds 10 to 12. Differences: thread ids have 64 bits, blocks have a length and a

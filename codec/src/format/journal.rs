@@ -10,7 +10,8 @@
 //!
 //! # Place
 //!
-//! The journal is the file `journal` of the trace directory, or with the option `journal=DIR` a file
+//! The journal is the file `journal` of the trace directory, the file `x.flowtrace.journal` beside a trace in the file
+//! `x.flowtrace`, or with the option `journal=DIR` a file
 //! `flow-journal-…` in that directory, whose absolute path is `journal` in [`trace.json`](super::manifest).
 //! It is created before `trace.json` names it, and removed after `trace.json` has an end. So a trace without
 //! an end whose named journal is missing has lost its open chunks: a memory file system was emptied by a
@@ -92,7 +93,9 @@
 //!
 //! With `overload=drop`, chunks wait to be written while their thread records into other slots. These chunks
 //! stay open too: each begins at the offset where the previous one, canonicalized, ends. If the file does not
-//! reach to the chunk with the largest offset, the chunks before it follow the file.
+//! reach to the chunk with the largest offset, the chunks before it follow the file. In a
+//! [`container`](super::container), chunks may be written in another order than they were recorded: then the open
+//! ones fill the gaps.
 //!
 //! A reader that runs beside the JVM reads the state word before and after the slot: if it changed, the slot
 //! belongs to another thread now. Files and names are read after the journal: then they hold what it builds

@@ -22,7 +22,8 @@
 //! | `.gate` | empty; locked for a moment by each JVM that starts here | at start |
 //! | `jvm-<pid>-<start>/` | the trace of a further JVM that found this directory in use | |
 //!
-//! A [`container`] also holds a whole trace in one file, `*.flowtrace`.
+//! A [`container`] also holds a whole trace in one file, `*.flowtrace`. What is never in it is beside it: the journal
+//! of `app.flowtrace` is `app.flowtrace.journal`, its checkpoint `app.flowtrace.checkpoint`.
 //!
 //! # Guarantees
 //!

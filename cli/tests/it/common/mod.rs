@@ -7,8 +7,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use flow_codec::ThreadId;
+use flow_codec::format::container::StreamKind;
 use flow_codec::format::marks::Mark;
+use flow_codec::format::names;
 use flow_codec::format::test_marks::{Outcome, TestMark};
+use flow_codec::write::{Compression, ContainerWriter};
 use tempfile::TempDir;
 
 pub(crate) const FLOW: &str = env!("CARGO_BIN_EXE_flow");
@@ -112,6 +116,33 @@ pub(crate) fn bare(bytes: &[u8]) -> TempDir {
     fs::write(dir.path().join("ids.properties"), IDS).unwrap();
     fs::write(dir.path().join("thread-1.flow"), bytes).unwrap();
     dir
+}
+
+/// Writes the trace in a directory as a JVM that was killed leaves it in one file, with the journal beside.
+pub(crate) fn write_killed_file(dir: &Path, file: &Path) {
+    let mut bytes = Vec::new();
+    let mut writer = ContainerWriter::new(&mut bytes, Compression::Zstd(1)).unwrap();
+    let mut write = |kind, thread, path: &str| {
+        if let Ok(content) = fs::read(dir.join(path)) {
+            writer.write_stream(kind, thread, &content[..]).unwrap();
+        }
+    };
+    let texts = [StreamKind::Manifest, StreamKind::Ids, StreamKind::Methods, StreamKind::Threads];
+    for kind in texts {
+        write(kind, None, &names::stream_file(kind, ThreadId::new(0)));
+    }
+    for thread in (1..30).map(ThreadId::new) {
+        for kind in [StreamKind::Events, StreamKind::Marks] {
+            write(kind, Some(thread), &names::stream_file(kind, thread));
+        }
+    }
+    drop(writer);
+    fs::write(file, bytes).unwrap();
+    for name in [names::JOURNAL, names::CHECKPOINT] {
+        if dir.join(name).exists() {
+            fs::copy(dir.join(name), names::beside(file, name)).unwrap();
+        }
+    }
 }
 
 /// An executable shell script. Written by another process: a file that this one has open for writing

@@ -63,6 +63,8 @@ pub(crate) struct Container {
     file: File,
     /// Ordered by stream and offset, without overlaps.
     pieces: Vec<Piece>,
+    /// Whether it has an end: everything that belongs into it is there.
+    pub(crate) is_finished: bool,
     /// Bytes of an unfinished block at the end.
     pub(crate) unfinished: u64,
     /// What is not a block.
@@ -78,6 +80,7 @@ impl Container {
             path: path.to_path_buf(),
             file,
             pieces: Vec::new(),
+            is_finished: false,
             unfinished: 0,
             damage: Vec::new(),
         };
@@ -112,6 +115,7 @@ impl Container {
         let mut effort = SEARCH_EFFORT.saturating_mul(len);
         while at < len {
             if at + 1 == len && window.bytes(&self.file, at, 1)? == [END] {
+                self.is_finished = true;
                 return Ok(());
             }
             if let Some(end) = self.block(&mut window, at, len)? {
@@ -366,6 +370,19 @@ impl Stream {
     /// How many bytes the stream has.
     pub(crate) fn len(&self) -> u64 {
         self.pieces().last().map_or(0, |piece| piece.offset.saturating_add(piece.bytes))
+    }
+
+    /// The ranges of the stream that blocks have, in order.
+    pub(crate) fn ranges(&self) -> Vec<Range<u64>> {
+        let mut ranges: Vec<Range<u64>> = Vec::new();
+        for piece in self.pieces() {
+            let end = piece.offset.saturating_add(piece.bytes);
+            match ranges.last_mut() {
+                Some(last) if last.end == piece.offset => last.end = end,
+                _ => ranges.push(piece.offset..end),
+            }
+        }
+        ranges
     }
 
     /// Reads some bytes from `offset` on. Returns 0 at the end.

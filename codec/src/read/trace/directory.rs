@@ -1,6 +1,6 @@
 //! Opens a trace: a directory, or a file with everything.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -86,22 +86,16 @@ impl Trace {
             return Self::open_container(dir);
         }
         let mut damage = Vec::new();
+        let place = Place::directory(dir);
         // The path of the journal does not change while a JVM records.
         let named = Self::manifest_of(dir).ok().flatten();
         // Read first, because everything on which it builds exists when it is read, and may not have existed
         // a moment before.
-        let mut journal = Journal::read(dir, named.as_ref());
-        let manifest = match Self::manifest_of(dir) {
-            Ok(manifest) => manifest,
-            Err(error @ Error::UnsupportedVersion { .. }) => return Err(error),
-            Err(error) => {
-                damage.push(error);
-                None
-            }
-        };
-        if journal.is_some() && manifest.as_ref().is_some_and(|manifest| manifest.end.is_some()) {
+        let mut journal = Journal::read(&place, named.as_ref());
+        let manifest = manifest_or_damage(&place, &mut damage)?;
+        if journal.is_some() && has_end(manifest.as_ref()) {
             // The recording may have ended in the meantime.
-            journal = Journal::read(dir, manifest.as_ref());
+            journal = Journal::read(&place, manifest.as_ref());
         }
         // It is removed after the end is written, so without an end it should be there.
         let missing_journal = match &manifest {
@@ -117,16 +111,14 @@ impl Trace {
             return Err(listing.damage.into_iter().next().unwrap_or(none));
         }
         damage.append(&mut listing.damage);
-        let journal = journal.map(
-            |Journal { chunks, is_restless, is_checkpoint, damage: mut of_journal, .. }| {
-                listing.add(chunks, dir, manifest.as_ref(), &mut of_journal);
-                let is_whole = of_journal.is_empty();
-                damage.append(&mut of_journal);
-                JournalReading { is_whole, is_restless, is_checkpoint }
-            },
-        );
+        let format = listing.usual_format(manifest.as_ref());
+        let new_file = |id| {
+            let path = dir.join(names::thread_file(id, format));
+            ThreadFile::new(id, format, path, 0)
+        };
+        let journal =
+            journal.map(|journal| attach(journal, &mut listing.files, new_file, &mut damage));
         listing.convert(&mut damage)?;
-        let place = Place::directory(dir);
         Ok(Self {
             methods: Methods::read(&place, &mut damage),
             threads: Threads::read(&place, &mut damage),
@@ -141,31 +133,43 @@ impl Trace {
     }
 
     fn open_container(path: &Path) -> Result<Self> {
-        let place = Place::of(path)?;
-        let Some(container) = place.container().cloned() else {
-            return Err(Error::NoTrace { path: path.to_path_buf() });
-        };
+        let no_trace = || Error::NoTrace { path: path.to_path_buf() };
+        let mut place = Place::of(path)?;
+        let mut container = place.container().cloned().ok_or_else(no_trace)?;
+        let mut journal = None;
+        let named = read_manifest(place.text(StreamKind::Manifest)).ok().flatten();
+        if may_have_journal(&container, named.as_ref()) {
+            // What it builds on is in the file when it is read, and may not have been there a moment before.
+            journal = Journal::read(&place, named.as_ref());
+            place = Place::of(path)?;
+            container = place.container().cloned().ok_or_else(no_trace)?;
+        }
         let mut damage = container.damage();
-        let manifest = match read_manifest(place.text(StreamKind::Manifest)) {
-            Ok(manifest) => manifest,
-            Err(error @ Error::UnsupportedVersion { .. }) => return Err(error),
-            Err(error) => {
-                damage.push(error);
-                None
-            }
-        };
+        let manifest = manifest_or_damage(&place, &mut damage)?;
+        if has_end(manifest.as_ref()) {
+            // The recording may have ended in the meantime.
+            let is_open = journal.is_some() && may_have_journal(&container, manifest.as_ref());
+            journal = is_open.then(|| Journal::read(&place, manifest.as_ref())).flatten();
+        }
+        let is_complete = container.is_finished || has_end(manifest.as_ref());
+        let missing_journal = (!is_complete && journal.is_none()).then(|| {
+            let elsewhere = manifest.as_ref().and_then(|manifest| manifest.journal.clone());
+            elsewhere.unwrap_or_else(|| place.file(names::JOURNAL))
+        });
         let file = |id| {
             let path = path.join(names::thread_file(id, EventFormat::Binary));
             ThreadFile::contained(id, &container, path)
         };
+        let mut files: Vec<_> = container.threads().map(file).collect();
+        let journal = journal.map(|journal| attach(journal, &mut files, file, &mut damage));
         Ok(Self {
             methods: Methods::read(&place, &mut damage),
             threads: Threads::read(&place, &mut damage),
-            files: container.threads().map(file).collect(),
+            files,
             dir: path.to_path_buf(),
             place,
-            journal: None,
-            missing_journal: None,
+            journal,
+            missing_journal,
             manifest,
             damage,
         })
@@ -234,7 +238,7 @@ impl Trace {
     #[must_use]
     pub fn journal_path(&self) -> PathBuf {
         let elsewhere = self.manifest.as_ref().and_then(|manifest| manifest.journal.clone());
-        elsewhere.unwrap_or_else(|| self.dir.join(names::JOURNAL))
+        elsewhere.unwrap_or_else(|| self.place.file(names::JOURNAL))
     }
 
     /// How many threads have a part of their events in the journal, and how many events that are.
@@ -368,41 +372,6 @@ impl Listing {
         Ok(())
     }
 
-    /// Adds the open chunks to the files that they continue.
-    fn add(
-        &mut self,
-        chunks: BTreeMap<ThreadId, OpenChunk>,
-        dir: &Path,
-        manifest: Option<&Manifest>,
-        damage: &mut Vec<Error>,
-    ) {
-        let format = self.usual_format(manifest);
-        let mut without_file = Vec::new();
-        for (id, open) in chunks {
-            match self.files.binary_search_by_key(&id, |file| file.id) {
-                Ok(index) => {
-                    if let Some(file) = self.files.get_mut(index)
-                        && let Err(error) = file.attach(open)
-                    {
-                        damage.push(error);
-                    }
-                }
-                // The thread has recorded nothing.
-                Err(_) if open.is_empty() && open.offset == 0 => {}
-                Err(_) => {
-                    let path = dir.join(names::thread_file(id, format));
-                    let mut file = ThreadFile::new(id, format, path, 0);
-                    match file.attach(open) {
-                        Ok(()) => without_file.push(file),
-                        Err(error) => damage.push(error),
-                    }
-                }
-            }
-        }
-        self.files.append(&mut without_file);
-        self.files.sort_by_key(|file| file.id);
-    }
-
     /// Converts the threads that are not written as `.flow`.
     fn convert(&mut self, damage: &mut Vec<Error>) -> Result<()> {
         let mut converter = None;
@@ -454,6 +423,57 @@ impl ThreadFile {
             }
         }
         Ok(None)
+    }
+}
+
+/// Adds the open chunks to the files that they continue, or to `new_file` of their thread.
+fn attach(
+    journal: Journal,
+    files: &mut Vec<ThreadFile>,
+    new_file: impl Fn(ThreadId) -> ThreadFile,
+    damage: &mut Vec<Error>,
+) -> JournalReading {
+    let Journal { chunks, is_restless, is_checkpoint, damage: mut of_journal, .. } = journal;
+    let mut without_file = Vec::new();
+    for (id, open) in chunks {
+        let attached = match files.binary_search_by_key(&id, |file| file.id) {
+            Ok(index) => files.get_mut(index).map_or(Ok(()), |file| file.attach(open)),
+            // The thread has recorded nothing.
+            Err(_) if open.is_empty() && open.offset == 0 => Ok(()),
+            Err(_) => {
+                let mut file = new_file(id);
+                file.attach(open).map(|()| without_file.push(file))
+            }
+        };
+        of_journal.extend(attached.err());
+    }
+    files.append(&mut without_file);
+    files.sort_by_key(|file| file.id);
+    let is_whole = of_journal.is_empty();
+    damage.append(&mut of_journal);
+    JournalReading { is_whole, is_restless, is_checkpoint }
+}
+
+fn has_end(manifest: Option<&Manifest>) -> bool {
+    manifest.is_some_and(|manifest| manifest.end.is_some())
+}
+
+/// Returns whether a journal beside a container belongs to it. After the end it does only if chunks could not be
+/// written.
+fn may_have_journal(container: &Container, manifest: Option<&Manifest>) -> bool {
+    let end = manifest.and_then(|manifest| manifest.end.as_ref());
+    !container.is_finished || end.is_some_and(|end| !end.lost.reasons.is_empty())
+}
+
+/// Reads the manifest, or adds the reason why it cannot be read to `damage`.
+fn manifest_or_damage(place: &Place, damage: &mut Vec<Error>) -> Result<Option<Manifest>> {
+    match read_manifest(place.text(StreamKind::Manifest)) {
+        Ok(manifest) => Ok(manifest),
+        Err(error @ Error::UnsupportedVersion { .. }) => Err(error),
+        Err(error) => {
+            damage.push(error);
+            Ok(None)
+        }
     }
 }
 

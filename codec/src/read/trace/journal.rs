@@ -21,6 +21,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use super::open_chunk::{OpenChunk, OpenMarks};
+use super::place::Place;
 use super::regular;
 use super::text::MAX_DAMAGE;
 use crate::format::journal::{
@@ -61,11 +62,11 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Reads the journal of the trace in `dir`, or the checkpoint if that counts; `None` if there is neither.
-    pub(crate) fn read(dir: &Path, manifest: Option<&Manifest>) -> Option<Self> {
+    /// Reads the journal of a trace, or the checkpoint if that counts; `None` if there is neither.
+    pub(crate) fn read(place: &Place, manifest: Option<&Manifest>) -> Option<Self> {
         let elsewhere = manifest.and_then(|manifest| manifest.journal.as_deref());
-        let path = elsewhere.map_or_else(|| dir.join(names::JOURNAL), Path::to_path_buf);
-        let is_ours = elsewhere.is_none_or(|path| is_journal_elsewhere(dir, path));
+        let path = elsewhere.map_or_else(|| place.file(names::JOURNAL), Path::to_path_buf);
+        let is_ours = elsewhere.is_none_or(|path| is_journal_elsewhere(place.path(), path));
         let journal = if is_ours && !manifest.is_some_and(may_be_a_mixture) {
             Self::read_file(&path)
         } else {
@@ -74,7 +75,8 @@ impl Journal {
         // In a trace with an end, the files hold everything that the checkpoint does.
         let is_open = manifest.is_some_and(|manifest| manifest.end.is_none());
         journal.or_else(|| {
-            let mut journal = Self::read_file(&dir.join(names::CHECKPOINT)).filter(|_| is_open)?;
+            let mut journal =
+                Self::read_file(&place.file(names::CHECKPOINT)).filter(|_| is_open)?;
             journal.is_checkpoint = true;
             journal.chunks.values_mut().for_each(|chunk| chunk.is_all = true);
             Some(journal)
@@ -107,17 +109,11 @@ impl Journal {
         }
     }
 
-    /// Links chunks of a thread where one ends and the next begins: chunks that waited in a queue may not be
-    /// in the file.
+    /// Adds the earlier chunks of each thread to its last one: those that waited in a queue may not be in the file.
     fn link_chunks(&mut self) {
-        for (thread, mut earlier) in std::mem::take(&mut self.earlier) {
-            let Some(last) = self.chunks.get_mut(&thread) else { continue };
-            let mut start = last.offset;
-            while let Some((_, chunk)) = earlier.pop_last()
-                && chunk.end() == start
-            {
-                start = chunk.offset;
-                last.before.push(chunk);
+        for (thread, earlier) in std::mem::take(&mut self.earlier) {
+            if let Some(last) = self.chunks.get_mut(&thread) {
+                last.before = earlier.into_values().rev().collect();
             }
         }
     }
@@ -133,15 +129,19 @@ fn may_be_a_mixture(manifest: &Manifest) -> bool {
     !stays && durability.is_some_and(|then| boot_id().is_some_and(|now| now != then.boot))
 }
 
-/// Returns whether a path named by the manifest in `dir` is a journal of the manifest's writer: anybody may
+/// Returns whether a path named by the manifest of the trace is a journal of the manifest's writer: anybody may
 /// put a file into a directory such as `/dev/shm`, and a manifest may come from anywhere.
 #[must_use]
-pub fn is_journal_elsewhere(dir: &Path, path: &Path) -> bool {
+pub fn is_journal_elsewhere(trace: &Path, path: &Path) -> bool {
     let name = path.file_name().and_then(OsStr::to_str);
     let owner =
         |path: &Path| fs::symlink_metadata(path).map(|found| (found.uid(), found.is_file()));
+    let manifest = match trace.is_dir() {
+        true => fs::metadata(trace.join(names::MANIFEST)),
+        false => fs::metadata(trace),
+    };
     name.is_some_and(|name| name.starts_with(names::JOURNAL_ELSEWHERE_PREFIX))
-        && match (owner(path), fs::metadata(dir.join(names::MANIFEST))) {
+        && match (owner(path), manifest) {
             // File servers may map files of root to another user.
             (Ok((uid, is_file)), Ok(manifest)) => is_file && [manifest.uid(), 0].contains(&uid),
             _ => false,

@@ -1,9 +1,15 @@
 //! The end of a thread's events that is not in its file yet.
 
+use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
+use crate::format::flow::{Record, records};
 use crate::format::marks::{Mark, Position};
 use crate::write::EventCounts;
+
+/// More bytes of a file than this do not lie between chunks that wait.
+const MAX_BETWEEN: u64 = 128 << 20;
 
 /// The canonicalized chunk of a thread in the journal.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -20,9 +26,10 @@ pub struct OpenChunk {
     /// How many of the records, and events, the chunk has if it is stored as a whole. The exits after them
     /// are held back.
     pub(crate) whole: (usize, EventCounts),
-    /// Chunks directly before it that wait to be written, the last one first.
+    /// Other chunks of its thread, which may wait to be written, the last one first.
     pub(crate) before: Vec<Self>,
-    /// Whether it is from a checkpoint: then the file's content after `offset` does not count.
+    /// Whether the file's content after `offset` does not count: it is from a checkpoint, or the file lacks what comes
+    /// before other blocks.
     pub(crate) is_all: bool,
 }
 
@@ -51,23 +58,52 @@ impl OpenChunk {
         self.offset.saturating_add(self.whole.0 as u64)
     }
 
-    /// Joins it with the chunks before it that a file of this length lacks.
-    pub(crate) fn joined(mut self, file_bytes: u64) -> Self {
-        let mut before = std::mem::take(&mut self.before);
-        let needed = before.iter().take_while(|chunk| file_bytes < chunk.end()).count();
-        before.truncate(needed);
-        let Some(first) = before.last() else { return self };
-        self.offset = first.offset;
+    /// Joins it with the chunks before it that the file lacks. The file has these ranges of the events, in order;
+    /// chunks may be written in another order than they were recorded. `read` returns a range of the file.
+    pub(crate) fn joined(
+        mut self,
+        in_file: &[Range<u64>],
+        read: impl Fn(Range<u64>) -> io::Result<Vec<u8>>,
+    ) -> io::Result<Self> {
+        let before = std::mem::take(&mut self.before);
+        let first = in_file.first().filter(|range| range.start == 0).map_or(0, |range| range.end);
+        // From the last to the first.
+        let mut parts: Vec<(Vec<u8>, EventCounts)> = Vec::new();
+        let (mut start, mut from_file) = (self.offset, 0_u64);
+        while start > first {
+            let ends_here = |chunk: &&Self| chunk.end() == start && chunk.offset < start;
+            let range = in_file.iter().find(|range| range.start < start && start <= range.end);
+            if let Some(range) = range.map(|range| range.start..start) {
+                from_file += range.end - range.start;
+                if from_file > MAX_BETWEEN {
+                    break;
+                }
+                start = range.start;
+                let bytes = read(range)?;
+                let events = count(&bytes);
+                parts.push((bytes, events));
+            } else if let Some(chunk) = before.iter().find(ends_here) {
+                let (len, events) = chunk.whole;
+                parts.push((chunk.records.get(..len).unwrap_or_default().to_vec(), events));
+                start = chunk.offset;
+            } else {
+                break;
+            }
+        }
+        if parts.is_empty() {
+            return Ok(self);
+        }
+        self.offset = start;
+        self.is_all |= from_file > 0;
         let mut records = Vec::new();
-        for chunk in before.iter().rev() {
-            let (len, events) = chunk.whole;
-            records.extend_from_slice(chunk.records.get(..len).unwrap_or_default());
+        for (bytes, events) in parts.iter().rev() {
+            records.extend_from_slice(bytes);
             self.events.enters = self.events.enters.saturating_add(events.enters);
             self.events.exits = self.events.exits.saturating_add(events.exits);
         }
         self.whole.0 += records.len();
         records.extend_from_slice(&self.records);
-        Self { records: records.into(), ..self }
+        Ok(Self { records: records.into(), ..self })
     }
 
     /// The marks in the journal.
@@ -86,5 +122,67 @@ impl OpenChunk {
     #[must_use]
     pub fn event_count(&self) -> u64 {
         self.events.enters.saturating_add(self.events.exits)
+    }
+}
+
+fn count(bytes: &[u8]) -> EventCounts {
+    let mut events = EventCounts::default();
+    for (record, _) in records(bytes) {
+        match record {
+            Record::Enter(_) => events.enters += 1,
+            Record::Exit(count) => events.exits = events.exits.saturating_add(count.get()),
+        }
+    }
+    events
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A chunk of entries of method 1.
+    fn chunk(offset: u64, len: usize) -> OpenChunk {
+        let events = EventCounts { enters: len as u64, exits: 0 };
+        OpenChunk {
+            offset,
+            events,
+            records: vec![0x81; len].into(),
+            marks: OpenMarks::default(),
+            whole: (len, events),
+            before: Vec::new(),
+            is_all: false,
+        }
+    }
+
+    #[test]
+    fn chunks_that_the_file_lacks_are_joined_with_what_it_has_between_them() {
+        let before = || vec![chunk(300, 100), chunk(200, 100), chunk(100, 100)];
+        for (in_file, start, events, is_all) in [
+            // Chunks in order: none, some, or all are in the file.
+            (&[(0, 100)][..], 100, 310, false),
+            (&[(0, 200)], 200, 210, false),
+            (&[(0, 250)], 200, 210, false),
+            (&[(0, 300)], 300, 110, false),
+            (&[(0, 400)], 400, 10, false),
+            (&[(0, 410)], 400, 10, false),
+            // Another order.
+            (&[(0, 100), (200, 300)], 100, 310, true),
+            (&[(0, 100), (200, 400)], 100, 310, true),
+            (&[(0, 200), (300, 400)], 200, 210, true),
+            // The first bytes are nowhere.
+            (&[(0, 90)], 100, 310, false),
+            (&[], 100, 310, false),
+            (&[(200, 300)], 100, 310, true),
+        ] {
+            let last = OpenChunk { before: before(), ..chunk(400, 10) };
+            let read = |range: Range<u64>| {
+                Ok(vec![0x81; usize::try_from(range.end - range.start).unwrap()])
+            };
+            let ranges: Vec<_> = in_file.iter().map(|&(start, end)| start..end).collect();
+            let joined = last.joined(&ranges, read).unwrap();
+            let found = (joined.offset, joined.events.enters, joined.is_all);
+            assert_eq!(found, (start, events, is_all), "{in_file:?}");
+            assert_eq!(joined.records.len() as u64, events);
+        }
     }
 }

@@ -32,6 +32,19 @@ impl Place {
         Ok(Self { path: path.to_path_buf(), container: container.map(Arc::new) })
     }
 
+    /// The directory, or the file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The path of a file of the trace that is never in a container.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        match self.container {
+            None => self.path.join(name),
+            Some(_) => names::beside(&self.path, name),
+        }
+    }
+
     /// The container, if it is one.
     pub(crate) fn container(&self) -> Option<&Arc<Container>> {
         self.container.as_ref()

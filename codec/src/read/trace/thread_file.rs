@@ -3,6 +3,7 @@
 use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::slice;
 use std::sync::Arc;
 
 use super::container::Container;
@@ -122,7 +123,7 @@ impl ThreadFile {
 
     /// Adds an open chunk, if the file reaches to where the chunk begins.
     pub(crate) fn attach(&mut self, open: OpenChunk) -> Result<()> {
-        let open = open.joined(self.bytes);
+        let open = self.joined(open).map_err(|source| self.io_error(source))?;
         let (path, events) = (&self.path, open.event_count());
         if self.bytes < open.offset {
             let (end, next) = (Offset::new(self.bytes), Offset::new(open.offset));
@@ -137,6 +138,21 @@ impl ThreadFile {
         self.bytes = open.offset.saturating_add(open.records.len() as u64);
         self.open = Some(open);
         Ok(())
+    }
+
+    /// Joins an open chunk with what comes before it and is not in the file.
+    fn joined(&self, open: OpenChunk) -> io::Result<OpenChunk> {
+        let container = self.container.as_ref();
+        let events = container.and_then(|container| container.stream(StreamKind::Events, self.id));
+        let Some(events) = events else {
+            return open.joined(slice::from_ref(&(0..self.bytes)), |_| Ok(Vec::new()));
+        };
+        let events = Arc::new(events);
+        open.joined(&events.ranges(), |range| {
+            let mut bytes = vec![0; usize::try_from(range.end - range.start).unwrap_or_default()];
+            Stored::Stream(Arc::clone(&events)).read_exact_at(range.start, &mut bytes)?;
+            Ok(bytes)
+        })
     }
 
     /// A thread in a container. The path is that of the file which it would have in a directory.

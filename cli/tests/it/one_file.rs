@@ -1,0 +1,128 @@
+//! Traces that a JVM records into one file, with its journal beside.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use crate::common::journal::{Slot, write_journal};
+use crate::common::{MAIN, Run, flow, manifest, write_killed_file};
+use crate::repair::write_killed;
+use flow_codec::format::names;
+use tempfile::TempDir;
+
+/// The trace of a killed JVM as a directory, and as a file.
+fn killed() -> (TempDir, PathBuf, PathBuf) {
+    let temp = tempfile::tempdir().unwrap();
+    let (dir, file) = (temp.path().join("dir"), temp.path().join("app.flowtrace"));
+    write_killed(&dir);
+    write_killed_file(&dir, &file);
+    (temp, dir, file)
+}
+
+/// Runs a verb; in its output, the trace is called `TRACE`.
+fn read(args: &str, place: &Path) -> Run {
+    let args: Vec<_> = args.split(' ').collect();
+    let run = flow(&args, place);
+    let of = |text: &str| text.replace(place.to_str().unwrap(), "TRACE");
+    Run { out: of(&run.out), err: of(&run.err), ..run }
+}
+
+fn assert_same(one: &Path, other: &Path) {
+    for args in [
+        "info",
+        "info --format json",
+        "report",
+        "report --format json",
+        "graph",
+        "replay",
+        "replay --format json",
+        "dump",
+        "check",
+        "check --format csv",
+        "export --to collapsed",
+    ] {
+        let (expected, found) = (read(args, one), read(args, other));
+        assert_eq!(expected.code, found.code, "{args}: {found:?}");
+        assert_eq!(expected.out, found.out, "{args}");
+        assert_eq!(expected.err, found.err, "{args}");
+    }
+}
+
+#[test]
+fn a_killed_file_reads_like_its_directory() {
+    let (_temp, dir, file) = killed();
+    assert_same(&dir, &file);
+    let run = flow(&["info"], &file);
+    assert!(run.out.contains("killed"), "{}", run.out);
+}
+
+#[test]
+fn a_file_that_is_locked_is_being_recorded() {
+    let (_temp, dir, file) = killed();
+    let locks = [dir.join(".lock"), file.clone()].map(|path| File::open(path).unwrap());
+    locks.iter().for_each(|lock| lock.lock().unwrap());
+    assert_same(&dir, &file);
+    let run = flow(&["check"], &file);
+    assert!(run.out.contains("\n  still being recorded\n"), "{}", run.out);
+}
+
+#[test]
+fn chunks_that_wait_follow_the_file_and_what_it_has_is_not_repeated() {
+    let temp = tempfile::tempdir().unwrap();
+    let (dir, file) = (temp.path().join("dir"), temp.path().join("app.flowtrace"));
+    // Enters of 0, 1 and 2; each part has its own slot.
+    let slot = |offset, raw| Slot { thread: 1, offset, held: 0, raw };
+    let slots = [slot(2, &[0x82, 0x81]), slot(0, &[0x80, 0x81]), slot(4, &[0x82, 0x80])];
+    let all = [0x80, 0x81, 0x82, 0x81, 0x82, 0x80];
+    let mut seen = Vec::new();
+    // A block is written whole.
+    for written in [0, 2, 4, 6] {
+        write_killed(&dir);
+        fs::write(dir.join("thread-1.flow"), &all[..written]).unwrap();
+        write_journal(&dir, &slots);
+        write_killed_file(&dir, &file);
+        assert_same(&dir, &file);
+        let run = flow(&["replay", "--thread", "1"], &file);
+        let calls = run.out.lines().filter(|line| line.trim_start().starts_with("com.app."));
+        assert_eq!(calls.count(), 6, "{written}: {}", run.out);
+        seen.push(run.out);
+    }
+    assert!(seen.iter().all(|out| *out == seen[0]), "{seen:?}");
+}
+
+#[test]
+fn after_a_restart_the_checkpoint_counts() {
+    let (_temp, dir, file) = killed();
+    let durable = manifest(0, None).replacen(
+        '{',
+        r#"{"durability":{"period_ns":1000000000,"boot":"another"},"#,
+        1,
+    );
+    fs::write(dir.join("trace.json"), durable).unwrap();
+    fs::rename(dir.join("journal"), dir.join("checkpoint")).unwrap();
+    // Newer than the checkpoint.
+    fs::write(dir.join("thread-1.flow"), [&MAIN[..7], &[0x81; 20]].concat()).unwrap();
+    write_killed_file(&dir, &file);
+    assert_same(&dir, &file);
+    let run = flow(&["report"], &file);
+    assert!(run.err.contains("read up to its last checkpoint"), "{}", run.err);
+}
+
+#[test]
+fn a_missing_journal_is_reported() {
+    let (_temp, _dir, file) = killed();
+    fs::remove_file(names::beside(&file, names::JOURNAL)).unwrap();
+    let run = flow(&["report"], &file);
+    assert_eq!(run.code, Some(3), "{run:?}");
+    assert!(run.err.contains("app.flowtrace.journal is missing"), "{}", run.err);
+}
+
+#[test]
+fn a_journal_beside_a_finished_file_is_not_read() {
+    let (temp, dir, file) = killed();
+    let copy = temp.path().join("copy.flowtrace");
+    assert_eq!(flow(&["convert", dir.to_str().unwrap()], &copy).code, Some(0));
+    let expected = read("report", &copy);
+    fs::copy(names::beside(&file, names::JOURNAL), names::beside(&copy, names::JOURNAL)).unwrap();
+    let found = read("report", &copy);
+    assert_eq!((found.code, found.out, found.err), (Some(0), expected.out, String::new()));
+}
