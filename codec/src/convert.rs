@@ -9,15 +9,13 @@ use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
 use crate::format::container::StreamKind;
-use crate::format::manifest::Manifest;
+use crate::format::manifest::{End, Manifest};
 use crate::format::names::{self, EventFormat};
-use crate::index::Index;
+use crate::index::{Index, SMALLEST_INDEXED_BYTES};
 use crate::read::{Content, ThreadFile, Trace};
 use crate::write::{Compression, ContainerWriter};
 use crate::{Error, Result, ThreadId};
 
-/// A smaller thread is read as fast without an index.
-const SMALLEST_INDEXED: u64 = 4 << 20;
 /// Small writes are gathered up to this size.
 const BUFFER_BYTES: usize = 1 << 20;
 
@@ -36,15 +34,29 @@ pub fn to_container(
     compression: Compression,
     progress: &mut dyn FnMut(u64),
 ) -> Result<u64> {
-    let io_error = |source| Error::Io { path: path.to_path_buf(), source };
-    let file = new_file(path).map_err(io_error)?;
-    let out = BufWriter::with_capacity(BUFFER_BYTES, file);
-    let mut writer = ContainerWriter::new(out, compression).map_err(io_error)?;
-    let mut take =
-        |kind, thread, input: &mut dyn Read| writer.write_stream(kind, thread, input).map(|_| ());
-    pass_streams(trace, path, &mut take, progress)?;
-    let (_, bytes) = writer.finish().map_err(io_error)?;
-    Ok(bytes)
+    let manifest = manifest_of_flow(trace);
+    let written = write_file(path, compression, &mut |take| {
+        pass_streams(trace, manifest.as_ref(), path, take, progress)
+    })?;
+    Ok(written.1)
+}
+
+/// The same with this end in the manifest, forced to disk.
+///
+/// # Errors
+/// The trace cannot be read, or the file not be created and written.
+pub fn to_container_with_end(
+    trace: &Trace,
+    end: End,
+    path: &Path,
+    compression: Compression,
+) -> Result<()> {
+    let manifest = manifest_of_flow(trace).or_else(|| trace.manifest.clone());
+    let manifest = manifest.map(|manifest| Manifest { end: Some(end), ..manifest });
+    let (file, _) = write_file(path, compression, &mut |take| {
+        pass_streams(trace, manifest.as_ref(), path, take, &mut |_| {})
+    })?;
+    file.sync_all().map_err(|source| Error::Io { path: path.to_path_buf(), source })
 }
 
 /// Writes the trace to a new directory, with files for each thread.
@@ -58,7 +70,7 @@ pub fn to_directory(trace: &Trace, path: &Path, progress: &mut dyn FnMut(u64)) -
         let name = names::stream_file(kind, thread.unwrap_or(ThreadId::new(0)));
         io::copy(input, &mut new_file(&path.join(name))?).map(|_| ())
     };
-    pass_streams(trace, path, &mut take, progress)
+    pass_streams(trace, manifest_of_flow(trace).as_ref(), path, &mut take, progress)
 }
 
 /// Writes the threads without files of their own to a new file, with what the journal holds of them.
@@ -66,23 +78,32 @@ pub fn to_directory(trace: &Trace, path: &Path, progress: &mut dyn FnMut(u64)) -
 /// # Errors
 /// The trace cannot be read, or the file not be created and written.
 pub fn to_shared(trace: &Trace, path: &Path) -> Result<()> {
-    let io_error = |source| Error::Io { path: path.to_path_buf(), source };
-    let out = BufWriter::with_capacity(BUFFER_BYTES, new_file(path).map_err(io_error)?);
-    let mut writer = ContainerWriter::new(out, Compression::Off).map_err(io_error)?;
-    let mut take =
-        |kind, thread, input: &mut dyn Read| writer.write_stream(kind, thread, input).map(|_| ());
-    for file in trace.files.iter().filter(|file| file.is_shared()) {
-        pass_thread(file, path, &mut take, &mut |_| {})?;
-    }
-    let (out, _) = writer.finish().map_err(io_error)?;
-    out.into_inner()
-        .map_err(|error| error.into_error())
-        .and_then(|f| f.sync_all())
-        .map_err(io_error)
+    let (file, _) = write_file(path, Compression::Off, &mut |take| {
+        let mut shared = trace.files.iter().filter(|file| file.is_shared());
+        shared.try_for_each(|file| pass_thread(file, path, take, &mut |_| {}))
+    })?;
+    file.sync_all().map_err(|source| Error::Io { path: path.to_path_buf(), source })
 }
 
+/// Writes what `pass` passes to a new container. Returns the file and its size.
+fn write_file(
+    path: &Path,
+    compression: Compression,
+    pass: &mut dyn FnMut(&mut Take<'_>) -> Result<()>,
+) -> Result<(File, u64)> {
+    let io_error = |source| Error::Io { path: path.to_path_buf(), source };
+    let out = BufWriter::with_capacity(BUFFER_BYTES, new_file(path).map_err(io_error)?);
+    let mut writer = ContainerWriter::new(out, compression).map_err(io_error)?;
+    pass(&mut |kind, thread, input| writer.write_stream(kind, thread, input).map(|_| ()))?;
+    let (out, bytes) = writer.finish().map_err(io_error)?;
+    let file = out.into_inner().map_err(|error| io_error(error.into_error()))?;
+    Ok((file, bytes))
+}
+
+/// Passes all streams of a trace, with this manifest if it is not that of the trace.
 fn pass_streams(
     trace: &Trace,
+    manifest: Option<&Manifest>,
     path: &Path,
     to: &mut Take<'_>,
     progress: &mut dyn FnMut(u64),
@@ -99,9 +120,9 @@ fn pass_streams(
     for file in &trace.files {
         pass_thread(file, path, to, progress)?;
     }
-    match manifest_of_flow(trace) {
+    match manifest {
         Some(manifest) => {
-            let text = serde_json::to_string_pretty(&manifest);
+            let text = serde_json::to_string_pretty(manifest);
             let path = path.to_path_buf();
             let text = text.map_err(|source| Error::BadJson { path, source })? + "\n";
             take(to, StreamKind::Manifest, &mut text.as_bytes())
@@ -148,7 +169,7 @@ fn manifest_of_flow(trace: &Trace) -> Option<Manifest> {
 }
 
 fn index_of(file: &ThreadFile, content: &Content) -> Result<Option<Vec<u8>>> {
-    if content.len() < SMALLEST_INDEXED {
+    if content.len() < SMALLEST_INDEXED_BYTES {
         return Ok(None);
     }
     let (index, _) = Index::open(file, content, &AtomicU64::new(0))?;

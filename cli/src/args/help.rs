@@ -111,7 +111,8 @@ trace of a killed JVM is sound: its last events are in the journal, and every ve
 
 --repair writes these events into the thread files, completes trace.json and moves the journal away, for other \
 readers of the format. It can be interrupted and run again at any time. It refuses a trace that is still being \
-recorded, and does not change files that contradict each other.
+recorded, and does not change files that contradict each other. A trace in one file is replaced by a complete one, \
+and its journal is removed.
 
 Examples:
   flow check old-trace

@@ -143,7 +143,7 @@ pub(crate) struct CheckArgs {
     pub(crate) source: SourceArgs,
     /// Complete the trace of a killed JVM
     ///
-    /// Everything that is replaced or cut off is kept in DIR/before-repair.
+    /// Everything that is replaced or cut off is kept in DIR/before-repair. A trace in one file is written anew.
     #[arg(long)]
     pub(crate) repair: bool,
     /// Show at most N findings; 0 for all [default: 40 in text, else all]

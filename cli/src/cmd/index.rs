@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{ErrorKind, Write};
 
-use flow_codec::index::{Index, Origin};
+use flow_codec::index::{Index, Origin, SMALLEST_INDEXED_BYTES};
 use flow_codec::read::{ThreadFile, Trace};
 use flow_codec::{Error, ThreadId};
 use serde::Serialize;
@@ -14,9 +14,6 @@ use crate::input::parallel::open_tree;
 use crate::input::reading::Reading;
 use crate::input::source::{Source, thread_title};
 use crate::output::{Align, Out, Progress, Table, bytes, csv_fields, grouped, message, plural};
-
-/// Reading a smaller thread is as fast as opening its index.
-const SMALL_BYTES: u64 = 4 << 20;
 
 pub(crate) fn run(args: &IndexArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
@@ -43,7 +40,7 @@ pub(crate) fn run(args: &IndexArgs, out: &mut Out) -> Result<Status, Failure> {
         for file in &trace.files {
             let outcome = if args.remove {
                 remove(file)
-            } else if file.bytes < SMALL_BYTES {
+            } else if file.bytes < SMALLEST_INDEXED_BYTES {
                 small += 1;
                 Ok(())
             } else {
@@ -65,7 +62,8 @@ pub(crate) fn run(args: &IndexArgs, out: &mut Out) -> Result<Status, Failure> {
         if small > 0 {
             let threads = plural(small, "thread");
             let need = if small == 1 { "needs" } else { "need" };
-            let text = format!("{threads} of less than {} {need} no index", bytes(SMALL_BYTES));
+            let text =
+                format!("{threads} of less than {} {need} no index", bytes(SMALLEST_INDEXED_BYTES));
             out.remark(format, source.place(&trace.dir).as_deref(), &text)?;
         }
     }

@@ -17,21 +17,20 @@ use rustix::io::Errno;
 /// The time in which a JVM chooses its directory.
 const GATE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A trace directory that no JVM writes to as long as this value lives.
+/// A trace that no JVM writes to as long as this value lives.
 #[derive(Debug)]
-pub(crate) struct DirectoryLock {
+pub(crate) struct Lock {
     _file: File,
 }
 
-/// Returns whether a JVM records into the directory; `None` if that cannot be determined.
-pub(crate) fn is_recording(dir: &Path) -> Option<bool> {
-    // A trace in one file is locked itself.
-    let lock = match if dir.is_file() { open(dir) } else { open(&dir.join(names::LOCK)) } {
+/// Returns whether a JVM records the trace; `None` if that cannot be determined.
+pub(crate) fn is_recording(trace: &Path) -> Option<bool> {
+    let lock = match open(&lock_of(trace)) {
         Ok(lock) => lock,
         Err(Errno::NOENT) => return Some(false),
         Err(_) => return None,
     };
-    let _gate = pass_gate(dir);
+    let _gate = pass_gate(trace);
     match lock.try_lock_shared() {
         Ok(()) => Some(false),
         Err(TryLockError::WouldBlock) => Some(true),
@@ -39,18 +38,23 @@ pub(crate) fn is_recording(dir: &Path) -> Option<bool> {
     }
 }
 
-/// Locks the directory; `None` while a JVM records there, or another process repairs it.
-pub(crate) fn take(dir: &Path) -> io::Result<Option<DirectoryLock>> {
-    let _gate = pass_gate(dir);
+/// Locks the trace; `None` while a JVM records it, or another process repairs it.
+pub(crate) fn take(trace: &Path) -> io::Result<Option<Lock>> {
+    let _gate = pass_gate(trace);
     let flags =
         OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let file = rustix::fs::open(dir.join(names::LOCK), flags, Mode::RUSR | Mode::WUSR)?;
+    let file = rustix::fs::open(lock_of(trace), flags, Mode::RUSR | Mode::WUSR)?;
     let file = File::from(file);
     match file.try_lock() {
-        Ok(()) => Ok(Some(DirectoryLock { _file: file })),
+        Ok(()) => Ok(Some(Lock { _file: file })),
         Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => Err(error),
     }
+}
+
+/// What the process locks that writes there.
+fn lock_of(trace: &Path) -> PathBuf {
+    if trace.is_file() { trace.to_path_buf() } else { trace.join(names::LOCK) }
 }
 
 /// Opens an existing lock file, without blocking if it is a pipe.

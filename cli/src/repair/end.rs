@@ -18,14 +18,7 @@ impl Work<'_> {
     /// Adds an end to `trace.json`, if the file exists.
     pub(super) fn finish_manifest(&mut self) -> Result<(), Failure> {
         let Some(manifest) = &self.trace.manifest else { return Ok(()) };
-        let end = match &manifest.end {
-            // The recorder counted the bytes of the files, which now include those of the journal.
-            Some(end) => {
-                let totals = Totals { bytes: self.counted.bytes, ..end.totals };
-                End { totals, ..end.clone() }
-            }
-            None => self.end(),
-        };
+        let end = self.completed_end();
         if manifest.end.as_ref() != Some(&end) {
             let path = self.trace.dir.join(names::MANIFEST);
             let mut old = fs::File::open(&path).map_err(|error| failure(&path, error))?;
@@ -37,6 +30,18 @@ impl Work<'_> {
             self.add(Severity::Repaired, names::MANIFEST, text.to_owned());
         }
         self.remove_room()
+    }
+
+    /// The end of the manifest, once everything is counted.
+    pub(super) fn completed_end(&self) -> End {
+        match self.trace.manifest.as_ref().and_then(|manifest| manifest.end.as_ref()) {
+            // The recorder counted the bytes of the files, which now include those of the journal.
+            Some(end) => {
+                let totals = Totals { bytes: self.counted.bytes, ..end.totals };
+                End { totals, ..end.clone() }
+            }
+            None => self.end(),
+        }
     }
 
     fn end(&self) -> End {

@@ -8,10 +8,14 @@
 //! 3. `trace.json` is replaced by one with an end.
 //! 4. The journal is moved away, the last sign of a kill.
 //!
+//! A trace in one file is written anew, with everything that the journal has and an end, takes the place of the old
+//! one, and then the journal is removed. See `file.rs`.
+//!
 //! Everything that is replaced, moved or cut off is in `before-repair` first. Files that contradict each
 //! other are not changed, and then steps 3 and 4 are omitted, so that the defect stays visible.
 
 mod end;
+mod file;
 mod finding;
 mod kept;
 mod thread;
@@ -40,13 +44,17 @@ pub(crate) fn repair(trace: Trace) -> Result<Repair, Failure> {
         let text = format!("nothing to repair: {why}");
         return Ok(Repair::Done(vec![Finding::new(Severity::Note, "trace", text)]));
     }
-    let cannot_lock = |error| failure(&trace.dir.join(names::LOCK), error);
+    let cannot_lock = |error| failure(&trace.dir, error);
     let Some(_lock) = lock::take(&trace.dir).map_err(cannot_lock)? else {
         return Ok(Repair::Refused);
     };
     // Opened again, because a process may have written until it was locked.
     let trace = Trace::open(&trace.dir)?;
     let mut work = Work::new(&trace);
+    if trace.dir.is_file() {
+        work.file()?;
+        return Ok(Repair::Done(work.findings));
+    }
     work.threads()?;
     if work.is_whole {
         sync(&trace.dir)?;
@@ -64,8 +72,9 @@ pub(crate) fn repair(trace: Trace) -> Result<Repair, Failure> {
 
 fn nothing_to_do(trace: &Trace) -> Option<&'static str> {
     match &trace.manifest {
-        _ if trace.dir.is_file() => Some("it is one file; flow convert makes a directory of it"),
-        _ if trace.journal.is_some() => None,
+        _ if trace.journal.is_some() || trace.is_unfinished_file() => None,
+        // A repair was interrupted before it removed the journal.
+        _ if trace.dir.is_file() && trace.file(names::JOURNAL).is_file() => None,
         None => Some("there is neither a journal nor a readable trace.json"),
         Some(manifest) => manifest.end.as_ref().map(|_| "the recording has finished"),
     }

@@ -91,7 +91,7 @@ impl Work<'_> {
     }
 
     /// Reads a thread to its end.
-    fn count(&mut self, file: &ThreadFile) -> ThreadEnd {
+    pub(super) fn count(&mut self, file: &ThreadFile) -> ThreadEnd {
         let Ok(mut events) = file.events() else { return ThreadEnd::Unreadable };
         let (mut is_empty, mut is_damaged) = (true, false);
         let counted = &mut self.counted;
@@ -158,7 +158,7 @@ impl Work<'_> {
 }
 
 /// How the reading of a thread ended.
-enum ThreadEnd {
+pub(super) enum ThreadEnd {
     At(Tail),
     /// At bytes that violate the format.
     Damaged,

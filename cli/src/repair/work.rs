@@ -12,6 +12,7 @@ use rustix::fs::{Mode, OFlags};
 use super::finding::{Finding, Severity};
 use super::kept::Kept;
 use crate::failure::Failure;
+use crate::input::lock::Lock;
 
 /// The repair of one trace.
 pub(super) struct Work<'a> {
@@ -22,6 +23,8 @@ pub(super) struct Work<'a> {
     pub(super) counted: Totals,
     /// Whether all events of the journal could be written.
     pub(super) is_whole: bool,
+    /// The lock on a file that was written anew.
+    pub(super) new_file: Option<Lock>,
 }
 
 impl<'a> Work<'a> {
@@ -31,6 +34,7 @@ impl<'a> Work<'a> {
             kept: Kept::of(&trace.dir),
             findings: Vec::new(),
             counted: Totals { methods: trace.methods.met() as u64, ..Totals::default() },
+            new_file: None,
             is_whole: trace.journal.is_none_or(|journal| journal.is_whole),
         }
     }

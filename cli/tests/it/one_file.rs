@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use crate::common::journal::{Slot, write_journal};
-use crate::common::{MAIN, Run, flow, manifest, write_killed_file};
+use crate::common::{MAIN, Run, flow, manifest, text, write_killed_file};
 use crate::repair::write_killed;
 use flow_codec::format::names;
 use tempfile::TempDir;
@@ -125,4 +125,90 @@ fn a_journal_beside_a_finished_file_is_not_read() {
     fs::copy(names::beside(&file, names::JOURNAL), names::beside(&copy, names::JOURNAL)).unwrap();
     let found = read("report", &copy);
     assert_eq!((found.code, found.out, found.err), (Some(0), expected.out, String::new()));
+}
+
+fn repair(place: &Path) -> Run {
+    read("check --repair", place)
+}
+
+/// The files beside each other, by name.
+fn names_in(dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(dir).unwrap().map(|entry| text(entry.unwrap().file_name()));
+    let mut names: Vec<_> = entries.filter(|name| name != "dir").collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_repaired_file_is_complete_and_reads_like_its_directory() {
+    let (temp, dir, file) = killed();
+    let before = read("replay", &file);
+    // Left by a repair that was interrupted.
+    fs::write(names::beside(&file, names::NEW_CONTAINER), "half").unwrap();
+    assert_eq!(repair(&dir).code, Some(0));
+    let run = repair(&file);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    for told in [
+        "TRACE: sound\n  killed; the end was written by flow ",
+        "repaired: the end was missing: written, with counted totals, with 7 events of 2 threads from the journal\n",
+        "repaired: journal: removed\n",
+    ] {
+        assert!(run.out.contains(told), "{told}: {}", run.out);
+    }
+    assert_eq!(names_in(temp.path()), ["app.flowtrace"]);
+    assert_eq!(read("replay", &file).out, before.out);
+    for args in ["report", "replay --format json", "dump", "check --format csv"] {
+        assert_eq!(read(args, &dir).out, read(args, &file).out, "{args}");
+    }
+    let bytes = fs::read(&file).unwrap();
+    let again = repair(&file);
+    assert!(again.out.contains("nothing to repair: the recording has finished"), "{}", again.out);
+    assert!(fs::read(&file).unwrap() == bytes);
+}
+
+#[test]
+fn a_repair_of_a_file_that_was_interrupted_is_completed_by_the_next() {
+    let (temp, _dir, file) = killed();
+    let journal = names::beside(&file, names::JOURNAL);
+    let content = fs::read(&journal).unwrap();
+    assert_eq!(repair(&file).code, Some(0));
+    fs::write(&journal, content).unwrap();
+    let run = repair(&file);
+    assert!(run.code == Some(0) && run.out.contains("repaired: journal: removed"), "{run:?}");
+    assert_eq!(names_in(temp.path()), ["app.flowtrace"]);
+}
+
+#[test]
+fn a_file_that_is_recorded_damaged_or_contradicted_is_not_repaired() {
+    let (temp, dir, file) = killed();
+    let unchanged = |file: &Path, told: &str| {
+        let before = fs::read(file).unwrap();
+        let run = repair(file);
+        assert!(run.out.contains(told) || run.err.contains(told), "{told}: {run:?}");
+        assert_eq!(run.code, Some(1), "{run:?}");
+        assert!(fs::read(file).unwrap() == before);
+        assert_eq!(names_in(temp.path()), ["app.flowtrace", "app.flowtrace.journal"]);
+    };
+    let lock = File::open(&file).unwrap();
+    lock.lock().unwrap();
+    unchanged(&file, "not repaired: a JVM still records here");
+    drop(lock);
+    let mut bytes = fs::read(&file).unwrap();
+    let whole = bytes.clone();
+    let last = bytes.len() - 2;
+    bytes[last] ^= 1;
+    fs::write(&file, &bytes).unwrap();
+    unchanged(&file, "not repaired, because it is damaged; flow convert");
+    let check = read("check", &file);
+    assert!(check.out.contains("with a wrong checksum"), "{}", check.out);
+    fs::write(dir.join("thread-1.flow"), [&MAIN[..7], &[0x01, 0x82]].concat()).unwrap();
+    write_killed_file(&dir, &file);
+    unchanged(&file, "not repaired, because not all of the journal fits the file");
+    // As if nothing could be written.
+    fs::write(&file, &whole).unwrap();
+    let obstacle = names::beside(&file, names::NEW_CONTAINER);
+    fs::create_dir(&obstacle).unwrap();
+    let run = repair(&file);
+    assert!(run.code == Some(1) && run.err.contains("the repair is not complete"), "{run:?}");
+    assert!(fs::read(&file).unwrap() == whole && names::beside(&file, names::JOURNAL).exists());
 }

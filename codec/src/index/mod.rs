@@ -22,6 +22,9 @@ use crate::scan::{Damage, Depths, Summary, sweep};
 /// About how many bytes of events an interval has. Reading one takes about 10 µs.
 pub const INTERVAL_BYTES: usize = 32 * 1024;
 
+/// The events of a smaller thread are read as fast as an index of them is opened.
+pub const SMALLEST_INDEXED_BYTES: u64 = 4 << 20;
+
 /// A position between two records of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]

@@ -202,6 +202,12 @@ impl Trace {
         Ok(damage)
     }
 
+    /// Returns whether it is a file without an end, because its JVM was killed or still records.
+    #[must_use]
+    pub fn is_unfinished_file(&self) -> bool {
+        self.place.container().is_some_and(|container| !container.is_finished)
+    }
+
     /// Bytes of an unfinished block at the end of the file: the process was killed while it wrote.
     #[must_use]
     pub fn unfinished_block(&self) -> u64 {
@@ -232,6 +238,12 @@ impl Trace {
     #[must_use]
     pub fn has_cpu_time(&self) -> bool {
         self.files.iter().find_map(|file| file.knows_cpu_time().ok().flatten()).unwrap_or(false)
+    }
+
+    /// The path of a file of the trace that a trace in one file has beside it.
+    #[must_use]
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.place.file(name)
     }
 
     /// Where the journal of the trace is, if it has one.
