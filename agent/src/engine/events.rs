@@ -70,7 +70,7 @@ pub fn current_thread<'a>(recorder: &Recorder, vm: &impl Jvm<'a>) -> Option<&'a 
 
 #[cold]
 fn start_current_thread<'a>(recorder: &Recorder, vm: &impl Jvm<'a>) -> Option<&'a ThreadRecorder> {
-    let Some(facts) = vm.current_thread_facts() else {
+    let Some(facts) = super::starting_thread(recorder, vm) else {
         // Recording begins with VMStart; threads of the JDK may exist before.
         if !vm.knows_threads() {
             return None;

@@ -15,7 +15,7 @@ use flow_codec::format::ids::key;
 use flow_codec::format::methods::{MethodInfo, flag_names};
 use flow_codec::{MethodId, Name, ThreadId};
 
-use super::{Jvm, skip_list};
+use super::{Jvm, skip_list, starting_thread};
 use crate::filter::{Candidate, LoaderKind, Reason, Verdict};
 use crate::recorder::{
     ControlPlace, Loader, MethodFacts, MethodTable, Recorder, SideBand, ThreadRecorder,
@@ -137,7 +137,7 @@ pub fn current_thread<'a>(
     id: ThreadId,
 ) -> Option<Arc<ThreadRecorder>> {
     let Some(thread) = recorder.thread(id) else { return start_thread(recorder, vm, id) };
-    recorder.expect_exits(&thread, || vm.current_thread_facts().map_or(0, |facts| facts.frames));
+    recorder.expect_exits(&thread, || vm.current_frames());
     Some(thread)
 }
 
@@ -158,7 +158,7 @@ fn start_thread<'a>(
     }
     let control = control_block(id).map_err(|why| recorder.stop(&format!("thread {id}: {why}")));
     let control = control.ok().filter(|control| !control.has_ended())?;
-    recorder.start_thread(&vm.current_thread_facts()?, ControlPlace::Table(control))
+    recorder.start_thread(&starting_thread(recorder, vm)?, ControlPlace::Table(control))
 }
 
 /// The current thread ends; it runs nothing recordable after this.

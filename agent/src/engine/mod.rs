@@ -10,7 +10,9 @@ use std::sync::Arc;
 use flow_codec::ThreadId;
 
 use crate::filter::LoaderKind;
-use crate::recorder::{DescribeMethod, MethodFacts, RawMethod, ThreadFacts, ThreadRecorder};
+use crate::recorder::{
+    DescribeMethod, MethodFacts, RawMethod, Recorder, ThreadFacts, ThreadRecorder,
+};
 
 /// The JVM has stopped answering, because it is ending.
 #[derive(Clone, Copy, Debug)]
@@ -41,8 +43,11 @@ pub trait Jvm<'a> {
     /// Takes back the recorder that is kept for the current thread.
     fn take_thread_recorder(&self) -> Option<Arc<ThreadRecorder>>;
 
-    /// Describes the current thread; `None` if the JVM does not say which one it is.
+    /// Describes the current thread, except for its frames; `None` if the JVM does not say which one it is.
     fn current_thread_facts(&self) -> Option<ThreadFacts>;
+
+    /// Returns how many frames the current thread has. The JVM walks its whole stack.
+    fn current_frames(&self) -> u32;
 
     /// Returns whether threads can be distinguished: not before VMStart has been handled.
     fn knows_threads(&self) -> bool;
@@ -62,4 +67,14 @@ pub trait Jvm<'a> {
     /// Returns the live platform threads, each with the methods it is in that have been replaced since it
     /// entered them, outermost first.
     fn replaced_frames(&self) -> Vec<(ThreadId, Vec<MethodFacts>)>;
+}
+
+/// Describes the current thread, which is about to record. The frames of a virtual thread, of which there may be
+/// many more than calls, are counted only if exits of frames may follow whose entries were not recorded.
+fn starting_thread<'a>(recorder: &Recorder, vm: &impl Jvm<'a>) -> Option<ThreadFacts> {
+    // Asked before the pause that may follow: the frames of the thread are those that it has here.
+    let are_old = recorder.may_have_old_frames();
+    let facts = vm.current_thread_facts()?;
+    let frames = if facts.is_virtual && !are_old { 0 } else { vm.current_frames() };
+    Some(ThreadFacts { frames, ..facts })
 }

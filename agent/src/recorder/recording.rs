@@ -152,6 +152,12 @@ impl Recorder {
         self.takes_classes.load(Ordering::Relaxed)
     }
 
+    /// Returns whether threads may have frames whose entries were not recorded and whose exits will be.
+    #[must_use]
+    pub fn may_have_old_frames(&self) -> bool {
+        self.is_attached || self.was_paused.load(Ordering::SeqCst)
+    }
+
     /// The methods and their ids.
     #[must_use]
     pub fn methods(&self) -> &MethodTable {

@@ -16,7 +16,8 @@
 //! - An entry needs a block that can be read, an exit a block with a position. A thread's start event comes
 //!   before the thread runs code that has probes, and makes its block. Threads that are running when the
 //!   agent is attached are listed, except for virtual ones: there the agent draws the next thread id, and
-//!   makes all blocks up to it readable.
+//!   makes all blocks up to it readable. The start event of a virtual thread only makes sure that its block can
+//!   be read: many of them record nothing.
 //! - The start event of a thread that native code attaches comes after its constructor, which may run
 //!   entries: its block can be read unless twice as many ids as ever before were drawn without a thread being
 //!   started.
@@ -103,6 +104,15 @@ enum Part {
     Spare,
 }
 
+/// The users of a block that [`BlockTable::take_for`] adds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Users {
+    /// The thread, if it is none yet.
+    Thread,
+    /// And a [`HeldBlock`].
+    ThreadAndHolder,
+}
+
 /// The block of a thread, which stays writable as long as this value exists.
 #[derive(Debug)]
 pub struct HeldBlock {
@@ -169,7 +179,7 @@ pub(crate) fn table() -> Result<&'static BlockTable, String> {
 /// There is no memory for it, or another thread may have the same block.
 pub(crate) fn start(thread: ThreadId) -> Result<(), String> {
     let table = TABLE.get().ok_or(NO_TABLE)?;
-    table.start(thread).map(|_| ())
+    table.start(thread, Users::Thread).map(|_| ())
 }
 
 /// Returns the block of a thread, to record through. To be called by the thread itself.
@@ -178,9 +188,18 @@ pub(crate) fn start(thread: ThreadId) -> Result<(), String> {
 /// There is no memory for it, or another thread may have the same block.
 pub fn control_block(thread: ThreadId) -> Result<HeldBlock, String> {
     let table = TABLE.get().ok_or(NO_TABLE)?;
-    table.start(thread)?;
-    let control = table.hold(thread).ok_or(NO_MEMORY)?;
+    let control = table.start(thread, Users::ThreadAndHolder)?;
     Ok(HeldBlock { control, thread })
+}
+
+/// Makes sure that entries of a thread find a block that can be read: the first one then makes the block
+/// itself. Returns whether that suffices, because no other thread can have the block. For a thread that has no
+/// frames yet; costs no lock.
+pub(crate) fn expect(thread: ThreadId) -> bool {
+    TABLE.get().is_some_and(|table| {
+        let index = table.index(thread);
+        (1..=table.last()).contains(&thread.get()) && index < table.make_readable(index)
+    })
 }
 
 /// Makes sure that exits of the current thread can be stored.
@@ -207,9 +226,11 @@ pub(crate) fn expect_threads(largest: Option<ThreadId>) -> Result<(), String> {
     table.block(ThreadId::new(largest)).map(|_| ()).ok_or_else(|| NO_MEMORY.to_owned())
 }
 
-/// Discards the exits of a thread from now on. To be called by the thread, when it ends.
+/// Discards the events of a thread from now on. To be called by the thread, when it ends.
 pub(crate) fn end(thread: ThreadId) {
-    if let Some(block) = unshared_block(thread) {
+    let Some(table) = TABLE.get().filter(|table| thread.get() <= table.last()) else { return };
+    // It may have no block yet: then code that ends it would begin to record.
+    if let Ok(block) = table.take(thread) {
         block.end();
         // Refused if the OS thread itself is ending.
         let _ = ENDED.try_with(|ended| ended.replace(Some(thread)));
@@ -352,8 +373,8 @@ impl BlockTable {
     }
 
     /// Like [`start`].
-    fn start(&self, thread: ThreadId) -> Result<&'static Control, String> {
-        let block = self.take(thread);
+    fn start(&self, thread: ThreadId, users: Users) -> Result<&'static Control, String> {
+        let block = self.take_for(thread, users);
         if !(1..=self.last()).contains(&thread.get()) {
             return Err(FULL.to_owned());
         }
@@ -362,6 +383,11 @@ impl BlockTable {
 
     /// Gives a thread its block, with a position.
     fn take(&self, thread: ThreadId) -> Result<&'static Control, Errno> {
+        self.take_for(thread, Users::Thread)
+    }
+
+    /// The same, and counts a holder of the block too, if there will be one.
+    fn take_for(&self, thread: ThreadId, users: Users) -> Result<&'static Control, Errno> {
         self.make_readable(self.index(thread));
         let block = self.block(thread).ok_or(Errno::NOMEM)?;
         if thread.get() > self.last() {
@@ -369,10 +395,17 @@ impl BlockTable {
         }
         let part = self.part(thread);
         let parts = &mut self.writable.lock().parts;
+        let held = usize::from(users == Users::ThreadAndHolder);
         match parts.get_mut(&part) {
             Some(Part::Spare) => return Err(Errno::NOMEM),
-            _ if !block.is_new() => return Ok(block),
-            Some(Part::Open(users)) => *users += 1,
+            Some(Part::Open(users)) if !block.is_new() => {
+                *users += held;
+                return Ok(block);
+            }
+            None if !block.is_new() => {
+                return if held == 0 { Ok(block) } else { Err(Errno::NOMEM) };
+            }
+            Some(Part::Open(users)) => *users += 1 + held,
             None => {
                 let last_before = parts.keys().copied().filter(|before| *before < part).max();
                 if let Err(error) = self.open(part, last_before) {
@@ -380,20 +413,11 @@ impl BlockTable {
                     parts.insert(part, Part::Spare);
                     return Err(error);
                 }
-                parts.insert(part, Part::Open(1));
+                parts.insert(part, Part::Open(1 + held));
             }
         }
         block.park();
         Ok(block)
-    }
-
-    /// Counts another user of a block that is in use.
-    fn hold(&self, thread: ThreadId) -> Option<&'static Control> {
-        match self.writable.lock().parts.get_mut(&self.part(thread))? {
-            Part::Open(users) => *users += 1,
-            Part::Spare => return None,
-        }
-        self.block(thread)
     }
 
     /// Records that a block has one user fewer.
@@ -551,7 +575,7 @@ mod tests {
         let table = table();
         let of = id(5 * PART_IDS + 7);
         table.take(of).unwrap();
-        let block = table.hold(of).unwrap();
+        let block = table.take_for(of, Users::ThreadAndHolder).unwrap();
         block.end();
         table.give_back(of);
         assert_eq!(parts(&table), [0, 5]);
@@ -573,7 +597,7 @@ mod tests {
                 scope.spawn(move || {
                     for of in (1000 + first..10_000).step_by(4) {
                         table.take(id(of)).unwrap().park();
-                        let block = table.hold(id(of)).unwrap();
+                        let block = table.take_for(id(of), Users::ThreadAndHolder).unwrap();
                         table.give_back(id(of));
                         block.end();
                         assert!(!block.is_new());
@@ -592,7 +616,7 @@ mod tests {
         table.writable.lock().parts.insert(700, Part::Spare);
         let of = id(700 * PART_IDS + 5);
         let block = table.block(of).unwrap();
-        assert!(!block.is_new() && table.take(of).is_err() && table.hold(of).is_none());
+        assert!(!block.is_new() && table.take(of).is_err());
         block.end();
         table.give_back(of);
         assert!(block.has_ended());

@@ -55,8 +55,11 @@ impl<'a> Jvm<'a> for Vm<'a> {
     }
 
     fn current_thread_facts(&self) -> Option<ThreadFacts> {
-        let frames = self.jvmti.frame_count(self.thread).unwrap_or_default();
-        self.thread_facts(self.thread).map(|facts| ThreadFacts { frames, ..facts })
+        self.thread_facts(self.thread)
+    }
+
+    fn current_frames(&self) -> u32 {
+        self.jvmti.frame_count(self.thread).unwrap_or_default()
     }
 
     fn knows_threads(&self) -> bool {
