@@ -100,7 +100,7 @@ impl Recorder {
         last: Last,
         reader: ReadBy,
     ) {
-        if out.state == OutState::Closed {
+        if matches!(out.state, OutState::Closed | OutState::Waiting) {
             return;
         }
         if thread.is_overrun(out) {
@@ -167,6 +167,9 @@ impl Recorder {
                 reserved,
                 slot,
             });
+        } else if last == Last::OfThread && self.gather(thread.id(), out, &buffer.canonical, counts)
+        {
+            out.state = OutState::Waiting;
         } else {
             let chunk = CanonicalChunk {
                 thread: thread.id(),
@@ -185,6 +188,10 @@ impl Recorder {
                     self.fail_held(out, &mut buffer);
                 }
             }
+        }
+        if out.state == OutState::Waiting {
+            self.buffers.give_back(buffer);
+            return;
         }
         if is_last || out.has_many_marks(position, self.config.shape()) {
             self.write_marks(thread.id(), out);

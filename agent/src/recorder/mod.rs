@@ -18,6 +18,7 @@ mod chunk;
 mod config;
 mod cpu_time;
 mod end;
+mod ended;
 mod hand_over;
 mod ids;
 mod journal;

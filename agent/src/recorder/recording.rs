@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use super::asked::AskedLoaders;
 use super::buffers::Buffers;
 use super::cpu_time::Look;
+use super::ended::Ended;
 use super::losses::Losses;
 use super::queue::Queue;
 use super::threads::ThreadTable;
@@ -53,6 +54,7 @@ pub struct Recorder {
     pub(super) sink: Box<dyn Sink>,
     /// The queue for chunks, if threads do not wait for the disk.
     pub(super) queue: Option<Queue>,
+    pub(super) ended: Ended,
     pub(super) losses: Losses,
     pub(super) asked_loaders: AskedLoaders,
     pub(super) totals: Mutex<Totals>,
@@ -96,6 +98,7 @@ impl Recorder {
             buffers: Buffers::new(),
             sink,
             queue: None,
+            ended: Ended::default(),
             losses: Losses::default(),
             asked_loaders: AskedLoaders::default(),
             totals: Mutex::default(),

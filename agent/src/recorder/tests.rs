@@ -346,3 +346,46 @@ fn a_chunk_that_was_copied_and_then_dropped_is_replaced_by_the_next() {
     let copied = copied_while_a_thread_moves(Some(Queue::new(9)), 2, true);
     assert_eq!(copied, [(1, 0), (2, 0), (3, 0), (1, 63), (1, 0), (4, 0)]);
 }
+
+/// Returns the threads that have an open slot.
+fn with_open_slot(recorder: &Recorder) -> Vec<u64> {
+    let mut threads = Vec::new();
+    let put = |bytes: &[u8]| {
+        if !bytes.is_empty() && !bytes.starts_with(b"flow-jnl") {
+            threads.push(SlotHeader::decode(bytes.first_chunk().unwrap()).thread.get());
+        }
+        Ok(())
+    };
+    recorder.copy_open_slots(put).unwrap();
+    threads
+}
+
+#[test]
+fn a_thread_that_ended_stays_in_the_journal_until_it_is_written_with_others() {
+    for fails in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let directory = TraceDirectory::open(&dir.path().join("trace"), None).unwrap();
+        let file = JournalFile::create(&directory, Budget::new(None)).unwrap();
+        let sink = KeptChunks::default();
+        let journal = Journal::in_file(file).unwrap();
+        let (recorder, _main, method) = recorder_with(journal, dir.path(), &sink, 64);
+        let facts = ThreadFacts {
+            id: ThreadId::new(2),
+            name: String::new(),
+            daemon: true,
+            is_virtual: true,
+            frames: 0,
+        };
+        let thread = recorder.start_thread(&facts, ControlPlace::Private(Box::default())).unwrap();
+        recorder.enter(&thread, method);
+        recorder.exit(&thread, Left::Returned);
+        recorder.end_thread(thread, Some(&facts));
+        assert_eq!((sink.bytes(), with_open_slot(&recorder)), (vec![], vec![1, 2]));
+        sink.0.0.lock().unwrap().fail = fails;
+        let end = recorder.finish(Timeout::Short);
+        assert_eq!((end.totals.enters, end.totals.exits, end.lost.events), (1, 1, 0));
+        assert_eq!(recorder.journal().is_needed(), fails);
+        assert_eq!(sink.bytes().len(), if fails { 0 } else { 2 });
+        assert_eq!(with_open_slot(&recorder).contains(&2), fails);
+    }
+}

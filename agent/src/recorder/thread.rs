@@ -115,6 +115,8 @@ pub(super) enum OutState {
     Open,
     /// A chunk could not be written; later ones would leave a gap before them.
     Failed,
+    /// The last one waits to be written with those of other threads. The slot stays open until then.
+    Waiting,
     /// The last one was written. Later events come after the end of the recording.
     Closed,
 }

@@ -10,7 +10,7 @@ use super::cpu_time::CpuTime;
 use super::hand_over::Last;
 use super::marks::MarkBuffer;
 use super::queue::After;
-use super::thread::{OldFrames, ThreadStart};
+use super::thread::{OldFrames, OutState, ThreadStart};
 use super::{ControlPlace, Recorder, SideBand, ThreadFacts, ThreadRecorder};
 use crate::sys::clock;
 
@@ -71,10 +71,10 @@ impl Recorder {
     /// Ends the recording of a thread, called by that thread: writes its open chunk. `name` is the name it
     /// has now, if the JVM knows it.
     pub fn end_thread(&self, thread: Arc<ThreadRecorder>, facts: Option<&ThreadFacts>) {
-        let queued = {
+        let (queued, waits) = {
             let mut out = thread.lock_out();
             self.write_out(&thread, &mut out, Last::OfThread, ReadBy::Owner);
-            out.queued.take()
+            (out.queued.take(), out.state == OutState::Waiting)
         };
         let position = thread.position();
         thread.end();
@@ -91,6 +91,9 @@ impl Recorder {
             queued.slot = After::End(thread, position);
             queue.send(queued);
             return;
+        }
+        if waits {
+            return self.close_later(thread, position);
         }
         // The thread that ends the recording may hold this one; then its slot is not used again.
         if let Some(slot) = Arc::into_inner(thread).and_then(|thread| thread.into_slot(position)) {

@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use super::directory::TraceDirectory;
 use super::permits::Permits;
 use super::shared::{Failure, SharedFile};
-use super::{Budget, CanonicalChunk, Home, Scope, Sink, SinkError, Syncer};
+use super::{Budget, CanonicalChunk, Home, LastChunk, Scope, Sink, SinkError, Syncer};
 use crate::sys::allocator::{self, OutOfMemory};
 
 /// This many thread files are open at a time; further writers wait.
@@ -52,12 +52,9 @@ impl FileSink {
     /// Appends to the file that threads share.
     fn share(
         &self,
-        stream: (ThreadId, StreamKind),
-        offset: Offset,
-        bytes: &[u8],
+        append: impl FnOnce(&SharedFile, &TraceDirectory, &Budget) -> Result<(), Failure>,
     ) -> Result<(), SinkError> {
-        let written =
-            self.shared.append(&self.directory, &self.budget, stream, offset.get(), bytes);
+        let written = append(&self.shared, &self.directory, &self.budget);
         if let Some(syncer) = &self.syncer {
             syncer.note_change(SHARED);
         }
@@ -117,7 +114,10 @@ impl Sink for FileSink {
             return Ok(0);
         }
         if chunk.home == Home::Shared && self.format == EventFormat::Binary {
-            self.share((chunk.thread, StreamKind::Events), chunk.offset, chunk.bytes)?;
+            let stream = (chunk.thread, StreamKind::Events);
+            self.share(|shared, directory, budget| {
+                shared.append(directory, budget, stream, chunk.offset.get(), chunk.bytes)
+            })?;
             return Ok(chunk.bytes.len() as u64);
         }
         let lines;
@@ -140,9 +140,20 @@ impl Sink for FileSink {
         bytes: &[u8],
     ) -> Result<(), SinkError> {
         if home == Home::Shared && self.format == EventFormat::Binary {
-            return self.share((thread, StreamKind::Marks), Offset::new(offset), bytes);
+            let stream = (thread, StreamKind::Marks);
+            return self.share(|shared, directory, budget| {
+                shared.append(directory, budget, stream, offset, bytes)
+            });
         }
         self.store(&marks_file(thread), Offset::new(offset), bytes)
+    }
+
+    fn write_last(&self, threads: &[LastChunk<'_>]) -> Result<u64, SinkError> {
+        if self.format == EventFormat::Jsonl {
+            return self.write_each(threads);
+        }
+        self.share(|shared, directory, budget| shared.append_last(directory, budget, threads))?;
+        Ok(threads.iter().map(|thread| thread.chunk.bytes.len() as u64).sum())
     }
 
     fn close(&self) {

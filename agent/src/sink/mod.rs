@@ -47,6 +47,17 @@ pub struct CanonicalChunk<'a> {
     pub bytes: &'a [u8],
 }
 
+/// What a thread recorded last.
+#[derive(Clone, Copy, Debug)]
+pub struct LastChunk<'a> {
+    /// Its last events.
+    pub chunk: CanonicalChunk<'a>,
+    /// How many bytes of marks the sink has stored.
+    pub marks_offset: u64,
+    /// The last marks.
+    pub marks: &'a [u8],
+}
+
 /// Takes encoded chunks, those of one thread in order.
 pub trait Sink: Send + Sync {
     /// Stores a chunk and returns how many bytes that took. An empty chunk takes none.
@@ -66,6 +77,29 @@ pub trait Sink: Send + Sync {
         offset: u64,
         bytes: &[u8],
     ) -> Result<(), SinkError>;
+
+    /// Stores what several threads recorded last. Returns how many bytes of events that are.
+    ///
+    /// # Errors
+    /// Some of them may not be stored.
+    fn write_last(&self, threads: &[LastChunk<'_>]) -> Result<u64, SinkError> {
+        self.write_each(threads)
+    }
+
+    /// The same, one after the other.
+    ///
+    /// # Errors
+    /// Like those of [`write_last`](Self::write_last).
+    fn write_each(&self, threads: &[LastChunk<'_>]) -> Result<u64, SinkError> {
+        let mut written = 0;
+        for LastChunk { chunk, marks_offset, marks } in threads {
+            written += self.write_chunk(chunk)?;
+            if !marks.is_empty() {
+                self.write_marks(chunk.thread, chunk.home, *marks_offset, marks)?;
+            }
+        }
+        Ok(written)
+    }
 
     /// Closes what is open, at the end of the recording. Nothing is stored from then on.
     fn close(&self);

@@ -14,10 +14,10 @@ use parking_lot::Mutex;
 
 use super::directory::TraceDirectory;
 use super::files::write_whole;
-use super::{Budget, SinkError};
+use super::{Budget, LastChunk, SinkError};
 use crate::sys::allocator;
 
-/// The memory of a larger block is not kept for the next one.
+/// The memory of larger blocks is not kept for the next ones.
 const MAX_KEPT_BYTES: usize = 1 << 20;
 
 /// How long the end of the recording waits for a thread that writes.
@@ -38,6 +38,8 @@ struct State {
     file: Option<File>,
     len: u64,
     block: BlockEncoder,
+    /// Blocks that are about to be written.
+    bytes: Vec<u8>,
 }
 
 impl SharedFile {
@@ -57,22 +59,60 @@ impl SharedFile {
         offset: u64,
         bytes: &[u8],
     ) -> Result<(), Failure> {
+        self.append_blocks(directory, budget, [(thread, [(kind, offset, bytes), (kind, 0, &[])])])
+    }
+
+    /// Appends what threads recorded last, a block for each. Nothing of it is there after an error.
+    pub(super) fn append_last(
+        &self,
+        directory: &TraceDirectory,
+        budget: &Budget,
+        threads: &[LastChunk<'_>],
+    ) -> Result<(), Failure> {
+        let blocks = threads.iter().map(|LastChunk { chunk, marks_offset, marks }| {
+            let events = (StreamKind::Events, chunk.offset.get(), chunk.bytes);
+            (chunk.thread, [events, (StreamKind::Marks, *marks_offset, *marks)])
+        });
+        self.append_blocks(directory, budget, blocks)
+    }
+
+    /// Appends blocks, each with bytes of two streams, at once. An empty one is left out.
+    fn append_blocks<'a>(
+        &self,
+        directory: &TraceDirectory,
+        budget: &Budget,
+        blocks: impl IntoIterator<Item = (ThreadId, [(StreamKind, u64, &'a [u8]); 2])>,
+    ) -> Result<(), Failure> {
         let mut state = self.state.lock();
-        let State { file, len, block } = &mut *state;
-        let pieces = bytes.len().div_ceil(MAX_PIECE_BYTES);
-        let wanted = BlockEncoder::bytes_for(pieces, bytes.len());
-        let memory = block.memory();
-        memory.clear();
-        allocator::try_reserve(memory, wanted)
-            .map_err(|error| Failure::Refused(SinkError::no_memory(error)))?;
-        block.begin(Some(thread));
-        let mut at = offset;
-        for piece in bytes.chunks(MAX_PIECE_BYTES) {
-            block.add(kind, at, piece.len(), Coding::Raw, piece);
-            at += piece.len() as u64;
+        let State { file, len, block, bytes } = &mut *state;
+        let refused = |error| Failure::Refused(SinkError::no_memory(error));
+        bytes.clear();
+        for (thread, streams) in blocks {
+            let pieces = streams.iter().map(|(_, _, bytes)| bytes.len().div_ceil(MAX_PIECE_BYTES));
+            let content = streams.iter().map(|(_, _, bytes)| bytes.len()).sum();
+            if content == 0 {
+                continue;
+            }
+            let wanted = BlockEncoder::bytes_for(pieces.sum(), content);
+            let memory = block.memory();
+            memory.clear();
+            allocator::try_reserve(memory, wanted).map_err(refused)?;
+            block.begin(Some(thread));
+            for (kind, offset, bytes) in streams {
+                let mut at = offset;
+                for piece in bytes.chunks(MAX_PIECE_BYTES) {
+                    block.add(kind, at, piece.len(), Coding::Raw, piece);
+                    at += piece.len() as u64;
+                }
+            }
+            let block = block.finish();
+            allocator::try_reserve(bytes, block.len()).map_err(refused)?;
+            bytes.extend_from_slice(block);
         }
-        let block = block.finish();
-        budget.take(block.len()).map_err(Failure::Refused)?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        budget.take(bytes.len()).map_err(Failure::Refused)?;
         let file = match file {
             Some(file) => file,
             none => {
@@ -82,9 +122,10 @@ impl SharedFile {
                 none.insert(new)
             }
         };
-        write_whole(file, block, *len).map_err(Failure::Write)?;
-        *len += block.len() as u64;
-        if wanted > MAX_KEPT_BYTES {
+        write_whole(file, bytes, *len).map_err(Failure::Write)?;
+        *len += bytes.len() as u64;
+        if bytes.capacity() > MAX_KEPT_BYTES {
+            *bytes = Vec::new();
             *state.block.memory() = Vec::new();
         }
         Ok(())

@@ -91,6 +91,8 @@
 //! opening the next slot, or during the write. Slots that are not open mean nothing. If a thread has no open
 //! slot, the thread or the recording has ended, and its file is complete.
 //!
+//! Threads that share a file may be written together: the slot of a thread that has ended stays open until then.
+//!
 //! With `overload=drop`, chunks wait to be written while their thread records into other slots. These chunks
 //! stay open too: each begins at the offset where the previous one, canonicalized, ends. If the file does not
 //! reach to the chunk with the largest offset, the chunks before it follow the file. In a
