@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use flow_codec::convert::{to_container, to_directory};
+use flow_codec::format::names::CONTAINER_EXTENSION;
 use flow_codec::read::Trace;
 use flow_codec::{Error, Offset};
 
@@ -14,15 +15,12 @@ use crate::input::source::Source;
 use crate::input::state::State;
 use crate::output::{Out, Progress, bytes, message};
 
-/// The end of the name of a trace in one file.
-const EXTENSION: &str = "flowtrace";
-
 pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Status, Failure> {
     let source = Source::open(&SourceArgs { dir: args.dir.clone(), format: Format::Text })?;
-    let is_file = args.out.extension().is_some_and(|extension| extension == EXTENSION);
+    let is_file = args.out.extension().is_some_and(|extension| extension == CONTAINER_EXTENSION);
     if !is_file && args.compress.is_some() {
         return Err(Failure::Usage(format!(
-            "--compress is for a file, whose name ends in .{EXTENSION}; {} is a directory",
+            "--compress is for a file, whose name ends in .{CONTAINER_EXTENSION}; {} is a directory",
             args.out.display()
         )));
     }
@@ -61,7 +59,7 @@ fn beside(first: &Path, name: &str, is_file: bool) -> PathBuf {
         return first.join(name);
     }
     let stem = first.file_stem().unwrap_or_default().to_string_lossy();
-    first.with_file_name(format!("{stem}-{name}.{EXTENSION}"))
+    first.with_file_name(format!("{stem}-{name}.{CONTAINER_EXTENSION}"))
 }
 
 /// Writes under another name first, so that nothing half-written has the wanted one. Returns the size of a file.

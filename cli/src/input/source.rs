@@ -1,4 +1,4 @@
-//! The traces of a directory, and their selected threads.
+//! The traces of a directory, or of a file and those beside it, and their selected threads.
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write};
@@ -15,7 +15,7 @@ use super::reading::bytes_read;
 use crate::failure::{Failure, Status};
 use crate::output::{Format, Out, escaped, lost, message, plural, shell_quoted};
 
-/// The traces of a directory. More than one if several JVMs wrote into it.
+/// The traces of one run. More than one if several JVMs were recorded.
 #[derive(Debug)]
 pub(crate) struct Source {
     /// The traces that could be opened, the directory's own first.
@@ -65,7 +65,7 @@ impl Source {
             traces: Vec::new(),
             status: Status::Done,
             missing: BTreeMap::new(),
-            dir: dir.to_path_buf(),
+            dir: without_dot(dir),
             several: directories.len() > 1,
         };
         let mut unreadable = Vec::new();
@@ -171,8 +171,14 @@ impl Source {
         files.fold(0, |sum: u64, file| sum.saturating_add(bytes_read(file, file.bytes)))
     }
 
-    /// The directory of a trace relative to the given one: `.` or `jvm-…`.
+    /// The name of a trace within the run: `.` or `jvm-…`.
     pub(crate) fn name(&self, trace_dir: &Path) -> String {
+        let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+        if let (Some(first), Some(file)) = (name(&self.dir), name(trace_dir))
+            && let Some(jvm) = names::further_jvm(&first, &file)
+        {
+            return jvm.to_owned();
+        }
         match trace_dir.strip_prefix(&self.dir) {
             Ok(relative) if !relative.as_os_str().is_empty() => relative.display().to_string(),
             _ => ".".to_owned(),
@@ -197,10 +203,11 @@ impl Source {
                 shell_quoted(&format!("{}{inner}", trace.dir.display()))
             };
             let names: Vec<_> = traces.iter().map(name).collect();
-            return Err(Failure::Usage(format!(
-                "the directory holds several traces; {takes} one of: {}",
-                names.join(", ")
-            )));
+            let what = match self.dir.is_dir() {
+                true => "the directory holds several traces",
+                false => "several JVMs were recorded",
+            };
+            return Err(Failure::Usage(format!("{what}; {takes} one of: {}", names.join(", "))));
         };
         Ok(trace)
     }
@@ -227,21 +234,25 @@ fn has_calls(trace: &Trace) -> bool {
     trace.files.iter().any(|file| file.bytes > 0)
 }
 
-/// The directories of the traces in a directory. `DIR/.` names the trace in DIR itself, without those inside.
+/// Where the traces of a run are. `DIR/.` names the trace in DIR itself, without those inside, and `FILE/.` that of the
+/// first JVM.
 pub(crate) fn directories(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
     let is_alone = dir.as_os_str().as_encoded_bytes().ends_with(b"/.");
-    let found = TraceSet::directories(dir).map(|mut found| {
+    let file = without_dot(dir);
+    let found = TraceSet::directories(if file.is_file() { &file } else { dir });
+    let found = found.map(|mut found| {
         // Its own is the first, if it has one.
-        if is_alone && found.first().is_some_and(|first| first == dir) {
+        if is_alone && found.first().is_some_and(|first| *first == file) {
             found.truncate(1);
         }
         found
     });
     found.map_err(|error| match error {
         Error::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
-            let dir = dir.display();
+            let what = if is_container_name(dir) { "file" } else { "directory" };
             Failure::Failed(format!(
-                "{dir}: no such directory; name a trace directory, or record a program with flow record"
+                "{}: no such {what}; name a trace {what}, or record a program with flow record",
+                dir.display()
             ))
         }
         Error::Io { source, .. } if source.kind() == ErrorKind::NotADirectory => {
@@ -251,7 +262,10 @@ pub(crate) fn directories(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
                 Some(parent) => format!(", {}", shell_quoted(&parent.to_string_lossy())),
                 None => String::new(),
             };
-            Failure::Usage(format!("{}: a file; name the directory of a trace{instead}", dir.display()))
+            Failure::Usage(format!(
+                "{}: a file; name the directory of a trace{instead}",
+                dir.display()
+            ))
         }
         Error::Io { source, .. } if source.kind() == ErrorKind::PermissionDenied => {
             Failure::Failed(format!(
@@ -267,13 +281,38 @@ pub(crate) fn directories(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
     })
 }
 
-/// The directories with traces that are directly in a directory without one, in order.
+/// A path without `/.` at its end.
+fn without_dot(path: &Path) -> PathBuf {
+    let parts: PathBuf = path.components().collect();
+    if parts.is_file() { parts } else { path.to_path_buf() }
+}
+
+/// The directories and files with traces that are directly in a directory without one, in order.
 fn traces_inside(dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    let has_trace = |path: &PathBuf| path.is_dir() && TraceSet::directories(path).is_ok();
+    let has_trace = |path: &PathBuf| match path.is_dir() {
+        true => TraceSet::directories(path).is_ok(),
+        false => is_container_name(path) && Trace::is_container(path),
+    };
     let mut found: Vec<_> = entries.map(|entry| entry.path()).filter(has_trace).collect();
+    let with_first: Vec<_> = found.iter().flat_map(|first| further_among(first, &found)).collect();
+    found.retain(|path| !with_first.contains(path));
     found.sort();
     found
+}
+
+/// The files that belong to the run of the first one.
+fn further_among(first: &Path, files: &[PathBuf]) -> Vec<PathBuf> {
+    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let first = name(first).unwrap_or_default();
+    let is_further = |path: &&PathBuf| {
+        name(path).is_some_and(|name| names::further_jvm(&first, &name).is_some())
+    };
+    files.iter().filter(is_further).cloned().collect()
+}
+
+fn is_container_name(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == names::CONTAINER_EXTENSION)
 }
 
 fn elsewhere(dir: &Path, traces: &[PathBuf]) -> String {

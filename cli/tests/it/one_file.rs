@@ -22,7 +22,15 @@ fn killed() -> (TempDir, PathBuf, PathBuf) {
 fn read(args: &str, place: &Path) -> Run {
     let args: Vec<_> = args.split(' ').collect();
     let run = flow(&args, place);
-    let of = |text: &str| text.replace(place.to_str().unwrap(), "TRACE");
+    let of = |text: &str| {
+        let path = place.to_str().unwrap();
+        let text = match path.strip_suffix(".flowtrace") {
+            Some(stem) => text.replace(&format!("{stem}-jvm-7-1.flowtrace"), "TRACE/jvm-7-1"),
+            None => text.to_owned(),
+        };
+        let text = text.replace("several JVMs were recorded", "the directory holds several traces");
+        text.replace(path, "TRACE")
+    };
     Run { out: of(&run.out), err: of(&run.err), ..run }
 }
 
@@ -125,6 +133,37 @@ fn a_journal_beside_a_finished_file_is_not_read() {
     fs::copy(names::beside(&file, names::JOURNAL), names::beside(&copy, names::JOURNAL)).unwrap();
     let found = read("report", &copy);
     assert_eq!((found.code, found.out, found.err), (Some(0), expected.out, String::new()));
+}
+
+#[test]
+fn the_files_of_one_run_are_one_source() {
+    let (temp, dir, file) = killed();
+    let (inner, further) = (dir.join("jvm-7-1"), temp.path().join("app-jvm-7-1.flowtrace"));
+    write_killed(&inner);
+    fs::write(inner.join("thread-12.flow"), [0x80, 0x81]).unwrap();
+    write_killed_file(&inner, &further);
+    assert_same(&dir, &file);
+    let run = read("info --format csv", &file);
+    assert!(run.out.contains("\njvm-7-1,") && run.out.contains("\n.,"), "{}", run.out);
+    // Each alone.
+    assert_same(&inner, &further);
+    let alone =
+        [&dir, &file].map(|place| flow(&["replay", "--format", "csv"], &place.join(".")).out);
+    assert!(alone[0] == alone[1] && !alone[0].contains("jvm-7-1"), "{alone:?}");
+    let run = flow(&["export", "--to", "chrome"], &file);
+    assert_eq!(run.code, Some(2), "{run:?}");
+    let told = "app.flowtrace/., ";
+    assert!(run.err.contains("several JVMs were recorded") && run.err.contains(told), "{run:?}");
+    // The directory is none, but says where they are.
+    let run = flow(&["info"], temp.path());
+    assert!(run.err.contains("no trace here") && run.err.contains("app.flowtrace"), "{run:?}");
+    assert!(!run.err.contains("app-jvm-7-1"), "{run:?}");
+    // Without the first file, for example because its JVM recorded nothing.
+    fs::remove_file(&file).unwrap();
+    assert_eq!(read("report", &file).out, read("report", &inner).out);
+    fs::remove_file(&further).unwrap();
+    let run = flow(&["report"], &file);
+    assert!(run.err.contains("app.flowtrace: no such file; name a trace file"), "{run:?}");
 }
 
 fn repair(place: &Path) -> Run {

@@ -41,6 +41,9 @@ pub const GATE: &str = ".gate";
 /// The prefix of the sub-directory of a JVM that found the directory in use.
 pub const JVM_PREFIX: &str = "jvm-";
 
+/// The end of the name of a trace in one file; see [`container`](super::container).
+pub const CONTAINER_EXTENSION: &str = "flowtrace";
+
 /// The file of this name that belongs to a container, for example `app.flowtrace.journal` for [`JOURNAL`].
 #[must_use]
 pub fn beside(container: &Path, name: &str) -> PathBuf {
@@ -48,6 +51,18 @@ pub fn beside(container: &Path, name: &str) -> PathBuf {
     path.push(".");
     path.push(name);
     path.into()
+}
+
+/// Returns `jvm-7-x` for `app-jvm-7-x.flowtrace`, the file of a further JVM of the run whose first file is
+/// `app.flowtrace`; `None` for other names. The files of an earlier run, `app.flowtrace.old`, belong together likewise.
+#[must_use]
+pub fn further_jvm<'a>(first: &str, name: &'a str) -> Option<&'a str> {
+    let (stem, age) = first.rsplit_once(CONTAINER_EXTENSION)?;
+    let rest = name.strip_prefix(stem.strip_suffix('.')?)?.strip_prefix('-')?;
+    let jvm = rest.strip_suffix(age)?.strip_suffix(CONTAINER_EXTENSION)?.strip_suffix('.')?;
+    let is_numbered =
+        |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit()) && !rest.contains('.');
+    jvm.strip_prefix(JVM_PREFIX).is_some_and(is_numbered).then_some(jvm)
 }
 
 /// The suffix of the file with a thread's marks, see [`marks`](super::marks).
@@ -184,6 +199,31 @@ mod tests {
             beside(&path("b.flowtrace"), NEW_CHECKPOINT),
             path("b.flowtrace.checkpoint.new")
         );
+    }
+
+    #[test]
+    fn files_of_a_run_are_recognised_by_their_names() {
+        for (first, name) in [
+            ("app.flowtrace", "app-jvm-7-20x.flowtrace"),
+            ("app.flowtrace.old", "app-jvm-7-20x.flowtrace.old"),
+            ("app.flowtrace.old.2", "app-jvm-7-20x.flowtrace.old.2"),
+            ("a.flowtrace.b.flowtrace", "a.flowtrace.b-jvm-7-20x.flowtrace"),
+        ] {
+            assert_eq!(further_jvm(first, name), Some("jvm-7-20x"), "{name}");
+        }
+        for (first, name) in [
+            ("app.flowtrace", "app.flowtrace"),
+            ("app.flowtrace", "app-jvm-7-20x.flowtrace.old"),
+            ("app.flowtrace.old", "app-jvm-7-20x.flowtrace"),
+            ("app.flowtrace", "app-jvm-7-20x.flowtrace.journal"),
+            ("app.flowtrace", "app-jvm-tests.flowtrace"),
+            ("app.flowtrace", "app-jvm-7.b-jvm-8.flowtrace"),
+            ("app.flowtrace", "apple-jvm-7-20x.flowtrace"),
+            ("app-jvm-7-20x.flowtrace", "app-jvm-8-20x.flowtrace"),
+            ("app", "app-jvm-7-20x"),
+        ] {
+            assert_eq!(further_jvm(first, name), None, "{first} {name}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Opens a trace: a directory, or a file with everything.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -262,16 +263,17 @@ impl Trace {
     }
 }
 
-/// The traces of a directory: its own, and those of further JVMs that found the directory in use.
+/// The traces of a directory: its own, and those of further JVMs that found the directory in use. Or the traces of a
+/// file, and of the files beside it of further JVMs.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct TraceSet {
-    /// The traces, the directory's own first.
+    /// The traces, that of the first JVM first.
     pub traces: Vec<Trace>,
 }
 
 impl TraceSet {
-    /// Opens all traces under `dir`.
+    /// Opens all traces of a directory, or of a file and those beside it.
     ///
     /// # Errors
     /// There is none, or one cannot be opened.
@@ -280,14 +282,18 @@ impl TraceSet {
         Ok(Self { traces: traces.collect::<Result<_>>()? })
     }
 
-    /// Returns the directories of all traces under `dir`, its own first, for callers that continue when one
+    /// Returns where all of these traces are, that of the first JVM first, for callers that continue when one
     /// of them cannot be opened.
     ///
     /// # Errors
     /// There is none, or `dir` cannot be listed.
     pub fn directories(dir: &Path) -> Result<Vec<PathBuf>> {
-        if Trace::is_container(dir) {
-            return Ok(vec![dir.to_path_buf()]);
+        if !dir.is_dir() {
+            let first = Trace::is_container(dir).then(|| dir.to_path_buf());
+            let files: Vec<_> = first.into_iter().chain(further_files(dir)).collect();
+            if !files.is_empty() {
+                return Ok(files);
+            }
         }
         let listing = Listing::of(dir)?;
         let mut directories = Vec::new();
@@ -305,6 +311,23 @@ impl TraceSet {
         }
         Ok(directories)
     }
+}
+
+/// The files of further JVMs beside a file, in order.
+fn further_files(first: &Path) -> Vec<PathBuf> {
+    let Some(name) = first.file_name().and_then(OsStr::to_str) else { return Vec::new() };
+    let parent = first.parent().unwrap_or(first);
+    let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+    let is_further = |path: &PathBuf| {
+        let of = path.file_name().and_then(OsStr::to_str);
+        of.is_some_and(|of| names::further_jvm(name, of).is_some()) && Trace::is_container(path)
+    };
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    // A path without a directory stays one.
+    let paths = entries.map(|entry| first.with_file_name(entry.file_name()));
+    let mut files: Vec<_> = paths.filter(is_further).collect();
+    files.sort();
+    files
 }
 
 /// The files of a trace in a directory.
