@@ -8,12 +8,12 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use flow_codec::format::names;
-use flow_codec::read::TraceSet;
+use flow_codec::read::{Trace, TraceSet};
 use flow_options::{OnError, OptionError, Options};
 
 use crate::args::{AgentArgs, DEFAULT_DIR};
 use crate::failure::Failure;
-use crate::input::source::is_like;
+use crate::input::source::{further_among, is_container_name, is_like};
 use crate::output::{escaped, shell_quoted};
 
 /// Finds the agent library: at the path that the user gives, or in the directory of this program.
@@ -184,7 +184,7 @@ impl Selection {
     }
 }
 
-/// The directory of the trace.
+/// The directory of the trace, or its file.
 #[derive(Debug)]
 pub(crate) struct TraceDir {
     /// As the user wrote it.
@@ -194,7 +194,7 @@ pub(crate) struct TraceDir {
 }
 
 impl TraceDir {
-    /// The directory that the flags, or else the environment, name.
+    /// The place that the flags, or else the environment, name.
     pub(crate) fn of(args: &AgentArgs) -> Result<Self, Failure> {
         let out = match (&args.out, std::env::var_os("FLOW_OUT")) {
             (Some(out), _) => out.clone(),
@@ -223,7 +223,15 @@ impl TraceDir {
             let target = std::fs::canonicalize(&place).unwrap_or_else(|_| "its target".into());
             return Err(fail(format!("is a symbolic link; give {} instead", target.display())));
         }
-        let existing = place.ancestors().find(|place| place.symlink_metadata().is_ok());
+        if is_whole {
+            refuse_foreign(&place, &self.out)?;
+        }
+        // The agent moves an earlier trace away, or a file that nothing was written to.
+        let in_directory = match is_container_name(&place) {
+            true => place.parent().unwrap_or(Path::new("/")),
+            false => &place,
+        };
+        let existing = in_directory.ancestors().find(|place| place.symlink_metadata().is_ok());
         let existing = existing.unwrap_or(Path::new("/"));
         if !existing.is_dir() {
             return Err(fail(if existing == place {
@@ -231,9 +239,6 @@ impl TraceDir {
             } else {
                 format!("{} is not a directory", existing.display())
             }));
-        }
-        if is_whole {
-            refuse_foreign(&place, &self.out)?;
         }
         // Some file systems, such as /proc, allow what then fails.
         let is_usable = tempfile::Builder::new().prefix(".flow-").tempdir_in(existing);
@@ -244,8 +249,19 @@ impl TraceDir {
     }
 }
 
-/// Refuses a directory that has other files and no trace: those of a trace would be mixed with them.
+/// Refuses a directory that has other files and no trace: those of a trace would be mixed with them. Refuses what is no
+/// trace in the place of one file.
 pub(crate) fn refuse_foreign(place: &Path, out: &Path) -> Result<(), Failure> {
+    if is_container_name(place) {
+        let is_free = match place.symlink_metadata() {
+            Ok(found) => found.is_file() && (found.len() == 0 || Trace::is_container(place)),
+            Err(_) => true,
+        };
+        let out = out.display();
+        let why =
+            format!("--out {out}: exists and is not a trace in one file; choose another name");
+        return if is_free { Ok(()) } else { Err(Failure::Failed(why)) };
+    }
     let is_ours = |name: &str| names::is_trace_file(name) || names::is_trace_directory(name);
     let entries = std::fs::read_dir(place).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -261,7 +277,7 @@ pub(crate) fn refuse_foreign(place: &Path, out: &Path) -> Result<(), Failure> {
     }
 }
 
-/// The directories that the agent may have made from its `out` option.
+/// The directories or files that the agent may have made from its `out` option.
 pub(crate) fn trace_directories(pattern: &str) -> Vec<PathBuf> {
     let mut found = vec![PathBuf::from("/")];
     for part in pattern.split('/').filter(|part| !part.is_empty()) {
@@ -273,8 +289,11 @@ pub(crate) fn trace_directories(pattern: &str) -> Vec<PathBuf> {
             let mut matching: Vec<_> = children
                 .filter(|child| is_like(&child.file_name().to_string_lossy(), &glob))
                 .map(|child| child.path())
-                .filter(|path| path.is_dir())
+                .filter(|path| path.is_dir() || is_container_name(path))
                 .collect();
+            let further: Vec<_> =
+                matching.iter().flat_map(|first| further_among(first, &matching)).collect();
+            matching.retain(|path| !further.contains(path));
             matching.sort();
             matching
         } else {
@@ -292,7 +311,8 @@ pub(crate) fn shown(path: &Path) -> String {
 
 /// Reports where an earlier trace is now.
 pub(crate) fn earlier_moved(place: &Path) -> String {
-    format!("the earlier trace is now in {}", shown(place))
+    let is_file = place.is_file();
+    format!("the earlier trace is now {}{}", if is_file { "" } else { "in " }, shown(place))
 }
 
 /// Options of the agent.

@@ -11,13 +11,13 @@ use flow_codec::{Error, Offset};
 use crate::args::{ConvertArgs, Format};
 use crate::failure::{Failure, Status};
 use crate::input::flags::SourceArgs;
-use crate::input::source::Source;
+use crate::input::source::{Source, is_container_name};
 use crate::input::state::State;
 use crate::output::{Out, Progress, bytes, message};
 
 pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Status, Failure> {
     let source = Source::open(&SourceArgs { dir: args.dir.clone(), format: Format::Text })?;
-    let is_file = args.out.extension().is_some_and(|extension| extension == CONTAINER_EXTENSION);
+    let is_file = is_container_name(&args.out);
     if !is_file && args.compress.is_some() {
         return Err(Failure::Usage(format!(
             "--compress is for a file, whose name ends in .{CONTAINER_EXTENSION}; {} is a directory",

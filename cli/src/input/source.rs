@@ -302,7 +302,7 @@ fn traces_inside(dir: &Path) -> Vec<PathBuf> {
 }
 
 /// The files that belong to the run of the first one.
-fn further_among(first: &Path, files: &[PathBuf]) -> Vec<PathBuf> {
+pub(crate) fn further_among(first: &Path, files: &[PathBuf]) -> Vec<PathBuf> {
     let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
     let first = name(first).unwrap_or_default();
     let is_further = |path: &&PathBuf| {
@@ -311,7 +311,8 @@ fn further_among(first: &Path, files: &[PathBuf]) -> Vec<PathBuf> {
     files.iter().filter(is_further).cloned().collect()
 }
 
-fn is_container_name(path: &Path) -> bool {
+/// Returns whether a path names a trace in one file.
+pub(crate) fn is_container_name(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == names::CONTAINER_EXTENSION)
 }
 

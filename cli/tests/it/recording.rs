@@ -5,8 +5,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::ops::Add;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::common::{FLOW, Run, command, manifest, script, text, trace};
+use crate::common::{FLOW, Run, command, manifest, script, text, trace, write_killed_file};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
@@ -315,6 +316,71 @@ fn the_trace_of_a_killed_jvm_can_be_read() {
     assert!(run_.err.contains("flow replay flow-trace"), "{}", run_.err);
 }
 
+#[test]
+fn a_trace_in_one_file_is_summed_up_and_watched_like_a_directory() {
+    let (dir, agent) = library();
+    // Files for this and a further JVM, one after the other: a clean end, and a kill.
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos();
+    let later = u64::try_from(now).unwrap() + 3_600_000_000_000;
+    let source = trace();
+    let file = |name: &str, manifest: String| {
+        fs::write(source.path().join("trace.json"), manifest).unwrap();
+        write_killed_file(source.path(), &dir.path().join(name));
+        text(dir.path().join(name))
+    };
+    let ended = file("ended", manifest(later, Some((5210, 5210, 12_400))));
+    let killed = file("killed", manifest(later, None));
+    let size = fs::metadata(&ended).unwrap().len();
+    fs::write(dir.path().join("app.flowtrace"), "").unwrap();
+    let java = |lines: String| script(dir.path(), "java", &lines);
+    let further = "app-jvm-7-20x.flowtrace";
+    for (lines, told) in [
+        (
+            format!("cp {ended} app.flowtrace\n"),
+            format!(
+                "recorded 5,210 calls in 3 threads, 3 methods known, {size} B in app.flowtrace\n"
+            ),
+        ),
+        (
+            format!("cp {ended} app.flowtrace; cp {ended} {further}\n"),
+            "recorded 10,420 calls in 6 threads (2 recordings of one JVM), 6 methods ".to_owned(),
+        ),
+        (
+            format!("rm {further}; cp {killed} app.flowtrace\n"),
+            "app.flowtrace, can be read\n".to_owned(),
+        ),
+    ] {
+        let java = java(lines);
+        let run = run(&mut record(
+            dir.path(),
+            &agent,
+            &["--all", "-o", "app.flowtrace", "--", &text(&java)],
+        ));
+        assert_eq!(run.code, Some(0), "{run:?}");
+        assert!(run.err.contains(&told), "{told}: {}", run.err);
+        assert!(run.err.contains("\nflow:   flow replay app.flowtrace         calls in order\n"));
+    }
+    // The remark comes while the program runs, because the file has methods.
+    let java = java(format!("cp {killed} app.flowtrace; read line\n"));
+    let methods = r#"{"id":0,"class":"com.app.Main","name":"main","desc":"()V"}"#;
+    fs::write(source.path().join("methods.jsonl"), methods).unwrap();
+    file("killed", manifest(later, None));
+    let mut record_ =
+        record(dir.path(), &agent, &["-o", "app.flowtrace", "--", &text(&java), "Main"]);
+    let mut child = record_.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.starts_with("flow: recording everything, because "), "{line}");
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    // With a placeholder, further files are not taken for first ones.
+    fs::copy(&ended, dir.path().join("app-4711.flowtrace")).unwrap();
+    fs::copy(&ended, dir.path().join("app-4711-jvm-7-20x.flowtrace")).unwrap();
+    let run = run(&mut record(dir.path(), &agent, &["-o", "app-%p.flowtrace", "--", "true"]));
+    assert!(run.err.contains("recorded 10,420 calls in 6 threads"), "{run:?}");
+    assert!(!run.err.contains("flow report app-4711-jvm"), "{run:?}");
+}
+
 /// Starts a script and waits until it prints that it is ready.
 fn start(dir: &Path, agent: &Path, script: &str) -> (Child, BufReader<std::process::ChildStdout>) {
     let record = record(dir, agent, &["--", "sh", "-c", script]);
@@ -425,6 +491,8 @@ fn what_the_agent_would_refuse_is_refused_before_anything_runs() {
     let below_file = format!("{file}/trace");
     fs::create_dir(dir.path().join("full")).unwrap();
     fs::write(dir.path().join("full/notes"), "").unwrap();
+    fs::write(dir.path().join("notes.flowtrace"), "these are notes").unwrap();
+    fs::create_dir(dir.path().join("dir.flowtrace")).unwrap();
     for (flags, code, expected) in [
         (&["--engine", "foo"][..], 2, "engine=foo: expected instrument or events"),
         (&["-O", "inclde=x"], 2, "unknown option 'inclde'; did you mean 'include'?"),
@@ -435,6 +503,9 @@ fn what_the_agent_would_refuse_is_refused_before_anything_runs() {
         (&["-o", "file"], 1, "--out file: is not a directory"),
         (&["-o", &below_file], 1, "file is not a directory"),
         (&["-o", "full"], 1, "--out full: has other files, such as notes; give "),
+        (&["-o", "notes.flowtrace"], 1, "--out notes.flowtrace: exists and is not a trace in one"),
+        (&["-o", "dir.flowtrace"], 1, "--out dir.flowtrace: exists and is not a trace in one file"),
+        (&["-o", "full/notes/a.flowtrace"], 1, "full/notes is not a directory"),
         (&["-o", "link"], 1, "--out link: is a symbolic link; give /tmp instead"),
         (&["-o", "/proc/x"], 1, "--out /proc/x: cannot write to /proc: "),
         (&["-o", "/proc/self/%p/t-%t"], 1, "cannot write to /proc/"),

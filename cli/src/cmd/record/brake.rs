@@ -5,6 +5,7 @@
 //! limit, and at each doubling, it reads the newest part of the largest thread file: bounded work, and none of it
 //! in the recorded program.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -44,10 +45,11 @@ impl Brake {
         let started_ns = u64::try_from(started.as_nanos()).unwrap_or(u64::MAX);
         let run = move || {
             let mut growth = Growth { next: FIRST_BYTES, bytes: 0, at: Instant::now() };
+            let mut begun_before = BTreeSet::new();
             let mut pause = if remark.is_some() { FIRST_PAUSE } else { PAUSE };
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(pause) {
                 let begun = Instant::now();
-                let traces = traces(&pattern, started_ns);
+                let traces = traces(&pattern, started_ns, &mut begun_before);
                 if let Some(remark) = remark.take_if(|_| traces.iter().any(Watched::has_methods)) {
                     message(&remark);
                 }
@@ -123,23 +125,36 @@ struct Watched {
 impl Watched {
     /// Returns whether a class was loaded of which methods are recorded.
     fn has_methods(&self) -> bool {
+        if self.dir.is_file() {
+            return Trace::open(&self.dir).is_ok_and(|trace| trace.methods.iter().next().is_some());
+        }
         fs::metadata(self.dir.join(names::METHODS)).is_ok_and(|found| found.len() > 0)
     }
 }
 
-/// The traces that have begun.
-fn traces(pattern: &str, started_ns: u64) -> Vec<Watched> {
+/// The traces that have begun. Those in `known` did so earlier: to find the manifest in a large file takes a while.
+fn traces(pattern: &str, started_ns: u64, known: &mut BTreeSet<PathBuf>) -> Vec<Watched> {
     let places = trace_directories(pattern);
     let dirs = places.iter().flat_map(|place| TraceSet::directories(place).unwrap_or_default());
     let is_new = |dir: &PathBuf| {
-        let manifest = Trace::manifest_of(dir).ok().flatten();
-        manifest.is_some_and(|manifest| manifest.start_unix_ns >= started_ns)
+        let has_begun = || {
+            let manifest = Trace::manifest_of(dir).ok().flatten();
+            manifest.is_some_and(|manifest| manifest.start_unix_ns >= started_ns)
+        };
+        let is_new = known.contains(dir) || has_begun();
+        if is_new {
+            known.insert(dir.clone());
+        }
+        is_new
     };
     dirs.filter(is_new).map(|dir| Watched { bytes: size(&dir), dir }).collect()
 }
 
 /// The size of a trace, without its journal, which does not grow.
 fn size(dir: &Path) -> u64 {
+    if dir.is_file() {
+        return fs::metadata(dir).map_or(0, |found| found.len());
+    }
     let is_counted = |name: &str| names::is_trace_file(name) && name != names::JOURNAL;
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let counted = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_counted));

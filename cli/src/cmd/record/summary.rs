@@ -1,6 +1,7 @@
 //! The summary on stderr after the command has ended.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -26,8 +27,8 @@ pub(super) struct Summary {
     traces: Vec<Recorded>,
     /// Errors in reading the traces.
     problems: Vec<String>,
-    /// Whether the directory holds an earlier trace.
-    has_earlier: bool,
+    /// `the directory holds`, or what else has an earlier trace.
+    has_earlier: Option<&'static str>,
     /// Where earlier traces are that were moved away.
     earlier: Vec<PathBuf>,
     /// Patterns that were given and match no method of any of the traces.
@@ -41,6 +42,8 @@ struct Recorded {
     jvm: (u32, String),
     /// The size of the trace. Without an end, only `bytes` is known.
     totals: Totals,
+    /// The bytes that its events take on disk; of a trace in one file, all of it.
+    stored: u64,
     lost: Option<String>,
     end: RunEnd,
     /// The results of the tests that it ran.
@@ -89,7 +92,9 @@ impl Summary {
                         summary.problems.extend(trace.damage.iter().map(ToString::to_string));
                     }
                     // Other directories that match a wildcard are not mentioned.
-                    _ => summary.has_earlier |= !has_placeholders,
+                    _ if has_placeholders => {}
+                    _ if dir.is_dir() => summary.has_earlier = Some("the directory holds"),
+                    _ => summary.has_earlier = Some("the file is"),
                 }
             }
             if any {
@@ -191,7 +196,7 @@ impl Summary {
             plural(sum(|totals| totals.enters), "call"),
             plural(sum(|totals| totals.threads), "thread"),
             plural(sum(|totals| totals.methods), "method"),
-            bytes(sum(|totals| totals.bytes)),
+            bytes(clean.iter().fold(0, |sum, trace| sum.saturating_add(trace.stored))),
         ));
     }
 
@@ -206,7 +211,7 @@ impl Summary {
             [_] => "has not finished (killed, or still running)",
             _ => "have not finished (killed, or still running)",
         };
-        let size = unfinished.iter().fold(0, |sum: u64, t| sum.saturating_add(t.totals.bytes));
+        let size = unfinished.iter().fold(0, |sum: u64, t| sum.saturating_add(t.stored));
         let size = bytes(size);
         message(&format!(
             "{subject} {what}; what was written until then, {size} in {place}, can be read"
@@ -214,7 +219,10 @@ impl Summary {
     }
 
     fn print_nothing(&self, why: &str) {
-        let earlier = if self.has_earlier { "; the directory holds an older trace" } else { "" };
+        let earlier = match self.has_earlier {
+            None => String::new(),
+            Some(place) => format!("; {place} an older trace"),
+        };
         message(&format!(
             "nothing was recorded: the command started no JVM, or none that loaded the agent{why}{earlier}"
         ));
@@ -247,11 +255,16 @@ impl Recorded {
         let (tests, _) = TestRun::read_all(trace);
         let tests = tests.into_iter().map(|test| test.outcome).collect();
         let jvm = (manifest.pid, manifest.host.clone());
-        let Some(end) = &manifest.end else {
-            let end = if manifest.pid == child { RunEnd::Killed } else { RunEnd::Unknown };
-            return Self { jvm, totals: written, lost: None, end, tests };
+        let (totals, lost, end) = match &manifest.end {
+            Some(end) => {
+                let lost = lost(&end.lost).map(|lost| format!("lost: {lost}"));
+                (end.totals, lost, RunEnd::Clean)
+            }
+            None if manifest.pid == child => (written, None, RunEnd::Killed),
+            None => (written, None, RunEnd::Unknown),
         };
-        let lost = lost(&end.lost).map(|lost| format!("lost: {lost}"));
-        Self { jvm, totals: end.totals, lost, end: RunEnd::Clean, tests }
+        let file = fs::metadata(&trace.dir).ok().filter(fs::Metadata::is_file);
+        let stored = file.map_or(totals.bytes, |file| file.len());
+        Self { jvm, totals, stored, lost, end, tests }
     }
 }
