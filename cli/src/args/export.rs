@@ -10,7 +10,7 @@ use crate::input::values::positive;
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct ExportArgs {
-    /// The trace: a directory, or a .flowtrace file
+    /// The trace: a directory, a .flowtrace file, or - for such a file on standard input
     #[arg(value_name = "DIR", default_value = DEFAULT_DIR, value_hint = ValueHint::AnyPath)]
     pub(crate) dir: PathBuf,
     /// What to write

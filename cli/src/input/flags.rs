@@ -43,7 +43,7 @@ impl WeightArgs {
 /// Where a trace is, and how to show it.
 #[derive(ClapArgs, Clone, Debug)]
 pub(crate) struct SourceArgs {
-    /// The trace: a directory, or a .flowtrace file
+    /// The trace: a directory, a .flowtrace file, or - for such a file on standard input
     #[arg(value_name = "DIR", default_value = DEFAULT_DIR, value_hint = ValueHint::AnyPath)]
     pub(crate) dir: PathBuf,
     /// Output format; json writes one object per line

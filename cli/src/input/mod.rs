@@ -11,6 +11,7 @@ pub(crate) mod precision;
 pub(crate) mod reading;
 pub(crate) mod source;
 pub(crate) mod state;
+pub(crate) mod stdin;
 pub(crate) mod test_runs;
 pub(crate) mod times;
 pub(crate) mod values;

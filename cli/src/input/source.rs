@@ -12,6 +12,7 @@ use super::flags::{FilterArgs, PartArgs, SourceArgs, ThreadArgs};
 use super::own;
 use super::pattern::{check, globs};
 use super::reading::bytes_read;
+use super::stdin::{self, STDIN, is_stdin};
 use crate::failure::{Failure, Status};
 use crate::output::{Format, Out, escaped, lost, message, plural, shell_quoted};
 
@@ -60,14 +61,21 @@ impl Source {
 
     /// The same without messages. Returns the traces that cannot be opened; other damage is in the traces.
     pub(crate) fn open_silently(dir: &Path) -> Result<(Self, Vec<(PathBuf, Error)>), Failure> {
-        let directories = directories(dir)?;
         let mut source = Self {
             traces: Vec::new(),
             status: Status::Done,
             missing: BTreeMap::new(),
             dir: without_dot(dir),
-            several: directories.len() > 1,
+            several: false,
         };
+        if is_stdin(dir) {
+            let trace = stdin::trace()?;
+            source.missing.extend(missing(&trace).map(|text| (trace.dir.clone(), text)));
+            source.traces.push(trace);
+            return Ok((source, Vec::new()));
+        }
+        let directories = directories(dir)?;
+        source.several = directories.len() > 1;
         let mut unreadable = Vec::new();
         for directory in directories {
             match Trace::open(&directory) {
@@ -237,6 +245,11 @@ fn has_calls(trace: &Trace) -> bool {
 /// Where the traces of a run are. `DIR/.` names the trace in DIR itself, without those inside, and `FILE/.` that of the
 /// first JVM.
 pub(crate) fn directories(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
+    if is_stdin(dir) {
+        return Err(Failure::Usage(format!(
+            "{STDIN}: standard input can only be read once; name the file"
+        )));
+    }
     let is_alone = dir.as_os_str().as_encoded_bytes().ends_with(b"/.");
     let file = without_dot(dir);
     let found = TraceSet::directories(if file.is_file() { &file } else { dir });
@@ -348,6 +361,11 @@ pub(crate) fn missing_journal(trace: &Trace) -> Option<String> {
         ));
     }
     let path = trace.missing_journal.as_ref()?;
+    if is_stdin(&trace.dir) {
+        let text = "the trace has no end: what threads had not yet written to the file is in the journal beside it, \
+                    which is not read";
+        return Some(text.to_owned());
+    }
     if *path == names::beside(&trace.dir, names::JOURNAL) {
         return Some(format!(
             "{} is missing, the journal of this trace: what threads had not yet written to the file is lost",

@@ -1,10 +1,12 @@
 //! Traces that a JVM records into one file, with its journal beside.
 
 use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use crate::common::journal::{Slot, write_journal};
-use crate::common::{MAIN, Run, flow, manifest, text, write_killed_file};
+use crate::common::{MAIN, Run, command, flow, manifest, text, write_killed_file};
 use crate::repair::write_killed;
 use flow_codec::format::names;
 use tempfile::TempDir;
@@ -250,4 +252,61 @@ fn a_file_that_is_recorded_damaged_or_contradicted_is_not_repaired() {
     let run = repair(&file);
     assert!(run.code == Some(1) && run.err.contains("the repair is not complete"), "{run:?}");
     assert!(fs::read(&file).unwrap() == whole && names::beside(&file, names::JOURNAL).exists());
+}
+
+/// Runs a verb with a trace on standard input.
+fn piped(args: &str, input: impl Into<Stdio>) -> Run {
+    let args: Vec<_> = args.split(' ').collect();
+    command().args(args).arg("-").stdin(input).output().unwrap().into()
+}
+
+/// A pipe with these bytes.
+fn pipe(bytes: Vec<u8>) -> std::io::PipeReader {
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    // A reader that refuses the first bytes reads no more.
+    std::thread::spawn(move || writer.write_all(&bytes));
+    reader
+}
+
+#[test]
+fn standard_input_reads_like_the_file() {
+    let (temp, dir, file) = killed();
+    fs::write(dir.join("thread-12.flow"), [0x81; 100_000]).unwrap();
+    let whole = temp.path().join("whole.flowtrace");
+    assert_eq!(flow(&["convert", "--compress", "off", &text(&dir)], &whole).code, Some(0));
+    let bytes = fs::read(&whole).unwrap();
+    assert!(bytes.len() > 65_536, "more than a pipe holds");
+    for args in
+        ["info", "report", "replay --max 9", "graph --format csv", "check", "export --to collapsed"]
+    {
+        let expected = flow(&args.split(' ').collect::<Vec<_>>(), &whole);
+        let name = |told: &str| told.replace(&text(&whole), "-");
+        for found in [piped(args, pipe(bytes.clone())), piped(args, File::open(&whole).unwrap())] {
+            assert_eq!((found.code, found.err), (expected.code, name(&expected.err)), "{args}");
+            assert!(found.out == name(&expected.out), "{args}: {}", found.out);
+        }
+    }
+    // Beside another trace, and to another file.
+    let diff = piped(&format!("diff {}", text(&whole)), pipe(bytes.clone()));
+    assert_eq!(diff.code, Some(0), "{diff:?}");
+    let copy = temp.path().join("copy.flowtrace");
+    let convert = command()
+        .args(["convert", "--compress", "off", "-"])
+        .arg(&copy)
+        .stdin(pipe(bytes.clone()))
+        .status();
+    assert!(convert.unwrap().success() && fs::read(&copy).unwrap() == bytes);
+    // Of a killed JVM, without its journal.
+    let run = piped("report", pipe(fs::read(&file).unwrap()));
+    assert_eq!(run.code, Some(3), "{run:?}");
+    assert!(run.err.contains("-: the trace has no end"), "{}", run.err);
+    for (args, input, told) in [
+        ("report", b"these are notes".to_vec(), "expected a trace in one file on standard input"),
+        ("report", Vec::new(), "found empty"),
+        ("check --repair", bytes.clone(), "standard input can only be read once; name the file"),
+        ("replay --follow", bytes, "standard input can only be read once; name the file"),
+    ] {
+        let run = piped(args, pipe(input));
+        assert!(run.code == Some(2) && run.err.contains(told), "{args}: {run:?}");
+    }
 }

@@ -90,6 +90,11 @@ impl Container {
         Ok(container)
     }
 
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     fn check_header(&self) -> Result<()> {
         let mut header = [0; HEADER_BYTES];
         let io_error = |source| Error::Io { path: self.path.clone(), source };

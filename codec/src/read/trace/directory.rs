@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -152,6 +153,28 @@ impl Trace {
             let is_open = journal.is_some() && may_have_journal(&container, manifest.as_ref());
             journal = is_open.then(|| Journal::read(&place, manifest.as_ref())).flatten();
         }
+        Ok(Self::contained(&container, manifest, journal, damage))
+    }
+
+    /// Opens the [container](crate::format::container) in a file without a name, which messages call `name`. There is
+    /// no journal beside it.
+    ///
+    /// # Errors
+    /// It is not a container, or one of a newer format version.
+    pub fn from_file(file: File, name: impl AsRef<Path>) -> Result<Self> {
+        let container = Arc::new(Container::open(file, name.as_ref())?);
+        let mut damage = container.damage();
+        let manifest = manifest_or_damage(&Place::contained(&container), &mut damage)?;
+        Ok(Self::contained(&container, manifest, None, damage))
+    }
+
+    fn contained(
+        container: &Arc<Container>,
+        manifest: Option<Manifest>,
+        journal: Option<Journal>,
+        mut damage: Vec<Error>,
+    ) -> Self {
+        let (place, path) = (Place::contained(container), container.path());
         let is_complete = container.is_finished || has_end(manifest.as_ref());
         let missing_journal = (!is_complete && journal.is_none()).then(|| {
             let elsewhere = manifest.as_ref().and_then(|manifest| manifest.journal.clone());
@@ -159,11 +182,11 @@ impl Trace {
         });
         let file = |id| {
             let path = path.join(names::thread_file(id, EventFormat::Binary));
-            ThreadFile::contained(id, &container, path)
+            ThreadFile::contained(id, container, path)
         };
         let mut files: Vec<_> = container.threads().map(file).collect();
         let journal = journal.map(|journal| attach(journal, &mut files, file, &mut damage));
-        Ok(Self {
+        Self {
             methods: Methods::read(&place, &mut damage),
             threads: Threads::read(&place, &mut damage),
             files,
@@ -173,7 +196,7 @@ impl Trace {
             missing_journal,
             manifest,
             damage,
-        })
+        }
     }
 
     /// The bytes of a file with text, wherever they are; `None` if the trace has none.

@@ -23,6 +23,11 @@ impl Place {
         Self { path: path.to_path_buf(), container: None }
     }
 
+    /// A container that was opened.
+    pub(crate) fn contained(container: &Arc<Container>) -> Self {
+        Self { path: container.path().to_path_buf(), container: Some(Arc::clone(container)) }
+    }
+
     /// A directory; or a container, if the path is that of a file.
     pub(crate) fn of(path: &Path) -> Result<Self> {
         let container = match path.is_dir() {

@@ -87,7 +87,8 @@ impl ThreadFile {
     /// Returns whether the whole trace is one file.
     #[must_use]
     pub fn is_in_one_file(&self) -> bool {
-        self.is_shared() && self.path.parent().is_some_and(|place| place.is_file())
+        let container = self.container.as_ref();
+        container.is_some_and(|container| self.path.parent() == Some(container.path()))
     }
 
     /// How its events are stored.
