@@ -13,17 +13,22 @@ use crate::failure::{Failure, Status};
 use crate::input::parallel::open_tree;
 use crate::input::reading::Reading;
 use crate::input::source::{Source, thread_title};
+use crate::input::stdin::is_stdin;
 use crate::output::{Align, Out, Progress, Table, bytes, csv_fields, grouped, message, plural};
 
 pub(crate) fn run(args: &IndexArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
     source.choose(&args.threads)?;
-    let is_file = |trace: &&Trace| trace.dir.is_file();
+    if is_stdin(&args.source.dir) {
+        let text = "an index is stored beside its trace; name the file instead of standard input";
+        return Err(Failure::Usage(text.to_owned()));
+    }
+    let is_inside = |trace: &&Trace| trace.files.iter().any(Index::is_inside);
     if args.remove
-        && let Some(trace) = source.traces.iter().find(is_file)
+        && let Some(trace) = source.traces.iter().find(is_inside)
     {
         return Err(Failure::Failed(format!(
-            "{}: the indexes of a trace in one file belong to it, and cannot be removed",
+            "{}: the indexes are in the file itself, and cannot be removed",
             trace.dir.display()
         )));
     }
@@ -98,8 +103,8 @@ fn store(
         }
         Origin::Stored => (stored(), "already existed"),
         _ if !reading.is_sound() => (0, "damaged; no index is stored"),
-        Origin::Extended | Origin::Built | Origin::Rebuilt(_) if file.is_in_one_file() => {
-            (0, "none; flow convert stores it in a new file")
+        Origin::Extended | Origin::Rebuilt(_) if Index::is_inside(file) => {
+            (stored(), "unusable; flow convert stores another one in a new file")
         }
         Origin::Extended => (tree.index().store(file, tree.content())?, "updated"),
         Origin::Built => (tree.index().store(file, tree.content())?, "created"),

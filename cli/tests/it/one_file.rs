@@ -310,3 +310,53 @@ fn standard_input_reads_like_the_file() {
         assert!(run.code == Some(2) && run.err.contains(told), "{args}: {run:?}");
     }
 }
+
+#[test]
+fn indexes_are_in_a_file_beside_it() {
+    let (temp, dir, file) = killed();
+    // Entries of work() and their exits.
+    let events = |len| [0x81, 0x00].repeat(len);
+    fs::remove_file(dir.join("journal")).unwrap();
+    fs::write(dir.join("thread-1.flow"), events(2_200_000)).unwrap();
+    fs::write(dir.join("thread-12.flow"), events(2_300_000)).unwrap();
+    write_killed_file(&dir, &file);
+    write_journal(&dir, &[]);
+    fs::rename(dir.join("journal"), names::beside(&file, names::JOURNAL)).unwrap();
+    let beside = names::beside(&file, names::INDEXES);
+    let index = |states: [&str; 2]| {
+        let run = flow(&["index", "--format", "csv"], &file);
+        assert_eq!(run.code, Some(0), "{run:?}");
+        let rows: Vec<_> =
+            run.out.lines().skip(1).map(|row| row.rsplit(',').next().unwrap()).collect();
+        assert_eq!(rows, states, "{run:?}");
+        run.err
+    };
+    let replay = || flow(&["replay", "--from", "2000000", "--max", "9", "--thread", "main"], &file);
+    let expected = replay();
+    assert_eq!(expected.code, Some(0), "{expected:?}");
+    index(["created", "created"]);
+    index(["already existed", "already existed"]);
+    assert!(fs::metadata(&beside).unwrap().len() > 1000);
+    assert_eq!(replay().out, expected.out);
+    // One thread has grown, the other has other events.
+    fs::write(dir.join("thread-1.flow"), events(2_400_000)).unwrap();
+    fs::write(dir.join("thread-12.flow"), [0x80, 0x00].repeat(2_300_000)).unwrap();
+    write_killed_file(&dir, &file);
+    assert_eq!(replay().out, expected.out);
+    let told = index(["updated", "created again"]);
+    assert!(told.contains("app.flowtrace.idx: it belongs to other events"), "{told}");
+    index(["already existed", "already existed"]);
+    // Something else in its place.
+    fs::write(&beside, "these are notes").unwrap();
+    assert_eq!(replay().out, expected.out);
+    index(["created again", "created"]);
+    assert_eq!(flow(&["index", "--remove"], &file).code, Some(0));
+    assert!(!beside.exists());
+    // A file that was written from beginning to end has them inside.
+    let whole = temp.path().join("whole.flowtrace");
+    assert_eq!(flow(&["convert", &text(&file)], &whole).code, Some(0));
+    let run = flow(&["index", "--remove"], &whole);
+    assert!(run.code == Some(1) && run.err.contains("are in the file itself"), "{run:?}");
+    let run = piped("index", File::open(&whole).unwrap());
+    assert!(run.code == Some(2) && run.err.contains("name the file instead"), "{run:?}");
+}

@@ -23,7 +23,8 @@
 //! | `jvm-<pid>-<start>/` | the trace of a further JVM that found this directory in use | |
 //!
 //! A [`container`] also holds a whole trace in one file, `*.flowtrace`. What is never in it is beside it: the journal
-//! of `app.flowtrace` is `app.flowtrace.journal`, its checkpoint `app.flowtrace.checkpoint`.
+//! of `app.flowtrace` is `app.flowtrace.journal`, its checkpoint `app.flowtrace.checkpoint`. Indexes that readers make
+//! later are in `app.flowtrace.idx`, another container.
 //!
 //! # Guarantees
 //!

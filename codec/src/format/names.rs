@@ -21,6 +21,8 @@ pub const NEW_CHECKPOINT: &str = "checkpoint.new";
 pub const SHARED: &str = "shared.flowtrace";
 /// The next one, while a repair writes it.
 pub const NEW_SHARED: &str = "shared.flowtrace.new";
+/// Beside a container: another one, with the [indexes](super::index) of its threads.
+pub const INDEXES: &str = "idx";
 /// Beside a container: the next one, while a repair writes it.
 pub const NEW_CONTAINER: &str = "new";
 /// The prefix of the name of a journal that is not in the trace directory; see

@@ -1,16 +1,19 @@
-//! The stored index, next to its thread file.
+//! The stored index, next to its thread file. The indexes of a trace in one file are in another one beside it.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::{Index, Place};
+use crate::format::container::StreamKind;
 use crate::format::index::{IndexFile, IntervalSums, sample};
-use crate::read::{Content, ThreadFile};
+use crate::read::{Container, Content, ThreadFile};
 use crate::scan::Summary;
-use crate::{Error, Offset, Result};
+use crate::write::{Compression, ContainerWriter};
+use crate::{Error, Offset, Result, ThreadId};
 
 /// A stored index that is larger than a quarter of its thread file is not read. flow writes 0.1 %.
 const LARGEST_PART: u64 = 4;
@@ -33,7 +36,13 @@ impl Index {
     /// Where the index of a thread is stored.
     #[must_use]
     pub fn path(file: &ThreadFile) -> PathBuf {
-        file.path.with_extension("idx")
+        file.index_path()
+    }
+
+    /// Returns whether the file with the thread's events has its index too, so that none is stored beside it.
+    #[must_use]
+    pub fn is_inside(file: &ThreadFile) -> bool {
+        file.index_inside().is_some()
     }
 
     /// The bytes of the stored index; 0 if there is none.
@@ -112,8 +121,14 @@ impl Index {
         let path = Self::path(file);
         let io_error = |source| Error::Io { path: path.clone(), source };
         let stored = self.encoded(file, content)?;
-        let new = path.with_extension("idx.new");
-        write_new(&new, &stored).and_then(|()| fs::rename(&new, &path)).map_err(|error| {
+        let mut new = path.clone().into_os_string();
+        new.push(".new");
+        let new = PathBuf::from(new);
+        let written = match file.is_in_one_file() {
+            true => write_all(&new, &path, file.id, &stored),
+            false => create(&new).and_then(|mut file| file.write_all(&stored)),
+        };
+        written.and_then(|()| fs::rename(&new, &path)).map_err(|error| {
             let _ = fs::remove_file(&new);
             io_error(error)
         })?;
@@ -143,14 +158,27 @@ impl Index {
     }
 }
 
-/// Writes a file that is as private as the trace, and follows no link.
-fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Writes the index of a thread, and those that the old file has of others.
+fn write_all(new: &Path, old: &Path, thread: ThreadId, index: &[u8]) -> io::Result<()> {
+    // A file of another kind is replaced.
+    let old = Container::in_file(old).ok().flatten().map(Arc::new);
+    let mut writer = ContainerWriter::new(BufWriter::new(create(new)?), Compression::Off)?;
+    for (other, stored) in old.iter().flat_map(Container::indexes) {
+        if other != thread {
+            writer.write_stream(StreamKind::Index, Some(other), stored.reader())?;
+        }
+    }
+    writer.write_stream(StreamKind::Index, Some(thread), index)?;
+    writer.finish().map(|_| ())
+}
+
+/// Creates a file that is as private as the trace, and follows no link.
+fn create(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    file.write_all(bytes)
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
 fn entry(&super::Interval { start, fall }: &super::Interval, end: Place) -> IntervalSums {

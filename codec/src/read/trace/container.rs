@@ -285,6 +285,12 @@ impl Container {
         threads.into_iter()
     }
 
+    /// The indexes of all threads that have one.
+    pub(crate) fn indexes(self: &Arc<Self>) -> impl Iterator<Item = (ThreadId, Stored)> {
+        let index = |thread| Some((thread, self.stored(StreamKind::Index, thread)?));
+        self.threads().filter_map(index)
+    }
+
     /// A stream; `None` if no block has a piece of it.
     pub(crate) fn stream(self: &Arc<Self>, kind: StreamKind, thread: ThreadId) -> Option<Stream> {
         let start = self.pieces.partition_point(|piece| piece.stream() < (kind, thread));

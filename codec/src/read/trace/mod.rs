@@ -14,6 +14,7 @@ mod text;
 mod thread_file;
 mod threads;
 
+pub(crate) use self::container::Container;
 pub use self::directory::{JournalReading, Trace, TraceSet};
 pub use self::journal::is_journal_elsewhere;
 pub use self::methods::{Method, Methods};

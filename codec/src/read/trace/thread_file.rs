@@ -13,7 +13,7 @@ use super::regular;
 use super::stored::Stored;
 use crate::format::container::StreamKind;
 use crate::format::marks::Position;
-use crate::format::names::{EventFormat, MARKS_EXTENSION};
+use crate::format::names::{self, EventFormat, MARKS_EXTENSION};
 use crate::{Error, Offset, Result, ThreadId};
 
 /// An exit run is one record, but one line for each exit. A chunk with more lines than this is not from flow:
@@ -178,10 +178,30 @@ impl ThreadFile {
 
     /// Opens its index as it is stored; `None` if there is none.
     pub(crate) fn open_index(&self) -> io::Result<Option<Stored>> {
-        let container = self.container.as_ref();
-        match container.and_then(|container| container.stored(StreamKind::Index, self.id)) {
-            Some(index) => Ok(Some(index)),
-            None => Ok(regular::open(&self.path.with_extension("idx"))?.map(Stored::file)),
+        if let Some(index) = self.index_inside() {
+            return Ok(Some(index));
+        }
+        let path = self.index_path();
+        if !self.is_in_one_file() {
+            return Ok(regular::open(&path)?.map(Stored::file));
+        }
+        let indexes = Container::in_file(&path).map_err(io::Error::other)?.map(Arc::new);
+        Ok(indexes.and_then(|indexes| indexes.stored(StreamKind::Index, self.id)))
+    }
+
+    /// Its index in the file with its events, if a trace was written to that from beginning to end.
+    pub(crate) fn index_inside(&self) -> Option<Stored> {
+        let container = self.container.as_ref()?;
+        container.stored(StreamKind::Index, self.id)
+    }
+
+    /// The file in which an index of it is stored.
+    pub(crate) fn index_path(&self) -> PathBuf {
+        match &self.container {
+            Some(container) if self.is_in_one_file() => {
+                names::beside(container.path(), names::INDEXES)
+            }
+            _ => self.path.with_extension("idx"),
         }
     }
 
