@@ -73,12 +73,17 @@ pub fn to_directory(trace: &Trace, path: &Path, progress: &mut dyn FnMut(u64)) -
     pass_streams(trace, manifest_of_flow(trace).as_ref(), path, &mut take, progress)
 }
 
-/// Writes the threads without files of their own to a new file, with what the journal holds of them.
+/// Writes the threads without files of their own, and their lines, to a new file, with what the journal holds of
+/// them.
 ///
 /// # Errors
 /// The trace cannot be read, or the file not be created and written.
 pub fn to_shared(trace: &Trace, path: &Path) -> Result<()> {
     let (file, _) = write_file(path, Compression::Off, &mut |take| {
+        if let Some(mut lines) = trace.shared_lines() {
+            let io_error = |source| Error::Io { path: path.to_path_buf(), source };
+            take(StreamKind::Threads, None, &mut lines).map_err(io_error)?;
+        }
         let mut shared = trace.files.iter().filter(|file| file.is_shared());
         shared.try_for_each(|file| pass_thread(file, path, take, &mut |_| {}))
     })?;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use flow_model::{Event, Mark, decode_container, open_chunks, read_thread};
+use flow_model::{Event, Mark, decode_container, open_chunks, open_lines, read_thread};
 use serde_json::Value;
 
 use crate::ThreadTree;
@@ -230,9 +230,10 @@ fn decode(dir: &Path, damaged: Option<&str>) -> Decoded {
         assert!(text.is_empty() || text.ends_with('\n'), "{name} ends inside a line");
         text
     };
-    let json_lines = |name: &str| -> Vec<Value> {
-        text(name).lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect()
+    let as_json = |text: &str| -> Vec<Value> {
+        text.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect()
     };
+    let json_lines = |name: &str| as_json(&text(name));
     let mut keys = HashMap::new();
     for line in text("ids.properties").lines() {
         let (key, id) = line.rsplit_once('=').expect("key=id");
@@ -241,7 +242,20 @@ fn decode(dir: &Path, damaged: Option<&str>) -> Decoded {
     }
     let mut threads: BTreeMap<u64, DecodedThread> = BTreeMap::new();
     let mut open_frames = BTreeMap::new();
-    for line in json_lines("threads.jsonl") {
+    // The journal is read before the files that it continues.
+    let journal = fs::read(journal);
+    let shared = fs::read(dir.join("shared.flowtrace"));
+    let (mut shared, lines) = shared.map(|bytes| decode_container(&bytes)).unwrap_or_default();
+    let open = journal.as_ref().ok().and_then(|journal| open_lines(journal));
+    let lines = match open {
+        Some((before, open)) => {
+            let after = lines.get(before + open.len()..).unwrap_or_default();
+            [&lines[..before], &open, after].concat()
+        }
+        None => lines,
+    };
+    let lines = as_json(&String::from_utf8(lines).expect("lines are text"));
+    for line in lines.into_iter().chain(json_lines("threads.jsonl")) {
         let id = line["id"].as_u64().expect("an id");
         match line["event"].as_str().expect("an event") {
             "start" => {
@@ -293,14 +307,12 @@ fn decode(dir: &Path, damaged: Option<&str>) -> Decoded {
             thread.events = decode_lines(&thread.bytes);
         }
     }
-    let shared = fs::read(dir.join("shared.flowtrace"));
-    let mut shared = shared.map(|bytes| decode_container(&bytes)).unwrap_or_default();
     for (id, contained) in &mut shared {
         let thread = threads.get_mut(id).unwrap_or_else(|| panic!("{id} has no start line"));
         assert!(thread.bytes.is_empty(), "thread {id} is in two files");
         thread.bytes = std::mem::take(&mut contained.events);
     }
-    let mut open = match fs::read(journal) {
+    let mut open = match journal {
         Ok(journal) => open_chunks(&journal),
         Err(error) => {
             assert!(!has_journal, "journal: {error}");

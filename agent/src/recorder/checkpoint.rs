@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use flow_codec::ThreadId;
 use flow_codec::format::journal::{
-    HEADER_BYTES, SLOT_HEADER_BYTES, SlotHeader, SlotWord, WORD_BYTES, chunk_start, is_open,
+    HEADER_BYTES, LINES, SLOT_HEADER_BYTES, SlotHeader, SlotWord, WORD_BYTES, chunk_start, is_open,
 };
 
 use super::Recorder;
-use super::journal::Journal;
+use super::journal::{Journal, Slot};
 use crate::certain::Certain as _;
 use crate::sys::allocator;
 
@@ -83,6 +83,12 @@ impl Recorder {
             }
             drop(out);
             put(&of_thread)?;
+        }
+        if copied.last().is_none_or(|last| last.0 != LINES) {
+            let copy = |slot: &Slot| copy_slot(slot.words(), &mut bytes);
+            if self.threads.shared_lines().with_slot(copy).transpose()? == Some(true) {
+                put(&bytes)?;
+            }
         }
         Ok(())
     }

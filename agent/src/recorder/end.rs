@@ -56,6 +56,9 @@ impl Recorder {
         }
         // A thread that waits is not live any more, or was so above.
         self.write_ended();
+        if let Err(error) = self.threads.finish(self.lines_to()) {
+            self.losses.note(&error.to_string());
+        }
         if let Some(left) = self.queue.as_ref().and_then(|queue| queue.end(deadline)) {
             self.journal.keep();
             self.add(left, 0);

@@ -24,6 +24,7 @@ mod ids;
 mod journal;
 mod known;
 mod left_out;
+mod lines;
 mod losses;
 mod marks;
 mod methods;

@@ -11,6 +11,7 @@ use super::hand_over::Last;
 use super::marks::MarkBuffer;
 use super::queue::After;
 use super::thread::{OldFrames, OutState, ThreadStart};
+use super::threads::LinesTo;
 use super::{ControlPlace, Recorder, SideBand, ThreadFacts, ThreadRecorder};
 use crate::sys::clock;
 
@@ -33,9 +34,9 @@ impl Recorder {
         } else {
             OldFrames::None
         };
-        let announce = || self.threads.write_start(facts, self.elapsed_ns());
-        let marks = (self.config.side_band != SideBand::None).then(MarkBuffer::default);
         let home = self.threads.home(facts.is_virtual);
+        let announce = || self.threads.write_start(facts, home, self.elapsed_ns(), self.lines_to());
+        let marks = (self.config.side_band != SideBand::None).then(MarkBuffer::default);
         let now_ns = self.clock_ns();
         let cpu = CpuTime::of_current(facts.is_virtual || now_ns.is_none());
         let recorder = ThreadRecorder::new(
@@ -53,7 +54,7 @@ impl Recorder {
                 return None;
             }
         };
-        if let Err(error) = self.threads.start(facts, &recorder) {
+        if let Err(error) = self.threads.start(facts, home, &recorder) {
             // The thread is not in the table, so nothing would read its chunk.
             recorder.lock_out().slot().close();
             recorder.park();
@@ -83,7 +84,8 @@ impl Recorder {
         }
         // A virtual thread has no CPU time of its own: it has run on the threads of others.
         let cpu_ns = facts.filter(|facts| !facts.is_virtual).map(|_| clock::cpu_time());
-        if let Err(error) = self.threads.end(thread.id(), self.elapsed_ns(), cpu_ns) {
+        let ended = self.threads.end(thread.id(), self.elapsed_ns(), cpu_ns, self.lines_to());
+        if let Err(error) = ended {
             self.stop_storing(&error);
         }
         log::debug!("thread {} ended", thread.id());
@@ -129,8 +131,13 @@ impl Recorder {
     }
 
     fn note_name(&self, thread: ThreadId, name: &str) {
-        if let Err(error) = self.threads.rename(thread, name, self.elapsed_ns()) {
+        let renamed = self.threads.rename(thread, name, self.elapsed_ns(), self.lines_to());
+        if let Err(error) = renamed {
             self.stop_storing(&error);
         }
+    }
+
+    pub(super) fn lines_to(&self) -> LinesTo<'_> {
+        (&self.journal, &*self.sink)
     }
 }

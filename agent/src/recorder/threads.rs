@@ -8,8 +8,9 @@ use flow_codec::ThreadId;
 use flow_codec::format::threads::ThreadLine;
 use parking_lot::Mutex;
 
-use super::ThreadRecorder;
-use crate::sink::{Home, LineFile, SinkError};
+use super::lines::SharedLines;
+use super::{Journal, ThreadRecorder};
+use crate::sink::{Home, LineFile, Sink, SinkError};
 use crate::sys::allocator::{self, OutOfMemory};
 
 /// What the JVM knows about a thread.
@@ -45,6 +46,7 @@ fn bounded(name: &str) -> String {
 struct LiveThread {
     recorder: Arc<ThreadRecorder>,
     name: String,
+    home: Home,
 }
 
 /// This many threads have files of their own, which are simpler to read and to copy. Further ones share a file.
@@ -75,13 +77,10 @@ impl Live {
         Ok(())
     }
 
-    fn remove(&mut self, id: ThreadId) {
-        if let Some(place) = self.by_id.remove(&id) {
-            if let Some(at) = self.places.get_mut(place) {
-                *at = None;
-            }
-            self.free.push(place);
-        }
+    fn remove(&mut self, id: ThreadId) -> Option<LiveThread> {
+        let place = self.by_id.remove(&id)?;
+        self.free.push(place);
+        self.places.get_mut(place).and_then(Option::take)
     }
 
     fn get(&self, id: ThreadId) -> Option<&LiveThread> {
@@ -96,9 +95,14 @@ impl Live {
 /// This many threads are visited before the table is unlocked for a moment, so that others may start or end.
 const AT_ONCE: usize = 128;
 
+/// Where lines of threads that share a file go, and what keeps them until then.
+pub(super) type LinesTo<'a> = (&'a Journal, &'a dyn Sink);
+
 #[derive(Debug)]
 pub(super) struct ThreadTable {
     lines: LineFile,
+    /// The lines of threads that share a file.
+    shared: SharedLines,
     live: Mutex<Live>,
     started: AtomicU64,
     /// Threads that got files of their own.
@@ -114,6 +118,7 @@ impl ThreadTable {
     pub(super) fn new(lines: LineFile) -> Self {
         Self {
             lines,
+            shared: SharedLines::default(),
             live: Mutex::default(),
             started: AtomicU64::new(0),
             with_files: AtomicU64::new(0),
@@ -128,29 +133,47 @@ impl ThreadTable {
     }
 
     /// Writes the line of a thread that is about to record.
-    pub(super) fn write_start(&self, facts: &ThreadFacts, at_ns: u64) -> Result<(), SinkError> {
+    pub(super) fn write_start(
+        &self,
+        facts: &ThreadFacts,
+        home: Home,
+        at_ns: u64,
+        to: LinesTo<'_>,
+    ) -> Result<(), SinkError> {
         let ThreadFacts { id, ref name, daemon, is_virtual, .. } = *facts;
-        self.write(&ThreadLine::Start { id, name: bounded(name), daemon, is_virtual, at_ns })
+        let line = ThreadLine::Start { id, name: bounded(name), daemon, is_virtual, at_ns };
+        self.write(home, &line, to)
     }
 
     /// Adds the thread to those that record.
     pub(super) fn start(
         &self,
         facts: &ThreadFacts,
+        home: Home,
         recorder: &Arc<ThreadRecorder>,
     ) -> Result<(), OutOfMemory> {
         self.started.fetch_add(1, Ordering::Relaxed);
-        let live = LiveThread { recorder: Arc::clone(recorder), name: bounded(&facts.name) };
+        let (recorder, name) = (Arc::clone(recorder), bounded(&facts.name));
+        let live = LiveThread { recorder, name, home };
         self.live.lock().insert(facts.id, live)
     }
 
-    pub(super) fn rename(&self, id: ThreadId, name: &str, at_ns: u64) -> Result<(), SinkError> {
+    pub(super) fn rename(
+        &self,
+        id: ThreadId,
+        name: &str,
+        at_ns: u64,
+        to: LinesTo<'_>,
+    ) -> Result<(), SinkError> {
         let name = bounded(name);
-        match self.live.lock().get_mut(id) {
-            Some(live) if live.name != name => live.name.clone_from(&name),
+        let home = match self.live.lock().get_mut(id) {
+            Some(live) if live.name != name => {
+                live.name.clone_from(&name);
+                live.home
+            }
             _ => return Ok(()),
-        }
-        self.write(&ThreadLine::Rename { id, name, at_ns })
+        };
+        self.write(home, &ThreadLine::Rename { id, name, at_ns }, to)
     }
 
     pub(super) fn end(
@@ -158,13 +181,25 @@ impl ThreadTable {
         id: ThreadId,
         at_ns: u64,
         cpu_ns: Option<u64>,
+        to: LinesTo<'_>,
     ) -> Result<(), SinkError> {
-        self.forget(id);
-        self.write(&ThreadLine::End { id, at_ns, cpu_ns })
+        let ended = self.live.lock().remove(id);
+        let home = ended.map_or(Home::Own, |thread| thread.home);
+        self.write(home, &ThreadLine::End { id, at_ns, cpu_ns }, to)
     }
 
     pub(super) fn forget(&self, id: ThreadId) {
         self.live.lock().remove(id);
+    }
+
+    /// Writes the last lines.
+    pub(super) fn finish(&self, (journal, sink): LinesTo<'_>) -> Result<(), SinkError> {
+        self.shared.finish(journal, sink)
+    }
+
+    /// The lines of threads that share a file.
+    pub(super) fn shared_lines(&self) -> &SharedLines {
+        &self.shared
     }
 
     /// Calls `ask` for all live threads, and returns whether it was `true` for any. The table is locked for a
@@ -193,7 +228,7 @@ impl ThreadTable {
     ) -> Result<(), SinkError> {
         let omitted = frames.len().saturating_sub(MAX_OPEN_FRAMES);
         frames.drain(..omitted);
-        self.write(&ThreadLine::Open { id, frames, omitted: omitted as u64, at_ns })
+        self.lines.append_json(&ThreadLine::Open { id, frames, omitted: omitted as u64, at_ns })
     }
 
     /// The live threads, one by one: the table is not locked in between, and nothing is allocated.
@@ -214,8 +249,17 @@ impl ThreadTable {
         self.started.load(Ordering::Relaxed)
     }
 
-    fn write(&self, line: &ThreadLine) -> Result<(), SinkError> {
-        self.lines.append_json(line)
+    fn write(
+        &self,
+        home: Home,
+        line: &ThreadLine,
+        (journal, sink): LinesTo<'_>,
+    ) -> Result<(), SinkError> {
+        if home == Home::Shared && journal.is_shared() && sink.takes_lines() {
+            self.shared.append(line, journal, sink)
+        } else {
+            self.lines.append_json(line)
+        }
     }
 }
 

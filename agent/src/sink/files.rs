@@ -156,6 +156,17 @@ impl Sink for FileSink {
         Ok(threads.iter().map(|thread| thread.chunk.bytes.len() as u64).sum())
     }
 
+    fn takes_lines(&self) -> bool {
+        self.format == EventFormat::Binary
+    }
+
+    fn write_lines(&self, offset: u64, lines: &[u8]) -> Result<(), SinkError> {
+        let stream = (ThreadId::new(0), StreamKind::Threads);
+        self.share(|shared, directory, budget| {
+            shared.append(directory, budget, stream, offset, lines)
+        })
+    }
+
     fn close(&self) {
         self.shared.close();
     }

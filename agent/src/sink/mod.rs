@@ -101,6 +101,20 @@ pub trait Sink: Send + Sync {
         Ok(written)
     }
 
+    /// Whether lines of threads that share a file belong into that file.
+    fn takes_lines(&self) -> bool {
+        false
+    }
+
+    /// Stores such lines, after `offset` bytes of earlier ones, if it [takes](Self::takes_lines) any.
+    ///
+    /// # Errors
+    /// They are not stored whole; no further ones may follow.
+    fn write_lines(&self, offset: u64, lines: &[u8]) -> Result<(), SinkError> {
+        let _ = (offset, lines);
+        Ok(())
+    }
+
     /// Closes what is open, at the end of the recording. Nothing is stored from then on.
     fn close(&self);
 }

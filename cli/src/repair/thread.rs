@@ -50,18 +50,31 @@ impl Work<'_> {
         };
         let threads = self.trace.files.iter().filter(|file| file.is_shared());
         let missing = threads.filter(is_incomplete).count();
-        if missing == 0 {
+        let lines = self.trace.lines_in_journal();
+        if missing == 0 && lines == 0 {
             return Ok(());
         }
         let path = self.trace.dir.join(names::SHARED);
-        let mut old = File::open(&path).map_err(|error| failure(&path, error))?;
-        self.kept.keep(names::SHARED, &mut old)?;
+        match File::open(&path) {
+            Ok(mut old) => self.kept.keep(names::SHARED, &mut old)?,
+            // The journal has all of it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(failure(&path, error)),
+        }
         let new = self.trace.dir.join(names::NEW_SHARED);
         let _ = fs::remove_file(&new);
         convert::to_shared(self.trace, &new)?;
         fs::rename(&new, &path).map_err(|error| failure(&path, error))?;
-        let text = format!("{} completed from the journal", plural(missing as u64, "thread"));
-        self.add(Severity::Repaired, names::SHARED, text);
+        if missing > 0 {
+            let text = format!("{} completed from the journal", plural(missing as u64, "thread"));
+            self.add(Severity::Repaired, names::SHARED, text);
+        }
+        if lines > 0 {
+            let bytes = plural(lines, "byte");
+            let text =
+                format!("{bytes} of names, starts and ends of threads written from the journal");
+            self.add(Severity::Repaired, names::SHARED, text);
+        }
         Ok(())
     }
 

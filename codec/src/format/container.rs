@@ -40,6 +40,9 @@
 //! | 6 | the manifest, whole: the last one counts | `trace.json` |
 //! | 7 | the index of the block's thread | `thread-<id>.idx` |
 //!
+//! In the `shared.flowtrace` of a directory, the stream *threads* has the lines of the threads that share that file; the
+//! others are in `threads.jsonl`.
+//!
 //! A stream without bytes, of a file that is empty, has one piece without bytes.
 //!
 //! Names come before the first event that uses them. A file without an end is that of a JVM that is recording

@@ -99,6 +99,15 @@
 //! [`container`](super::container), chunks may be written in another order than they were recorded: then the open
 //! ones fill the gaps.
 //!
+//! # Lines
+//!
+//! A slot of thread 2<sup>64</sup> − 1 has lines instead of events: those of threads that share a file
+//! ([`threads`](super::threads)), which are written when they fill a slot. The *offset* counts bytes of the stream
+//! *threads* of that file; the lines follow it, in the place and form of a chunk. Readers leave out an unfinished
+//! line. What the file has after the offset begins with the same bytes.
+//!
+//! # Beside the JVM
+//!
 //! A reader that runs beside the JVM reads the state word before and after the slot: if it changed, the slot
 //! belongs to another thread now. Files and names are read after the journal: then they hold what it builds
 //! on.
@@ -172,6 +181,11 @@ pub const HEADER_BYTES: usize = 64;
 pub const WORD_BYTES: usize = 8;
 /// Bytes of a slot before the state of the canonicalizer.
 pub const SLOT_HEADER_BYTES: usize = 5 * WORD_BYTES;
+
+/// The thread of a slot that holds lines of threads instead of a chunk.
+pub const LINES: ThreadId = ThreadId::new(u64::MAX);
+/// This many zero bytes, two words, end a chunk.
+pub const GAP_BYTES: usize = 2 * WORD_BYTES;
 
 /// No more bytes of a chunk are read. A recorder's largest chunk is an eighth of it, and exits that follow it
 /// need a byte for each frame of the stack.

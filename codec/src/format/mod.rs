@@ -9,7 +9,7 @@
 //! | `thread-<id>.jsonl` | [`jsonl`]: the same events, one JSON object a line (`format=jsonl`) | chunk by chunk |
 //! | `ids.properties` | [`ids`]: method key to id | before any event uses the id |
 //! | `methods.jsonl` | [`methods`]: what is known about each method | with `ids.properties` |
-//! | `shared.flowtrace` | [`container`]: events and marks of the threads that have no files of their own: virtual threads, and all after the first 1,000 | block by block |
+//! | `shared.flowtrace` | [`container`]: events, marks and lines of the threads that have no files of their own: virtual threads, and all after the first 1,000 | block by block |
 //! | `threads.jsonl` | [`threads`]: start, rename and end of threads | appended |
 //! | `journal` | [`journal`]: events that are not in the thread files yet | mapped while the JVM runs; removed at a clean end |
 //! | `checkpoint`, `checkpoint.new` | copies of the open chunks in the form of the [`journal`], with `durability=system` | about every second |

@@ -13,14 +13,15 @@ pub struct Contained {
     pub marks: Vec<u8>,
 }
 
-/// The threads in a container, as the recorder writes it: nothing is compressed, and the pieces of a thread
-/// follow one another. A last block that is not whole is left out.
+/// The threads in a container, and the lines about them, as the recorder writes it: nothing is compressed, and the
+/// pieces of a stream follow one another. A last block that is not whole is left out.
 ///
 /// # Panics
 /// The bytes are something else.
 #[must_use]
-pub fn decode_container(bytes: &[u8]) -> BTreeMap<u64, Contained> {
+pub fn decode_container(bytes: &[u8]) -> (BTreeMap<u64, Contained>, Vec<u8>) {
     let mut threads: BTreeMap<u64, Contained> = BTreeMap::new();
+    let mut lines = Vec::new();
     assert_eq!(&bytes[..16], b"flowtrce\0\0\0\0\0\0\0\x01", "magic and version");
     let mut rest = &bytes[16..];
     while !rest.is_empty() && rest != [12] {
@@ -28,10 +29,12 @@ pub fn decode_container(bytes: &[u8]) -> BTreeMap<u64, Contained> {
         let number = |range: std::ops::Range<usize>| {
             rest.get(range)?.iter().try_fold(0_u64, |n, byte| Some(n * 256 + u64::from(*byte)))
         };
-        let (Some(thread), Some(len)) = (number(1..9), number(9..13)) else { return threads };
+        let (Some(thread), Some(len)) = (number(1..9), number(9..13)) else {
+            return (threads, lines);
+        };
         let end = 17 + usize::try_from(len).expect("a length");
         let Some(mut objects) = rest.get(17..end).filter(|_| rest.len() > end) else {
-            return threads;
+            return (threads, lines);
         };
         assert_eq!(rest[end], 11, "the end of the block");
         let summed = [&rest[1..13], objects].concat();
@@ -42,10 +45,10 @@ pub fn decode_container(bytes: &[u8]) -> BTreeMap<u64, Contained> {
             objects = after;
             let offset = take(&mut body);
             assert_eq!(body[0], 0, "nothing is compressed");
-            let thread = threads.entry(thread).or_default();
             let stream = match kind {
-                4 => &mut thread.events,
-                5 => &mut thread.marks,
+                3 => &mut lines,
+                4 => &mut threads.entry(thread).or_default().events,
+                5 => &mut threads.entry(thread).or_default().marks,
                 other => panic!("kind {other}"),
             };
             assert_eq!(offset, stream.len() as u64, "pieces follow one another");
@@ -53,7 +56,7 @@ pub fn decode_container(bytes: &[u8]) -> BTreeMap<u64, Contained> {
         }
         rest = &rest[end + 1..];
     }
-    threads
+    (threads, lines)
 }
 
 /// CRC-32, bit by bit.

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::raw::{CanonicalEvent, Canonicalizer, parse};
 
+/// The thread of slots with lines.
+const LINES: u64 = u64::MAX;
+
 /// An open slot.
 #[derive(Clone, Debug)]
 pub struct OpenChunk {
@@ -59,9 +62,33 @@ pub fn open_chunks(journal: &[u8]) -> BTreeMap<u64, OpenChunk> {
         if !is_open {
             continue;
         }
+        if word(slot, 2) == LINES {
+            continue;
+        }
         let (thread, chunk) = (word(slot, 2), open_chunk(slot, word(journal, 2)));
         if found.get(&thread).is_none_or(|other| other.offset < chunk.offset) {
             found.insert(thread, chunk);
+        }
+    }
+    found
+}
+
+/// Lines of threads in a journal, and how many bytes of them come before.
+#[must_use]
+pub fn open_lines(journal: &[u8]) -> Option<(usize, Vec<u8>)> {
+    let mut rest = journal.get(64..).unwrap_or_default();
+    let mut found: Option<(usize, Vec<u8>)> = None;
+    while !rest.is_empty() && word(rest, 0) != 0 {
+        let (slot, further) = rest.split_at(len(word(rest, 0)));
+        rest = further;
+        let offset = len(word(slot, 3));
+        if word(slot, 1) & 1 == 1
+            && word(slot, 2) == LINES
+            && found.as_ref().is_none_or(|known| known.0 <= offset)
+        {
+            let text: Vec<u8> = slot[40..].iter().map(|byte| !byte).collect();
+            let end = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+            found = Some((offset, text[..end].to_vec()));
         }
     }
     found

@@ -15,7 +15,7 @@ mod thread;
 
 pub use container::{Contained, decode_container};
 pub use flow::{End, Event, Record, Stream, decode, decode_canonical, encode};
-pub use journal::{OpenChunk, Tick, open_chunks};
+pub use journal::{OpenChunk, Tick, open_chunks, open_lines};
 pub use marks::{Mark, decode_marks};
 pub use raw::{CanonicalEvent, Canonicalizer, RawEvent, canonicalize, canonicalize_marked, parse};
 pub use thread::read_thread;

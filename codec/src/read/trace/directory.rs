@@ -14,6 +14,7 @@ use super::journal::Journal;
 use super::jsonl::Converter;
 use super::place::Place;
 use super::regular;
+use super::stored::Stored;
 use super::text::{Text, read_whole};
 use crate::format::container::{self, StreamKind};
 use crate::format::manifest::{self, Manifest, Timing};
@@ -88,7 +89,7 @@ impl Trace {
             return Self::open_container(dir);
         }
         let mut damage = Vec::new();
-        let place = Place::directory(dir);
+        let mut place = Place::directory(dir);
         // The path of the journal does not change while a JVM records.
         let named = Self::manifest_of(dir).ok().flatten();
         // Read first, because everything on which it builds exists when it is read, and may not have existed
@@ -118,6 +119,8 @@ impl Trace {
             let path = dir.join(names::thread_file(id, format));
             ThreadFile::new(id, format, path, 0)
         };
+        let lines = journal.as_mut().and_then(|journal| journal.lines.take());
+        place.add_shared(listing.shared.as_ref(), lines);
         let journal =
             journal.map(|journal| attach(journal, &mut listing.files, new_file, &mut damage));
         listing.convert(&mut damage)?;
@@ -197,6 +200,17 @@ impl Trace {
             manifest,
             damage,
         }
+    }
+
+    /// The lines of threads that share a file of a directory.
+    pub(crate) fn shared_lines(&self) -> Option<StoredReader> {
+        self.place.shared_lines().cloned().map(Stored::reader)
+    }
+
+    /// How many bytes of lines of threads only the journal has.
+    #[must_use]
+    pub fn lines_in_journal(&self) -> u64 {
+        self.place.unwritten_lines()
     }
 
     /// The bytes of a file with text, wherever they are; `None` if the trace has none.
@@ -358,6 +372,8 @@ struct Listing {
     has_trace: bool,
     files: Vec<ThreadFile>,
     further: Vec<PathBuf>,
+    /// The file of the threads that have no files of their own.
+    shared: Option<Arc<Container>>,
     /// Errors for files in place of a thread's events that cannot be read as such.
     damage: Vec<Error>,
 }
@@ -365,8 +381,13 @@ struct Listing {
 impl Listing {
     fn of(dir: &Path) -> Result<Self> {
         let io_error = |source| Error::Io { path: dir.to_path_buf(), source };
-        let mut listing =
-            Self { has_trace: false, files: Vec::new(), further: Vec::new(), damage: Vec::new() };
+        let mut listing = Self {
+            has_trace: false,
+            files: Vec::new(),
+            further: Vec::new(),
+            shared: None,
+            damage: Vec::new(),
+        };
         for entry in fs::read_dir(dir).map_err(io_error)? {
             let entry = entry.map_err(io_error)?;
             let name = entry.file_name();
@@ -427,6 +448,7 @@ impl Listing {
             let path = dir.join(names::thread_file(id, EventFormat::Binary));
             self.files.push(ThreadFile::contained(id, &shared, path));
         }
+        self.shared = Some(shared);
         Ok(())
     }
 

@@ -19,15 +19,16 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::open_chunk::{OpenChunk, OpenMarks};
 use super::place::Place;
 use super::regular;
 use super::text::MAX_DAMAGE;
 use crate::format::journal::{
-    HEADER_BYTES, MAGIC, MARKS_HEADER_BYTES, MAX_CHUNK_BYTES, MAX_MARKS_BYTES, MAX_RESUME_BYTES,
-    SAMPLE_WORDS, SLOT_HEADER_BYTES, SlotHeader, SlotWord, VERSION, WORD_BYTES, chunk_start,
-    is_open, placed,
+    GAP_BYTES, HEADER_BYTES, LINES, MAGIC, MARKS_HEADER_BYTES, MAX_CHUNK_BYTES, MAX_MARKS_BYTES,
+    MAX_RESUME_BYTES, SAMPLE_WORDS, SLOT_HEADER_BYTES, SlotHeader, SlotWord, VERSION, WORD_BYTES,
+    chunk_start, is_open, placed,
 };
 use crate::format::manifest::{Manifest, boot_id};
 use crate::format::marks::decode_all;
@@ -39,18 +40,26 @@ use crate::{Error, Offset, ThreadId};
 const WINDOW_BYTES: usize = 4096;
 /// The end of a chunk is searched for in pieces that grow up to this size.
 const MAX_STEP_BYTES: u64 = 64 * 1024;
-/// This many zero bytes, two words, end a chunk.
-const GAP_BYTES: u64 = 2 * WORD_BYTES as u64;
 /// How far after the end of a chunk further content is searched for, which should not be there.
 const LOOK_AHEAD_BYTES: u64 = 64 * 1024;
 /// How often a journal is read that keeps changing.
 const MAX_PASSES: usize = 8;
+
+/// Lines of threads that share a file, and how many bytes of lines come before them.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenLines {
+    pub(crate) offset: u64,
+    /// Whole lines.
+    pub(crate) bytes: Arc<[u8]>,
+}
 
 /// The content of a journal.
 #[derive(Debug, Default)]
 pub(crate) struct Journal {
     /// The open chunk of each thread that has one.
     pub(crate) chunks: BTreeMap<ThreadId, OpenChunk>,
+    /// Lines of threads, after some bytes of the stream that they continue.
+    pub(crate) lines: Option<OpenLines>,
     /// Whether it kept changing while it was read, so that the newest chunk of a thread may be missing.
     pub(crate) is_restless: bool,
     /// Whether it is the checkpoint.
@@ -106,6 +115,13 @@ impl Journal {
         };
         if let Some(chunk) = smaller {
             self.earlier.entry(thread).or_default().insert(chunk.offset, chunk);
+        }
+    }
+
+    /// Adds lines. Of two slots the one with the larger offset counts, as with chunks.
+    fn insert_lines(&mut self, lines: OpenLines) {
+        if self.lines.as_ref().is_none_or(|known| known.offset <= lines.offset) {
+            self.lines = Some(lines);
         }
     }
 
@@ -196,6 +212,7 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
             let states = self.pass(|reader, at, header, end| {
                 match reader.open_chunk(at, header, end)? {
                     Found::Chunk(chunk) => journal.insert(header.thread, chunk),
+                    Found::Lines(lines) => journal.insert_lines(lines),
                     Found::Nothing => {}
                     Found::Changed => is_torn = true,
                 }
@@ -348,6 +365,11 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
         let start = at + chunk_start(resume) as u64;
         let chunk_end = self.find_end(start, end)?;
         self.read_raw(start, chunk_end)?;
+        if header.thread == LINES {
+            let end = self.raw.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
+            let bytes = self.raw.get(..end).unwrap_or_default().into();
+            return Ok(Found::Lines(OpenLines { offset: header.offset, bytes }));
+        }
         if let Some(place) = first_invalid(&self.raw) {
             let found = text_of(self.raw.get(place..).unwrap_or_default());
             self.add_damage(start + place as u64, "an event", found);
@@ -396,7 +418,7 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
             self.add_damage(end, "the end of a chunk of at most 128 MiB", "more of it".to_owned());
         } else if let Some(further) = self.find_more(end, slot_end)?
             // While a JVM writes, more of the chunk may have been stored by now, so that the zeros are gone.
-            && further - end >= GAP_BYTES
+            && further - end >= GAP_BYTES as u64
             && self.find_zeros(end, further)? == end
         {
             let found = format!("more of the chunk at {further}");
@@ -529,6 +551,7 @@ impl MarksArea {
 /// The result of reading an open slot.
 enum Found {
     Chunk(OpenChunk),
+    Lines(OpenLines),
     /// Nothing usable.
     Nothing,
     /// It was given to another thread during the read.

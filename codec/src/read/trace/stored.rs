@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
@@ -14,6 +15,19 @@ pub(crate) enum Stored {
     File(Arc<File>, u64),
     /// In a container.
     Stream(Arc<Stream>),
+    /// In memory.
+    Bytes(Arc<[u8]>),
+    /// Parts of others, one after the other.
+    Joined(Arc<[Part]>),
+}
+
+/// A part of [`Stored`] bytes that are joined.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    stored: Stored,
+    /// Which bytes of it, and where the first of them is in the whole.
+    range: Range<u64>,
+    start: u64,
 }
 
 impl Stored {
@@ -22,9 +36,33 @@ impl Stored {
         Self::File(Arc::new(file), 0)
     }
 
+    /// These bytes of others, one after the other.
+    pub(crate) fn joined(parts: impl IntoIterator<Item = (Self, Range<u64>)>) -> Self {
+        let mut start = 0;
+        let parts = parts.into_iter().filter(|(_, range)| !range.is_empty());
+        let parts = parts.map(|(stored, range)| {
+            let part = Part { stored, start, range };
+            start = part.end();
+            part
+        });
+        Self::Joined(parts.collect())
+    }
+
     /// Reads some bytes from `offset` on. Returns 0 at the end.
     pub(crate) fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
+            Self::Bytes(bytes) => {
+                let at = usize::try_from(offset).unwrap_or(usize::MAX);
+                bytes.get(at..).unwrap_or_default().read(buffer)
+            }
+            Self::Joined(parts) => {
+                let next = parts.partition_point(|part| part.end() <= offset);
+                let Some(part) = parts.get(next) else { return Ok(0) };
+                let from = part.range.start + (offset - part.start);
+                let left = usize::try_from(part.range.end - from).unwrap_or(usize::MAX);
+                let len = left.min(buffer.len());
+                part.stored.read_at(from, buffer.get_mut(..len).unwrap_or_default())
+            }
             Self::File(file, start) => file.read_at(buffer, start.saturating_add(offset)),
             Self::Stream(stream) => stream.read_at(offset, buffer),
         }
@@ -51,12 +89,21 @@ impl Stored {
         match self {
             Self::File(file, start) => Ok(file.metadata()?.len().saturating_sub(*start)),
             Self::Stream(stream) => Ok(stream.len()),
+            Self::Bytes(bytes) => Ok(bytes.len() as u64),
+            Self::Joined(parts) => Ok(parts.last().map_or(0, Part::end)),
         }
     }
 
     /// Reads the bytes one after the other.
     pub(crate) fn reader(self) -> StoredReader {
         StoredReader { stored: self, at: 0 }
+    }
+}
+
+impl Part {
+    /// Where it ends in the whole.
+    fn end(&self) -> u64 {
+        self.start.saturating_add(self.range.end - self.range.start)
     }
 }
 
@@ -84,5 +131,28 @@ impl Seek for StoredReader {
         };
         self.at = from.checked_add_signed(by).ok_or(io::ErrorKind::InvalidInput)?;
         Ok(self.at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn joined_parts_read_as_one() {
+        let bytes = |bytes: &[u8]| Stored::Bytes(bytes.into());
+        let (first, second) = (bytes(b"0123456789"), bytes(b"abc"));
+        let parts = [(first.clone(), 0..3), (second.clone(), 0..0), (second, 0..3), (first, 8..10)];
+        let joined = Stored::joined(parts);
+        assert_eq!(joined.len().unwrap(), 8);
+        let mut all = String::new();
+        joined.clone().reader().read_to_string(&mut all).unwrap();
+        assert_eq!(all, "012abc89");
+        for from in 0..8 {
+            let mut some = vec![0; 8 - from];
+            joined.read_exact_at(from as u64, &mut some).unwrap();
+            assert_eq!(some, all.as_bytes()[from..]);
+        }
+        assert!(joined.read_exact_at(7, &mut [0; 2]).is_err());
     }
 }
