@@ -7,8 +7,10 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use crate::common::journal::{Slot, write_journal};
 use crate::common::{IDS, command, flow, manifest, trace};
-use flow_codec::Offset;
+use flow_codec::format::container::{self, BlockEncoder, Coding, StreamKind};
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
+use flow_codec::format::names;
+use flow_codec::{Offset, ThreadId};
 use tempfile::TempDir;
 
 /// A trace that is being recorded, as long as the lock is held.
@@ -138,6 +140,51 @@ fn new_calls_are_shown_once_and_in_order_until_the_end() {
             WORK.trim()
         )
     );
+}
+
+#[test]
+fn a_file_is_followed_while_blocks_are_appended() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("app.flowtrace");
+    let mut file = File::options().create_new(true).append(true).open(&path).unwrap();
+    file.lock().unwrap();
+    file.write_all(&container::header()).unwrap();
+    let append = |kind, thread: Option<u64>, offset, bytes: &[u8]| {
+        let mut block = BlockEncoder::default();
+        block.begin(thread.map(ThreadId::new));
+        block.add(kind, offset, bytes.len(), Coding::Raw, bytes);
+        (&file).write_all(block.finish()).unwrap();
+    };
+    let journal = |slots: &[Slot<'_>]| {
+        write_journal(dir.path(), slots);
+        let beside = names::beside(&path, names::JOURNAL);
+        fs::rename(dir.path().join("journal"), beside).unwrap();
+    };
+    append(StreamKind::Manifest, None, 0, manifest(0, None).as_bytes());
+    append(StreamKind::Ids, None, 0, IDS.as_bytes());
+    journal(&[slot(1, 0, &[0x80, 0x81, 0x00])]);
+    let mut run = Following::start(&path, &[]);
+    run.expect(&["thread 1", MAIN, WORK]);
+    // The chunk goes to the file, and another one is open.
+    append(StreamKind::Events, Some(1), 0, &[0x80, 0x81, 0x00]);
+    journal(&[slot(1, 3, &[0x81, 0x00])]);
+    run.expect(&[WORK]);
+    // That one waits, and the next one is open.
+    let waits = slot(1, 3, &[0x81, 0x00, 0x80]);
+    journal(&[slot(1, 6, &[0x81]), waits]);
+    run.expect(&[&format!("  {MAIN}"), &format!("  {WORK}")]);
+    append(StreamKind::Events, Some(1), 3, &[0x81, 0x00, 0x80]);
+    journal(&[slot(1, 6, &[0x81, 0x81]), waits]);
+    run.expect(&[&format!("    {WORK}")]);
+    // The end.
+    append(StreamKind::Events, Some(1), 6, &[0x81, 0x81]);
+    append(StreamKind::Manifest, None, 0, manifest(0, Some((6, 2, 8))).as_bytes());
+    (&file).write_all(&[container::END]).unwrap();
+    fs::remove_file(names::beside(&path, names::JOURNAL)).unwrap();
+    drop(file);
+    let (code, out, err) = run.end();
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+    assert!(out.starts_with("… 4 frames still open at the end: ") && out.lines().count() == 1);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,8 +19,9 @@ use crate::{Error, Offset, Result, ThreadId};
 
 /// What a damaged piece reads as: no record, no mark, and no line.
 const DAMAGED: u8 = 0xFF;
-/// How much is read at once on the way from block to block.
-const WINDOW_BYTES: usize = 64 * 1024;
+/// How much is read at once on the way from block to block: little from large blocks, of which only the start is
+/// needed, and more where small ones follow each other.
+const WINDOW_BYTES: RangeInclusive<usize> = 4 * 1024..=64 * 1024;
 /// More errors than this are not listed.
 const MAX_DAMAGE: usize = 20;
 /// The gaps in all streams may be this large, and in addition so much larger than the file: more is not what damage
@@ -179,7 +180,8 @@ impl Container {
             }
             next += object.head + object.stored;
         }
-        let is_block = next == last && window.byte(&self.file, end - 1)? == Some(STOP);
+        // The next block is read with it.
+        let is_block = next == last && window.bytes(&self.file, end - 1, 1)?.first() == Some(&STOP);
         if !is_block {
             self.pieces.truncate(known);
         }
@@ -444,11 +446,13 @@ struct Window {
     len: u64,
     start: u64,
     bytes: Vec<u8>,
+    /// How much was read.
+    size: usize,
 }
 
 impl Window {
     const fn new(len: u64) -> Self {
-        Self { len, start: 0, bytes: Vec::new() }
+        Self { len, start: 0, bytes: Vec::new(), size: 0 }
     }
 
     /// At least `wanted` bytes from an offset on, or all that are left.
@@ -461,7 +465,10 @@ impl Window {
         if has(self).is_none() {
             let mut bytes = std::mem::take(&mut self.bytes);
             let left = usize::try_from(self.len.saturating_sub(at)).unwrap_or(usize::MAX);
-            bytes.resize(WINDOW_BYTES.min(left), 0);
+            let (least, most) = (*WINDOW_BYTES.start(), *WINDOW_BYTES.end());
+            let is_near = at.abs_diff(self.start + bytes.len() as u64) < least as u64;
+            self.size = if is_near { (2 * self.size).clamp(least, most) } else { least };
+            bytes.resize(self.size.max(wanted).min(left), 0);
             let read = read_some(file, &mut bytes, at)?;
             bytes.truncate(read);
             (self.start, self.bytes) = (at, bytes);
