@@ -23,6 +23,9 @@ use crate::format::names::{self, EventFormat};
 use crate::read::{Methods, OpenChunk, StoredReader, ThreadFile, Threads};
 use crate::{Error, Result, ThreadId};
 
+/// More bytes of a file than this do not lie between chunks that wait.
+const MAX_BETWEEN: u64 = 64 << 20;
+
 /// One trace: everything recorded by one run of a JVM.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -515,14 +518,15 @@ fn attach(
 ) -> JournalReading {
     let Journal { chunks, is_restless, is_checkpoint, damage: mut of_journal, .. } = journal;
     let mut without_file = Vec::new();
+    let mut budget = MAX_BETWEEN;
     for (id, open) in chunks {
         let attached = match files.binary_search_by_key(&id, |file| file.id) {
-            Ok(index) => files.get_mut(index).map_or(Ok(()), |file| file.attach(open)),
+            Ok(index) => files.get_mut(index).map_or(Ok(()), |file| file.attach(open, &mut budget)),
             // The thread has recorded nothing.
             Err(_) if open.is_empty() && open.offset == 0 => Ok(()),
             Err(_) => {
                 let mut file = new_file(id);
-                file.attach(open).map(|()| without_file.push(file))
+                file.attach(open, &mut budget).map(|()| without_file.push(file))
             }
         };
         of_journal.extend(attached.err());

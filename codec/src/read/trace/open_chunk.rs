@@ -1,5 +1,6 @@
 //! The end of a thread's events that is not in its file yet.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,9 +8,6 @@ use std::sync::Arc;
 use crate::format::flow::{Record, records};
 use crate::format::marks::{Mark, Position};
 use crate::write::EventCounts;
-
-/// More bytes of a file than this do not lie between chunks that wait.
-const MAX_BETWEEN: u64 = 128 << 20;
 
 /// The canonicalized chunk of a thread in the journal.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -59,30 +57,34 @@ impl OpenChunk {
     }
 
     /// Joins it with the chunks before it that the file lacks. The file has these ranges of the events, in order;
-    /// chunks may be written in another order than they were recorded. `read` returns a range of the file.
+    /// chunks may be written in another order than they were recorded. `read` returns a range of the file, for which
+    /// at most `budget` bytes of memory are taken.
     pub(crate) fn joined(
         mut self,
         in_file: &[Range<u64>],
+        budget: &mut u64,
         read: impl Fn(Range<u64>) -> io::Result<Vec<u8>>,
     ) -> io::Result<Self> {
         let before = std::mem::take(&mut self.before);
+        let has_bytes = |chunk: &&Self| chunk.offset < chunk.end();
+        let by_end: BTreeMap<u64, &Self> =
+            before.iter().filter(has_bytes).map(|chunk| (chunk.end(), chunk)).collect();
         let first = in_file.first().filter(|range| range.start == 0).map_or(0, |range| range.end);
         // From the last to the first.
         let mut parts: Vec<(Vec<u8>, EventCounts)> = Vec::new();
-        let (mut start, mut from_file) = (self.offset, 0_u64);
+        let mut start = self.offset;
         while start > first {
-            let ends_here = |chunk: &&Self| chunk.end() == start && chunk.offset < start;
-            let range = in_file.iter().find(|range| range.start < start && start <= range.end);
-            if let Some(range) = range.map(|range| range.start..start) {
-                from_file += range.end - range.start;
-                if from_file > MAX_BETWEEN {
-                    break;
-                }
+            let next = in_file.partition_point(|range| range.start < start);
+            let range = next.checked_sub(1).and_then(|number| in_file.get(number));
+            if let Some(range) = range.filter(|range| start <= range.end) {
+                let Some(left) = budget.checked_sub(start - range.start) else { break };
+                *budget = left;
+                let bytes = read(range.start..start)?;
                 start = range.start;
-                let bytes = read(range)?;
+                self.is_all = true;
                 let events = count(&bytes);
                 parts.push((bytes, events));
-            } else if let Some(chunk) = before.iter().find(ends_here) {
+            } else if let Some(chunk) = by_end.get(&start) {
                 let (len, events) = chunk.whole;
                 parts.push((chunk.records.get(..len).unwrap_or_default().to_vec(), events));
                 start = chunk.offset;
@@ -94,7 +96,6 @@ impl OpenChunk {
             return Ok(self);
         }
         self.offset = start;
-        self.is_all |= from_file > 0;
         let mut records = Vec::new();
         for (bytes, events) in parts.iter().rev() {
             records.extend_from_slice(bytes);
@@ -179,10 +180,23 @@ mod tests {
                 Ok(vec![0x81; usize::try_from(range.end - range.start).unwrap()])
             };
             let ranges: Vec<_> = in_file.iter().map(|&(start, end)| start..end).collect();
-            let joined = last.joined(&ranges, read).unwrap();
+            let joined = last.joined(&ranges, &mut 1000, read).unwrap();
             let found = (joined.offset, joined.events.enters, joined.is_all);
             assert_eq!(found, (start, events, is_all), "{in_file:?}");
             assert_eq!(joined.records.len() as u64, events);
         }
+    }
+
+    #[test]
+    fn what_lies_between_chunks_takes_a_limited_memory() {
+        let before = vec![chunk(300, 100), chunk(100, 100)];
+        let last = OpenChunk { before, ..chunk(400, 10) };
+        let mut budget = 150;
+        let read =
+            |range: Range<u64>| Ok(vec![0x81; usize::try_from(range.end - range.start).unwrap()]);
+        let joined = last.clone().joined(&[0..50, 200..300], &mut budget, read).unwrap();
+        assert_eq!((joined.offset, budget), (100, 50));
+        let joined = last.joined(&[0..50, 200..300], &mut budget, read).unwrap();
+        assert_eq!((joined.offset, budget), (300, 50));
     }
 }

@@ -122,9 +122,9 @@ impl ThreadFile {
         self.converted.as_ref().map_or(offset, |converted| Offset::new(converted.whole))
     }
 
-    /// Adds an open chunk, if the file reaches to where the chunk begins.
-    pub(crate) fn attach(&mut self, open: OpenChunk) -> Result<()> {
-        let open = self.joined(open).map_err(|source| self.io_error(source))?;
+    /// Adds an open chunk, if the file reaches to where the chunk begins. `budget` is for what lies between chunks.
+    pub(crate) fn attach(&mut self, open: OpenChunk, budget: &mut u64) -> Result<()> {
+        let open = self.joined(open, budget).map_err(|source| self.io_error(source))?;
         let (path, events) = (&self.path, open.event_count());
         if self.bytes < open.offset {
             let (end, next) = (Offset::new(self.bytes), Offset::new(open.offset));
@@ -142,14 +142,14 @@ impl ThreadFile {
     }
 
     /// Joins an open chunk with what comes before it and is not in the file.
-    fn joined(&self, open: OpenChunk) -> io::Result<OpenChunk> {
+    fn joined(&self, open: OpenChunk, budget: &mut u64) -> io::Result<OpenChunk> {
         let container = self.container.as_ref();
         let events = container.and_then(|container| container.stream(StreamKind::Events, self.id));
         let Some(events) = events else {
-            return open.joined(slice::from_ref(&(0..self.bytes)), |_| Ok(Vec::new()));
+            return open.joined(slice::from_ref(&(0..self.bytes)), budget, |_| Ok(Vec::new()));
         };
         let events = Arc::new(events);
-        open.joined(&events.ranges(), |range| {
+        open.joined(&events.ranges(), budget, |range| {
             let mut bytes = vec![0; usize::try_from(range.end - range.start).unwrap_or_default()];
             Stored::Stream(Arc::clone(&events)).read_exact_at(range.start, &mut bytes)?;
             Ok(bytes)
