@@ -269,6 +269,31 @@ fn pipe(bytes: Vec<u8>) -> std::io::PipeReader {
 }
 
 #[test]
+fn lines_of_threads_that_wait_in_the_journal_are_read() {
+    let temp = tempfile::tempdir().unwrap();
+    let (dir, file) = (temp.path().join("dir"), temp.path().join("app.flowtrace"));
+    let line = b"{\"event\":\"end\",\"id\":12,\"at_ns\":9}\n";
+    write_killed(&dir);
+    let written = fs::metadata(dir.join("threads.jsonl")).unwrap().len();
+    let lines = Slot { thread: u64::MAX, offset: written, held: 0, raw: line };
+    write_journal(&dir, &[lines, Slot { thread: 14, offset: 0, held: 0, raw: &[0x82] }]);
+    let state = |file: &Path| {
+        let run = flow(&["info"], file);
+        let row = run.out.lines().find(|row| row.ends_with("pool-1"));
+        row.unwrap_or_else(|| panic!("{run:?}")).split_whitespace().nth(5).unwrap().to_owned()
+    };
+    // Nowhere else, or in the file already.
+    for further in [&b""[..], line] {
+        let text = fs::read(dir.join("threads.jsonl")).unwrap();
+        fs::write(dir.join("threads.jsonl"), [&text, further].concat()).unwrap();
+        write_killed_file(&dir, &file);
+        assert_eq!(state(&file), "ended");
+        assert_eq!(repair(&file).code, Some(0));
+        assert_eq!((state(&file), names_in(temp.path()).len()), ("ended".to_owned(), 1));
+    }
+}
+
+#[test]
 fn standard_input_reads_like_the_file() {
     let (temp, dir, file) = killed();
     fs::write(dir.join("thread-12.flow"), [0x81; 100_000]).unwrap();

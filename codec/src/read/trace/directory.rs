@@ -177,10 +177,13 @@ impl Trace {
     fn contained(
         container: &Arc<Container>,
         manifest: Option<Manifest>,
-        journal: Option<Journal>,
+        mut journal: Option<Journal>,
         mut damage: Vec<Error>,
     ) -> Self {
-        let (place, path) = (Place::contained(container), container.path());
+        let (mut place, path) = (Place::contained(container), container.path());
+        if let Some(lines) = journal.as_mut().and_then(|journal| journal.lines.take()) {
+            place.add_shared(Some(container), Some(lines));
+        }
         let is_complete = container.is_finished || has_end(manifest.as_ref());
         let missing_journal = (!is_complete && journal.is_none()).then(|| {
             let elsewhere = manifest.as_ref().and_then(|manifest| manifest.journal.clone());

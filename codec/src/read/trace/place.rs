@@ -104,7 +104,9 @@ impl Place {
                 _ => Text::file(&path),
             };
         };
-        Text::new(path, Ok(container.stored(kind, none)))
+        // Also those that the journal has.
+        let lines = self.shared_lines.clone().filter(|_| kind == StreamKind::Threads);
+        Text::new(path, Ok(lines.or_else(|| container.stored(kind, none))))
     }
 }
 
