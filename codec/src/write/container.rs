@@ -124,8 +124,10 @@ impl<W: Write> ContainerWriter<W> {
     }
 }
 
-/// Compresses pieces, if that makes them smaller.
-enum Packer {
+/// Compresses pieces, if that makes them smaller. Keeps its memory for the next one.
+pub struct Packer(Packing);
+
+enum Packing {
     Off,
     Lz4(Vec<u8>),
     Zstd(Box<zstd::bulk::Compressor<'static>>, Vec<u8>),
@@ -133,37 +135,44 @@ enum Packer {
 
 impl fmt::Debug for Packer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Off => "off",
-            Self::Lz4(_) => "lz4",
-            Self::Zstd(..) => "zstd",
+        f.write_str(match self.0 {
+            Packing::Off => "off",
+            Packing::Lz4(_) => "lz4",
+            Packing::Zstd(..) => "zstd",
         })
     }
 }
 
 impl Packer {
-    fn new(compression: Compression) -> io::Result<Self> {
-        Ok(match compression {
-            Compression::Off => Self::Off,
-            Compression::Lz4 => Self::Lz4(Vec::new()),
+    /// Prepares this compression.
+    ///
+    /// # Errors
+    /// There is no memory, or no such level.
+    pub fn new(compression: Compression) -> io::Result<Self> {
+        Ok(Self(match compression {
+            Compression::Off => Packing::Off,
+            Compression::Lz4 => Packing::Lz4(Vec::new()),
             Compression::Zstd(level) => {
-                Self::Zstd(Box::new(zstd::bulk::Compressor::new(level)?), Vec::new())
+                Packing::Zstd(Box::new(zstd::bulk::Compressor::new(level)?), Vec::new())
             }
-        })
+        }))
     }
 
-    /// How the piece is stored, and its bytes then.
-    fn pack<'a>(&'a mut self, piece: &'a [u8]) -> io::Result<(Coding, &'a [u8])> {
-        let (coding, packed) = match self {
-            Self::Off => return Ok((Coding::Raw, piece)),
-            Self::Lz4(packed) => {
+    /// Returns how the piece is stored, and its bytes then.
+    ///
+    /// # Errors
+    /// The library reports one, such as a lack of memory.
+    pub fn pack<'a>(&'a mut self, piece: &'a [u8]) -> io::Result<(Coding, &'a [u8])> {
+        let (coding, packed) = match &mut self.0 {
+            Packing::Off => return Ok((Coding::Raw, piece)),
+            Packing::Lz4(packed) => {
                 packed.resize(lz4_flex::block::get_maximum_output_size(piece.len()), 0);
                 let len =
                     lz4_flex::block::compress_into(piece, packed).map_err(io::Error::other)?;
                 packed.truncate(len);
                 (Coding::Lz4, packed)
             }
-            Self::Zstd(compressor, packed) => {
+            Packing::Zstd(compressor, packed) => {
                 packed.clear();
                 packed.reserve(zstd::zstd_safe::compress_bound(piece.len()));
                 compressor.compress_to_buffer(piece, packed)?;

@@ -13,7 +13,7 @@ pub struct Contained {
     pub marks: Vec<u8>,
 }
 
-/// The threads in a container, and the lines about them, as the recorder writes it: nothing is compressed, and the
+/// The threads in a container, and the lines about them, as the recorder writes it: only lines are compressed, and the
 /// pieces of a stream follow one another. A last block that is not whole is left out.
 ///
 /// # Panics
@@ -44,7 +44,16 @@ pub fn decode_container(bytes: &[u8]) -> (BTreeMap<u64, Contained>, Vec<u8>) {
             let (mut body, after) = object.split_at(len);
             objects = after;
             let offset = take(&mut body);
-            assert_eq!(body[0], 0, "nothing is compressed");
+            let coding = body[0];
+            body = &body[1..];
+            let packed;
+            if kind == 3 && coding == 2 {
+                let len = take_len(&mut body);
+                packed = zstd::bulk::decompress(body, len).expect("a Zstandard frame");
+                body = &packed;
+            } else {
+                assert_eq!(coding, 0, "not compressed");
+            }
             let stream = match kind {
                 3 => &mut lines,
                 4 => &mut threads.entry(thread).or_default().events,
@@ -52,7 +61,7 @@ pub fn decode_container(bytes: &[u8]) -> (BTreeMap<u64, Contained>, Vec<u8>) {
                 other => panic!("kind {other}"),
             };
             assert_eq!(offset, stream.len() as u64, "pieces follow one another");
-            stream.extend_from_slice(&body[1..]);
+            stream.extend_from_slice(body);
         }
         rest = &rest[end + 1..];
     }
