@@ -524,12 +524,14 @@ fn attach(
     let mut budget = MAX_BETWEEN;
     for (id, open) in chunks {
         let attached = match files.binary_search_by_key(&id, |file| file.id) {
-            Ok(index) => files.get_mut(index).map_or(Ok(()), |file| file.attach(open, &mut budget)),
+            Ok(index) => files
+                .get_mut(index)
+                .map_or(Ok(()), |file| file.attach(open, &mut budget, is_restless)),
             // The thread has recorded nothing.
             Err(_) if open.is_empty() && open.offset == 0 => Ok(()),
             Err(_) => {
                 let mut file = new_file(id);
-                file.attach(open, &mut budget).map(|()| without_file.push(file))
+                file.attach(open, &mut budget, is_restless).map(|()| without_file.push(file))
             }
         };
         of_journal.extend(attached.err());

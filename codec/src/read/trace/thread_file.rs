@@ -123,8 +123,25 @@ impl ThreadFile {
     }
 
     /// Adds an open chunk, if the file reaches to where the chunk begins. `budget` is for what lies between chunks.
-    pub(crate) fn attach(&mut self, open: OpenChunk, budget: &mut u64) -> Result<()> {
-        let open = self.joined(open, budget).map_err(|source| self.io_error(source))?;
+    /// If the journal kept changing, chunks may be missing between those that were found: then the last one counts
+    /// that continues the file, if any does.
+    pub(crate) fn attach(
+        &mut self,
+        mut open: OpenChunk,
+        budget: &mut u64,
+        is_restless: bool,
+    ) -> Result<()> {
+        let mut earlier = if is_restless { open.before.clone() } else { Vec::new() }.into_iter();
+        let open = loop {
+            let joined = self.joined(open, budget).map_err(|source| self.io_error(source))?;
+            if joined.offset <= self.bytes || !is_restless {
+                break joined;
+            }
+            match earlier.next().filter(|chunk| self.bytes < chunk.end()) {
+                Some(chunk) => open = OpenChunk { before: earlier.clone().collect(), ..chunk },
+                None => return Ok(()),
+            }
+        };
         let (path, events) = (&self.path, open.event_count());
         if self.bytes < open.offset {
             let (end, next) = (Offset::new(self.bytes), Offset::new(open.offset));
@@ -279,6 +296,34 @@ mod tests {
                 assert_eq!([&bytes[..usize::try_from(kept).unwrap()], &more].concat(), bytes);
             }
         }
+    }
+
+    #[test]
+    fn of_a_journal_that_kept_changing_the_last_chunk_counts_that_continues_the_file() {
+        let chunk = |offset, len| OpenChunk {
+            offset,
+            events: EventCounts { enters: len, exits: 0 },
+            records: vec![0x81; usize::try_from(len).unwrap()].into(),
+            marks: Default::default(),
+            whole: (usize::try_from(len).unwrap(), EventCounts { enters: len, exits: 0 }),
+            before: Vec::new(),
+            is_all: false,
+        };
+        // What lies between 30 and 40 was not found.
+        let before = vec![chunk(20, 10), chunk(10, 10), chunk(0, 10)];
+        let open = OpenChunk { before, ..chunk(40, 5) };
+        let attach = |bytes, is_restless| {
+            let path = PathBuf::from("thread-1.flow");
+            let mut file = ThreadFile::new(ThreadId::new(1), EventFormat::Binary, path, bytes);
+            let attached = file.attach(open.clone(), &mut 0, is_restless);
+            (attached.is_ok(), file.bytes, file.open.map(|open| open.offset))
+        };
+        assert_eq!(attach(45, true), (true, 45, Some(40)));
+        assert_eq!(attach(15, true), (true, 30, Some(10)));
+        assert_eq!(attach(15, false), (false, 15, None));
+        // The file has all that was found.
+        assert_eq!(attach(30, true), (true, 30, None));
+        assert_eq!(attach(35, true), (true, 35, None));
     }
 
     #[test]
