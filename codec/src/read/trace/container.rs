@@ -30,6 +30,10 @@ const MAX_GAPS: u64 = 64 << 20;
 const GAPS_PER_BYTE: u64 = 16;
 /// A search for the next block verifies at most this many bytes per byte of the file.
 const SEARCH_EFFORT: u64 = 4;
+/// Blocks up to this size are read with all of their area, of which some stay in memory.
+const MAX_SMALL_BYTES: usize = 4096;
+const AREA_BYTES: u64 = 64 * 1024;
+const KEPT_AREAS: usize = 4;
 /// How many pieces of a stream stay in memory after they were read.
 const KEPT_PIECES: usize = 4;
 
@@ -70,6 +74,8 @@ pub(crate) struct Container {
     pub(crate) unfinished: u64,
     /// What is not a block.
     damage: Vec<(Offset, String)>,
+    /// The areas of the file that were read last, by number, the newest at the end.
+    areas: Mutex<Vec<(u64, Vec<u8>)>>,
 }
 
 impl Container {
@@ -84,6 +90,7 @@ impl Container {
             is_finished: false,
             unfinished: 0,
             damage: Vec::new(),
+            areas: Mutex::default(),
         };
         container.check_header()?;
         container.find_pieces(len).map_err(io_error)?;
@@ -340,11 +347,39 @@ impl Container {
         Ok(())
     }
 
+    /// Reads a block. Small ones are read with those around them: the next threads have these.
+    fn read_block(&self, at: u64, block: &mut [u8]) -> io::Result<()> {
+        let (number, in_area) = (at / AREA_BYTES, at % AREA_BYTES);
+        if block.len() > MAX_SMALL_BYTES || in_area + block.len() as u64 > AREA_BYTES {
+            return self.file.read_exact_at(block, at);
+        }
+        let mut areas = self.areas.lock().unwrap_or_else(PoisonError::into_inner);
+        let from = usize::try_from(in_area).unwrap_or(usize::MAX);
+        let range = from..from + block.len();
+        let has_block =
+            |(known, bytes): &(u64, Vec<u8>)| *known == number && bytes.len() >= range.end;
+        let area = match areas.iter().position(has_block) {
+            Some(place) => areas.remove(place),
+            None => {
+                let mut bytes = vec![0; usize::try_from(AREA_BYTES).unwrap_or_default()];
+                let read = read_some(&self.file, &mut bytes, number * AREA_BYTES)?;
+                bytes.truncate(read);
+                if areas.len() >= KEPT_AREAS {
+                    areas.remove(0);
+                }
+                (number, bytes)
+            }
+        };
+        let found = area.1.get(range).map(|bytes| block.copy_from_slice(bytes));
+        areas.push(area);
+        found.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    }
+
     /// The bytes of a piece, or as many [`DAMAGED`] ones.
     fn load(&self, piece: &Piece) -> io::Result<Vec<u8>> {
         let size = |bytes: u32| usize::try_from(bytes).unwrap_or(usize::MAX);
         let mut block = vec![0; size(piece.block_bytes)];
-        self.file.read_exact_at(&mut block, piece.block)?;
+        self.read_block(piece.block, &mut block)?;
         let whole = usize::try_from(piece.skip + piece.bytes).unwrap_or(usize::MAX);
         let at = size(piece.at);
         let stored = block.get(at..at + size(piece.stored)).unwrap_or_default();

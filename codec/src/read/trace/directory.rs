@@ -338,14 +338,16 @@ impl TraceSet {
                 return Ok(files);
             }
         }
-        let listing = Listing::of(dir)?;
+        let listing = Listing::of_files(dir)?;
         let mut directories = Vec::new();
         if listing.has_trace {
             directories.push(dir.to_path_buf());
         }
-        for further in listing.further {
+        let mut of_jvms = listing.further;
+        of_jvms.sort();
+        for further in of_jvms {
             // A directory without a trace belongs to a JVM that was killed before it wrote anything.
-            if Listing::of(&further).map_or(true, |listing| listing.has_trace) {
+            if Listing::of_files(&further).map_or(true, |listing| listing.has_trace) {
                 directories.push(further);
             }
         }
@@ -385,7 +387,8 @@ struct Listing {
 }
 
 impl Listing {
-    fn of(dir: &Path) -> Result<Self> {
+    /// Lists the files, without looking into any.
+    fn of_files(dir: &Path) -> Result<Self> {
         let io_error = |source| Error::Io { path: dir.to_path_buf(), source };
         let mut listing = Self {
             has_trace: false,
@@ -419,6 +422,12 @@ impl Listing {
                 Err(source) => listing.damage.push(Error::Io { path, source }),
             }
         }
+        Ok(listing)
+    }
+
+    /// Lists the threads.
+    fn of(dir: &Path) -> Result<Self> {
+        let mut listing = Self::of_files(dir)?;
         listing.add_shared(dir)?;
         listing.files.sort_by(|a, b| (a.id, &a.path).cmp(&(b.id, &b.path)));
         // A thread has one file. If there are two, `.flow` comes before `.jsonl`.
@@ -431,7 +440,6 @@ impl Listing {
             }
             is_second
         });
-        listing.further.sort();
         Ok(listing)
     }
 
