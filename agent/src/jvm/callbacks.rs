@@ -55,7 +55,7 @@ pub(super) fn table() -> CallbackTable {
         known,
         reserved85: None,
         sampled_object_alloc: None,
-        virtual_thread_start: Some(virtual_thread_start),
+        virtual_thread_start: Some(thread_start),
         virtual_thread_end: Some(thread_end),
     }
 }
@@ -252,20 +252,6 @@ unsafe extern "C" fn thread_start(
         None => after_recording(|| {
             let _ = id().filter(|id| id.get() != 0).map(blocks::start);
         }),
-    }
-}
-
-/// The same for a virtual thread: its first entry makes the block.
-unsafe extern "C" fn virtual_thread_start(
-    jvmti: *mut sys::jvmtiEnv,
-    jni: *mut sys::JNIEnv,
-    thread: sys::jobject,
-) {
-    // SAFETY: the arguments of this callback.
-    let id = unsafe { vm(jvmti, jni, thread) }.current_thread_id();
-    if !id.is_some_and(blocks::expect) {
-        // SAFETY: as above.
-        unsafe { thread_start(jvmti, jni, thread) };
     }
 }
 

@@ -16,8 +16,7 @@
 //! - An entry needs a block that can be read, an exit a block with a position. A thread's start event comes
 //!   before the thread runs code that has probes, and makes its block. Threads that are running when the
 //!   agent is attached are listed, except for virtual ones: there the agent draws the next thread id, and
-//!   makes all blocks up to it readable. The start event of a virtual thread only makes sure that its block can
-//!   be read: many of them record nothing.
+//!   makes all blocks up to it readable.
 //! - The start event of a thread that native code attaches comes after its constructor, which may run
 //!   entries: its block can be read unless twice as many ids as ever before were drawn without a thread being
 //!   started.
@@ -190,16 +189,6 @@ pub fn control_block(thread: ThreadId) -> Result<HeldBlock, String> {
     let table = TABLE.get().ok_or(NO_TABLE)?;
     let control = table.start(thread, Users::ThreadAndHolder)?;
     Ok(HeldBlock { control, thread })
-}
-
-/// Makes sure that entries of a thread find a block that can be read: the first one then makes the block
-/// itself. Returns whether that suffices, because no other thread can have the block. For a thread that has no
-/// frames yet; costs no lock.
-pub(crate) fn expect(thread: ThreadId) -> bool {
-    TABLE.get().is_some_and(|table| {
-        let index = table.index(thread);
-        (1..=table.last()).contains(&thread.get()) && index < table.make_readable(index)
-    })
 }
 
 /// Makes sure that exits of the current thread can be stored.
