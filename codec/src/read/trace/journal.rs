@@ -283,6 +283,10 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
             }
             let mut end = at.saturating_add(size);
             if end > self.len {
+                // A JVM may have added it since.
+                self.len = self.input.seek(SeekFrom::End(0))?;
+            }
+            if end > self.len {
                 let expected = "a slot that ends within the file";
                 self.add_damage(at, expected, format!("{size} bytes; {} left", self.len - at));
                 end = self.len;
