@@ -9,6 +9,8 @@
 # FLOW_TEST_JDKS, see scripts/jdks.sh. A million virtual threads:
 #
 #   TORTURE_VIRTUAL_THREADS=1000000 scripts/torture.sh crowds::virtual
+# With FLOW_E2E_OUT=file programs record into one file:
+#   FLOW_E2E_OUT=file scripts/torture.sh kills::killed
 #
 # Lines that begin with "torture:" contain measurements. Exit status: 0 all passed.
 set -euo pipefail

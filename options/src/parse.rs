@@ -6,15 +6,16 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use flow_codec::format::manifest::Timing;
-use flow_codec::format::names::EventFormat;
+use flow_codec::format::names::{CONTAINER_EXTENSION, EventFormat, container_stem};
+use flow_codec::write::Compression;
 use log::LevelFilter;
 
 use crate::filter::FilterSpec;
 use crate::mains::MainFilter;
 use crate::sources::{Setting, bad_value, from_environment, gather, split};
 use crate::values::{
-    DEFAULT_PERIOD, globs, list, non_empty, parse_bool, parse_clock, parse_durability,
-    parse_min_free, parse_size,
+    DEFAULT_PERIOD, globs, list, non_empty, parse_bool, parse_clock, parse_compression,
+    parse_durability, parse_min_free, parse_size,
 };
 use crate::{CommandLine, Durability, EngineKind, IdSource, MinFree, OnError, Overload};
 
@@ -30,7 +31,7 @@ const MAX_SIZE_BYTES: RangeInclusive<u64> = 1 << 20..=u64::MAX;
 /// All options, with defaults for those that are not set.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The trace directory, with `%p`, `%t` and `%h` not yet replaced.
+    /// The trace directory, or a file whose name ends in `.flowtrace`, with `%p`, `%t` and `%h` not yet replaced.
     pub out: String,
     /// How many earlier traces are kept.
     pub keep: usize,
@@ -42,6 +43,8 @@ pub struct Options {
     pub engine: EngineKind,
     /// The format of events.
     pub format: EventFormat,
+    /// How a trace in one file is compressed; `None` as well as there is time for.
+    pub compression: Option<Compression>,
     /// How times of events are recorded.
     pub clock: Timing,
     /// Where ids come from.
@@ -127,8 +130,15 @@ impl Options {
             (None, EventFormat::Binary) => Timing::Sampled { period: DEFAULT_PERIOD },
             (None, EventFormat::Jsonl) => Timing::Off,
         };
+        let out = value("out").map_or(Ok(DEFAULT_OUT), non_empty)?.to_owned();
+        if format == EventFormat::Jsonl && container_stem(&out).is_some() {
+            return Err(OptionError(format!(
+                "out={out}: format=jsonl needs a directory; use format=binary, or a name without .{}",
+                CONTAINER_EXTENSION
+            )));
+        }
         Ok(Self {
-            out: value("out").map_or(Ok(DEFAULT_OUT), non_empty)?.to_owned(),
+            out,
             keep: value("keep").map_or(Ok(DEFAULT_KEPT), |keep| {
                 let number = keep.value.parse().ok().filter(|number| *number <= MAX_KEPT);
                 number.ok_or_else(|| bad_value(keep))
@@ -147,6 +157,7 @@ impl Options {
                 Some((engine, _)) => return Err(bad_value(engine)),
             },
             format,
+            compression: value("compress").map_or(Ok(None), parse_compression)?,
             clock,
             ids,
             chunk_bytes: match size("chunk", CHUNK_BYTES)? {

@@ -22,8 +22,8 @@ const fn key(name: &'static str, form: &'static str, about: &'static str) -> Key
 }
 
 /// All keys.
-pub const KEYS: [Key; 27] = [
-    key("out", "a directory", "where the trace goes"),
+pub const KEYS: [Key; 28] = [
+    key("out", "a directory, or a file whose name ends in .flowtrace", "where the trace goes"),
     key("keep", "how many earlier traces to keep, from 0 to 99", "earlier traces that are kept"),
     key("target", "class name prefixes, separated by '+'", "the classes to record"),
     key(
@@ -45,6 +45,11 @@ pub const KEYS: [Key; 27] = [
     key("natives", "true or false", "whether to record native methods, if the engine sees them"),
     key("engine", "instrument or events", "how calls are seen"),
     key("format", "binary or jsonl", "how events are written"),
+    key(
+        "compress",
+        "auto, off, lz4, zstd, or zstd:N with a level N from 1 to 19",
+        "how a trace in one file is compressed",
+    ),
     key(
         "clock",
         "off, exact, tick, or tick:PERIOD with a period from 20us to 1s, such as tick:1ms",

@@ -73,11 +73,22 @@ fn mistakes_are_reported_in_one_line_with_place_and_remedy() {
         (
             "zzz=1",
             "unknown option 'zzz' (agent options); known are out, keep, target, include, \
-          exclude, own, constructors, natives, engine, format, clock, ids, optimize, chunk, max-size, min-free, start, \
+          exclude, own, constructors, natives, engine, format, compress, clock, ids, optimize, chunk, max-size, min-free, start, \
           only-main, api, journal, durability, overload, command, log, debug, config, onerror",
         ),
         ("out", "'out' (agent options): expected key=value; did you mean 'out=…'?"),
-        ("out=", "out= (agent options): expected a directory"),
+        (
+            "out=",
+            "out= (agent options): expected a directory, or a file whose name ends in .flowtrace",
+        ),
+        (
+            "out=a.flowtrace,format=jsonl",
+            "out=a.flowtrace: format=jsonl needs a directory; use format=binary, or a name without .flowtrace",
+        ),
+        (
+            "compress=zip",
+            "compress=zip (agent options): expected auto, off, lz4, zstd, or zstd:N with a level N from 1 to 19",
+        ),
         ("target=", "target= (agent options): expected class name prefixes, separated by '+'"),
         ("own=;", "own=; (agent options): expected globs over pkg.Class, separated by ';'"),
         (

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use flow_codec::Glob;
 use flow_codec::format::manifest::Timing;
+use flow_codec::write::Compression;
 
 use super::sources::{Setting, bad_value};
 use super::{Durability, MinFree, OptionError};
@@ -15,6 +16,14 @@ const PERIODS: RangeInclusive<Duration> = Duration::from_micros(20)..=Duration::
 const DEFAULT_SYNC_PERIOD: Duration = Duration::from_secs(1);
 const SYNC_PERIODS: RangeInclusive<Duration> =
     Duration::from_millis(10)..=Duration::from_secs(3600);
+
+/// `auto`, which is `None`, or what [`Compression`] is parsed from.
+pub(super) fn parse_compression(setting: &Setting) -> Result<Option<Compression>, OptionError> {
+    match setting.value.as_str() {
+        "auto" => Ok(None),
+        value => value.parse().map(Some).map_err(|_| bad_value(setting)),
+    }
+}
 
 pub(super) fn parse_bool(setting: &Setting) -> Result<bool, OptionError> {
     setting.value.parse().map_err(|_| bad_value(setting))

@@ -15,6 +15,7 @@ mod failures;
 mod jdk_classes;
 mod journal;
 mod marks;
+mod one_file;
 mod options;
 mod output;
 mod overload;

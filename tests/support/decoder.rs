@@ -199,6 +199,15 @@ pub fn decode_trace(dir: &Path) -> Decoded {
     decode(dir, None)
 }
 
+/// Returns whether a recording has begun there.
+#[must_use]
+pub fn has_trace(path: &Path) -> bool {
+    path.join("trace.json").exists()
+        || path.is_file()
+            && fs::metadata(path).is_ok_and(|found| found.len() >= 16)
+            && Files::of(path).bytes("trace.json").is_some()
+}
+
 /// Reads a trace directory, except for the calls of one thread, whose file is known to be damaged.
 ///
 /// # Panics
@@ -208,21 +217,84 @@ pub fn decode_trace_without(dir: &Path, damaged: &str) -> Decoded {
     decode(dir, Some(damaged))
 }
 
+/// The files of a trace: in a directory, or in one file that has the content of all.
+struct Files {
+    path: PathBuf,
+    contained: Option<HashMap<String, Vec<u8>>>,
+}
+
+impl Files {
+    fn of(path: &Path) -> Self {
+        let contained = path.is_file().then(|| contained(path));
+        Self { path: path.to_path_buf(), contained }
+    }
+
+    fn bytes(&self, name: &str) -> Option<Vec<u8>> {
+        match &self.contained {
+            Some(contained) => contained.get(name).cloned(),
+            None => fs::read(self.path.join(name)).ok(),
+        }
+    }
+
+    fn names(&self) -> Vec<String> {
+        if let Some(contained) = &self.contained {
+            return contained.keys().cloned().collect();
+        }
+        let entries = fs::read_dir(&self.path).expect("the trace directory").flatten();
+        entries.map(|entry| entry.file_name().into_string().expect("our names are ASCII")).collect()
+    }
+
+    fn journal(&self) -> PathBuf {
+        if self.contained.is_none() {
+            return self.path.join("journal");
+        }
+        let mut path = self.path.clone().into_os_string();
+        path.push(".journal");
+        path.into()
+    }
+}
+
+/// The content of a file with blocks, by the names that it would have in a directory.
+fn contained(path: &Path) -> HashMap<String, Vec<u8>> {
+    let bytes = fs::read(path).expect("readable");
+    let unpack = |coding, packed: &[u8], len| match coding {
+        1 => lz4_flex::block::decompress(packed, len).expect("LZ4"),
+        2 => zstd::bulk::decompress(packed, len).expect("Zstandard"),
+        other => panic!("coding {other}"),
+    };
+    let name = |(kind, thread): (u8, u64)| match kind {
+        1 => "ids.properties".to_owned(),
+        2 => "methods.jsonl".to_owned(),
+        3 => "threads.jsonl".to_owned(),
+        4 => format!("thread-{thread}.flow"),
+        5 => format!("thread-{thread}.marks"),
+        6 => "trace.json".to_owned(),
+        7 => format!("thread-{thread}.idx"),
+        other => panic!("kind {other}"),
+    };
+    let streams = decode_container(&bytes, unpack);
+    streams.into_iter().map(|(stream, bytes)| (name(stream), bytes)).collect()
+}
+
 fn decode(dir: &Path, damaged: Option<&str>) -> Decoded {
+    let files = Files::of(dir);
+    let file_text = |name: &str| {
+        let bytes = files.bytes(name).unwrap_or_else(|| panic!("{}: no {name}", dir.display()));
+        String::from_utf8(bytes).unwrap_or_else(|_| panic!("{name}: not UTF-8"))
+    };
     // The manifest is read first, and the journal last: without an end there may be either, both or none.
     let manifest: Value =
-        serde_json::from_str(&read_text(&dir.join("trace.json"))).expect("trace.json is JSON");
-    let journal = manifest["journal"].as_str().map_or_else(|| dir.join("journal"), PathBuf::from);
+        serde_json::from_str(&file_text("trace.json")).expect("trace.json is JSON");
+    let journal = manifest["journal"].as_str().map_or_else(|| files.journal(), PathBuf::from);
     let has_journal = journal.exists();
     // A chunk that could not be written stays in the journal.
     let is_clean = manifest["end"]["lost"]["reasons"].as_array().is_some_and(Vec::is_empty);
     assert!(!(is_clean && has_journal), "a clean end leaves no journal");
     let text = |name: &str| {
-        let path = dir.join(name);
-        if manifest["end"].is_null() && !path.exists() {
+        if (manifest["end"].is_null() || files.contained.is_some()) && files.bytes(name).is_none() {
             return String::new();
         }
-        let mut text = read_text(&path);
+        let mut text = file_text(name);
         if !is_clean {
             // The last line may be incomplete.
             text.truncate(text.rfind('\n').map_or(0, |last| last + 1));
@@ -244,8 +316,11 @@ fn decode(dir: &Path, damaged: Option<&str>) -> Decoded {
     let mut open_frames = BTreeMap::new();
     // The journal is read before the files that it continues.
     let journal = fs::read(journal);
-    let shared = fs::read(dir.join("shared.flowtrace"));
-    let (mut shared, lines) = shared.map(|bytes| decode_container(&bytes)).unwrap_or_default();
+    let shared = dir.join("shared.flowtrace");
+    let mut shared = if shared.exists() { contained(&shared) } else { HashMap::new() };
+    let in_file = files.contained.is_some();
+    let lines = if in_file { files.bytes("threads.jsonl") } else { shared.remove("threads.jsonl") };
+    let lines = lines.unwrap_or_default();
     let open = journal.as_ref().ok().and_then(|journal| open_lines(journal));
     let lines = match open {
         Some((before, open)) => {
@@ -255,7 +330,8 @@ fn decode(dir: &Path, damaged: Option<&str>) -> Decoded {
         None => lines,
     };
     let lines = as_json(&String::from_utf8(lines).expect("lines are text"));
-    for line in lines.into_iter().chain(json_lines("threads.jsonl")) {
+    let of_own = if in_file { Vec::new() } else { json_lines("threads.jsonl") };
+    for line in lines.into_iter().chain(of_own) {
         let id = line["id"].as_u64().expect("an id");
         match line["event"].as_str().expect("an event") {
             "start" => {
@@ -287,12 +363,11 @@ fn decode(dir: &Path, damaged: Option<&str>) -> Decoded {
             other => panic!("unknown event {other}"),
         }
     }
-    for entry in fs::read_dir(dir).expect("the trace directory").flatten() {
-        let name = entry.file_name().into_string().expect("our names are ASCII");
+    for name in files.names() {
         let Some(rest) = name.strip_prefix("thread-") else {
             continue;
         };
-        if rest.ends_with(".marks") {
+        if rest.ends_with(".marks") || rest.ends_with(".idx") {
             continue;
         }
         let id = rest.strip_suffix(".flow").or(rest.strip_suffix(".jsonl"));
@@ -302,15 +377,16 @@ fn decode(dir: &Path, damaged: Option<&str>) -> Decoded {
         if damaged == Some(&thread.name) {
             continue;
         }
-        thread.bytes = fs::read(entry.path()).expect("readable");
+        thread.bytes = files.bytes(&name).expect("readable");
         if name.ends_with(".jsonl") {
             thread.events = decode_lines(&thread.bytes);
         }
     }
-    for (id, contained) in &mut shared {
-        let thread = threads.get_mut(id).unwrap_or_else(|| panic!("{id} has no start line"));
-        assert!(thread.bytes.is_empty(), "thread {id} is in two files");
-        thread.bytes = std::mem::take(&mut contained.events);
+    for (id, thread) in &mut threads {
+        if let Some(bytes) = shared.remove(&format!("thread-{id}.flow")) {
+            assert!(thread.bytes.is_empty(), "thread {id} is in two files");
+            thread.bytes = bytes;
+        }
     }
     let mut open = match journal {
         Ok(journal) => open_chunks(&journal),
@@ -325,22 +401,20 @@ fn decode(dir: &Path, damaged: Option<&str>) -> Decoded {
             if damaged == Some(&thread.name) {
                 continue;
             }
-            let marks = dir.join(format!("thread-{id}.marks"));
-            let marks = match shared.remove(id) {
-                Some(contained) => contained.marks,
-                None if marks.exists() => fs::read(marks).expect("readable"),
-                None => vec![],
-            };
+            let marks = format!("thread-{id}.marks");
+            let marks = shared.remove(&marks).or_else(|| files.bytes(&marks)).unwrap_or_default();
             (thread.events, thread.marks) = read_thread(&thread.bytes, &marks, chunk.as_ref());
         }
-        assert!(open.values().all(|chunk| chunk.events.is_empty()), "threads without start line");
+        let mut rest = open.values().flat_map(BTreeMap::values);
+        assert!(rest.all(|chunk| chunk.events.is_empty()), "threads without start line");
     }
+    assert!(
+        shared.is_empty(),
+        "threads without start line in shared.flowtrace: {:?}",
+        shared.keys()
+    );
     let methods = json_lines("methods.jsonl");
     Decoded { threads, open_frames, keys, methods, manifest, has_journal }
-}
-
-fn read_text(path: &Path) -> String {
-    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// `\n`, `\r` and `\\` represent one character; any other `\` is itself.

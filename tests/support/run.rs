@@ -75,6 +75,12 @@ impl Engine {
     }
 }
 
+/// Returns whether the tests record into one file instead of a directory.
+#[must_use]
+pub fn in_one_file() -> bool {
+    std::env::var("FLOW_E2E_OUT").is_ok_and(|out| out == "file")
+}
+
 /// A Java program to run under the agent.
 #[derive(Debug)]
 pub struct Program {
@@ -173,10 +179,11 @@ impl Program {
         self
     }
 
-    /// The directory of the trace.
+    /// The directory of the trace; or its file, if `FLOW_E2E_OUT` is `file`.
     #[must_use]
     pub fn out(&self) -> PathBuf {
-        self.out.clone().unwrap_or_else(|| self.workspace.path().join("trace"))
+        let name = if in_one_file() { "trace.flowtrace" } else { "trace" };
+        self.out.clone().unwrap_or_else(|| self.workspace.path().join(name))
     }
 
     /// A directory for other files of this run.

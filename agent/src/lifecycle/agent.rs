@@ -13,7 +13,7 @@ use super::manifest::{manifest_text, shorten};
 use super::notice::{Notice, notify};
 use crate::options::EngineKind;
 use crate::recorder::{Recorder, Timeout};
-use crate::sink::{JournalPlace, Replacement, Syncer, TraceDirectory};
+use crate::sink::{JournalPlace, ManifestPlace, Syncer, TraceDirectory};
 
 /// How long a second caller waits for the first one to complete the manifest.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(2);
@@ -26,8 +26,8 @@ pub struct Agent {
     pub(super) directory: TraceDirectory,
     pub(super) journal_place: Mutex<Option<JournalPlace>>,
     pub(super) syncer: Option<Arc<Syncer>>,
-    /// Taken by the caller that ends the recording, with the file reserved for it.
-    pub(super) manifest: Mutex<Option<(Manifest, Replacement)>>,
+    /// Taken by the caller that ends the recording, with its place.
+    pub(super) manifest: Mutex<Option<(Manifest, ManifestPlace)>>,
     pub(super) abandoned: AtomicBool,
     pub(super) unsubscribed: AtomicBool,
     pub(super) cleaned_up: AtomicBool,
@@ -132,17 +132,14 @@ impl Agent {
         if has_losses {
             shorten(&mut manifest);
         }
-        // The disk must have a trace's end before the name of that file.
-        let written = manifest_text(&manifest).and_then(|text| match self.syncer {
-            Some(_) => place.finish_synced(&text),
-            None => place.finish(&text),
-        });
+        let journal = self.recorder.journal();
+        let written = manifest_text(&manifest)
+            .and_then(|text| place.end(&text, !journal.is_needed(), self.syncer.is_some()));
         if let Err(error) = written
             && !has_losses
         {
             log::error!("{}: {error}; the trace has no end", names::MANIFEST);
         }
-        let journal = self.recorder.journal();
         if !journal.is_needed() {
             // There is none if it could not be mapped.
             let _ = self.journal_place.lock().as_ref().map(JournalPlace::remove);

@@ -6,8 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use flow_codec::ThreadId;
+use flow_codec::format::container::StreamKind;
 use flow_codec::format::manifest::{Jvm, Timing};
 use flow_codec::format::names::{self, EventFormat};
+use flow_codec::write::Compression;
 use parking_lot::Mutex;
 
 use super::current::{CURRENT, OF_EVENTS, STARTING, release_alone, wait_for_clean_up};
@@ -15,10 +18,11 @@ use super::manifest::{END_MANIFEST_BYTES, manifest, manifest_text};
 use super::{Agent, agent};
 use crate::options::{Durability, EngineKind, OnError, Options, Overload};
 use crate::recorder::{
-    Config, IdTable, Journal, MethodTable, Recorder, SideBand, StartIds, Timeout, sampler,
+    Config, IdTable, Journal, MethodTable, Recorder, SideBand, StartIds, Timeout, WhenFull, sampler,
 };
 use crate::sink::{
-    Budget, FileSink, JournalFile, JournalPlace, LineFile, Syncer, TraceDirectory, expand,
+    BlockFile, Budget, ContainerSink, FileSink, JournalFile, JournalPlace, LineFile, ManifestPlace,
+    Syncer, TraceDirectory, expand,
 };
 use crate::sys::allocator::{self, OutOfMemory};
 
@@ -111,7 +115,7 @@ pub fn start(
         let _ = OF_EVENTS.set(Arc::clone(&agent));
     }
     CURRENT.put(Arc::clone(&agent));
-    if options.overload == Overload::Drop
+    if agent.recorder.has_queue()
         && let Err(error) = agent.spawn("flow-writer", |agent| agent.recorder.run_writer())
     {
         agent.recorder.stop(&format!("cannot start the thread that writes chunks: {error}"));
@@ -160,10 +164,6 @@ impl Agent {
             .map_err(|error| StartError(error.to_string()))?;
         // No smaller size is allowed. If it is reached, the final manifest is made to fit.
         let _ = budget.take(END_MANIFEST_BYTES);
-        let line_file = |name: &'static str| -> Result<LineFile, StartError> {
-            let file = directory.create(name).map_err(|error| (name, error))?;
-            Ok(LineFile::new(file, name, budget.clone()))
-        };
         let mut journal_place = match &options.journal {
             None => JournalPlace::in_trace(directory),
             Some(path) => JournalPlace::elsewhere(path).map_err(|error| no_journal(path, error))?,
@@ -179,16 +179,31 @@ impl Agent {
             Durability::Process => None,
             Durability::System { period } => Some(Arc::new(Syncer::new(directory.clone(), period))),
         };
+        // In a directory, only lines of threads are compressed, by these threads.
+        let compression = match directory.is_container() {
+            true => options.compression,
+            false => Some(Compression::Zstd(1)),
+        };
+        let blocks = BlockFile::new(directory.clone(), budget.clone(), compression)
+            .map_err(|error| (names::SHARED, error))?;
+        let blocks = Arc::new(blocks.synced_by(syncer.clone()));
+        let lines = |kind: StreamKind| -> Result<LineFile, StartError> {
+            if directory.is_container() {
+                return Ok(LineFile::in_blocks(Arc::clone(&blocks), kind));
+            }
+            let name = names::stream_file(kind, ThreadId::new(0));
+            let file =
+                directory.create(&name).map_err(|error| StartError(format!("{name}: {error}")))?;
+            Ok(LineFile::new(file, &name, budget.clone()))
+        };
         let mut manifest = manifest(options, jvm, session);
         manifest.journal = journal_place.path();
         manifest.earlier = directory.earlier();
         let in_manifest = |error| (names::MANIFEST, error);
-        directory
-            .replace(names::MANIFEST, &manifest_text(&manifest).map_err(in_manifest)?)
+        let text = manifest_text(&manifest).map_err(in_manifest)?;
+        let end = ManifestPlace::begin(directory, &blocks, &text, END_MANIFEST_BYTES)
             .map_err(in_manifest)?;
-        let end =
-            directory.reserve(names::MANIFEST, END_MANIFEST_BYTES as u64).map_err(in_manifest)?;
-        let ids = IdTable::new(start_ids, line_file(names::IDS)?, line_file(names::METHODS)?)
+        let ids = IdTable::new(start_ids, lines(StreamKind::Ids)?, lines(StreamKind::Methods)?)
             .map_err(|e| StartError(e.to_string()))?;
         let journal =
             journal(journal_file, &journal_place).map_err(|error| (names::JOURNAL, error))?;
@@ -205,21 +220,28 @@ impl Agent {
         };
         let recorder = Recorder::new(
             MethodTable::new(options.filter.clone(), ids),
-            line_file(names::THREADS)?,
+            lines(StreamKind::Threads)?,
             journal,
-            Box::new(
-                FileSink::new(directory.clone(), options.format, budget).synced_by(syncer.clone()),
-            ),
+            match directory.is_container() {
+                true => Box::new(ContainerSink::new(blocks)),
+                false => Box::new(
+                    FileSink::new(directory.clone(), options.format, budget, blocks)
+                        .synced_by(syncer.clone()),
+                ),
+            },
             Config { chunk_bytes, side_band, started },
         );
         let recorder = match when {
             Start::WithJvm => recorder,
             Start::Attached => recorder.attached(),
         };
+        let gathers = directory.is_container();
         let recorder = match options.overload {
+            Overload::Wait if gathers => recorder.queueing(WhenFull::Wait),
             Overload::Wait => recorder,
-            Overload::Drop => recorder.dropping(),
+            Overload::Drop => recorder.queueing(WhenFull::Drop),
         };
+        let recorder = if gathers { recorder.gathering() } else { recorder };
         let recorder = if options.starts_paused { recorder.paused() } else { recorder };
         let recorder = match crate::sys::shared_block() {
             Some(shared) => recorder.with_off_switch(shared.off_switch()),

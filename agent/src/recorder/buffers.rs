@@ -32,6 +32,18 @@ impl Buffer {
         // If the address space of the process is limited, a part of it must remain for the program.
         allocator::check_room(bytes.saturating_mul(4).max(allocator::share_of_program()))
     }
+
+    /// The canonical chunk, in no more memory than it needs: many may wait in a queue.
+    pub(super) fn take_canonical(&mut self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        if self.canonical.len() >= self.canonical.capacity() / 2
+            || allocator::try_reserve(&mut bytes, self.canonical.len()).is_err()
+        {
+            return std::mem::take(&mut self.canonical);
+        }
+        bytes.extend_from_slice(&self.canonical);
+        bytes
+    }
 }
 
 /// Threads that write at the same time take their memory from here: that needs less than memory for every

@@ -61,6 +61,8 @@ impl Recorder {
         }
         if let Some(left) = self.queue.as_ref().and_then(|queue| queue.end(deadline)) {
             self.journal.keep();
+            // What follows is in the journal too.
+            self.sink.refuse();
             self.add(left, 0);
             self.losses.note("the disk was still busy at the end; the journal has the rest");
         }

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 
 use super::thread::{Out, OutState};
 use super::{Recorder, ThreadRecorder};
-use crate::sink::{CanonicalChunk, Home, LastChunk};
+use crate::sink::{CanonicalChunk, Home, LastChunk, Pack};
 use crate::sys::allocator;
 
 /// This many threads are written together: each of them keeps a slot of the journal.
@@ -113,15 +113,29 @@ impl Batch {
             let mut next = |len| rest.split_off(..len).unwrap_or_default();
             let Entry { thread, offset, marks_offset, .. } = *entry;
             let bytes = next(entry.events);
-            let chunk = CanonicalChunk { thread, home: Home::Shared, offset, bytes };
+            let (home, pack) = (Home::Shared, Pack::No);
+            let chunk = CanonicalChunk { thread, home, offset, bytes, pack };
             LastChunk { chunk, marks_offset, marks: next(entry.marks) }
         })
     }
 }
 
 impl Recorder {
-    /// Lets what a thread recorded last wait for others, if it need not be written at once. Returns whether it
-    /// waits.
+    /// Returns whether what a thread recorded last need not be written at once.
+    pub(super) fn can_gather(&self, out: &Out) -> bool {
+        // Nothing of the thread is in the queue.
+        let passes_queue = match &self.queue {
+            None => true,
+            Some(queue) => !queue.takes_marks() && out.offset == Offset::default(),
+        };
+        passes_queue
+            && out.home == Home::Shared
+            && out.state == OutState::Open
+            && self.journal.is_shared()
+            && self.is_on()
+    }
+
+    /// Lets what a thread recorded last wait for others. Returns whether it waits.
     pub(super) fn gather(
         &self,
         thread: ThreadId,
@@ -129,14 +143,6 @@ impl Recorder {
         events: &[u8],
         counts: EventCounts,
     ) -> bool {
-        let can_wait = out.home == Home::Shared
-            && out.state == OutState::Open
-            && self.queue.is_none()
-            && self.journal.is_shared()
-            && self.is_on();
-        if !can_wait {
-            return false;
-        }
         let marks = out.marks.as_ref().map_or((0, &[][..]), |marks| marks.unsent());
         let full = {
             let mut waiting = self.ended.waiting.lock();

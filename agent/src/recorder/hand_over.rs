@@ -13,7 +13,7 @@ use super::queue::{After, Queue, QueuedChunk};
 use super::thread::{Out, OutState};
 use super::{Recorder, ThreadRecorder};
 use crate::certain::Certain as _;
-use crate::sink::{CanonicalChunk, Scope, SinkError};
+use crate::sink::{CanonicalChunk, Pack, Scope, SinkError};
 use crate::sys::allocator::OutOfMemory;
 
 /// Why events are lost with `overload=drop`.
@@ -119,6 +119,8 @@ impl Recorder {
         thread.copy_samples(out, buffer.raw.len(), self.clock_ns(), &mut buffer.samples);
         let position = thread.position();
         let queue = self.queue.as_ref().filter(|queue| queue.takes_chunks());
+        let gathers = last == Last::OfThread && self.can_gather(out);
+        let queue = queue.filter(|_| !gathers);
         let mut reserved = None;
         if let Some(queue) = queue.filter(|_| out.state == OutState::Open) {
             let must = matches!(last, Last::NoButKept | Last::OfRecording);
@@ -153,7 +155,7 @@ impl Recorder {
         } else if out.state == OutState::Failed {
             self.losses.count(counts.enters + counts.exits);
         } else if let Some(reserved) = reserved {
-            let bytes = std::mem::take(&mut buffer.canonical);
+            let bytes = buffer.take_canonical();
             let (thread, home) = (thread.id(), out.home);
             let (offset, slot) = (out.offset, After::Nothing);
             out.offset = offset.plus(bytes.len());
@@ -167,8 +169,7 @@ impl Recorder {
                 reserved,
                 slot,
             });
-        } else if last == Last::OfThread && self.gather(thread.id(), out, &buffer.canonical, counts)
-        {
+        } else if gathers && self.gather(thread.id(), out, &buffer.canonical, counts) {
             out.state = OutState::Waiting;
         } else {
             let chunk = CanonicalChunk {
@@ -176,6 +177,7 @@ impl Recorder {
                 home: out.home,
                 offset: out.offset,
                 bytes: &buffer.canonical,
+                pack: Pack::No,
             };
             match self.sink.write_chunk(&chunk) {
                 Ok(written) => {
@@ -251,7 +253,7 @@ impl Recorder {
 
     /// Passes marks to the sink, after the events that they belong to.
     fn write_marks(&self, thread: ThreadId, out: &mut Out) {
-        if self.queue.as_ref().is_some_and(Queue::takes_chunks) {
+        if self.queue.as_ref().is_some_and(Queue::takes_marks) {
             return self.send_marks(thread, out);
         }
         let Some(marks) = &mut out.marks else { return };

@@ -117,12 +117,21 @@ impl State {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use flow_codec::ThreadId;
     use flow_codec::format::names::EventFormat;
     use flow_codec::read::Trace;
+    use flow_codec::write::Compression;
 
     use super::*;
-    use crate::sink::{Budget, FileSink, JournalFile, TraceDirectory};
+    use crate::sink::{BlockFile, Budget, FileSink, JournalFile, TraceDirectory};
+
+    fn sink(directory: TraceDirectory, budget: Budget) -> FileSink {
+        let shared =
+            BlockFile::new(directory.clone(), budget.clone(), Some(Compression::Off)).unwrap();
+        FileSink::new(directory, EventFormat::Binary, budget, Arc::new(shared))
+    }
 
     fn line(id: u64) -> ThreadLine {
         let (id, name) = (ThreadId::new(id), format!("t{id}"));
@@ -136,7 +145,7 @@ mod tests {
         let out = directory.path().to_path_buf();
         let file = JournalFile::create(&directory, Budget::new(None)).unwrap();
         let journal = Journal::in_file(file).unwrap();
-        let sink = FileSink::new(directory, EventFormat::Binary, Budget::new(None));
+        let sink = sink(directory, Budget::new(None));
         let lines = SharedLines::default();
         let check = |count: u64| {
             let trace = Trace::open(&out).unwrap();
@@ -167,7 +176,7 @@ mod tests {
         let out = directory.path().to_path_buf();
         let file = JournalFile::create(&directory, Budget::new(None)).unwrap();
         let journal = Journal::in_file(file).unwrap();
-        let sink = FileSink::new(directory, EventFormat::Binary, Budget::new(Some(10)));
+        let sink = sink(directory, Budget::new(Some(10)));
         let lines = SharedLines::default();
         lines.append(&line(1), &journal, &sink).unwrap();
         assert!(lines.finish(&journal, &sink).is_err() && journal.is_needed());

@@ -48,6 +48,7 @@ pub use journal::Journal;
 pub use methods::{
     DescribeMethod, Loader, MethodFacts, MethodTable, RawMethod, Recorded, ResolvedMethod,
 };
+pub use queue::WhenFull;
 pub use recording::{Left, Recorder};
 pub use thread::ThreadRecorder;
 pub use threads::ThreadFacts;

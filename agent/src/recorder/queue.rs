@@ -1,23 +1,25 @@
-//! Chunks that wait for the thread of the agent that writes them, with `overload=drop`.
+//! Chunks that wait for the thread of the agent that writes them: with `overload=drop`, or in a trace in one file,
+//! where that thread compresses them.
 //!
-//! A thread of the program then never waits for the disk to take its events: a chunk that finds no room in
-//! the queue is [condensed](flow_codec::write::Condensed) and counted as lost. The slot of a queued chunk
-//! stays open in the journal until the chunk is written, like the slot that the thread records into
-//! meanwhile, so a kill loses neither.
+//! With `overload=drop` a thread of the program never waits for the disk to take its events: a chunk that finds no
+//! room in the queue is [condensed](flow_codec::write::Condensed) and counted as lost. Otherwise the thread waits
+//! for room. The slot of a queued chunk stays open in the journal until the chunk is written, like the slot that the
+//! thread records into meanwhile, so a kill loses neither.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use flow_codec::write::EventCounts;
 use flow_codec::{Offset, ThreadId};
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 
 use super::ThreadRecorder;
 use super::chunk::Chunk;
 use super::journal::SlotState;
 use crate::sink::Home;
+use crate::sys::allocator;
 
 /// Bytes of raw chunks that may wait, so that a disk that is slow for a moment costs no events.
 const QUEUE_BYTES: usize = 32 << 20;
@@ -25,6 +27,17 @@ const QUEUE_BYTES: usize = 32 << 20;
 const QUEUE_CHUNKS: usize = 512;
 /// Every chunk counts at least this much, for the memory that it takes in addition to its bytes.
 const MIN_BYTES: usize = 256;
+/// How often a thread that waits for room checks whether the recording has ended meanwhile.
+const CHECK_PERIOD: Duration = Duration::from_millis(50);
+
+/// What a thread does whose chunk finds no room.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WhenFull {
+    /// It waits.
+    Wait,
+    /// It drops the chunk.
+    Drop,
+}
 
 /// An encoded chunk that waits to be written.
 #[derive(Debug)]
@@ -55,83 +68,141 @@ pub(super) enum After {
     End(Arc<ThreadRecorder>, u64),
 }
 
+/// What the thread that writes is to do next.
 #[derive(Debug)]
-enum Job {
-    Write(Box<QueuedChunk>),
-    End(Sender<()>),
+pub(super) enum Next {
+    /// Write this chunk, perhaps with later ones.
+    Write(QueuedChunk),
+    /// Keep nothing back: threads wait for room.
+    MakeRoom,
+    /// Keep nothing back, and end.
+    End,
 }
 
 /// The queue. Chunks are written in the order in which they are [sent](Self::send).
 #[derive(Debug)]
 pub(super) struct Queue {
-    jobs: (Sender<Job>, Receiver<Job>),
+    when_full: WhenFull,
     max_bytes: usize,
-    bytes: AtomicUsize,
+    state: Mutex<State>,
+    /// Notified when the thread that writes has something to do.
+    work: Condvar,
+    /// Notified when there is room, and when everything is written.
+    progress: Condvar,
     ended: AtomicBool,
-    /// The chunk that is being written.
-    current: Mutex<Option<EventCounts>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    chunks: VecDeque<QueuedChunk>,
+    /// Bytes of chunks that are not written yet, or that room is reserved for.
+    bytes: usize,
+    /// How many threads wait for room, and whether one of them is new.
+    waiting: usize,
+    wants_room: bool,
+    /// Events of chunks that the thread that writes has taken and not written yet.
+    taken: EventCounts,
+    /// The end has counted what was not written.
+    is_counted: bool,
+    is_ending: bool,
+    is_written: bool,
 }
 
 impl Queue {
-    pub(super) fn new(chunk_bytes: usize) -> Self {
-        let (bytes, ended) = (AtomicUsize::new(0), AtomicBool::new(false));
-        let max_bytes = chunk_bytes.saturating_mul(QUEUE_CHUNKS).min(QUEUE_BYTES);
-        Self { jobs: unbounded(), max_bytes, bytes, ended, current: Mutex::default() }
+    pub(super) fn new(chunk_bytes: usize, when_full: WhenFull) -> Self {
+        Self {
+            when_full,
+            max_bytes: chunk_bytes.saturating_mul(QUEUE_CHUNKS).min(QUEUE_BYTES),
+            state: Mutex::default(),
+            work: Condvar::new(),
+            progress: Condvar::new(),
+            ended: AtomicBool::new(false),
+        }
     }
 
-    /// Reserves room for a chunk; `None` if there is none and the chunk may be dropped.
+    /// Reserves room for a chunk, and waits for it if chunks are not dropped; `None` if there is none and the chunk
+    /// may be dropped.
     pub(super) fn reserve(&self, bytes: usize, must: bool) -> Option<usize> {
         let bytes = bytes.max(MIN_BYTES);
-        let before = self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        // One chunk may always wait, however large it is.
-        if must || before == 0 || before.saturating_add(bytes) <= self.max_bytes {
-            return Some(bytes);
+        let mut state = self.state.lock();
+        loop {
+            // One chunk may always wait, however large it is.
+            let has_room = state.bytes == 0 || state.bytes.saturating_add(bytes) <= self.max_bytes;
+            if has_room || must || !self.takes_chunks() {
+                state.bytes = state.bytes.saturating_add(bytes);
+                return Some(bytes);
+            }
+            if self.when_full == WhenFull::Drop {
+                return None;
+            }
+            state.waiting += 1;
+            state.wants_room = true;
+            self.work.notify_one();
+            let _ = self.progress.wait_for(&mut state, CHECK_PERIOD);
+            state.waiting -= 1;
         }
-        self.give_back(bytes);
-        None
     }
 
     /// Gives up reserved room.
     pub(super) fn give_back(&self, bytes: usize) {
-        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        let mut state = self.state.lock();
+        state.bytes = state.bytes.saturating_sub(bytes);
+        if state.waiting > 0 {
+            self.progress.notify_all();
+        }
     }
 
-    /// Appends a chunk for which room was reserved. Never waits.
-    pub(super) fn send(&self, queued: QueuedChunk) {
-        // Both ends belong to the agent.
-        let _ = self.jobs.0.send(Job::Write(Box::new(queued)));
+    /// Whether half of the room is taken: then writing should not take long.
+    pub(super) fn is_half_full(&self) -> bool {
+        self.state.lock().bytes > self.max_bytes / 2
+    }
+
+    /// Whether marks wait in the queue too.
+    pub(super) fn takes_marks(&self) -> bool {
+        self.when_full == WhenFull::Drop && self.takes_chunks()
+    }
+
+    /// Appends a chunk for which room was reserved. Never waits. Returns it if there is no memory.
+    #[must_use]
+    pub(super) fn send(&self, queued: QueuedChunk) -> Option<QueuedChunk> {
+        let mut state = self.state.lock();
+        if allocator::try_to(|| state.chunks.try_reserve(1)).is_err() {
+            return Some(queued);
+        }
+        state.chunks.push_back(queued);
+        self.work.notify_one();
+        None
     }
 
     /// Waits until everything that was sent is written. If that takes too long, returns the number of events
     /// that are not written; they stay in the journal. From now on, threads write their chunks themselves.
     pub(super) fn end(&self, deadline: Instant) -> Option<EventCounts> {
-        let (done, is_done) = bounded(1);
-        let _ = self.jobs.0.send(Job::End(done));
-        let is_empty = is_done.recv_deadline(deadline).is_ok();
+        let mut state = self.state.lock();
+        state.is_ending = true;
+        self.work.notify_one();
+        let _ = self.progress.wait_while_until(&mut state, |state| !state.is_written, deadline);
         self.ended.store(true, Ordering::SeqCst);
-        if is_empty {
+        self.progress.notify_all();
+        if state.is_written {
             return None;
         }
-        let mut left = EventCounts::default();
-        let mut add = |counts: EventCounts| {
-            left.enters += counts.enters;
-            left.exits += counts.exits;
-        };
-        while let Ok(job) = self.jobs.1.try_recv() {
-            if let Job::Write(queued) = job {
-                add(queued.counts);
-            }
+        state.is_counted = true;
+        let mut left = state.taken;
+        while let Some(queued) = state.chunks.pop_front() {
+            left.enters += queued.counts.enters;
+            left.exits += queued.counts.exits;
         }
-        self.current.lock().take().into_iter().for_each(add);
-        let (done, _) = bounded(1);
-        let _ = self.jobs.0.send(Job::End(done));
         Some(left)
     }
 
-    /// Passes the counts of the chunk that is being written to `count`, unless the [end](Self::end) has
-    /// counted it already.
-    pub(super) fn count_current(&self, count: impl FnOnce(EventCounts)) {
-        if let Some(counts) = self.current.lock().take() {
+    /// Passes the counts of chunks that were written, or could not be, to `count`, unless the [end](Self::end) has
+    /// counted them already.
+    pub(super) fn count_taken(&self, counts: EventCounts, count: impl FnOnce(EventCounts)) {
+        let mut state = self.state.lock();
+        state.taken.enters = state.taken.enters.saturating_sub(counts.enters);
+        state.taken.exits = state.taken.exits.saturating_sub(counts.exits);
+        if !state.is_counted {
+            drop(state);
             count(counts);
         }
     }
@@ -141,23 +212,29 @@ impl Queue {
         !self.ended.load(Ordering::SeqCst)
     }
 
-    /// Passes chunks to `write` until the [end](Self::end), which does not count them a second time. For the
-    /// thread that writes.
-    pub(super) fn run(&self, mut write: impl FnMut(QueuedChunk)) {
-        while let Ok(job) = self.jobs.1.recv() {
-            match job {
-                Job::Write(queued) => {
-                    let reserved = queued.reserved;
-                    *self.current.lock() = Some(queued.counts);
-                    write(*queued);
-                    self.give_back(reserved);
-                }
-                Job::End(done) => {
-                    let _ = done.send(());
-                    return;
-                }
+    /// Waits for something to do. For the thread that writes.
+    pub(super) fn next(&self) -> Next {
+        let mut state = self.state.lock();
+        loop {
+            if let Some(queued) = state.chunks.pop_front() {
+                state.taken.enters += queued.counts.enters;
+                state.taken.exits += queued.counts.exits;
+                return Next::Write(queued);
             }
+            if std::mem::take(&mut state.wants_room) {
+                return Next::MakeRoom;
+            }
+            if state.is_ending {
+                return Next::End;
+            }
+            self.work.wait(&mut state);
         }
+    }
+
+    /// Everything is written. For the thread that writes, at the end.
+    pub(super) fn wrote_all(&self) {
+        self.state.lock().is_written = true;
+        self.progress.notify_all();
     }
 }
 
@@ -167,7 +244,7 @@ mod tests {
 
     #[test]
     fn there_is_room_up_to_a_limit_or_for_one_chunk() {
-        let queue = Queue { max_bytes: 1000, ..Queue::new(0) };
+        let queue = Queue { max_bytes: 1000, ..Queue::new(0, WhenFull::Drop) };
         assert_eq!(queue.reserve(5000, false), Some(5000), "one");
         assert_eq!(queue.reserve(1, false), None);
         assert_eq!(queue.reserve(1, true), Some(256), "one that must be kept");
@@ -176,5 +253,24 @@ mod tests {
         assert_eq!(queue.reserve(401, false), None);
         assert_eq!(queue.reserve(400, false), Some(400));
         assert_eq!(queue.end(Instant::now()), Some(EventCounts::default()), "no thread writes");
+    }
+
+    #[test]
+    fn a_thread_waits_for_room_and_asks_for_it() {
+        let queue = Queue { max_bytes: 1000, ..Queue::new(0, WhenFull::Wait) };
+        assert_eq!(queue.reserve(900, false), Some(900));
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| queue.reserve(500, false));
+            assert!(matches!(queue.next(), Next::MakeRoom));
+            assert!(!waits.is_finished());
+            queue.give_back(900);
+            assert_eq!(waits.join().unwrap(), Some(500));
+        });
+        assert_eq!(queue.reserve(900, true), Some(900), "the end does not wait");
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| queue.reserve(500, false));
+            assert!(queue.end(Instant::now()).is_some());
+            assert_eq!(waits.join().unwrap(), Some(500), "nothing waits after the end");
+        });
     }
 }

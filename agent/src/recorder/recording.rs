@@ -8,6 +8,7 @@ use flow_codec::ThreadId;
 use flow_codec::format::flow::MAX_RECORD_BYTES;
 use flow_codec::format::manifest::Totals;
 use flow_codec::format::raw;
+use flow_codec::write::PIECE_BYTES;
 use parking_lot::Mutex;
 
 use super::asked::AskedLoaders;
@@ -15,7 +16,7 @@ use super::buffers::Buffers;
 use super::cpu_time::Look;
 use super::ended::Ended;
 use super::losses::Losses;
-use super::queue::Queue;
+use super::queue::{Queue, WhenFull};
 use super::threads::ThreadTable;
 use super::{Config, Journal, MethodTable, Recorded, SideBand, ThreadRecorder};
 use crate::sink::{LineFile, Sink};
@@ -52,9 +53,11 @@ pub struct Recorder {
     pub(super) journal: Journal,
     pub(super) buffers: Buffers,
     pub(super) sink: Box<dyn Sink>,
-    /// The queue for chunks, if threads do not wait for the disk.
+    /// The queue for chunks, if a thread of the agent writes them.
     pub(super) queue: Option<Queue>,
     pub(super) ended: Ended,
+    /// How many bytes of a thread that thread writes at once.
+    pub(super) gathered_bytes: usize,
     pub(super) losses: Losses,
     pub(super) asked_loaders: AskedLoaders,
     pub(super) totals: Mutex<Totals>,
@@ -93,12 +96,13 @@ impl Recorder {
             probes_off: None,
             stopped_at_ns: AtomicU64::new(0),
             methods,
-            threads: ThreadTable::new(thread_lines),
+            threads: ThreadTable::new(thread_lines, sink.has_one_file()),
             journal,
             buffers: Buffers::new(),
             sink,
             queue: None,
             ended: Ended::default(),
+            gathered_bytes: 0,
             losses: Losses::default(),
             asked_loaders: AskedLoaders::default(),
             totals: Mutex::default(),
@@ -121,12 +125,24 @@ impl Recorder {
         self
     }
 
-    /// Drops chunks if the disk is too slow for them, instead of waiting. A thread must then
-    /// [write](Self::run_writer) those that are not dropped.
+    /// Queues chunks for a thread that must [write](Self::run_writer) them.
     #[must_use]
-    pub fn dropping(mut self) -> Self {
-        self.queue = Some(Queue::new(self.config.chunk_bytes));
+    pub fn queueing(mut self, when_full: WhenFull) -> Self {
+        self.queue = Some(Queue::new(self.config.chunk_bytes, when_full));
         self
+    }
+
+    /// Lets that thread join chunks of a thread before it writes them: so they take less space compressed.
+    #[must_use]
+    pub fn gathering(mut self) -> Self {
+        self.gathered_bytes = PIECE_BYTES;
+        self
+    }
+
+    /// Whether a thread must write the chunks.
+    #[must_use]
+    pub fn has_queue(&self) -> bool {
+        self.queue.is_some()
     }
 
     /// Switches probes on and off through `switch`.

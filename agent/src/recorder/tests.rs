@@ -9,7 +9,7 @@ use flow_codec::format::journal::SlotHeader;
 use flow_codec::format::methods::MethodInfo;
 
 use super::hand_over::DROPPED;
-use super::queue::Queue;
+use super::queue::{Queue, WhenFull};
 use super::*;
 use crate::filter::{FilterSpec, LoaderKind};
 use crate::sink::{
@@ -47,6 +47,8 @@ impl Sink for KeptChunks {
     fn write_marks(&self, _: ThreadId, _: Home, _: u64, _: &[u8]) -> Result<(), SinkError> {
         Ok(())
     }
+
+    fn refuse(&self) {}
 
     fn close(&self) {}
 }
@@ -146,7 +148,7 @@ fn overload_drop_loses_events_but_never_waits() {
     let dir = tempfile::tempdir().unwrap();
     let sink = KeptChunks::default();
     let (mut recorder, thread, method) = recorder(dir.path(), &sink, 64);
-    recorder.queue = Some(Queue::new(2));
+    recorder.queue = Some(Queue::new(2, WhenFull::Drop));
     sink.hold(true);
     let made = 2 * 10_000 + 2 * 3;
     let end = std::thread::scope(|scope| {
@@ -182,7 +184,7 @@ fn the_end_does_not_wait_for_a_queue_whose_disk_hangs() {
     let dir = tempfile::tempdir().unwrap();
     let sink = KeptChunks::default();
     let (mut recorder, thread, method) = recorder(dir.path(), &sink, 64);
-    recorder.queue = Some(Queue::new(2));
+    recorder.queue = Some(Queue::new(2, WhenFull::Drop));
     sink.hold(true);
     std::thread::scope(|scope| {
         scope.spawn(|| recorder.run_writer());
@@ -337,13 +339,13 @@ fn a_thread_that_moves_to_a_slot_passed_already_is_in_the_copy() {
 
 #[test]
 fn no_chunk_before_the_last_copied_one_is_left_out() {
-    let copied = copied_while_a_thread_moves(Some(Queue::new(9)), 2, false);
+    let copied = copied_while_a_thread_moves(Some(Queue::new(9, WhenFull::Drop)), 2, false);
     assert_eq!(copied, [(1, 0), (2, 0), (3, 0), (1, 127), (1, 0), (1, 63)]);
 }
 
 #[test]
 fn a_chunk_that_was_copied_and_then_dropped_is_replaced_by_the_next() {
-    let copied = copied_while_a_thread_moves(Some(Queue::new(9)), 2, true);
+    let copied = copied_while_a_thread_moves(Some(Queue::new(9, WhenFull::Drop)), 2, true);
     assert_eq!(copied, [(1, 0), (2, 0), (3, 0), (1, 63), (1, 0), (4, 0)]);
 }
 

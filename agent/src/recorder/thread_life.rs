@@ -89,10 +89,9 @@ impl Recorder {
             self.stop_storing(&error);
         }
         log::debug!("thread {} ended", thread.id());
-        if let (Some(queue), Some(mut queued)) = (&self.queue, queued) {
+        if let Some(mut queued) = queued {
             queued.slot = After::End(thread, position);
-            queue.send(queued);
-            return;
+            return self.send_queued(queued);
         }
         if waits {
             return self.close_later(thread, position);
@@ -117,7 +116,9 @@ impl Recorder {
 
     /// Records the frames of a thread that were open when recording began, outermost first.
     pub fn note_open_frames(&self, thread: ThreadId, frames: Vec<String>) {
-        if let Err(error) = self.threads.open_frames(thread, frames, self.elapsed_ns()) {
+        if let Err(error) =
+            self.threads.open_frames(thread, frames, self.elapsed_ns(), self.lines_to())
+        {
             self.stop_storing(&error);
         }
     }

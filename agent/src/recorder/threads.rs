@@ -107,6 +107,8 @@ pub(super) struct ThreadTable {
     started: AtomicU64,
     /// Threads that got files of their own.
     with_files: AtomicU64,
+    /// No thread has a file of its own.
+    has_one_file: bool,
 }
 
 impl ThreadTable {
@@ -115,20 +117,22 @@ impl ThreadTable {
         self.lines.close();
     }
 
-    pub(super) fn new(lines: LineFile) -> Self {
+    pub(super) fn new(lines: LineFile, has_one_file: bool) -> Self {
         Self {
             lines,
             shared: SharedLines::default(),
             live: Mutex::default(),
             started: AtomicU64::new(0),
             with_files: AtomicU64::new(0),
+            has_one_file,
         }
     }
 
     /// Where a thread's events go. Virtual threads are many and short.
     pub(super) fn home(&self, is_virtual: bool) -> Home {
-        let has_file =
-            !is_virtual && self.with_files.fetch_add(1, Ordering::Relaxed) < MAX_OWN_FILES;
+        let has_file = !is_virtual
+            && !self.has_one_file
+            && self.with_files.fetch_add(1, Ordering::Relaxed) < MAX_OWN_FILES;
         if has_file { Home::Own } else { Home::Shared }
     }
 
@@ -225,10 +229,12 @@ impl ThreadTable {
         id: ThreadId,
         mut frames: Vec<String>,
         at_ns: u64,
+        to: LinesTo<'_>,
     ) -> Result<(), SinkError> {
         let omitted = frames.len().saturating_sub(MAX_OPEN_FRAMES);
         frames.drain(..omitted);
-        self.lines.append_json(&ThreadLine::Open { id, frames, omitted: omitted as u64, at_ns })
+        let line = ThreadLine::Open { id, frames, omitted: omitted as u64, at_ns };
+        self.write(Home::Own, &line, to)
     }
 
     /// The live threads, one by one: the table is not locked in between, and nothing is allocated.
@@ -255,7 +261,8 @@ impl ThreadTable {
         line: &ThreadLine,
         (journal, sink): LinesTo<'_>,
     ) -> Result<(), SinkError> {
-        if home == Home::Shared && journal.is_shared() && sink.takes_lines() {
+        let is_shared = home == Home::Shared || self.has_one_file;
+        if is_shared && journal.is_shared() && sink.takes_lines() {
             self.shared.append(line, journal, sink)
         } else {
             self.lines.append_json(line)

@@ -1,60 +1,158 @@
-//! The thread that writes queued chunks, with `overload=drop`.
+//! The thread that writes queued chunks.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use flow_codec::ThreadId;
 use flow_codec::write::EventCounts;
 
 use super::Recorder;
-use super::queue::{After, QueuedChunk};
+use super::queue::{After, Next, Queue, QueuedChunk};
 use super::thread::{Out, OutState};
 use crate::certain::Certain as _;
-use crate::sink::CanonicalChunk;
+use crate::sink::{CanonicalChunk, Home, Pack, SinkError};
+use crate::sys::allocator::{self, OutOfMemory};
+
+/// Chunks that wait to be joined with later ones of their threads, and how many bytes those of each thread have.
+#[derive(Debug, Default)]
+struct Gathered {
+    threads: HashMap<ThreadId, (usize, Vec<QueuedChunk>)>,
+}
+
+impl Gathered {
+    /// Makes room for one more chunk.
+    fn reserve(&mut self, thread: ThreadId) -> Result<(), OutOfMemory> {
+        allocator::try_to(|| self.threads.try_reserve(1))?;
+        let (_, chunks) = self.threads.entry(thread).or_default();
+        allocator::try_reserve(chunks, 1)
+    }
+
+    /// Adds a chunk. Returns how many bytes of its thread there are now.
+    fn add(&mut self, chunk: QueuedChunk) -> usize {
+        let (bytes, chunks) = self.threads.entry(chunk.thread).or_default();
+        *bytes += chunk.bytes.len();
+        chunks.push(chunk);
+        *bytes
+    }
+
+    fn take(&mut self, thread: ThreadId) -> Option<Vec<QueuedChunk>> {
+        self.threads.remove(&thread).map(|(_, chunks)| chunks)
+    }
+
+    fn take_all(&mut self) -> impl Iterator<Item = Vec<QueuedChunk>> + use<> {
+        std::mem::take(&mut self.threads).into_values().map(|(_, chunks)| chunks)
+    }
+}
+
+/// The bytes of chunks that follow each other.
+fn joined(chunks: &[QueuedChunk]) -> Result<Cow<'_, [u8]>, SinkError> {
+    if let [chunk] = chunks {
+        return Ok(Cow::Borrowed(&chunk.bytes));
+    }
+    let mut bytes = Vec::new();
+    let len = chunks.iter().map(|chunk| chunk.bytes.len()).sum();
+    allocator::try_reserve(&mut bytes, len).map_err(SinkError::no_memory)?;
+    chunks.iter().for_each(|chunk| bytes.extend_from_slice(&chunk.bytes));
+    Ok(Cow::Owned(bytes))
+}
 
 impl Recorder {
     /// Sends to the queue what a thread has handed over.
     pub(super) fn send(&self, out: &mut Out) {
-        if let (Some(queue), Some(queued)) = (&self.queue, out.queued.take()) {
-            queue.send(queued);
+        if let Some(queued) = out.queued.take() {
+            self.send_queued(queued);
+        }
+    }
+
+    /// The same; without memory for that, it stays in its slot.
+    pub(super) fn send_queued(&self, queued: QueuedChunk) {
+        let Some(queue) = &self.queue else { return };
+        if let Some(queued) = queue.send(queued) {
+            queue.give_back(queued.reserved);
+            self.fail(&SinkError::no_memory(OutOfMemory), queued.counts);
         }
     }
 
     /// Writes what threads hand over, until the recording ends.
     pub fn run_writer(&self) {
-        if let Some(queue) = &self.queue {
-            queue.run(|queued| self.write_queued(queued));
+        let Some(queue) = &self.queue else { return };
+        let mut gathered = Gathered::default();
+        loop {
+            match queue.next() {
+                Next::Write(queued) => self.write_or_gather(queue, queued, &mut gathered),
+                Next::MakeRoom => self.write_gathered(&mut gathered),
+                Next::End => {
+                    self.write_gathered(&mut gathered);
+                    return queue.wrote_all();
+                }
+            }
         }
     }
 
-    /// Like [`write_out`](Self::write_out), for a chunk that was queued.
-    fn write_queued(&self, queued: QueuedChunk) {
-        let QueuedChunk { thread, home, offset, bytes, marks, slot, .. } = queued;
-        let Some(queue) = &self.queue else { return };
-        match self.sink.write_chunk(&CanonicalChunk { thread, home, offset, bytes: &bytes }) {
-            Ok(written) => queue.count_current(|counts| self.add(counts, written)),
+    fn write_or_gather(&self, queue: &Queue, mut queued: QueuedChunk, gathered: &mut Gathered) {
+        if let Some((offset, bytes)) = queued.marks.take() {
+            self.write_queued_marks(queued.thread, queued.home, offset, &bytes);
+        }
+        let thread = queued.thread;
+        if self.gathered_bytes == 0 || gathered.reserve(thread).is_err() {
+            self.write_gathered(gathered);
+            return self.write_queued([queued]);
+        }
+        if gathered.add(queued) >= self.gathered_bytes
+            && let Some(chunks) = gathered.take(thread)
+        {
+            self.write_queued(chunks);
+        }
+        if queue.is_half_full() {
+            self.write_gathered(gathered);
+        }
+    }
+
+    fn write_gathered(&self, gathered: &mut Gathered) {
+        for chunks in gathered.take_all() {
+            self.write_queued(chunks);
+        }
+    }
+
+    /// Like [`write_out`](Self::write_out), for chunks of one thread that were queued.
+    fn write_queued(&self, chunks: impl AsRef<[QueuedChunk]> + IntoIterator<Item = QueuedChunk>) {
+        let all = chunks.as_ref();
+        let (Some(queue), Some(first)) = (&self.queue, all.first()) else { return };
+        let (thread, home, offset) = (first.thread, first.home, first.offset);
+        let mut counts = EventCounts::default();
+        for chunk in all {
+            counts.enters += chunk.counts.enters;
+            counts.exits += chunk.counts.exits;
+        }
+        // If threads would soon wait for room, there is no time.
+        let pack = if queue.is_half_full() { Pack::No } else { Pack::Yes };
+        let written = joined(all).and_then(|bytes| {
+            self.sink.write_chunk(&CanonicalChunk { thread, home, offset, bytes: &bytes, pack })
+        });
+        let reserved = all.iter().map(|chunk| chunk.reserved).sum();
+        match written {
+            Ok(written) => {
+                queue.count_taken(counts, |counts| self.add(counts, written));
+                chunks.into_iter().for_each(|chunk| self.release_slot(chunk.slot));
+            }
+            // Their slots stay open.
             Err(error) => {
-                if let Some(thread) = self.threads.get(thread) {
+                if self.gathered_bytes == 0
+                    && let Some(thread) = self.threads.get(thread)
+                {
                     let mut out = thread.lock_out();
                     if out.state == OutState::Open {
                         out.state = OutState::Failed;
                     }
                 }
-                return queue.count_current(|counts| self.fail(&error, counts));
+                queue.count_taken(counts, |counts| self.fail(&error, counts));
             }
         }
-        if let Some((offset, bytes)) = marks {
-            let written = self.sink.write_marks(thread, home, offset, &bytes);
-            if let Some(thread) = self.threads.get(thread) {
-                let mut out = thread.lock_out();
-                match (&written, &mut out.marks) {
-                    (Ok(()), Some(marks)) => marks.arrived(bytes.len()),
-                    _ => out.marks = None,
-                }
-            }
-            if let Err(error) = written {
-                self.losses.note(&error.to_string());
-            }
-        }
+        queue.give_back(reserved);
+    }
+
+    fn release_slot(&self, slot: After) {
         match slot {
             After::Nothing => {}
             After::Close(slot) => slot.close(),
@@ -69,6 +167,20 @@ impl Recorder {
                     self.journal.give_back(slot);
                 }
             }
+        }
+    }
+
+    fn write_queued_marks(&self, thread: ThreadId, home: Home, offset: u64, bytes: &[u8]) {
+        let written = self.sink.write_marks(thread, home, offset, bytes);
+        if let Some(thread) = self.threads.get(thread) {
+            let mut out = thread.lock_out();
+            match (&written, &mut out.marks) {
+                (Ok(()), Some(marks)) => marks.arrived(bytes.len()),
+                _ => out.marks = None,
+            }
+        }
+        if let Err(error) = written {
+            self.losses.note(&error.to_string());
         }
     }
 

@@ -9,14 +9,15 @@ use std::sync::Arc;
 use flow_codec::format::container::StreamKind;
 use flow_codec::format::flow::records;
 use flow_codec::format::jsonl;
-use flow_codec::format::names::{EventFormat, SHARED, marks_file, thread_file};
+use flow_codec::format::names::{EventFormat, marks_file, thread_file};
 use flow_codec::{Offset, ThreadId};
 use rustix::io::Errno;
 
 use super::directory::TraceDirectory;
 use super::permits::Permits;
-use super::shared::{Failure, SharedFile};
-use super::{Budget, CanonicalChunk, Home, LastChunk, Scope, Sink, SinkError, Syncer};
+use super::{
+    BlockFile, Budget, CanonicalChunk, Home, LastChunk, Pack, Scope, Sink, SinkError, Syncer,
+};
 use crate::sys::allocator::{self, OutOfMemory};
 
 /// This many thread files are open at a time; further writers wait.
@@ -31,15 +32,20 @@ pub struct FileSink {
     syncer: Option<Arc<Syncer>>,
     /// One for each file that may be open.
     permits: Permits,
-    shared: SharedFile,
+    shared: Arc<BlockFile>,
 }
 
 impl FileSink {
-    /// Writes into `directory`.
+    /// Writes into `directory`, and into the file that threads share.
     #[must_use]
-    pub fn new(directory: TraceDirectory, format: EventFormat, budget: Budget) -> Self {
+    pub fn new(
+        directory: TraceDirectory,
+        format: EventFormat,
+        budget: Budget,
+        shared: Arc<BlockFile>,
+    ) -> Self {
         let (syncer, permits) = (None, Permits::new(MAX_OPEN));
-        Self { directory, format, budget, syncer, permits, shared: SharedFile::default() }
+        Self { directory, format, budget, syncer, permits, shared }
     }
 
     /// Reports files that have changed.
@@ -47,26 +53,6 @@ impl FileSink {
     pub fn synced_by(mut self, syncer: Option<Arc<Syncer>>) -> Self {
         self.syncer = syncer;
         self
-    }
-
-    /// Appends to the file that threads share.
-    fn share(
-        &self,
-        append: impl FnOnce(&SharedFile, &TraceDirectory, &Budget) -> Result<(), Failure>,
-    ) -> Result<(), SinkError> {
-        let written = append(&self.shared, &self.directory, &self.budget);
-        if let Some(syncer) = &self.syncer {
-            syncer.note_change(SHARED);
-        }
-        self.directory.restore_spare();
-        written.map_err(|failure| match failure {
-            Failure::Refused(error) => error,
-            // Other threads may find a descriptor later.
-            Failure::Create(error) => {
-                SinkError::io(self.scope_of(&error, Offset::default()), SHARED, &error)
-            }
-            Failure::Write(error) => SinkError::io(Scope::Trace, SHARED, &error),
-        })
     }
 
     /// Appends to a file of ours, when few enough are open.
@@ -100,12 +86,16 @@ impl FileSink {
     /// one thread; a program without descriptors may have some again later.
     fn scope_of(&self, error: &io::Error, offset: Offset) -> Scope {
         let gone = error.kind() == ErrorKind::NotFound && offset.get() > 0;
-        let of_one_file = [Errno::MFILE, Errno::NFILE, Errno::LOOP].map(Errno::raw_os_error);
-        let one_thread = gone && !self.directory.is_removed()
-            || error.kind() == ErrorKind::AlreadyExists
-            || error.raw_os_error().is_some_and(|error| of_one_file.contains(&error));
-        if one_thread { Scope::Thread } else { Scope::Trace }
+        if gone && !self.directory.is_removed() { Scope::Thread } else { scope_of_open(error) }
     }
+}
+
+/// The scope of a file that cannot be opened.
+pub(super) fn scope_of_open(error: &io::Error) -> Scope {
+    let of_one_file = [Errno::MFILE, Errno::NFILE, Errno::LOOP].map(Errno::raw_os_error);
+    let one_thread = error.kind() == ErrorKind::AlreadyExists
+        || error.raw_os_error().is_some_and(|error| of_one_file.contains(&error));
+    if one_thread { Scope::Thread } else { Scope::Trace }
 }
 
 impl Sink for FileSink {
@@ -114,10 +104,8 @@ impl Sink for FileSink {
             return Ok(0);
         }
         if chunk.home == Home::Shared && self.format == EventFormat::Binary {
-            let stream = (chunk.thread, StreamKind::Events);
-            self.share(|shared, directory, budget| {
-                shared.append(directory, budget, stream, chunk.offset.get(), chunk.bytes)
-            })?;
+            let stream = (Some(chunk.thread), StreamKind::Events);
+            self.shared.append(stream, chunk.offset.get(), chunk.bytes, Pack::No)?;
             return Ok(chunk.bytes.len() as u64);
         }
         let lines;
@@ -140,20 +128,21 @@ impl Sink for FileSink {
         bytes: &[u8],
     ) -> Result<(), SinkError> {
         if home == Home::Shared && self.format == EventFormat::Binary {
-            let stream = (thread, StreamKind::Marks);
-            return self.share(|shared, directory, budget| {
-                shared.append(directory, budget, stream, offset, bytes)
-            });
+            return self.shared.append((Some(thread), StreamKind::Marks), offset, bytes, Pack::No);
         }
         self.store(&marks_file(thread), Offset::new(offset), bytes)
     }
 
     fn write_last(&self, threads: &[LastChunk<'_>]) -> Result<u64, SinkError> {
-        if self.format == EventFormat::Jsonl {
-            return self.write_each(threads);
+        match self.format {
+            EventFormat::Jsonl => self.write_each(threads),
+            EventFormat::Binary => self.shared.append_last(threads),
         }
-        self.share(|shared, directory, budget| shared.append_last(directory, budget, threads))?;
-        Ok(threads.iter().map(|thread| thread.chunk.bytes.len() as u64).sum())
+    }
+
+    fn refuse(&self) {
+        // Each file has its own end.
+        self.shared.refuse();
     }
 
     fn takes_lines(&self) -> bool {
@@ -161,9 +150,7 @@ impl Sink for FileSink {
     }
 
     fn write_lines(&self, offset: u64, lines: &[u8]) -> Result<(), SinkError> {
-        self.share(|shared, directory, budget| {
-            shared.append_lines(directory, budget, offset, lines)
-        })
+        self.shared.append((None, StreamKind::Threads), offset, lines, Pack::Yes)
     }
 
     fn close(&self) {
@@ -194,15 +181,20 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
+    use flow_codec::write::Compression;
+
     use super::*;
 
     fn sink(out: &Path, format: EventFormat) -> FileSink {
-        FileSink::new(TraceDirectory::open(out, None).unwrap(), format, Budget::new(None))
+        let (directory, budget) = (TraceDirectory::open(out, None).unwrap(), Budget::new(None));
+        let shared =
+            BlockFile::new(directory.clone(), budget.clone(), Some(Compression::Off)).unwrap();
+        FileSink::new(directory, format, budget, Arc::new(shared))
     }
 
     fn chunk(offset: u64, bytes: &[u8]) -> CanonicalChunk<'_> {
-        let (thread, home) = (ThreadId::new(3), Home::Own);
-        CanonicalChunk { thread, home, offset: Offset::new(offset), bytes }
+        let (thread, home, pack) = (ThreadId::new(3), Home::Own, Pack::No);
+        CanonicalChunk { thread, home, offset: Offset::new(offset), bytes, pack }
     }
 
     #[test]

@@ -1,14 +1,16 @@
 //! Where full chunks go. A sink takes encoded chunks; further outputs are further sinks.
 
+mod block_file;
 mod budget;
+mod container;
 mod directory;
 mod files;
 mod free_space;
 mod journal_file;
 mod lines;
+mod manifest_place;
 mod mounts;
 mod permits;
-mod shared;
 mod syncer;
 
 use std::fmt;
@@ -18,11 +20,14 @@ use flow_codec::{Offset, ThreadId};
 
 use crate::sys::allocator::OutOfMemory;
 
+pub use block_file::{BlockFile, Pack};
 pub use budget::Budget;
-pub use directory::{DirectoryError, Replacement, TraceDirectory, expand, host};
+pub use container::ContainerSink;
+pub use directory::{DirectoryError, TraceDirectory, expand, host};
 pub use files::FileSink;
 pub use journal_file::{JournalFile, JournalPlace};
 pub use lines::LineFile;
+pub use manifest_place::ManifestPlace;
 pub use syncer::Syncer;
 
 /// Where a sink keeps what a thread records, from its first chunk to its last.
@@ -45,6 +50,8 @@ pub struct CanonicalChunk<'a> {
     pub offset: Offset,
     /// Whole records.
     pub bytes: &'a [u8],
+    /// Whether there is time to compress them.
+    pub pack: Pack,
 }
 
 /// What a thread recorded last.
@@ -106,6 +113,11 @@ pub trait Sink: Send + Sync {
         false
     }
 
+    /// Whether everything goes into one file, the lines of all threads too.
+    fn has_one_file(&self) -> bool {
+        false
+    }
+
     /// Stores such lines, after `offset` bytes of earlier ones, if it [takes](Self::takes_lines) any.
     ///
     /// # Errors
@@ -114,6 +126,9 @@ pub trait Sink: Send + Sync {
         let _ = (offset, lines);
         Ok(())
     }
+
+    /// Stores no chunks from now on: some before them are missing.
+    fn refuse(&self);
 
     /// Closes what is open, at the end of the recording. Nothing is stored from then on.
     fn close(&self);

@@ -67,7 +67,8 @@ impl Syncer {
     ) {
         let mut synced = Synced::default();
         let begin = || {
-            self.directory.sync_file(names::MANIFEST)?;
+            // In a trace in one file, it is in the file that has changed.
+            self.sync(names::MANIFEST)?;
             self.directory.sync_names()?;
             let parent =
                 self.directory.path().parent().map_or(Ok(()), |parent| {

@@ -153,7 +153,9 @@ fn a_file_is_followed_while_blocks_are_appended() {
         let mut block = BlockEncoder::default();
         block.begin(thread.map(ThreadId::new));
         block.add(kind, offset, bytes.len(), Coding::Raw, bytes);
-        (&file).write_all(block.finish()).unwrap();
+        block.finish();
+        (&file).write_all(block.bytes()).unwrap();
+        block.clear();
     };
     let journal = |slots: &[Slot<'_>]| {
         write_journal(dir.path(), slots);

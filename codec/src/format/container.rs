@@ -182,27 +182,40 @@ pub fn header() -> [u8; HEADER_BYTES] {
     header
 }
 
-/// A block that is being made. Keeps its memory for the next one.
+/// Blocks that are being made, one after the other. Keeps their memory for the next ones.
 #[derive(Debug, Default)]
 pub struct BlockEncoder {
     bytes: Vec<u8>,
+    /// Where the last one begins.
+    start: usize,
 }
 
 impl BlockEncoder {
-    /// The memory that a block needs which has this number of pieces with this number of stored bytes.
+    /// The memory that blocks need, each with one piece, for this number of stored bytes.
     #[must_use]
     pub const fn bytes_for(pieces: usize, bytes: usize) -> usize {
-        START_BYTES + 1 + bytes + pieces * MAX_OBJECT_HEADER_BYTES
+        bytes + pieces * (START_BYTES + 1 + MAX_OBJECT_HEADER_BYTES)
     }
 
-    /// The memory of the block, in which the caller may reserve room.
+    /// The memory of the blocks, in which the caller may reserve room.
     pub fn memory(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
+    /// Removes all blocks.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+    }
+
+    /// The blocks. Their bytes belong into the file in one go.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// Begins a block of a thread, or of no thread.
     pub fn begin(&mut self, thread: Option<ThreadId>) {
-        self.bytes.clear();
+        self.start = self.bytes.len();
         self.bytes.push(START);
         let thread = thread.map_or(0, ThreadId::get);
         self.bytes.extend_from_slice(&thread.to_be_bytes());
@@ -218,32 +231,37 @@ impl BlockEncoder {
         coding: Coding,
         stored: &[u8],
     ) {
-        let mut head = Vec::with_capacity(MAX_OBJECT_HEADER_BYTES);
-        leb128::put(&mut head, offset);
-        head.push(match coding {
-            Coding::Raw => 0,
-            Coding::Lz4 => 1,
-            Coding::Zstd => 2,
-        });
-        if coding != Coding::Raw {
-            leb128::put(&mut head, bytes as u64);
-        }
+        let (code, packed) = match coding {
+            Coding::Raw => (0, None),
+            Coding::Lz4 => (1, Some(bytes as u64)),
+            Coding::Zstd => (2, Some(bytes as u64)),
+        };
+        let head = leb128_bytes(offset) + 1 + packed.map_or(0, leb128_bytes);
         self.bytes.push(kind.code());
-        leb128::put(&mut self.bytes, (head.len() + stored.len()) as u64);
-        self.bytes.extend_from_slice(&head);
+        leb128::put(&mut self.bytes, (head + stored.len()) as u64);
+        leb128::put(&mut self.bytes, offset);
+        self.bytes.push(code);
+        if let Some(packed) = packed {
+            leb128::put(&mut self.bytes, packed);
+        }
         self.bytes.extend_from_slice(stored);
     }
 
-    /// Ends the block. Its bytes belong into the file in one go.
-    pub fn finish(&mut self) -> &[u8] {
-        let objects = self.bytes.len().saturating_sub(START_BYTES);
+    /// Ends the block.
+    pub fn finish(&mut self) {
+        let block = self.bytes.get_mut(self.start..).unwrap_or_default();
+        let objects = block.len().saturating_sub(START_BYTES);
         let len = u32::try_from(objects).unwrap_or(u32::MAX).to_be_bytes();
-        fill(&mut self.bytes, 1 + 8, &len);
-        let sum = checksum(&self.bytes).to_be_bytes();
-        fill(&mut self.bytes, 1 + CHECKED_BYTES, &sum);
+        fill(block, 1 + 8, &len);
+        let sum = checksum(block).to_be_bytes();
+        fill(block, 1 + CHECKED_BYTES, &sum);
         self.bytes.push(STOP);
-        &self.bytes
     }
+}
+
+/// How many bytes a number takes.
+fn leb128_bytes(number: u64) -> usize {
+    (u64::BITS - number.leading_zeros()).div_ceil(7).max(1) as usize
 }
 
 fn fill(bytes: &mut [u8], at: usize, with: &[u8]) {
@@ -366,7 +384,8 @@ mod tests {
         let mut block = BlockEncoder::default();
         block.begin(Some(ThreadId::new(7)));
         block.add(StreamKind::Events, 0, 2, Coding::Raw, &[0x81, 0x00]);
-        let written = [&header()[..], block.finish(), &[END]].concat();
+        block.finish();
+        let written = [&header()[..], block.bytes(), &[END]].concat();
         assert_eq!(written, example(), "{written:02X?}");
         let block = &written[HEADER_BYTES..written.len() - 1];
         let start = BlockStart::decode(block.first_chunk().unwrap()).unwrap();
@@ -384,7 +403,8 @@ mod tests {
         let mut block = BlockEncoder::default();
         block.begin(Some(ThreadId::new(7)));
         block.add(StreamKind::Marks, 300, 9, Coding::Zstd, &[1, 2, 3]);
-        let bytes = block.finish().to_vec();
+        block.finish();
+        let bytes = block.bytes().to_vec();
         assert!(is_sound(&bytes));
         for bit in 0..8 * bytes.len() {
             let mut other = bytes.clone();

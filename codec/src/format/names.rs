@@ -144,6 +144,15 @@ pub fn is_trace_file(name: &str) -> bool {
         || parse_thread_file(name).is_some()
 }
 
+/// `app` of `app.flowtrace`; `None` if that is not the name of a trace in one file.
+#[must_use]
+pub fn container_stem(name: &str) -> Option<&str> {
+    name.strip_suffix(CONTAINER_EXTENSION)?.strip_suffix('.').filter(|stem| !stem.is_empty())
+}
+
+/// The files that may be [beside] a container.
+pub const BESIDE: [&str; 4] = [JOURNAL, CHECKPOINT, NEW_CHECKPOINT, INDEXES];
+
 /// Returns whether a directory of this name belongs to a trace, and so moves with it.
 #[must_use]
 pub fn is_trace_directory(name: &str) -> bool {

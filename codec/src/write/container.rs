@@ -8,7 +8,7 @@ use crate::ThreadId;
 use crate::format::container::{BlockEncoder, Coding, END, StreamKind, header};
 
 /// Bytes of a stream in one piece: what a reader must decompress to read one event.
-const PIECE_BYTES: usize = 1 << 20;
+pub const PIECE_BYTES: usize = 1 << 20;
 
 /// How the pieces of a container are compressed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -104,12 +104,13 @@ impl<W: Write> ContainerWriter<W> {
         offset: u64,
         piece: &[u8],
     ) -> io::Result<()> {
-        let (coding, stored) = self.packer.pack(piece)?;
+        let (coding, stored) = self.packer.pack(piece);
+        self.block.clear();
         self.block.begin(thread);
         self.block.add(kind, offset, piece.len(), coding, stored);
-        let block = self.block.finish();
-        self.out.write_all(block)?;
-        self.written += block.len() as u64;
+        self.block.finish();
+        self.out.write_all(self.block.bytes())?;
+        self.written += self.block.bytes().len() as u64;
         Ok(())
     }
 
@@ -124,61 +125,72 @@ impl<W: Write> ContainerWriter<W> {
     }
 }
 
-/// Compresses pieces, if that makes them smaller. Keeps its memory for the next one.
-pub struct Packer(Packing);
+/// Compresses pieces, if that makes them smaller.
+pub struct Packer {
+    kind: PackerKind,
+    packed: Vec<u8>,
+}
 
-enum Packing {
+enum PackerKind {
     Off,
-    Lz4(Vec<u8>),
-    Zstd(Box<zstd::bulk::Compressor<'static>>, Vec<u8>),
+    Lz4,
+    Zstd(Box<zstd::bulk::Compressor<'static>>),
 }
 
 impl fmt::Debug for Packer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0 {
-            Packing::Off => "off",
-            Packing::Lz4(_) => "lz4",
-            Packing::Zstd(..) => "zstd",
+        f.write_str(match &self.kind {
+            PackerKind::Off => "off",
+            PackerKind::Lz4 => "lz4",
+            PackerKind::Zstd(_) => "zstd",
         })
     }
 }
 
 impl Packer {
-    /// Prepares this compression.
+    /// Takes the memory for pieces of at most [`PIECE_BYTES`].
     ///
     /// # Errors
-    /// There is no memory, or no such level.
+    /// There is none.
     pub fn new(compression: Compression) -> io::Result<Self> {
-        Ok(Self(match compression {
-            Compression::Off => Packing::Off,
-            Compression::Lz4 => Packing::Lz4(Vec::new()),
+        let (kind, most) = match compression {
+            Compression::Off => (PackerKind::Off, 0),
+            Compression::Lz4 => {
+                (PackerKind::Lz4, lz4_flex::block::get_maximum_output_size(PIECE_BYTES))
+            }
             Compression::Zstd(level) => {
-                Packing::Zstd(Box::new(zstd::bulk::Compressor::new(level)?), Vec::new())
-            }
-        }))
-    }
-
-    /// Returns how the piece is stored, and its bytes then.
-    ///
-    /// # Errors
-    /// The library reports one, such as a lack of memory.
-    pub fn pack<'a>(&'a mut self, piece: &'a [u8]) -> io::Result<(Coding, &'a [u8])> {
-        let (coding, packed) = match &mut self.0 {
-            Packing::Off => return Ok((Coding::Raw, piece)),
-            Packing::Lz4(packed) => {
-                packed.resize(lz4_flex::block::get_maximum_output_size(piece.len()), 0);
-                let len =
-                    lz4_flex::block::compress_into(piece, packed).map_err(io::Error::other)?;
-                packed.truncate(len);
-                (Coding::Lz4, packed)
-            }
-            Packing::Zstd(compressor, packed) => {
-                packed.clear();
-                packed.reserve(zstd::zstd_safe::compress_bound(piece.len()));
-                compressor.compress_to_buffer(piece, packed)?;
-                (Coding::Zstd, packed)
+                let compressor = zstd::bulk::Compressor::new(level)?;
+                (
+                    PackerKind::Zstd(Box::new(compressor)),
+                    zstd::zstd_safe::compress_bound(PIECE_BYTES),
+                )
             }
         };
-        Ok(if packed.len() < piece.len() { (coding, packed) } else { (Coding::Raw, piece) })
+        let mut packed = Vec::new();
+        packed.try_reserve_exact(most).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        Ok(Self { kind, packed })
+    }
+
+    /// How the piece is stored, and its bytes then. What cannot be compressed stays as it is.
+    pub fn pack<'a>(&'a mut self, piece: &'a [u8]) -> (Coding, &'a [u8]) {
+        let Self { kind, packed } = self;
+        let is_small = piece.len() <= PIECE_BYTES;
+        let coding = match kind {
+            PackerKind::Lz4 if is_small => {
+                packed.resize(packed.capacity(), 0);
+                let len = lz4_flex::block::compress_into(piece, packed).ok();
+                len.map(|len| (Coding::Lz4, len))
+            }
+            PackerKind::Zstd(compressor) if is_small => {
+                packed.clear();
+                let len = compressor.compress_to_buffer(piece, packed).ok();
+                len.map(|len| (Coding::Zstd, len))
+            }
+            _ => None,
+        };
+        match coding.and_then(|(coding, len)| Some((coding, packed.get(..len)?))) {
+            Some((coding, packed)) if packed.len() < piece.len() => (coding, packed),
+            _ => (Coding::Raw, piece),
+        }
     }
 }

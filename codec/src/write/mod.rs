@@ -16,7 +16,7 @@ mod timed;
 
 pub use canonicalize::Canonicalizer;
 pub use condense::Condensed;
-pub use container::{Compression, ContainerWriter, Packer};
+pub use container::{Compression, ContainerWriter, PIECE_BYTES, Packer};
 pub(crate) use event::first_invalid;
 pub use event::{EventCounts, count_events};
 pub use marked::{Base, EncodedMarks, Sample};

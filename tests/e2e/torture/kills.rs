@@ -6,7 +6,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use flow_e2e::{
-    Engine, Fault, Jdk, Program, Reach, Rounds, Way, assert_verbs_agree, decode_trace, jdks,
+    Engine, Fault, Jdk, Program, Reach, Rounds, Way, assert_verbs_agree, decode_trace, has_trace,
+    jdks,
 };
 
 use super::{Random, times};
@@ -17,7 +18,7 @@ const CHUNKS: [&str; 5] = ["chunk=64", "chunk=256", "chunk=1k", "chunk=4k", "chu
 /// Asserts that the trace of a killed program has all acknowledged calls. Returns whether there is a trace.
 fn assert_nothing_is_missing(program: &Program, rounds: &Rounds) -> bool {
     let acknowledged = rounds.acknowledged(program);
-    if !program.out().join("trace.json").exists() {
+    if !has_trace(&program.out()) {
         assert!(acknowledged.iter().all(|rounds| *rounds == 0), "calls, but no trace");
         return false;
     }

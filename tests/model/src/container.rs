@@ -4,24 +4,19 @@ use std::collections::BTreeMap;
 
 use crate::leb128::{take, take_len};
 
-/// What a thread has in a file with others: events and marks.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Contained {
-    /// As in `thread-<id>.flow`.
-    pub events: Vec<u8>,
-    /// As in `thread-<id>.marks`.
-    pub marks: Vec<u8>,
-}
-
-/// The threads in a container, and the lines about them, as the recorder writes it: only lines are compressed, and the
-/// pieces of a stream follow one another. A last block that is not whole is left out.
+/// The streams in a container: kind, thread, and bytes. The pieces of a stream may come in any order. Those that are
+/// compressed are passed to `unpack`, with their coding and how many bytes they become. A last block that is not
+/// whole is left out.
 ///
 /// # Panics
-/// The bytes are something else.
+/// The bytes are something else, or a stream has a gap.
 #[must_use]
-pub fn decode_container(bytes: &[u8]) -> (BTreeMap<u64, Contained>, Vec<u8>) {
-    let mut threads: BTreeMap<u64, Contained> = BTreeMap::new();
-    let mut lines = Vec::new();
+pub fn decode_container(
+    bytes: &[u8],
+    unpack: impl Fn(u8, &[u8], usize) -> Vec<u8>,
+) -> BTreeMap<(u8, u64), Vec<u8>> {
+    const MANIFEST: u8 = 6;
+    let mut pieces: BTreeMap<(u8, u64), BTreeMap<u64, Vec<u8>>> = BTreeMap::new();
     assert_eq!(&bytes[..16], b"flowtrce\0\0\0\0\0\0\0\x01", "magic and version");
     let mut rest = &bytes[16..];
     while !rest.is_empty() && rest != [12] {
@@ -29,13 +24,9 @@ pub fn decode_container(bytes: &[u8]) -> (BTreeMap<u64, Contained>, Vec<u8>) {
         let number = |range: std::ops::Range<usize>| {
             rest.get(range)?.iter().try_fold(0_u64, |n, byte| Some(n * 256 + u64::from(*byte)))
         };
-        let (Some(thread), Some(len)) = (number(1..9), number(9..13)) else {
-            return (threads, lines);
-        };
+        let (Some(thread), Some(len)) = (number(1..9), number(9..13)) else { break };
         let end = 17 + usize::try_from(len).expect("a length");
-        let Some(mut objects) = rest.get(17..end).filter(|_| rest.len() > end) else {
-            return (threads, lines);
-        };
+        let Some(mut objects) = rest.get(17..end).filter(|_| rest.len() > end) else { break };
         assert_eq!(rest[end], 11, "the end of the block");
         let summed = [&rest[1..13], objects].concat();
         assert_eq!(number(13..17), Some(u64::from(crc32(&summed))), "the checksum");
@@ -44,28 +35,34 @@ pub fn decode_container(bytes: &[u8]) -> (BTreeMap<u64, Contained>, Vec<u8>) {
             let (mut body, after) = object.split_at(len);
             objects = after;
             let offset = take(&mut body);
-            let coding = body[0];
-            body = &body[1..];
-            let packed;
-            if kind == 3 && coding == 2 {
-                let len = take_len(&mut body);
-                packed = zstd::bulk::decompress(body, len).expect("a Zstandard frame");
-                body = &packed;
-            } else {
-                assert_eq!(coding, 0, "not compressed");
-            }
-            let stream = match kind {
-                3 => &mut lines,
-                4 => &mut threads.entry(thread).or_default().events,
-                5 => &mut threads.entry(thread).or_default().marks,
-                other => panic!("kind {other}"),
+            let (&coding, mut body) = body.split_first().expect("a coding");
+            let piece = match coding {
+                0 => body.to_vec(),
+                _ => {
+                    let len = take_len(&mut body);
+                    let piece = unpack(coding, body, len);
+                    assert_eq!(piece.len(), len, "bytes of a compressed piece");
+                    piece
+                }
             };
-            assert_eq!(offset, stream.len() as u64, "pieces follow one another");
-            stream.extend_from_slice(body);
+            let stream = pieces.entry((kind, thread)).or_default();
+            if kind == MANIFEST {
+                // The last one counts.
+                stream.clear();
+            }
+            assert_eq!(stream.insert(offset, piece), None, "two pieces at {offset}");
         }
         rest = &rest[end + 1..];
     }
-    (threads, lines)
+    let join = |pieces: BTreeMap<u64, Vec<u8>>| {
+        let mut stream = Vec::new();
+        for (offset, piece) in pieces {
+            assert_eq!(offset, stream.len() as u64, "pieces follow one another");
+            stream.extend_from_slice(&piece);
+        }
+        stream
+    };
+    pieces.into_iter().map(|(stream, pieces)| (stream, join(pieces))).collect()
 }
 
 /// CRC-32, bit by bit.

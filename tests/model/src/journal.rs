@@ -37,13 +37,14 @@ pub struct Tick {
     pub ran_us: Option<u64>,
 }
 
-/// Reads a journal. Returns the open chunk of each thread.
+/// Reads a journal. Returns the open chunks of each thread, by their offsets: all but the last one wait to be
+/// written.
 ///
 /// # Panics
 /// Something is in it that a recorder that was killed cannot have left.
 #[must_use]
-pub fn open_chunks(journal: &[u8]) -> BTreeMap<u64, OpenChunk> {
-    let mut found: BTreeMap<u64, OpenChunk> = BTreeMap::new();
+pub fn open_chunks(journal: &[u8]) -> BTreeMap<u64, BTreeMap<usize, OpenChunk>> {
+    let mut found: BTreeMap<u64, BTreeMap<usize, OpenChunk>> = BTreeMap::new();
     // Killed before the header was written.
     if journal.len() < 64 || word(journal, 1) == 0 {
         assert!(journal.iter().skip(8).all(|byte| *byte == 0), "slots without a header");
@@ -66,9 +67,7 @@ pub fn open_chunks(journal: &[u8]) -> BTreeMap<u64, OpenChunk> {
             continue;
         }
         let (thread, chunk) = (word(slot, 2), open_chunk(slot, word(journal, 2)));
-        if found.get(&thread).is_none_or(|other| other.offset < chunk.offset) {
-            found.insert(thread, chunk);
-        }
+        found.entry(thread).or_default().entry(chunk.offset).or_insert(chunk);
     }
     found
 }
@@ -167,7 +166,7 @@ mod tests {
         journal.resize(64, 0);
         journal.extend(&slot);
         journal.resize(4096, 0);
-        let chunk = &open_chunks(&journal)[&1];
+        let chunk = &open_chunks(&journal)[&1][&3];
         assert_eq!(chunk.offset, 3);
         let events: Vec<_> = chunk.events.iter().map(|event| event.event).collect();
         assert_eq!(events, [Event::Exit, Event::Exit, Event::Enter(1), Event::Exit]);

@@ -13,7 +13,7 @@ mod marks;
 mod raw;
 mod thread;
 
-pub use container::{Contained, decode_container};
+pub use container::decode_container;
 pub use flow::{End, Event, Record, Stream, decode, decode_canonical, encode};
 pub use journal::{OpenChunk, Tick, open_chunks, open_lines};
 pub use marks::{Mark, decode_marks};

@@ -1,10 +1,12 @@
 //! A thread: its files and its open chunk together.
 
+use std::collections::BTreeMap;
+
 use crate::flow::{Event, decode_canonical, encode};
 use crate::journal::OpenChunk;
 use crate::marks::{Mark, decode_marks};
 
-/// Reads the `.flow` file and the marks file of a thread, and its open chunk if it has one. Returns the events, and the
+/// Reads the `.flow` file and the marks file of a thread, and its open chunks if it has any. Returns the events, and the
 /// marks, each with the number of events before it.
 ///
 /// # Panics
@@ -13,13 +15,14 @@ use crate::marks::{Mark, decode_marks};
 pub fn read_thread(
     file: &[u8],
     marks: &[u8],
-    chunk: Option<&OpenChunk>,
+    chunks: Option<&BTreeMap<usize, OpenChunk>>,
 ) -> (Vec<Event>, Vec<(usize, Mark)>) {
-    let Some(chunk) = chunk else {
+    let Some((chunk, waiting)) = chunks.and_then(|chunks| last_and_waiting(file, chunks)) else {
         let events = decode_canonical(file);
         let marks = decode_marks(marks, &events, file);
         return (events, marks);
     };
+    let file = &waiting;
     assert!(chunk.offset <= file.len(), "{} bytes are not in the file", chunk.offset);
     let (file, after) = file.split_at(chunk.offset);
     let chunk_events: Vec<Event> = chunk.events.iter().map(|event| event.event).collect();
@@ -51,4 +54,25 @@ pub fn read_thread(
         }
     }
     (events, marks)
+}
+
+/// The last chunk, and the file with the chunks before it that wait to be written.
+fn last_and_waiting<'a>(
+    file: &[u8],
+    chunks: &'a BTreeMap<usize, OpenChunk>,
+) -> Option<(&'a OpenChunk, Vec<u8>)> {
+    let (_, last) = chunks.last_key_value()?;
+    let mut file = file.to_vec();
+    for (at, chunk) in chunks.range(..last.offset) {
+        // Exits at its end are held back, and begin the next one.
+        let last_enter = chunk.events.iter().rposition(|event| event.event != Event::Exit);
+        let events = chunk.events.iter().map(|event| event.event);
+        let events: Vec<_> = events.take(last_enter.map_or(0, |last| last + 1)).collect();
+        let written = file.split_off((*at).min(file.len()));
+        let bytes = encode(&events);
+        assert!(file.len() == *at, "{at} bytes are not in the file");
+        assert!(bytes.starts_with(&written) || written.starts_with(&bytes), "after {at}");
+        file.extend(if written.len() > bytes.len() { written } else { bytes });
+    }
+    Some((last, file))
 }

@@ -73,12 +73,17 @@ pub(super) enum Moved {
 /// The place of an earlier trace: 1 for the one before the trace in the directory itself, which has 0.
 fn place(path: &Path, number: usize) -> PathBuf {
     let mut place = path.as_os_str().to_owned();
-    match number {
-        0 => {}
-        1 => place.push(".old"),
-        number => place.push(format!(".old.{number}")),
-    }
+    place.push(old_suffix(number));
     place.into()
+}
+
+/// What the name of an earlier trace ends with.
+pub(super) fn old_suffix(number: usize) -> String {
+    match number {
+        0 => String::new(),
+        1 => ".old".to_owned(),
+        number => format!(".old.{number}"),
+    }
 }
 
 /// The place of the trace that was in the directory before.
@@ -292,8 +297,9 @@ fn rename_trace(from: &OwnedFd, to: &OwnedFd) -> Result<(), String> {
 
 /// Removes the journal of a trace if it is not in the trace's directory and the trace is our own: in a
 /// directory of another user, `trace.json` may name any file.
-fn remove_journal_elsewhere(path: &Path) {
-    let owner = fs::metadata(path.join(names::MANIFEST)).map(|found| found.uid());
+pub(super) fn remove_journal_elsewhere(path: &Path) {
+    let place = if path.is_dir() { &path.join(names::MANIFEST) } else { path };
+    let owner = fs::metadata(place).map(|found| found.uid());
     let is_own = owner.is_ok_and(|owner| owner == rustix::process::geteuid().as_raw());
     let manifest = Trace::manifest_of(path).ok().flatten().filter(|_| is_own);
     if let Some(journal) = manifest.and_then(|manifest| manifest.journal)

@@ -77,10 +77,26 @@ pub(super) fn try_lock(fd: &OwnedFd, name: &str) -> Result<Option<File>, String>
 
 /// Takes a lock that others hold for a short time only.
 pub(super) fn wait_for_lock(fd: &OwnedFd, name: &str) -> Result<File, String> {
+    wait(name, || try_lock(fd, name))
+}
+
+/// Locks a directory, which others lock for a short time only; `None` on file systems without such locks.
+pub(super) fn lock_directory(path: &Path) -> Result<Option<File>, String> {
+    let Ok(directory) = File::open(path) else { return Ok(None) };
+    let lock = || match directory.try_lock() {
+        Ok(()) => Ok(Some(true)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(_)) => Ok(Some(false)),
+    };
+    let is_locked = wait("its directory", lock)?;
+    Ok(is_locked.then_some(directory))
+}
+
+fn wait<T>(name: &str, attempt: impl Fn() -> Result<Option<T>, String>) -> Result<T, String> {
     let begun = Instant::now();
     loop {
-        if let Some(lock) = try_lock(fd, name)? {
-            return Ok(lock);
+        if let Some(done) = attempt()? {
+            return Ok(done);
         }
         if begun.elapsed() > GATE_TIMEOUT {
             return Err(format!("{name} stays locked; is a JVM suspended that is starting there?"));

@@ -9,11 +9,13 @@
 //!   that finds a trace of its own session, which must not be moved away, does the same.
 //! - JVMs that start at the same time decide one after the other: all of this happens under the lock on
 //!   `.gate`, which is held no longer than that.
+//! - A trace in one file needs no directory of its own: `one_file` has its rules.
 //! - Files are created anew and never opened through a link: anything else in their place is refused.
 
 mod earlier;
 mod locks;
 mod names;
+mod one_file;
 mod owned;
 mod replacement;
 #[cfg(test)]
@@ -22,4 +24,4 @@ mod tests;
 pub(super) use names::unique_name;
 pub use names::{expand, host};
 pub use owned::{DirectoryError, TraceDirectory};
-pub use replacement::Replacement;
+pub(super) use replacement::Replacement;

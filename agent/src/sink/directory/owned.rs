@@ -1,5 +1,6 @@
 //! A directory that this process owns, and the files in it.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::fs::File;
 use std::io;
@@ -18,12 +19,13 @@ use super::earlier::{
     no_further_jvm_is_live, place_of_earlier, put_back, remove_beyond,
 };
 use super::locks::{FILE_MODE, make_and_open, try_lock, wait_for_lock};
+use super::one_file::{self, OneFile, Run};
 use super::{Replacement, unique_name};
 
 /// One process id cannot have more JVMs than this in one second.
 const MAX_FURTHER: u32 = 1000;
 
-/// A trace directory that this process owns.
+/// A trace directory that this process owns; or a trace in one file, with the files beside it.
 #[derive(Clone, Debug)]
 pub struct TraceDirectory {
     open: Arc<OpenDirectory>,
@@ -32,6 +34,8 @@ pub struct TraceDirectory {
 #[derive(Debug)]
 struct OpenDirectory {
     path: PathBuf,
+    /// The name of the file, if the trace is in one.
+    container: Option<String>,
     /// How many earlier traces are kept, if one was moved away for this one.
     keep: Option<usize>,
     /// `None` once the recording is over.
@@ -40,7 +44,7 @@ struct OpenDirectory {
     spare: Mutex<Option<OwnedFd>>,
 }
 
-/// The directory itself, and the lock on it.
+/// The directory itself, or that of the one file, and the lock.
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) fd: OwnedFd,
@@ -75,9 +79,11 @@ impl TraceDirectory {
     /// so on, until `keep` are kept. While another JVM owns
     /// it, or if the trace belongs to the same `session`, a directory inside it is used instead.
     ///
+    /// A name that ends in `.flowtrace` is that of a trace in one file, unless it is a directory.
+    ///
     /// # Errors
     /// The directory cannot be created, is a link or not a directory, or contains something other than a
-    /// regular file in the place of one of ours.
+    /// regular file in the place of one of ours. The file cannot be created, or is not a trace.
     pub fn open_keeping(
         dir: &Path,
         session: Option<&str>,
@@ -87,6 +93,14 @@ impl TraceDirectory {
         let path = std::path::absolute(dir).map_err(|error| fail(error.to_string()))?;
         // Without a slash at the end, after which `.old` would be inside.
         let path: PathBuf = path.components().collect();
+        let is_container = |name: &str| names::container_stem(name).is_some();
+        if path.file_name().and_then(|name| name.to_str()).is_some_and(is_container)
+            && !path.is_dir()
+        {
+            let OneFile { path, fd, file, keep } =
+                one_file::open(&path, session, keep).map_err(fail)?;
+            return Ok(Self::new(path, true, fd, file, keep));
+        }
         let fd = make_and_open(&path).map_err(fail)?;
         let _gate = wait_for_lock(&fd, names::GATE).map_err(fail)?;
         if let Some(lock) = try_lock(&fd, names::LOCK).map_err(fail)?
@@ -94,11 +108,11 @@ impl TraceDirectory {
             && !holds_trace_of(&path, session)
         {
             match move_earlier_trace(&path, &fd, keep).map_err(fail)? {
-                Moved::Nothing => return Ok(Self::new(path, fd, lock, None)),
+                Moved::Nothing => return Ok(Self::new(path, false, fd, lock, None)),
                 Moved::Away => {
                     let earlier = place_of_earlier(&path);
                     log::info!("the earlier trace is now in {}", earlier.display());
-                    return Ok(Self::new(path, fd, lock, Some(keep)));
+                    return Ok(Self::new(path, false, fd, lock, Some(keep)));
                 }
                 Moved::NotPossible(error) => {
                     log::warn!("an earlier trace stays in {}: {error}", path.display());
@@ -119,16 +133,40 @@ impl TraceDirectory {
             let inside_fd = make_and_open(&inside).map_err(fail)?;
             if let Some(lock) = try_lock(&inside_fd, names::LOCK).map_err(fail)? {
                 log::info!("{} is in use; recording into {}", path.display(), inside.display());
-                return Ok(Self::new(inside, inside_fd, lock, None));
+                return Ok(Self::new(inside, false, inside_fd, lock, None));
             }
         }
         Err(fail(format!("cannot create {name} in it: all names are taken")))
     }
 
-    fn new(path: PathBuf, fd: OwnedFd, lock: File, keep: Option<usize>) -> Self {
+    fn new(
+        path: PathBuf,
+        is_container: bool,
+        fd: OwnedFd,
+        lock: File,
+        keep: Option<usize>,
+    ) -> Self {
         let spare = Mutex::new(spare_descriptor(&fd));
         let held = Mutex::new(Some(Arc::new(Held { fd, _lock: lock })));
-        Self { open: Arc::new(OpenDirectory { path, keep, held, spare }) }
+        let name = path.file_name().filter(|_| is_container);
+        let container = name.map(|name| name.to_string_lossy().into_owned());
+        Self { open: Arc::new(OpenDirectory { path, container, keep, held, spare }) }
+    }
+
+    /// Whether the trace is in one file.
+    #[must_use]
+    pub fn is_container(&self) -> bool {
+        self.open.container.is_some()
+    }
+
+    /// The name that a file of a trace directory has here: of a trace in one file, that of the file itself, or of
+    /// one beside it.
+    pub(in crate::sink) fn name<'a>(&self, name: &'a str) -> Cow<'a, str> {
+        match &self.open.container {
+            None => Cow::Borrowed(name),
+            Some(container) if name == names::SHARED => Cow::Owned(container.clone()),
+            Some(container) => Cow::Owned(format!("{container}.{name}")),
+        }
     }
 
     pub(super) fn held(&self) -> io::Result<Arc<Held>> {
@@ -139,7 +177,11 @@ impl TraceDirectory {
     #[must_use]
     pub fn earlier(&self) -> Option<PathBuf> {
         let is_kept = self.open.keep.is_some_and(|keep| keep > 0);
-        is_kept.then(|| place_of_earlier(&self.open.path))
+        is_kept.then(|| self.place_of_earlier())
+    }
+
+    fn place_of_earlier(&self) -> PathBuf {
+        place_of_earlier(&self.open.path)
     }
 
     /// Ends the time in which the earlier trace can be put back. A recording without calls is replaced by it; after any
@@ -150,12 +192,22 @@ impl TraceDirectory {
 
     /// Puts the earlier trace back, because no recording has begun.
     pub fn give_up(&self) {
+        if self.is_container() && self.open.keep.is_none() {
+            // Nothing else says that these files are useless.
+            for name in [names::SHARED, names::JOURNAL, names::CHECKPOINT] {
+                let _ = self.remove(name);
+            }
+        }
         self.settle(true);
     }
 
     fn settle(&self, is_without_calls: bool) -> bool {
-        let OpenDirectory { path, keep: Some(keep), .. } = &*self.open else { return false };
+        let OpenDirectory { path, keep, .. } = &*self.open;
         let Ok(held) = self.held() else { return false };
+        if self.is_container() {
+            return self.settle_file(is_without_calls);
+        }
+        let Some(keep) = keep else { return false };
         let Ok(_gate) = wait_for_lock(&held.fd, names::GATE) else { return false };
         if !is_without_calls || !further_traces(path).is_empty() {
             remove_beyond(path, *keep);
@@ -163,12 +215,24 @@ impl TraceDirectory {
         }
         match put_back(path, &held.fd) {
             Ok(()) => true,
-            Err(why) => {
-                let earlier = place_of_earlier(path);
-                log::warn!("the earlier trace stays in {}: {why}", earlier.display());
-                false
-            }
+            Err(why) => self.earlier_stays(&why),
         }
+    }
+
+    fn settle_file(&self, is_without_calls: bool) -> bool {
+        let OpenDirectory { path, keep: Some(keep), .. } = &*self.open else { return false };
+        let Ok(run) = Run::of(path) else { return false };
+        let Ok(_gate) = run.gate() else { return false };
+        if !is_without_calls || run.has_further() {
+            run.remove_beyond(*keep);
+            return false;
+        }
+        run.put_back().map_or_else(|why| self.earlier_stays(&why), |()| true)
+    }
+
+    fn earlier_stays(&self, why: &str) -> bool {
+        log::warn!("the earlier trace stays in {}: {why}", self.place_of_earlier().display());
+        false
     }
 
     /// Releases the directory: others may have it, and nothing in it can be used from now on.
@@ -202,8 +266,8 @@ impl TraceDirectory {
     pub fn create_to_map(&self, name: &str) -> io::Result<File> {
         let flags =
             OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let held = self.held()?;
-        let file = File::from(retry_on_intr(|| openat(&held.fd, name, flags, FILE_MODE))?);
+        let (held, name) = (self.held()?, self.name(name));
+        let file = File::from(retry_on_intr(|| openat(&held.fd, &*name, flags, FILE_MODE))?);
         rustix::fs::fchmod(&file, FILE_MODE)?;
         Ok(file)
     }
@@ -214,8 +278,8 @@ impl TraceDirectory {
     /// The disk reports an error.
     pub fn sync_file(&self, name: &str) -> io::Result<()> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let held = self.held()?;
-        let file = File::from(retry_on_intr(|| openat(&held.fd, name, flags, Mode::empty()))?);
+        let (held, name) = (self.held()?, self.name(name));
+        let file = File::from(retry_on_intr(|| openat(&held.fd, &*name, flags, Mode::empty()))?);
         file.sync_data()
     }
 
@@ -239,8 +303,9 @@ impl TraceDirectory {
     /// The length of a file of ours; 0 if it does not exist.
     #[must_use]
     pub fn file_len(&self, name: &str) -> i64 {
+        let name = self.name(name);
         let find =
-            |held: Arc<Held>| rustix::fs::statat(&held.fd, name, AtFlags::SYMLINK_NOFOLLOW).ok();
+            |held: Arc<Held>| rustix::fs::statat(&held.fd, &*name, AtFlags::SYMLINK_NOFOLLOW).ok();
         self.held().ok().and_then(find).map_or(0, |found| found.st_size)
     }
 
@@ -256,7 +321,7 @@ impl TraceDirectory {
     /// # Errors
     /// The system refuses.
     pub fn remove(&self, name: &str) -> io::Result<()> {
-        Ok(unlinkat(&self.held()?.fd, name, AtFlags::empty())?)
+        Ok(unlinkat(&self.held()?.fd, &*self.name(name), AtFlags::empty())?)
     }
 
     /// Opens a file of ours for appending, and returns its length.
@@ -288,15 +353,24 @@ impl TraceDirectory {
             // Not every file system can; then the space may be missing later.
             let _ = rustix::fs::fallocate(&file, FallocateFlags::KEEP_SIZE, 0, bytes);
         }
-        Ok(Replacement { directory: self.clone(), file, name: name.to_owned(), new })
+        let [name, new] = [name, &new].map(|name| self.name(name).into_owned());
+        Ok(Replacement { directory: self.clone(), file, name, new })
+    }
+
+    /// Takes space on the disk until the file is dropped; `None` if the file system cannot.
+    pub(in crate::sink) fn reserve_space(&self, bytes: u64) -> Option<File> {
+        let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+        let file = File::from(openat(&self.held().ok()?.fd, ".", flags, FILE_MODE).ok()?);
+        rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, bytes).ok()?;
+        Some(file)
     }
 
     fn open_file(&self, name: &str, more: OFlags) -> io::Result<(File, u64)> {
         // NONBLOCK: a FIFO in the place of the file must not block the program.
         let flags =
             OFlags::WRONLY | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let held = self.held()?;
-        let open = || retry_on_intr(|| openat(&held.fd, name, flags | more, FILE_MODE));
+        let (held, name) = (self.held()?, self.name(name));
+        let open = || retry_on_intr(|| openat(&held.fd, &*name, flags | more, FILE_MODE));
         let opened = match open() {
             Err(Errno::MFILE | Errno::NFILE) => {
                 let mut spare = self.open.spare.lock();

@@ -585,7 +585,9 @@ mod tests {
                 false => block.add(StreamKind::Events, offset, piece.len(), Coding::Raw, piece),
             }
             block.add(StreamKind::Marks, offset, 2, Coding::Raw, &[7, 8]);
-            bytes.extend_from_slice(block.finish());
+            block.finish();
+            bytes.extend_from_slice(block.bytes());
+            block.clear();
         }
         bytes.push(END);
         bytes
@@ -660,7 +662,9 @@ mod tests {
         for (offset, piece) in [(0, &[1; 4][..]), (2, &[2; 4]), (3, &[3; 2]), (8, &[4])] {
             block.begin(Some(ONE));
             block.add(StreamKind::Events, offset, piece.len(), Coding::Raw, piece);
-            bytes.extend_from_slice(block.finish());
+            block.finish();
+            bytes.extend_from_slice(block.bytes());
+            block.clear();
         }
         let container = open(&bytes).unwrap();
         assert_eq!(read(&container, StreamKind::Events, ONE), [1, 1, 1, 1, 2, 2, 0xFF, 0xFF, 4]);
@@ -673,7 +677,9 @@ mod tests {
         for (thread, offset) in [(ONE, 0), (ONE, 1 << 60), (TWO, u64::MAX - 1), (TWO, 5)] {
             block.begin(Some(thread));
             block.add(StreamKind::Events, offset, 1, Coding::Raw, &[0x81]);
-            bytes.extend_from_slice(block.finish());
+            block.finish();
+            bytes.extend_from_slice(block.bytes());
+            block.clear();
         }
         let container = open(&bytes).unwrap();
         assert_eq!(read(&container, StreamKind::Events, ONE), [0x81]);

@@ -1,0 +1,66 @@
+//! Everything in one file.
+
+use std::sync::Arc;
+
+use flow_codec::ThreadId;
+use flow_codec::format::container::StreamKind;
+
+use super::{BlockFile, CanonicalChunk, Home, LastChunk, Pack, Sink, SinkError};
+
+/// Appends chunks and marks of all threads to the one file of the trace.
+#[derive(Debug)]
+pub struct ContainerSink {
+    file: Arc<BlockFile>,
+}
+
+impl ContainerSink {
+    /// Writes into this file.
+    #[must_use]
+    pub const fn new(file: Arc<BlockFile>) -> Self {
+        Self { file }
+    }
+}
+
+impl Sink for ContainerSink {
+    fn write_chunk(&self, chunk: &CanonicalChunk<'_>) -> Result<u64, SinkError> {
+        let CanonicalChunk { thread, offset, bytes, pack, .. } = *chunk;
+        if !bytes.is_empty() {
+            self.file.append((Some(thread), StreamKind::Events), offset.get(), bytes, pack)?;
+        }
+        Ok(bytes.len() as u64)
+    }
+
+    fn write_marks(
+        &self,
+        thread: ThreadId,
+        _: Home,
+        offset: u64,
+        bytes: &[u8],
+    ) -> Result<(), SinkError> {
+        self.file.append((Some(thread), StreamKind::Marks), offset, bytes, Pack::Yes)
+    }
+
+    fn write_last(&self, threads: &[LastChunk<'_>]) -> Result<u64, SinkError> {
+        self.file.append_last(threads)
+    }
+
+    fn takes_lines(&self) -> bool {
+        true
+    }
+
+    fn has_one_file(&self) -> bool {
+        true
+    }
+
+    fn write_lines(&self, offset: u64, lines: &[u8]) -> Result<(), SinkError> {
+        self.file.append((None, StreamKind::Threads), offset, lines, Pack::Yes)
+    }
+
+    fn refuse(&self) {
+        self.file.refuse();
+    }
+
+    fn close(&self) {
+        self.file.close();
+    }
+}
