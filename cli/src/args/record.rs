@@ -40,7 +40,7 @@ pub(crate) struct DetachArgs {
 /// Options of the agent, and its path.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct AgentArgs {
-    /// Where the trace goes [default: flow-trace]
+    /// Where the trace goes: a directory, or one file if the name ends in .flowtrace [default: flow-trace]
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// How many earlier traces to keep, in DIR.old, DIR.old.2 and so on [default: 1]
