@@ -15,6 +15,7 @@ use flow_codec::format::journal::{
 
 use super::Recorder;
 use super::journal::{Journal, Slot};
+use super::queue::Queue;
 use crate::certain::Certain as _;
 use crate::sys::allocator;
 
@@ -32,6 +33,8 @@ impl Recorder {
     /// # Errors
     /// Those of `put`, and a lack of memory for one slot, or for a list of slots.
     pub fn copy_open_slots(&self, mut put: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        // Otherwise what waits to be joined is copied again and again.
+        self.queue.iter().for_each(Queue::flush);
         let mut bytes = Vec::new();
         let (header, _) = self.journal.header_and_slots();
         copy(header, &mut bytes)?;

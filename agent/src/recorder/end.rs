@@ -59,6 +59,9 @@ impl Recorder {
         if let Err(error) = self.threads.finish(self.lines_to()) {
             self.losses.note(&error.to_string());
         }
+        // Up to half of the queue is still to be compressed.
+        let compressing = (self.gathered_bytes > 0).then(|| Timeout::Long.duration());
+        let deadline = compressing.map_or(deadline, |duration| Instant::now() + duration);
         if let Some(left) = self.queue.as_ref().and_then(|queue| queue.end(deadline)) {
             self.journal.keep();
             // What follows is in the journal too.

@@ -97,8 +97,9 @@ struct State {
     chunks: VecDeque<QueuedChunk>,
     /// Bytes of chunks that are not written yet, or that room is reserved for.
     bytes: usize,
-    /// How many threads wait for room, and whether one of them is new.
+    /// How many threads wait for room.
     waiting: usize,
+    /// Nothing may be kept back.
     wants_room: bool,
     /// Events of chunks that the thread that writes has taken and not written yet.
     taken: EventCounts,
@@ -141,6 +142,18 @@ impl Queue {
             let _ = self.progress.wait_for(&mut state, CHECK_PERIOD);
             state.waiting -= 1;
         }
+    }
+
+    /// Whether a thread waits for room.
+    #[cfg(test)]
+    pub(super) fn is_awaited(&self) -> bool {
+        self.state.lock().waiting > 0
+    }
+
+    /// Lets the thread that writes keep nothing back for now.
+    pub(super) fn flush(&self) {
+        self.state.lock().wants_room = true;
+        self.work.notify_one();
     }
 
     /// Gives up reserved room.

@@ -180,6 +180,36 @@ fn overload_drop_loses_events_but_never_waits() {
 }
 
 #[test]
+fn a_thread_that_finds_no_room_waits_and_all_is_written_in_order() {
+    for gathered_bytes in [0, 50, 1 << 20] {
+        let dir = tempfile::tempdir().unwrap();
+        let sink = KeptChunks::default();
+        let (mut recorder, thread, method) = recorder(dir.path(), &sink, 64);
+        recorder.queue = Some(Queue::new(2, WhenFull::Wait));
+        recorder.gathered_bytes = gathered_bytes;
+        sink.hold(true);
+        let calls = 5000;
+        let end = std::thread::scope(|scope| {
+            scope.spawn(|| recorder.run_writer());
+            scope.spawn(|| {
+                while recorder.queue.as_ref().is_none_or(|queue| !queue.is_awaited()) {
+                    std::thread::yield_now();
+                }
+                sink.hold(false);
+            });
+            for _ in 0..calls {
+                recorder.enter(&thread, method);
+                recorder.exit(&thread, Left::Returned);
+            }
+            recorder.finish(Timeout::Long)
+        });
+        assert_eq!(count_nested(&sink.bytes()), (calls, calls), "{gathered_bytes}");
+        assert_eq!((end.totals.enters, end.totals.exits, end.lost.events), (calls, calls, 0));
+        assert_eq!(end.lost.reasons, Vec::<String>::new());
+    }
+}
+
+#[test]
 fn the_end_does_not_wait_for_a_queue_whose_disk_hangs() {
     let dir = tempfile::tempdir().unwrap();
     let sink = KeptChunks::default();
