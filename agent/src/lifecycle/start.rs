@@ -169,7 +169,10 @@ impl Agent {
             Some(path) => JournalPlace::elsewhere(path).map_err(|error| no_journal(path, error))?,
         };
         // Before the manifest, which says where it is.
-        let journal_file = JournalFile::create_at(&mut journal_place, budget.clone());
+        // The file shrinks what the journal has, and the journal does not stay.
+        let for_journal =
+            if directory.is_container() { budget.without_max() } else { budget.clone() };
+        let journal_file = JournalFile::create_at(&mut journal_place, for_journal);
         let journal_file = match (journal_file, &options.journal) {
             // The user has chosen this place.
             (Err(error), Some(path)) => return Err(no_journal(path, error)),

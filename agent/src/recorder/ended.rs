@@ -183,7 +183,10 @@ impl Recorder {
             let chunks: Vec<_> = batch.chunks().collect();
             let written = self.sink.write_last(&chunks);
             match written {
-                Ok(written) => self.add(batch.counts, written),
+                Ok(written) => {
+                    self.add(batch.counts, written);
+                    self.check_limit();
+                }
                 Err(error) => {
                     self.ended.waiting.lock().has_failed = true;
                     // The slots stay open, and the journal.

@@ -134,6 +134,7 @@ impl Recorder {
         match written {
             Ok(written) => {
                 queue.count_taken(counts, |counts| self.add(counts, written));
+                self.check_limit();
                 chunks.into_iter().for_each(|chunk| self.release_slot(chunk.slot));
             }
             // Their slots stay open.
@@ -150,6 +151,15 @@ impl Recorder {
             }
         }
         queue.give_back(reserved);
+    }
+
+    /// Stops if the trace has the size that the user allows.
+    pub(super) fn check_limit(&self) {
+        if self.is_on()
+            && let Some(error) = self.sink.limit()
+        {
+            self.stop_storing(error);
+        }
     }
 
     fn release_slot(&self, slot: After) {

@@ -13,6 +13,7 @@ use flow_codec::ThreadId;
 use flow_codec::format::container::{BlockEncoder, Coding, END, StreamKind, header};
 use flow_codec::format::names::SHARED;
 use flow_codec::write::{Compression, PIECE_BYTES, Packer};
+use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 
 use super::directory::TraceDirectory;
@@ -38,6 +39,8 @@ pub struct BlockFile {
     packing: Mutex<Packing>,
     /// Nothing follows.
     has_ended: AtomicBool,
+    /// Why the recording should end, although everything was written so far.
+    limit: OnceCell<SinkError>,
     state: Mutex<State>,
 }
 
@@ -70,8 +73,8 @@ impl BlockFile {
         compression: Option<Compression>,
     ) -> io::Result<Self> {
         let packing = Mutex::new(Packing::new(compression)?);
-        let (has_ended, state) = (AtomicBool::new(false), Mutex::default());
-        Ok(Self { directory, budget, syncer: None, packing, has_ended, state })
+        let (has_ended, limit, state) = (AtomicBool::new(false), OnceCell::new(), Mutex::default());
+        Ok(Self { directory, budget, syncer: None, packing, has_ended, limit, state })
     }
 
     /// Reports when the file has changed.
@@ -79,6 +82,12 @@ impl BlockFile {
     pub fn synced_by(mut self, syncer: Option<Arc<Syncer>>) -> Self {
         self.syncer = syncer;
         self
+    }
+
+    /// Why the recording should end: the file has the size that is allowed. A little more may follow.
+    #[must_use]
+    pub fn limit(&self) -> Option<&SinkError> {
+        self.limit.get()
     }
 
     /// Appends nothing from now on, except for the end.
@@ -185,7 +194,14 @@ impl BlockFile {
         if bytes.is_empty() {
             return Ok(());
         }
-        self.budget.take(bytes.len()).inspect_err(|_| self.refuse_if_all())?;
+        if let Err(error) = self.budget.take(bytes.len()) {
+            if !self.directory.is_container() || error.scope() != Scope::Limit {
+                self.refuse_if_all();
+                return Err(error);
+            }
+            // What waits already is written too: then nothing has to stay in the journal.
+            let _ = self.limit.set(error);
+        }
         self.put(state, bytes).map_err(|error| {
             self.refuse_if_all();
             let is_new = state.file.is_none() && !self.directory.is_container();

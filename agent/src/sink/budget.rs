@@ -34,6 +34,12 @@ impl Budget {
         Ok(self)
     }
 
+    /// The same without a limit on the size, for what does not stay.
+    #[must_use]
+    pub fn without_max(&self) -> Self {
+        Self { max: None, ..self.clone() }
+    }
+
     /// Takes the bytes that are about to be written.
     ///
     /// # Errors

@@ -56,6 +56,10 @@ impl Sink for ContainerSink {
         self.file.append((None, StreamKind::Threads), offset, lines, Pack::Yes)
     }
 
+    fn limit(&self) -> Option<&SinkError> {
+        self.file.limit()
+    }
+
     fn refuse(&self) {
         self.file.refuse();
     }

@@ -127,6 +127,11 @@ pub trait Sink: Send + Sync {
         Ok(())
     }
 
+    /// Why the recording should end now, although everything was stored.
+    fn limit(&self) -> Option<&SinkError> {
+        None
+    }
+
     /// Stores no chunks from now on: some before them are missing.
     fn refuse(&self);
 

@@ -17,6 +17,11 @@ use crate::output::{Out, Progress, bytes, message};
 
 pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Status, Failure> {
     let source = Source::open(&SourceArgs { dir: args.dir.clone(), format: Format::Text })?;
+    if args.out.as_os_str() == "-" {
+        return Err(Failure::Usage(format!(
+            "-: cannot write to standard output; name a file that ends in .{CONTAINER_EXTENSION}, or a directory"
+        )));
+    }
     let is_file = is_container_name(&args.out);
     if !is_file && args.compress.is_some() {
         return Err(Failure::Usage(format!(

@@ -276,7 +276,7 @@ pub(crate) fn directories(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
                 None => String::new(),
             };
             Failure::Usage(format!(
-                "{}: a file; name the directory of a trace{instead}",
+                "{}: not a trace; name a trace directory{instead}, or a file that ends in .flowtrace",
                 dir.display()
             ))
         }

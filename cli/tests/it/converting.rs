@@ -131,7 +131,7 @@ fn a_file_of_another_kind_is_refused_with_a_remedy() {
     fs::write(&file, "these are no calls at all").unwrap();
     let run: Run = command().arg("report").arg(&file).output().unwrap().into();
     assert_eq!(run.code, Some(2));
-    assert!(run.err.contains("notes.txt: a file; name the directory of a trace"), "{}", run.err);
+    assert!(run.err.contains("notes.txt: not a trace; name a trace directory"), "{}", run.err);
 }
 
 #[test]

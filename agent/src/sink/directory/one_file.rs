@@ -160,9 +160,8 @@ impl Run {
         self.settle().map_err(text)?;
         let path = self.directory.join(self.main(0));
         let found = match fs::symlink_metadata(&path) {
-            // A journal without a trace is of no use.
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                self.remove(0).map_err(text)?;
+                self.put_aside().map_err(text)?;
                 return Ok(Room::Free);
             }
             found => found.map_err(text)?,
@@ -198,6 +197,18 @@ impl Run {
                 Ok(Room::MovedAway)
             },
         )
+    }
+
+    /// Renames files of a trace that somebody has moved without them: they have its last events.
+    fn put_aside(&self) -> io::Result<()> {
+        for (name, _) in self.files(0, 0)? {
+            if names::BESIDE.iter().any(|beside| name.ends_with(&format!(".{beside}"))) {
+                let aside = format!("{name}.old");
+                log::warn!("{name} belongs to a trace that was moved; it is now {aside}");
+                fs::rename(self.directory.join(name), self.directory.join(aside))?;
+            }
+        }
+        Ok(())
     }
 
     /// Where the run before this one is.
@@ -455,6 +466,17 @@ mod tests {
         fs::remove_file(&out).unwrap();
         fs::write(&out, "").unwrap();
         assert_eq!(record(&out, None, 1, 1), out, "an empty file is no loss");
+    }
+
+    #[test]
+    fn the_journal_of_a_trace_that_was_moved_stays() {
+        let root = tempfile::tempdir().unwrap();
+        let out = root.path().join("a.flowtrace");
+        fs::write(root.path().join("a.flowtrace.journal"), "last events").unwrap();
+        record(&out, None, 1, 1);
+        let kept = fs::read_to_string(root.path().join("a.flowtrace.journal.old")).unwrap();
+        assert_eq!(kept, "last events");
+        assert!(!root.path().join("a.flowtrace.journal").exists());
     }
 
     #[test]

@@ -184,8 +184,8 @@ impl Trace {
         if let Some(lines) = journal.as_mut().and_then(|journal| journal.lines.take()) {
             place.add_shared(Some(container), Some(lines));
         }
-        let is_complete = container.is_finished || has_end(manifest.as_ref());
-        let missing_journal = (!is_complete && journal.is_none()).then(|| {
+        // A file whose recording has ended has no end if the journal has the rest.
+        let missing_journal = (!container.is_finished && journal.is_none()).then(|| {
             let elsewhere = manifest.as_ref().and_then(|manifest| manifest.journal.clone());
             elsewhere.unwrap_or_else(|| place.file(names::JOURNAL))
         });
