@@ -135,6 +135,10 @@ impl Agent {
         let journal = self.recorder.journal();
         let written = manifest_text(&manifest)
             .and_then(|text| place.end(&text, !journal.is_needed(), self.syncer.is_some()));
+        if written.is_err() && self.directory.is_container() {
+            // Only a file with an end is whole without it.
+            self.recorder.keep_journal();
+        }
         if let Err(error) = written
             && !has_losses
         {

@@ -54,20 +54,22 @@ impl Recorder {
                 }
             }
         }
-        // A thread that waits is not live any more, or was so above.
-        self.write_ended();
-        if let Err(error) = self.threads.finish(self.lines_to()) {
-            self.losses.note(&error.to_string());
-        }
         // Up to half of the queue is still to be compressed.
         let compressing = (self.gathered_bytes > 0).then(|| Timeout::Long.duration());
         let deadline = compressing.map_or(deadline, |duration| Instant::now() + duration);
-        if let Some(left) = self.queue.as_ref().and_then(|queue| queue.end(deadline)) {
+        let left = self.queue.as_ref().and_then(|queue| queue.end(deadline));
+        if left.is_some() || !self.sink.responds(deadline) {
             self.journal.keep();
             // What follows is in the journal too.
             self.sink.refuse();
-            self.add(left, 0);
+            self.add(left.unwrap_or_default(), 0);
             self.losses.note("the disk was still busy at the end; the journal has the rest");
+        } else {
+            // A thread that waits is not live any more, or was so above.
+            self.write_ended();
+            if let Err(error) = self.threads.finish(self.lines_to()) {
+                self.losses.note(&error.to_string());
+            }
         }
         self.takes_classes.store(false, Ordering::Relaxed);
         End {
@@ -99,10 +101,13 @@ impl Recorder {
 
     /// The same because something could not be stored, which is no fault if the user limits the size.
     pub fn stop_storing(&self, error: &SinkError) {
+        if error.scope() == Scope::Ended {
+            return;
+        }
         self.end_early();
         let level = match error.scope() {
             Scope::Limit => Level::Warn,
-            Scope::Thread | Scope::Trace => Level::Error,
+            Scope::Thread | Scope::Trace | Scope::Ended => Level::Error,
         };
         self.losses.note_stop(&error.to_string(), level);
     }
@@ -130,6 +135,11 @@ impl Recorder {
     #[must_use]
     pub fn has_stopped(&self) -> bool {
         self.stopped_at_ns.load(Ordering::Relaxed) != 0
+    }
+
+    /// Keeps the journal: the trace has no end.
+    pub fn keep_journal(&self) {
+        self.journal.keep();
     }
 
     /// Ends the recording silently, in a process that is a fork of the recorded one.

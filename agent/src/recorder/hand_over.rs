@@ -124,7 +124,7 @@ impl Recorder {
         let mut reserved = None;
         if let Some(queue) = queue.filter(|_| out.state == OutState::Open) {
             let must = matches!(last, Last::NoButKept | Last::OfRecording);
-            reserved = queue.reserve(buffer.raw.len(), must);
+            reserved = queue.reserve(queue.cost(buffer.raw.len(), out.slot().bytes()), must);
             if reserved.is_none() {
                 self.losses.count(out.drop_chunk(&mut buffer));
                 self.losses.note(DROPPED);
@@ -282,6 +282,13 @@ impl Recorder {
     /// Handles a chunk that could not be written. If its slot is a part of a file, nothing is lost: the slot
     /// stays open, and the journal is kept.
     pub(super) fn fail(&self, error: &SinkError, counts: EventCounts) {
+        if error.scope() == Scope::Ended {
+            // Events after the end, unless what came before is in the journal too.
+            if self.journal.is_needed() {
+                self.add(counts, 0);
+            }
+            return;
+        }
         if self.journal.is_shared() {
             self.journal.keep();
             self.add(counts, 0);
@@ -290,7 +297,7 @@ impl Recorder {
         }
         match error.scope() {
             Scope::Thread => self.losses.note(&error.to_string()),
-            Scope::Trace | Scope::Limit => self.stop_storing(error),
+            Scope::Trace | Scope::Limit | Scope::Ended => self.stop_storing(error),
         }
     }
 }

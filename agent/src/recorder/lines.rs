@@ -54,7 +54,10 @@ impl SharedLines {
         let slot_bytes = state.slot.as_ref().map_or(0, Slot::bytes);
         if SLOT_HEADER_BYTES + bytes + GAP_BYTES > slot_bytes {
             state.write(journal, sink)?;
-            state.next_slot(journal, SLOT_HEADER_BYTES + text.len() + GAP_BYTES)?;
+            // Later lines would be taken for those at the beginning of the slot.
+            state
+                .next_slot(journal, SLOT_HEADER_BYTES + text.len() + GAP_BYTES)
+                .inspect_err(|_| state.has_ended = true)?;
         }
         let State { bytes, slot, .. } = &mut *state;
         allocator::try_reserve(bytes, text.len()).map_err(SinkError::no_memory)?;

@@ -97,6 +97,8 @@ struct State {
     chunks: VecDeque<QueuedChunk>,
     /// Bytes of chunks that are not written yet, or that room is reserved for.
     bytes: usize,
+    /// How many chunks have room and are still to be sent.
+    promised: usize,
     /// How many threads wait for room.
     waiting: usize,
     /// Nothing may be kept back.
@@ -121,6 +123,15 @@ impl Queue {
         }
     }
 
+    /// How much of the room a chunk takes: if it may be joined with others, all of its slot, which stays open until
+    /// then.
+    pub(super) fn cost(&self, bytes: usize, slot_bytes: usize) -> usize {
+        match self.when_full {
+            WhenFull::Wait => slot_bytes,
+            WhenFull::Drop => bytes,
+        }
+    }
+
     /// Reserves room for a chunk, and waits for it if chunks are not dropped; `None` if there is none and the chunk
     /// may be dropped.
     pub(super) fn reserve(&self, bytes: usize, must: bool) -> Option<usize> {
@@ -131,6 +142,7 @@ impl Queue {
             let has_room = state.bytes == 0 || state.bytes.saturating_add(bytes) <= self.max_bytes;
             if has_room || must || !self.takes_chunks() {
                 state.bytes = state.bytes.saturating_add(bytes);
+                state.promised += 1;
                 return Some(bytes);
             }
             if self.when_full == WhenFull::Drop {
@@ -175,11 +187,14 @@ impl Queue {
         self.when_full == WhenFull::Drop && self.takes_chunks()
     }
 
-    /// Appends a chunk for which room was reserved. Never waits. Returns it if there is no memory.
+    /// Appends a chunk for which room was reserved. Never waits. Returns it if there is no memory, or after the end.
     #[must_use]
     pub(super) fn send(&self, queued: QueuedChunk) -> Option<QueuedChunk> {
         let mut state = self.state.lock();
-        if allocator::try_to(|| state.chunks.try_reserve(1)).is_err() {
+        state.promised = state.promised.saturating_sub(1);
+        let is_late = state.is_written || !self.takes_chunks();
+        if is_late || allocator::try_to(|| state.chunks.try_reserve(1)).is_err() {
+            self.work.notify_one();
             return Some(queued);
         }
         state.chunks.push_back(queued);
@@ -237,7 +252,8 @@ impl Queue {
             if std::mem::take(&mut state.wants_room) {
                 return Next::MakeRoom;
             }
-            if state.is_ending {
+            // A thread that has ended may be about to send its last chunk.
+            if state.is_ending && (state.promised == 0 || !self.takes_chunks()) {
                 return Next::End;
             }
             self.work.wait(&mut state);
@@ -285,5 +301,38 @@ mod tests {
             assert!(queue.end(Instant::now()).is_some());
             assert_eq!(waits.join().unwrap(), Some(500), "nothing waits after the end");
         });
+    }
+
+    #[test]
+    fn the_end_waits_for_a_chunk_that_has_room_and_is_not_sent_yet() {
+        let queue = Queue::new(64, WhenFull::Wait);
+        let reserved = queue.reserve(100, false).unwrap();
+        let chunk = |reserved| QueuedChunk {
+            thread: ThreadId::new(1),
+            home: Home::Shared,
+            offset: Offset::default(),
+            bytes: vec![0x81],
+            counts: EventCounts { enters: 1, exits: 0 },
+            marks: None,
+            reserved,
+            slot: After::Nothing,
+        };
+        std::thread::scope(|scope| {
+            let end = scope.spawn(|| queue.end(Instant::now() + Duration::from_secs(60)));
+            let writer = scope.spawn(|| {
+                let mut written = 0;
+                while let Next::Write(_) = queue.next() {
+                    written += 1;
+                }
+                queue.wrote_all();
+                written
+            });
+            while !queue.state.lock().is_ending {
+                std::thread::yield_now();
+            }
+            assert!(queue.send(chunk(reserved)).is_none());
+            assert_eq!((end.join().unwrap(), writer.join().unwrap()), (None, 1));
+        });
+        assert!(queue.send(chunk(0)).is_some(), "nobody would write it");
     }
 }

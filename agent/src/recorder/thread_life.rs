@@ -91,7 +91,8 @@ impl Recorder {
         log::debug!("thread {} ended", thread.id());
         if let Some(mut queued) = queued {
             queued.slot = After::End(thread, position);
-            return self.send_queued(queued);
+            self.send_queued(queued);
+            return;
         }
         if waits {
             return self.close_later(thread, position);

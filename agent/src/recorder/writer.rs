@@ -21,6 +21,13 @@ struct Gathered {
 }
 
 impl Gathered {
+    /// Whether the chunk follows those of its thread.
+    fn continues(&self, chunk: &QueuedChunk) -> bool {
+        let known = self.threads.get(&chunk.thread);
+        let last = known.and_then(|(_, chunks)| chunks.last());
+        last.is_none_or(|last| last.offset.plus(last.bytes.len()) == chunk.offset)
+    }
+
     /// Makes room for one more chunk.
     fn reserve(&mut self, thread: ThreadId) -> Result<(), OutOfMemory> {
         allocator::try_to(|| self.threads.try_reserve(1))?;
@@ -60,18 +67,21 @@ fn joined(chunks: &[QueuedChunk]) -> Result<Cow<'_, [u8]>, SinkError> {
 impl Recorder {
     /// Sends to the queue what a thread has handed over.
     pub(super) fn send(&self, out: &mut Out) {
-        if let Some(queued) = out.queued.take() {
-            self.send_queued(queued);
+        if let Some(queued) = out.queued.take()
+            && !self.send_queued(queued)
+            && out.state == OutState::Open
+        {
+            out.state = OutState::Failed;
         }
     }
 
-    /// The same; without memory for that, it stays in its slot.
-    pub(super) fn send_queued(&self, queued: QueuedChunk) {
-        let Some(queue) = &self.queue else { return };
-        if let Some(queued) = queue.send(queued) {
-            queue.give_back(queued.reserved);
-            self.fail(&SinkError::no_memory(OutOfMemory), queued.counts);
-        }
+    /// The same; without memory for that, or after the end, it stays in its slot. Returns whether it was sent.
+    pub(super) fn send_queued(&self, queued: QueuedChunk) -> bool {
+        let Some(queue) = &self.queue else { return false };
+        let Some(queued) = queue.send(queued) else { return true };
+        queue.give_back(queued.reserved);
+        self.fail(&SinkError::no_memory(OutOfMemory), queued.counts);
+        false
     }
 
     /// Writes what threads hand over, until the recording ends.
@@ -95,6 +105,12 @@ impl Recorder {
             self.write_queued_marks(queued.thread, queued.home, offset, &bytes);
         }
         let thread = queued.thread;
+        // One that had to stay in its slot may be missing.
+        if !gathered.continues(&queued)
+            && let Some(chunks) = gathered.take(thread)
+        {
+            self.write_queued(chunks);
+        }
         if self.gathered_bytes == 0 || gathered.reserve(thread).is_err() {
             self.write_gathered(gathered);
             return self.write_queued([queued]);

@@ -57,6 +57,8 @@ struct State {
 pub enum Pack {
     /// Yes.
     Yes,
+    /// Yes, if no other thread compresses now.
+    IfFree,
     /// No: the thread has other work to do.
     No,
 }
@@ -82,6 +84,13 @@ impl BlockFile {
     pub fn synced_by(mut self, syncer: Option<Arc<Syncer>>) -> Self {
         self.syncer = syncer;
         self
+    }
+
+    /// Waits until no other thread writes. Returns `false` if that takes longer.
+    #[must_use]
+    pub fn responds(&self, deadline: Instant) -> bool {
+        self.packing.try_lock_until(deadline).is_some()
+            && self.state.try_lock_until(deadline).is_some()
     }
 
     /// Why the recording should end: the file has the size that is allowed. A little more may follow.
@@ -114,10 +123,14 @@ impl BlockFile {
         bytes: &[u8],
         pack: Pack,
     ) -> Result<(), SinkError> {
-        if pack == Pack::No {
+        let packing = match pack {
+            Pack::Yes => Some(self.packing.lock()),
+            Pack::IfFree => self.packing.try_lock(),
+            Pack::No => None,
+        };
+        let Some(mut packing) = packing else {
             return self.append_raw(|blocks| encode(blocks, stream, offset, bytes, None));
-        }
-        let mut packing = self.packing.lock();
+        };
         // Compressed before the file is locked.
         let blocks = packing.encode(stream, offset, bytes)?;
         let written = self.write(&mut self.state.lock(), blocks);
@@ -189,7 +202,7 @@ impl BlockFile {
 
     fn write(&self, state: &mut State, bytes: &[u8]) -> Result<(), SinkError> {
         if self.has_ended.load(Ordering::SeqCst) {
-            return Err(SinkError::whole_trace("the recording has ended"));
+            return Err(SinkError::ended());
         }
         if bytes.is_empty() {
             return Ok(());

@@ -1,6 +1,7 @@
 //! Everything in one file.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use flow_codec::ThreadId;
 use flow_codec::format::container::StreamKind;
@@ -37,7 +38,7 @@ impl Sink for ContainerSink {
         offset: u64,
         bytes: &[u8],
     ) -> Result<(), SinkError> {
-        self.file.append((Some(thread), StreamKind::Marks), offset, bytes, Pack::Yes)
+        self.file.append((Some(thread), StreamKind::Marks), offset, bytes, Pack::IfFree)
     }
 
     fn write_last(&self, threads: &[LastChunk<'_>]) -> Result<u64, SinkError> {
@@ -53,11 +54,15 @@ impl Sink for ContainerSink {
     }
 
     fn write_lines(&self, offset: u64, lines: &[u8]) -> Result<(), SinkError> {
-        self.file.append((None, StreamKind::Threads), offset, lines, Pack::Yes)
+        self.file.append((None, StreamKind::Threads), offset, lines, Pack::IfFree)
     }
 
     fn limit(&self) -> Option<&SinkError> {
         self.file.limit()
+    }
+
+    fn responds(&self, deadline: Instant) -> bool {
+        self.file.responds(deadline)
     }
 
     fn refuse(&self) {

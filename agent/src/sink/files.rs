@@ -5,6 +5,7 @@
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::sync::Arc;
+use std::time::Instant;
 
 use flow_codec::format::container::StreamKind;
 use flow_codec::format::flow::records;
@@ -140,6 +141,10 @@ impl Sink for FileSink {
         }
     }
 
+    fn responds(&self, deadline: Instant) -> bool {
+        self.shared.responds(deadline)
+    }
+
     fn refuse(&self) {
         // Each file has its own end.
         self.shared.refuse();
@@ -150,7 +155,7 @@ impl Sink for FileSink {
     }
 
     fn write_lines(&self, offset: u64, lines: &[u8]) -> Result<(), SinkError> {
-        self.shared.append((None, StreamKind::Threads), offset, lines, Pack::Yes)
+        self.shared.append((None, StreamKind::Threads), offset, lines, Pack::IfFree)
     }
 
     fn close(&self) {

@@ -71,7 +71,7 @@ impl LineFile {
                 .write_all(lines)
                 .map_err(|error| SinkError::io(Scope::Trace, &self.name, &error)),
             Some(Place::Blocks(file, kind, len)) => {
-                let pack = if lines.len() < MIN_PACKED_BYTES { Pack::No } else { Pack::Yes };
+                let pack = if lines.len() < MIN_PACKED_BYTES { Pack::No } else { Pack::IfFree };
                 file.append((None, *kind), *len, lines, pack)?;
                 *len += lines.len() as u64;
                 Ok(())

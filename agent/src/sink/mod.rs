@@ -15,6 +15,7 @@ mod syncer;
 
 use std::fmt;
 use std::io;
+use std::time::Instant;
 
 use flow_codec::{Offset, ThreadId};
 
@@ -127,6 +128,12 @@ pub trait Sink: Send + Sync {
         Ok(())
     }
 
+    /// Waits until what must be stored last can be. Returns `false` if another thread hangs while it stores.
+    fn responds(&self, deadline: Instant) -> bool {
+        let _ = deadline;
+        true
+    }
+
     /// Why the recording should end now, although everything was stored.
     fn limit(&self) -> Option<&SinkError> {
         None
@@ -148,6 +155,8 @@ pub enum Scope {
     Trace,
     /// The same, because the trace has the size that the user allows. Not a fault.
     Limit,
+    /// Nothing: it came after the end.
+    Ended,
 }
 
 /// Something could not be stored.
@@ -171,6 +180,11 @@ impl SinkError {
     /// A lack of memory, which ends the recording.
     pub(crate) fn no_memory(error: OutOfMemory) -> Self {
         Self::whole_trace(error.to_string())
+    }
+
+    /// Something that comes after the end of the recording.
+    pub(crate) fn ended() -> Self {
+        Self { scope: Scope::Ended, what: "the recording has ended".to_owned() }
     }
 
     /// A failure that ends the recording of one thread.

@@ -4,7 +4,7 @@
 //! - A JVM that finds it locked, or finds a trace of its own session there, writes `app-jvm-<pid>-<start>.flowtrace`. The
 //!   files of these JVMs, with the journals beside them, are the files of one run.
 //! - An earlier run moves away by renames: `app.flowtrace` becomes `app.flowtrace.old`, and that `app.flowtrace.old.2`.
-//!   `app.flowtrace` itself is renamed last, so [`settle`](Run::settle) can complete a move that a kill has interrupted.
+//!   `app.flowtrace` itself is renamed last, so the next JVM completes a move that a kill has interrupted.
 //! - JVMs that start at the same time decide one after the other, under a lock on the directory with the files.
 
 use std::fs::{self, File};
@@ -157,12 +157,10 @@ impl Run {
     /// Makes the name of the first file free, unless that file must stay.
     fn make_room(&self, session: Option<&str>, keep: usize) -> Result<Room, String> {
         let text = |error: io::Error| error.to_string();
-        self.settle().map_err(text)?;
         let path = self.directory.join(self.main(0));
         let found = match fs::symlink_metadata(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                self.put_aside().map_err(text)?;
-                return Ok(Room::Free);
+                return self.make_room_without_first(keep).map_err(text);
             }
             found => found.map_err(text)?,
         };
@@ -199,16 +197,23 @@ impl Run {
         )
     }
 
-    /// Renames files of a trace that somebody has moved without them: they have its last events.
-    fn put_aside(&self) -> io::Result<()> {
+    /// The same if there is no first file: somebody may have moved it, and left what belongs to it.
+    fn make_room_without_first(&self, keep: usize) -> io::Result<Room> {
+        let further = self.traces(0)?;
+        let locks = lock_all(&further);
+        if locks.is_some() && !further.is_empty() {
+            return self.move_away(keep).map(|()| Room::MovedAway);
+        }
+        let main = self.main(0);
         for (name, _) in self.files(0, 0)? {
-            if names::BESIDE.iter().any(|beside| name.ends_with(&format!(".{beside}"))) {
+            // Journals have the last events.
+            if names::BESIDE.iter().any(|beside| name == format!("{main}.{beside}")) {
                 let aside = format!("{name}.old");
                 log::warn!("{name} belongs to a trace that was moved; it is now {aside}");
                 fs::rename(self.directory.join(name), self.directory.join(aside))?;
             }
         }
-        Ok(())
+        Ok(Room::Free)
     }
 
     /// Where the run before this one is.
@@ -225,21 +230,6 @@ impl Run {
     fn move_run(&self, from: usize, to: usize) -> io::Result<()> {
         for (name, moved) in self.files(from, to)? {
             fs::rename(self.directory.join(name), self.directory.join(moved))?;
-        }
-        Ok(())
-    }
-
-    /// Completes moves that a kill has interrupted: then a run lacks the file of its first JVM, and the run after it
-    /// still has it.
-    fn settle(&self) -> io::Result<()> {
-        for number in 0.. {
-            let (near, far) = (self.exists(number), self.exists(number + 1));
-            if near && !far && !self.files(number + 1, number + 1)?.is_empty() {
-                self.move_run(number, number + 1)?;
-            }
-            if !near && !far {
-                break;
-            }
         }
         Ok(())
     }
@@ -282,7 +272,7 @@ impl Run {
     }
 }
 
-/// Locks all files; `None` if a JVM writes to one of them.
+/// Locks all files; `None` if a JVM writes to one of them, or may do so: some file systems know no locks.
 fn lock_all(traces: &[PathBuf]) -> Option<Vec<File>> {
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let mut locks = Vec::new();
@@ -292,9 +282,7 @@ fn lock_all(traces: &[PathBuf]) -> Option<Vec<File>> {
             continue;
         };
         let file = File::from(file);
-        if matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock)) {
-            return None;
-        }
+        file.try_lock().ok()?;
         locks.push(file);
     }
     Some(locks)
@@ -466,6 +454,33 @@ mod tests {
         fs::remove_file(&out).unwrap();
         fs::write(&out, "").unwrap();
         assert_eq!(record(&out, None, 1, 1), out, "an empty file is no loss");
+    }
+
+    #[test]
+    fn nothing_of_other_jvms_is_lost_when_the_first_file_was_moved() {
+        let root = tempfile::tempdir().unwrap();
+        let out = root.path().join("a.flowtrace");
+        let (first, first_file) = begin(&out, None, 1);
+        let (second, second_file) = begin(&out, None, 1);
+        let further = second.path().to_path_buf();
+        let stream = (Some(ThreadId::new(1)), StreamKind::Events);
+        for file in [&first_file, &second_file] {
+            file.append(stream, 0, &[0x81], Pack::No).unwrap();
+        }
+        first.close();
+        first_file.close();
+        fs::rename(&out, root.path().join("saved.flowtrace")).unwrap();
+        fs::write(root.path().join("a.flowtrace.old.idx"), "of a trace that was removed").unwrap();
+        assert_eq!(record(&out, None, 1, 1), out);
+        assert!(further.exists(), "a JVM still writes there");
+        let third = record(&out, None, 1, 1);
+        assert!(third != out && further.exists() && out.exists(), "it is still there");
+        second.close();
+        second_file.close();
+        fs::remove_file(&out).unwrap();
+        assert_eq!(record(&out, None, 1, 1), out);
+        let old = further.to_str().unwrap().to_owned() + ".old";
+        assert!(!further.exists() && Path::new(&old).exists(), "moved away with the others");
     }
 
     #[test]
