@@ -10,6 +10,7 @@ use log::Level;
 use super::Recorder;
 use super::chunk::ReadBy;
 use super::hand_over::Last;
+use super::queue::Queue;
 use crate::sink::{Scope, SinkError};
 use crate::sys::allocator::{self, OutOfMemory};
 
@@ -55,8 +56,10 @@ impl Recorder {
             }
         }
         // Up to half of the queue is still to be compressed.
-        let compressing = (self.gathered_bytes > 0).then(|| Timeout::Long.duration());
-        let deadline = compressing.map_or(deadline, |duration| Instant::now() + duration);
+        let deadline = match self.queue.as_ref().is_some_and(Queue::waits) {
+            true => Instant::now() + Timeout::Long.duration(),
+            false => deadline,
+        };
         let left = self.queue.as_ref().and_then(|queue| queue.end(deadline));
         if left.is_some() || !self.sink.responds(deadline) {
             self.journal.keep();
@@ -67,9 +70,7 @@ impl Recorder {
         } else {
             // A thread that waits is not live any more, or was so above.
             self.write_ended();
-            if let Err(error) = self.threads.finish(self.lines_to()) {
-                self.losses.note(&error.to_string());
-            }
+            self.note_unless_ended(self.threads.finish(self.lines_to()));
         }
         self.takes_classes.store(false, Ordering::Relaxed);
         End {
@@ -135,6 +136,15 @@ impl Recorder {
     #[must_use]
     pub fn has_stopped(&self) -> bool {
         self.stopped_at_ns.load(Ordering::Relaxed) != 0
+    }
+
+    /// Keeps the reason why something could not be stored, unless it came after the end.
+    pub(super) fn note_unless_ended(&self, stored: Result<(), SinkError>) {
+        if let Err(error) = stored
+            && error.scope() != Scope::Ended
+        {
+            self.losses.note(&error.to_string());
+        }
     }
 
     /// Keeps the journal: the trace has no end.

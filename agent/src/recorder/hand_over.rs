@@ -123,7 +123,8 @@ impl Recorder {
         let queue = queue.filter(|_| !gathers);
         let mut reserved = None;
         if let Some(queue) = queue.filter(|_| out.state == OutState::Open) {
-            let must = matches!(last, Last::NoButKept | Last::OfRecording);
+            // What is not dropped may wait.
+            let must = last == Last::OfRecording || last == Last::NoButKept && !queue.waits();
             reserved = queue.reserve(queue.cost(buffer.raw.len(), out.slot().bytes()), must);
             if reserved.is_none() {
                 self.losses.count(out.drop_chunk(&mut buffer));
@@ -266,7 +267,7 @@ impl Recorder {
                 // The events are worth recording without marks.
                 Err(error) => {
                     out.marks = None;
-                    self.losses.note(&error.to_string());
+                    self.note_unless_ended(Err(error));
                 }
             }
         }

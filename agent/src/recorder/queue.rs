@@ -182,9 +182,14 @@ impl Queue {
         self.state.lock().bytes > self.max_bytes / 2
     }
 
+    /// Whether threads wait for room.
+    pub(super) fn waits(&self) -> bool {
+        self.when_full == WhenFull::Wait
+    }
+
     /// Whether marks wait in the queue too.
     pub(super) fn takes_marks(&self) -> bool {
-        self.when_full == WhenFull::Drop && self.takes_chunks()
+        !self.waits() && self.takes_chunks()
     }
 
     /// Appends a chunk for which room was reserved. Never waits. Returns it if there is no memory, or after the end.

@@ -205,9 +205,7 @@ impl Recorder {
                 _ => out.marks = None,
             }
         }
-        if let Err(error) = written {
-            self.losses.note(&error.to_string());
-        }
+        self.note_unless_ended(written);
     }
 
     /// Sends marks through the queue. They stay pending until they have been written, so that they survive a
