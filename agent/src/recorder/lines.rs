@@ -120,6 +120,7 @@ impl State {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
     use std::sync::Arc;
 
     use flow_codec::ThreadId;
@@ -130,10 +131,14 @@ mod tests {
     use super::*;
     use crate::sink::{BlockFile, Budget, FileSink, JournalFile, TraceDirectory};
 
-    fn sink(directory: TraceDirectory, budget: Budget) -> FileSink {
+    /// A journal and a sink for a trace in `out`.
+    fn places(out: &Path, budget: Budget) -> (Journal, FileSink) {
+        let directory = TraceDirectory::open(out, None).unwrap();
+        let file = JournalFile::create(&directory, Budget::new(None)).unwrap();
         let shared =
             BlockFile::new(directory.clone(), budget.clone(), Some(Compression::Off)).unwrap();
-        FileSink::new(directory, EventFormat::Binary, budget, Arc::new(shared))
+        let sink = FileSink::new(directory, EventFormat::Binary, budget, Arc::new(shared));
+        (Journal::in_file(file).unwrap(), sink)
     }
 
     fn line(id: u64) -> ThreadLine {
@@ -144,11 +149,8 @@ mod tests {
     #[test]
     fn lines_are_in_the_journal_or_in_the_file() {
         let dir = tempfile::tempdir().unwrap();
-        let directory = TraceDirectory::open(&dir.path().join("trace"), None).unwrap();
-        let out = directory.path().to_path_buf();
-        let file = JournalFile::create(&directory, Budget::new(None)).unwrap();
-        let journal = Journal::in_file(file).unwrap();
-        let sink = sink(directory, Budget::new(None));
+        let out = dir.path().join("trace");
+        let (journal, sink) = places(&out, Budget::new(None));
         let lines = SharedLines::default();
         let check = |count: u64| {
             let trace = Trace::open(&out).unwrap();
@@ -175,11 +177,8 @@ mod tests {
     #[test]
     fn lines_that_cannot_be_written_stay_in_the_journal() {
         let dir = tempfile::tempdir().unwrap();
-        let directory = TraceDirectory::open(&dir.path().join("trace"), None).unwrap();
-        let out = directory.path().to_path_buf();
-        let file = JournalFile::create(&directory, Budget::new(None)).unwrap();
-        let journal = Journal::in_file(file).unwrap();
-        let sink = sink(directory, Budget::new(Some(10)));
+        let out = dir.path().join("trace");
+        let (journal, sink) = places(&out, Budget::new(Some(10)));
         let lines = SharedLines::default();
         lines.append(&line(1), &journal, &sink).unwrap();
         assert!(lines.finish(&journal, &sink).is_err() && journal.is_needed());

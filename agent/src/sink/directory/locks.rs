@@ -43,6 +43,15 @@ pub(super) fn make_and_open(path: &Path) -> Result<OwnedFd, String> {
         .map_err(|error| format!("cannot be opened: {}", io::Error::from(error)))
 }
 
+/// Creates a file for reading and writing; nothing of this name may exist.
+pub(super) fn create_new(fd: &OwnedFd, name: &str) -> Result<File, Errno> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = File::from(retry_on_intr(|| openat(fd, name, flags, FILE_MODE))?);
+    // Some umasks remove too much: the owner could not open it again.
+    rustix::fs::fchmod(&file, FILE_MODE)?;
+    Ok(file)
+}
+
 fn open_lock(fd: &OwnedFd, name: &str) -> Result<File, String> {
     let open = |more: OFlags| {
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;

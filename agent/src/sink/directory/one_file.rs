@@ -16,11 +16,11 @@ use flow_codec::format::container::MAGIC;
 use flow_codec::format::manifest::Manifest;
 use flow_codec::format::names;
 use flow_codec::read::Trace;
-use rustix::fs::{Mode, OFlags, openat};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::{Errno, retry_on_intr};
 
 use super::earlier::{is_without_calls, old_suffix, remove_journal_elsewhere};
-use super::locks::{FILE_MODE, lock_directory};
+use super::locks::{create_new, lock_directory};
 use super::unique_name;
 
 /// One process id cannot have more JVMs than this in one second.
@@ -70,10 +70,7 @@ pub(super) fn open(path: &Path, session: Option<&str>, keep: usize) -> Result<On
 }
 
 fn create(fd: &OwnedFd, name: &str) -> Result<File, Errno> {
-    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = File::from(retry_on_intr(|| openat(fd, name, flags, FILE_MODE))?);
-    // Some umasks remove too much: the owner could not open it again.
-    rustix::fs::fchmod(&file, FILE_MODE)?;
+    let file = create_new(fd, name)?;
     // New, so nobody else has locked it. Some file systems know no locks.
     let _ = file.try_lock();
     Ok(file)

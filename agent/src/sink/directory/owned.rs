@@ -18,7 +18,7 @@ use super::earlier::{
     Moved, further_traces, holds_trace_of, is_without_calls, move_earlier_trace,
     no_further_jvm_is_live, place_of_earlier, put_back, remove_beyond,
 };
-use super::locks::{FILE_MODE, make_and_open, try_lock, wait_for_lock};
+use super::locks::{FILE_MODE, create_new, make_and_open, try_lock, wait_for_lock};
 use super::one_file::{self, OneFile, Run};
 use super::{Replacement, unique_name};
 
@@ -264,12 +264,7 @@ impl TraceDirectory {
     /// # Errors
     /// Like [`create`](Self::create).
     pub fn create_to_map(&self, name: &str) -> io::Result<File> {
-        let flags =
-            OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let (held, name) = (self.held()?, self.name(name));
-        let file = File::from(retry_on_intr(|| openat(&held.fd, &*name, flags, FILE_MODE))?);
-        rustix::fs::fchmod(&file, FILE_MODE)?;
-        Ok(file)
+        Ok(create_new(&self.held()?.fd, &self.name(name))?)
     }
 
     /// Returns once the content of a file of ours is on the disk.
